@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from tacit.tables.engines.duckdb.parquet_view import holds_text, parquet_view, r
 from tacit.tables.engines.duckdb.remote import is_remote, unreachable
 from tacit.tables.engines.file_kinds import misnamed
 
-__all__ = ["FOOTER_LIMIT", "open_parquet", "times_in_millis", "together"]
+__all__ = ["FOOTER_LIMIT", "open_parquet", "together", "viewed_parquet"]
 
 FOOTER_LIMIT = 1 << 28
 """The most bytes that the footers of all files may have together, whatever memory there is."""
@@ -111,10 +112,40 @@ def _open_remote(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
     return relation, _with_problems(described(relation, engine).values(), problems)
 
 
-def times_in_millis(path: str, engine: DuckEngine) -> list[str]:
-    """Return the columns of files that are times in milliseconds, or have such within."""
-    found = [_in_millis(fields) for fields, _ in _alike(path, [path], engine)]
-    return list(dict.fromkeys(name for both in found for names in both for name in names))
+def viewed_parquet(
+    files: Sequence[str], options: str, types: dict[str, str], engine: DuckEngine
+) -> str:
+    """Return a relation of the Parquet files that a call within a view reads; no row is read.
+
+    Args:
+        files: their paths, in that order, or patterns of addresses.
+        options: of the call, as SQL, each after a comma.
+        types: of the columns that the call has.
+        engine: to read them.
+
+    Raises:
+        DataSourceError: columns whose cells could fail every question, whatever is asked.
+    """
+    remote = any(map(is_remote, files))
+    if not remote:
+        _check_footers(files, engine)
+    texts = [name for name, kind in types.items() if holds_text(kind)]
+    if remote and texts and not reads_marked_text(engine):
+        raise DataSourceError(f"column {texts[0]!r} {_TEXT_REMOTE}")
+    reads = []
+    for fields, group in _alike(files[0], files, engine):
+        millis, within = _in_millis(fields)
+        if within or (millis and remote):
+            why = _MILLIS_WITHIN if within else _MILLIS_REMOTE
+            raise DataSourceError(f"column {(within or millis)[0]!r} {why}")
+        again = files if remote else [file for file in files if file in group]  # one may be twice
+        listed = ", ".join(map(engine.dialect.literal, again))
+        scan = partial("read_parquet([{}]{}{})".format, listed, options)
+        view = parquet_view(scan, again, engine, millis, zoned=True)
+        reads.append(_select(view, types_of(view, engine), dict(types), engine))
+        if remote:
+            break
+    return engine.view(" union all ".join(reads))
 
 
 def _with_problems(columns: Iterable[Column], problems: dict[str, str]) -> Schema:

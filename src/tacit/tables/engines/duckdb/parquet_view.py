@@ -30,6 +30,7 @@ _PLACE = ("file_index", "file_row_number")
 """DuckDB's own names of a row's place in Parquet files."""
 _MARK, _LEAVE = ", utf8_validation = 'replace'", ", utf8_validation = 'ignore'"
 _ALONE = "hive_partitioning = false"
+_AS_STORED = f"{_ALONE}, binary_as_string = false"
 _FAR = -9_213_651_676_800_000, 9_089_348_860_800_000
 """Milliseconds since 1970 that times are read within: 290,000 years, as :meth:`Dialect.time`."""
 
@@ -40,6 +41,8 @@ def parquet_view(
     engine: DuckEngine,
     millis: Collection[str] = (),
     without: Collection[str] = (),
+    *,
+    zoned: bool = False,
 ) -> str:
     """Return a view of Parquet files, replaced by another when a cell cannot be read.
 
@@ -49,9 +52,14 @@ def parquet_view(
         engine: to make the view in.
         millis: columns of times in milliseconds.
         without: columns that are left out.
+        zoned: whether a time in milliseconds with a zone stays a moment.
+
+    Raises:
+        DataSourceError: a column is named like the place of a row, and another may need it.
     """
     shown = {n: t for n, t in types_of(scan(""), engine).items() if n not in without}
-    made = _Views(scan, list(files), shown, list(millis), engine)
+    moments = {n for n in millis if zoned and shown[n] == "TIMESTAMP WITH TIME ZONE"}
+    made = _Views(scan, list(files), shown, list(millis), moments, engine)
     view = engine.view(made.first())
     made.name = view
     engine.mend("InvalidInputException", made.without_text)
@@ -81,9 +89,11 @@ class _Views:
         files: list[str],
         types: dict[str, str],
         millis: list[str],
+        moments: Collection[str],
         engine: DuckEngine,
     ) -> None:
         self._scan, self._files, self._types, self._millis = scan, files, types, millis
+        self._moments = moments
         self._engine = weakref.ref(engine)  # which nobody keeps open for this
         self._quoted = {name: DUCKDB.identifier(name) for name in types}
         self._texts: list[str] = []
@@ -94,7 +104,8 @@ class _Views:
     def first(self) -> str:
         """Return the SQL of the view that reads the files once."""
         shown = ", ".join(
-            f"{_held(f'epoch_us({shield(q)})', 1) if n in self._millis else shield(q)} as {q}"
+            f"{self._time(n, f'epoch_us({shield(q)})', 1) if n in self._millis else shield(q)}"
+            f" as {q}"
             for n, q in self._quoted.items()
         )
         return f"select {shown or '1'} from {self._scan('')}"
@@ -127,7 +138,14 @@ class _Views:
         copies = [str(folder.path / f"{number}.parquet") for number in range(len(self._files))]
         for file, copy in zip(self._files, copies, strict=True):
             extract_columns(file, self._stored, copy)
-        self._copies = f"read_parquet({self._listed(copies)}, {_ALONE})"
+        self._copies = f"read_parquet({self._listed(copies)}, {_AS_STORED})"
+
+    def _time(self, name: str, number: str, step: int) -> str:
+        """Return the time of a number of steps of so many microseconds, within 290,000 years."""
+        first, last = (milli * 1000 // step for milli in _FAR)
+        held = f"greatest(least({number}, {last}), {first}) * {step}"
+        make = "make_timestamptz" if name in self._moments else "make_timestamp"
+        return f"{make}(case when {number} is not null then {held} end)"
 
     def _listed(self, files: Sequence[str]) -> str:
         return f"[{', '.join(map(DUCKDB.literal, files))}]"
@@ -153,11 +171,11 @@ class _Views:
             if name in self._stored:
                 cell = shield(f"t.{n}")
                 if name in self._millis:
-                    cell = _held(cell, 1000)
+                    cell = self._time(name, cell, 1000)
                 elif self._types[name] == "VARCHAR":
                     cell = shield(f"decode({cell})")
             elif name in self._millis:
-                cell = _held(f"epoch_us({cell})", 1)
+                cell = self._time(name, f"epoch_us({cell})", 1)
             elif name in self._texts:
                 cell = f"case when {cell} = {shield(f'l.{n}')} then {cell} end"
             shown.append(f"{cell} as {self._quoted[name]}")
@@ -174,10 +192,3 @@ def _placed(columns: Collection[tuple[str, str]], scan: str) -> str:
 
 def _same(other: str) -> str:
     return f"m.tacit_0 = {other}.tacit_0 and m.tacit_1 = {other}.tacit_1"
-
-
-def _held(number: str, step: int) -> str:
-    """Return the time of a number of steps of so many microseconds, within 290,000 years."""
-    first, last = (milli * 1000 // step for milli in _FAR)
-    held = f"greatest(least({number}, {last}), {first}) * {step}"
-    return f"make_timestamp(case when {number} is not null then {held} end)"

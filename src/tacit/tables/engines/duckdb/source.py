@@ -8,22 +8,22 @@ a data frame.  What has to be brought into the engine is brought in by the first
 from __future__ import annotations
 
 import os
-import re
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tacit.errors import DataSourceError, UsageError, did_you_mean, need
 from tacit.expressions.schema import Schema
-from tacit.tables.engines.base import Opened, closed_on_failure
+from tacit.tables.engines.base import EngineMemoryError, Opened, closed_on_failure
 from tacit.tables.engines.csv.format import CsvOptions, csv_format, refuse_csv
 from tacit.tables.engines.duckdb.arrow import carried, open_arrow, streamed
-from tacit.tables.engines.duckdb.columns import described, schema_of, shielded
+from tacit.tables.engines.duckdb.columns import described, schema_of, shielded, types_of
 from tacit.tables.engines.duckdb.csv_files import open_csv
 from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.engines.duckdb.frame import open_pandas, open_polars
-from tacit.tables.engines.duckdb.parquet import open_parquet, times_in_millis
+from tacit.tables.engines.duckdb.parquet import open_parquet
 from tacit.tables.engines.duckdb.remote import check_remote, is_remote, public_part
+from tacit.tables.engines.duckdb.view_files import OpaqueSqlError, ViewFiles
 from tacit.tables.engines.file_kinds import kind_of
 from tacit.tables.engines.files import ConfinedPath, data_files, database_file, typed
 
@@ -109,8 +109,7 @@ def _named(table: str, engine: DuckEngine, database: str = "") -> tuple[str, Sch
     relation = ".".join(names)
     columns = described(relation, engine)
     if not _is_own(schema, bare, engine):
-        _refuse_far_times(bare, engine)
-        relation = shielded(relation, columns)
+        relation = shielded(_of_files(relation, schema, bare, engine), columns)
     return relation, columns
 
 
@@ -127,42 +126,35 @@ def _is_own(schema: str, table: str, engine: DuckEngine) -> bool:
     return bool(found) and all(found)
 
 
-_QUOTED = re.compile(r"""'((?:[^']|'')*[./](?:[^']|'')*)'|"((?:[^"]|"")*[./](?:[^"]|"")*)\"""")
-"""What may be the name of a file, whatever its end, or a pattern."""
+def _of_files(relation: str, schema: str, view: str, engine: DuckEngine) -> str:
+    """Return a view with the Parquet files in it read as files are; another as it is.
 
-
-def _refuse_far_times(view: str, engine: DuckEngine) -> None:
-    """Raise if a view reads Parquet files with times in milliseconds.
-
-    One of them that microseconds do not hold would fail every question, and the view is not ours
-    to write.  The files are those that its text names, and that of the views and macros which it
-    names.
+    Raises:
+        DataSourceError: it may read Parquet files, and cannot be rewritten.
     """
-    texts = dict(
-        engine.rows(
-            "select view_name, sql from duckdb_views() where not internal union all "
-            "select function_name, macro_definition from duckdb_functions() "
-            "where function_type = 'table_macro' and not internal"
-        )
+    database = engine.rows("select current_database()")[0][0]
+    rewriter = ViewFiles(engine)
+    try:
+        sql = rewriter.of_view(str(database), schema, view)
+        if sql is None:
+            return relation
+        before, name = types_of(relation, engine), engine.view(sql)
+        if types_of(name, engine) == before:
+            return name
+        why = "has other columns when its files are named one by one"
+    except OpaqueSqlError as error:
+        why = str(error)
+    except EngineMemoryError:
+        raise
+    except DataSourceError:
+        why = "DuckDB refuses the SQL that reads them so"
+    if not rewriter.may_read_parquet(relation):
+        return relation
+    raise DataSourceError(
+        f"{view!r} reads Parquet files, of which one cell could fail every question, and it cannot "
+        f"be read in another way ({why}): open the files themselves, name them in "
+        "read_parquet('...') in the view, or make a table of it"
     )
-    read, left = set(), [view]
-    while left:
-        sql = texts.pop(left.pop(), None) or ""
-        read |= {
-            one.replace("''", "'") or two.replace('""', '"') for one, two in _QUOTED.findall(sql)
-        }
-        left += [name for name in texts if name in sql]
-    for file in sorted(read):
-        try:
-            names = times_in_millis(file, engine)
-        except DataSourceError:  # no Parquet file is there: a question says so
-            continue
-        if names:
-            raise DataSourceError(
-                f"{view!r} reads Parquet files with times in milliseconds ({', '.join(names)}), of "
-                "which a far one would fail every question: open the files themselves, write "
-                "microseconds, or make a table of the view"
-            )
 
 
 def _check_database(path: str | os.PathLike[str], table: str | None) -> str:

@@ -1,0 +1,298 @@
+"""The Parquet files that views and relations of DuckDB read, read as files are.
+
+DuckDB's own reader refuses a whole file for one cell that is no text in UTF-8 or a time that it
+cannot hold.  So the SQL of a view is taken apart by DuckDB's parser, and where it reads Parquet
+files it reads :func:`parquet_view` of them.  Views within it are rewritten alike; names of tables
+are resolved once and written in full.
+
+*A world that is closed.*  Each table that the SQL names is a table expression of its own, a table
+or a view of one name in one place, or files.  Where that does not decide what is read (macros, a
+query in a text, names that more than one table has, options that rename columns), or the rewritten
+SQL has other columns, nothing is guessed: a view that may read Parquet is refused, by its text and
+before any charge.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tacit.errors import DataSourceError
+from tacit.tables.engines.base import EngineMemoryError
+from tacit.tables.engines.duckdb.dialect import DUCKDB
+from tacit.tables.engines.duckdb.engine import DuckEngine
+from tacit.tables.engines.duckdb.parquet import viewed_parquet
+
+__all__ = ["OpaqueSqlError", "ViewFiles"]
+
+Node = dict[str, Any]
+
+_READERS = ("read_parquet", "parquet_scan")
+_QUERIES = ("query", "query_table")
+_OPTIONS = {
+    *("binary_as_string", "can_have_nan", "compression", "debug_use_openssl"),
+    *("explicit_cardinality", "filename", "file_row_number", "hive_partitioning", "hive_types"),
+    *("hive_types_autocast", "parquet_version", "union_by_name"),
+}
+"""Options under which a column has the name that it has in the file."""
+_NAME = r'(?:"(?:[^"]|"")*"|[^\s".(),;]+)'
+_CREATE = re.compile(
+    rf"\s*CREATE\s+(?:OR\s+REPLACE\s+)?(?:TEMP(?:ORARY)?\s+)?VIEW\s+{_NAME}(?:\.{_NAME})*\s*"
+    rf"(?:\(\s*{_NAME}(?:\s*,\s*{_NAME})*\s*\)\s*)?AS\s+",
+    re.IGNORECASE,
+)
+_PARQUET_FILE = re.compile(r"\.parquet(?:\?|$)", re.IGNORECASE)
+_SUBQUERY = re.compile(r"\bselect\b|\bfrom\b|\bquery", re.IGNORECASE)
+_MOST_DEEP = 50
+
+
+class OpaqueSqlError(Exception):
+    """It cannot be decided which files are read, or not be rewritten; says why."""
+
+
+class ViewFiles:
+    """Rewrites SQL so that it reads Parquet files as files are read.
+
+    Args:
+        engine: in which the SQL is asked.
+    """
+
+    def __init__(self, engine: DuckEngine) -> None:
+        self._ask, self._engine = engine.rows, engine
+        listed = (
+            "select database_name, schema_name, {0}_name, {1} from duckdb_{0}s() where not internal"
+        )
+        self._known: dict[str, list[tuple[str, str, str, str | None]]] = {}
+        both = f"{listed.format('view', 'sql')} union all {listed.format('table', 'null')}"
+        for row in engine.rows(both):
+            self._known.setdefault(row[2].casefold(), []).append((row[0], row[1], row[2], row[3]))
+        macros = (
+            "select function_name, macro_definition from duckdb_functions() "
+            "where function_type in ('macro', 'table_macro') and not internal"
+        )
+        self._macros = {name.casefold(): str(text) for name, text in engine.rows(macros)}
+        self.texts: list[str] = []
+        """All SQL that was looked at, and that of the macros that it names."""
+
+    def of_view(self, database: str, schema: str, name: str) -> str | None:
+        """Return a view rewritten; None where it is none, or reads no Parquet file.
+
+        Raises:
+            OpaqueSqlError: it cannot be rewritten.
+        """
+        for found in self._known.get(name.casefold(), ()):
+            if found[0] == database and found[1] == schema and found[3]:
+                return self._rewritten_view(found, 0)
+        return None
+
+    def may_read_parquet(self, relation: str) -> bool:
+        """Return whether a view that could not be rewritten may read Parquet files."""
+        if any("parquet" in text.casefold() for text in self.texts):
+            return True
+        try:
+            plan = self._ask(f"explain select * from {relation}")
+        except EngineMemoryError:
+            raise
+        except DataSourceError:  # as a far time within the footer does
+            return True
+        return any("parquet" in str(row[-1]).casefold() for row in plan)
+
+    def _rewritten_view(self, view: tuple[str, str, str, str | None], depth: int) -> str | None:
+        database, schema, name, sql = view
+        assert sql is not None
+        created = _CREATE.match(sql)
+        if created is None or depth > _MOST_DEEP:
+            self.texts.append(sql)
+            raise OpaqueSqlError("is made in a way that Tacit does not read")
+        query = self._rewritten(sql[created.end() :].rstrip("; \n"), database, schema, depth)
+        if query is None:
+            return None
+        relation = _full(database, schema, name)
+        names = [row[0] for row in self._ask(f"describe select * from {relation}")]
+        return f"select * from ({query}) as tacit_view({', '.join(map(DUCKDB.identifier, names))})"
+
+    def _rewritten(self, sql: str, database: str, schema: str, depth: int) -> str | None:
+        self.texts.append(sql)
+        tree = self._parsed(sql)
+        nodes = list(_nodes(tree))
+        own = {str(entry["key"]).casefold() for node in nodes for entry in _expressions(node)}
+        changed = False
+        opaque: OpaqueSqlError | None = None
+        for node in nodes:
+            try:
+                if node.get("class") == "FUNCTION":
+                    self._check_macro(str(node["function_name"]))
+                if node.get("type") == "BASE_TABLE":
+                    changed |= self._table(node, own, database, schema, depth)
+                elif node.get("type") == "TABLE_FUNCTION":
+                    changed |= self._function(node)
+            except OpaqueSqlError as error:  # the rest is looked at for its text
+                opaque = opaque or error
+        if opaque is not None:
+            raise opaque
+        return self._text(tree) if changed else None
+
+    def _table(self, node: Node, own: set[str], database: str, schema: str, depth: int) -> bool:
+        """Rewrite a table by its name; return whether Parquet files are read for it."""
+        name = str(node["table_name"])
+        placed = [node.get("catalog_name") or "", node.get("schema_name") or ""]
+        found = self._found(name, placed[0], placed[1], database, schema)
+        if not any(placed) and name.casefold() in own:
+            if found is not None or _PARQUET_FILE.search(name):
+                raise OpaqueSqlError(f"names both a table and a common table expression {name!r}")
+            return False
+        if found is None:
+            if any(placed) or not _PARQUET_FILE.search(name):
+                return False  # what it is otherwise, DuckDB says
+            self._put(node, self._source([name], ""), _stem(name))
+            return True
+        if found[3] is not None:
+            query = self._rewritten_view(found, depth + 1)
+            if query is not None:
+                self._put(node, self._engine.view(query), name)
+                return True
+        self._put(node, _full(*found[:3]), name)
+        return False
+
+    def _found(
+        self, name: str, catalog: str, space: str, database: str, schema: str
+    ) -> tuple[str, str, str, str | None] | None:
+        """Return the table or view of a name, as it is found from a place."""
+        found = self._known.get(name.casefold(), [])
+        if catalog:
+            found = [f for f in found if (f[0], f[1]) == (catalog, space or "main")]
+        elif space:  # a schema, or a database whose schema is left out
+            found = [f for f in found if f[1] == space or (f[0] == space and f[1] == "main")]
+        near = [f for f in found if f[:2] == (database, schema) or f[0] == "temp"]
+        found = near or found
+        if len(found) > 1:
+            raise OpaqueSqlError(f"names a table {name!r}, and there is more than one")
+        return found[0] if found else None
+
+    def _function(self, node: Node) -> bool:
+        """Rewrite a table function; return whether it reads Parquet files."""
+        function = node["function"]
+        name = str(function["function_name"]).casefold()
+        if name in _QUERIES:
+            self.texts.append("parquet")  # a text that is SQL may read anything
+            raise OpaqueSqlError(f"calls {name}()")
+        if name not in _READERS:
+            return False
+        if node.get("with_ordinality") not in (None, "WITHOUT_ORDINALITY"):
+            raise OpaqueSqlError("reads files with ordinality")
+        positional, options = _arguments(function)
+        if len(positional) != 1:
+            raise OpaqueSqlError(f"calls {name}() in a way that Tacit does not read")
+        if set(options) - _OPTIONS:
+            if options.keys() - _OPTIONS == {"utf8_validation"}:
+                raise OpaqueSqlError("says how text is validated")
+            raise OpaqueSqlError(f"reads files with the option {min(set(options) - _OPTIONS)}")
+        try:
+            ((given,),) = self._ask(self._select(positional[0]))
+        except EngineMemoryError:
+            raise
+        except DataSourceError:
+            given = None
+        given = [given] if isinstance(given, str) else given
+        if not isinstance(given, list) or not all(isinstance(file, str) for file in given):
+            raise OpaqueSqlError("reads a file whose name is not known when the view is opened")
+        more = "".join(
+            f", {option} = {self._select(value).removeprefix('SELECT ')}"
+            for option, value in options.items()
+        )
+        self._put(node, self._source(given, more), name)
+        return True
+
+    def _source(self, given: Sequence[str], options: str) -> str:
+        """Return the name of a source that is these files."""
+        listed = ", ".join(map(DUCKDB.literal, given))
+        files = list(given)
+        if not any("://" in file for file in given):
+            files = [row[0] for row in self._ask(f"select file from glob([{listed}])")]
+        original = self._ask(f"describe select * from read_parquet([{listed}]{options})")
+        types = {str(row[0]): str(row[1]) for row in original}
+        return viewed_parquet(files, options, types, self._engine)
+
+    def _check_macro(self, name: str) -> None:
+        text = self._macros.get(name.casefold())
+        if text is not None and (_SUBQUERY.search(text) or name.casefold() in _READERS):
+            self.texts.append(text)
+            raise OpaqueSqlError(f"calls the macro {name}()")
+
+    def _put(self, node: Node, source: str, alias: str) -> None:
+        """Make a node of a table read a source, by the name that the SQL knows it by."""
+        alias = str(node.get("alias") or alias)
+        tree = self._parsed(f"select * from {source} as {DUCKDB.identifier(alias)}")
+        table = tree["statements"][0]["node"]["from_table"]
+        kept = {n: node[n] for n in ("sample", "column_name_alias") if n in node}
+        node.clear()
+        node.update(table | kept)
+
+    def _select(self, expression: Node) -> str:
+        """Return the SQL that selects an expression."""
+        tree = self._parsed("select 1")
+        tree["statements"][0]["node"]["select_list"] = [expression]
+        return self._text(tree)
+
+    def _parsed(self, sql: str) -> Node:
+        literal = DUCKDB.literal(sql)
+        tree: Node = json.loads(self._engine.rows(f"select json_serialize_sql({literal})")[0][0])
+        if tree.get("error"):
+            raise OpaqueSqlError("is SQL that Tacit does not read")
+        return tree
+
+    def _text(self, tree: Node) -> str:
+        literal = DUCKDB.literal(json.dumps(tree))
+        return str(self._engine.rows(f"select json_deserialize_sql({literal}::json)")[0][0])
+
+
+def _nodes(tree: Any) -> Iterator[Node]:
+    """Yield what a parsed query is made of, each before its parts."""
+    if isinstance(tree, dict):
+        yield tree
+        for part in list(tree.values()):
+            yield from _nodes(part)
+    elif isinstance(tree, list):
+        for part in tree:
+            yield from _nodes(part)
+
+
+def _expressions(node: Node) -> list[Node]:
+    """Return the common table expressions of a node, with their names as ``key``."""
+    cte = node.get("cte_map")
+    return list(cte["map"]) if isinstance(cte, dict) else []
+
+
+def _arguments(function: Node) -> tuple[list[Node], dict[str, Node]]:
+    """Return the arguments of a call: those by place, and those by name."""
+    if "children" in function:  # DuckDB 1
+        given = [("", child) for child in function["children"]]
+    else:
+        given = [(str(one["name"] or ""), one["expression"]) for one in function["arguments"]]
+    positional, named = [], {}
+    for name, value in given:
+        left = value.get("left") or {}
+        if not name and value.get("type") == "COMPARE_EQUAL" and left.get("type") == "COLUMN_REF":
+            name, value = str(left["column_names"][-1]), value["right"]
+        elif not name and value.get("alias"):
+            name = str(value["alias"])
+        if name:
+            named[name.casefold()] = {**value, "alias": ""}
+        else:
+            positional.append(value)
+    return positional, named
+
+
+def _full(database: str, schema: str, name: str) -> str:
+    return ".".join(map(DUCKDB.identifier, (database, schema, name)))
+
+
+def _stem(file: str) -> str:
+    """Return the name by which SQL knows a file that it reads by its path.
+
+    >>> _stem("of/visits.2024.parquet")
+    'visits'
+    """
+    return re.split(r"[/\\]", file)[-1].partition(".")[0]
