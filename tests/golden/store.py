@@ -57,9 +57,9 @@ def differences(stored: Any, found: Any, where: str = "") -> list[str]:
         return [line for i, (a, b) in pairs for line in differences(a, b, f"{where}/{i}")]
     numbers = (int, float)
     if isinstance(stored, float) or isinstance(found, float):
-        if type(stored) in numbers and type(found) in numbers:
-            if math.isclose(stored, found, rel_tol=DIGITS, abs_tol=1e-12):
-                return []
+        both = type(stored) in numbers and type(found) in numbers
+        if both and math.isclose(stored, found, rel_tol=DIGITS, abs_tol=1e-12):
+            return []
     elif type(stored) is type(found) and stored == found:
         return []
     return [f"{where or '/'}: stored {stored!r}, found {found!r}"]
