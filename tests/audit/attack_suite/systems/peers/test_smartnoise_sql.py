@@ -10,7 +10,6 @@ import pytest
 from tacit.audit.attack_suite.system import NotOfferedError
 from tacit.audit.attack_suite.systems.peers.smartnoise_sql import SmartNoiseSql
 
-
 PRICES = {"COUNT(*)": 1.0, "COUNT(x)": 2.0, "SUM(x)": 2.0, "AVG(x)": 3.0, "VAR(x)": 4.0}
 """What smartnoise-sql 1.0.10 charges for one answer in a session of epsilon 1."""
 
