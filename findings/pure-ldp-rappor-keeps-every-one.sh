@@ -12,7 +12,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "${PYTHON:-python3.11}" -m venv "$folder/venv"
 "$folder/venv/bin/pip" install --quiet --disable-pip-version-check pure-ldp==1.2.0 xxhash==3.6.0 \
-  numpy==2.4.6 scikit-learn==1.9.1 statsmodels==0.14.5 pandas==2.3.3 bitarray==3.12.3 2>/dev/null
+  numpy==2.4.6 scikit-learn==1.9.1 statsmodels==0.14.5 pandas==2.3.3 bitarray==3.12.3
 cat >"$folder/seen.py" <<'PY'
 from pure_ldp.frequency_oracles.rappor import RAPPORClient, RAPPORServer
 

@@ -11,7 +11,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "${PYTHON:-python3.11}" -m venv "$folder/venv"
 "$folder/venv/bin/pip" install --quiet --disable-pip-version-check \
-  pyarrow==26.0.1 polars==2.1.0 duckdb==2.0.1 2>/dev/null
+  pyarrow==26.0.1 polars==2.1.0 duckdb==2.0.1
 cat >"$folder/seen.py" <<'PY'
 from decimal import Decimal
 

@@ -8,7 +8,7 @@ set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "${PYTHON:-python3.11}" -m venv "$folder/venv"
-"$folder/venv/bin/pip" install --quiet --disable-pip-version-check 'pysdmx[data]==1.21.0' 2>/dev/null
+"$folder/venv/bin/pip" install --quiet --disable-pip-version-check 'pysdmx[data]==1.21.0'
 cat >"$folder/data.csv" <<'CSV'
 STRUCTURE,STRUCTURE_ID,ACTION,REF_AREA,TIME_PERIOD,OBS_VALUE
 dataflow,STAT:PEOPLE(1.0),I,0101,2025,12.50

@@ -11,7 +11,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "${PYTHON:-python3.11}" -m venv "$folder/venv"
 "$folder/venv/bin/pip" install --quiet --disable-pip-version-check \
-  smartnoise-sql==1.0.10 opendp==0.14.2 pandas==2.3.3 numpy==2.4.6 sqlalchemy==2.1.9 2>/dev/null
+  smartnoise-sql==1.0.10 opendp==0.14.2 pandas==2.3.3 numpy==2.4.6 sqlalchemy==2.1.9
 cat >"$folder/seen.py" <<'PY'
 import pandas as pd
 from snsql import Privacy, from_df

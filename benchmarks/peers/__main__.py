@@ -40,6 +40,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--epsilon", type=float, default=1.0, help="total, for each answer")
     parser.add_argument("--rounds", type=int, default=5, help="recorded rounds of speed")
     parser.add_argument("--runs", type=int, default=200, help="runs of error")
+    parser.add_argument("--seconds", type=float, default=120.0, help="of one answer's runs")
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one answer")
     parser.add_argument("--load-timeout", type=float, default=600.0, help="seconds to load")
     parser.add_argument("--out", type=Path, help="write the results as JSON")
@@ -58,7 +59,8 @@ def main() -> None:
                 rows = len(table["age"])
                 results = speed.run(peers, rows, chosen.rounds, chosen.epsilon, chosen.tasks)
             else:
-                results = error.run(peers, table, chosen.runs, chosen.epsilon, chosen.tasks)
+                asked = (chosen.runs, chosen.epsilon, chosen.tasks, chosen.seconds)
+                results = error.run(peers, table, *asked)
             report.write(chosen.out, {**results, **report.about(peers)})
         finally:
             for peer in peers:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,18 @@ from benchmarks.peers.client import Peer
 Floats = npt.NDArray[np.float64]
 
 
-def sample(peer: Peer, task: str, runs: int, epsilon: float) -> Floats | None:
-    """`runs` answers to one task, one row each, or None where the library has none."""
-    answers = []
-    for _ in range(runs):
+LEAST = 10
+"""Runs of an answer that the limit of time does not cut."""
+
+
+def sample(peer: Peer, task: str, runs: int, epsilon: float, seconds: float) -> Floats | None:
+    """Up to `runs` answers to one task, one row each, or None where the library has none.
+
+    After so many seconds no more are asked, once there are `LEAST` (or `runs`).
+    """
+    answers: list[Floats] = []
+    end = time.monotonic() + seconds
+    while len(answers) < min(runs, LEAST) or (len(answers) < runs and time.monotonic() < end):
         answer = peer.ask(task, epsilon)
         if answer is None:
             return None
@@ -94,20 +104,32 @@ def to_reach(table: data.Table, exact: dict[str, Floats], epsilon: float) -> dic
 
 
 def run(
-    peers: Sequence[Peer], table: data.Table, runs: int, epsilon: float, tasks: Sequence[str]
+    peers: Sequence[Peer],
+    table: data.Table,
+    runs: int,
+    epsilon: float,
+    tasks: Sequence[str],
+    seconds: float,
 ) -> dict[str, Any]:
     """Measure, print, and return the results for the file."""
     exact = data.truth(table)
     errors: dict[str, dict[str, list[float]]] = {peer.name: {} for peer in peers}
     figures: dict[str, dict[str, float]] = {peer.name: {} for peer in peers}
-    for peer in peers:
+    done: dict[str, dict[str, int]] = {peer.name: {} for peer in peers}
+
+    def measure(peer: Peer) -> None:
         for task in tasks:
-            answers = sample(peer, task, runs, epsilon)
+            answers = sample(peer, task, runs, epsilon, seconds)
             if answers is not None:
                 found = rmse(answers, exact[task])
                 errors[peer.name][task] = found.tolist()
                 figures[peer.name][task] = summary(task, found, exact, epsilon)
+                done[peer.name][task] = len(answers)
             print(f"{peer.name}: {task} done", file=sys.stderr)
+
+    # An error does not depend on what else runs, so libraries are measured side by side.
+    with ThreadPoolExecutor(max_workers=3) as pool:
+        list(pool.map(measure, peers))
     report.libraries(peers)
     rows = {**figures, "to reach": to_reach(table, exact, epsilon)}
     report.table(
@@ -117,10 +139,18 @@ def run(
         ["library", *TASKS],
         [[name, *(report.number(row.get(task)) for task in TASKS)] for name, row in rows.items()],
     )
+    fewer = [
+        f"{name}: {task} {found}"
+        for name, of in done.items()
+        for task, found in of.items()
+        if found < runs
+    ]
+    if fewer:
+        print(f"\nfewer runs, by the limit of {seconds:g} s: {', '.join(fewer)}")
     return {
         "kind": "error",
         "rows": len(table["age"]),
-        "runs": runs,
+        "runs": done,
         "epsilon": epsilon,
         "exact": {task: values.tolist() for task, values in exact.items()},
         "errors": errors,

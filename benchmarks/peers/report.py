@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ def libraries(peers: Sequence[Peer]) -> None:
 def about(peers: Sequence[Peer]) -> dict[str, Any]:
     """What the JSON file says of the machine and the libraries."""
     return {
+        "date": time.strftime("%Y-%m-%d"),
         "python": platform.python_version(),
         "machine": platform.machine(),
         "libraries": {peer.name: {**peer.about, "refused": peer.refused} for peer in peers},

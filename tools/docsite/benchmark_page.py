@@ -163,16 +163,44 @@ def _accounting(results: Path, staged: Stage) -> str:
     return f"{_table(head, rows)}\n\n{said}"
 
 
+_NAMES = {
+    "tacit": "Tacit",
+    "opendp": "OpenDP",
+    "diffprivlib": "diffprivlib",
+    "pydp": "PyDP",
+    "pipelinedp": "PipelineDP",
+    "smartnoise": "SmartNoise SQL",
+    "tumult": "Tumult Analytics",
+}
+
+
 def _side_by_side(results: Path, staged: Stage) -> str:
     run = _read(results, "side_by_side")
-    libraries = run["libraries"]
-    tasks = sorted({task for one in libraries.values() for task in one["answered"]})
-    rows = [
-        [f"{name} {one['version']}", *("yes" if t in one["answered"] else "-" for t in tasks)]
-        for name, one in libraries.items()
-    ]
-    said = f"Run on {run['date']}, Python {run['python']}, {run['rows']:,} rows."
-    return f"{_table(['library', *(t.replace('_', ' ') for t in tasks)], rows)}\n\n{said}"
+    tasks = list(run["exact"])
+    rows = []
+    for name, errors in run["figures"].items():
+        about = run["libraries"].get(name)
+        label = f"{_NAMES[name]} {about['version']}" if about else "least known, add or remove"
+        counts = sorted(set(run["runs"].get(name, {}).values()))
+        runs = " to ".join(map(str, [counts[0], counts[-1]][: len(counts)])) if counts else ""
+        rows.append([label, *(_error(errors.get(task)) for task in tasks), runs])
+    relations = [[_NAMES[n], one["relation"]] for n, one in run["libraries"].items()]
+    said = (
+        f"Run on {run['date']}, Python {run['python']}, {run['rows']:,} rows, epsilon "
+        f"{run['epsilon']:g} for each answer."
+    )
+    return "\n\n".join(
+        [
+            _table(["library", *(t.replace("_", " ") for t in tasks), "runs"], rows),
+            _table(["library", "neighbours"], relations),
+            said,
+        ]
+    )
+
+
+def _error(found: float | None) -> str:
+    # Far below what any run can show, a median's error is that of no run.
+    return "-" if found is None else "0" if found < 1e-9 else f"{found:.3g}"
 
 
 def _audit_power(results: Path, staged: Stage) -> str:

@@ -10,6 +10,9 @@ import pytest
 from tacit.audit.attack_suite.system import NotOfferedError
 from tacit.audit.attack_suite.systems.peers.smartnoise_sql import SmartNoiseSql
 
+PRICES = {"COUNT(*)": 1.0, "COUNT(x)": 2.0, "SUM(x)": 2.0, "AVG(x)": 3.0, "VAR(x)": 4.0}
+"""What smartnoise-sql 1.0.10 charges for one answer in a session of epsilon 1."""
+
 
 @pytest.fixture
 def asked(monkeypatch):
@@ -21,7 +24,11 @@ def asked(monkeypatch):
             found.append((sql, frame["x"], metadata[""]["d"]["rows"], privacy))
             return [["x", "n"], ("a", 2)] if "GROUP" in sql else [["a"], (7,)]
 
-        return SimpleNamespace(execute=execute)
+        def cost(sql):
+            (price,) = (price for term, price in PRICES.items() if term in sql)
+            return price * privacy["epsilon"], privacy["delta"]
+
+        return SimpleNamespace(execute=execute, get_privacy_cost=cost)
 
     monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=lambda columns: columns))
     snsql = SimpleNamespace(from_df=from_df, Privacy=lambda **given: given)
@@ -35,7 +42,16 @@ def test_a_sum_names_its_bounds_and_its_kind(asked):
     assert (sql, rows) == ("SELECT SUM(x) AS a FROM d.rows", [1, 2])
     assert table["x"] == {"type": "int", "lower": 0, "upper": 5}
     assert table["row_privacy"] is True
-    assert privacy["epsilon"] == 2.0
+    assert privacy["epsilon"] == 1.0  # a sum costs twice the epsilon of its reader
+
+
+@pytest.mark.parametrize(
+    ("kind", "price"), [("count", 1), ("sum", 2), ("mean", 3), ("variance", 4)]
+)
+def test_an_answer_costs_the_epsilon_that_the_attack_claims(asked, kind, price):
+    SmartNoiseSql().statistic(kind, [1.0, 2.0], bounds=(0, 5), epsilon=3.0)
+    ((_, _, _, privacy),) = asked
+    assert privacy["epsilon"] * price == pytest.approx(3.0)
 
 
 def test_missing_values_make_a_column_of_floats(asked):

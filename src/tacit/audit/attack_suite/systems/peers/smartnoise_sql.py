@@ -22,7 +22,7 @@ _SMALL_DELTA = 1e-9
 
 
 class SmartNoiseSql(PeerLibrary):
-    """``snsql.from_df`` with one row a person; epsilon is spent on each column of an answer."""
+    """``snsql.from_df`` with one row a person, at the epsilon that the whole answer costs."""
 
     name = "smartnoise-sql"
     title = "SmartNoise SQL"
@@ -93,12 +93,16 @@ class SmartNoiseSql(PeerLibrary):
             "clamp_counts": False,
             "x": dict(column),
         }
-        reader = snsql.from_df(
-            pandas.DataFrame({"x": list(rows)}),
-            metadata={"": {"d": {"rows": table}}},
-            privacy=snsql.Privacy(epsilon=epsilon, delta=delta),
-        )
-        return [tuple(row) for row in reader.execute(sql)[1:]]
+        frame = pandas.DataFrame({"x": list(rows)})
+
+        def reader(size: float) -> Any:
+            privacy = snsql.Privacy(epsilon=size, delta=delta)
+            return snsql.from_df(frame, metadata={"": {"d": {"rows": table}}}, privacy=privacy)
+
+        # The epsilon of a reader is that of one noisy column, and an answer has up to four.  A case
+        # claims the epsilon of the answer.
+        price, _ = reader(1.0).get_privacy_cost(sql)
+        return [tuple(row) for row in reader(epsilon / price).execute(sql)[1:]]
 
 
 def _kind(rows: Rows) -> str:
