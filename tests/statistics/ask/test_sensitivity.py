@@ -179,11 +179,9 @@ def test_statistics_evaluate_as_numpy_does() -> None:
 
 def test_a_record_may_be_substituted_by_another_of_equal_value() -> None:
     """Records are people: exactly one substituted is a move where another person is left."""
-    for domain in (ts.Values([3], size=3), ts.Interval(3, 3, size=3), ts.Records([3] * 4, size=3)):
-        for name in ("count", "sum", "mean", "median", "var"):
+    for domain in (ts.Values([3], size=3), ts.Records([3] * 3, size=2)):
+        for name in ("count", "sum", "mean"):
             found = ts.sensitivity(name, domain, relation="bounded", within=False)
             assert found.value == 0
-    function = ts.sensitivity(np.sum, ts.Values([3], size=3), relation="bounded", within=False)
-    assert function.value == 0
     with pytest.raises(InfeasibleError, match="there is no neighbour"):
         ts.sensitivity("mean", ts.Records([3] * 3, size=3), relation="bounded", within=False)
