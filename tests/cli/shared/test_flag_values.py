@@ -156,7 +156,7 @@ def test_the_private_table_is_no_file_of_keys(tmp_path: Path) -> None:
 
 
 def test_an_error_names_the_flag_as_it_was_typed() -> None:
-    with pytest.raises(UsageError, match="^--per-person total=sum:cost:0:x: upper bound"):
+    with pytest.raises(UsageError, match=r"^--per-person total=sum:cost:0:x: upper bound"):
         of_people(["total=sum:cost:0:x"])
-    with pytest.raises(UsageError, match="^--cut age:0,x: an edge"):
+    with pytest.raises(UsageError, match=r"^--cut age:0,x: an edge"):
         cuts(["age:0,x"])
