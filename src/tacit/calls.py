@@ -9,6 +9,7 @@ value of an argument is in it.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
@@ -16,12 +17,35 @@ from typing import Any, TypeVar
 
 from tacit.errors import CallError, ShortTraceback, UsageError, did_you_mean
 
-__all__ = ["UnknownNameError", "calls_inside", "instead", "listed", "public"]
+__all__ = ["UnknownNameError", "calls_inside", "instead", "listed", "public", "rewritten"]
 
 T = TypeVar("T")
 
+_SHOWN = re.compile(r"tc\.([a-z_]+)\(([^()]*)\)")
+"""A call that a message shows, such as ``tc.mean('age', 0, 100)``."""
+
 _INSTEAD = "__instead__"
 _OWN = "_instead_of"
+
+
+def rewritten(message: str, write: Callable[[str, list[str]], str | None]) -> str:
+    """Return a message of Python in which ``write`` spells the calls, as a flag or in SQL.
+
+    Args:
+        message: what an error says, with calls such as ``tc.mean('age', 0, 100)``.
+        write: a name and its arguments, without quotes, to the text; None leaves the call.
+
+    >>> rewritten("give tc.mean('age', 0, 100)", lambda name, given: f"{name} of {given[0]}")
+    'give mean of age'
+    """
+
+    def spelled(call: re.Match[str]) -> str:
+        lists = re.sub(r"\[([^\]]*)\]", lambda inner: inner[1].replace(", ", ","), call[2])
+        given = re.sub(r"['\"]", "", lists)
+        found = write(call[1], given.split(", ") if given else [])
+        return call[0] if found is None else found
+
+    return _SHOWN.sub(spelled, message)
 
 
 def public(thing: T) -> T:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
 
 from support.page_reader import Page
-from tacit.display.svg_chart import Mark, budget_bar, chart, ticks
+from tacit.display.svg_chart import PHONE_WIDTH, Mark, budget_bar, chart, ticks
 
 
 def test_marks_lie_where_their_values_are() -> None:
@@ -49,3 +50,18 @@ def test_the_budget_bar_is_whole() -> None:
     widths = [float(x) for x in re.findall(r'class="\w+" x="[\d.]+" y="1" width="([\d.]+)"', drawn)]
     assert sum(widths) == pytest.approx(718, abs=0.2)
     assert 'class="before"' not in budget_bar(0, 1, 0)
+
+
+@pytest.mark.parametrize("width", [720, PHONE_WIDTH])
+@pytest.mark.parametrize("ends", [(0.0, 1.7e9), (-1.9e9, -2.0), (485_000.0, 510_000.0), (0.0, 4.0)])
+def test_the_labels_of_ticks_do_not_touch_and_are_not_cut(
+    width: int, ends: tuple[float, float]
+) -> None:
+    low, high = ends
+    drawn = chart([Mark("a" * 20, high, low, high, f"{high:,.0f}")], False, "t", width)
+    found = re.findall(r'class="tick" x="([-\d.]+)"[^>]*>([^<]*)<', drawn)
+    parts = [(float(x) - 3 * len(text), float(x) + 3 * len(text)) for x, text in found]
+    assert len(parts) >= 2
+    assert all(a[1] < b[0] for a, b in itertools.pairwise(parts))
+    assert parts[0][0] >= 0
+    assert parts[-1][1] <= width

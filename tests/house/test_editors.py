@@ -139,6 +139,14 @@ def test_pyright_finds_the_wrong_lines_and_no_any(tmp_path: Path) -> None:
     assert {line for line, _ in said} == wrong, said
 
 
+@pytest.fixture
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let jedi cache in a folder of this run: another run that was killed may leave half a file."""
+    jedi: Any = importlib.import_module("jedi")
+    folder = tmp_path_factory.getbasetemp() / "jedi"
+    jedi.settings.cache_directory = str(folder)
+
+
 def read_by_jedi(text: str) -> Any:
     """A text as jedi reads it."""
     jedi: Any = importlib.import_module("jedi")
@@ -177,6 +185,7 @@ OFFERED = {
 
 @pytest.mark.full
 @needs("jedi", BRINGS)
+@pytest.mark.usefixtures("own_cache")
 @pytest.mark.parametrize("text", OFFERED)
 def test_jedi_completes_every_public_name(text: str) -> None:
     assert OFFERED[text] - completions(BEGINS + text) == set()
@@ -184,6 +193,7 @@ def test_jedi_completes_every_public_name(text: str) -> None:
 
 @pytest.mark.full
 @needs("jedi", BRINGS)
+@pytest.mark.usefixtures("own_cache")
 @pytest.mark.parametrize("name", ["Session", "mean", "clamp", "laplace", "sensitivity", "open"])
 def test_jedi_shows_the_arguments(name: str) -> None:
     found, *_ = read_by_jedi(f"import tacit as tc\ntc.{name}(").get_signatures()

@@ -9,13 +9,12 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import Any
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from tacit.cli.shared.ends import Ends
 from tacit.cli.shared.in_flags import in_flags
+from tacit.cli.shared.output import warnings_as_notes
 from tacit.errors import RefusedError, TacitError, UsageError
 
 __all__ = ["main", "run"]
@@ -89,7 +88,7 @@ def _check_text(arguments: Sequence[str]) -> None:
 
 def _run(app: Callable[..., object], arguments: Sequence[str]) -> int:
     try:
-        with _warnings_as_notes():
+        with warnings_as_notes():
             app(args=list(arguments), prog_name="tacit")
     except SystemExit as ended:
         interrupt = _interrupt_behind(ended)
@@ -98,22 +97,6 @@ def _run(app: Callable[..., object], arguments: Sequence[str]) -> int:
     else:
         return 0
     raise interrupt
-
-
-@contextmanager
-def _warnings_as_notes() -> Iterator[None]:
-    """Print a warning of Tacit as a sentence, without the path and the line of the code."""
-    with warnings.catch_warnings():
-        shown = warnings.showwarning
-
-        def show(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
-            if issubclass(category, UserWarning):
-                _say(in_flags(str(message)))
-            else:
-                shown(message, category, *more, **named)
-
-        warnings.showwarning = show
-        yield
 
 
 def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ _WIDTH = 720
 _ROW = 22
 _HEAD, _FOOT = 8, 26
 _CHARACTER = 6.7  # the width of a character of a label, about, at 12 px
+_TICK_CHARACTER = 6.2  # at 11 px
+_TICK_GAP = 6
 _LONGEST_LABEL = 34
 PHONE_WIDTH = 360
 """Of a drawing whose words stay readable on a phone, where it fills the screen."""
@@ -47,7 +50,7 @@ def chart(marks: Sequence[Mark], bars: bool, title: str, width: int = _WIDTH) ->
     right = width - 16 - _CHARACTER * max([3, *(len(mark.text) for mark in marks)])
     seen = [x for m in marks for x in (m.value, m.low, m.high) if x is not None]
     seen = [0.0, *seen] if bars or not seen else seen
-    steps = ticks(min(seen), max(seen), most=max(3, round(width / 100)))
+    steps = _steps(min(seen), max(seen), max(3, round(width / 100)), right - left)
     low, high = steps[0], steps[-1]
 
     def across(value: float) -> float:
@@ -57,8 +60,8 @@ def chart(marks: Sequence[Mark], bars: bool, title: str, width: int = _WIDTH) ->
     bottom = _HEAD + _ROW * len(marks)
     parts = [
         f'<line class="grid" x1="{across(t)}" y1="{_HEAD}" x2="{across(t)}" y2="{bottom}"/>'
-        f'<text class="tick" x="{across(t)}" y="{bottom + 16}" text-anchor="middle">{_tick(t)}'
-        "</text>"
+        f'<text class="tick" x="{_inside(across(t), t, width)}" y="{bottom + 16}" '
+        f'text-anchor="middle">{_tick(t)}</text>'
         for t in steps
     ]
     for place, (mark, label) in enumerate(zip(marks, labels, strict=True)):
@@ -131,6 +134,27 @@ def ticks(low: float, high: float, most: int = 7) -> list[float]:
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw * 0.9999)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return [float(f"{i * step:.12g}") for i in range(first, last + 1)]
+
+
+def _steps(low: float, high: float, most: int, across: float) -> list[float]:
+    """Return ticks whose labels do not touch, as many as fit and at most about ``most``."""
+    for many in range(most, 1, -1):
+        steps = ticks(low, high, many)
+        ends = itertools.pairwise(steps)
+        apart = across / (len(steps) - 1)
+        if all((_tick_width(a) + _tick_width(b)) / 2 + _TICK_GAP <= apart for a, b in ends):
+            break
+    return steps
+
+
+def _tick_width(value: float) -> float:
+    return _TICK_CHARACTER * len(_tick(value))
+
+
+def _inside(x: float, value: float, width: int) -> float:
+    """Return where the middle of a tick's label is, so that the drawing does not cut it."""
+    half = _tick_width(value) / 2
+    return round(min(max(x, half), width - half), 1)
 
 
 def _tick(value: float) -> str:

@@ -167,7 +167,7 @@ def _kind(node: Node, schema: Schema, found: dict[int, str]) -> str:
             _fit(node, NUMBERS[:3], k)
         return "float"
     if name in ("cut", "whole_key"):
-        _fit(node, NUMBERS[:3], kinds[0])
+        _fit(node, NUMBERS[:4] if name == "cut" else NUMBERS[:3], kinds[0])
         return "text" if name == "cut" else "integer"
     if name in FUNCTIONS:
         for side, k in zip(sides, kinds, strict=True):
@@ -228,7 +228,10 @@ def render(node: Node, schema: Schema, d: Dialect, found: dict[int, str] | None 
     if name == "clamp":
         return _clip(doubles[0], constants_of(node)[0], constants_of(node)[1], d)
     if name == "cut":
-        return _render_cut(doubles[0], constants_of(node)[0], constants_of(node)[1], d)
+        number = doubles[0]
+        if kinds[0] == "boolean":  # 0 or 1, as in a sum or a histogram
+            number = d.to_double(d.zero_or_one.format(x=parts[0]))
+        return _render_cut(number, constants_of(node)[0], constants_of(node)[1], d)
     if name == "whole_key":
         return whole_key_sql(sides[0], doubles[0], schema, d)
     if name in GIVES:

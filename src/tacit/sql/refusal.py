@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from tacit.calls import rewritten
 from tacit.errors import UnsupportedQueryError, UsageError
 
 __all__ = ["only", "place_of", "placed", "refuse"]
@@ -62,13 +62,23 @@ def placed(node: Any) -> Iterator[None]:
 
 def _in_sql(message: str) -> str:
     """Return a message in which an aggregate with bounds is written as in SQL."""
-    return _BOUNDED.sub(
-        lambda call: f"{_NAMES.get(call[1], call[1])}(clamp({call[2]}, 0, 100))", message
-    )
+    return rewritten(message, _bounded)
 
 
-_NAMES = {"mean": "avg", "var": "var_samp", "std": "stddev"}
-_BOUNDED = re.compile(r"tc\.(sum|mean|median|min|max|var|std)\('(\w+)', 0, 100\)")
+def _bounded(name: str, given: list[str]) -> str | None:
+    if name not in _BOUNDED or len(given) != 3:
+        return None
+    column, low, high = given
+    return f"{_BOUNDED[name]}(clamp({column}, {low}, {high}))"
+
+
+_BOUNDED = {
+    **{name: name for name in ("sum", "median", "min", "max")},
+    "mean": "avg",
+    "var": "var_samp",
+    "std": "stddev",
+}
+"""What SQL calls the statistics that need bounds."""
 
 
 _ARGUMENTS = {

@@ -13,6 +13,7 @@ from tacit.cli.shared.flag_values import (
     column_types,
     cuts,
     numbers,
+    of_people,
     typed_keys,
     whole_range,
 )
@@ -46,7 +47,10 @@ def test_answers_are_asked_by_flag_and_labelled() -> None:
         ({"mean": ["age"]}, "--mean age:0:100"),
         ({"mean": ["age:0"]}, "is incomplete"),
         ({"mean": ["age:9:0"]}, "must be in order"),
-        ({"mean": ["age:0:x"]}, "must be a number"),
+        ({"mean": ["age:0:x"]}, "^--mean age:0:x: upper bound must be a number"),
+        ({"median": ["age:0:x"]}, "^--median age:0:x: "),
+        ({"histogram": ["age:0,x"]}, "^--histogram age:0,x: an edge must be a number"),
+        ({"covariance": ["age:0:x,pay:0:1"]}, "^--covariance age:0:x,pay:0:1: "),
         ({"mean": ["age:0:9", "age:0:99"]}, "mean_age"),
     ],
 )
@@ -149,3 +153,10 @@ def test_the_private_table_is_no_file_of_keys(tmp_path: Path) -> None:
             typed_keys(["site"], (), str(other), SCHEMA, str(path))
     with pytest.raises(UsageError, match="cannot be read"):
         typed_keys(["site"], (), str(tmp_path / "none.csv"), SCHEMA, str(path))
+
+
+def test_an_error_names_the_flag_as_it_was_typed() -> None:
+    with pytest.raises(UsageError, match=r"^--per-person total=sum:cost:0:x: upper bound"):
+        of_people(["total=sum:cost:0:x"])
+    with pytest.raises(UsageError, match=r"^--cut age:0,x: an edge"):
+        cuts(["age:0,x"])

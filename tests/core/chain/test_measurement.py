@@ -89,3 +89,14 @@ def test_epsilon_is_never_above_the_map(seed):
         found = m.epsilon(delta)
         assert found.lower <= found.upper <= m.map(1), (seed, delta)
     assert m.delta(m.map(1)).upper == 0
+
+
+def test_the_map_of_a_composition_is_evaluated_once_for_a_profile():
+    m = tc.compose([WHOLE >> tc.laplace(40 + k) for k in range(3)])
+    seen, privacy = [], m.privacy
+    m.privacy = lambda d: seen.append(d) or privacy(d)
+    m.delta("1/5")
+    m.delta("1/10")
+    assert seen == [1]
+    assert m.epsilon(0, d_in=2).upper == m.map(2)
+    assert m.epsilon(0).upper == m.map(1)

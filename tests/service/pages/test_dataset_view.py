@@ -59,3 +59,10 @@ def test_what_is_said_of_the_budget_is_shown():
     ]
     assert dict(shown["about"])["Answers"].startswith("leave on public ticks, 2 seconds")
     assert shown["whole"]["percent"] == "0%"
+
+
+def test_only_a_declaration_that_a_curator_made_is_offered_to_be_changed():
+    rita = Caller("rita", None, (Grant("curator", "visits"),), "t", 0)
+    assert shown_dataset(SAID, rita)["change"] is None
+    assert shown_dataset(SAID, rita, from_page=True)["change"] == "/datasets/visits/declaration"
+    assert shown_dataset(SAID, ADA, from_page=True)["change"] is None

@@ -175,3 +175,13 @@ def test_statistics_evaluate_as_numpy_does() -> None:
         statistic = ts.lookup(name)
         assert statistic(data) == numpy_value
         assert float(statistic.of(ts.Sample(data))) == pytest.approx(numpy_value, rel=1e-15)
+
+
+def test_a_record_may_be_substituted_by_another_of_equal_value() -> None:
+    """Records are people: exactly one substituted is a move where another person is left."""
+    for domain in (ts.Values([3], size=3), ts.Records([3] * 3, size=2)):
+        for name in ("count", "sum", "mean"):
+            found = ts.sensitivity(name, domain, relation="bounded", within=False)
+            assert found.value == 0
+    with pytest.raises(InfeasibleError, match="there is no neighbour"):
+        ts.sensitivity("mean", ts.Records([3] * 3, size=3), relation="bounded", within=False)

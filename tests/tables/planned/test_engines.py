@@ -40,3 +40,20 @@ def test_a_plan_answers_the_same_on_every_engine(engine, request):
     assert old.value("old") == pytest.approx(sum(a >= 50 for _, a, _ in kept), abs=1)
     assert old.value("paid") == pytest.approx(np.mean(paid), abs=0.3)
     assert up_to.column("up_to")["value"][0][1] == pytest.approx(len(kept), abs=1)
+
+
+@pytest.mark.parametrize("engine", list(ENGINES))
+def test_true_and_false_are_cut_as_the_numbers_that_a_histogram_counts(engine, request):
+    rows = [{"b": value} for value in [True, False, None, True] * 50]
+    source = ENGINES[engine](request)(rows, {"b": "boolean"})
+    edges = [0, 1, 2]
+    made = {
+        "bins": tc.histogram("b", edges),
+        "below": tc.cdf("b", edges),
+        "ranges": tc.ranges("b", edges),
+    }
+    with tc.Session(source, tc.one_row_each, tc.rho(10**9), tc.in_memory, name="t") as session:
+        (answer,) = session.plan([session.agg(**made)], unlisted="drop").release(rho=10**8)
+    assert [round(x) for x in answer.column("bins")["value"][0]] == [50, 100]
+    assert answer.column("below")["value"][0] == pytest.approx([1 / 3, 1], abs=0.01)
+    assert {50, 100, 150} == {round(x) for x in answer.column("ranges")["value"][0]}

@@ -14,7 +14,7 @@ def test_units_are_checked():
     for wrong in ({"rows": 0}, {"rows": -1}, {"rows": 1.5}, {"groups": 0}, {"rows": 2**41}):
         with pytest.raises(TacitError):
             tc.unit("p", **wrong)
-    with pytest.raises(UsageError, match="named by text"):
+    with pytest.raises(UsageError, match="is named by text"):
         tc.unit(3)
     assert isinstance(tc.unit("p", rows=1), PersonUnit)
 
@@ -24,3 +24,12 @@ def test_a_person_column_alone_is_refused():
         tc.unit("person")
     assert tc.unit("person", rows=1).rows == 1
     assert tc.unit("person", 3).groups == 3
+
+
+@pytest.mark.parametrize("column", ["", None, 3])
+def test_a_person_column_has_a_name(column):
+    for make in (tc.unit, PersonUnit):
+        with pytest.raises(UsageError, match="text that is not empty"):
+            make(column, 1)
+    with pytest.raises(UsageError, match="text that is not empty"):
+        tc.unit(column)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 from typing import Any
 
 import pytest
@@ -147,3 +148,12 @@ def test_the_page_writes_what_was_read(text: str) -> None:
     assert condition_words(condition(text)) == text
     again = condition(condition_words(condition(text)))
     assert again.to_json() == condition(text).to_json()
+
+
+def test_a_day_is_written_as_in_sql() -> None:
+    since = condition("day >= date '2024-06-01' and not day = DATE '2024-06-03'")
+    days = [datetime.date(2024, 6, day) for day in (1, 2, 3)]
+    assert [since.evaluate({"day": day}) for day in days] == [True, True, False]
+    assert str(condition("date >= 3")) == "(date >= 3)"  # a column of that name
+    with pytest.raises(UsageError, match="at character 13, which is not a day"):
+        condition("day >= date '2024-06'")

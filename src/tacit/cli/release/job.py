@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import typer
 
@@ -21,7 +21,7 @@ from tacit.cli.release.remote import asked_table, refuse_alone
 from tacit.cli.shared.csv_flags import csv_of
 from tacit.cli.shared.in_flags import in_flags
 from tacit.cli.shared.options import TableOptions
-from tacit.cli.shared.output import note, working
+from tacit.cli.shared.output import note, warnings_as_notes, working
 from tacit.cli.shared.server_flags import ServerOptions
 from tacit.errors import BudgetError, DataSourceWarning, UsageError, WeakGuaranteeWarning
 from tacit.report.text.odds import weak_guarantee
@@ -404,16 +404,7 @@ def confirmed(*, declared: bool = False) -> Iterator[None]:
     Args:
         declared: whether a file declares how the table is read, and no flags.
     """
-    with warnings.catch_warnings():
+    with warnings_as_notes(declared=declared):
         warnings.simplefilter("ignore", WeakGuaranteeWarning)
         warnings.simplefilter("always", DataSourceWarning)
-        shown = warnings.showwarning
-
-        def show(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
-            if issubclass(category, DataSourceWarning):
-                note(str(message) if declared else in_flags(str(message)))
-            else:
-                shown(message, category, *more, **named)
-
-        warnings.showwarning = show
         yield

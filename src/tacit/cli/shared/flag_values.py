@@ -6,7 +6,8 @@ import csv
 import datetime
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from tacit.arithmetic.exact import Number, as_fraction
@@ -78,6 +79,22 @@ def aggregates(
 
 
 def _from_flag(kind: Kind, text: str, options: Options, declared: bool) -> Aggregate:
+    with _named(f"{flag_of(kind)} {text}"):
+        return _of_flag(kind, text, options, declared)
+
+
+@contextmanager
+def _named(flag: str) -> Iterator[None]:
+    """Begin an error with the flag as it was typed, unless it names it already."""
+    try:
+        yield
+    except UsageError as error:
+        if str(error).startswith(flag):
+            raise
+        raise UsageError(f"{flag}: {error}") from None
+
+
+def _of_flag(kind: Kind, text: str, options: Options, declared: bool) -> Aggregate:
     if "bounds" in kind.fields:
         return _of_columns(kind, text, declared)
     short = tuple(field for field in kind.fields if field not in (*BOUNDS, "keys"))
@@ -122,7 +139,8 @@ def of_people(texts: Sequence[str]) -> dict[str, Aggregate]:
             )
         if label in found:
             raise UsageError(f"--per-person names {label!r} twice")
-        found[label] = _from_flag(kind, rest, Options(), True) if rest else kind.make()
+        with _named(f"--per-person {text}"):
+            found[label] = _of_flag(kind, rest, Options(), True) if rest else kind.make()
     return found
 
 
@@ -253,7 +271,8 @@ def cuts(texts: Sequence[str]) -> dict[str, Expression]:
         column, sign, edges = text.rpartition(":")
         if not sign or not column:
             raise UsageError(f"--cut {text} is incomplete: write --cut age:0,18,65")
-        found[f"{column}_group"] = col(column).cut(numbers(edges, "an edge"))
+        with _named(f"--cut {text}"):
+            found[f"{column}_group"] = col(column).cut(numbers(edges, "an edge"))
     return found
 
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import re
 
+from tacit.calls import rewritten
+
 __all__ = ["in_flags"]
 
 _FLAGS = {
@@ -49,21 +51,17 @@ _FLAGS = {
     r"(?<![\w.])(rho|epsilon)\('?(\d[^',()]*)'?\)": r"\1 \2",
     r"\.?agg\(n=tc\.count\(\)(?:, \.\.\.)?\)": "--count",
 }
-_CALL = re.compile(r"tc\.([a-z_]+)\(([^()]*)\)")
-"""A kind of answer, such as ``tc.mean('age', 0, 100)``."""
 
 
 def in_flags(message: str) -> str:
     """Return a message in which calls of Python are flags."""
     for call, flags in _FLAGS.items():
         message = re.sub(call, flags, message)
-    return _CALL.sub(_kind, message)
+    return rewritten(message, _flag)
 
 
-def _kind(call: re.Match[str]) -> str:
+def _flag(name: str, given: list[str]) -> str:
     """Return the flag of a kind of answer: its column, and what belongs to it, after colons."""
-    name, given = call.groups()
-    lists = re.sub(r"\[([^\]]*)\]", lambda found: found[1].replace(", ", ","), given)
-    said = re.sub(r"['\"]", "", lists).replace(", ", ":")
     flag = "--" + name.replace("_", "-")
+    said = ":".join(given)
     return flag if said in ("", "...") else f"{flag} {said}"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tacit.cli.shared.in_flags import in_flags
 from tacit.errors import UsageError, need
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ __all__ = [
     "print_json",
     "print_table",
     "save_plot",
+    "warnings_as_notes",
     "working",
 ]
 
@@ -32,6 +35,26 @@ _CERTIFICATES = (".json", ".html")
 def note(text: str) -> None:
     """Print something beside the answer: on stderr, so that a pipe stays clean."""
     print(text, file=sys.stderr)
+
+
+@contextmanager
+def warnings_as_notes(*, declared: bool = False) -> Iterator[None]:
+    """Print a warning of Tacit as a sentence, without the path and the line of the code.
+
+    Args:
+        declared: whether a file declares how the table is read, and no flags do.
+    """
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
+            if issubclass(category, UserWarning):
+                note(str(message) if declared else in_flags(str(message)))
+            else:
+                shown(message, category, *more, **named)
+
+        warnings.showwarning = show
+        yield
 
 
 def print_json(value: Any) -> None:

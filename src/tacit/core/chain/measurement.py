@@ -113,6 +113,7 @@ class Measurement(Shown):
         self.law = distribution
         self.losses = losses
         self._witness = witness
+        self._last_proof: tuple[Fraction, tuple[Fraction, Fraction] | None] | None = None
         self.links: tuple[Link, ...] = (
             Link(name or (step.name if step else "noise"), step, measure, privacy),
         )
@@ -263,13 +264,19 @@ class Measurement(Shown):
         return ProfilePoints(lambda epsilon: self.delta(epsilon, d_in), deltas)
 
     def _proven(self, distance: Fraction) -> tuple[Fraction, Fraction] | None:
-        """Return the epsilon and delta that the map proves; None where it is of another kind."""
-        loss: Any = self.privacy(distance)
-        if isinstance(self.measure, PureDP):
-            loss = (loss, Fraction(0))
-        elif not isinstance(self.measure, ApproximateDP):
+        """Return the epsilon and delta that the map proves; None where it is of another kind.
+
+        The last one is cached: a profile asks at many epsilons of one distance, and the map of a
+        composition evaluates those of all its parts.
+        """
+        if not isinstance(self.measure, (PureDP, ApproximateDP)):
             return None
-        return None if math.inf in loss else loss
+        last = self._last_proof
+        if last is None or last[0] != distance:
+            loss: Any = self.privacy(distance)
+            loss = (loss, Fraction(0)) if isinstance(self.measure, PureDP) else loss
+            last = self._last_proof = (distance, None if math.inf in loss else loss)
+        return last[1]
 
     def _at_most_map(
         self, found: Enclosure | float, distance: Fraction, delta: Fraction

@@ -49,8 +49,16 @@ def card(said: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
     }
 
 
-def shown_dataset(said: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
-    """Return what the page of a data set shows."""
+def shown_dataset(
+    said: Mapping[str, Any], caller: Caller, *, from_page: bool = False
+) -> dict[str, Any]:
+    """Return what the page of a data set shows.
+
+    Args:
+        said: what the API says of it.
+        caller: who sees it.
+        from_page: whether a curator declared it, who can change it; the operator changes a file.
+    """
     name = str(said["name"])
     about = [
         ("Purpose", said.get("purpose")),
@@ -70,7 +78,7 @@ def shown_dataset(said: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
         "ask": f"{home_of(name)}/ask" if decide(caller, "preview", name).allowed else None,
         "releases": f"/releases?dataset={quote(name, safe='')}",
         "change": f"{home_of(name)}/declaration"
-        if decide(caller, "declare", name).allowed
+        if from_page and decide(caller, "declare", name).allowed
         else None,
         "budgets": f"{home_of(name)}/budget"
         if decide(caller, "set_budget", name).allowed

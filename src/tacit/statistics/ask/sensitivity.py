@@ -70,8 +70,9 @@ def sensitivity(
         relation: ``"unbounded"`` (added or removed), ``"add"``, ``"remove"``, or ``"bounded"``
             (substituted).
         within: every neighbour at the distance or nearer (the definition), or those exactly at it
-            in one direction.  Within is defined for every distance: where fewer records can be
-            changed, the answer says in ``.notes`` how far neighbours go.
+            in one direction, where a record may be substituted by another of equal value (so the
+            answer over a single value is 0).  Within is defined for every distance: where fewer
+            records can be changed, the answer says in ``.notes`` how far neighbours go.
 
     The empty release is a neighbour where the statistic has a value on it: a count, a sum, a
     histogram, and a function that declares one, ``tacit.statistics.Function(f, empty=0)`` or
@@ -84,7 +85,8 @@ def sensitivity(
 
     Raises:
         UsageError: an unknown name or relation, data that are not numbers or outside the domain.
-        InfeasibleError: exactly a distance that no two releases have, a search that is too large.
+        InfeasibleError: exactly a distance at which too few records are left to remove, add or
+            substitute; a search that is too large.
 
     >>> from tacit.statistics import Records
     >>> s = sensitivity("median", over=Records([1, 2, 2, 2, 5, 5, 7, 8, 9, 9], size=6))

@@ -61,7 +61,7 @@ class Question:
 
     Raises:
         UsageError: an unknown relation, a distance below 1, data outside the domain.
-        InfeasibleError: exactly a distance that no pair of releases has.
+        InfeasibleError: exactly a distance for which no move is left.
 
     >>> Question(Records([1, 2, 3, 10, 11], size=3), distance=1).size
     3

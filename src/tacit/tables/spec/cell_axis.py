@@ -140,7 +140,8 @@ class Axis:
         """
         held = [value(name) for name in self.columns]
         if self.edges:
-            return held[0].between(self.edges[0], self.edges[-1])
+            inside = held[0].cut((self.edges[0], self.edges[-1]), ["0"])
+            return ~inside.is_null()  # also of true and false, which compare with no number
         return _among(held, self.keys)
 
     def to_json(self) -> dict[str, object]:

@@ -119,6 +119,10 @@ class PersonUnit:
     one = 1 << 20
 
     def __post_init__(self) -> None:
+        if not isinstance(self.column, str) or not self.column:
+            raise UsageError(
+                "the person column is named by text that is not empty, such as 'person_id'"
+            )
         object.__setattr__(self, "rows", as_integer(self.rows, "rows", minimum=1))
         if self.most_groups is not None:
             groups = as_integer(self.most_groups, "groups", minimum=1)
@@ -190,21 +194,19 @@ def unit(column: str, rows: int | None = None, groups: int | None = None) -> Per
             noise of counts of people grows with it, so name the most groups that people are in.
 
     Raises:
-        UsageError: no ``rows``, or limits below one.
+        UsageError: no name, no ``rows``, or limits below one.
 
     Example:
         >>> print(unit("person_id", rows=5, groups=3))
         person_id, at most 5 rows in 3 groups
     """
-    if not isinstance(column, str):
-        raise UsageError("the person column is named by text")
-    if rows is None:
+    if rows is None and isinstance(column, str) and column:
         raise UsageError(
             f"say how many rows per {column} count at most: tc.unit({column!r}, rows=5), or rows=1 "
             "if each person has one row. More rows mean more noise; the rows of people who have "
             "more are down-weighted"
         )
-    return PersonUnit(column, rows, groups)
+    return PersonUnit(column, 1 if rows is None else rows, groups)
 
 
 def few_groups(

@@ -15,6 +15,7 @@ run::
     sum     := product (("+" | "-") product)*
     product := value (("*" | "/") value)*
     value   := ("-" | "+") value | number | 'text' | true | false | "(" or ")"
+             | date 'text'
              | column | `column with spaces` | function "(" argument ("," argument)* ")"
     argument := or | missing
 
@@ -25,6 +26,7 @@ A function is one of :mod:`tacit.expressions.functions` or ``abs``, ``clamp``, `
 
 from __future__ import annotations
 
+import datetime
 import operator
 import re
 from collections.abc import Callable, Sequence
@@ -227,6 +229,17 @@ class _Reader:
         self.place += 1
         return token[1:-1].replace(token[0] * 2, token[0])
 
+    def _date(self) -> datetime.date:
+        """Read the text behind ``date``, as SQL writes a day."""
+        text, at = self._text(), self.tokens[self.place - 1][2]
+        try:
+            return datetime.date.fromisoformat(text)
+        except ValueError:
+            raise UsageError(
+                f"the {self.what} {self.text!r} has {text!r} at character {at + 1}, which is not "
+                "a day; write it like: date '2024-06-01'"
+            ) from None
+
     def _sum(self) -> Expression:
         found = self._product()
         while True:
@@ -274,6 +287,8 @@ class _Reader:
         if kind == "text":
             return literal(self._text())
         self.place += 1
+        if kind == "word" and lowered == "date" and self.tokens[self.place][0] == "text":
+            return literal(self._date())
         if kind == "number":
             if len(token) > _DIGITS:
                 raise UsageError(f"a number in a {self.what} has at most {_DIGITS} digits")

@@ -56,7 +56,8 @@ def dataset(name: DatasetName, caller: _Seeing, state: StateOf) -> HTMLResponse:
     said = datasets.dataset(name, caller, state).model_dump()
     if decide(caller, "see_budget", name).allowed:
         said |= datasets.budget(name, caller, state).model_dump()
-    given = shown_dataset(said, caller)
+    from_page = state.datasets.standing(name) is not None
+    given = shown_dataset(said, caller, from_page=from_page)
     return HTMLResponse(page("dataset.html", state.settings.title, caller, given))
 
 
