@@ -171,7 +171,10 @@ def merged(
         )
     names = _labels(queries)
     counted = _weights({} if weights is None else weights, names, queries)
-    listed_rows = every_listed([a for q in queries for a in _listed_axes(q)]) if drop else None
+    listed_rows = None
+    if drop:
+        booleans = {n for q in queries for n, c in q.columns.items() if c.kind == "boolean"}
+        listed_rows = every_listed([a for q in queries for a in _listed_axes(q)], booleans)
     only = () if listed_rows is None else (listed_rows,)
     members, asked = [], []
     grouped = [_groups(query, drop) for query in queries]

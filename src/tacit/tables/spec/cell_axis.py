@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -130,8 +130,14 @@ class Axis:
         inside = _among(held, self.keys)
         return when(inside).then(_tree(held, self.keys, 0, stride)).otherwise(other)
 
-    def holds(self, value: Callable[[str], Expression]) -> Expression:
+    def holds(
+        self, value: Callable[[str], Expression], booleans: Container[str] = ()
+    ) -> Expression:
         """Return whether a row has one of the keys, or is in one of the bins.
+
+        Args:
+            value: what a column holds, by its name.
+            booleans: the columns that hold true and false.
 
         >>> from tacit.expressions.expression import col
         >>> ages = Axis(("age",), edges=(Fraction(0), Fraction(18)))
@@ -140,8 +146,9 @@ class Axis:
         """
         held = [value(name) for name in self.columns]
         if self.edges:
-            inside = held[0].cut((self.edges[0], self.edges[-1]), ["0"])
-            return ~inside.is_null()  # also of true and false, which compare with no number
+            if self.columns[0] in booleans:  # true and false compare with no number
+                return ~held[0].cut((self.edges[0], self.edges[-1]), ["0"]).is_null()
+            return held[0].between(self.edges[0], self.edges[-1])
         return _among(held, self.keys)
 
     def to_json(self) -> dict[str, object]:
@@ -174,7 +181,7 @@ def axis_from(described: Any) -> Axis:
     return Axis(columns, keys, whole=whole)
 
 
-def every_listed(axes: Sequence[Axis]) -> Expression | None:
+def every_listed(axes: Sequence[Axis], booleans: Container[str] = ()) -> Expression | None:
     """Return whether a row has a listed value on every axis; None where there is no axis.
 
     >>> print(every_listed([Axis(("sex",), (("f",),)), Axis(("sex",), (("m",),))]))
@@ -187,7 +194,7 @@ def every_listed(axes: Sequence[Axis]) -> Expression | None:
             found.append(axis)
         else:
             found[place] = found[place].joined(axis)
-    return _both([axis.holds(col) for axis in found]) if found else None
+    return _both([axis.holds(col, booleans) for axis in found]) if found else None
 
 
 def _exactly(key: Key) -> tuple[tuple[type, Any], ...]:
