@@ -391,6 +391,35 @@ def test_a_link_that_takes_the_place_of_a_file_is_not_read(tmp_path: Path) -> No
                 Query(source, OneRowEach()).run([Rows()])
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_view_of_a_confined_database_reads_no_file(tmp_path: Path, kind: str) -> None:
+    root = tmp_path / "data"
+    root.mkdir()
+    secret, inside = tmp_path / f"secret.{kind}", root / f"inside.{kind}"
+    read = f"read_{kind}('{secret}')"
+    with duckdb.connect(str(root / "v.duckdb")) as made:
+        for file in (secret, inside):
+            made.execute(f"copy (select 1 as a from range(3)) to '{file}'")
+        made.execute("create table own as select 1 as a from range(2)")
+        made.execute("create view plain as from own where a > 0")
+        made.execute(f"create view direct as from '{secret}'")
+        made.execute("create view nested as from direct")
+        made.execute(f"create view near as from '{inside}'")
+        made.execute(f"create view content as select size as a from read_blob('{secret}')")
+        made.execute(f"create macro files() as table from {read}")
+        made.execute("create view by_macro as from files()")
+        made.execute(f"create view part as select (select max(a) from {read}) as a from own")
+    path = ConfinedPath(str(root / "v.duckdb"), root)
+    for table in ("own", "plain"):
+        with open_source(path, table) as source:
+            assert Query(source, OneRowEach()).run([Rows()]).of(Rows()) == [2]
+    for table in ("direct", "nested", "near", "content", "by_macro", "part"):
+        with pytest.raises(DataSourceError, match="outside of its database"):
+            open_source(path, table)
+        if table in ("direct", "nested"):  # what is not confined reads them
+            open_source(root / "v.duckdb", table).close()
+
+
 def test_a_home_is_meant_wherever_a_path_is_typed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

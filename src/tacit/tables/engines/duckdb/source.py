@@ -190,10 +190,35 @@ def _from_database(
     path: str | os.PathLike[str], place: str, table: str, engine: DuckEngine
 ) -> Opened:
     data = engine.attached(place)
+    if isinstance(path, ConfinedPath):
+        _refuse_files_of_views(place, table)
     engine.rows(f"use {engine.dialect.identifier(data)}")
     relation, schema = _named(table, engine, data)
     engine.rows("use memory")
     return Opened(f"{Path(os.fspath(path)).name}:{table}", schema, engine, relation)
+
+
+def _refuse_files_of_views(place: str, table: str) -> None:
+    """Refuse a table of a database if reading it reads anything outside the database.
+
+    Raises:
+        DataSourceError: it does.
+    """
+    with closed_on_failure(engine := DuckEngine()):
+        data = engine.attached(place)
+        # DuckDB opens each file when it prepares a query, so a description shows whether it may.
+        engine.rows("set enable_external_access = false")
+        engine.rows(f"use {engine.dialect.identifier(data)}")
+        try:
+            _named(table, engine, data)
+        except EngineMemoryError:
+            raise
+        except DataSourceError:
+            raise DataSourceError(
+                f"{table!r} reads files outside of its database, which no table of this service "
+                "may: make a table of it, as in create table t as from the_view"
+            ) from None
+    engine.close()
 
 
 def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
