@@ -20,7 +20,7 @@ from house.import_graph import modules
 from house.project import PACKAGE, ROOT
 
 TESTS = ROOT / "tests"
-BESIDE = {"docs", "house", "laws", "slow", "support"}
+BESIDE = {"docs", "golden", "house", "laws", "slow", "support"}
 """Folders of tests that mirror none of the package."""
 
 THROUGH: dict[str, tuple[str, ...]] = {

@@ -13,7 +13,7 @@ import pytest
 
 import tacit as tc
 from tacit.accounting import restore_ledger
-from tacit.errors import LedgerError
+from tacit.errors import DataSourceWarning, LedgerError
 
 KEPT = sorted((Path(__file__).parent / "written_before").glob("*.sql"))
 BUDGETS = {
@@ -74,7 +74,9 @@ def test_its_chain_holds_and_its_answers_are_replayed_for_nothing(kept):
         session.ledger.verify_chain()
         remaining = session.remaining
         for question, told in zip(asked(session), recorded, strict=True):
-            answer = question.release(**BUDGETS[name][1])
+            # It was written before the kinds of columns were part of the identity.
+            with pytest.warns(DataSourceWarning, match="did not record how the table is read"):
+                answer = question.release(**BUDGETS[name][1])
             assert answer.replayed
             for column in told["columns"]:
                 assert answer.to_dict()[column["label"]] == column["value"]
