@@ -30,10 +30,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # so that no time is spent o
 import tacit as tc
 from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
 from tacit.core.losses.base import PrivacyLoss
+from tacit.core.losses.composition import Sum
 from tacit.core.losses.distribution import dominating_pair
-from tacit.core.losses.sampling.poisson import sampled
-from tacit.core.losses.sampling.without_replacement import sampled_without_replacement
-from tacit.core.losses.summed import Sum
+from tacit.core.losses.sampling import sampled, sampled_without_replacement
 
 DELTA = "1e-6"
 DELTAS = ("1e-6", "1e-10", "1e-15")

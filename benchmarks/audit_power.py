@@ -42,7 +42,7 @@ import _published_distributions as exact
 import tacit as tc
 from support.audit import published_mechanisms as mechanisms
 from tacit.audit import sampled
-from tacit.audit.sampling.graded import payoffs
+from tacit.audit.bets import payoffs
 
 REFUTES = math.log(100)
 LEAST = 0.5 * math.log(0.5 / 0.01) + 0.5 * math.log(0.5 / 0.99)

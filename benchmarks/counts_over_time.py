@@ -2,7 +2,7 @@
 
 The published numbers of an empty table are the noise itself.  The other ways pay the same epsilon
 for the year: the two-branched counter of running totals
-(tacit.mechanisms.additive.continual_counting), and a release for each hour, added up.  Then the
+(tacit.mechanisms.continual_counting), and a release for each hour, added up.  Then the
 time of an update, against the plain count by hour in the same engine.  Run it from the root of the
 repository:
 
@@ -21,7 +21,7 @@ import duckdb
 import numpy as np
 
 import tacit as tc
-from tacit.mechanisms.additive.continual_counting import Counter
+from tacit.mechanisms.continual_counting import Counter
 
 HOURS = 24 * 365
 Errors = tuple[np.ndarray, np.ndarray]

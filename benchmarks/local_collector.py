@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.local import Collector, DirectEncoding, OptimizedLocalHashing, UnaryEncoding, Wire
-from tacit.local.collecting.batch_file import Header
+from tacit.local.batch_file import Header
 
 BATCH = 100_000
 

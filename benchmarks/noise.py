@@ -19,8 +19,7 @@ import numpy as np
 
 import tacit.noise as tn
 from _timing import interleaved
-from tacit.noise.block_sampler import block_table
-from tacit.noise.digit_sampler import geometric_digits
+from tacit.noise.samplers import block_table, geometric_digits
 
 SCALES = [1, 25, 1000, 10**6]
 FACTOR = 400

@@ -29,7 +29,7 @@ from typing import Any
 import pyarrow as pa
 
 import tacit as tc
-from tacit.workload.strategy import block_tree, identity, wavelet
+from tacit.workload.strategies import block_tree, identity, wavelet
 
 
 def all_ranges(cells: int) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tacit.statistics import Records, sensitivity
-from tacit.statistics.search.function import batched
+from tacit.statistics.search import batched
 
 TARGETS = {"mean": 2.0, "median": 2.0}
 STATISTICS = ("mean", "median", "percentile(90)", "sum", "min", "max", "count")

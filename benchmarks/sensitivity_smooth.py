@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.statistics.ask.smooth_sensitivity import distance_to_instability, smooth_sensitivity
+from tacit.statistics.smooth import distance_to_instability, smooth_sensitivity
 
 LIMIT = 15
 

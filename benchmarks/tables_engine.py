@@ -19,9 +19,9 @@ import duckdb
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import open_source
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Bins, Cells, Moments, Rows, Total
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 KEYS = [f"group {i}" for i in range(14)]
 GRID = Grid.for_bounds(0, 100)

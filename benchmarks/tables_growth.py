@@ -25,7 +25,7 @@ from tables_engine import BY, EDGES, GRID, KEYS, MEAN, MEDIAN, PEOPLE, SUM, gene
 from tacit.expressions.expression import col
 from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.open_source import open_source
-from tacit.tables.query.partitioned_query import PartedQuery
+from tacit.tables.query.integer_query import PartedQuery
 from tacit.tables.query.requests import Bins, People
 
 GROUPED = {"by": BY, "keys": KEYS}

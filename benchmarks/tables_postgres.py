@@ -23,9 +23,9 @@ from support.servers.postgres_server import PostgresServer, missing
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import Source, open_source
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Bins, Cells, Moments, Rows, Total
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 SETTINGS = {"shared_buffers": "1GB", "fsync": "off", "max_wal_size": "8GB", "log_statement": "none"}
 WORK_MEMORY = "256MB"

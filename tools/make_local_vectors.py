@@ -50,8 +50,8 @@ from tacit.local import (
     Wire,
     client_config,
 )
-from tacit.local.collecting.batch_file import Header
-from tacit.local.collecting.wire import ID_BYTES
+from tacit.local.batch_file import Header
+from tacit.local.wire import ID_BYTES
 from tacit.noise.bits import injected
 
 FOLDER = Path(__file__).parents[1] / "tests" / "local" / "vectors"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tacit.sql import translate  # noqa: F401  (loads every file that registers forms)
-from tacit.sql.forms import FORMS
+from tacit.sql import select as translate  # noqa: F401  (loads every file that registers forms)
+from tacit.sql.values import FORMS
 
 PAGE = Path(__file__).parents[1] / "docs" / "sql.md"
 _PARTS = (

@@ -28,7 +28,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "rho",
     ),
     "tacit.accounting.open_ledger": ("in_memory",),
-    "tacit.accounting.epsilon_choice.choose_epsilon": ("choose_epsilon",),
+    "tacit.accounting.choose_epsilon": ("choose_epsilon",),
     "tacit.client.connection": ("connect",),
     "tacit.core": (
         "AbsoluteDistance",
@@ -70,7 +70,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "total_variation",
     ),
     "tacit.audit": ("verify",),
-    "tacit.audit.comparison.compare": ("compare",),
+    "tacit.audit.compare": ("compare",),
     "tacit.mechanisms": (
         "adaptive",
         "calibrate",
@@ -81,10 +81,12 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "select_best",
         "user_transformation",
     ),
-    "tacit.mechanisms.propose_test_release.bound_search": ("propose_bound",),
-    "tacit.mechanisms.propose_test_release.mechanism": ("propose_test_release",),
-    "tacit.mechanisms.sample_and_aggregate.mechanism": ("sample_and_aggregate",),
-    "tacit.mechanisms.smooth.smooth_noise": ("smooth_noise",),
+    "tacit.mechanisms.propose_test_release": (
+        "propose_bound",
+        "propose_test_release",
+    ),
+    "tacit.mechanisms.sample_and_aggregate": ("sample_and_aggregate",),
+    "tacit.mechanisms.smooth": ("smooth_noise",),
     "tacit.report": ("Certificate",),
     "tacit.statistics": (
         "Interval",
@@ -102,13 +104,23 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "smooth_sensitivity",
         "stability_map",
     ),
-    "tacit.tables.answers.count_distinct": ("count_distinct",),
-    "tacit.tables.answers.covariance": ("correlation", "covariance"),
-    "tacit.tables.answers.interquartile_range": ("interquartile_range",),
+    "tacit.tables.answers.counts": ("count_distinct",),
+    "tacit.tables.answers.covariance_and_regression": (
+        "correlation",
+        "covariance",
+        "linear_regression",
+    ),
+    "tacit.tables.answers.quantiles": ("interquartile_range",),
     "tacit.tables.answers.top_k": ("top_k",),
-    "tacit.tables.answers.linear_regression": ("linear_regression",),
-    "tacit.tables.together.sums_of_bins": ("cdf", "prefix_sums", "ranges"),
-    "tacit.tables.planned.synthetic": ("SyntheticTable", "synthetic_table"),
+    "tacit.tables.together.kind": (
+        "cdf",
+        "prefix_sums",
+        "ranges",
+    ),
+    "tacit.tables.planned.synthetic": (
+        "SyntheticTable",
+        "synthetic_table",
+    ),
     "tacit.tables.check_table": ("check",),
     "tacit.tables.dataset.declaration": ("Dataset",),
     "tacit.tables": (
@@ -134,7 +146,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
 }
 
 _RENAMED: dict[str, tuple[str, str]] = {
-    "open": ("tacit.tables.dataset.opening", "open_dataset"),
+    "open": ("tacit.tables.dataset.declaration", "open_dataset"),
     "top_code": ("tacit.transformations.top_code", "top_code"),
     "clamp": ("tacit.transformations", "Clamp"),
     "impute": ("tacit.transformations", "Impute"),

@@ -23,8 +23,8 @@ from tacit.calls import public
 from tacit.core import SymmetricDistance
 from tacit.errors import UsageError, did_you_mean
 from tacit.local import DirectEncoding, RandomizedResponse
-from tacit.local.planning.poisoning import Influence, influence
-from tacit.mechanisms.propose_test_release.mechanism import propose_test_release
+from tacit.local.poisoning import Influence, influence
+from tacit.mechanisms.propose_test_release import propose_test_release
 from tacit.statistics import (
     Histogram,
     Interval,

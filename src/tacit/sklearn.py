@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting.budgets.budget import epsilon as pure
-from tacit.accounting.budgets.budget import rho as concentrated
+from tacit.accounting.budget import epsilon as pure
+from tacit.accounting.budget import rho as concentrated
 from tacit.accounting.open_ledger import in_memory
 from tacit.arithmetic.exact import Number
 from tacit.errors import UsageError, need
-from tacit.tables.answers.linear_regression import linear_regression
+from tacit.tables.answers.covariance_and_regression import linear_regression
+from tacit.tables.privacy_unit import one_row_each
 from tacit.tables.session import Session
-from tacit.tables.spec.privacy_unit import one_row_each
 
 __all__ = ["LinearRegression"]  # noqa: F822  (made by __getattr__)
 

@@ -35,7 +35,7 @@ def place(request, tmp_path):
 @pytest.fixture
 def new_process(monkeypatch):
     """Forget what this process saw of ledgers, as the next one would not know it."""
-    return lambda: monkeypatch.setattr("tacit.accounting.ledger.checked_chain._seen", {})
+    return lambda: monkeypatch.setattr("tacit.accounting.ledger_chain._seen", {})
 
 
 @pytest.fixture

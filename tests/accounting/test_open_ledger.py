@@ -6,7 +6,7 @@ import pytest
 
 from accounting.ledger.ledger_edit import edit
 from tacit.accounting import create_ledger, epsilon, open_ledger, restore_ledger, rho
-from tacit.accounting.ledger.checked_chain import appended
+from tacit.accounting.ledger_chain import appended
 from tacit.accounting.open_ledger import has_ledger
 from tacit.errors import LedgerError, UsageError
 

@@ -10,9 +10,13 @@ from hypothesis import strategies as st
 from support.by_hand.high_precision import precisely
 from support.examples import examples
 from tacit.arithmetic.enclosure import (
+    exp_minus,
+    exp_scaled,
+    log_two,
+    log_unit,
     pi,
+    pi_fixed,
 )
-from tacit.arithmetic.fixed_point import exp_minus, exp_scaled, log_two, log_unit, pi_fixed
 
 fractions = st.fractions(min_value=Fraction(1, 10**9), max_value=300, max_denominator=10**12)
 

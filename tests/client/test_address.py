@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tacit.client.address import is_loopback, read_address, read_token
+from tacit.client.transport import is_loopback, read_address, read_token
 from tacit.errors import UsageError
 
 

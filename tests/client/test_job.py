@@ -6,7 +6,7 @@ import pytest
 
 import tacit as tc
 from support.clinic import make_clinic
-from tacit.client.job import Job
+from tacit.client.remote_session import Job
 from tacit.errors import BudgetError, RefusedError, ServiceError
 
 

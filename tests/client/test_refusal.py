@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.client.refusal import refusal
+from tacit.client.transport import refusal
 from tacit.errors import (
     AccessError,
     BudgetError,

@@ -10,9 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.display.card import Card, Pictures, Plain, Share, Shares, Shown, Table
+from tacit.display.card import (
+    Card,
+    Pictures,
+    Plain,
+    Share,
+    Shares,
+    Shown,
+    Table,
+    _templates,
+    drawing,
+)
 from tacit.display.svg_chart import Mark, chart
-from tacit.display.templating import _templates, drawing
 from tacit.errors import LedgerError
 
 VOID = {"rect", "line", "path", "circle"}

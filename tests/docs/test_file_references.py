@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tacit.accounting.ledger import hash_chain
+from tacit.accounting import ledger_chain as hash_chain
 from tacit.cli.release import plan_file
-from tacit.tables.answers.aggregate import kinds
-from tacit.tables.dataset import column, declaration, table
-from tacit.tables.spec.method import Options
+from tacit.tables.answers.base import Options, kinds
+from tacit.tables.dataset import declaration, table
+from tacit.tables.dataset import table as column
 
 DOCS = Path(__file__).parents[2] / "docs"
 CODE = re.compile(r"`([a-z]\w*)`")
@@ -52,7 +52,7 @@ def test_the_page_of_plans_has_every_statistic_with_its_fields() -> None:
 def test_the_page_of_declarations_has_every_field() -> None:
     page = "declaration-file.md"
     assert first_cells(section(page, "The data set")) == set(declaration._FIELDS)
-    assert first_cells(section(page, "A table")) == set(table._FIELDS)
+    assert first_cells(section(page, "A table")) == set(table._TABLE_FIELDS)
     assert first_cells(section(page, "A column")) == set(column._FIELDS)
     below = CODE.findall(section(page, "The data set").partition("In `unit`")[2])
     assert set(below) == {*declaration._UNIT, *declaration._BUDGET, "budget"} - {"unit"}

@@ -78,7 +78,7 @@ def test_the_page_of_benchmarks_draws_every_run_that_is_kept() -> None:
 @pytest.mark.full
 def test_the_errors_of_ranges_are_those_of_the_run() -> None:
     from tacit import workload
-    from tacit.workload.strategy import block_tree, identity, wavelet
+    from tacit.workload.strategies import block_tree, identity, wavelet
 
     run = json.loads((RESULTS / "plans.json").read_text(encoding="utf-8"))
     asked = workload.ranges(run["cells"])

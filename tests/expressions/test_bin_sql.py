@@ -5,8 +5,8 @@ import bisect
 import duckdb
 import pytest
 
-from tacit.expressions.bin_sql import bins_sql
-from tacit.tables.engines.duckdb.dialect import DUCKDB
+from tacit.expressions.dialect import bins_sql
+from tacit.tables.engines.duckdb.engine import DUCKDB
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from support.examples import examples
 from support.tables.engine_tables import ENGINES
 from tacit.errors import UsageError
-from tacit.expressions.cell_grammar import GIVES, is_date, read_cell, reading_sql
+from tacit.expressions.dialect import GIVES, is_date, read_cell, reading_sql
 from tacit.expressions.expression import Expression, col, when
+from tacit.expressions.operations import as_asked
 from tacit.expressions.schema import Column, Schema
-from tacit.expressions.undeclared_columns import as_asked
-from tacit.tables.engines.duckdb.dialect import DUCKDB
+from tacit.tables.engines.duckdb.engine import DUCKDB
 
 PLAIN = [
     *("1980", "1980-05"),

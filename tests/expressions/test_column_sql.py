@@ -8,10 +8,10 @@ import duckdb
 import pytest
 
 from tacit.errors import UsageError
-from tacit.expressions.column_sql import column_sql, compared_sql, has_time, is_wide, seconds_sql
 from tacit.expressions.expression import Expression, col
+from tacit.expressions.operations import column_sql, compared_sql, has_time, is_wide, seconds_sql
 from tacit.expressions.schema import Column, Schema
-from tacit.tables.engines.duckdb.dialect import DUCKDB
+from tacit.tables.engines.duckdb.engine import DUCKDB
 
 SCHEMA = Schema(
     [

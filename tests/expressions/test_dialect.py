@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from tacit.errors import UsageError
 from tacit.expressions.dialect import is_unicode
-from tacit.tables.engines.duckdb.dialect import DUCKDB
-from tacit.tables.engines.postgres.dialect import POSTGRES
+from tacit.tables.engines.duckdb.engine import DUCKDB
+from tacit.tables.engines.postgres import POSTGRES
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
 

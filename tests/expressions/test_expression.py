@@ -12,12 +12,12 @@ from tacit.errors import UsageError
 from tacit.expressions.expression import col, from_json, when
 from tacit.expressions.grid import Grid
 from tacit.expressions.schema import Column, Schema
-from tacit.tables.engines.duckdb.dialect import DUCKDB
-from tacit.tables.engines.postgres.dialect import POSTGRES
-from tacit.tables.engines.spark.dialect import SPARK
+from tacit.tables.engines.duckdb.engine import DUCKDB
+from tacit.tables.engines.postgres import POSTGRES
+from tacit.tables.engines.spark import SPARK
+from tacit.tables.privacy_unit import OneRowEach
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Moments, Rows
-from tacit.tables.spec.privacy_unit import OneRowEach
 
 SCHEMA = Schema([Column("x", "float", "double"), Column("y", "decimal", "numeric")])
 ROWS = [{"x": 1.5, "y": 3}, {"x": None, "y": 2}, {"x": -1.0, "y": -1}]

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.examples import examples
-from tacit.expressions.float_digest import spelled
-from tacit.tables.engines.duckdb.dialect import DUCKDB
+from tacit.expressions.dialect import spelled
+from tacit.tables.engines.duckdb.engine import DUCKDB
 
 doubles = st.one_of(
     st.floats(allow_nan=False),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.examples import examples
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
-from tacit.tables.engines.duckdb.dialect import DUCKDB
+from tacit.tables.engines.duckdb.engine import DUCKDB
 
 BOUNDS = st.tuples(
     st.fractions(-1000, 1000, max_denominator=97), st.fractions(-1000, 1000, max_denominator=97)

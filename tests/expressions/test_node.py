@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tacit.expressions.expression import col, literal, when
-from tacit.expressions.node import FAR, farthest, from_plain, to_plain
+from tacit.expressions.functions import FAR, farthest, from_plain, to_plain
 
 VALUES = [
     None,

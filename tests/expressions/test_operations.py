@@ -27,7 +27,7 @@ from support.tables.number_operations import (
 )
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression, col
-from tacit.expressions.functions.table import FUNCTIONS
+from tacit.expressions.functions import FUNCTIONS
 from tacit.expressions.grid import Grid
 from tacit.expressions.timeline import Timeline
 

@@ -12,7 +12,7 @@ import pytest
 from tacit.errors import UsageError
 from tacit.expressions.schema import Column, Schema
 from tacit.expressions.timeline import Timeline, moment, span
-from tacit.tables.engines.duckdb.dialect import DUCKDB
+from tacit.tables.engines.duckdb.engine import DUCKDB
 
 SCHEMA = Schema(
     [

@@ -19,8 +19,8 @@ from support.tables.hostile_tables import (
     requests,
 )
 from tacit.errors import UsageError
-from tacit.expressions.cell_grammar import read_cell
-from tacit.expressions.undeclared_columns import as_asked
+from tacit.expressions.dialect import read_cell
+from tacit.expressions.operations import as_asked
 from tacit.tables.open_source import open_source
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Distinct
@@ -52,7 +52,7 @@ def cell(value, kind):
 @pytest.fixture
 def both(tmp_path, monkeypatch):
     """The same file, opened with its types and without."""
-    monkeypatch.setattr("tacit.tables.spec.privacy_unit.new_salt", lambda: SALT)
+    monkeypatch.setattr("tacit.tables.privacy_unit.new_salt", lambda: SALT)
     path = tmp_path / "hostile.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)

@@ -17,7 +17,7 @@ Graph = dict[str, set[str]]
 
 
 def module_of(path: Path) -> str:
-    """The module that a file of the package is: ``tacit.core.chain.step``."""
+    """The module that a file of the package is: ``tacit.core.space``."""
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

@@ -9,17 +9,17 @@ from functools import cache
 import pytest
 
 from house.import_graph import modules
-from tacit.audit.attack_suite.registry import SYSTEMS
+from tacit.audit.attack_suite.run import SYSTEMS
 
 KEPT = {
-    "tacit.audit.attack_suite.registry.OURS": "the systems that the tests attack",
-    "tacit.mechanisms.sample_and_aggregate.worker_process.serve": "the worker's process runs it",
-    "tacit.statistics.quantiles.interquartile_range.InterquartileRange": (
+    "tacit.audit.attack_suite.run.OURS": "the systems that the tests attack",
+    "tacit.mechanisms.worker_process.serve": "the worker's process runs it",
+    "tacit.statistics.quantiles.InterquartileRange": (
         "the registry of statistics loads it by its name"
     ),
-    "tacit.sql.translate.question_of": "a session, on the floor below, loads it by its name",
+    "tacit.sql.select.question_of": "a session, on the floor below, loads it by its name",
     "tacit.service.web.server.application": "each process of several loads it by its name",
-    "tacit.tables.engines.csv.lines.parse": "the definition that the reading of files is held to",
+    "tacit.tables.engines.csv.parse": "the definition that the reading of files is held to",
     **{
         f"tacit.audit.attack_suite.systems.{module}.SYSTEM": "loaded by the name of the system"
         for module, _ in SYSTEMS.values()

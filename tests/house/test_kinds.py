@@ -13,13 +13,11 @@ import tacit as tc
 from house.project import PACKAGE, ROOT
 from tacit.cli.app import app
 from tacit.cli.shared.flag_values import aggregates
-from tacit.cli.shared.kind_flags import example, flag_of
-from tacit.cli.shared.options import AskOptions
-from tacit.report.text.chain_sentences import step_words
-from tacit.report.text.words import aggregate_words
-from tacit.tables.answers.aggregate import Aggregate, Kind, kinds
+from tacit.cli.shared.options import AskOptions, example, flag_of
+from tacit.report.text import aggregate_words, step_words
+from tacit.tables.answers.base import Aggregate, Kind, kinds
 from tacit.tables.session import Session
-from tacit.tables.written.question_fields import statistic
+from tacit.tables.written import statistic
 
 KINDS = {kind.name: kind for kind in kinds()}
 VALUES = {

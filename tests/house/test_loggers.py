@@ -37,7 +37,7 @@ def test_the_docs_list_every_logger() -> None:
 
 
 def test_a_logger_is_found_however_it_is_named() -> None:
-    path = PACKAGE / "service" / "seeing" / "logs.py"
+    path = PACKAGE / "service" / "telemetry.py"
     assert set(loggers(path)) == {"tacit.service"}
-    path = PACKAGE / "tables" / "engines" / "spark" / "progress.py"
-    assert set(loggers(path)) == {"tacit.tables.engines.spark.progress"}
+    path = PACKAGE / "tables" / "engines" / "spark.py"
+    assert set(loggers(path)) == {"tacit.tables.engines.spark"}

@@ -18,14 +18,10 @@ import tacit as tc
 from support.tables.live_streams import first_rows
 from tacit.errors import UsageError
 from tacit.expressions.timeline import Timeline
-from tacit.tables.live.block_tree import PeriodTree
-from tacit.tables.live.period_counts import counts_of_periods
-from tacit.tables.live.period_plan import PeriodPlan
+from tacit.tables.live.periods import PeriodPlan, PeriodTree, counts_of_periods
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.query import Query
-from tacit.tables.query.join_sql import joined, of_people
-from tacit.tables.query.public_rows import read_public
-from tacit.tables.spec.join import Join
+from tacit.tables.query.joins import Join, joined, of_people, read_public
 
 Row = tuple[Any, ...]
 Rows = dict[str, list[Row]]

@@ -14,10 +14,8 @@ from tacit.core import L1Distance, L2Distance
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
-from tacit.tables.query.join_sql import joined, of_people
-from tacit.tables.query.public_rows import read_public
-from tacit.tables.release.collector import Collector
-from tacit.tables.spec.join import Join
+from tacit.tables.query.joins import Join, joined, of_people, read_public
+from tacit.tables.release.release import Collector
 
 Row = tuple[Any, ...]
 PEOPLE = [1, 2, 3, 4, None]

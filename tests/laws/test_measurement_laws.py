@@ -44,7 +44,7 @@ from tacit.core import (
     convert,
     parallel,
 )
-from tacit.core.chain.step import _REGISTERED
+from tacit.core.space import _REGISTERED
 from tacit.mechanisms import (
     AboveThreshold,
     ContinualCount,
@@ -67,9 +67,9 @@ from tacit.mechanisms import (
     poisson_sample,
     select_best,
 )
-from tacit.mechanisms.selection.partition_selection import least_threshold, tail
-from tacit.mechanisms.selection.private_quantile import quantile_costs
-from tacit.tables.chain.quantile_choice import ChooseQuantile, CostTables, SumOfLargestChanges
+from tacit.mechanisms.partition_selection import least_threshold, tail
+from tacit.mechanisms.private_quantile import quantile_costs
+from tacit.tables.answers.quantile_choice import ChooseQuantile, CostTables, SumOfLargestChanges
 from tacit.transformations import Clamp, Count, Sum
 
 WHOLE = Space(Number("int", 0, 4, grid=Fraction(1)), AbsoluteDistance())
@@ -186,7 +186,7 @@ HELD_BESIDE = {
     "choose_percentiles",
 }
 """Held by the same verification in
-tests/mechanisms/propose_test_release/test_mechanism.py and test_smooth_noise.py, where
+tests/mechanisms/test_propose_test_release.py and test_smooth_noise.py, where
 data sets are chosen by their local sensitivity; on the records of groups in
 tests/tables/data_dependent/test_method_laws.py."""
 

@@ -25,13 +25,12 @@ from tacit.core import (
     SymmetricDistance,
     Vector,
 )
-from tacit.core.spaces.partition import Parts, PartsDistance
+from tacit.core.metrics import Parts, PartsDistance
 from tacit.statistics import Records, Values
-from tacit.tables.chain.percentile_choice import SumOfCountChanges
-from tacit.tables.chain.quantile_choice import SumOfLargestChanges
-from tacit.tables.chain.space import UnitDistance
-from tacit.tables.data_dependent.records import ChangedRecords
-from tacit.tables.data_dependent.sample_steps import ChangedBins
+from tacit.tables.answers.percentiles import SumOfCountChanges
+from tacit.tables.answers.quantile_choice import SumOfLargestChanges
+from tacit.tables.data_dependent.steps import ChangedBins, ChangedRecords
+from tacit.tables.steps import UnitDistance
 from tacit.transformations.from_function import ReleaseDistance, Releases
 
 COLUMN = Vector(Number("int", 0, 2))

@@ -8,17 +8,23 @@ import pytest
 
 import tacit as tc
 from tacit.core import L1Distance, L2Distance, Space
-from tacit.core.chain.step import step_from
+from tacit.core.space import step_from
 from tacit.errors import MismatchError
-from tacit.tables.answers.people import PeopleByGroup
-from tacit.tables.chain.percentile_choice import CountedCells, SumOfCountChanges
-from tacit.tables.chain.quantile_choice import QuantileCosts, SumOfLargestChanges, quantile_costs
-from tacit.tables.chain.row_steps import DerivedColumn, FilterRows, JoinTable
-from tacit.tables.chain.space import Table, UnitDistance, table_space
+from tacit.tables.answers.counts import PeopleByGroup
+from tacit.tables.answers.percentiles import CountedCells, SumOfCountChanges
+from tacit.tables.answers.quantile_choice import QuantileCosts, SumOfLargestChanges, quantile_costs
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
-from tacit.tables.release.collector import Collector
+from tacit.tables.release.release import Collector
+from tacit.tables.steps import (
+    DerivedColumn,
+    FilterRows,
+    JoinTable,
+    Table,
+    UnitDistance,
+    table_space,
+)
 
 PEOPLE, GROUPS = [1, 2, 3, 4], ["a", "b", "c"]
 KEYS = (("a",), ("b",))
@@ -199,7 +205,7 @@ def test_row_steps_leave_the_distance_as_it_is(step):
 
 
 def test_tables_of_people_are_joined_by_the_person_alone():
-    """What engines do is in tests/tables/query/test_join_sql.py."""
+    """What engines do is in tests/tables/query/test_joins.py."""
     columns = {"person": "integer", "x": "integer"}
     space = table_space(columns, "person")
     assert (space >> BY_PERSON).output.domain.names == ("person", "x", "age")

@@ -33,7 +33,7 @@ from tacit.core import (
     Transformation,
     Vector,
 )
-from tacit.core.chain.step import _REGISTERED
+from tacit.core.space import _REGISTERED
 from tacit.errors import MismatchError
 from tacit.transformations import (
     Bin,

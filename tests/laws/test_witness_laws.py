@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import tacit.statistics as ts
 from support.examples import examples
 from tacit.errors import InfeasibleError
-from tacit.statistics.ask.registry import lookup
-from tacit.statistics.base.statistic import distance_between
-from tacit.statistics.sums.histogram import Histogram
+from tacit.statistics.counts_and_sums import Histogram
+from tacit.statistics.global_sensitivity import lookup
+from tacit.statistics.statistic import distance_between
 
 NAMES = ["count", "sum", "mean", "median", "percentile(30)", "min", "max", "var", "std"]
 STATISTICS = [*NAMES, "var(ddof=1)", Histogram([-9, 0, 2, 9]), max]

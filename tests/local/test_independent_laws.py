@@ -34,7 +34,7 @@ from tacit.local import (
     TwoStage,
     UnaryEncoding,
 )
-from tacit.local.kernels.text_digest import digest
+from tacit.local.hashing import digest
 from tacit.noise.bits import injected
 
 

@@ -32,7 +32,7 @@ from tacit.local import (
     UnaryEncoding,
     oracle_from,
 )
-from tacit.local.kernels.hash_family import bucket, bucket_shares
+from tacit.local.hashing import bucket, bucket_shares
 from tacit.noise.bits import words32
 
 EXACT = {

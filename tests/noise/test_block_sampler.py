@@ -9,7 +9,7 @@ import pytest
 
 import tacit.noise as tn
 from support.by_hand.high_precision import real
-from tacit.noise.block_sampler import BlockTable, laplace_exponent
+from tacit.noise.samplers import BlockTable, laplace_exponent
 
 SCALES = [Fraction(1, 40), Fraction(1), Fraction(10, 7), Fraction(25), Fraction(96), 10**6, 2**50]
 

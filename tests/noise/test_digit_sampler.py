@@ -8,7 +8,7 @@ import pytest
 import tacit.noise as tn
 from support.by_hand.high_precision import real
 from tacit.noise import laplace
-from tacit.noise.digit_sampler import GeometricDigits, geometric_digits, wrapped
+from tacit.noise.samplers import GeometricDigits, geometric_digits, wrapped
 
 SCALES = [Fraction(1, 40), Fraction(1), Fraction(10, 7), Fraction(25), Fraction(96), 10**6, 2**50]
 

@@ -14,7 +14,7 @@ from support.by_hand.gaussian_sums import brute_force
 from support.by_hand.high_precision import exactly, real
 from tacit.errors import UsageError
 from tacit.noise import bits, gaussian
-from tacit.noise.block_sampler import BlockTable, gaussian_exponent
+from tacit.noise.samplers import BlockTable, gaussian_exponent
 
 SQUARES = [Fraction(1, 50), Fraction(1), Fraction(2, 3), 25, 25**2, 60**2, 100**2, 10**6, 10**12]
 

@@ -10,9 +10,9 @@ import pytest
 import tacit.noise as tn
 from support.by_hand.high_precision import exactly, real
 from tacit.errors import UsageError
-from tacit.noise import discrete_law as law
-from tacit.noise.digit_sampler import geometric_digits
-from tacit.noise.exact_comparison import certified_floor
+from tacit.noise import samplers as law
+from tacit.noise.bernoulli_and_uniform import certified_floor
+from tacit.noise.samplers import geometric_digits
 
 
 def test_thresholds_from_one_exponential_are_those_of_each():

@@ -15,7 +15,7 @@ import tacit as tc
 from house.project import ROOT
 from support.certificates.certificate_kinds import KINDS
 from support.servers.left_out import if_installed, needs
-from tacit.report.check.format import FIRST_FORMAT, FORMAT, fields_of
+from tacit.report.issued import FIRST_FORMAT, FORMAT, fields_of
 
 jsonschema = if_installed("jsonschema")
 pytestmark = [pytest.mark.full, needs("jsonschema", "make setup-engines")]

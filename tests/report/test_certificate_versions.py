@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import tacit as tc
-from tacit.report.check.verify import digest, verify_body
+from tacit.report.verify import digest, verify_body
 
 
 @pytest.mark.parametrize("version", ["0.0.1", None])

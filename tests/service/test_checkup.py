@@ -9,12 +9,12 @@ import pytest
 
 from support.service.client import running
 from tacit.accounting import create_ledger, epsilon
-from tacit.service.access.caller import Grant
-from tacit.service.access.tokens import Tokens
+from tacit.service.access import Grant
 from tacit.service.checkup import Finding, check_service
+from tacit.service.database import open_store
 from tacit.service.demo import write_demo
-from tacit.service.folder import open_store
 from tacit.service.settings import Settings
+from tacit.service.tokens import Tokens
 
 
 @pytest.fixture

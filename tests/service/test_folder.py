@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tacit.errors import UsageError
-from tacit.service.folder import KEY_FILE, declarations, key_digest, open_store, signing_key
+from tacit.service.database import KEY_FILE, declarations, key_digest, open_store, signing_key
 from tacit.service.settings import Settings
 
 VISITS = (

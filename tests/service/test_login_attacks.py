@@ -28,7 +28,7 @@ from support.service.provider import (
     finish,
     refused,
 )
-from tacit.service.access.caller import Grant
+from tacit.service.access import Grant
 from tacit.service.problem import Problem
 
 API = "https://statistics.example/api"

@@ -14,8 +14,8 @@ import pytest
 from support.service.client import Client, running
 from support.service.clinic import FAST, SECRET_COST, SECRET_NAMES, write_clinic
 from tacit import local
-from tacit.service.seeing.logs import JsonLines, configure
-from tacit.tables.release.collector import Collector
+from tacit.service.telemetry import JsonLines, configure
+from tacit.tables.release.release import Collector
 
 PLANTED = "planted-secret-4711"
 COLLECTION = """

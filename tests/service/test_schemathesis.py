@@ -17,7 +17,7 @@ import pytest
 from support.servers.left_out import needs
 from support.service.clinic import write_clinic
 from support.service.server import served
-from tacit.service.access.roles import RIGHTS
+from tacit.service.access import RIGHTS
 
 pytestmark = [
     pytest.mark.full,

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.accounting import epsilon
 from tacit.errors import UsageError
-from tacit.service.access.caller import Grant
+from tacit.service.access import Grant
 from tacit.service.settings import Settings
 
 HOME = "url = 'https://statistics.example'\n"

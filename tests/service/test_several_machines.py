@@ -13,8 +13,8 @@ import pytest
 from support.servers.postgres_server import PostgresServer
 from support.service.server import Served, served
 from tacit.errors import UsageError
+from tacit.service.database import open_store
 from tacit.service.demo import write_demo
-from tacit.service.folder import open_store
 from tacit.service.settings import Settings
 
 pytestmark = pytest.mark.full

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tacit.expressions.expression import col
 from tacit.expressions.schema import Column, Schema
-from tacit.sql.scope import Scope
+from tacit.sql.aggregates import Scope
 
 KINDS = {"a": "BIGINT", "b": "DOUBLE", "t": "VARCHAR", "f": "BOOLEAN"}
 SCHEMA = Schema(

@@ -12,9 +12,9 @@ from sql.sql_rows import NUMBERS, SCHEMA, TABLE, rows
 from support.examples import examples
 from tacit.errors import UnsupportedQueryError
 from tacit.sql.conditions import conjuncts
-from tacit.sql.forms import truth
 from tacit.sql.parse import parse
-from tacit.tables.engines.duckdb.dialect import DUCKDB
+from tacit.sql.values import truth
+from tacit.tables.engines.duckdb.engine import DUCKDB
 
 
 def where(text: str) -> Any:

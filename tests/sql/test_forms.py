@@ -16,9 +16,10 @@ from sql.queries import opened, queries
 from tacit.errors import UnsupportedQueryError
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.schema import Column, Schema
-from tacit.sql import aggregates, forms
+from tacit.sql import aggregates
+from tacit.sql import values as forms
+from tacit.sql.aggregates import Scope
 from tacit.sql.parse import parse
-from tacit.sql.scope import Scope
 
 KINDS = {
     **dict.fromkeys(("cost", "age", "site"), "integer"),
@@ -79,7 +80,7 @@ def test_what_the_grammar_lists_is_accepted(form: forms.Form) -> None:
 
 
 def test_the_forms_do_not_depend_on_which_module_is_imported_first() -> None:
-    counted = "from tacit.sql.forms import VALUES, CONDITIONS; print(len(VALUES), len(CONDITIONS))"
+    counted = "from tacit.sql.values import VALUES, CONDITIONS; print(len(VALUES), len(CONDITIONS))"
     alone = subprocess.run(
         [sys.executable, "-c", counted], check=True, capture_output=True, text=True
     )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import tacit as tc
-from tacit.accounting.ledger.hash_chain import canonical
+from tacit.accounting.ledger_chain import canonical
 from tacit.errors import UnsupportedQueryError
 
 C = tc.col

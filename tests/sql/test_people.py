@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.sql.people import PEOPLE
+from tacit.sql.relation import PEOPLE
 
 
 def test_people_have_a_form() -> None:

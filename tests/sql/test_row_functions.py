@@ -10,9 +10,9 @@ import pytest
 from sql.sql_rows import rows
 from tacit.expressions.expression import col
 from tacit.expressions.schema import Column, Schema
-from tacit.sql import row_functions
-from tacit.sql.forms import value
+from tacit.sql import conditions as row_functions
 from tacit.sql.parse import parse
+from tacit.sql.values import value
 
 DAYS = [None, *(datetime.datetime(2023, 12, 30, 7) + datetime.timedelta(i, 5000 * i)
                 for i in range(0, 800, 37))]  # fmt: skip

@@ -10,8 +10,8 @@ from sql.sql_rows import SCHEMA
 from tacit.errors import UnsupportedQueryError
 from tacit.expressions.expression import col
 from tacit.expressions.schema import Column, Schema
+from tacit.sql.aggregates import Scope, columns_of, find, plain_name
 from tacit.sql.parse import parse
-from tacit.sql.scope import Scope, columns_of, find, plain_name
 
 
 class Question:

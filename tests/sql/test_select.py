@@ -9,7 +9,7 @@ import pytest
 
 import tacit as tc
 from support.tables.visits import ROWS
-from tacit.accounting.ledger.hash_chain import canonical
+from tacit.accounting.ledger_chain import canonical
 from tacit.errors import UnsupportedQueryError
 
 C = tc.col

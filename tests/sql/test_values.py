@@ -8,8 +8,8 @@ from hypothesis import given
 
 from sql.sql_rows import NUMBERS, TABLE, rows
 from support.examples import examples
-from tacit.sql.forms import value
 from tacit.sql.parse import parse
+from tacit.sql.values import value
 
 
 @examples(1)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import tacit.statistics
 from support.by_hand.statistics_oracle import HELD_BESIDE, ROOTS, VALUES
-from tacit.statistics.ask.registry import NAMES, lookup
-from tacit.statistics.base.statistic import Statistic
+from tacit.statistics.global_sensitivity import NAMES, lookup
+from tacit.statistics.statistic import Statistic
 
 ROOT = Path(__file__).parents[2]
 MADE_WITH_A_NUMBER = {"Function", "Histogram", "Quantile"}

@@ -15,8 +15,8 @@ import tacit.statistics as ts
 from support.by_hand import statistics_oracle as oracle
 from support.examples import examples
 from tacit.errors import InfeasibleError
-from tacit.statistics.base.extreme_pair import differing_pair
-from tacit.statistics.base.statistic import Statistic
+from tacit.statistics.result import differing_pair
+from tacit.statistics.statistic import Statistic
 
 RELATIONS = ["unbounded", "add", "remove", "bounded"]
 NAMES = [name for name in oracle.VALUES if name != "var"]

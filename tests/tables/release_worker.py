@@ -5,7 +5,7 @@ import signal
 import sys
 
 import tacit as tc
-from tacit.accounting.ledger.ledger import Ledger
+from tacit.accounting.ledger import Ledger
 
 
 def main(source: str, ledger: str, way: str, tag: str) -> None:

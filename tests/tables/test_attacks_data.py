@@ -20,10 +20,10 @@ import pytest
 import tacit as tc
 from tacit import noise
 from tacit.errors import DataSourceError, TacitError, UsageError, WeakGuaranteeWarning
-from tacit.mechanisms.selection import private_quantile
+from tacit.mechanisms import private_quantile
 from tacit.noise.exponential import choices_within
 from tacit.tables.plan.plan import Plan
-from tacit.tables.release.collector import Collector
+from tacit.tables.release.release import Collector
 
 SECRET = 48_151_623
 NAME = "Zebulon Quartermaine"
@@ -123,7 +123,7 @@ def moved(left, right, unit):
 def distance(step, u, v):
     """How far two exact vectors are from each other, in the metric that the step claims."""
     if step.name == "quantile_costs":
-        from tacit.tables.chain.quantile_choice import quantile_costs
+        from tacit.tables.answers.quantile_choice import quantile_costs
 
         q, worst = Fraction(step.q), Fraction(0)
         for left, right in zip(u, v, strict=True):
@@ -244,8 +244,8 @@ class TestKeys:
 
     def test_the_rate_at_which_a_lone_key_passes_is_below_delta(self):
         delta, runs = Fraction(1, 50), 4000
-        from tacit.tables.chain.space import Answers, table_space
         from tacit.tables.plan.plan import KeysPart
+        from tacit.tables.steps import Answers, table_space
 
         with tc.Session(frame(), unit=tc.one_row_each, budget=tc.epsilon_delta(1, "1e-3")) as s:
             plan = Plan(s.group_by("g").agg(n=tc.count())._query, tc.epsilon_delta(2, delta))
@@ -341,7 +341,7 @@ class TestGrid:
         with tc.Session(frame(1, x=0.1), unit=tc.one_row_each, budget=tc.epsilon(1)) as s:
             plan = Plan(s.agg(x=tc.sum("x", 0, 1))._query, tc.epsilon(1))
             measurement = plan.measurement(plan.chains(1)[0][0], people=False)
-        from tacit.tables.chain.space import Answers
+        from tacit.tables.steps import Answers
 
         step = plan.chains(1)[0][0][0]
         for exact in (0, 1, 214_748_365, 2**31):
@@ -443,7 +443,7 @@ class TestSecrets:
             tc.Session(tmp_path / "none.csv", unit=tc.one_row_each, budget=tc.epsilon(1))
 
     def test_a_failure_in_the_release_tells_nothing_in_its_words(self, monkeypatch):
-        import tacit.tables.release.draw_noise as room
+        import tacit.tables.release.release as room
 
         def fail(*_):
             raise RuntimeError("no noise today")

@@ -17,8 +17,7 @@ import pytest
 import tacit as tc
 from support.accounting.interrupted import Crash, Interrupted, Memory
 from support.tables.engine_tables import in_duckdb, in_postgres
-from tacit.mechanisms.selection.gaussian_keys import GaussianKeys
-from tacit.mechanisms.selection.select_keys import SelectKeys
+from tacit.mechanisms.partition_selection import GaussianKeys, SelectKeys
 from tacit.tables.session import Session
 
 TYPES = {"person": "bigint", "g": "varchar", "x": "double", "i": "bigint"}
@@ -184,7 +183,7 @@ def test_nothing_of_a_plan_is_read_before_its_one_charge(monkeypatch) -> None:
     table = pa.table({name: [row[name] for row in PLAIN] for name in ("g", "x")})
     with Session(table, tc.one_row_each, tc.epsilon(1), name="d", ledger=tc.in_memory) as session:
         read: list[int] = []
-        from tacit.tables.release.collector import Collector
+        from tacit.tables.release.release import Collector
 
         real = Collector.collect
 

@@ -12,7 +12,7 @@ import pytest
 
 import tacit as tc
 from tacit.errors import DataSourceWarning
-from tacit.expressions.cell_grammar import read_cell
+from tacit.expressions.dialect import read_cell
 from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.open_source import open_source
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import tacit as tc
-from tacit.tables.chain.moment_estimates import Estimate
+from tacit.tables.answers.moments import Estimate
 
 
 def rows(number: int) -> pd.DataFrame:

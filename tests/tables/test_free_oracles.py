@@ -19,10 +19,10 @@ from tacit.errors import UsageError
 from tacit.expressions.expression import Expression, col, when
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import open_source
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.query.contribution_bounding import WholeCells
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Bins, Moments, Rows, Total
-from tacit.tables.query.sampled_rows import WholeCells
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 THIRD = -(-(1 << 127) // 3)
 

@@ -9,7 +9,7 @@ import tacit as tc
 from tacit.cli import run
 from tacit.data import health_insurance
 from tacit.errors import BudgetError, LedgerError, UsageError
-from tacit.tables.ledger_place import ledger_beside
+from tacit.tables.session import ledger_beside
 
 FORGETS = "in memory: nothing stops another session from spending it again"
 

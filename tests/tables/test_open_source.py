@@ -14,9 +14,9 @@ from tacit.errors import BudgetError, DataSourceError, LedgerError, UsageError
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import Source, open_source
+from tacit.tables.privacy_unit import OneRowEach
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Moments
-from tacit.tables.spec.privacy_unit import OneRowEach
 
 GRID = Grid.for_bounds(0, 100)
 AGE = Moments(col("age"), GRID)

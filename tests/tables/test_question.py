@@ -8,11 +8,10 @@ import pyarrow as pa
 import pytest
 
 import tacit as tc
-from tacit.accounting.ledger.shared_budget import on_account_of
+from tacit.accounting.ledger import on_account_of
 from tacit.errors import BudgetError, DataSourceError, UsageError
-from tacit.tables.paid_session import PaidSession
-from tacit.tables.release.collector import Collector
-from tacit.tables.release.rehearsal import Rehearsed
+from tacit.tables.release.release import Collector, Rehearsed
+from tacit.tables.session import PaidSession
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import json
 import pytest
 
 import tacit as tc
-from tacit.accounting.ledger.hash_chain import canonical
+from tacit.accounting.ledger_chain import canonical
 from tacit.errors import DataSourceWarning
 from tacit.tables.open_source import open_source
 from tacit.tables.reading import Reading
@@ -270,7 +270,7 @@ def test_a_reading_reads_back():
 
 def as_of_format_three(monkeypatch):
     """Have ledgers and questions written as before readings were part of a question."""
-    monkeypatch.setattr("tacit.accounting.ledger.checked_chain.FORMAT", 3)
+    monkeypatch.setattr("tacit.accounting.ledger_chain.FORMAT", 3)
     monkeypatch.setattr("tacit.tables.reading.Reading.describe", lambda self, used: {})
 
 

@@ -15,10 +15,10 @@ import tacit as tc
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import open_source
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.query.contribution_bounding import WholeCells
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Moments, People, Rows
-from tacit.tables.query.sampled_rows import WholeCells
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

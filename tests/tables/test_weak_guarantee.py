@@ -11,7 +11,7 @@ import tacit as tc
 from tacit.accounting import Budget
 from tacit.cli import run
 from tacit.errors import WeakGuaranteeWarning
-from tacit.report.text.odds import weak_guarantee
+from tacit.report.odds import weak_guarantee
 
 
 def session(budget):

@@ -10,7 +10,7 @@ import pytest
 import tacit as tc
 from tacit.errors import UsageError
 from tacit.workload import prefix_sums, queries, ranges
-from tacit.workload.strategy import block_tree, identity, wavelet
+from tacit.workload.strategies import block_tree, identity, wavelet
 
 
 def all_ranges(cells: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.workload import ranges
-from tacit.workload.convex_optimum import convex_optimum
+from tacit.workload.strategies import convex_optimum
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 9))

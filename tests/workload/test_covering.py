@@ -7,8 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from tacit.workload.covering import MOST_SETS, covering, total_of
-from tacit.workload.marginals import Residuals, marginals
+from tacit.workload.marginals import MOST_SETS, Residuals, covering, marginals, total_of
 
 
 def matrix_of(sizes, subset):

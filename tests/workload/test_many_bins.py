@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 import tacit as tc
-import tacit.workload.p_identity as room
+import tacit.workload.strategies as room
 from tacit.errors import UsageError
-from tacit.workload import ordered
+from tacit.workload import range_strategies as ordered
 from tacit.workload.cells import Workload, prefix_sums, ranges
-from tacit.workload.ordered import best_strategy
-from tacit.workload.p_identity import p_identity
-from tacit.workload.strategy import block_tree, identity, wavelet
+from tacit.workload.range_strategies import best_strategy
+from tacit.workload.strategies import block_tree, identity, p_identity, wavelet
 
 
 def test_sums_of_blocks_have_the_error_that_is_descended():

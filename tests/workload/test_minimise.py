@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.workload.minimise import minimise
+from tacit.workload.strategies import minimise
 
 
 def test_a_coordinate_that_wants_below_zero_stays_at_zero() -> None:

@@ -9,8 +9,8 @@ from scipy.optimize import nnls
 
 from tacit.arithmetic.mixing import Repeatable
 from tacit.workload.cells import ranges
-from tacit.workload.nonnegative import nonnegative_cells, nonnegative_marginals
-from tacit.workload.ordered import best_strategy
+from tacit.workload.range_strategies import best_strategy
+from tacit.workload.synthetic import nonnegative_cells, nonnegative_marginals
 
 pytestmark = pytest.mark.full
 SIZES = (3, 2, 4)

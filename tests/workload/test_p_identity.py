@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.workload import p_identity as module
 from tacit.workload import ranges
-from tacit.workload.p_identity import p_identity
+from tacit.workload import strategies as module
+from tacit.workload.strategies import p_identity
 
 
 def test_the_gradient_is_that_of_the_value() -> None:

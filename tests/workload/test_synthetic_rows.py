@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.arithmetic.mixing import Repeatable
-from tacit.workload.synthetic_rows import counts_of, fitted_rows
+from tacit.workload.synthetic import counts_of, fitted_rows
 
 SIZES = [3, 4, 2, 5]
 

@@ -9,7 +9,7 @@ import typer.main
 from rich.text import Text
 
 from tacit.cli.app import app
-from tacit.cli.shared.plain_help import plain
+from tacit.cli.shared.options import plain
 
 __all__ = ["command_pages", "commands"]
 

@@ -43,7 +43,7 @@ GROUPS = (
             "QuestionPlan": "tacit.tables.planned.planning",
             "Preview": "tacit.tables.plan.preview",
             "Answer": "tacit.tables.release.answer",
-            "Estimate": "tacit.tables.chain.estimate",
+            "Estimate": "tacit.tables.noise",
         },
     ),
     Group(
@@ -65,7 +65,7 @@ GROUPS = (
         "Certificates and claims",
         "What a release proves, and how a claim is checked.",
         "Certificate verify compare plot_accuracy",
-        {"Verification": "tacit.report.check.verify"},
+        {"Verification": "tacit.report.verify"},
     ),
     Group(
         "sensitivity",
@@ -74,7 +74,7 @@ GROUPS = (
         "sensitivity Records Values Interval sensitivity_profile sensitivity_table "
         "local_sensitivity_at smooth_sensitivity distance_to_instability stability_map "
         "lower_bound sampled_sensitivity search_cost batched",
-        {"Sensitivity": "tacit.statistics.base.result"},
+        {"Sensitivity": "tacit.statistics.result"},
     ),
     Group(
         "framework",

@@ -1,10 +1,9 @@
 """Budgets, and the ledger that keeps them."""
 
-from tacit.accounting.budgets.budget import Budget, Kind, epsilon, epsilon_delta, rho
-from tacit.accounting.budgets.fitting import fit
-from tacit.accounting.budgets.odometer import Odometer
-from tacit.accounting.ledger.hash_chain import key_of
-from tacit.accounting.ledger.ledger import Entry, Ledger
+from tacit.accounting.budget import Budget, Kind, epsilon, epsilon_delta, fit, rho
+from tacit.accounting.ledger import Entry, Ledger
+from tacit.accounting.ledger_chain import key_of
+from tacit.accounting.odometer import Odometer
 from tacit.accounting.open_ledger import (
     adopt_ledger,
     create_ledger,

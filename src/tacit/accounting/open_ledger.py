@@ -9,12 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.budgets.fitting import nearly_equal
-from tacit.accounting.ledger.hash_chain import Event, Head, canonical
-from tacit.accounting.ledger.ledger import Ledger
-from tacit.accounting.ledger.postgres.address import is_address
-from tacit.accounting.ledger.store import MemoryStore, Store, same_home
+from tacit.accounting.budget import Budget, nearly_equal
+from tacit.accounting.ledger import Ledger
+from tacit.accounting.ledger_chain import Event, Head, MemoryStore, Store, canonical, same_home
+from tacit.accounting.ledger_postgres import is_address
 from tacit.calls import public
 from tacit.errors import LedgerError, UsageError
 
@@ -165,10 +163,10 @@ def has_ledger(path: str | os.PathLike[str] | InMemory) -> bool:
     if isinstance(path, InMemory):
         return False
     if not is_address(path):
-        from tacit.accounting.ledger.sqlite_store import SqliteStore
+        from tacit.accounting.ledger_sqlite import SqliteStore
 
         return SqliteStore.begun(Path(os.path.expanduser(path)))
-    from tacit.accounting.ledger.postgres.store import PostgresStore
+    from tacit.accounting.ledger_postgres import PostgresStore
 
     return PostgresStore.exists(os.fspath(path))
 
@@ -180,10 +178,10 @@ def _store(
         return MemoryStore()
     # Neither is loaded until it is used: a ledger in memory does without both.
     if is_address(path):
-        from tacit.accounting.ledger.postgres.store import PostgresStore
+        from tacit.accounting.ledger_postgres import PostgresStore
 
         return PostgresStore(os.fspath(path), create=create, writes=writes)
-    from tacit.accounting.ledger.sqlite_store import SqliteStore
+    from tacit.accounting.ledger_sqlite import SqliteStore
 
     return SqliteStore(Path(os.path.expanduser(path)), create=create)
 

@@ -11,24 +11,16 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from tacit.cli.audit.commands import audit_app
-from tacit.cli.local.commands import local_app
-from tacit.cli.release.check import check
+from tacit.cli.audit import audit_app
+from tacit.cli.local import local_app
 from tacit.cli.release.count_over_time import count_over_time
-from tacit.cli.release.demo import demo
-from tacit.cli.release.init import init
+from tacit.cli.release.files import check, demo, init
 from tacit.cli.release.ledger import ledger_app
-from tacit.cli.release.preview import preview
-from tacit.cli.release.registry import registry, with_questions
-from tacit.cli.release.release import release
-from tacit.cli.release.sql import sql
-from tacit.cli.release.verify import verify
-from tacit.cli.sensitivity.choose_epsilon import choose_epsilon
-from tacit.cli.sensitivity.sensitivity import sensitivity
-from tacit.cli.service.serve import serve
-from tacit.cli.service.token import token_app
-from tacit.cli.shared.kind_flags import AskingGroup, with_kinds
-from tacit.cli.shared.plain_help import plain
+from tacit.cli.release.release import preview, release, sql
+from tacit.cli.release.verify import registry, verify, with_questions
+from tacit.cli.sensitivity import choose_epsilon, sensitivity
+from tacit.cli.service import serve, token_app
+from tacit.cli.shared.options import AskingGroup, plain, with_kinds
 from tacit.errors import UsageError
 
 __all__ = ["app"]

@@ -7,17 +7,21 @@ from functools import cached_property
 from typing import NoReturn, Unpack
 from urllib.parse import quote
 
-from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budget import Budget
 from tacit.calls import public
-from tacit.client.job import Job
-from tacit.client.remote_dataset import RemoteDataset, pages
-from tacit.client.remote_question import RemoteQuestion, RemoteSql
-from tacit.client.remote_table import RemoteTable
+from tacit.client.remote_session import (
+    Job,
+    RemoteDataset,
+    RemoteQuestion,
+    RemoteSql,
+    RemoteTable,
+    pages,
+)
 from tacit.client.transport import Transport
 from tacit.errors import UsageError
-from tacit.tables.asking import AskedTable
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Price
+from tacit.tables.question import AskedTable
 from tacit.tables.release.answer import Answer
 
 __all__ = ["Connection", "connect"]

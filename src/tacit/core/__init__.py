@@ -1,31 +1,20 @@
 """The algebra: domains, metrics, measures, transformations, measurements, and how they chain."""
 
-from tacit.core.chain.composition import compose, convert, parallel
-from tacit.core.chain.join_hints import register_join
-from tacit.core.chain.measurement import Measurement
-from tacit.core.chain.partial_chain import Unfinished
-from tacit.core.chain.space import Space, register_space, space_from
-from tacit.core.chain.step import Pipeline, Step, register, step_from
-from tacit.core.chain.transformation import Transformation
-from tacit.core.divergences.divergence import Profile, hockey_stick, max_divergence, total_variation
-from tacit.core.divergences.renyi import renyi as renyi_divergence
-from tacit.core.divergences.tradeoff import Tradeoff
+from tacit.core.composition import compose, convert, parallel
+from tacit.core.divergences import Profile, hockey_stick, max_divergence, total_variation
+from tacit.core.divergences import renyi as renyi_divergence
+from tacit.core.domains import Category, Domain, Frame, Number, Vector
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.losses.distribution import PrivacyLossDistribution
-from tacit.core.measures.continuous_noise import IdealisedGaussian, IdealisedLaplace
-from tacit.core.measures.from_description import measure_from
-from tacit.core.measures.measure import (
+from tacit.core.measurement import Measurement
+from tacit.core.measures import (
     ApproximateDP,
     ApproximateZeroConcentratedDP,
     Measure,
     PureDP,
     ZeroConcentratedDP,
 )
-from tacit.core.measures.output_divergence import divergence, privacy_loss
-from tacit.core.measures.renyi_measures import RenyiCurve, RenyiDP
-from tacit.core.measures.tradeoff_function import TradeoffFunction
-from tacit.core.spaces.domain import Category, Domain, Frame, Number, Vector
-from tacit.core.spaces.metric import (
+from tacit.core.metrics import (
     AbsoluteDistance,
     ChangeOneDistance,
     DiscreteDistance,
@@ -38,6 +27,21 @@ from tacit.core.spaces.metric import (
     SparseDistance,
     SymmetricDistance,
 )
+from tacit.core.outputs import IdealisedGaussian, IdealisedLaplace, divergence, privacy_loss
+from tacit.core.renyi import RenyiCurve, RenyiDP, measure_from
+from tacit.core.space import (
+    Pipeline,
+    Space,
+    Step,
+    Unfinished,
+    register,
+    register_join,
+    register_space,
+    space_from,
+    step_from,
+)
+from tacit.core.tradeoff import Tradeoff, TradeoffFunction
+from tacit.core.transformation import Transformation
 
 __all__ = [
     "AbsoluteDistance",

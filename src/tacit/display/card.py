@@ -1,20 +1,67 @@
-"""A card: what an object says of itself, in parts that become text and a fragment of HTML alike.
-
-The fragment brings a style of its own, which holds for it alone: its colours are the notebook's
-text colour, mixed, so that it reads on a light and on a dark page.  It has no script, and asks for
-nothing from outside.
-"""
+"""What objects show of themselves in notebooks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 from tacit.display.svg_chart import budget_bar
-from tacit.display.templating import drawing, render
-from tacit.errors import TacitError
+from tacit.errors import TacitError, need
 
-__all__ = ["Card", "Pictures", "Plain", "Share", "Shares", "Shown", "Table"]
+__all__ = [
+    "Card",
+    "Pictures",
+    "Plain",
+    "Share",
+    "Shares",
+    "Shown",
+    "Table",
+    "drawing",
+    "render",
+]
+
+# Templates of pages and of notebooks: text becomes HTML with everything in it escaped.
+
+
+@cache
+def _templates(package: str) -> Any:
+    """Return the templates of a package, with escaping on and nothing undefined in silence.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    jinja2 = need("jinja2", "page")
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader(package),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def render(package: str, name: str, given: Mapping[str, Any]) -> str:
+    """Return a template of the folder ``templates`` of a package, filled in.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    return str(_templates(package).get_template(name).render(given))
+
+
+def drawing(svg: str) -> Any:
+    """Mark a drawing of ours, whose texts are escaped already, as one to be put in as it is."""
+    return need("markupsafe", "page").Markup(svg)
+
+
+# A card: what an object says of itself, in parts that become text and a fragment of HTML alike.
+#
+# The fragment brings a style of its own, which holds for it alone: its colours are the notebook's
+# text colour, mixed, so that it reads on a light and on a dark page.  It has no script, and asks
+# for nothing from outside.
+
 
 _MOST = 60
 """How many rows of a table are shown."""

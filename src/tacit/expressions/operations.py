@@ -1,34 +1,190 @@
-"""What each operation of an expression means: its kind, its SQL, and its value in Python.
-
-The three tables stand side by side so that one page shows that they say the same.  Conditions
-render as two-valued booleans: :func:`render` never lets a NULL truth value out.
-"""
+"""Operations of expressions, their SQL, and columns without a declared kind."""
 
 from __future__ import annotations
 
 import datetime
 import operator
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 from tacit.errors import UsageError
-from tacit.expressions.cell_grammar import GIVES, read_cell, reading_sql
-from tacit.expressions.column_sql import (
-    column_sql,
-    compared_sql,
-    has_time,
-    is_wide,
-    seconds_sql,
-    whole_key,
-    whole_key_sql,
+from tacit.expressions.dialect import GIVES, Dialect, is_date, read_cell, reading_sql
+from tacit.expressions.functions import (
+    FAR,
+    FUNCTIONS,
+    NUMBERS,
+    Node,
+    constants_of,
+    farthest,
+    literal_kind,
 )
-from tacit.expressions.dialect import Dialect
-from tacit.expressions.functions.table import FUNCTIONS
-from tacit.expressions.node import FAR, NUMBERS, Node, constants_of, farthest, literal_kind
 from tacit.expressions.schema import Schema
 
-__all__ = ["evaluate", "kind", "known", "render"]
+__all__ = [
+    "EXACT",
+    "as_asked",
+    "as_keys",
+    "column_sql",
+    "compared_sql",
+    "evaluate",
+    "has_time",
+    "has_undeclared",
+    "is_wide",
+    "key_reading",
+    "kind",
+    "known",
+    "read_as",
+    "readings_in",
+    "render",
+    "seconds_sql",
+    "whole_key",
+    "whole_key_sql",
+]
+
+# Columns of a table in SQL: as values that nothing fails on, and as what distinguishes values.
+
+
+EXACT = 1 << 53
+"""The whole number up to which all are doubles: the farthest key of a column of doubles."""
+_NO_KEY = 1 << 62
+_DECIMAL = re.compile(r"(?:decimal|numeric)(?:\((\d+),\s*(-?\d+)\))?", re.IGNORECASE)
+
+
+def column_sql(node: Node, schema: Schema, d: Dialect) -> str:
+    """Return the SQL of a column's value: NaN and NULL are missing, a decimal is a double."""
+    column = schema.column(constants_of(node)[0])
+    sql = column.value(d.column(column.name))
+    if column.kind == "float":
+        return d.not_nan(d.cast(sql, "double"))
+    if column.kind == "decimal":
+        return d.decimal_to_double(sql, column.declared)
+    if column.kind == "missing":
+        return "null"
+    if column.kind == "date":
+        return d.cast(d.time(sql, column.declared), "date")
+    return d.cast(sql, "text") if column.kind in ("text", "undeclared") else sql
+
+
+def has_time(node: Node, side: Node, schema: Schema) -> None:
+    """Refuse an operand of ``hour`` and its like that has no time of day.
+
+    A column of times is one, or text that is read as such; a date that was computed has lost it.
+    Where the engine's own type is not known (a certificate states kinds alone) any date is one.
+
+    Raises:
+        UsageError: it has none.
+    """
+    if side.operation in ("read_seconds", "in_zone") or side.parameters == (None,):
+        return
+    column = schema.column(constants_of(side)[0]) if side.operation == "col" else None
+    if column is not None and column.kind == "missing":
+        return
+    if column is None or column.kind != "date":
+        raise UsageError(
+            f"{node} needs a column of times; read_time() reads text as times, and a date that "
+            "was computed has no time of day"
+        )
+    if column.declared != column.kind and not column.declared.upper().startswith("TIMESTAMP"):
+        raise UsageError(f"{node} needs a column of times, and {column.name!r} holds only dates")
+
+
+def seconds_sql(node: Node, schema: Schema, d: Dialect) -> str:
+    """Return the SQL of the whole seconds since 1970 of a column of times."""
+    column = schema.column(constants_of(node)[0])
+    if column.kind == "missing":
+        return d.cast("null", "integer")
+    value = d.time(column.value(d.column(column.name)), column.declared)
+    return d.cast(d.seconds.format(x=value), "integer")
+
+
+def is_wide(node: Node, schema: Schema) -> bool:
+    """Whether a whole number may take more than 64 bits: a choice may take what is chosen."""
+    if node.operation == "col":
+        declared = schema.column(constants_of(node)[0]).declared.upper()
+        return "INT" not in declared.replace("HUGEINT", "")
+    if node.operation == "literal":
+        return isinstance(node.parameters[0], int) and abs(node.parameters[0]) >= 1 << 63
+    chosen = node.operands[-2:] if node.operation in ("when", "fill") else ()
+    return any(is_wide(o, schema) for o in chosen)
+
+
+def compared_sql(
+    sides: list[Node], kind: str, parts: list[str], schema: Schema, d: Dialect
+) -> list[str]:
+    """Return values of one kind so that two of them are equal if and only if they are one value."""
+    if kind == "text":
+        return [d.as_is.format(x=part) for part in parts]
+    if kind != "integer" and not _one_decimal(sides, schema):
+        return parts
+    return [
+        schema.column(constants_of(o)[0]).itself(d.column(constants_of(o)[0]))
+        if o.operation == "col"
+        else part
+        for o, part in zip(sides, parts, strict=True)
+    ]
+
+
+def _one_decimal(sides: list[Node], schema: Schema) -> bool:
+    """Whether all of them are columns of one type of decimals, which an engine compares exactly.
+
+    Those of different types have no common type that holds both, and are compared as doubles.
+    """
+    if any(o.operation != "col" for o in sides):
+        return False
+    columns = [schema.column(constants_of(o)[0]) for o in sides]
+    return columns[0].kind == "decimal" and len({c.declared for c in columns}) == 1
+
+
+def whole_key(value: Any) -> int:
+    """Return a number as the key that it is exactly, or one that nobody can list.
+
+    >>> whole_key(3.0), whole_key(3.5) == whole_key(float("inf")) == 1 << 62
+    (3, True)
+    """
+    return int(value) if abs(value) <= EXACT and value % 1 == 0 else _NO_KEY
+
+
+def whole_key_sql(node: Node, double: str, schema: Schema, d: Dialect) -> str:
+    """Return the SQL of :func:`whole_key`: NULL where the number ``double`` is missing.
+
+    A whole number is held within 2^53 before it is cast, and is a double then, so that no value can
+    raise; it is equal to the double if and only if that is whole and within the same bounds.
+    """
+    column = schema.column(constants_of(node)[0]) if node.operation == "col" else None
+    typed = _DECIMAL.fullmatch(column.declared) if column and column.kind == "decimal" else None
+    if column is not None and typed is not None:
+        return _decimal_key(column.itself(d.column(column.name)), column.declared, typed, d)
+    low, high = d.literal(-float(EXACT)), d.literal(float(EXACT))
+
+    def key(x: str) -> str:
+        whole = d.cast(f"floor(greatest(least({x}, {high}), {low}))", "integer")
+        same = f"{d.cast(whole, 'double')} = {x}"
+        return f"(case when {same} then {whole} when {x} is not null then {d.literal(_NO_KEY)} end)"
+
+    return d.share(double, key)
+
+
+def _decimal_key(sql: str, declared: str, typed: re.Match[str], d: Dialect) -> str:
+    """Return the same of a decimal, all of whose digits count: its remainder of 1 is exact.
+
+    The literals fit its type by their digits, so that no cast can raise.
+    """
+    before = int(typed[1]) - int(typed[2]) if typed[1] else len(str(EXACT))
+    far = min(EXACT, 10 ** max(before, 0) - 1)
+    zero, one, low, high = (f"cast('{n}' as {declared})" for n in (0, 1, -far, far))
+    whole = f"{sql} = {zero}" if far < 1 else f"{sql} % {one} = {zero}"
+    inside = f"{sql} between {low} and {high} and {whole}"
+    key = d.cast(sql, "integer")
+    return f"(case when {inside} then {key} when {sql} is not null then {d.literal(_NO_KEY)} end)"
+
+
+# What each operation of an expression means: its kind, its SQL, and its value in Python.
+#
+# The three tables stand side by side so that one page shows that they say the same.  Conditions
+# render as two-valued booleans: :func:`render` never lets a NULL truth value out.
+
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,
@@ -426,3 +582,181 @@ def _seconds(time: Any) -> int | None:
         time = datetime.datetime(time.year, time.month, time.day)
     seconds: int = (time - datetime.datetime(1970, 1, 1)) // datetime.timedelta(seconds=1)
     return seconds
+
+
+# Undeclared columns: the question says how their cells are read, never the rows.
+#
+# A column of a CSV file, or one of Python objects, that nobody declared is text.  Where a question
+# needs something else of it, :func:`as_asked` writes down the reading as an operation of its own
+# (:mod:`tacit.expressions.dialect`):
+#
+# - in arithmetic, ``abs``, ``clamp`` and ``cut``, in a statistic of numbers, and beside a number,
+#   it
+#   is a number, or true or false as 1 or 0;
+# - beside a date, or beside text that is a date such as ``"2024-12-31"``, and in ``year`` and its
+#   like, it is a date, of which ``year`` and ``month`` need their part alone; in ``hour`` and its
+#   like, a time;
+# - beside true or false, in ``&``, ``|`` and ``~``, as a condition, it is a truth value;
+# - as a group, it is what the public keys are: whole numbers, dates (also those written as text),
+#   truth values or text;
+# - else it is the text itself.
+#
+# The readings follow from the expression and the declared kinds alone.  A column that is declared
+# as text is never read as anything else by itself.
+#
+# A column of doubles or decimals is grouped by public keys alone, and these are whole numbers: a
+# value is in the group of a key where it is that number exactly (``whole_key``).
+
+
+_N = TypeVar("_N", bound=Node)
+
+_READINGS = {
+    "text": "read_text",
+    **dict.fromkeys(("integer", "float", "decimal"), "read_numeric"),
+    "boolean": "read_boolean",
+    "date": "read_date",
+}
+_ORDERED = {"<", "<=", ">", ">="}
+_BESIDE = {"==", "!=", "is_in", *_ORDERED}
+_TAKES = {
+    **dict.fromkeys(("+", "-", "*", "/", "abs", "clamp", "cut"), "read_numeric"),
+    **dict.fromkeys(("&", "|", "~"), "read_boolean"),
+    "starts_with": "read_text",
+    **{name: function.reading for name, function in FUNCTIONS.items()},
+    "year": "read_year",
+    **dict.fromkeys(("month", "quarter"), "read_month"),
+}
+_EXACT = 1 << 53
+_KEY_READINGS: tuple[tuple[Any, str], ...] = (
+    (bool, "read_boolean"),
+    ((int, float), "read_whole"),
+)
+
+
+def has_undeclared(node: Node, schema: Schema) -> bool:
+    """Whether an expression reads a column that nobody declared."""
+    return any(n in schema and schema[n].kind == "undeclared" for n in node.columns())
+
+
+def read_as(node: _N, reading: str, schema: Schema) -> _N:
+    """Return an expression with its reading, where it is undeclared."""
+    return _read(as_asked(node, schema), reading, schema)
+
+
+def as_asked(node: _N, schema: Schema) -> _N:
+    """Return the expression with the readings of undeclared columns written down.
+
+    >>> from tacit.expressions.expression import col
+    >>> from tacit.expressions.schema import Column, Schema
+    >>> people = Schema([Column(name, "undeclared", "VARCHAR") for name in ("age", "born", "sex")])
+    >>> print(as_asked((col("age") >= 18) & (col("born") < "2000-01-01"), people))
+    ((read_numeric(age) >= 18) & (read_date(born) < '2000-01-01'))
+    >>> print(as_asked(col("sex") == "f", people))
+    (read_text(sex) == 'f')
+    """
+    if not has_undeclared(node, schema) or not node.operands:
+        return node
+    sides = tuple(as_asked(o, schema) for o in node.operands)
+    name = node.operation
+    if name in _BESIDE:
+        sides = _undeclared_columns_alike(node, sides, schema)
+    elif name in ("when", "fill"):
+        first = 1 if name == "when" else 0
+        condition = tuple(_read(o, "read_boolean", schema) for o in sides[:first])
+        sides = (*condition, *_undeclared_columns_alike(node, sides[first:], schema))
+    elif name in _TAKES:
+        sides = tuple(_read(o, _TAKES[name], schema) for o in sides)
+    return type(node)(name, sides, node.parameters)
+
+
+def as_keys(by: Mapping[str, _N], keys: Iterable[Any] | None, schema: Schema) -> dict[str, _N]:
+    """Return grouping columns, those that are undeclared read as the public keys are.
+
+    Args:
+        by: the columns, by name.
+        keys: one tuple per group, or one value where there is one column; None where they are
+            unknown, which are text then.
+        schema: the columns of the table.
+
+    >>> from tacit.expressions.expression import col
+    >>> from tacit.expressions.schema import Column, Schema
+    >>> as_keys({"y": col("year")}, [2020, 2021], Schema([Column("year", "undeclared", "VARCHAR")]))
+    {'y': read_whole(year)}
+    """
+    rows = [key if isinstance(key, (tuple, list)) else (key,) for key in keys or ()]
+    found = {}
+    for place, (name, expression) in enumerate(by.items()):
+        parts = [row[place] for row in rows if place < len(row)]
+        group = _read(as_asked(expression, schema), key_reading(parts), schema)
+        if parts and kind(group, schema) in ("float", "decimal"):
+            group = type(group)("whole_key", (group,))
+        found[name] = group
+    return found
+
+
+def key_reading(parts: Iterable[Any]) -> str:
+    """Return how cells are read that are compared with public keys.
+
+    >>> key_reading([1, None]), key_reading(["2024-01-31"]), key_reading(["a", "2024-01-31"])
+    ('read_whole', 'read_date', 'read_text')
+    """
+    plain = [part.item() if hasattr(part, "item") else part for part in parts]
+    given = [part for part in plain if part is not None and part == part]
+    for kinds, reading in _KEY_READINGS:
+        if given and all(isinstance(part, kinds) for part in given):
+            return reading
+    days = (isinstance(part, datetime.date) or _is_day_text(part) for part in given)
+    return "read_date" if given and all(days) else "read_text"
+
+
+def readings_in(node: Node) -> Iterator[tuple[str, str]]:
+    """Yield each column that an expression reads, with the reading; see :func:`as_asked`."""
+    for operand in node.operands:
+        if node.operation in GIVES and operand.operation == "col":
+            yield str(operand.parameters[0]), node.operation
+        yield from readings_in(operand)
+
+
+def _read(node: _N, reading: str, schema: Schema) -> _N:
+    return type(node)(reading, (node,)) if kind(node, schema) == "undeclared" else node
+
+
+def _undeclared_columns_alike(
+    node: Node, sides: Sequence[Node], schema: Schema
+) -> tuple[Node, ...]:
+    """Read what is undeclared as the values are that it stands beside."""
+    known = [side for side in sides if kind(side, schema) not in ("undeclared", "missing")]
+    kinds = {kind(side, schema) for side in known}
+    compared = node.operation in _BESIDE
+    if compared and known and all(map(_is_day, known)):
+        kinds = {"date"}
+    if node.operation in _ORDERED and not kinds:
+        raise UsageError(
+            f"{node} orders columns whose kind is not declared: declare it with types=, or say "
+            "how to read them, as in tc.col(...).read_number()"
+        )
+    found = {_READINGS[kind] for kind in kinds if kind in _READINGS}
+    if compared and not kinds:
+        found = {"read_text"}
+    if len(found) != 1:  # none is known, or they do not fit together, which is refused elsewhere
+        return tuple(sides)
+    reading = found.pop()
+    if compared and reading == "read_numeric" and any(map(_is_far, known)):
+        raise UsageError(
+            f"{node} compares a column whose kind is not declared with a whole number above "
+            "2^53, which doubles cannot represent exactly: declare it with types=, as an integer"
+        )
+    return tuple(_read(side, reading, schema) for side in sides)
+
+
+def _is_day(node: Node) -> bool:
+    return node.operation == "literal" and _is_day_text(node.parameters[0])
+
+
+def _is_day_text(value: Any) -> bool:
+    return isinstance(value, str) and is_date(value)
+
+
+def _is_far(node: Node) -> bool:
+    value = node.parameters[0] if node.operation == "literal" else None
+    return isinstance(value, int) and abs(value) > _EXACT

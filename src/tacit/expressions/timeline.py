@@ -15,9 +15,8 @@ from typing import Any, TypeAlias
 
 from tacit.arithmetic.exact import as_integer, show
 from tacit.errors import UsageError
-from tacit.expressions.cell_grammar import reading_sql
-from tacit.expressions.dialect import Dialect
-from tacit.expressions.integer_sql import Whole
+from tacit.expressions.dialect import Dialect, reading_sql
+from tacit.expressions.grid import Whole
 from tacit.expressions.schema import Schema
 
 __all__ = ["Moment", "Span", "Timeline"]

@@ -30,9 +30,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tacit.expressions.functions.row_function import Range
-from tacit.expressions.functions.table import FUNCTIONS
-from tacit.expressions.node import FAR, Node, constants_of
+from tacit.expressions.functions import FAR, FUNCTIONS, Node, Range, constants_of
 
 __all__ = ["public_values", "range_of"]
 

@@ -11,53 +11,39 @@ unbiased counts with standard errors.
     1000
 """
 
-from tacit.local.base.estimate import Estimate
-from tacit.local.base.items import Items
-from tacit.local.base.mean_estimate import MeanEstimate
-from tacit.local.base.oracle import FrequencyOracle, Oracle, PureOracle, State, oracle_from
-from tacit.local.base.postprocess import (
+from tacit.local.attributes import AttributeSampling, AttributeSplitting, KeyValue, KeyValueEstimate
+from tacit.local.batch_file import append_reports, shuffle_reports, write_reports
+from tacit.local.browser import client_config, write_page
+from tacit.local.collector import Collector, shard_of
+from tacit.local.device import Device, TwoStage
+from tacit.local.estimate import (
+    Estimate,
+    MeanEstimate,
     expectation_maximization,
     nonnegative,
     norm_sub,
     normalised,
     simplex,
 )
-from tacit.local.base.report_layout import Layout
-from tacit.local.collecting.batch_file import append_reports, write_reports
-from tacit.local.collecting.browser import client_config, write_page
-from tacit.local.collecting.collector import Collector
-from tacit.local.collecting.replay_guard import shard_of
-from tacit.local.collecting.shuffler import shuffle_reports
-from tacit.local.collecting.wire import Wire
+from tacit.local.frequency.bit_vectors import SummationHistogram, ThresholdHistogram, UnaryEncoding
 from tacit.local.frequency.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
-from tacit.local.frequency.direct_encoding import GRR, DirectEncoding
+from tacit.local.frequency.direct_encoding import GRR, DirectEncoding, RandomizedResponse
 from tacit.local.frequency.hadamard_response import HadamardResponse
-from tacit.local.frequency.histogram_encoding import SummationHistogram, ThresholdHistogram
 from tacit.local.frequency.local_hashing import (
     BinaryLocalHashing,
     LocalHashing,
     OptimizedLocalHashing,
 )
-from tacit.local.frequency.randomized_response import RandomizedResponse
 from tacit.local.frequency.subset_selection import SubsetSelection
-from tacit.local.frequency.unary_encoding import UnaryEncoding
-from tacit.local.numeric.duchi import Duchi
-from tacit.local.numeric.hybrid_mean import HybridMean
-from tacit.local.numeric.laplace_mean import LaplaceMean
-from tacit.local.numeric.mean_oracle import MeanOracle
-from tacit.local.numeric.piecewise import Piecewise
+from tacit.local.items import Items
+from tacit.local.numeric.means import Duchi, HybridMean, LaplaceMean, MeanOracle, Piecewise
 from tacit.local.numeric.square_wave import SquareWave
-from tacit.local.planning.choose import Choice, choose
-from tacit.local.planning.poisoning import influence
-from tacit.local.planning.shuffle_amplification import amplified, amplified_delta
-from tacit.local.repeated.device import Device
-from tacit.local.repeated.rappor import Rappor
-from tacit.local.repeated.two_stage import TwoStage
-from tacit.local.structured.attributes import AttributeSampling, AttributeSplitting
-from tacit.local.structured.heavy_hitters import PrefixExtending
-from tacit.local.structured.hierarchical_ranges import HierarchicalRanges
-from tacit.local.structured.key_value import KeyValue, KeyValueEstimate
-from tacit.local.structured.padded_sets import PaddedSets
+from tacit.local.oracle import FrequencyOracle, Layout, Oracle, PureOracle, State, oracle_from
+from tacit.local.planning import Choice, amplified, amplified_delta, choose
+from tacit.local.poisoning import influence
+from tacit.local.ranges_and_sets import HierarchicalRanges, PaddedSets, PrefixExtending
+from tacit.local.rappor import Rappor
+from tacit.local.wire import Wire
 
 __all__ = [
     "GRR",

@@ -1,30 +1,26 @@
 """Noise on aggregates: measurements and the privacy maps that they are held to."""
 
-from tacit.mechanisms.additive.continual_counting import ContinualCount, Counter
-from tacit.mechanisms.additive.gaussian import Gaussian
-from tacit.mechanisms.additive.laplace import Geometric, Laplace
-from tacit.mechanisms.additive.staircase import Staircase
-from tacit.mechanisms.additive.truncated_geometric import TruncatedGeometric
-from tacit.mechanisms.combine.accuracy import half_width, plot_accuracy
-from tacit.mechanisms.combine.adaptive_composition import Adaptive, adaptive
-from tacit.mechanisms.combine.calibrate import calibrate
-from tacit.mechanisms.combine.poisson_subsampling import poisson_sample
-from tacit.mechanisms.combine.sampling_without_replacement import sample_without_replacement
-from tacit.mechanisms.combine.user_defined import measurement, user_transformation
-from tacit.mechanisms.propose_test_release.bound_search import BoundSearch, ProposeBound
-from tacit.mechanisms.propose_test_release.mechanism import ProposeTestRelease
-from tacit.mechanisms.selection.exponential import Exponential
-from tacit.mechanisms.selection.gaussian_keys import GaussianKeys
-from tacit.mechanisms.selection.keys_in_rounds import GaussianKeysInRounds
-from tacit.mechanisms.selection.noisy_max import NoisyMax, PermuteAndFlip
-from tacit.mechanisms.selection.partition_selection import ReleaseKeys
-from tacit.mechanisms.selection.private_quantile import PrivateQuantile
-from tacit.mechanisms.selection.randomized_response import RandomizedResponse
-from tacit.mechanisms.selection.select_best import select_best
-from tacit.mechanisms.selection.select_keys import SelectKeys
-from tacit.mechanisms.selection.sparse_vector import AboveThreshold, SparseVector
-from tacit.mechanisms.shared.output_distribution import FiniteDistribution, Mixture, Product
-from tacit.mechanisms.smooth.smooth_noise import SmoothNoise
+from tacit.mechanisms.adaptive_composition import Adaptive, adaptive
+from tacit.mechanisms.additive import Gaussian, Geometric, Laplace, TruncatedGeometric
+from tacit.mechanisms.calibration import calibrate, half_width, plot_accuracy
+from tacit.mechanisms.continual_counting import ContinualCount, Counter
+from tacit.mechanisms.noisy_max import Exponential, NoisyMax, PermuteAndFlip
+from tacit.mechanisms.output_distribution import FiniteDistribution, Mixture, Product
+from tacit.mechanisms.partition_selection import (
+    GaussianKeys,
+    GaussianKeysInRounds,
+    ReleaseKeys,
+    SelectKeys,
+)
+from tacit.mechanisms.private_quantile import PrivateQuantile
+from tacit.mechanisms.private_selection import select_best
+from tacit.mechanisms.propose_test_release import BoundSearch, ProposeBound, ProposeTestRelease
+from tacit.mechanisms.randomized_response import RandomizedResponse
+from tacit.mechanisms.smooth import SmoothNoise
+from tacit.mechanisms.sparse_vector import AboveThreshold, SparseVector
+from tacit.mechanisms.staircase import Staircase
+from tacit.mechanisms.subsampling import poisson_sample, sample_without_replacement
+from tacit.mechanisms.user_defined import measurement, user_transformation
 
 __all__ = [
     "AboveThreshold",

@@ -7,14 +7,13 @@ distance is zero.  Nothing can be seeded.
 from __future__ import annotations
 
 from tacit.arithmetic.enclosure import Enclosure
-from tacit.noise.bernoulli import bernoulli, bernoulli_exp
+from tacit.noise.bernoulli_and_uniform import bernoulli, bernoulli_exp, uniform
 from tacit.noise.bits import random_bytes
 from tacit.noise.categorical import categorical
-from tacit.noise.discrete_law import Law
 from tacit.noise.exponential import ExponentialChoice, exponential_choice
 from tacit.noise.gaussian import DiscreteGaussian, discrete_gaussian
 from tacit.noise.laplace import DiscreteLaplace, Geometric, discrete_laplace, geometric
-from tacit.noise.uniform import uniform
+from tacit.noise.samplers import Law
 
 __all__ = [
     "DiscreteGaussian",

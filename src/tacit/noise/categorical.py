@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from tacit.arithmetic.exact import Number, as_fraction
 from tacit.calls import public
 from tacit.errors import UsageError
+from tacit.noise.bernoulli_and_uniform import Size, shape_of, uniform
 from tacit.noise.bits import observed_choice, watched
-from tacit.noise.inversion_sampler import InversionTable
-from tacit.noise.shape import Size, shape_of
-from tacit.noise.uniform import uniform
+from tacit.noise.samplers import InversionTable
 
 __all__ = ["categorical"]
 

@@ -24,15 +24,19 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.arithmetic.enclosure import Enclosure
+from tacit.arithmetic.enclosure import Enclosure, exp_minus
 from tacit.arithmetic.exact import Number, as_fraction, float_down
-from tacit.arithmetic.fixed_point import exp_minus
 from tacit.calls import public
 from tacit.errors import UsageError
+from tacit.noise.bernoulli_and_uniform import (
+    EncloseAt,
+    Size,
+    below,
+    shape_of,
+    uniform_word,
+    uniform_words,
+)
 from tacit.noise.bits import observed, one_word64, words64
-from tacit.noise.exact_comparison import EncloseAt, below
-from tacit.noise.shape import Size, shape_of
-from tacit.noise.uniform import uniform_word, uniform_words
 
 __all__ = ["ExponentialChoice", "choices_within", "exponential_choice"]
 

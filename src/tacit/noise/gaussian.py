@@ -7,7 +7,7 @@ discrete Gaussian for differential privacy* (2020), algorithm 3.  Trials are ind
 other and each does the same work, so how many are needed, and hence the time, is independent of the
 value that is accepted; one batch of 64 is enough but for a probability below 2**-50.
 
-Many draws: :mod:`tacit.noise.block_sampler`.
+Many draws: :mod:`tacit.noise.samplers`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,15 @@ from tacit.arithmetic.exact import Number, positive
 from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.noise import theta
+from tacit.noise.bernoulli_and_uniform import Size, below, exponential
 from tacit.noise.bits import words64
-from tacit.noise.block_sampler import block_table
-from tacit.noise.digit_sampler import LARGEST_INT64_SCALE, GeometricDigits, geometric_digits
-from tacit.noise.discrete_law import Law
-from tacit.noise.exact_comparison import below, exponential
-from tacit.noise.shape import Size
+from tacit.noise.samplers import (
+    LARGEST_INT64_SCALE,
+    GeometricDigits,
+    Law,
+    block_table,
+    geometric_digits,
+)
 
 __all__ = ["DiscreteGaussian", "discrete_gaussian"]
 

@@ -25,10 +25,8 @@ from numpy.typing import NDArray
 from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number, positive
 from tacit.calls import public
-from tacit.noise.block_sampler import block_table
-from tacit.noise.digit_sampler import LARGEST_INT64_SCALE, geometric_digits
-from tacit.noise.discrete_law import Law
-from tacit.noise.shape import Size
+from tacit.noise.bernoulli_and_uniform import Size
+from tacit.noise.samplers import LARGEST_INT64_SCALE, Law, block_table, geometric_digits
 
 __all__ = ["DiscreteLaplace", "Geometric", "discrete_laplace", "geometric"]
 

@@ -12,13 +12,11 @@ from tacit.calls import public
 from tacit.display.card import Card, Shown
 from tacit.errors import UsageError, VerificationError
 from tacit.outside import read_json_file
-from tacit.report.check.derived import Formula, columns_at, with_derived
-from tacit.report.check.format import FIRST_FORMAT, FOLLOWING, FORMAT
-from tacit.report.check.issued import issued_body, sealed
-from tacit.report.check.verification import Verification
-from tacit.report.check.verify import verify_body
-from tacit.report.page.page import BROKEN, certificate_card, certificate_page
-from tacit.report.registry.entry import RegistryEntry, registry_entry
+from tacit.report.derived import Formula, columns_at, with_derived
+from tacit.report.issued import FIRST_FORMAT, FOLLOWING, FORMAT, Verification, issued_body, sealed
+from tacit.report.page import BROKEN, certificate_card, certificate_page
+from tacit.report.registry import RegistryEntry, registry_entry
+from tacit.report.verify import verify_body
 
 __all__ = ["Certificate", "deriving", "issue"]
 

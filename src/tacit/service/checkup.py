@@ -10,21 +10,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.accounting.ledger.postgres.address import is_address
+from tacit.accounting.ledger_postgres import is_address
 from tacit.accounting.open_ledger import has_ledger, in_memory, open_ledger
 from tacit.errors import TacitError, UsageError, WeakGuaranteeWarning
-from tacit.report.text.odds import weak_guarantee
-from tacit.service.access.tokens import Tokens
-from tacit.service.folder import KEY_FILE, declarations, open_store
-from tacit.service.hosting.declared import DeclaredStore
-from tacit.service.hosting.declaring import with_hosting
+from tacit.report.odds import weak_guarantee
+from tacit.service.database import KEY_FILE, Database, declarations, open_store
+from tacit.service.hosting.declaring import DeclaredStore, Owner, with_hosting
 from tacit.service.hosting.ledgers import Ledgers
-from tacit.service.hosting.owners import Owner
 from tacit.service.problem import Problem
 from tacit.service.settings import FILE, Settings
-from tacit.service.store.database import Database
-from tacit.tables.dataset.declaration import Dataset
-from tacit.tables.dataset.opening import open_dataset
+from tacit.service.tokens import Tokens
+from tacit.tables.dataset.declaration import Dataset, open_dataset
 
 __all__ = ["Finding", "check_service"]
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from tacit.data import health_insurance
 from tacit.errors import UsageError
-from tacit.service.access.caller import EVERYTHING, Grant
-from tacit.service.access.roles import RIGHTS
-from tacit.service.access.tokens import ONCE
+from tacit.service.access import EVERYTHING, RIGHTS, Grant
+from tacit.service.tokens import ONCE
 from tacit.service.web.state import State
 
 __all__ = ["demo_link", "write_demo"]

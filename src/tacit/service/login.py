@@ -32,10 +32,10 @@ from joserfc.jwk import KeySet
 
 from tacit.errors import UsageError
 from tacit.outside import read_json
-from tacit.service.access.caller import Caller, Grant, plain_name
-from tacit.service.access.tokens import LOGIN_NAMES
+from tacit.service.access import Caller, Grant, plain_name
 from tacit.service.problem import Problem
 from tacit.service.settings import Login
+from tacit.service.tokens import LOGIN_NAMES
 
 __all__ = ["Identity", "Provider"]
 

@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.budgets.read_loss import read_loss
-from tacit.accounting.ledger.postgres.address import is_address
+from tacit.accounting.budget import Budget, read_loss
+from tacit.accounting.ledger_postgres import is_address
 from tacit.arithmetic.exact import as_fraction
 from tacit.errors import UsageError
-from tacit.service.access.caller import Grant, plain_name
-from tacit.tables.dataset.fields import flag, known_fields, mapping, text, whole
-from tacit.tables.dataset.toml_text import read_toml
+from tacit.service.access import Grant, plain_name
+from tacit.tables.dataset.table import flag, known_fields, mapping, read_toml, text, whole
 
 __all__ = ["FILE", "Caps", "DatasetSettings", "Limits", "Login", "Settings"]
 
@@ -226,7 +224,7 @@ class Settings:
     Attributes:
         folder: where the data sets are declared.
         title: what pages call the service.
-        database: its address, as :class:`tacit.service.store.database.Database` takes it.
+        database: its address, as :class:`tacit.service.database.Database` takes it.
         url: where people reach it, such as ``https://statistics.example``; None on one machine.
         trusted_proxies: the addresses whose word about the caller's address is taken.
         datasets: how each data set is hosted, where that is said.

@@ -1,10 +1,4 @@
-"""FROM: the rows that a query asks, row by row.
-
-A subquery or a common table expression that keeps, leaves out and computes from single rows is a
-filter and names for values: nothing is stored between the two, and each row of it is a row of the
-table.  What is not row by row (LIMIT, DISTINCT, ORDER BY, UNION) has no translation there: which
-rows it keeps would depend on other people's.
-"""
+"""What a query reads: tables, joins, conditions, one row per person."""
 
 from __future__ import annotations
 
@@ -12,17 +6,228 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tacit.expressions.expression import Expression
-from tacit.sql.aggregates import has_aggregate
+from tacit.expressions.expression import Expression, col
+from tacit.sql.aggregates import Scope, asked_of, columns_of, find, has_aggregate, plain_name
 from tacit.sql.conditions import conjuncts
-from tacit.sql.forms import forms, timed, truth
-from tacit.sql.joins import joined
-from tacit.sql.people import people_of
-from tacit.sql.refusal import only, placed, refuse
-from tacit.sql.scope import Scope, columns_of, find, plain_name
+from tacit.sql.parse import only, placed, refuse
+from tacit.sql.values import class_of, form, forms, number, timed, truth
+from tacit.tables.answers.base import Aggregate
 from tacit.tables.question import Question
 
-__all__ = ["Tables", "rows_of", "where"]
+__all__ = [
+    "PEOPLE",
+    "Tables",
+    "joined",
+    "people_of",
+    "rows_of",
+    "where",
+]
+
+# JOIN: other tables of the data set, beside the rows.
+
+
+_ON = "say how the rows belong together: join patients on visits.person = patients.id"
+
+
+def joined(scope: Scope, join: Any, names: tuple[str, ...]) -> Scope:
+    """Return the rows with the columns of another table beside them.
+
+    The columns of the other table stand for those that the join adds.  Its key is not added; in an
+    inner join it stands for the column of the rows that is equal to it.
+
+    Args:
+        scope: the rows.
+        join: the node.
+        names: of the tables that can be joined.
+
+    Raises:
+        UnsupportedQueryError: another table, or rows that would not belong together by its key.
+    """
+    only(join, "this", "side", "kind", "on", "using")
+    side, kind = str(join.args.get("side") or ""), str(join.args.get("kind") or "")
+    if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER"):
+        refuse(join, f"a {f'{side} {kind}'.strip()} join has no translation: use JOIN or LEFT JOIN")
+    table = join.this
+    if type(table).__name__ != "Table" or type(table.this).__name__ != "Identifier":
+        refuse(join, "JOIN names a table of the data set: join first, and compute outside")
+    only(table, "this", "alias")
+    if not names:
+        refuse(join, "there is no other table: declare them in a data set, and open it")
+    name = find(table.this, dict.fromkeys(names), "table to join")
+    called = str(table.this.this)
+    if table.args.get("alias") is not None:
+        only(table.args["alias"], "this")
+        called = str(table.args["alias"].this.this)
+    pairs = _pairs(join, scope, called)
+    before = set(scope.question.schema)
+    how = "left" if side == "LEFT" else "inner"
+    with placed(join):
+        question = scope.question.join(name, on=pairs, how=how)
+    columns: dict[str, Expression] = {
+        each.removeprefix(f"{name}."): col(each) for each in question.schema if each not in before
+    }
+    if how == "inner" and join.args.get("using") is None:
+        columns |= {there: col(here) for here, there in pairs.items()}
+    if called in scope.tables:
+        refuse(table, f"two tables are called {called!r}: name one with AS")
+    both = Scope(question, {**scope.tables, called: columns})
+    both.conditions = list(scope.conditions)
+    return both
+
+
+def _pairs(join: Any, scope: Scope, called: str) -> dict[str, str]:
+    """Return the columns of the rows, each with the column of the other table that it equals."""
+    using, condition = join.args.get("using"), join.args.get("on")
+    if using:
+        return {str(scope.named(each).parameters[0]): str(each.this) for each in using}
+    if condition is None:
+        refuse(join, _ON)
+    found = {}
+    left = [condition]
+    while left:
+        node = left.pop()
+        name = type(node).__name__
+        if name == "And":
+            left += [node.expression, node.this]
+        elif name == "Paren":
+            left.append(node.this)
+        elif name == "EQ":
+            here, there = _sides(node, scope, called)
+            found[here] = there
+        else:
+            refuse(node, f"tables are joined only where their keys are equal: {_ON}")
+    return found
+
+
+def _sides(node: Any, scope: Scope, called: str) -> tuple[str, str]:
+    """Return the column of the rows and that of the other table which are equal."""
+    sides = [node.this, node.expression]
+    for side in sides:
+        if type(side).__name__ != "Column" or side.args.get("table") is None:
+            refuse(node, f"name both columns with their tables: {_ON}")
+    ours = [str(side.args["table"].this).lower() != called.lower() for side in sides]
+    if ours == [True, False]:
+        here, there = sides
+    elif ours == [False, True]:
+        there, here = sides
+    else:
+        refuse(node, f"one side is a column of {called!r}, the other one of the rows: {_ON}")
+    value = scope.column(here, times=True)
+    if value.operation != "col":
+        refuse(here, "tables are joined by their own columns, not by computed values")
+    return str(value.parameters[0]), str(there.this.this)
+
+
+forms(
+    "tables",
+    {
+        "from visits, from visits as v": "a table that is private",
+        "join patients on visits.person = patients.id": "session.join: another table of the same "
+        "people, by the person",
+        "join sites using (site), left join sites on visits.site = sites.site": "a public table, "
+        "by its key; LEFT keeps rows without a match",
+    },
+)
+
+
+# Totals per person: ``select person, sum(cost) as total from visits group by person``.
+
+
+PEOPLE: dict[str, Any] = {}
+
+
+@form(
+    "totals per person",
+    PEOPLE,
+    "people",
+    examples={
+        "select avg(n) from (select person, clamp(sum(cost), 0, 500) as n from visits group by "
+        "person)": "session.per_person: one row a person, with count, sum, avg, min and max of "
+        "their rows; a clamp around sum(...) is the bounds of the total"
+    },
+)
+def people_of(select: Any, scope: Scope) -> Scope:
+    """Return the table of people that a subquery grouped by the person makes.
+
+    Raises:
+        UnsupportedQueryError: it is grouped by something else, or asks what is not made of the rows
+            of one person.
+    """
+    only(select, "expressions", "from_", "joins", "where", "with_", "group")
+    group = select.args["group"]
+    only(group, "expressions")
+    person = scope.question.unit.column
+    by = group.expressions
+    if person is None or len(by) != 1 or not _is_person(by[0], scope, person):
+        refuse(
+            group,
+            f"a subquery is grouped only by the person ({person or 'each row is another one'}): "
+            "it is a total for each; ask other groups outside",
+        )
+    columns: dict[str, Expression] = {}
+    aggregates: dict[str, Aggregate] = {}
+    for node in select.expressions:
+        alias = ""
+        inner = node
+        if type(node).__name__ == "Alias":
+            only(node, "this", "alias")
+            inner, alias = node.this, str(node.args["alias"].this)
+        if _is_person(inner, scope, person):
+            alias = alias or str(inner.this.this)
+            columns[alias] = col(person)
+            continue
+        if not has_aggregate(inner):
+            refuse(node, "a person's row holds the person and aggregates of their rows")
+        if not alias:
+            refuse(node, "name this aggregate: sum(cost) as total")
+        if any(plain_name(alias) == plain_name(known) for known in (*aggregates, *columns)):
+            refuse(node, f"two columns are called {alias!r}")
+        aggregates[alias] = _total(inner, scope)
+        columns[alias] = col(alias)
+    with placed(select):
+        return Scope(scope.question.per_person(**aggregates), {"": columns})
+
+
+def _is_person(node: Any, scope: Scope, person: str) -> bool:
+    if type(node).__name__ != "Column":
+        return False
+    found = scope.column(node, times=True)
+    return found.operation == "col" and found.parameters[0] == person
+
+
+def _total(node: Any, scope: Scope) -> Aggregate:
+    """Return an aggregate of a person's rows, within bounds where a clamp stands around it."""
+    if class_of(node) != "clamp":
+        return asked_of(node, scope).aggregate(scope)
+    given = node.expressions
+    bounds = [number(each) for each in given[1:]]
+    lower, upper = (*bounds, None, None)[:2]
+    if len(given) != 3 or lower is None or upper is None:
+        refuse(node, "clamp takes a value and two bounds: clamp(sum(cost), 0, 500)")
+    asked = asked_of(given[0], scope)
+    if asked.kind == "count":
+        refuse(
+            node,
+            "the rows of a person are counted without clamp: write count(*) as n, and give the "
+            "bounds outside, avg(clamp(n, 0, 500))",
+        )
+    if asked.kind != "sum":
+        refuse(
+            node,
+            "put clamp around sum(...), or inside other aggregates: avg(clamp(cost, 0, 100))",
+        )
+    if asked.bounds is not None:
+        refuse(node, "clamp the total or the values, not both: clamp(sum(cost), 0, 500)")
+    return replace(asked, bounds=(lower, upper)).aggregate(scope)
+
+
+# FROM: the rows that a query asks, row by row.
+#
+# A subquery or a common table expression that keeps, leaves out and computes from single rows is a
+# filter and names for values: nothing is stored between the two, and each row of it is a row of the
+# table.  What is not row by row (LIMIT, DISTINCT, ORDER BY, UNION) has no translation there: which
+# rows it keeps would depend on other people's.
+
 
 _CLAUSES = {
     "distinct": "DISTINCT is not row by row",

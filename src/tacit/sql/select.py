@@ -1,39 +1,125 @@
-"""A whole query: groups, aggregates, and how the answer is shown."""
+"""The select list: statistics, names and groups; a query translated."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from tacit.arithmetic.exact import show
+from tacit.errors import UnsupportedQueryError
 from tacit.expressions.expression import Expression, col
+from tacit.expressions.functions import Node, constants_of
 from tacit.expressions.schema import Column, Schema
-from tacit.report.text.vocabulary import formula_words
-from tacit.report.text.words import listed
+from tacit.report.text import formula_words, listed
 from tacit.sql.aggregates import (
     AGGREGATES,
     Asked,
+    Scope,
     aggregates_of,
     asked_of,
     has_aggregate,
     is_aggregate,
     own_name,
+    plain_name,
 )
-from tacit.sql.forms import class_of, forms, refuse_unknown, truth, value
-from tacit.sql.possible_values import listed_keys, possible_values
-from tacit.sql.refusal import only, placed, refuse
+from tacit.sql.parse import only, parse, placed, refuse
 from tacit.sql.relation import Tables, rows_of
-from tacit.sql.scope import Scope, plain_name
-from tacit.sql.values import number
-from tacit.tables.plan.labels import check_labels
-from tacit.tables.planned.shared_percentiles import shared_percentiles
+from tacit.sql.values import class_of, forms, number, refuse_unknown, truth, value
+from tacit.tables.plan.query import check_labels
+from tacit.tables.planned.merge import shared_percentiles
 from tacit.tables.question import Question, held_by
-from tacit.tables.release.arrangement import Arrangement, Order
+from tacit.tables.release.answer import Arrangement, Order
 
-__all__ = ["question_of_select"]
+__all__ = [
+    "listed_keys",
+    "possible_values",
+    "question_of",
+    "question_of_select",
+]
+
+# Values that an expression can have, where its text alone lists them.
+#
+# A group by such an expression needs no keys: they are constants of the question.
+
+
+_MOST = 10_000
+_DECIDED = {
+    *("==", "!=", "<", "<=", ">", ">=", "&", "|", "~", "is_null", "is_in"),
+    *("starts_with", "ends_with", "contains", "like"),
+}
+_PARTS = {
+    "month": (1, 12),
+    "quarter": (1, 4),
+    "weekday": (1, 7),
+    "day": (1, 31),
+    "hour": (0, 23),
+    "minute": (0, 59),
+    "second": (0, 59),
+}
+
+
+def possible_values(found: Node) -> list[Any] | None:
+    """Return every value that an expression can have, None for a missing one; None if unknown.
+
+    >>> from tacit.expressions.expression import col, when
+    >>> possible_values(when(col("age") < 18).then("minor").otherwise("adult"))
+    ['minor', 'adult']
+    >>> possible_values(col("day").month())[-2:], possible_values(col("age"))
+    ([12, None], None)
+    """
+    name, operands = found.operation, found.operands
+    if name == "literal":
+        return [found.parameters[0]]
+    if name in _DECIDED:
+        return [True, False]
+    if name in _PARTS:
+        first, last = _PARTS[name]
+        return [*range(first, last + 1), None]
+    if name == "modulo":
+        size = constants_of(found)[0]
+        return [*range(int(size)), None] if size <= _MOST else None
+    if name == "cut":
+        return [*constants_of(found)[1], None]
+    if name in ("when", "fill"):
+        one, other = map(possible_values, operands[-2:])
+        if one is None or other is None:
+            return None
+        if name == "fill":
+            one = [each for each in one if each is not None]
+        both = list(dict.fromkeys([*one, *other]))
+        return both if len(both) <= _MOST else None
+    return None
+
+
+def listed_keys(name: str, conditions: Sequence[Expression]) -> list[Any] | None:
+    """Return the values of a column that the conditions let through, where they list them.
+
+    Rows with another value are filtered out before anything is counted, so that the list, which is
+    a constant of the question, holds the value of every row that is left.
+
+    >>> from tacit.expressions.expression import col
+    >>> listed_keys("site", [col("site").is_in([1, 2]), col("cost") < 3])
+    [1, 2]
+    """
+    found: list[Any] | None = None
+    for condition in conditions:
+        if condition.operation not in ("==", "is_in"):
+            continue
+        left, *right = condition.operands
+        if left.operation != "col" or left.parameters[0] != name:
+            continue
+        if any(each.operation != "literal" for each in right):
+            continue
+        given = list(dict.fromkeys(each.parameters[0] for each in right))
+        found = given if found is None else [each for each in found if each in given]
+    return found or None
+
+
+# A whole query: groups, aggregates, and how the answer is shown.
+
 
 _MOST_ITEMS, _MOST_BY, _MOST_GROUPS = 100, 20, 100_000
 """A certificate states each answer's chain whole, with all computed columns, so it grows by the
@@ -466,3 +552,48 @@ forms(
         "limit 10 offset 5": "so many of its groups",
     },
 )
+
+
+# From the text of a query to the question that it asks.
+#
+# The text is never executed: it is parsed, every node and every argument of a node is looked up
+# among the forms that are understood, and the question is built through the methods that a user
+# calls in Python.  What is not understood is refused before anything is spent.
+
+
+def question_of(
+    text: str,
+    names: Sequence[str],
+    joins: Sequence[str],
+    open: Callable[[str], Question],
+) -> Question:
+    """Return the question that a query asks.
+
+    Args:
+        text: one query, in the dialect of DuckDB.
+        names: of the tables that it may ask.
+        joins: the names of tables that can be joined to them.
+        open: returns a question about all rows of a table, by its name.
+
+    Raises:
+        UnsupportedQueryError: the text has no translation; the error says where and why.
+        MissingExtraError: sqlglot is not installed.
+    """
+    try:
+        return _translated(parse(text), Tables(open, tuple(names), tuple(joins)))
+    except RecursionError:
+        raise UnsupportedQueryError(
+            "the query is nested too deep: name its parts with WITH"
+        ) from None
+
+
+def _translated(tree: Any, tables: Tables) -> Question:
+    while type(tree).__name__ == "Subquery":
+        only(tree, "this")
+        tree = tree.this
+    name = type(tree).__name__
+    if name in ("Union", "Intersect", "Except"):
+        refuse(tree, f"{name.upper()} has no translation: ask each query by itself")
+    if name != "Select":
+        refuse(tree, f"{name.upper()} is not a question: write select count(*) from ...")
+    return question_of_select(tree, tables)

@@ -15,9 +15,15 @@ from tacit.calls import public
 from tacit.display.card import Shown
 from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import Engine
-from tacit.tables.engines.csv.columns import declared_sql
-from tacit.tables.engines.csv.format import CsvFormat, CsvOptions, csv_format
-from tacit.tables.engines.csv.writing import KINDS, Writing, writing_sql
+from tacit.tables.engines.csv import (
+    KINDS,
+    CsvFormat,
+    CsvOptions,
+    Writing,
+    csv_format,
+    declared_sql,
+    writing_sql,
+)
 from tacit.tables.open_source import Source, open_source
 
 if TYPE_CHECKING:
@@ -186,7 +192,7 @@ def _open_csv(
     engine: DuckEngine,
 ) -> Source:
     """Open files as text, so that a declared column can be held against its kind."""
-    from tacit.tables.engines.duckdb.csv_files import CsvFile, open_csv
+    from tacit.tables.engines.duckdb.source import CsvFile, open_csv
     from tacit.tables.engines.files import data_files
 
     def notice(file: CsvFile) -> Any:

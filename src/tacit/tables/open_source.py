@@ -17,8 +17,8 @@ from tacit.calls import public
 from tacit.errors import UsageError, said
 from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import Engine, Opened
-from tacit.tables.engines.csv.format import CsvOptions, csv_format, refuse_csv
-from tacit.tables.engines.duckdb.remote import is_remote, public_part
+from tacit.tables.engines.csv import CsvOptions, csv_format, refuse_csv
+from tacit.tables.engines.duckdb.parquet import is_remote, public_part
 from tacit.tables.reading import DEFAULT_READING, Reading
 
 __all__ = ["Source", "identity_of", "open_beside", "open_source"]
@@ -112,8 +112,8 @@ def open_beside(first: Source, source: Any, options: Mapping[str, Any]) -> Sourc
     name, table = options.get("name"), options.get("table")
     engine: Any = first.engine  # what opened the first kind of table opens another of that kind
     csv: Any = {n: v for n, v in options.items() if n in CsvOptions.__annotations__}
-    from tacit.tables.engines.postgres.source import beside_in_postgres, in_postgres
-    from tacit.tables.engines.spark.source import beside_in_spark, in_spark
+    from tacit.tables.engines.postgres import beside_in_postgres, in_postgres
+    from tacit.tables.engines.spark import beside_in_spark, in_spark
 
     if in_postgres(source):
         opened = beside_in_postgres(str(table), engine)
@@ -243,13 +243,13 @@ def open_source(
     if table is not None and not (isinstance(table, str) and table):
         raise UsageError(f"table= is the name of a table, as text, not {said(table)}")
     # Engines take a while to load, and the schema of a plan does without.
-    from tacit.tables.engines.postgres.source import in_postgres, open_in_postgres
+    from tacit.tables.engines.postgres import in_postgres, open_in_postgres
 
     if in_postgres(source):
         refuse_csv(csv, "a table of PostgreSQL declares its own columns")
         opened = open_in_postgres(source, table, memory_limit, threads, timeout)
         return _source(opened, name)
-    from tacit.tables.engines.spark.source import in_spark, open_in_spark
+    from tacit.tables.engines.spark import in_spark, open_in_spark
 
     if in_spark(source):
         refuse_csv(csv, "Spark declares its own columns")

@@ -15,26 +15,23 @@ from typing import Any
 
 import numpy as np
 
-from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.budgets.fitting import fit
-from tacit.accounting.ledger.hash_chain import canonical
+from tacit.accounting.budget import Budget, fit
+from tacit.accounting.ledger_chain import canonical
 from tacit.errors import UsageError
 from tacit.expressions.schema import Schema
-from tacit.report.check.format import FIRST_FORMAT
-from tacit.report.check.planner import Planner, register_planner
-from tacit.tables.answers.aggregate import Aggregate, kind_of
-from tacit.tables.chain.part import LEVEL
+from tacit.report.issued import FIRST_FORMAT, Planner, register_planner
+from tacit.tables.answers.base import LEVEL, Aggregate, kind_of
 from tacit.tables.earlier.derive import followed
-from tacit.tables.live.answer import answer_of_blocks, periods_of, published
-from tacit.tables.live.period_plan import PeriodPlan
+from tacit.tables.live.counter import answer_of_blocks, periods_of, published
+from tacit.tables.live.periods import PeriodPlan
 from tacit.tables.open_source import identity_of
+from tacit.tables.plan.methods import as_stated, has_choice, record_of
 from tacit.tables.plan.parse_question import first_schemas, query_from, schema_from
 from tacit.tables.plan.plan import Plan, shares_of
 from tacit.tables.plan.query import Query, plain_key
-from tacit.tables.plan.stated_method import as_stated, has_choice, record_of
-from tacit.tables.release.draw_noise import answer_of, in_order
+from tacit.tables.release.release import answer_of, in_order
 from tacit.tables.together import kind as _counts_of_plans  # noqa: F401  (makes itself known)
-from tacit.tables.together import sums_of_bins as _sums_of_bins  # noqa: F401  (likewise)
+from tacit.tables.together import kind as _sums_of_bins  # noqa: F401  (likewise)
 from tacit.tables.together.cell_counts import CellsPart
 
 __all__ = ["Replanned", "of_certificate", "replan"]
@@ -279,7 +276,7 @@ def replan(
 ) -> Replanned:
     """Plan a question again.
 
-    Where the request was lowered to what remained (:func:`~tacit.accounting.budgets.fitting.fit`),
+    Where the request was lowered to what remained (:func:`~tacit.accounting.budget.fit`),
     it is planned so: which of the two it was, is seen by the cost.
 
     Args:

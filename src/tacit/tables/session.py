@@ -1,40 +1,346 @@
-"""A session: a table, whom it protects, and a budget that cannot be overdrawn."""
+"""Sessions: a table, a unit of privacy, a budget and a ledger."""
 
 from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, Unpack
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
-from tacit.accounting import Ledger, open_ledger
-from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.ledger.shared_budget import continued
+from tacit import plotting
+from tacit.accounting import Budget, Entry, Ledger, open_ledger
+from tacit.accounting.budget import share, shares
+from tacit.accounting.ledger import continued
+from tacit.accounting.ledger_chain import canonical
 from tacit.accounting.open_ledger import InMemory, check_ledger, has_ledger
 from tacit.arithmetic.exact import Number
 from tacit.calls import public
-from tacit.display.card import Card, Shown
-from tacit.errors import LedgerError, UsageError, did_you_mean
+from tacit.display.card import Card, Shown, Table
+from tacit.errors import LedgerError, UsageError, did_you_mean, need
+from tacit.expressions.expression import from_json
 from tacit.expressions.timeline import Moment, Span
-from tacit.tables.asking import AskedTable
-from tacit.tables.described import described_question
-from tacit.tables.engines.csv.format import CsvOptions
-from tacit.tables.ledger_place import ledger_beside
+from tacit.report.text import protects_line, question_words
+from tacit.tables.engines.csv import CsvOptions
 from tacit.tables.live.counter import TimeCounter
 from tacit.tables.open_source import Source
-from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
-from tacit.tables.plan.notes import warn_of_budget
-from tacit.tables.plan.query import Query, Unit
+from tacit.tables.plan.parse_question import aggregate_from
+from tacit.tables.plan.preview import warn_of_budget
+from tacit.tables.plan.query import NOTHING_DECLARED, Declared, Query, Unit
 from tacit.tables.planned.session_plans import Planning
-from tacit.tables.question import Question
-from tacit.tables.reading import Reading
-from tacit.tables.release.history import History, session_card
-from tacit.tables.release.opened_table import OpenedTable
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.question import AskedTable, Question
+from tacit.tables.reading import Reading, without_reading
+from tacit.tables.release.opened_table import OpenedTable, SharedTable
 
-__all__ = ["Session"]
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
 
-_SQL = "tacit.sql.translate"
+__all__ = [
+    "History",
+    "PaidSession",
+    "Session",
+    "described_question",
+    "history_figure",
+    "ledger_beside",
+    "session_card",
+]
+
+# Where the ledger of a table stands by default: beside its file.
+
+
+def ledger_beside(source: Any, table: str | None = None) -> Path | None:
+    """Return the ledger's place beside a file or a folder: the same from whatever folder one asks.
+
+    Args:
+        source: a table, as :class:`tacit.Session` takes it.
+        table: the table of a database.
+
+    Returns:
+        ``visits.ledger`` beside ``visits.csv``; None where there is no place: for a data frame, a
+        connection, an address, a pattern of files, and for the table that comes with Tacit, which
+        is public and stands among the program's own files.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = Path(folder.name) / "visits.csv"
+    >>> path.touch()
+    >>> ledger_beside(path).name, ledger_beside("visits-*.csv")
+    ('visits.ledger', None)
+    >>> folder.cleanup()
+    """
+    if not isinstance(source, (str, os.PathLike)) or "://" in os.fspath(source):
+        return None
+    path = Path(os.path.expanduser(os.fspath(source)))
+    if not os.fspath(source) or not path.exists():
+        return None
+    place = path.resolve()
+    from tacit.data import health_insurance
+
+    if place == health_insurance().resolve():
+        return None
+    stem = place.name if place.is_dir() else place.name.split(".")[0] or place.name
+    return place.with_name(f"{stem}.{table}.ledger" if table else f"{stem}.ledger")
+
+
+# A question as a program describes it, asked again through the doors that a person's goes through.
+#
+# A description is what :meth:`tacit.tables.plan.query.Query.describe` writes, and it may come from
+# anybody: a service reads it from a request.  So each part of it is handed to the method that a
+# user calls in Python, which refuses what cannot be asked of the table as it is hosted; and in the
+# end the question that was built describes itself, and is refused unless that is what was said.
+# Whom the answers protect is therefore always what the data set declares: a description that says
+# otherwise is another question, and refused.
+
+
+_MOST = 1000
+"""Computed columns, and answers, of one question."""
+_BROKEN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+
+
+def described_question(said: Mapping[str, Any], open: Callable[[str], Question]) -> Question:
+    """Return the question that a description says.
+
+    Args:
+        said: the description.
+        open: returns a question about all rows of a table, by its name in the data set; of a table
+            without one it is given empty text.
+
+    Raises:
+        UsageError: it describes no question, or one that cannot be asked.
+    """
+    try:
+        found, joins = _asked(said, open)
+        # how the tables are read is what the data set declares, whatever is said of it
+        built, asked = map(without_reading, (found.described(), _with_joins(said, joins)))
+        same = canonical(built) == canonical(asked)
+    except UsageError:
+        raise
+    except _BROKEN:
+        raise UsageError(
+            "this does not describe a question: a client of another version may have written "
+            "it; ask in SQL, or use the client of the version that the service runs"
+        ) from None
+    if not same:
+        raise UsageError(
+            "the description of the question has unknown parts, is not in the form that Tacit "
+            "writes, or names other people than the data set protects: write it as "
+            "Query.describe() does"
+        )
+    return found
+
+
+def _asked(said: Mapping[str, Any], open: Callable[[str], Question]) -> tuple[Question, list[Any]]:
+    """Return the question, built part by part, and the joins that it made."""
+    name = said.get("table", "")
+    if not isinstance(name, str):
+        raise TypeError(name)
+    rows = open(name)
+    inner = said.get("inner")
+    for join in (said if inner is None else inner).get("joins", ()):
+        on = {str(here): str(there) for here, there in join["on"]}
+        rows = rows.join(str(join["table"]), on=on, how=str(join["how"]))
+    joins: Any = rows.described().get("joins", [])
+    if inner is not None:
+        rows = _filtered(rows, inner).per_person(**_aggregates(inner))
+    found = _filtered(rows, said).agg(**_aggregates(said))
+    if said["by"]:
+        keys = said["keys"]
+        by = [str(column) for column in said["by"]]
+        found = found.group_by(*by, keys=None if keys is None else [tuple(key) for key in keys])
+    return found, joins
+
+
+def _filtered(rows: Question, said: Mapping[str, Any]) -> Question:
+    """Return rows with the columns that are computed and the filters."""
+    if max(len(said["derived"]), len(said["aggregates"])) > _MOST:
+        raise UsageError(f"a question has at most {_MOST} columns and {_MOST} answers")
+    for name, expression in said["derived"]:
+        rows = rows.with_column(str(name), from_json(expression))
+    return rows.filter(*(from_json(expression) for expression in said["where"]))
+
+
+def _aggregates(said: Mapping[str, Any]) -> dict[str, Any]:
+    asked = [(str(label), aggregate_from(one)) for label, one in said["aggregates"]]
+    if len(dict(asked)) < len(asked):
+        raise UsageError("each answer needs a label of its own")
+    return dict(asked)
+
+
+def _with_joins(said: Mapping[str, Any], joins: list[Any]) -> dict[str, Any]:
+    """Return a description with joins as the data set makes them, in the place of those said."""
+    if "inner" in said:
+        return {**said, "inner": _with_joins(said["inner"], joins)}
+    return {**said, "joins": joins} if joins else dict(said)
+
+
+# A budget as a bar of its charges: who spent what of it, when, and for what.
+
+
+_PLOT_HISTORY_MOST = 12
+_WIDE = 128
+_LINE = 0.19
+"""The height of a line of text, in inches."""
+
+
+def history_figure(entries: Sequence[Entry], total: Budget | None, left: Budget | None) -> Any:
+    """Draw the bar, and below it a line for each charge; the first ones as one if there are many.
+
+    Raises:
+        UsageError: the whole budget is not known.
+    """
+    if total is None or left is None:
+        raise UsageError("take the history of a session to draw it: session.history().plot()")
+    early, late = list(entries[:-_PLOT_HISTORY_MOST]), list(entries[-_PLOT_HISTORY_MOST:])
+    costs = [share(entry.cost, total) for entry in entries]
+    gone, scale = 1 - share(left, total), sum(costs)
+    widths = [cost * gone / scale if scale else 0.0 for cost in costs]
+    bars = ([sum(widths[: len(early)])] if early else []) + widths[len(early) :]
+    told = [f"{len(early):,} earlier charges"] if early else []
+    told += [_words(entry) for entry in late]
+    names = ([f"1-{len(early)}"] if early else []) + [
+        str(len(early) + 1 + i) for i in range(len(late))
+    ]
+    lines = [
+        (name, textwrap.wrap(words, _WIDE, max_lines=3, placeholder=" ..."))
+        for name, words in zip(names, told, strict=True)
+    ]
+    height = 1.1 + _LINE * (sum(len(wrapped) + 0.5 for _, wrapped in lines) + 1)
+    figure = plotting.figure(9, height)
+    top, below = (row[0] for row in plotting.axes(figure, 2, 1, heights=[0.75, height - 0.75]))
+    _bar(top, bars, names, total, left)
+    _list(below, lines, height - 1.1)
+    return figure
+
+
+def _bar(
+    one: Any, bars: Sequence[float], names: Sequence[str], total: Budget, left: Budget
+) -> None:
+    start = 0.0
+    for place, (wide, name) in enumerate(zip(bars, names, strict=True)):
+        colour, ink = (
+            (plotting.ACCENT, "white") if place % 2 == 0 else (plotting.FAINT, plotting.INK)
+        )
+        one.barh([0], [wide], left=[start], color=colour, edgecolor=plotting.INK, linewidth=0.8)
+        if wide > 0.012 * (len(name) + 1):
+            one.text(start + wide / 2, 0, name, ha="center", va="center", fontsize=9, color=ink)
+        start += wide
+    one.barh([0], [max(1 - start, 0)], left=[start], color="white", edgecolor=plotting.INK, lw=0.8)
+    one.set_xlim(0, 1)
+    one.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25%", "50%", "75%", "100%"])
+    one.set_yticks([])
+    one.grid(visible=False)
+    one.spines["left"].set_visible(False)
+    plotting.title(one, f"The budget: {total}", f"left: {left} ({1 - start:.1%}), in white")
+
+
+def _list(one: Any, lines: Sequence[tuple[str, list[str]]], height: float) -> None:
+    one.set_axis_off()
+    one.set_xlim(0, 1)
+    one.set_ylim(-height, 0)
+    down = -_LINE / 2
+    if not lines:
+        one.text(0, down, "nothing was released yet", fontsize=9, color=plotting.MUTED, va="top")
+    for name, wrapped in lines:
+        one.text(0.03, down, name, fontsize=9, fontweight="bold", ha="right", va="top")
+        for text in wrapped:
+            one.text(0.045, down, text, fontsize=8.5, va="top", color=plotting.INK)
+            down -= _LINE
+        down -= _LINE / 2
+
+
+def _words(entry: Entry) -> str:
+    who = f" by {', '.join(entry.accounts)}" if entry.accounts else ""
+    where = f" on {entry.dataset}" if entry.dataset else ""
+    state = "" if entry.state == "answered" else ", not answered yet"
+    when = entry.when[:16].replace("T", " ")
+    return f"{when} UTC, {entry.cost}{who}{where}{state}: {question_words(entry.question)}"
+
+
+# What a session shows of itself: its budget and columns, and its charges as a small table.
+
+
+class History(list[Entry], Shown):
+    """Every charge so far, the first one first.
+
+    >>> import pyarrow, tacit as tc
+    >>> ages = pyarrow.table({"age": [31, 45, 52]})
+    >>> session = tc.Session(ages, unit=tc.one_row_each, budget=tc.epsilon(1))
+    >>> _ = session.agg(n=tc.count()).release(epsilon="1/4")
+    >>> session.history().to_dict()["cost"]
+    ['epsilon 0.25']
+    """
+
+    def __init__(
+        self, entries: Iterable[Entry] = (), total: Budget | None = None, left: Budget | None = None
+    ) -> None:
+        super().__init__(entries)
+        self._total, self._left = total, left
+
+    def plot(self) -> Figure:
+        """Draw the budget as a bar: who spent what of it, when, and for what.
+
+        Where many small charges cost less together than their sum, they share what is gone of the
+        budget in proportion to their costs.
+
+        Returns:
+            A matplotlib Figure; save it with ``.savefig("budget.png")``.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+        """
+        figure: Figure = history_figure(self, self._total, self._left)
+        return figure
+
+    def to_dict(self) -> dict[str, list[int | str]]:
+        """Return it as columns: ``charge`` (1, 2, 3), ``when``, ``cost``, ``state``, ``question``.
+
+        A state is ``open`` where the charge has no answer yet: asking the same again is free.
+        """
+        return {
+            "charge": list(range(1, len(self) + 1)),
+            "when": [entry.when[:19].replace("T", " ") for entry in self],
+            "cost": [str(entry.cost) for entry in self],
+            "state": [entry.state for entry in self],
+            "question": [question_words(entry.question) for entry in self],
+        }
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return it as a pandas DataFrame (needs the extra ``pandas``)."""
+        table: pandas.DataFrame = need("pandas", "pandas").DataFrame(self.to_dict())
+        return table
+
+    def card(self) -> Card:
+        """Return what a notebook displays."""
+        if not self:
+            return Card("History", "nothing was released yet")
+        table = self.to_dict()
+        rows = [[str(cell) for cell in row] for row in zip(*table.values(), strict=True)]
+        head = ["when (UTC)" if name == "when" else name for name in table]
+        return Card("History", "", [Table(head, rows)])
+
+    def __repr__(self) -> str:
+        return self.card().text()
+
+
+def session_card(name: str, unit: Unit, columns: Mapping[str, str], ledger: Ledger) -> Card:
+    """Return what a notebook shows of a session: whom it protects, the budget, the columns."""
+    kinds: dict[str, list[str]] = {}
+    for column, kind in columns.items():
+        kinds.setdefault(kind, []).append(column)
+    rows = [[kind, ", ".join(listed)] for kind, listed in kinds.items()]
+    bar = shares(ledger.total, ledger.spent, ledger.remaining)
+    notes = [f"the budget is {ledger.whereabouts}"]
+    protects = protects_line(unit.describe())
+    return Card(f"Session on {name}", protects, [bar, Table(["kind", "columns"], rows)], notes)
+
+
+# A session: a table, whom it protects, and a budget that cannot be overdrawn.
+
+
+_SQL = "tacit.sql.select"
 """A room above, loaded when a question is first written in SQL."""
 
 NEIGHBOURS = "unbounded"
@@ -452,3 +758,38 @@ class Session(Planning, AskedTable[Question], Shown):
     def __repr__(self) -> str:
         told = f"{self.remaining!r} left, {self.ledger.whereabouts}"
         return f"<Session on {self._called()}, {self.unit}: {told}>"
+
+
+# A session on a table that another one holds open, whose releases another ledger pays.
+
+
+class PaidSession(Session):
+    """A session that shares the open table of another; closing it closes nothing.
+
+    Args:
+        whole: holds the table open.
+        ledger: a view of the ledger (:mod:`tacit.accounting.ledger`), or that of
+            others who may ask the same table.
+        others: how the other protected tables of the data set are opened, by name.
+
+    Raises:
+        LedgerError: the ledger is another data set's, or counts in other terms.
+
+    >>> import tacit as tc
+    >>> from tacit.accounting.ledger import on_account_of
+    >>> from tacit.data import health_insurance
+    >>> whole = tc.Session(health_insurance(), tc.unit("person", rows=5), tc.epsilon(1))
+    >>> ada = PaidSession(whole, on_account_of(whole.ledger, "analyst:ada"), {})
+    >>> ada.agg(n=tc.count()).release(epsilon="1/2").cost, whole.remaining
+    (epsilon(0.5), epsilon(0.5))
+    """
+
+    def __init__(
+        self, whole: Session, ledger: Ledger, others: Mapping[str, Callable[[Ledger], Session]]
+    ) -> None:
+        self._table, self.unit = SharedTable(whole._table), whole.unit
+        self._declared, self._others = whole._declared, others
+        self.ledger = self._open(ledger, None)
+
+    def close(self) -> None:
+        """Do nothing: whoever opened the table and the ledger closes them."""

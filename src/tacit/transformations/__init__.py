@@ -1,18 +1,19 @@
 """Deterministic steps and the stability maps that bound how far they move neighbours apart."""
 
 from tacit.core import register_join
-from tacit.transformations.aggregates.count import Count
-from tacit.transformations.aggregates.count_by_category import CountByCategory
-from tacit.transformations.aggregates.count_distinct import CountDistinct
-from tacit.transformations.aggregates.histogram import Histogram
-from tacit.transformations.aggregates.linear_queries import LinearQueries
-from tacit.transformations.aggregates.prefix_counts import PrefixCounts
-from tacit.transformations.aggregates.quantile_scores import QuantileScores
-from tacit.transformations.aggregates.sum_and_mean import Mean, Sum
-from tacit.transformations.aggregates.sum_of_squares import SumOfSquares
-from tacit.transformations.aggregates.tree_counts import TreeCounts, consistent_tree
-from tacit.transformations.aggregates.variance import Variance
+from tacit.transformations.counts import (
+    Count,
+    CountByCategory,
+    CountDistinct,
+    Histogram,
+    LinearQueries,
+    PrefixCounts,
+    QuantileScores,
+    TreeCounts,
+    consistent_tree,
+)
 from tacit.transformations.from_function import transformation
+from tacit.transformations.grid import Resize, ToGrid
 from tacit.transformations.metric_conversions import (
     ToAbsolute,
     ToChangeOne,
@@ -23,15 +24,8 @@ from tacit.transformations.metric_conversions import (
     ToLInfinity,
     ToSymmetric,
 )
-from tacit.transformations.rows.bin import Bin
-from tacit.transformations.rows.cast import Cast
-from tacit.transformations.rows.clamp import Clamp
-from tacit.transformations.rows.filter import Filter
-from tacit.transformations.rows.impute import Impute
-from tacit.transformations.rows.map_rows import MapRows
-from tacit.transformations.rows.resize import Resize
-from tacit.transformations.rows.select import Select
-from tacit.transformations.rows.to_grid import ToGrid
+from tacit.transformations.rows import Bin, Cast, Clamp, Filter, Impute, MapRows, Select
+from tacit.transformations.sums import Mean, Sum, SumOfSquares, Variance
 
 __all__ = [
     "Bin",

@@ -25,18 +25,17 @@ from tacit.core import (
     Transformation,
     Vector,
 )
-from tacit.core.spaces.coercion import floats
+from tacit.core.domains import floats
 from tacit.errors import UsageError
 
 if TYPE_CHECKING:
     import random
 
     from tacit.statistics import Sensitivity
-    from tacit.statistics.ask.sensitivity import Asked
-    from tacit.statistics.ask.stability_map import StabilityMap
-    from tacit.statistics.base.domain import Domain as Public
-    from tacit.statistics.base.question import Relation
-    from tacit.statistics.base.statistic import Statistic
+    from tacit.statistics.domains import Domain as Public
+    from tacit.statistics.global_sensitivity import Asked, StabilityMap
+    from tacit.statistics.question import Relation
+    from tacit.statistics.statistic import Statistic
 
 __all__ = ["ReleaseDistance", "Releases", "transformation"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from tacit.arithmetic.square_root import sqrt_up
+from tacit.arithmetic.roots_and_bisection import sqrt_up
 from tacit.calls import public
 from tacit.core import (
     AbsoluteDistance,
@@ -27,8 +27,8 @@ from tacit.core import (
     register,
     register_join,
 )
-from tacit.core.spaces.domain import Domain
-from tacit.core.spaces.witness import EVERY
+from tacit.core.domains import Domain
+from tacit.core.metrics import EVERY
 from tacit.errors import MismatchError
 
 __all__ = [

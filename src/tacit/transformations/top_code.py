@@ -11,7 +11,7 @@ skewed columns shrink.  Narrow bounds need little noise and give much bias, wide
 **Why the count is not for private data.**  How many values a policy changes is itself an exact
 statistic of the column, and can single a person out.  So it is shown for synthetic or public data
 only, and the caller has to say that the data are; to clamp private data, chain
-:class:`tacit.transformations.rows.clamp.Clamp`, which says nothing.
+:class:`tacit.transformations.rows.Clamp`, which says nothing.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ noise alone.
 
 from tacit.workload.cells import Workload, prefix_sums, queries, ranges
 from tacit.workload.marginals import Marginals, marginals
-from tacit.workload.strategy import Strategy
+from tacit.workload.strategies import Strategy
 
 __all__ = [
     "Marginals",

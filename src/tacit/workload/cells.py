@@ -11,14 +11,19 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.budgets.read_loss import read_loss
+from tacit.accounting.budget import Budget, read_loss
 from tacit.arithmetic.exact import Number, as_integer
 from tacit.calls import public
 from tacit.errors import UsageError
-from tacit.workload.convex_optimum import convex_optimum
-from tacit.workload.p_identity import p_identity
-from tacit.workload.strategy import Strategy, block_tree, identity, rounded, wavelet
+from tacit.workload.strategies import (
+    Strategy,
+    block_tree,
+    convex_optimum,
+    identity,
+    p_identity,
+    rounded,
+    wavelet,
+)
 
 __all__ = ["MOST_CELLS", "Workload", "loss_of", "prefix_sums", "queries", "ranges", "unit_variance"]
 

@@ -1,31 +1,4 @@
-"""Workloads of marginals: the least error, in closed form for Gaussian noise.
-
-Let the domain be a product of attributes i with n_i cells.  For a set B of attributes, let P_B be
-the projection of the cells of the marginal B onto what no smaller marginal tells: the product over
-B of ``I - 1 1^T / n_i``.  The marginal on A is a sum, over the subsets B of A, of ``P_B`` of the
-marginal on B, spread evenly over the rest.  So it is enough to know each of these residuals, and
-their noises are independent (Xiao, He, Zhang, Kifer, *An optimal and scalable matrix mechanism for
-noisy marginals under convex loss functions*, NeurIPS 2023).
-
-*Error.*  Let the residual of B be known with the covariance ``s_B P_B``.  A question that takes the
-product of vectors q_i (``q_i = 1`` where it does not name i) has the variance ``sum over B of s_B
-prod_(i in B) |P q_i|^2 prod_(i not in B) (sum q_i / n_i)^2``.  So every total of errors is ``sum
-c_B s_B`` with numbers c_B that do not depend on the noise.
-
-*Gaussian noise.*  What is measured is ``Q_B``, the product over B of ``n_i I - 1 1^T``, applied to
-the marginal on B: whole numbers.  A row moves them by exactly ``sqrt(prod n_i (n_i - 1))`` in L2,
-so noise of variance ``s_B prod n_i^2`` costs ``rho_B = p_B / (2 s_B)`` with ``p_B = prod (1 - 1 /
-n_i)``, and ``P_B`` of the noisy numbers over ``prod n_i`` has the covariance ``s_B P_B``.  Under
-``sum rho_B = rho`` the total is least at ``rho_B`` in proportion to ``sqrt(c_B p_B)``, where it is
-``(sum sqrt(c_B p_B))^2 / (2 rho)`` (Cauchy and Schwarz).  For whole marginals that is the bound of
-singular values, so no strategy at all does better.
-
-*Laplace noise.*  Marginals A themselves are measured, with the share t_A of epsilon and noise of
-variance ``2 / (t_A epsilon)^2``.  Each tells the residual of every subset B of A with the variance
-``2 prod_(i in A, not in B) n_i / (t_A epsilon)^2``; their weighted mean is that of least squares,
-and ``s_B`` one over the sum of the precisions.  Shares are found by descent, for few marginals on
-unions of them too (:mod:`tacit.workload.covering`).
-"""
+"""Workloads of marginals."""
 
 from __future__ import annotations
 
@@ -42,16 +15,223 @@ from tacit.arithmetic.exact import Number, as_integer
 from tacit.calls import public
 from tacit.errors import UsageError, did_you_mean
 from tacit.workload.cells import loss_of, unit_variance
-from tacit.workload.covering import covering
-from tacit.workload.minimise import minimise
+from tacit.workload.strategies import minimise
 
-__all__ = ["Marginals", "Residuals", "Subset", "marginals"]
+__all__ = [
+    "MOST_SETS",
+    "Covering",
+    "Marginals",
+    "Residuals",
+    "Subset",
+    "covering",
+    "marginals",
+    "total_of",
+]
+
+# Which marginals get Laplace noise, so that the asked ones have little error: unions are tried.
+#
+# Noise on the marginal S with the share t of epsilon tells the residual of every subset B of S with
+# the precision ``t^2 / prod_(i in S, not in B) n_i`` (:mod:`tacit.workload.marginals`).  Shares of
+# epsilon add up, so m marginals that are measured apart have variances that grow with ``m^2``; one
+# that holds them all has the sum of several cells in each of theirs.  Where attributes have few
+# cells, the second is less: a marginal on the union of others replaces them.
+#
+# The total error is not convex in the shares, and no optimum is proven.  From the asked marginals,
+# the union that lowers the total most takes the place of all that it holds, with the shares found
+# anew by descent, as long as any lowers it.  What is found is never worse than the start.
+
 
 Array = NDArray[np.float64]
+_Set = frozenset[int]
+
+MOST_SETS = 80
+"""Beyond so many residuals no unions are tried: every two of the sets have one."""
+_MOST_CELLS = 1 << 15
+"""A union has no more cells."""
+_TRIED = 6
+_FIRST, _STEPS = 300, 40
+_LARGER = (0.8, 1.0, 1.25, 1.6, 2.2)
+"""How much larger the share of a union may be than the largest of what it holds, to begin with."""
+_BETTER = 1 - 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Covering:
+    """Marginals that get noise, with their shares, and the total squared error at variance 1.
+
+    Attributes:
+        sets: the marginals.
+        shares: of each its share of epsilon; they add up to one.
+        total: the total squared error where noise on all of epsilon has the variance 1.
+    """
+
+    sets: tuple[tuple[int, ...], ...]
+    shares: tuple[float, ...]
+    total: float
+
+
+class _Asked:
+    """The residuals that are needed, and how much the variance of each counts."""
+
+    def __init__(self, sizes: Sequence[int], counts: Mapping[tuple[int, ...], float]) -> None:
+        self.sizes = tuple(sizes)
+        self.needed = [frozenset(part) for part in counts]
+        self.counts = np.array(list(counts.values()))
+
+    def cells(self, one: _Set) -> int:
+        return math.prod(self.sizes[i] for i in one)
+
+    def told(self, one: _Set) -> Array:
+        """Return the precision of each residual under noise of variance 1 on a marginal."""
+        return np.array([1 / self.cells(one - part) * (part <= one) for part in self.needed])
+
+    def polished(self, sets: Sequence[_Set], shares: Array, steps: int) -> _Found:
+        """Return the sets with the shares that descent finds."""
+        told = np.array([self.told(one) for one in sets])
+
+        def value(t: Array) -> tuple[float, Array]:
+            # homogeneous: (sum t)^2 f(t) is least where f is, under sum t = 1
+            precision = (t * t) @ told
+            if precision.min() <= 1e-100:  # what is needed is not told
+                return math.inf, np.zeros_like(t)
+            each = self.counts / precision
+            whole, total = float(each.sum()), float(t.sum())
+            pulled = told @ (each / precision)
+            return total**2 * whole, 2 * total * whole - 2 * total**2 * t * pulled
+
+        start = shares / shares.sum()
+        scale = value(start)[0]
+
+        def scaled(t: Array) -> tuple[float, Array]:
+            found, slope = value(t)
+            return found / scale, slope / scale
+
+        found = minimise(scaled, start, steps)
+        kept = found > 1e-4 * found.max()
+        least = [one for one, keep in zip(sets, kept, strict=True) if keep]
+        if not all(any(part <= one for one in least) for part in self.needed):
+            least, kept = list(sets), np.ones(len(sets), dtype=bool)
+        found = np.maximum(found[kept], 1e-6 * found.max())
+        told, found = told[kept], found / found.sum()
+        return _Found(self, least, found, told, value(found)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    asked: _Asked
+    sets: Sequence[_Set]
+    shares: Array
+    told: Array
+    total: float
+
+    def unions(self) -> list[tuple[float, tuple[list[int], _Set, float]]]:
+        """Return what may replace sets within: the total, their places, the union, its share."""
+        known = {one: place for place, one in enumerate(self.sets)}
+        several = [a | b for a, b in itertools.combinations(self.sets, 2)]
+        every = range(len(self.asked.sizes))
+        several += [one | {i} for one in self.sets for i in every]
+        precision = (self.shares**2) @ self.told
+        found = []
+        for union in dict.fromkeys(several):
+            if union in known or self.asked.cells(union) > _MOST_CELLS:
+                continue
+            held = [place for one, place in known.items() if one <= union]
+            own, told = self.shares[held], self.asked.told(union)
+            least = precision - (own**2) @ self.told[held]
+            tried = []
+            for larger in _LARGER:
+                share = float(own.max()) * larger
+                now = np.maximum(least + told * share**2, 1e-150)
+                total = (1 - float(own.sum()) + share) ** 2 * float((self.asked.counts / now).sum())
+                tried.append((float(f"{total:.9e}"), share))  # what is equal stays so everywhere
+            total, share = min(tried)
+            found.append((total, (held, union, share)))
+        return sorted(found, key=lambda one: (one[0], sorted(one[1][1])))
+
+    def with_union(self, held: Sequence[int], union: _Set, share: float) -> _Found:
+        """Return the sets with a union in the place of those that it holds."""
+        left = [place for place in range(len(self.sets)) if place not in held]
+        sets = [*(self.sets[place] for place in left), union]
+        return self.asked.polished(sets, np.append(self.shares[left], share), _STEPS)
+
+
+def covering(sizes: Sequence[int], counts: Mapping[tuple[int, ...], float]) -> Covering | None:
+    """Return marginals to measure with Laplace noise; None where there are too many to try.
+
+    Args:
+        sizes: how many cells each attribute has.
+        counts: of each residual that is needed how much its variance counts, above zero.
+
+    >>> pairs = {(): 1.0, (0,): 1.0, (1,): 1.0, (2,): 1.0, (0, 1): 1.0, (0, 2): 1.0, (1, 2): 1.0}
+    >>> covering((2, 2, 2), pairs).sets
+    ((0, 1, 2),)
+    >>> far = {part: 20.0 ** len(part) for part in pairs}
+    >>> sorted(covering((20, 20, 20), far).sets)
+    [(0, 1), (0, 2), (1, 2)]
+    """
+    asked = _Asked(sizes, counts)
+    if not 0 < len(asked.needed) <= MOST_SETS:
+        return None
+    best = asked.polished(asked.needed, np.ones(len(asked.needed)), _FIRST)
+    while True:
+        tried = [best.with_union(*rest) for _, rest in best.unions()[:_TRIED]]
+        found = min(tried, key=lambda one: float(f"{one.total:.9e}"), default=best)
+        if found.total >= best.total * _BETTER:
+            break
+        best = found
+    sets = tuple(tuple(sorted(one)) for one in best.sets)
+    return Covering(sets, tuple(map(float, best.shares)), best.total)
+
+
+def total_of(
+    sizes: Sequence[int],
+    counts: Mapping[tuple[int, ...], float],
+    shares: Mapping[tuple[int, ...], float],
+) -> float:
+    """Return the total squared error where marginals have shares of a noise of variance 1.
+
+    Every residual that is needed lies within one of them.
+
+    >>> total_of((2, 2), {(): 1.0, (0,): 1.0}, {(0, 1): 1})
+    6.0
+    """
+    asked = _Asked(sizes, counts)
+    precision = sum(asked.told(frozenset(one)) * share**2 for one, share in shares.items())
+    return float((asked.counts / precision).sum())
+
+
+# Workloads of marginals: the least error, in closed form for Gaussian noise.
+#
+# Let the domain be a product of attributes i with n_i cells.  For a set B of attributes, let P_B be
+# the projection of the cells of the marginal B onto what no smaller marginal tells: the product
+# over B of ``I - 1 1^T / n_i``.  The marginal on A is a sum, over the subsets B of A, of ``P_B`` of
+# the marginal on B, spread evenly over the rest.  So it is enough to know each of these residuals,
+# and their noises are independent (Xiao, He, Zhang, Kifer, *An optimal and scalable matrix
+# mechanism for noisy marginals under convex loss functions*, NeurIPS 2023).
+#
+# *Error.*  Let the residual of B be known with the covariance ``s_B P_B``.  A question that takes
+# the product of vectors q_i (``q_i = 1`` where it does not name i) has the variance ``sum over B of
+# s_B prod_(i in B) |P q_i|^2 prod_(i not in B) (sum q_i / n_i)^2``.  So every total of errors is
+# ``sum c_B s_B`` with numbers c_B that do not depend on the noise.
+#
+# *Gaussian noise.*  What is measured is ``Q_B``, the product over B of ``n_i I - 1 1^T``, applied
+# to the marginal on B: whole numbers.  A row moves them by exactly ``sqrt(prod n_i (n_i - 1))`` in
+# L2, so noise of variance ``s_B prod n_i^2`` costs ``rho_B = p_B / (2 s_B)`` with ``p_B = prod (1 -
+# 1 / n_i)``, and ``P_B`` of the noisy numbers over ``prod n_i`` has the covariance ``s_B P_B``.
+# Under ``sum rho_B = rho`` the total is least at ``rho_B`` in proportion to ``sqrt(c_B p_B)``,
+# where it is ``(sum sqrt(c_B p_B))^2 / (2 rho)`` (Cauchy and Schwarz).  For whole marginals that is
+# the bound of singular values, so no strategy at all does better.
+#
+# *Laplace noise.*  Marginals A themselves are measured, with the share t_A of epsilon and noise of
+# variance ``2 / (t_A epsilon)^2``.  Each tells the residual of every subset B of A with the
+# variance ``2 prod_(i in A, not in B) n_i / (t_A epsilon)^2``; their weighted mean is that of least
+# squares, and ``s_B`` one over the sum of the precisions.  Shares are found by descent, for few
+# marginals on unions of them too (:mod:`tacit.workload.marginals`).
+
 Subset = tuple[int, ...]
 """Attributes by their places, rising."""
 
-_STEPS = 300
+_MARGINAL_STEPS = 300
 _MOST_WAYS = 12
 _MOST_SUBSETS = 200_000
 
@@ -118,7 +298,7 @@ class Residuals:
             return total**2 * whole, 2 * total * whole - 2 * total**2 * shares * pulled
 
         scale = value(start)[0]
-        found = minimise(lambda t: _scaled(value(t), scale), start / start.sum(), _STEPS)
+        found = minimise(lambda t: _scaled(value(t), scale), start / start.sum(), _MARGINAL_STEPS)
         found = np.where(found > 1e-4 * found.max(), found, 0.0)
         return np.asarray(found / found.sum())
 

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from tacit.accounting.ledger.postgres.address import Address, is_address
+from tacit.accounting.ledger_postgres import Address, is_address
 
 
 def edit(place, statement, *values):

@@ -11,10 +11,9 @@ import sys
 import time
 
 from tacit.accounting import create_ledger, epsilon, open_ledger
-from tacit.accounting.ledger.checked_chain import appended
-from tacit.accounting.ledger.ledger import Ledger
-from tacit.accounting.ledger.shared_budget import on_account_of
-from tacit.accounting.ledger.sqlite_store import SqliteStore, _Transaction
+from tacit.accounting.ledger import Ledger, on_account_of
+from tacit.accounting.ledger_chain import appended
+from tacit.accounting.ledger_sqlite import SqliteStore, _Transaction
 from tacit.errors import BudgetError, LedgerError
 
 COST = epsilon("1/100")

@@ -3,9 +3,16 @@
 import pytest
 
 from tacit.accounting import epsilon, epsilon_delta, rho
-from tacit.accounting.budgets.spending import Spending
-from tacit.accounting.ledger.accounts import Account, Accounts, account_name, is_account
-from tacit.accounting.ledger.hash_chain import Event, Head, verify
+from tacit.accounting.ledger_chain import (
+    Account,
+    Accounts,
+    Event,
+    Head,
+    account_name,
+    is_account,
+    verify,
+)
+from tacit.accounting.odometer import Spending
 from tacit.errors import BudgetError, LedgerError, UsageError, VerificationError
 
 TEAM = "team:oncology"

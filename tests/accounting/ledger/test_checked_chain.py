@@ -8,8 +8,8 @@ from shutil import copyfile
 import pytest
 
 from tacit.accounting import epsilon, open_ledger
-from tacit.accounting.ledger.checked_chain import CheckedChain, affordable
-from tacit.accounting.ledger.sqlite_store import SqliteStore
+from tacit.accounting.ledger_chain import CheckedChain, affordable
+from tacit.accounting.ledger_sqlite import SqliteStore
 from tacit.errors import BudgetError, LedgerError, UsageError
 
 

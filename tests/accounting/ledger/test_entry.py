@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tacit as tc
-from tacit.accounting.ledger.entry import Entry
-from tacit.report.check.verify import Verification
+from tacit.accounting.ledger_chain import Entry
+from tacit.report.verify import Verification
 
 
 def test_an_entry_is_one_line_for_people() -> None:

@@ -7,9 +7,9 @@ import pytest
 
 from accounting.ledger.ledger_edit import edit
 from tacit.accounting import create_ledger, epsilon, key_of, open_ledger
-from tacit.accounting.budgets.spending import Spending
-from tacit.accounting.ledger import hash_chain as chain
-from tacit.accounting.ledger.hash_chain import Event, Head, canonical, verify
+from tacit.accounting import ledger_chain as chain
+from tacit.accounting.ledger_chain import Event, Head, canonical, verify
+from tacit.accounting.odometer import Spending
 from tacit.errors import LedgerError, UsageError, VerificationError
 
 

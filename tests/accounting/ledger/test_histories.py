@@ -12,11 +12,11 @@ from support.accounting.interrupted import Crash, Interrupted, Memory, instructi
 from support.accounting.ledger_machine import histories
 from support.accounting.ledger_places import FilePlace, ServerPlace
 from tacit.accounting import epsilon, open_ledger
-from tacit.accounting.ledger import checked_chain
-from tacit.accounting.ledger import ledger as module
-from tacit.accounting.ledger.postgres import store as postgres_store
-from tacit.accounting.ledger.shared_budget import on_account_of, set_cap
-from tacit.accounting.ledger.sqlite_store import _Transaction
+from tacit.accounting import ledger as module
+from tacit.accounting import ledger_chain as checked_chain
+from tacit.accounting import ledger_postgres as postgres_store
+from tacit.accounting.ledger import on_account_of, set_cap
+from tacit.accounting.ledger_sqlite import _Transaction
 from tacit.errors import TacitError
 
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from tacit.accounting import epsilon, open_ledger
-from tacit.accounting.ledger.installments import charge_once, parts_of, record_new, record_part
+from tacit.accounting.ledger import charge_once, parts_of, record_new, record_part
 from tacit.errors import BudgetError, LedgerError, UsageError, VerificationError
 
 QUESTION = {"count": "visits", "every": 3600}
@@ -113,7 +113,7 @@ def test_a_part_needs_a_charge_of_its_own_ledger(ledger):
 )
 def test_a_chain_with_a_wrong_part_is_found(tmp_path, monkeypatch, change, told):
     """A forger who writes a new hash is caught by what parts must be."""
-    from tacit.accounting.ledger.hash_chain import Event, Head, verify
+    from tacit.accounting.ledger_chain import Event, Head, verify
 
     with open_ledger(tmp_path / "a.ledger", dataset="clinic", budget=epsilon(1)) as ledger:
         entry = charge_once(ledger, "visits", epsilon("1/2"), QUESTION)

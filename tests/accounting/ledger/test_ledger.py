@@ -30,11 +30,8 @@ from tacit.accounting import (
     open_ledger,
     rho,
 )
-from tacit.accounting.ledger.checked_chain import appended
-from tacit.accounting.ledger.entry import entry_from
-from tacit.accounting.ledger.hash_chain import Event, Head
-from tacit.accounting.ledger.ledger import Ledger
-from tacit.accounting.ledger.store import MemoryStore
+from tacit.accounting.ledger import Ledger
+from tacit.accounting.ledger_chain import Event, Head, MemoryStore, appended, entry_from
 from tacit.errors import BudgetError, LedgerError, UsageError
 
 QUARTER = epsilon("1/4")

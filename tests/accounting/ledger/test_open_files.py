@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from tacit.accounting.ledger.open_files import OpenFiles
+from tacit.accounting.ledger_sqlite import OpenFiles
 
 
 class File:

@@ -7,12 +7,11 @@ import pyarrow as pa
 import pytest
 
 import tacit as tc
-from tacit.accounting.ledger.ledger import Ledger
+from tacit.accounting.ledger import Ledger
 from tacit.errors import BudgetError, DataSourceError, LedgerError
 from tacit.tables import question
 from tacit.tables.engines.duckdb.engine import DuckEngine
-from tacit.tables.release.collector import Collector
-from tacit.tables.release.rehearsal import Rehearsed
+from tacit.tables.release.release import Collector, Rehearsed
 from tacit.tables.session import Session
 
 TABLE = pa.table({"x": [1.0, 2.0, 3.0] * 10, "site": ["a", "b", "c"] * 10})

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tacit.accounting import Ledger, create_ledger, epsilon, open_ledger
-from tacit.accounting.ledger.sqlite_store import open_files
+from tacit.accounting.ledger_sqlite import open_files
 from tacit.errors import BudgetError, LedgerError
 
 COST = epsilon("1/8")

@@ -12,9 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from accounting.ledger.test_ledger_processes import workers
 from support.examples import examples
 from tacit.accounting import create_ledger, epsilon, open_ledger, rho
-from tacit.accounting.ledger.installments import charge_once
-from tacit.accounting.ledger.shared_budget import (
+from tacit.accounting.ledger import (
     accounts_of,
+    charge_once,
     named_accounts,
     on_account_of,
     set_cap,

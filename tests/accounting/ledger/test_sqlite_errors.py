@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.accounting.ledger.sqlite_errors import explained
+from tacit.accounting.ledger_sqlite import explained
 from tacit.errors import LedgerError
 
 
@@ -23,7 +23,7 @@ def test_a_full_disk_is_not_called_a_failing_one(tmp_path, number, told, monkeyp
     def full(**_):
         raise OSError(getattr(errno, number), "no")
 
-    monkeypatch.setattr("tacit.accounting.ledger.sqlite_errors.tempfile.TemporaryFile", full)
+    monkeypatch.setattr("tacit.accounting.ledger_sqlite.tempfile.TemporaryFile", full)
     with pytest.raises(LedgerError, match=told), explained(tmp_path / "d.ledger"):
         raise failed("IOERR_SHMSIZE")
 

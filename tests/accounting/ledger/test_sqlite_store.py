@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from tacit.accounting import adopt_ledger, create_ledger, epsilon, open_ledger, restore_ledger
-from tacit.accounting.ledger.hash_chain import FORMAT
-from tacit.accounting.ledger.shared_budget import on_account_of
+from tacit.accounting.ledger import on_account_of
+from tacit.accounting.ledger_chain import FORMAT
 from tacit.errors import LedgerError
 
 TERMS = {"unit": "one row each", "relation": "add or remove one unit"}
@@ -132,7 +132,7 @@ def test_an_emptied_ledger_with_a_log_is_not_begun_anew(tmp_path):
 
 
 def test_a_lock_held_at_the_answer_leaves_the_release_open(path, monkeypatch):
-    monkeypatch.setattr("tacit.accounting.ledger.sqlite_store.PATIENCE", 0.05)
+    monkeypatch.setattr("tacit.accounting.ledger_sqlite.PATIENCE", 0.05)
     with open_ledger(path) as ledger:
         other = sqlite3.connect(path, isolation_level=None)
 
@@ -149,7 +149,7 @@ def test_a_lock_held_at_the_answer_leaves_the_release_open(path, monkeypatch):
 
 
 def test_a_ledger_held_too_long_by_another_is_told(path, monkeypatch):
-    monkeypatch.setattr("tacit.accounting.ledger.sqlite_store.PATIENCE", 0.05)
+    monkeypatch.setattr("tacit.accounting.ledger_sqlite.PATIENCE", 0.05)
     with open_ledger(path) as ledger:
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")

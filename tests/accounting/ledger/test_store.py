@@ -3,9 +3,8 @@
 import pytest
 
 from tacit.accounting import epsilon, epsilon_delta, rho
-from tacit.accounting.budgets.spending import Spending
-from tacit.accounting.ledger.hash_chain import Head
-from tacit.accounting.ledger.store import read_head, stored_head
+from tacit.accounting.ledger_chain import Head, read_head, stored_head
+from tacit.accounting.odometer import Spending
 from tacit.errors import LedgerError
 
 

@@ -6,9 +6,8 @@ import pytest
 
 from support.audit.good_system import Good
 from support.audit.toy_systems import FALLING
-from tacit.audit.attack_suite.case import FALLS, HOLDS, NOT_APPLICABLE, UNDECIDED, Case
-from tacit.audit.attack_suite.registry import load_cases
-from tacit.audit.attack_suite.system import System
+from tacit.audit.attack_suite.run import load_cases
+from tacit.audit.attack_suite.system import FALLS, HOLDS, NOT_APPLICABLE, UNDECIDED, Case, System
 
 CASES = load_cases()
 SLOW = {"rows left out in silence", "float gaps", "noise cut to whole numbers"}

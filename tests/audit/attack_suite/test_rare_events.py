@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from tacit.audit.attack_suite.rare_events import Hits, count_hits
+from tacit.audit.attack_suite.system import Hits, count_hits
 
 LEVEL = 1e-5 / 10
 

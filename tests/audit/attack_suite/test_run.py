@@ -8,9 +8,16 @@ import sys
 
 import pytest
 
-from tacit.audit.attack_suite.case import FALLS, HOLDS, UNDECIDED
-from tacit.audit.attack_suite.registry import OURS, SYSTEMS, load_cases, system_named
-from tacit.audit.attack_suite.run import attacks, end_group, interpreter_of
+from tacit.audit.attack_suite.run import (
+    OURS,
+    SYSTEMS,
+    attacks,
+    end_group,
+    interpreter_of,
+    load_cases,
+    system_named,
+)
+from tacit.audit.attack_suite.system import FALLS, HOLDS, UNDECIDED
 from tacit.audit.attack_suite.worker import under_attack
 from tacit.errors import UsageError
 

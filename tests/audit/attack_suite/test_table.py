@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-from tacit.audit.attack_suite.case import FALLS, HOLDS, NOT_APPLICABLE, UNDECIDED, Outcome
-from tacit.audit.attack_suite.registry import load_cases
-from tacit.audit.attack_suite.table import AttackTable, Result
+from tacit.audit.attack_suite.run import AttackTable, Result, load_cases
+from tacit.audit.attack_suite.system import FALLS, HOLDS, NOT_APPLICABLE, UNDECIDED, Outcome
 
 
 def test_a_table_names_what_does_not_apply_and_what_was_not_run():

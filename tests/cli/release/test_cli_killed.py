@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tacit.accounting import open_ledger
-from tacit.accounting.ledger.sqlite_store import SqliteStore
+from tacit.accounting.ledger_sqlite import SqliteStore
 
 KILLED = """
 import os, signal
@@ -49,7 +49,7 @@ for number in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(number, signal.SIG_DFL)
 import tacit.tables.engines.duckdb.engine as duck
 from tacit.cli import run
-from tacit.tables.release.collector import Collector
+from tacit.tables.release.release import Collector
 real = Collector.collect
 def collect(self, plan):
     ask = self._source.engine.rows

@@ -10,7 +10,7 @@ import pytest
 
 from tacit import Certificate
 from tacit.accounting import open_ledger
-from tacit.display.templating import _templates
+from tacit.display.card import _templates
 
 
 @pytest.mark.full

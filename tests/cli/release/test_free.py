@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.tables.earlier.free_answer import Earlier
+from tacit.tables.earlier.derive import Earlier
 
 FINE = "release rows.csv --one-row-each --types age=integer --histogram age:0,20,40,60,80"
 COARSE = "rows.csv --one-row-each --types age=integer --histogram age:0,40,80"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tacit.accounting import create_ledger, epsilon, epsilon_delta
-from tacit.accounting.ledger.shared_budget import on_account_of, set_cap, shared_by
+from tacit.accounting.ledger import on_account_of, set_cap, shared_by
 
 CREATE = "ledger create people.csv --budget-epsilon 1"
 RELEASE = "release people.csv --one-row-each --count --epsilon 0.5 --certificate c.json"

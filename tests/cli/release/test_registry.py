@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.odd_values import COMMANDS
-from tacit.report.registry.asked import ASKED
+from tacit.report.registry import ASKED
 
 RELEASE = "release people.csv --one-row-each --count --epsilon 0.5 --certificate c.json"
 WHOLE = [

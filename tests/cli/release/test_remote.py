@@ -9,8 +9,8 @@ import pytest
 
 from support.clinic import make_clinic
 from support.service.server import served
-from tacit.cli.release.remote import refuse_alone
-from tacit.cli.shared.server_flags import ServerOptions
+from tacit.cli.release.job import refuse_alone
+from tacit.cli.shared.options import ServerOptions
 from tacit.errors import UsageError
 
 ASKED = ["sql", "visits", "select count(*) as n from visits", "--epsilon", "1"]

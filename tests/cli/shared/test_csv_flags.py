@@ -2,7 +2,7 @@
 
 import pytest
 
-from tacit.cli.shared.csv_flags import csv_of, csv_of_plan
+from tacit.cli.shared.flag_values import csv_of, csv_of_plan
 from tacit.cli.shared.options import TableOptions
 
 

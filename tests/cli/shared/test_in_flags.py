@@ -8,8 +8,8 @@ import pytest
 
 import tacit as tc
 from tacit.cli import run
-from tacit.cli.shared.in_flags import in_flags
-from tacit.client.job import Job
+from tacit.cli.shared.ends import in_flags
+from tacit.client.remote_session import Job
 from tacit.client.transport import Transport
 from tacit.errors import ServiceError, TacitError
 

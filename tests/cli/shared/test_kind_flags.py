@@ -5,8 +5,8 @@ import inspect
 import pytest
 
 from tacit.cli.release.release import release
-from tacit.cli.shared.kind_flags import with_kinds
-from tacit.tables.answers.aggregate import kinds
+from tacit.cli.shared.options import with_kinds
+from tacit.tables.answers.base import kinds
 
 BARE = inspect.signature(release).parameters
 WHOLE = inspect.signature(with_kinds(release)).parameters

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 import tacit as tc
-from tacit.core.losses.additive_renyi import renyi_of_gaussian, renyi_of_laplace
+from tacit.core.losses.additive_noise import renyi_of_gaussian, renyi_of_laplace
 from tacit.noise import DiscreteGaussian, DiscreteLaplace
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.core import LInfinityDistance, Number, Space, Vector, compose
-from tacit.core.divergences.divergence import Profile, distribution
-from tacit.core.losses.bounded_range import BoundedRange
-from tacit.core.measures.concentrated_too import ConcentratedToo
+from tacit.core.conversions import ConcentratedToo
+from tacit.core.divergences import Profile, distribution
+from tacit.core.losses.distribution import BoundedRange
 from tacit.errors import UsageError
 from tacit.mechanisms import Exponential
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
-from tacit.core.losses.cells import Listed, above, below, on_own_lattice, raised
-from tacit.core.losses.noise_in_floats import gaussian_losses
+from tacit.core.losses.lattice import Listed, above, below, gaussian_losses, on_own_lattice, raised
 
 LEVELS = np.linspace(-4, 4, 33)
 

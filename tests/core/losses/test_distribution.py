@@ -16,7 +16,7 @@ from tacit.core import (
     Tradeoff,
     hockey_stick,
 )
-from tacit.core.divergences.divergence import Profile, distribution
+from tacit.core.divergences import Profile, distribution
 from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
 from tacit.core.losses.distribution import dominating_pair
 from tacit.errors import UsageError

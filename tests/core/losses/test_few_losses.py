@@ -22,7 +22,7 @@ from tacit.core import (
     compose,
     parallel,
 )
-from tacit.core.losses.few_losses import response_losses, three_losses
+from tacit.core.losses.distribution import response_losses, three_losses
 from tacit.mechanisms import Gaussian, Laplace, RandomizedResponse, Staircase, TruncatedGeometric
 from tacit.transformations import Count
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tacit.core.losses.additive_noise import GaussianShift
-from tacit.core.losses.cells import Listed
-from tacit.core.losses.lattice_sums import LatticeSums, ends, ends_weigh
-from tacit.core.losses.sampling.poisson import SampledLoss
+from tacit.core.losses.lattice import Listed
+from tacit.core.losses.sampling import SampledLoss
+from tacit.core.losses.tilted_sum import LatticeSums, ends, ends_weigh
 
 
 @pytest.mark.full

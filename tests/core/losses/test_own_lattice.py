@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.arithmetic.enclosure import Enclosure
-from tacit.core.losses.base import Loss
-from tacit.core.losses.own_lattice import placed
+from tacit.core.losses.base import Loss, placed
 
 
 @given(

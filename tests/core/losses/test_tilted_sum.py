@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.core.losses import tilted_sum
-from tacit.core.losses.cells import Side
+from tacit.core.losses.lattice import Side
 from tacit.core.losses.tilted_sum import TiltedSum, moments, tilt_for_delta, tilt_for_epsilon
 
 WEIGHTS = st.lists(st.integers(0, 9), min_size=1, max_size=5).filter(any)

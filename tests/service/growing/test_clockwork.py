@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 from tacit.errors import DataSourceError
-from tacit.service.growing.clockwork import Clockwork
-from tacit.service.growing.refreshes import Refreshes
-from tacit.service.growing.schedule import Schedule
-from tacit.service.seeing.audit_log import AuditLog
-from tacit.service.store.database import Database
+from tacit.service.audit_log import AuditLog
+from tacit.service.database import Database
+from tacit.service.growing.refreshes import Clockwork, Refreshes, Schedule
 
 
 class Boards:
@@ -69,7 +67,7 @@ def test_each_schedule_is_kept_and_a_failure_stops_nothing(
 def test_what_was_counted_is_noted_by_the_clock_and_at_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tacit.service.growing.clockwork._EVERY", 0.001)
+    monkeypatch.setattr("tacit.service.growing.refreshes._CLOCKWORK_EVERY", 0.001)
     boards: Any = Boards()
     noted: list[int] = []
     twice = threading.Event()
@@ -91,7 +89,7 @@ def test_what_was_counted_is_noted_by_the_clock_and_at_the_end(
 
 
 def test_it_looks_until_it_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.service.growing.clockwork._EVERY", 0.01)
+    monkeypatch.setattr("tacit.service.growing.refreshes._CLOCKWORK_EVERY", 0.01)
     boards: Any = Boards()
     clockwork = Clockwork(dict, Refreshes(None, None, None), boards, print)  # type: ignore[arg-type]
     clockwork.stop()  # before it began

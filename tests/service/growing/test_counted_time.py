@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import UsageError
-from tacit.service.growing.counted_time import UNITS, as_length, as_number, reached, shown, when
+from tacit.service.growing.dashboards import UNITS, as_length, as_number, reached, shown, when
 
 LAST = 253_402_300_799  # the last second of the year 9999
 

@@ -9,14 +9,11 @@ import pytest
 
 import tacit as tc
 from tacit.errors import BudgetError
-from tacit.service.access.caller import Caller
-from tacit.service.access.decisions import Decisions
-from tacit.service.growing.dashboard import Counted
-from tacit.service.growing.dashboard_requests import DashboardRequests
-from tacit.service.growing.dashboards import Dashboards
+from tacit.service.access import Caller, Decisions
+from tacit.service.audit_log import AuditLog
+from tacit.service.database import Database
+from tacit.service.growing.dashboards import Counted, DashboardRequests, Dashboards
 from tacit.service.problem import Problem
-from tacit.service.seeing.audit_log import AuditLog
-from tacit.service.store.database import Database
 
 ADA, RITA = Caller("ada", "oncology", (), "t1", 0), Caller("rita", None, (), "t2", 0)
 HOURLY = Counted("arrived", "2026-03-01", "1h", 10, epsilon="3")

@@ -13,12 +13,11 @@ import pytest
 
 import tacit as tc
 from tacit.errors import BudgetError, DataSourceError, UsageError
-from tacit.service.access.caller import Caller
-from tacit.service.growing.dashboard import Counted, answer_json, preview_json
-from tacit.service.growing.dashboards import Dashboards
+from tacit.service.access import Caller
+from tacit.service.audit_log import AuditLog
+from tacit.service.database import Database
+from tacit.service.growing.dashboards import Counted, Dashboards, answer_json, preview_json
 from tacit.service.problem import Problem
-from tacit.service.seeing.audit_log import AuditLog
-from tacit.service.store.database import Database
 from tacit.tables.live.counter import TimeCounter
 
 ADA = Caller("ada", "oncology", (), "t1", 0)

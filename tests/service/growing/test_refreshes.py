@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 import tacit as tc
-from tacit.service.growing.refreshes import BY_CALL, BY_CLOCK, FIRST, Refreshes
-from tacit.service.growing.schedule import Schedule
-from tacit.service.seeing.audit_log import AuditLog
-from tacit.service.store.database import Database
+from tacit.service.audit_log import AuditLog
+from tacit.service.database import Database
+from tacit.service.growing.refreshes import BY_CALL, BY_CLOCK, FIRST, Refreshes, Schedule
 
 HOURLY = Schedule(3600)
 

@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 
 from tacit import local
 from tacit.errors import LedgerError, UsageError
-from tacit.service.growing.collection import Collection
-from tacit.service.growing.report_store import MOST_REPORTS, ReportStore
-from tacit.service.store.database import Database
+from tacit.service.database import Database
+from tacit.service.growing.collection import MOST_REPORTS, Collection, ReportStore
 
 ORACLE = local.DirectEncoding(["red", "green", "blue"], epsilon=1)
 COLOUR = Collection("colour", ORACLE)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import UsageError
-from tacit.service.growing.schedule import Schedule
+from tacit.service.growing.refreshes import Schedule
 
 
 @pytest.mark.parametrize(

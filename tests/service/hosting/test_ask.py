@@ -12,9 +12,9 @@ from support.service.client import running
 from support.service.hosting import hosted_clinic
 from tacit.accounting import epsilon
 from tacit.errors import UnsupportedQueryError, UsageError
-from tacit.service.access.caller import Caller
+from tacit.service.access import Caller
 from tacit.service.hosting.ask import Ask, preview_of, words_of
-from tacit.service.hosting.hosted import Hosted
+from tacit.service.hosting.datasets import Hosted
 from tacit.tables.plan.preview import Preview
 
 ADA = Caller("ada", "oncology", (), "t", 0)

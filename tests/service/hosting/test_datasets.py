@@ -8,12 +8,11 @@ import pytest
 
 from support.service.declaring import FIELDS, declaring_clinic
 from tacit.errors import UsageError
-from tacit.service.folder import declarations
+from tacit.service.database import Database, declarations
 from tacit.service.hosting.datasets import Datasets
-from tacit.service.hosting.declared import Declared
+from tacit.service.hosting.declaring import Declared
 from tacit.service.problem import Problem
 from tacit.service.settings import Settings
-from tacit.service.store.database import Database
 
 STAYS = Declared("stays", FIELDS, {"refresh": "every 6 hours"}, "cleo", 0.0)
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tacit.errors import UsageError
-from tacit.service.hosting.declared import Declared, DeclaredStore
+from tacit.service.database import Database
+from tacit.service.hosting.declaring import Declared, DeclaredStore
 from tacit.service.settings import Settings
-from tacit.service.store.database import Database
 
 FIELDS: dict[str, Any] = {"unit": "row", "budget": {"epsilon": 0.1}, "tables": {"t": {"path": "t"}}}
 

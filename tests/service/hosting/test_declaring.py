@@ -14,8 +14,9 @@ from support.service.declaring import HERE, body, columns, declaring_clinic, put
 from support.service.hosting import COUNT, released
 from tacit.accounting.open_ledger import in_memory
 from tacit.errors import DataSourceError, UsageError
-from tacit.service.hosting.declaring import columns_of, data_files
-from tacit.tables.dataset.opening import open_dataset
+from tacit.service.hosting.declaring import columns_of
+from tacit.service.hosting.declaring import files_to_declare as data_files
+from tacit.tables.dataset.declaration import open_dataset
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 
 import tacit as tc
 from tacit.report import Certificate
-from tacit.service.hosting.formats import CERTIFICATE, answer_json, as_bytes, format_of
+from tacit.service.hosting.ask import CERTIFICATE, answer_json, as_bytes, format_of
 
 
 @pytest.fixture(scope="module")

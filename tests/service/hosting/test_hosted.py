@@ -15,16 +15,15 @@ import pytest
 import tacit as tc
 from support.clinic import make_clinic
 from tacit.accounting import epsilon
-from tacit.accounting.ledger.sqlite_store import open_files
+from tacit.accounting.ledger_sqlite import open_files
 from tacit.errors import BudgetError, DataSourceError, UsageError
-from tacit.service.access.caller import Caller
-from tacit.service.folder import declarations
-from tacit.service.hosting import open_tables
+from tacit.service.access import Caller
+from tacit.service.database import Database, declarations
+from tacit.service.hosting import datasets as open_tables
 from tacit.service.hosting.ask import Ask, preview_of
 from tacit.service.hosting.datasets import Datasets
 from tacit.service.problem import Problem
 from tacit.service.settings import Settings
-from tacit.service.store.database import Database
 
 ADA = Caller("ada", "oncology", (), "t", 0)
 EVE = Caller("eve", None, (), "t", 0)

@@ -10,16 +10,14 @@ from typing import Any
 import pytest
 
 from support.clinic import make_clinic
-from tacit.service.access.caller import Caller
-from tacit.service.folder import declarations
+from tacit.service.access import Caller
+from tacit.service.database import Database, declarations
 from tacit.service.hosting.ask import Ask, preview_of
-from tacit.service.hosting.datasets import Datasets
-from tacit.service.hosting.hosted import Hosted
-from tacit.service.hosting.kept import Kept
+from tacit.service.hosting.datasets import Datasets, Hosted, Kept
 from tacit.service.settings import Settings
-from tacit.service.store.database import Database
 from tacit.tables.plan.plan import Plan
-from tacit.tables.release import charge, rehearsal
+from tacit.tables.release import release as charge
+from tacit.tables.release import release as rehearsal
 
 ASK = Ask.from_json({"sql": "select site, sum(cost) as s from visits group by site", "epsilon": 1})
 JOINED = Ask.from_json(

@@ -10,13 +10,12 @@ import pytest
 
 from support.clinic import make_clinic
 from tacit.accounting import epsilon, open_ledger
-from tacit.accounting.ledger.shared_budget import named_accounts, set_cap
+from tacit.accounting.ledger import named_accounts, set_cap
 from tacit.errors import LedgerError, UsageError
-from tacit.service.folder import declarations
+from tacit.service.database import Database, declarations
 from tacit.service.hosting.ledgers import Ledgers
 from tacit.service.problem import Problem
 from tacit.service.settings import Settings
-from tacit.service.store.database import Database
 
 HALF = {"epsilon": "1/2"}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.service.hosting.open_tables import OpenTables
+from tacit.service.hosting.datasets import OpenTables
 
 
 class Held:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tacit.errors import UsageError
-from tacit.service.hosting.owners import collusion_words, owners_of
+from tacit.service.hosting.declaring import collusion_words, owners_of
 from tacit.service.settings import Settings
 from tacit.tables.dataset.declaration import Dataset
 

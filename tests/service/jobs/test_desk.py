@@ -14,13 +14,12 @@ from support.service.client import Client, running
 from support.service.hosting import COUNT, hosted_clinic
 from tacit.accounting import epsilon
 from tacit.errors import BudgetError, UsageError
-from tacit.service.access.caller import Caller, Grant
-from tacit.service.hosting.ask import Ask
-from tacit.service.hosting.formats import answer_json
+from tacit.service.access import Caller, Grant
+from tacit.service.hosting.ask import Ask, answer_json
 from tacit.service.jobs.desk import Desk
 from tacit.service.jobs.queue import Job, Whose
 from tacit.service.problem import Problem
-from tacit.tables.release.rehearsal import Rehearsed
+from tacit.tables.release.release import Rehearsed
 
 ADA = Caller("ada", "oncology", (Grant("analyst", "visits"),), "t", 0)
 RITA = Caller("rita", None, (Grant("reviewer", "visits"),), "r", 0)

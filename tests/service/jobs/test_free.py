@@ -14,11 +14,11 @@ import pytest
 from support.service.client import Client, running
 from support.service.free import COARSE, FINE, HERE, ask, costs
 from support.service.hosting import hosted_clinic, released
-from tacit.accounting.ledger.ledger import Ledger
+from tacit.accounting.ledger import Ledger
 from tacit.report import Certificate
-from tacit.service.access.caller import Caller, Grant
+from tacit.service.access import Caller, Grant
 from tacit.service.hosting.ask import Ask
-from tacit.service.jobs import free as free_answers
+from tacit.service.jobs import desk as free_answers
 
 
 def spent(client: Client) -> Any:

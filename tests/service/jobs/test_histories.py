@@ -8,9 +8,9 @@ import pytest
 
 from support.accounting.service_machine import histories, template
 from tacit.errors import TacitError
-from tacit.service.access.decisions import Decisions
-from tacit.service.access.tokens import Tokens
+from tacit.service.access import Decisions
 from tacit.service.jobs.desk import Desk
+from tacit.service.tokens import Tokens
 
 pytestmark = pytest.mark.full
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tacit.service.jobs.job import Job
+from tacit.service.jobs.queue import Job
 
 ASKED: dict[str, Any] = dict.fromkeys(Job.__dataclass_fields__) | {
     "state": "queued",

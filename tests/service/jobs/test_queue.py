@@ -12,9 +12,8 @@ import pytest
 from sqlalchemy import exc
 
 from support.service.jobs import LATENCY, add, find
-from tacit.service.jobs.queue import KEY_SECONDS, LEASE, Outcome, Queue, Whose
-from tacit.service.jobs.ticks import margin
-from tacit.service.store.database import Database
+from tacit.service.database import Database
+from tacit.service.jobs.queue import KEY_SECONDS, LEASE, Outcome, Queue, Whose, margin
 
 DONE = Outcome(True)
 

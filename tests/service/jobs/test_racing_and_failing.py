@@ -21,7 +21,7 @@ from support.service.client import Client, running
 from support.service.hosting import COUNT, finished, hosted_clinic
 from support.service.other_process import ADA
 from tacit.accounting import epsilon
-from tacit.accounting.ledger.ledger import Ledger
+from tacit.accounting.ledger import Ledger
 from tacit.service.hosting.ask import Ask
 from tacit.service.settings import Settings
 from tacit.service.web.state import State

@@ -10,7 +10,7 @@ import pytest
 
 from support.service.client import running
 from support.service.hosting import COUNT, hosted_clinic, released
-from tacit.service.seeing.logs import configure
+from tacit.service.telemetry import configure
 
 
 @pytest.mark.full

@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.service.jobs.ticks import margin, next_tick, tick_after, ticks_late
+from tacit.service.jobs.queue import margin, next_tick, tick_after, ticks_late
 
 TIMES = st.floats(min_value=0, max_value=1e6)
 LATENCIES = st.floats(min_value=0.01, max_value=3600)

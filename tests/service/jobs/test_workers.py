@@ -13,11 +13,11 @@ import pytest
 
 from support.service.jobs import add, find
 from tacit.errors import BudgetError
+from tacit.service.database import Database
 from tacit.service.jobs import workers as module
 from tacit.service.jobs.queue import MOST_ATTEMPTS, Job, Outcome, Queue
 from tacit.service.jobs.workers import Workers
 from tacit.service.problem import Problem
-from tacit.service.store.database import Database
 
 
 @pytest.fixture

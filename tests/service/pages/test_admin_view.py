@@ -1,7 +1,7 @@
 """Tokens and events, as pages show them."""
 
-from tacit.service.access.caller import Caller, Grant
-from tacit.service.pages.admin_view import event, roles, token
+from tacit.service.access import Caller, Grant
+from tacit.service.pages.views import event, roles, token
 
 ONE = {
     "id": "ab",

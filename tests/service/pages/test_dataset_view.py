@@ -1,7 +1,7 @@
 """Data sets, as pages show them."""
 
-from tacit.service.access.caller import Caller, Grant
-from tacit.service.pages.dataset_view import card, questionable, shown_dataset
+from tacit.service.access import Caller, Grant
+from tacit.service.pages.views import card, questionable, shown_dataset
 
 ADA = Caller("ada", None, (Grant("analyst", "visits"),), "t", 0)
 COLUMN = {"name": "a", "kind": "integer", "bounds": None, "keys": None, "meaning": None}

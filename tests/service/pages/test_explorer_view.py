@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from tacit.errors import UsageError
-from tacit.service.pages.explorer_view import KNOWN, explored, read_values
+from tacit.service.pages.live_view import KNOWN, explored, read_values
 
 
 @pytest.mark.parametrize("name", KNOWN)

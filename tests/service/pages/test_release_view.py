@@ -7,7 +7,7 @@ import pytest
 import tacit as tc
 from support.clinic import make_clinic
 from tacit.report import Certificate
-from tacit.service.pages.release_view import answered, row, shown_release
+from tacit.service.pages.views import answered, row, shown_release
 
 ONE = {
     "id": "ab",

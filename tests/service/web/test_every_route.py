@@ -11,9 +11,9 @@ from fastapi import APIRouter
 from fastapi.routing import APIRoute
 
 from support.service.client import Client, running
-from tacit.service.access.roles import ACTIONS, RIGHTS
-from tacit.service.web.app import ROUTERS
+from tacit.service.access import ACTIONS, RIGHTS
 from tacit.service.web.routing import declared_right
+from tacit.service.web.server import ROUTERS
 
 FOR_ALL = {
     "GET /healthz",

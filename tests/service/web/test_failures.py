@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.service.problem import Problem
-from tacit.service.web.failures import FailedTokens
+from tacit.service.web.problems import FailedTokens
 
 
 class Clock:

@@ -11,7 +11,7 @@ import pytest
 
 from support.service.client import Client, running
 from support.service.hosting import hosted_clinic, released
-from tacit.service.web import readiness
+from tacit.service.web import state as readiness
 
 
 @pytest.fixture

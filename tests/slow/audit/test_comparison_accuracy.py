@@ -35,8 +35,7 @@ from support.by_hand.exact_errors import (
 )
 from support.by_hand.stratified_runs import spread_laplace, spread_smooth
 from support.tables.shared_data import shared_file
-from tacit.audit.comparison.compare import _asked
-from tacit.audit.comparison.methods import Candidate, _range, candidates
+from tacit.audit.compare import Candidate, _asked, _range, candidates
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ import pytest
 
 from support.by_hand.noise_by_hand import WholeLaplace, too_far
 from support.by_hand.proposal_by_hand import HIGH, LOW, Case, Ladder, Proposal
-from tacit.mechanisms.propose_test_release.mechanism import propose_test_release
+from tacit.mechanisms.propose_test_release import propose_test_release
 
 pytestmark = pytest.mark.slow
 

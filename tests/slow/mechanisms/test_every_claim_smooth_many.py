@@ -10,7 +10,7 @@ import pytest
 from support.by_hand.noise_by_hand import too_far
 from support.by_hand.smooth_by_hand import SLACK, Case, offered
 from tacit.audit import verify
-from tacit.mechanisms.smooth.smooth_noise import DISTRIBUTIONS
+from tacit.mechanisms.smooth import DISTRIBUTIONS
 
 pytestmark = pytest.mark.slow
 DOMAINS = [(relation, known) for relation in ("unbounded", "bounded") for known in (False, True)]

@@ -3,8 +3,8 @@
 import pytest
 
 from laws.test_measurement_laws import CASES, name_of
-from tacit.audit.claims.small_domain import members
-from tacit.mechanisms.shared.output_distribution import outcome
+from tacit.audit.verify import members
+from tacit.mechanisms.output_distribution import outcome
 
 DRAWS = 40_000
 LIMIT = 1e-7

@@ -11,11 +11,15 @@ import pytest
 from scipy import stats
 
 from support.tables.shared_data import shared_file
-from tacit.mechanisms.propose_test_release.mechanism import propose_test_release
-from tacit.mechanisms.shared.local_statistic import LocalStatistic
-from tacit.mechanisms.smooth.concentrated_laws import ArsinhNormalLaw, UniformLogNormalLaw
-from tacit.mechanisms.smooth.pure_laws import LaplaceLaw, StudentLaw
-from tacit.mechanisms.smooth.smooth_noise import DISTRIBUTIONS, smooth_noise
+from tacit.mechanisms.local_statistic import LocalStatistic
+from tacit.mechanisms.propose_test_release import propose_test_release
+from tacit.mechanisms.smooth import DISTRIBUTIONS, smooth_noise
+from tacit.mechanisms.smooth_distributions import (
+    ArsinhNormalLaw,
+    LaplaceLaw,
+    StudentLaw,
+    UniformLogNormalLaw,
+)
 
 pytestmark = pytest.mark.slow
 

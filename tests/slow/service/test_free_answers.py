@@ -13,7 +13,7 @@ from support.service.client import running
 from support.service.free import FINE, ask, costs
 from support.service.hosting import hosted_clinic, released
 from tacit.accounting import epsilon
-from tacit.accounting.ledger.ledger import Ledger
+from tacit.accounting.ledger import Ledger
 from tacit.report import Certificate
 from tacit.service.problem import Problem
 

@@ -11,7 +11,7 @@ import pytest
 import tacit.statistics as ts
 from support.by_hand import statistics_oracle as oracle
 from tacit.errors import InfeasibleError
-from tacit.statistics.base.extreme_pair import differing_pair
+from tacit.statistics.result import differing_pair
 
 RELATIONS = ["unbounded", "add", "remove", "bounded"]
 ROUNDS = 1500

@@ -19,9 +19,9 @@ from support.servers import spark_session
 from tacit.errors import DataSourceError
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
+from tacit.tables.privacy_unit import PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Moments, People, Rows
-from tacit.tables.spec.privacy_unit import PersonUnit
 
 ROWS, PARTS = 200_000, 8
 SECRET = "Zaphod"

@@ -23,7 +23,7 @@ from support.by_hand.methods_by_hand import (
     worst,
 )
 from support.by_hand.noise_by_hand import too_far
-from tacit.tables.spec import privacy_unit as contributions
+from tacit.tables import privacy_unit as contributions
 
 pytestmark = pytest.mark.slow
 

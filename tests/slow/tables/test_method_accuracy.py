@@ -11,8 +11,8 @@ import pytest
 
 import tacit as tc
 from support.tables.shared_data import shared_file
-from tacit.tables.chain.space import Answers
 from tacit.tables.plan.plan import Plan
+from tacit.tables.steps import Answers
 
 pytestmark = pytest.mark.slow
 

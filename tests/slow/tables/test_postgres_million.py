@@ -9,9 +9,9 @@ from support.tables import tables_reference as reference
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import open_source
+from tacit.tables.privacy_unit import PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
-from tacit.tables.spec.privacy_unit import PersonUnit
 
 PEOPLE, GIANT = 1_000_000, 500_000
 ROWS = """

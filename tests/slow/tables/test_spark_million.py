@@ -9,11 +9,11 @@ from support.servers.spark_session import tasks_of
 from support.tables import tables_reference as reference
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
+from tacit.tables import privacy_unit as contributions
 from tacit.tables.open_source import open_source
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Moments, People, Rows, Total
-from tacit.tables.spec import privacy_unit as contributions
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 PEOPLE = GIANT = 1_000_000
 TASKS = 16

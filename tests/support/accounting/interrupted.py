@@ -10,7 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tacit.accounting.ledger import checked_chain, keyed_lock
+from tacit.accounting import ledger as keyed_lock
+from tacit.accounting import ledger_chain as checked_chain
 
 __all__ = ["LEDGER", "Crash", "Interrupted", "Memory", "folder_of", "instructions"]
 

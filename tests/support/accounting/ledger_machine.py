@@ -40,10 +40,15 @@ from typing import Any
 from support.accounting.interrupted import Crash, Interrupted, Memory
 from support.accounting.ledger_places import FilePlace, Place, refused
 from tacit.accounting import epsilon, open_ledger, rho
-from tacit.accounting.ledger import hash_chain
-from tacit.accounting.ledger.installments import charge_once, parts_of, record_part
-from tacit.accounting.ledger.ledger import Ledger
-from tacit.accounting.ledger.shared_budget import on_account_of, set_cap
+from tacit.accounting import ledger_chain as hash_chain
+from tacit.accounting.ledger import (
+    Ledger,
+    charge_once,
+    on_account_of,
+    parts_of,
+    record_part,
+    set_cap,
+)
 from tacit.errors import BudgetError, DataSourceError, LedgerError, UsageError
 
 COSTS = [Fraction(1, 10), Fraction(1, 4), Fraction(1, 3), Fraction(1, 2), Fraction(3, 4)]

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from support.servers.postgres_server import Database
-from tacit.accounting.ledger import sqlite_store
-from tacit.accounting.ledger import store as any_store
-from tacit.accounting.ledger.postgres import store as postgres_store
+from tacit.accounting import ledger_chain as any_store
+from tacit.accounting import ledger_postgres as postgres_store
+from tacit.accounting import ledger_sqlite as sqlite_store
 from tacit.errors import LedgerError
 
 __all__ = ["FilePlace", "Place", "ServerPlace", "refused"]

@@ -30,7 +30,7 @@ import tacit.service
 from support.accounting.interrupted import LEDGER, Crash, Interrupted, Memory, folder_of
 from support.service.hosting import DECLARED, hosted_clinic
 from tacit.errors import BudgetError
-from tacit.service.access.caller import Caller, Grant
+from tacit.service.access import Caller, Grant
 from tacit.service.hosting.ask import Ask
 from tacit.service.jobs.queue import LEASE, Whose
 from tacit.service.problem import Problem

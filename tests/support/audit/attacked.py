@@ -7,9 +7,8 @@ from collections.abc import Collection, Mapping
 
 import pytest
 
-from tacit.audit.attack_suite.case import FALLS, HOLDS, UNDECIDED, Outcome
-from tacit.audit.attack_suite.looking import LOUD
-from tacit.audit.attack_suite.registry import load_cases, system_named
+from tacit.audit.attack_suite.run import load_cases, system_named
+from tacit.audit.attack_suite.system import FALLS, HOLDS, LOUD, UNDECIDED, Outcome
 
 __all__ = ["ALL", "QUICK", "attacked"]
 

@@ -23,8 +23,8 @@ from tacit.core import (
     Vector,
 )
 from tacit.mechanisms import FiniteDistribution, measurement
-from tacit.mechanisms.shared.grid_noise import LatticeDistribution
-from tacit.mechanisms.shared.output_distribution import Product
+from tacit.mechanisms.grid_noise import LatticeDistribution
+from tacit.mechanisms.output_distribution import Product
 
 QUERIES = Space(Vector(Number("int", 0, 2), size=3), LInfinityDistance())
 NUMBER = Space(Number("int", 0, 3), AbsoluteDistance())

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from tacit.audit.comparison.table_methods import _grid
-from tacit.tables.answers.aggregate import QUANTILE_BITS
+from tacit.audit.compare import _grid
+from tacit.tables.answers.base import QUANTILE_BITS
 
 _HERMITE = np.polynomial.hermite_e.hermegauss(150)
 _POINTS = 40_001

@@ -24,7 +24,7 @@ from support.by_hand.small_domains import STATISTICS, Enumerated, most_change
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
-from tacit.tables.release.collector import Collector
+from tacit.tables.release.release import Collector
 
 LOW, HIGH, VALUES = Fraction(0), Fraction(4), (0, 4)
 GROUPS = (("a",), ("b",))

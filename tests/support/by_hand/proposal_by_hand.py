@@ -26,7 +26,7 @@ from support.by_hand.small_domains import (
     of_nobody,
     steps,
 )
-from tacit.mechanisms.shared.local_statistic import LocalStatistic, column_space
+from tacit.mechanisms.local_statistic import LocalStatistic, column_space
 
 LOW, HIGH = Fraction(0), Fraction(9)
 VALUES = (0, 4, 9)

@@ -22,7 +22,7 @@ from support.by_hand.small_domains import (
     of_nobody,
     pairs,
 )
-from tacit.mechanisms.smooth.smooth_noise import smooth_noise
+from tacit.mechanisms.smooth import smooth_noise
 
 LOW, HIGH = Fraction(0), Fraction(10)
 VALUES = (0, 4, 10)

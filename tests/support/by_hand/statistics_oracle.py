@@ -72,8 +72,8 @@ ROOTS: dict[str, Value] = {"std": variance}
 """Every statistic that is a square root, with what it is the root of."""
 
 HELD_BESIDE = {
-    "Histogram": "tests/statistics/sums/test_histogram.py",
-    "Function": "tests/statistics/search/test_exhaustive.py",
+    "Histogram": "tests/statistics/test_counts_and_sums.py",
+    "Function": "tests/statistics/test_search.py",
 }
 """The statistics that are no number or have no formula, and the file that enumerates them."""
 

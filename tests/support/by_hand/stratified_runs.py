@@ -28,9 +28,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.mechanisms.smooth.lazy_reals import Uniform
+from tacit.mechanisms.smooth_distributions import Uniform
 from tacit.noise import bits
-from tacit.noise.digit_sampler import GeometricDigits
+from tacit.noise.samplers import GeometricDigits
 
 _LEAST = 1e-6
 _STEPS = 0.7548776662466927, 0.5698402909980532, 2**0.5, 3**0.5

@@ -9,7 +9,7 @@ from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 
-from tacit.arithmetic.square_root import Root, gap
+from tacit.arithmetic.roots_and_bisection import Root, gap
 
 RELATIONS = ["unbounded", "add", "remove", "bounded"]
 

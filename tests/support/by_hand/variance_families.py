@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tacit.statistics import Sample
-from tacit.statistics.samples.prefix_moments import Moments
-from tacit.statistics.variances.candidate_search import Contest, Spread
+from tacit.statistics.dispersion_candidates import Contest, Spread
+from tacit.statistics.prefix_moments import Moments
 
 
 def variance(values, ddof=0):

@@ -11,15 +11,14 @@ from support.by_hand.variance_enumeration import (
     RELATIONS,
     exact_variance,
 )
-from tacit.arithmetic.square_root import Root, gap
+from tacit.arithmetic.roots_and_bisection import Root, gap
 from tacit.errors import InfeasibleError
 from tacit.statistics import sensitivity
-from tacit.statistics.base.extreme_pair import differing_pair
-from tacit.statistics.base.question import Question
-from tacit.statistics.base.statistic import Statistic
-from tacit.statistics.samples.sample import Sample
-from tacit.statistics.variances.standard_deviation import StandardDeviation
-from tacit.statistics.variances.variance import Variance
+from tacit.statistics.question import Question
+from tacit.statistics.result import differing_pair
+from tacit.statistics.samples import Sample
+from tacit.statistics.statistic import Statistic
+from tacit.statistics.variances import StandardDeviation, Variance
 
 whole = st.integers(-6, 6)
 wide = st.one_of(whole, st.integers(-1000, 1000), st.sampled_from([10**9, 10**9 + 1, -(10**12)]))

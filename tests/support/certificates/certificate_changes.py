@@ -16,8 +16,8 @@ from fractions import Fraction
 from typing import Any
 
 import tacit as tc
-from tacit.accounting.ledger.hash_chain import canonical
-from tacit.report.check.issued import digest
+from tacit.accounting.ledger_chain import canonical
+from tacit.report.issued import digest
 
 Path = tuple[Any, ...]
 

@@ -14,17 +14,17 @@ import pyarrow as pa
 import tacit as tc
 from support.clinic import make_clinic
 from tacit.accounting import open_ledger
-from tacit.accounting.ledger.hash_chain import Event, Head, verify
-from tacit.accounting.ledger.shared_budget import set_cap
+from tacit.accounting.ledger import set_cap
+from tacit.accounting.ledger_chain import Event, Head, verify
 from tacit.arithmetic.exact import as_fraction
 from tacit.cli.release.plan_file import read_plan
 from tacit.errors import LedgerError, TacitError
 from tacit.expressions.expression import from_json
 from tacit.local import DirectEncoding, UnaryEncoding
-from tacit.local.collecting.collector import Collector
+from tacit.local.collector import Collector
 from tacit.outside import read_json
-from tacit.tables.described import described_question
-from tacit.tables.written.condition import condition
+from tacit.tables.session import described_question
+from tacit.tables.written import condition
 
 __all__ = ["PARSERS", "parser"]
 

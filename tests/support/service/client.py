@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from tacit.service.access.caller import Grant
+from tacit.service.access import Grant
 from tacit.service.settings import Settings
-from tacit.service.web.app import create_app
+from tacit.service.web.server import create_app
 from tacit.service.web.state import State
 
 ADDRESS = "http://127.0.0.1:8000"

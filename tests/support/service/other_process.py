@@ -22,20 +22,20 @@ import uvicorn
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from support.service.client import running
-from tacit.accounting.ledger import sqlite_store
-from tacit.accounting.ledger.ledger import Ledger
-from tacit.accounting.ledger.postgres import store as postgres_store
-from tacit.service.access.caller import Caller, Grant
+from tacit.accounting import ledger_postgres as postgres_store
+from tacit.accounting import ledger_sqlite as sqlite_store
+from tacit.accounting.ledger import Ledger
+from tacit.service.access import Caller, Grant
 from tacit.service.hosting.ask import Ask
-from tacit.service.jobs import job as job_module
+from tacit.service.jobs import queue as job_module
 from tacit.service.jobs import queue as queue_module
 from tacit.service.jobs.desk import Desk
 from tacit.service.jobs.queue import Job, Queue
 from tacit.service.settings import Settings
-from tacit.service.web.app import create_app
+from tacit.service.web.server import create_app
 from tacit.service.web.state import State
 from tacit.tables import question as question_module
-from tacit.tables.release.collector import Collector
+from tacit.tables.release.release import Collector
 
 ADA = Caller("ada", "oncology", (Grant("analyst", "*"),), "t", 0)
 

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 from support.service.client import ADDRESS, Client
-from tacit.service.access.tokens import SESSION
+from tacit.service.tokens import SESSION
 from tacit.service.web.routing import cookie_name
 
 VOID = {"meta", "link", "input", "br", "hr", "img"}

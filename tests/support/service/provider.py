@@ -10,7 +10,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import KeySet, RSAKey
 
-from tacit.service.access.caller import Grant
+from tacit.service.access import Grant
 from tacit.service.login import Provider
 from tacit.service.problem import Problem
 from tacit.service.settings import Login

@@ -14,11 +14,10 @@ from pathlib import Path
 
 import httpx
 
-from tacit.service.access.caller import Grant
-from tacit.service.access.tokens import Tokens
-from tacit.service.folder import signing_key
+from tacit.service.access import Grant
+from tacit.service.database import Database, signing_key
 from tacit.service.settings import Settings
-from tacit.service.store.database import Database
+from tacit.service.tokens import Tokens
 
 PATIENCE = 180.0
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import Source, open_source
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Bins, Cells, Distinct, Moments, People, Rows
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 NUMBERS = [0, 1, 5, -1, 200, 0.5, 1 << 40]
 DATES = ["0001-01-01", "1582-10-10", "1970-01-01", "2023-11-14", "9999-12-31"]

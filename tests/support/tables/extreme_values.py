@@ -18,9 +18,9 @@ import duckdb
 import pyarrow
 import pytest
 
-from tacit.tables.engines.duckdb.dialect import DUCKDB
-from tacit.tables.engines.postgres.dialect import POSTGRES
-from tacit.tables.engines.spark.dialect import SPARK
+from tacit.tables.engines.duckdb.engine import DUCKDB
+from tacit.tables.engines.postgres import POSTGRES
+from tacit.tables.engines.spark import SPARK
 from tacit.tables.open_source import Source, open_source
 
 Pair = tuple[str | None, Any]

@@ -20,6 +20,7 @@ from support.tables import tables_reference as reference
 from tacit.expressions.expression import col, when
 from tacit.expressions.grid import Grid
 from tacit.tables.answers.top_k import place_of_category
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import (
     Bins,
@@ -31,7 +32,6 @@ from tacit.tables.query.requests import (
     Rows,
     Total,
 )
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 SALT = "5a17"
 COLUMNS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tacit.expressions.expression import Expression, when
-from tacit.expressions.node import FAR
+from tacit.expressions.functions import FAR
 
 
 def of_one(x: Expression) -> list[Expression]:

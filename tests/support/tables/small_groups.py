@@ -4,21 +4,19 @@ from fractions import Fraction
 
 import tacit as tc
 from tacit.core import Space
-from tacit.mechanisms.propose_test_release.mechanism import ProposeTestRelease
-from tacit.mechanisms.smooth.smooth_noise import SmoothNoise
-from tacit.tables.data_dependent.records import (
-    ChangedRecords,
-    CountedRecords,
-)
-from tacit.tables.data_dependent.sample_steps import (
+from tacit.mechanisms.propose_test_release import ProposeTestRelease
+from tacit.mechanisms.smooth import SmoothNoise
+from tacit.tables.data_dependent.steps import (
     BinnedRecords,
     ChangedBins,
+    ChangedRecords,
+    CountedRecords,
     SampleMean,
 )
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
-from tacit.tables.release.collector import Collector
+from tacit.tables.release.release import Collector
 
 CELLS = 2
 

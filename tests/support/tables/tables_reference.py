@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.tables.privacy_unit import PersonUnit
 from tacit.tables.query.requests import (
     Bins,
     Cells,
@@ -20,7 +21,6 @@ from tacit.tables.query.requests import (
     Rows,
     Total,
 )
-from tacit.tables.spec.privacy_unit import PersonUnit
 
 
 def offset(value: Any, grid: Any) -> int | None:

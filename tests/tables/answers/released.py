@@ -11,9 +11,9 @@ from scipy.stats import binom
 
 from tacit import noise
 from tacit.expressions.grid import Grid
+from tacit.tables.answers.base import Noise
+from tacit.tables.answers.covariance_and_regression import ProductsPart
 from tacit.tables.answers.moments import MomentsPart
-from tacit.tables.answers.several_columns import ProductsPart
-from tacit.tables.chain.part import Noise
 
 LEVEL = 0.95
 CHANCE = 1e-7

@@ -16,7 +16,7 @@ from tables.answers.released import (
 from tacit.cli import run
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
-from tacit.tables.answers.covariance import CovariancePart
+from tacit.tables.answers.covariance_and_regression import CovariancePart
 
 RUNS = 2000
 GRIDS = Grid.for_bounds(-2, 10, bits=20), Grid.for_bounds(0, 5, bits=20)

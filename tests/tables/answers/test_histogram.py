@@ -16,10 +16,9 @@ import tacit as tc
 from tacit.cli import run
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
+from tacit.tables.answers.base import Noise
 from tacit.tables.answers.histogram import BoundsPart
-from tacit.tables.chain.part import Noise
-from tacit.tables.chain.row_steps import BoundContributions
-from tacit.tables.chain.space import Answers, table_space
+from tacit.tables.steps import Answers, BoundContributions, table_space
 
 RUNS = 4000
 GRID = Grid.for_bounds(-1000, 5000, whole=True)

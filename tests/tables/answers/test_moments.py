@@ -7,9 +7,8 @@ import pytest
 
 from tables.answers.released import bernstein_sums, enough, moments_part, noisy
 from tacit.expressions.grid import Grid
-from tacit.tables.answers.moments import MomentsPart
-from tacit.tables.chain.moment_estimates import Moments
-from tacit.tables.chain.part import Noise
+from tacit.tables.answers.base import Noise
+from tacit.tables.answers.moments import Moments, MomentsPart
 
 RUNS = 3000
 SHAPES = {
@@ -126,7 +125,7 @@ def test_answers_stay_within_what_is_possible():
 
 @pytest.mark.full
 def test_the_band_is_above_the_half_width_everywhere():
-    from tacit.tables.chain.moment_estimates import _fieller_band
+    from tacit.tables.answers.moments import _fieller_band
 
     for spent in NOISES.values():
         for degree in (1, 2):

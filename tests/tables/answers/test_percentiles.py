@@ -15,11 +15,10 @@ from tables.answers.released import enough
 from tacit.cli import run
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
+from tacit.tables.answers.base import Noise, Part
 from tacit.tables.answers.percentiles import PercentilesPart
-from tacit.tables.answers.quantile import QuantilePart
-from tacit.tables.chain.part import Noise, Part
-from tacit.tables.chain.row_steps import BoundContributions
-from tacit.tables.chain.space import Answers, table_space
+from tacit.tables.answers.quantiles import QuantilePart
+from tacit.tables.steps import Answers, BoundContributions, table_space
 
 RUNS = 200
 GRID = Grid.for_bounds(0, 40, bits=8)

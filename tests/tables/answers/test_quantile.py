@@ -11,8 +11,8 @@ import pytest
 import tacit as tc
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
-from tacit.tables.answers.quantile import QuantilePart
-from tacit.tables.chain.part import Noise
+from tacit.tables.answers.base import Noise
+from tacit.tables.answers.quantiles import QuantilePart
 
 DATA = list(range(101)) * 10
 

@@ -9,11 +9,10 @@ import pytest
 
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
-from tacit.tables.answers.aggregate import kind_of
-from tacit.tables.answers.covariance import covariance
-from tacit.tables.answers.several_columns import NoisySums, of_columns
-from tacit.tables.chain.noise_law import NoiseLaw
-from tacit.tables.chain.products import Basis
+from tacit.tables.answers.base import kind_of
+from tacit.tables.answers.covariance_and_regression import NoisySums, covariance, of_columns
+from tacit.tables.noise import NoiseLaw
+from tacit.tables.steps import Basis
 
 
 def test_columns_stand_in_their_order_with_the_bounds_of_each() -> None:

@@ -10,12 +10,11 @@ import pytest
 import tacit as tc
 from tables.answers.released import enough
 from tacit.errors import UsageError
+from tacit.tables.answers.base import LEVEL, Noise
 from tacit.tables.answers.top_k import TopKPart
-from tacit.tables.chain.part import LEVEL, Noise
-from tacit.tables.chain.row_steps import BoundContributions
-from tacit.tables.chain.space import Answers, table_space
 from tacit.tables.plan.plan import Plan
-from tacit.tables.release.collector import Collector
+from tacit.tables.release.release import Collector
+from tacit.tables.steps import Answers, BoundContributions, table_space
 
 RUNS = 400
 COUNTS = [500, 480, 60, 55, 50, 5, 0, 0]

@@ -23,7 +23,7 @@ from support.by_hand.methods_by_hand import (
     tables,
     worst,
 )
-from tacit.tables.spec import privacy_unit as contributions
+from tacit.tables import privacy_unit as contributions
 
 
 @pytest.fixture(autouse=True)

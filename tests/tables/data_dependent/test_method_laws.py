@@ -11,15 +11,9 @@ import tacit as tc
 from support.tables.small_groups import ON_RECORDS, PEOPLE, TESTED, bins_of, records_of, vectors
 from tacit.core import step_from
 from tacit.errors import MismatchError
-from tacit.tables.chain.space import UnitDistance, table_space
-from tacit.tables.data_dependent.records import (
-    EachGroup,
-    RecordsByGroup,
-)
-from tacit.tables.data_dependent.sample_steps import (
-    MeanOfPeople,
-)
-from tacit.tables.spec import privacy_unit as contributions
+from tacit.tables import privacy_unit as contributions
+from tacit.tables.data_dependent.steps import EachGroup, MeanOfPeople, RecordsByGroup
+from tacit.tables.steps import UnitDistance, table_space
 
 
 @pytest.mark.parametrize(

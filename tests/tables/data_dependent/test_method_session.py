@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import tacit as tc
-from tacit.accounting.ledger.hash_chain import key_of
+from tacit.accounting.ledger_chain import key_of
 from tacit.errors import UsageError
-from tacit.tables.answers.aggregate import Aggregate
+from tacit.tables.answers.base import Aggregate
 
 BOTH = tc.epsilon_delta(100, "1e-3")
 EVEN = pd.DataFrame({"x": (np.arange(4000) + 0.5) / 40, "site": [1, 2] * 2000})

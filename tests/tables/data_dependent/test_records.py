@@ -9,10 +9,8 @@ from support.tables.grouped_records import data_sets
 from support.tables.small_groups import ON_RECORDS, TESTED, records_of, vectors
 from tacit.audit import verify
 from tacit.mechanisms import measurement
-from tacit.mechanisms.smooth.smooth_noise import SmoothNoise
-from tacit.tables.data_dependent.records import (
-    EachGroup,
-)
+from tacit.mechanisms.smooth import SmoothNoise
+from tacit.tables.data_dependent.steps import EachGroup
 
 
 @pytest.mark.full

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tacit.errors import UsageError
-from tacit.tables.dataset.column import ColumnDeclaration
+from tacit.tables.dataset.table import ColumnDeclaration
 
 
 def read(**said: Any) -> ColumnDeclaration:

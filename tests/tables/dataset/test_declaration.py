@@ -8,7 +8,7 @@ import pytest
 
 import tacit as tc
 from tacit.errors import UsageError
-from tacit.tables.dataset.fields import OPEN
+from tacit.tables.dataset.table import OPEN
 
 VISITS = {"path": "visits.csv", "columns": {"cost": {"kind": "float", "bounds": [0, "99.5"]}}}
 UNIT = {"person": "person", "rows": 5, "groups": 2}

@@ -7,7 +7,7 @@ import pytest
 import tacit as tc
 from support.clinic import make_clinic
 from tacit.errors import UsageError
-from tacit.tables.dataset.table_shape import TableShape, shapes_of
+from tacit.tables.dataset.draft import TableShape, shapes_of
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import pytest
 
 import tacit as tc
 from tacit.errors import LedgerError, UsageError
-from tacit.report.check.issued import digest
+from tacit.report.issued import digest
 
 DECLARED = """
 name = "visits"

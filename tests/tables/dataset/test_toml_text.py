@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import UsageError
-from tacit.tables.dataset.fields import OPEN
-from tacit.tables.dataset.toml_text import read_toml, toml_of, write_new
+from tacit.tables.dataset.table import OPEN, read_toml, toml_of, write_new
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 VALUES = st.one_of(

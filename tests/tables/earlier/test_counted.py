@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.tables.chain.noise_law import NoiseLaw
-from tacit.tables.earlier.counted import AloneCells
-from tacit.tables.spec.cell_axis import Axis
+from tacit.tables.cell_axis import Axis
+from tacit.tables.earlier.released import AloneCells
+from tacit.tables.noise import NoiseLaw
 
 KEYS = Axis(("g",), tuple((place,) for place in range(6)))
 EDGES = Axis(("x",), edges=tuple(map(Fraction, range(5))))

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import tacit as tc
-from tacit.tables.chain.noise_law import NoiseLaw
 from tacit.tables.earlier.derive import follows
 from tacit.tables.earlier.released import release_of
+from tacit.tables.noise import NoiseLaw
 from tacit.tables.question import held_by
 
 KEYS = ["f", "m"]

@@ -12,12 +12,11 @@ import pyarrow as pa
 import pytest
 
 import tacit as tc
-from tacit.accounting.ledger.ledger import Ledger
-from tacit.accounting.ledger.shared_budget import on_account_of
+from tacit.accounting.ledger import Ledger, on_account_of
 from tacit.errors import UsageError, VerificationError
-from tacit.report.check.issued import digest
-from tacit.tables.paid_session import PaidSession
+from tacit.report.issued import digest
 from tacit.tables.plan.preview import Preview
+from tacit.tables.session import PaidSession
 
 
 @pytest.fixture(name="session")

@@ -8,7 +8,7 @@ import pytest
 
 import tacit as tc
 from tacit.expressions.schema import Column, Schema
-from tacit.tables.earlier.region import Between, Listed, Whole, column_name, conditions_of, typed
+from tacit.tables.earlier.released import Between, Listed, Whole, column_name, conditions_of, typed
 from tacit.tables.plan.query import Query
 
 COLUMNS = Schema([Column("age", "integer", "integer"), Column("sex", "text", "text")])

@@ -14,7 +14,7 @@ from tacit.tables.engines.base import (
     closed_on_failure,
     refuse_like_names,
 )
-from tacit.tables.engines.postgres.engine import PostgresEngine
+from tacit.tables.engines.postgres import PostgresEngine
 
 
 def test_an_engine_is_closed_where_the_table_is_not_found_and_only_there() -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tacit.tables.engines.duckdb.dialect import DUCKDB
-from tacit.tables.engines.postgres.dialect import POSTGRES
-from tacit.tables.engines.spark.dialect import SPARK
+from tacit.tables.engines.duckdb.engine import DUCKDB
+from tacit.tables.engines.postgres import POSTGRES
+from tacit.tables.engines.spark import SPARK
 
 
 @pytest.mark.parametrize("dialect", [DUCKDB, POSTGRES, SPARK], ids=lambda dialect: dialect.name)

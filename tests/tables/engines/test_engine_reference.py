@@ -22,9 +22,9 @@ from support.tables.hostile_tables import (
 )
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Bins, Moments, People, Rows, Total
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 floats = st.one_of(
     st.floats(),
@@ -59,7 +59,7 @@ def load(request, monkeypatch):
 
     Spark is asked about fewer tables, each of them large, in ``test_spark_reference.py``.
     """
-    monkeypatch.setattr("tacit.tables.spec.privacy_unit.new_salt", lambda: SALT)
+    monkeypatch.setattr("tacit.tables.privacy_unit.new_salt", lambda: SALT)
     return ENGINES[request.param](request)
 
 

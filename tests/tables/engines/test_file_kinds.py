@@ -16,9 +16,9 @@ import pytest
 import tacit as tc
 from tacit.errors import DataSourceError
 from tacit.tables.open_source import open_source
+from tacit.tables.privacy_unit import OneRowEach
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Rows
-from tacit.tables.spec.privacy_unit import OneRowEach
 
 
 def rows_of(source: object, **csv: object) -> int:

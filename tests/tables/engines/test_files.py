@@ -22,9 +22,9 @@ import tacit as tc
 from tacit.errors import DataSourceError, UsageError
 from tacit.tables.engines.files import ConfinedPath, data_files
 from tacit.tables.open_source import open_source
+from tacit.tables.privacy_unit import OneRowEach
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Rows
-from tacit.tables.spec.privacy_unit import OneRowEach
 
 ROW = pa.table({"a": [1]})
 FOLDERS = ("", "_site=1", "_site=2", "_temporary", "_delta", ".snapshots", ".Trash-0", "_site=1/.x")

@@ -23,11 +23,11 @@ from tacit.expressions.expression import col, literal
 from tacit.expressions.grid import Grid
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.open_source import Source, open_source
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.query.contribution_bounding import WholeCells
 from tacit.tables.query.integer_query import Query
-from tacit.tables.query.people_table import PersonValue, person_column, person_source
+from tacit.tables.query.keys import PersonValue, person_column, person_source
 from tacit.tables.query.requests import People, Rows
-from tacit.tables.query.sampled_rows import WholeCells
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 ONE = PersonUnit.one
 

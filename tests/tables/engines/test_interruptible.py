@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from tacit.tables.engines.interruptible import interruptible
+from tacit.tables.engines.base import interruptible
 
 
 class Connection:

@@ -15,8 +15,7 @@ from support.tables.engine_tables import POSTGRES_TYPES
 from tacit.errors import UsageError
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
-from tacit.tables.release.collector import Collector
-from tacit.tables.release.rehearsal import without_rows
+from tacit.tables.release.release import Collector, without_rows
 
 Row = tuple[Any, ...]
 Tables = Mapping[str, tuple[Mapping[str, str], Sequence[Row]]]
@@ -149,7 +148,7 @@ def test_a_join_gives_the_whole_numbers_of_its_definition(
 ) -> None:
     if engine == "spark" and (people, how) != ("text", "left"):
         return  # it takes half a minute, and what differs is the text that is asked
-    monkeypatch.setattr("tacit.tables.spec.privacy_unit.new_salt", lambda: SALT)
+    monkeypatch.setattr("tacit.tables.privacy_unit.new_salt", lambda: SALT)
     for module in ("spec.join", "release.joined_table"):
         monkeypatch.setattr(f"tacit.tables.{module}.MOST_ROWS", MOST)
     given = PEOPLE[people]

@@ -11,8 +11,8 @@ import tacit as tc
 from support.tables.engine_tables import ENGINES
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
+from tacit.tables.query.contribution_bounding import WholeCells
 from tacit.tables.query.integer_query import Query
-from tacit.tables.query.sampled_rows import WholeCells
 
 SALT = "5a17" * 8
 TYPES = {"person": "varchar", "g": "varchar", "x": "double"}
@@ -23,7 +23,7 @@ BINS = 3
 
 @pytest.fixture(params=list(ENGINES))
 def load(request, monkeypatch):
-    monkeypatch.setattr("tacit.tables.spec.privacy_unit.new_salt", lambda: SALT)
+    monkeypatch.setattr("tacit.tables.privacy_unit.new_salt", lambda: SALT)
     return ENGINES[request.param](request)
 
 

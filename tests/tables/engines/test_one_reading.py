@@ -15,10 +15,10 @@ import pytest
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import Source, open_source
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.query.contribution_bounding import WholeCells
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
-from tacit.tables.query.sampled_rows import WholeCells
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 GRID = Grid.for_bounds(0, 100, bits=8)
 WIDE = Grid.for_bounds(0, 1 << 40, whole=True)

@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from tacit.tables.engines.spill import SpillFolder, remove_forsaken
+from tacit.tables.engines.base import SpillFolder, remove_forsaken
 
 OWNER = """
 import sys
-from tacit.tables.engines.spill import SpillFolder
+from tacit.tables.engines.base import SpillFolder
 print(SpillFolder().path, flush=True)
 sys.stdin.readline()
 """
@@ -61,7 +61,7 @@ def test_what_is_not_ours_is_left_alone(place, monkeypatch):
     assert made.is_dir()
     assert (other / "owner").exists()
     (made / "owner").touch()
-    monkeypatch.setattr("tacit.tables.engines.spill._user", lambda: os.getuid() + 1)
+    monkeypatch.setattr("tacit.tables.engines.base._user", lambda: os.getuid() + 1)
     remove_forsaken()
     assert made.is_dir()  # another user's
     monkeypatch.undo()

@@ -10,7 +10,7 @@ import signal
 import sys
 
 import tacit as tc
-from tacit.accounting.ledger.ledger import Ledger
+from tacit.accounting.ledger import Ledger
 from tacit.tables.live import counter as time_counter
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tacit.tables.live.answer import answer_of_blocks, law_of, periods_of, published
+from tacit.tables.live.counter import answer_of_blocks, law_of, periods_of, published
 
 QUESTION: dict[str, Any] = {
     "query": {

@@ -17,10 +17,9 @@ from support.tables import live_streams as streams
 from tacit.cli import run
 from tacit.errors import BudgetError, UsageError
 from tacit.report import Certificate
-from tacit.report.text.words import question_words
-from tacit.tables.chain.noise_law import NoiseLaw
-from tacit.tables.chain.noise_sums import sum_half_width
-from tacit.tables.live import period_counts
+from tacit.report.text import question_words
+from tacit.tables.live import periods as period_counts
+from tacit.tables.noise import NoiseLaw, sum_half_width
 
 UNITS = {"rows": tc.one_row_each, "people": tc.unit("who", rows=2)}
 BUDGETS = {"epsilon": tc.epsilon(10**6), "rho": tc.rho(10**10)}
@@ -193,7 +192,7 @@ def test_the_certificate_says_what_was_published_and_is_hard_to_bend(live, tmp_p
 
 
 def _sealed(body):
-    from tacit.report.check.issued import digest
+    from tacit.report.issued import digest
 
     return digest(body)
 

@@ -10,7 +10,7 @@ import pytest
 
 import tacit as tc
 from tacit.accounting import open_ledger
-from tacit.accounting.ledger.installments import parts_of
+from tacit.accounting.ledger import parts_of
 from tacit.errors import DataSourceError
 from tacit.tables.live import counter as time_counter
 

@@ -11,7 +11,7 @@ import tacit as tc
 from support.tables import live_streams as streams
 from support.tables.engine_tables import ENGINES
 from tacit.expressions.timeline import Timeline
-from tacit.tables.live.period_counts import CountsOverTime, counts_of_periods
+from tacit.tables.live.periods import CountsOverTime, counts_of_periods
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.query import Query
 
@@ -97,7 +97,7 @@ def asked(source, unit, line, where=()):
     ],
 )
 def test_the_engine_counts_as_python_does(engine, kind, few, request, monkeypatch):
-    monkeypatch.setattr("tacit.tables.live.period_counts._FEW", few)
+    monkeypatch.setattr("tacit.tables.live.periods._FEW", few)
     declared, draw, start, every = KINDS[kind]
     source = random.Random(kind)
     rows = [

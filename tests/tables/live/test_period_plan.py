@@ -9,12 +9,17 @@ import pytest
 
 import tacit as tc
 from tacit.accounting import key_of
-from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budget import Budget
 from tacit.expressions.schema import Column, Schema
 from tacit.expressions.timeline import Timeline
 from tacit.noise.bits import injected
-from tacit.tables.live.block_tree import best_branching
-from tacit.tables.live.period_plan import PeriodPlan, PeriodQuestion, counts_asked, question_of
+from tacit.tables.live.periods import (
+    PeriodPlan,
+    PeriodQuestion,
+    best_branching,
+    counts_asked,
+    question_of,
+)
 from tacit.tables.plan.query import Query
 
 LINE = Timeline("day", "integers", 0, 1, 9)

@@ -8,7 +8,7 @@ import pytest
 
 import tacit as tc
 from tacit.errors import UsageError
-from tacit.tables.plan.declared import NOTHING_DECLARED, Declared
+from tacit.tables.plan.query import NOTHING_DECLARED, Declared
 
 C = tc.col
 DECLARED = Declared(

@@ -11,10 +11,9 @@ import pytest
 import tacit as tc
 from tables.answers.released import enough
 from tacit.cli import run
-from tacit.tables.answers.aggregate import kind_of
-from tacit.tables.answers.rows import RowsPart
-from tacit.tables.plan.noise_shares import by_weight, even_share
-from tacit.tables.plan.plan import Plan
+from tacit.tables.answers.base import kind_of
+from tacit.tables.answers.counts import RowsPart
+from tacit.tables.plan.plan import Plan, by_weight, even_share
 from tacit.tables.plan.query import Query
 
 ASKED = {

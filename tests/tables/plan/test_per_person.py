@@ -15,14 +15,13 @@ import tacit as tc
 from tacit.core import L1Distance
 from tacit.errors import MismatchError, UsageError
 from tacit.report import Certificate
-from tacit.report.check.issued import digest
-from tacit.report.text.words import question_words
-from tacit.tables.chain.per_person import PerPerson
-from tacit.tables.chain.space import table_space
+from tacit.report.issued import digest
+from tacit.report.text import question_words
 from tacit.tables.open_source import open_source
-from tacit.tables.plan.per_person import people_schema
+from tacit.tables.plan.parse_question import people_schema
 from tacit.tables.plan.plan import Plan
-from tacit.tables.release.collector import Collector
+from tacit.tables.release.release import Collector
+from tacit.tables.steps import PerPerson, table_space
 
 ROWS = {
     "person": [1, 1, 1, 2, 2, 3, None],

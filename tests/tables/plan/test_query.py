@@ -12,9 +12,8 @@ from tacit.errors import UsageError
 from tacit.expressions import operations
 from tacit.expressions.schema import Column, Schema
 from tacit.expressions.value_range import range_of
-from tacit.tables.plan import declared
-from tacit.tables.plan.declared import Declared
-from tacit.tables.plan.query import Query
+from tacit.tables.plan import query as declared
+from tacit.tables.plan.query import Declared, Query
 
 AGES = Schema([Column("age", "integer", "BIGINT"), Column("name", "text", "VARCHAR")])
 

@@ -4,7 +4,7 @@ import pytest
 
 import tacit as tc
 from tacit.errors import UsageError
-from tacit.tables.plan.stated_method import as_stated, has_choice
+from tacit.tables.plan.methods import as_stated, has_choice
 
 AUTO = tc.mean("x", 0, 1, method="auto")
 SMOOTH = tc.mean("x", 0, 1, method="smooth")

@@ -10,11 +10,11 @@ import pytest
 
 import tacit as tc
 from tables.answers.released import enough
-from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budget import Budget
 from tacit.cli import run
 from tacit.errors import UsageError
 from tacit.tables.plan.plan import Plan
-from tacit.tables.release.collector import Collector
+from tacit.tables.release.release import Collector
 
 GROUPS, SIZE = 200, 100
 TARGETS = {

@@ -10,8 +10,8 @@ from support.certificates.certificate_changes import sealed
 from support.tables.engine_tables import ENGINES
 from tacit.errors import UsageError
 from tacit.expressions.expression import col
-from tacit.tables.query.partitioned_query import PartedQuery
-from tacit.tables.spec.privacy_unit import PersonUnit
+from tacit.tables.privacy_unit import PersonUnit
+from tacit.tables.query.integer_query import PartedQuery
 
 PRICE = {"epsilon": 2, "delta": "1e-6"}
 
@@ -84,7 +84,7 @@ def test_shown_keys_are_left_out_in_every_engine(engine, request, monkeypatch):
     unit = PersonUnit("p", rows=1, most_groups=4)
     with ENGINES[engine](request)(rows, {"p": "bigint", "g": "varchar", "h": "bigint"}) as source:
         for listed in (200, 0):
-            monkeypatch.setattr("tacit.tables.query.keys_sql._LISTED", listed)
+            monkeypatch.setattr("tacit.tables.query.keys._LISTED", listed)
             query = PartedQuery(source, unit, by=by)
             left = query.people_by_key([key["a"], key[None]])
             assert left == {key[name]: 3 for name in ("b", "it's", "x" * 70_000)}

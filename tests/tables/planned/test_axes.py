@@ -16,7 +16,7 @@ from hypothesis import settings
 
 import tacit as tc
 from tacit.errors import UsageError
-from tacit.report.check.issued import digest
+from tacit.report.issued import digest
 
 NAMES = ("x", "x in 2 bins", "y", "site", "site and y", "filter 1")
 EDGES = ([0, 2, 10], [5, 8, 10], [0, 5, 10], [0, 1, 2, 10], [-3, 0, 10], [2, 10])

@@ -4,8 +4,7 @@ import pyarrow as pa
 import pytest
 
 import tacit as tc
-from tacit.tables.planned.comparison import compared
-from tacit.tables.planned.plot_plan import plan_figure
+from tacit.tables.planned.comparison import compared, plan_figure
 from tacit.workload.cells import loss_of
 
 PEOPLE = pa.table({"sex": ["f", "m"] * 50, "site": [1, 2] * 50, "age": [31, 67] * 50})

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import tacit as tc
-from tacit.tables.answers.aggregate import kind_of
+from tacit.tables.answers.base import kind_of
 from tacit.tables.plan.plan import Plan
 from tacit.tables.planned import comparison
 from tacit.tables.together.cell_counts import CellsPart

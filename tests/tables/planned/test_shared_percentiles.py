@@ -8,9 +8,9 @@ import pytest
 
 import tacit as tc
 from tacit.expressions.grid import Grid
+from tacit.tables.answers.base import LEVEL, Noise
 from tacit.tables.answers.percentiles import PercentilesPart
-from tacit.tables.answers.quantile import QuantilePart
-from tacit.tables.chain.part import LEVEL, Noise
+from tacit.tables.answers.quantiles import QuantilePart
 from tacit.tables.question import held_by
 
 PEOPLE = pa.table({"sex": ["f", "m"] * 500, "age": [i // 10 for i in range(1000)]})

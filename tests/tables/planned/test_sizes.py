@@ -7,8 +7,8 @@ import pytest
 
 import tacit as tc
 from tacit.errors import UsageError
-from tacit.tables.planned.sizes import check_listed
-from tacit.tables.spec.cell_axis import Axis
+from tacit.tables.cell_axis import Axis
+from tacit.tables.planned.merge import check_listed
 
 
 def axis(*keys: int) -> Axis:

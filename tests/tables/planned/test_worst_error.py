@@ -5,11 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.tables.chain.part import Noise
-from tacit.tables.planned.worst_error import worst_weights
-from tacit.tables.spec.cell_axis import Axis
-from tacit.tables.together.asked_cells import AskedCells, key_of
-from tacit.tables.together.cell_counts import CellsPart
+from tacit.tables.answers.base import Noise
+from tacit.tables.cell_axis import Axis
+from tacit.tables.planned.session_plans import worst_weights
+from tacit.tables.together.cell_counts import AskedCells, CellsPart, key_of
 from tacit.tables.together.kind import cells_asked
 
 SEX = Axis(("g",), (("a",), ("b",)))

@@ -8,9 +8,9 @@ import pytest
 
 from tacit.errors import UsageError
 from tacit.tables import open_source
-from tacit.tables.engines.duckdb.dialect import DUCKDB
-from tacit.tables.query.cell_counts import bins, cells, check_places
-from tacit.tables.query.weighted_rows import BoundedRows
+from tacit.tables.engines.duckdb.engine import DUCKDB
+from tacit.tables.query.contribution_bounding import BoundedRows
+from tacit.tables.query.integer_query import bins, cells, check_places
 
 VALUES = [3, None, 0, 9, 3, None, 9, 9, 299]
 CODES = [0, 0, 1, 1, 1, 0, 0, 1, 1]

@@ -13,9 +13,9 @@ from tacit.errors import UsageError
 from tacit.expressions.expression import col, from_json
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import open_source
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Moments, People, Rows
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 GRID = Grid.for_bounds(0, 100)
 AGE = Moments(col("age"), GRID)

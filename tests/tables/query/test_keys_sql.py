@@ -14,15 +14,15 @@ import pytest
 import tacit as tc
 from support.tables.engine_tables import ENGINES
 from tacit.errors import UsageError
-from tacit.expressions.column_sql import whole_key
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
+from tacit.expressions.operations import whole_key
 from tacit.tables.open_source import open_source
-from tacit.tables.query import keys_sql
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.query import keys as keys_sql
 from tacit.tables.query.integer_query import Query
-from tacit.tables.query.keys_sql import byte_of_key
+from tacit.tables.query.keys import byte_of_key
 from tacit.tables.query.requests import Cells, Moments, People, Rows, Total
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 TOP = 2**63 - 1
 GRID = Grid.for_bounds(0, 100, whole=True)

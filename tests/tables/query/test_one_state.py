@@ -12,11 +12,10 @@ import pytest
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import Source, open_beside, open_source
+from tacit.tables.privacy_unit import PersonUnit
 from tacit.tables.query.integer_query import Query
-from tacit.tables.query.join_sql import joined, of_people
+from tacit.tables.query.joins import Join, joined, of_people
 from tacit.tables.query.requests import Bins, Cells, Moments, Rows, Total
-from tacit.tables.spec.join import Join
-from tacit.tables.spec.privacy_unit import PersonUnit
 
 GRID = Grid.for_bounds(0, 100, bits=8)
 ASKED: dict[str, list[Any]] = {

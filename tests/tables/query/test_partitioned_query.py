@@ -16,11 +16,10 @@ from support.tables.engine_tables import in_duckdb
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.engines.base import EngineMemoryError
-from tacit.tables.query import partitioned_query as parted
-from tacit.tables.query.integer_query import Query
-from tacit.tables.query.partitioned_query import PartedQuery
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.query import integer_query as parted
+from tacit.tables.query.integer_query import PartedQuery, Query
 from tacit.tables.query.requests import Bins, Cells, Distinct, Moments, People, Rows, Total
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 TYPES = {"person": "varchar", "place": "varchar", "x": "double"}
 GRID = Grid.for_bounds(0, 10, bits=6)
@@ -48,7 +47,7 @@ rows_strategy = st.lists(
 
 @pytest.fixture
 def load(request, monkeypatch):
-    monkeypatch.setattr("tacit.tables.spec.privacy_unit.new_salt", lambda: "0a1b")
+    monkeypatch.setattr("tacit.tables.privacy_unit.new_salt", lambda: "0a1b")
     return in_duckdb(request)
 
 

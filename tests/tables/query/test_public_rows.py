@@ -12,9 +12,7 @@ import pytest
 from tacit.errors import UsageError
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.open_source import Source, open_source
-from tacit.tables.query.join_sql import joined
-from tacit.tables.query.public_rows import read_public
-from tacit.tables.spec.join import Join
+from tacit.tables.query.joins import Join, joined, read_public
 
 Row = tuple[Any, ...]
 
@@ -100,6 +98,6 @@ def test_a_key_is_unique_as_it_is_compared(twice: Any) -> None:
 
 
 def test_a_public_table_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.tables.query.public_rows._MOST", 2)
+    monkeypatch.setattr("tacit.tables.query.joins._MOST", 2)
     with pytest.raises(UsageError, match="more than 2 rows"):
         read_public(open_public(SITES, TYPES), "sites", ("site",), ("integer",))

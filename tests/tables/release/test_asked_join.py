@@ -8,11 +8,9 @@ import tacit as tc
 from tacit.errors import UsageError
 from tacit.expressions.expression import col
 from tacit.expressions.schema import Column, Schema
-from tacit.tables.plan.declared import Declared
-from tacit.tables.plan.query import Query
-from tacit.tables.release.asked_join import asked_join, beside, columns_beside
-from tacit.tables.release.other_table import OtherTable
-from tacit.tables.spec.join import Join
+from tacit.tables.plan.query import Declared, Query
+from tacit.tables.query.joins import Join
+from tacit.tables.release.opened_table import OtherTable, asked_join, beside, columns_beside
 
 
 def never(beside):

@@ -11,8 +11,8 @@ import tacit as tc
 from tacit.errors import DataSourceError
 from tacit.tables.plan.plan import Plan
 from tacit.tables.query.integer_query import Query
-from tacit.tables.release import collector as collect
-from tacit.tables.release.collector import Collector
+from tacit.tables.release import release as collect
+from tacit.tables.release.release import Collector
 
 
 def tables_in(source):
@@ -56,7 +56,7 @@ def test_tables_of_an_old_question_stay_while_another_thread_uses_them(monkeypat
     thread = threading.Thread(target=slow, name="slow")
     thread.start()
     assert made.wait(20)
-    for i in range(1, 3 * collect._KEPT):
+    for i in range(1, 3 * collect._COLLECTOR_KEPT):
         ask_twice(i)
     during = tables_in(session.source)
     go_on.set()
@@ -65,5 +65,5 @@ def test_tables_of_an_old_question_stay_while_another_thread_uses_them(monkeypat
     ask_twice(99)
     after = tables_in(session.source)
     assert len(during - after) >= 1  # the slow one's table went when it was done
-    assert len(after - own) <= collect._KEPT
+    assert len(after - own) <= collect._COLLECTOR_KEPT
     session.close()

@@ -11,8 +11,7 @@ import pytest
 
 import tacit as tc
 from tacit.tables.plan.plan import Plan
-from tacit.tables.release.collector import Collector
-from tacit.tables.release.draw_noise import answer_of, in_order, release_answer
+from tacit.tables.release.release import Collector, answer_of, in_order, release_answer
 
 FRAME = pd.DataFrame({"g": ["a", "b"] * 40, "x": range(80), "p": [i // 4 for i in range(80)]})
 MUCH = 10**6

@@ -6,8 +6,7 @@ import pytest
 import tacit as tc
 from tacit.errors import DataSourceError
 from tacit.tables import open_source
-from tacit.tables.engines.duckdb.engine import DuckEngine
-from tacit.tables.engines.duckdb.statements import planned_statements
+from tacit.tables.engines.duckdb.engine import DuckEngine, planned_statements
 from tacit.tables.release.opened_table import SharedTable
 
 PEOPLE = pyarrow.table({"site": [0, 1, 1], "age": [31, 45, 52], "who": [1, 1, 2]})

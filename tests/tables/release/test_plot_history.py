@@ -5,7 +5,7 @@ import pytest
 
 import tacit as tc
 from tacit.errors import UsageError
-from tacit.tables.release.history import History
+from tacit.tables.session import History
 
 AGES = pa.table({"age": [31, 45, 52]})
 

@@ -5,7 +5,7 @@ import pytest
 
 import tacit as tc
 from tacit.errors import DataSourceError
-from tacit.tables.release import rehearsal
+from tacit.tables.release import release as rehearsal
 
 PEOPLE = pyarrow.table({"site": [0, 1, 1], "age": [31, 45, 52], "who": [1, 1, 2]})
 

@@ -11,19 +11,18 @@ import pytest
 
 import tacit as tc
 from tacit.core import Space
-from tacit.core.chain.step import step_from
+from tacit.core.space import step_from
 from tacit.errors import MismatchError, UsageError
-from tacit.tables.chain.part import Noise
-from tacit.tables.chain.space import table_space
+from tacit.tables.answers.base import Noise
+from tacit.tables.cell_axis import Axis
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
-from tacit.tables.release.collector import Collector
-from tacit.tables.spec.cell_axis import Axis
-from tacit.tables.together.asked_cells import AskedCells, key_of
-from tacit.tables.together.cell_counts import CellsPart
+from tacit.tables.release.release import Collector
+from tacit.tables.steps import table_space
+from tacit.tables.together.cell_counts import AskedCells, CellsPart, key_of
+from tacit.tables.together.family import CellCounts
 from tacit.tables.together.kind import cells_asked
-from tacit.tables.together.step import CellCounts
 
 pytestmark = pytest.mark.full
 

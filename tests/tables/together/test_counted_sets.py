@@ -9,7 +9,7 @@ import pytest
 
 import tacit as tc
 from tacit.arithmetic.mixing import Repeatable
-from tacit.tables.together.counted_sets import counted_sets, largest_sets, summed
+from tacit.tables.together.strategy import counted_sets, largest_sets, summed
 
 SIZES = [3, 2, 5, 4, 2, 7, 300, 2000, 3, 6]
 

@@ -11,17 +11,16 @@ import pytest
 
 import tacit as tc
 from tacit.errors import UsageError
-from tacit.tables.chain.part import Noise
+from tacit.tables.answers.base import Noise
+from tacit.tables.cell_axis import Axis
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
-from tacit.tables.release.collector import Collector
-from tacit.tables.spec.cell_axis import Axis
-from tacit.tables.together.asked_cells import AskedCells, key_of
-from tacit.tables.together.cell_counts import CellsPart
+from tacit.tables.release.release import Collector
+from tacit.tables.together.cell_counts import AskedCells, CellsPart, key_of
 from tacit.tables.together.family import Family
 from tacit.tables.together.kind import cells_asked
-from tacit.tables.together.reading import READINGS, taken
+from tacit.tables.together.strategy import READINGS, taken
 
 SEX = Axis(("g",), (("a",), ("b",)))
 BINS = Axis(("x",), edges=tuple(map(Fraction, (0, 2, 5, 7))))

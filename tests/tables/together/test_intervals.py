@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tacit as tc
-from tacit.tables.chain.noise_law import NoiseLaw
-from tacit.tables.together.intervals import laplace_half_width, laplace_reach
+from tacit.tables.noise import NoiseLaw
+from tacit.tables.together.family import laplace_half_width, laplace_reach
 
 
 def exact(terms, level):

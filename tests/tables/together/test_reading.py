@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.tables.together.test_family import matrix
 
-from tacit.tables.together.reading import (
+from tacit.tables.together.strategy import (
     READINGS,
     gram_of,
     magnitudes,

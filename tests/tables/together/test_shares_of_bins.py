@@ -10,8 +10,7 @@ from tests.tables.together.test_family import BINS, NOISES, SEX
 
 import tacit as tc
 from tacit.errors import UsageError
-from tacit.tables.together.asked_cells import AskedCells, key_of
-from tacit.tables.together.cell_counts import CellsPart
+from tacit.tables.together.cell_counts import AskedCells, CellsPart, key_of
 
 pytestmark = pytest.mark.full
 ASKED = AskedCells((SEX, BINS), reading="shares")

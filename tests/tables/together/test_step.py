@@ -2,9 +2,9 @@
 
 import pytest
 
-from tacit.core.chain.step import step_from
+from tacit.core.space import step_from
 from tacit.errors import UsageError
-from tacit.tables.together.step import CellCounts
+from tacit.tables.together.family import CellCounts
 
 
 def test_what_is_no_sum_is_refused():

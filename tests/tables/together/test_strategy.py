@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from tacit.errors import UsageError
-from tacit.tables.together.counted_sets import largest_sets
-from tacit.tables.together.strategy import CellStrategy, subsets_of
-from tacit.workload.nonnegative import nonnegative_marginals
+from tacit.tables.together.strategy import CellStrategy, largest_sets, subsets_of
+from tacit.workload.synthetic import nonnegative_marginals
 
 
 def residual_matrix(sizes):

@@ -1,19 +1,90 @@
-"""What a system of differential privacy can be asked to do, in the words of the attacks.
-
-An adapter derives from :class:`System` and fills in what its library offers.  All else raises
-:class:`NotOfferedError`, and a case that needs it does not apply.  Errors of the library pass
-through: that an error is raised for one data set and not for its neighbour is what some attacks
-look for.
-"""
+"""Attacks: the systems that they are made on, their cases, and how outputs are looked at."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import importlib
+import json
+import math
+import os
+import secrets
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from tacit.audit.sampled import sampled
 from tacit.errors import RefusedError
 
-__all__ = ["Account", "LocalMechanism", "NotOfferedError", "NotReadyError", "System"]
+__all__ = [
+    "FALLS",
+    "HOLDS",
+    "LOUD",
+    "NOT_APPLICABLE",
+    "UNDECIDED",
+    "Account",
+    "Case",
+    "Hits",
+    "LocalMechanism",
+    "NotOfferedError",
+    "NotReadyError",
+    "Outcome",
+    "System",
+    "all_cases",
+    "attempt",
+    "case",
+    "compared",
+    "count_hits",
+    "distinguished",
+    "falls",
+    "forked_numbers",
+    "holds",
+    "moved_at_most",
+    "moved_beyond_noise",
+    "rarely_shown",
+    "seed_everything",
+]
+
+# Generators seeded, and noise drawn in forked processes: the same for every system.
+
+
+SEEDED = ("random", "numpy.random")
+"""The generators of Python and numpy that a program can seed; Tacit draws from neither."""
+
+
+def seed_everything(seed: int) -> None:
+    """Seed the generators that a library may draw its noise from."""
+    for name in SEEDED:
+        importlib.import_module(name).seed(seed)
+
+
+def forked_numbers(draw: Callable[[], Sequence[float]]) -> tuple[Sequence[float], Sequence[float]]:
+    """Return what two processes draw that are forked from this one, one after the other."""
+    first, second = (_in_a_fork(draw) for _ in range(2))
+    return first, second
+
+
+def _in_a_fork(draw: Callable[[], Sequence[float]]) -> list[float]:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writing, json.dumps(list(draw())).encode())
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)  # without what its parent would do at its end
+    os.close(writing)
+    with os.fdopen(reading) as answers:
+        text = answers.read()
+    os.waitpid(child, 0)
+    return [float(x) for x in json.loads(text)]
+
+
+# What a system of differential privacy can be asked to do, in the words of the attacks.
+#
+# An adapter derives from :class:`System` and fills in what its library offers.  All else raises
+# :class:`NotOfferedError`, and a case that needs it does not apply.  Errors of the library pass
+# through: that an error is raised for one data set and not for its neighbour is what some attacks
+# look for.
+
 
 Rows = Sequence[Any]
 Bounds = tuple[float, float]
@@ -288,3 +359,387 @@ class System:
     def claim(self, name: str) -> float:
         """Return what the system claims where the truth is known; see the cases of claims."""
         raise NotOfferedError("a claim of this kind")
+
+
+# A case: a small program that attacks one weakness of one system, and its verdict.
+
+
+HOLDS, FALLS, NOT_APPLICABLE, UNDECIDED = "holds", "falls", "not applicable", "undecided"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a case found on a system.
+
+    Attributes:
+        verdict: holds, falls, not applicable (the system offers no such thing), or undecided (the
+            program of the case failed, which says nothing about the system).
+        evidence: a sentence: what was seen.
+    """
+
+    verdict: str
+    evidence: str
+
+
+def holds(evidence: str) -> Outcome:
+    """Return that the system withstood the attack."""
+    return Outcome(HOLDS, evidence)
+
+
+def falls(evidence: str) -> Outcome:
+    """Return that the attack worked."""
+    return Outcome(FALLS, evidence)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One attack in one form.
+
+    Attributes:
+        attack: the class of attack.
+        name: the form.
+        question: what is looked at, in a sentence.
+        source: who published the weakness.
+        program: from a system to an outcome.
+    """
+
+    attack: str
+    name: str
+    question: str
+    source: str
+    program: Callable[[System], Outcome]
+
+    @property
+    def id(self) -> str:
+        """The class and the form."""
+        return f"{self.attack}/{self.name}"
+
+    def run(self, system: System) -> Outcome:
+        """Attack a system; nothing that it raises comes through."""
+        try:
+            return self.program(system)
+        except NotOfferedError as error:
+            return Outcome(NOT_APPLICABLE, f"it does not offer {error}")
+        except Exception as error:
+            return Outcome(UNDECIDED, f"the case could not be run: {type(error).__name__}")
+
+
+_CASES: dict[str, Case] = {}
+
+
+def case(
+    attack: str, name: str, question: str, source: str
+) -> Callable[[Callable[[System], Outcome]], Callable[[System], Outcome]]:
+    """Decorate the program of a case."""
+
+    def add(program: Callable[[System], Outcome]) -> Callable[[System], Outcome]:
+        made = Case(attack, name, question, source, program)
+        assert made.id not in _CASES, made.id
+        _CASES[made.id] = made
+        return program
+
+    return add
+
+
+def all_cases() -> tuple[Case, ...]:
+    """Return the cases that were registered so far, in the order of their modules."""
+    return tuple(_CASES.values())
+
+
+# Whether an event that is rare on both sides refutes a claim: an exact test of its hits.
+#
+# **The test.**  Each release is on u or on v, as a fair coin says.  With P(u) = p and P(v) = q for
+# the event, a release that shows it is of u with probability p / (p + q), whatever the releases
+# before it were.  A claim of epsilon (at delta 0) says p <= exp(epsilon) q, so that this is at most
+# 1 / (1 + exp(-epsilon)): of m hits, those of u are at most as many, in distribution, as successes
+# of a binomial variable with m trials of that probability.  The probability of at least as many as
+# were seen is an exact level, and in the same way with u and v changed about.  The releases are
+# looked at five times, so each of the ten tests has a tenth of what is allowed altogether
+# (Bonferroni).
+#
+# A test of hits alone loses little where the event is rare: with none on v, 45 on u refute epsilon
+# 1 with confidence 1 - 10^-5, where bets with mixed stakes (:mod:`tacit.audit.bets`)
+# pay for the mixture and take 50.  Where the event is common, bets tell more.
+#
+# Source: Clopper and Pearson (1934), for the bound; Przyborowski and Wilenski (1940), for the
+# conditional test of two rates.
+
+
+_LOOKS = (12, 6, 3, 2, 1)
+"""Looks after a twelfth of the releases, a sixth, a third, a half and all."""
+
+
+@dataclass(frozen=True)
+class Hits:
+    """How often an event was seen.
+
+    Attributes:
+        of_u: hits on u.
+        of_v: hits on v.
+        on_u: releases on u.
+        on_v: releases on v.
+        level: of the test of each look and direction.
+    """
+
+    of_u: int
+    of_v: int
+    on_u: int
+    on_v: int
+    level: float
+
+    def refutes(self, epsilon: float) -> bool:
+        """Return whether a claim at delta 0 is refuted.
+
+        >>> Hits(45, 0, 1200, 1200, 1e-5 / 10).refutes(1.0)
+        True
+        >>> Hits(44, 0, 1200, 1200, 1e-5 / 10).refutes(1.0)
+        False
+        """
+        most = 1 / (1 + math.exp(-epsilon))
+        return _at_least(max(self.of_u, self.of_v), self.of_u + self.of_v, most) <= self.level
+
+    @property
+    def lower(self) -> float:
+        """The largest epsilon that is refuted, 0 where there is none."""
+        low, high = 0.0, 40.0
+        if not self.refutes(low):
+            return 0.0
+        for _ in range(50):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.refutes(middle) else (low, middle)
+        return low
+
+    def __str__(self) -> str:
+        return f"{self.of_u} of {self.on_u} releases against {self.of_v} of {self.on_v}"
+
+
+def count_hits(
+    left: Callable[[], Any],
+    right: Callable[[], Any],
+    event: Callable[[Any], bool],
+    *,
+    epsilon: float,
+    runs: int,
+    level: float,
+) -> Hits:
+    """Release on u or v by a fair coin, until the claim is refuted or the releases are used up.
+
+    Args:
+        left: releases on u.
+        right: releases on v.
+        event: from an answer to True or False.
+        epsilon: the claim, at delta 0.
+        runs: the most releases, on both sides together.
+        level: the probability, at most, with which a true claim is refuted.
+    """
+    hits, releases = [0, 0], [0, 0]
+    each = level / (2 * len(_LOOKS))
+    for part in _LOOKS:
+        while sum(releases) < runs // part:
+            side = secrets.randbits(1)
+            releases[side] += 1
+            hits[side] += bool(event((left, right)[side]()))
+        found = Hits(hits[0], hits[1], releases[0], releases[1], each)
+        if found.refutes(epsilon):
+            break
+    return found
+
+
+def _at_least(least: int, trials: int, chance: float) -> float:
+    """Return the probability of so many successes or more, no lower than it is.
+
+    >>> round(_at_least(2, 3, 0.5), 6)
+    0.5
+    """
+    if least <= 0:
+        return 1.0
+    whole = math.lgamma(trials + 1)
+    terms = (
+        whole
+        - math.lgamma(k + 1)
+        - math.lgamma(trials - k + 1)
+        + k * math.log(chance)
+        + (trials - k) * math.log1p(-chance)
+        for k in range(least, trials + 1)
+    )
+    return math.fsum(map(math.exp, terms)) * (1 + 1e-9)  # rounding: a relative 1e-11 at most
+
+
+# How cases look: by loud releases, by raised errors, by how often something is seen.
+#
+# A *loud* release has an epsilon of 10^6, which the framework of differential privacy allows: its
+# noise is a millionth of what one person may move.  Where two loud releases of neighbours differ by
+# more than one person may move, one row has moved the statistic by more than the noise was made
+# for.
+
+
+LOUD = 10.0**6
+_SLACK = 1e-2
+_SURE = 1 - 1e-5
+
+
+def attempt(action: Callable[[], Any]) -> tuple[Any, Exception | None]:
+    """Return what an action returns, or the error that the system raised."""
+    try:
+        return action(), None
+    except NotOfferedError:
+        raise
+    except Exception as error:
+        return None, error
+
+
+def _plain(value: Any) -> list[float]:
+    if isinstance(value, dict):
+        return [float(value[key]) for key in sorted(value, key=str)]
+    if isinstance(value, (list, tuple)):
+        return [float(part) for part in value]
+    return [float(value)]
+
+
+def moved_at_most(
+    left: Callable[[], Any], right: Callable[[], Any], allowed: float, change: str
+) -> Outcome:
+    """Return whether two loud releases differ, in total, by no more than is allowed.
+
+    Args:
+        left: releases on one data set.
+        right: releases on its neighbour.
+        allowed: the largest sum of differences that the noise is made for.
+        change: what differs between the two, as a sentence begins.
+    """
+    found = compared(left, right, change)
+    if isinstance(found, Outcome):
+        return found
+    moved = sum(abs(a - b) for a, b in zip(*found, strict=True))
+    told = f"{change} moved the answer by {moved:.6g}, where {allowed:.6g} is allowed"
+    return holds(told) if moved <= allowed * (1 + _SLACK) else falls(told)
+
+
+def moved_beyond_noise(
+    left: Callable[[float], Any], right: Callable[[float], Any], change: str
+) -> Outcome:
+    """Return whether one number moves by more than its noise is made for, whatever that is.
+
+    A system may count one row for several, if its noise is larger by as much.  So where two loud
+    releases differ by more than 1, and the noise of a few at epsilon 1 is not on average about as
+    large as they differ, many at epsilon 1 are distinguished by the middle of the two.
+
+    Args:
+        left: from an epsilon to a release on one data set.
+        right: the same on its neighbour.
+        change: what differs between the two, as a sentence begins.
+    """
+    found = compared(lambda: left(LOUD), lambda: right(LOUD), change)
+    if isinstance(found, Outcome):
+        return found
+    (first,), (second,) = found
+    moved, middle = abs(first - second), (first + second) / 2
+    told = f"{change} moved the answer by {moved:.6g}"
+    if moved <= 1 + _SLACK:
+        return holds(f"{told}, where 1 is allowed")
+    noise = math.fsum(abs(left(1.0) - first) for _ in range(_FEW)) / _FEW
+    if noise > _ABOUT * moved:
+        return holds(f"{told}, and the noise at epsilon 1 is {noise:.2g} on average, as for that")
+    return distinguished(
+        lambda: left(1.0),
+        lambda: right(1.0),
+        lambda answer: bool((answer > middle) == (first > second)),
+        epsilon=1.0,
+        what=f"{told}; an answer on its side of the middle",
+        runs=_MANY,
+    )
+
+
+_FEW, _MANY, _ABOUT = 60, 2_000, 0.7
+
+
+def compared(
+    left: Callable[[], Any], right: Callable[[], Any], change: str
+) -> tuple[list[float], list[float]] | Outcome:
+    """Return the numbers of two releases, all finite and as many, or the verdict without them."""
+    first, error = attempt(left)
+    second, other = attempt(right)
+    if error is not None and other is not None:
+        if type(error) is type(other):
+            return holds(f"refused with and without: {type(error).__name__}")
+        names = f"{type(error).__name__} against {type(other).__name__}"
+        return falls(f"{change} raised another error: {names}")
+    if error is not None or other is not None:
+        name = type(error or other).__name__
+        return falls(f"{change} decided whether an error was raised: {name}")
+    numbers = _plain(first), _plain(second)
+    if len(numbers[0]) != len(numbers[1]):
+        lengths = " to ".join(str(len(part)) for part in numbers)
+        return falls(f"{change} changed the number of answers from {lengths}")
+    if not all(math.isfinite(x) for part in numbers for x in part):
+        return falls(f"{change} gave an answer that is no finite number")
+    return numbers
+
+
+def distinguished(
+    left: Callable[[], Any],
+    right: Callable[[], Any],
+    event: Callable[[Any], bool],
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    what: str,
+    runs: int = 300,
+) -> Outcome:
+    """Return whether an event refutes (epsilon, delta) with confidence 1 - 10^-5.
+
+    Args:
+        left: releases on one data set.
+        right: releases on its neighbour.
+        event: from an answer to True or False.
+        epsilon: the claim.
+        delta: the claim.
+        what: the event, as a sentence begins.
+        runs: the most releases on each side.
+    """
+    quiet = 80
+    if not any(event(release()) for _ in range(quiet) for release in (left, right)):
+        return holds(f"{what}: in none of {quiet} releases on either side")
+    sides = {True: left, False: right}
+    found = sampled(
+        lambda side: sides[side](),
+        True,
+        False,
+        epsilon=epsilon,
+        delta=delta,
+        confidence=_SURE,
+        samples=runs,
+        event=event,
+    )
+    shares = f"{found.shares[0]:.3g} against {found.shares[1]:.3g} of {found.samples} releases"
+    if found.refuted:
+        return falls(f"{what}: {shares}, so epsilon is above {found.lower:.3g} and not {epsilon:g}")
+    return holds(f"{what}: {shares}, which agrees with epsilon {epsilon:g}")
+
+
+def rarely_shown(
+    left: Callable[[], Any],
+    right: Callable[[], Any],
+    event: Callable[[Any], bool],
+    *,
+    epsilon: float,
+    what: str,
+    runs: int,
+) -> Outcome:
+    """Return whether a rare event of the left refutes epsilon with confidence 1 - 10^-5.
+
+    Args:
+        left: releases on the data set that the event tells of.
+        right: releases on its neighbour.
+        event: from an answer to True or False; seldom True on either side.
+        epsilon: the claim, at delta 0.
+        what: the event, as a sentence begins.
+        runs: the most releases on both sides together.
+    """
+    quiet = 160
+    if not any(event(left()) for _ in range(quiet)):
+        return holds(f"{what}: in none of {quiet} releases")
+    found = count_hits(left, right, event, epsilon=epsilon, runs=runs, level=1 - _SURE)
+    if found.refutes(epsilon):
+        return falls(f"{what}: {found}, so epsilon is above {found.lower:.3g} and not {epsilon:g}")
+    return holds(f"{what}: {found}, which agrees with epsilon {epsilon:g}")

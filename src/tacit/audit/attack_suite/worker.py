@@ -13,9 +13,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 
-from tacit.audit.attack_suite.registry import load_cases, system_named
+from tacit.audit.attack_suite.run import Result, load_cases, system_named
 from tacit.audit.attack_suite.system import NotReadyError
-from tacit.audit.attack_suite.table import Result
 
 __all__ = ["under_attack"]
 

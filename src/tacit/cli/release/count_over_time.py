@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.arithmetic.exact import as_fraction
-from tacit.cli.shared.amounts import amounts
-from tacit.cli.shared.options import BudgetOptions, SourceOptions
-from tacit.cli.shared.signature import options
+from tacit.cli.shared.options import BudgetOptions, SourceOptions, amounts, options
 from tacit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -97,8 +95,8 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
         save_plot,
         working,
     )
-    from tacit.report.text.odds import weak_guarantee
-    from tacit.report.text.words import budget_words
+    from tacit.report.odds import weak_guarantee
+    from tacit.report.text import budget_words
 
     if asked.json and asked.csv:
         raise UsageError("print --json or --csv, not both")
@@ -151,7 +149,7 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
 
 
 def _job(source: SourceOptions, asked: TimeOptions, budget: BudgetOptions) -> Job:
-    from tacit.accounting.budgets.read_loss import read_loss
+    from tacit.accounting.budget import read_loss
     from tacit.accounting.open_ledger import has_ledger
     from tacit.cli.release.job import Job, default_ledger, table_of, unit_of
 
@@ -166,7 +164,7 @@ def _job(source: SourceOptions, asked: TimeOptions, budget: BudgetOptions) -> Jo
 
 
 def _counter(session: Session, asked: TimeOptions) -> TimeCounter:
-    from tacit.tables.written.condition import condition
+    from tacit.tables.written import condition
 
     chosen = session.filter(*(condition(text) for text in asked.where or ()))
     return chosen.count_over_time(

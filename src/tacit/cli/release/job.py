@@ -1,4 +1,4 @@
-"""A job: a table, whom it protects, a budget, and the questions to it."""
+"""What a command of a release does: open, ask, print."""
 
 from __future__ import annotations
 
@@ -9,47 +9,192 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import typer
 
 from tacit.accounting import Budget, fit, open_ledger
-from tacit.accounting.ledger.postgres.address import shown
+from tacit.accounting.ledger_postgres import shown
 from tacit.accounting.open_ledger import has_ledger, in_memory
-from tacit.cli.release.free import told_free
-from tacit.cli.release.remote import asked_table, refuse_alone
-from tacit.cli.shared.csv_flags import csv_of
-from tacit.cli.shared.in_flags import in_flags
-from tacit.cli.shared.options import TableOptions
-from tacit.cli.shared.output import note, warnings_as_notes, working
-from tacit.cli.shared.server_flags import ServerOptions
+from tacit.arithmetic.exact import show
+from tacit.cli.shared.ends import in_flags
+from tacit.cli.shared.flag_values import csv_of
+from tacit.cli.shared.options import ServerOptions, TableOptions, amounts
+from tacit.cli.shared.output import note, print_table, warnings_as_notes, working
+from tacit.client.connection import connect
+from tacit.client.remote_session import RemoteTable
 from tacit.errors import BudgetError, DataSourceWarning, UsageError, WeakGuaranteeWarning
-from tacit.report.text.odds import weak_guarantee
+from tacit.report.odds import weak_guarantee
+from tacit.report.text import budget_words, unit_words
 from tacit.tables import Session, open_source
-from tacit.tables.dataset.declaration import Dataset
-from tacit.tables.dataset.opening import open_dataset
-from tacit.tables.engines.csv.format import CsvOptions
-from tacit.tables.engines.duckdb.remote import public_part
-from tacit.tables.ledger_place import ledger_beside
+from tacit.tables.dataset.declaration import Dataset, open_dataset
+from tacit.tables.engines.csv import CsvOptions
+from tacit.tables.engines.duckdb.parquet import public_part
 from tacit.tables.open_source import Source
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, one_row_each, unit
-from tacit.tables.written.asked import Asked
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit, one_row_each, unit
+from tacit.tables.session import ledger_beside
+from tacit.tables.written import Asked
 
 __all__ = [
     "Job",
     "Opened",
     "Table",
+    "asked_table",
     "confirm_weak",
     "confirmed",
     "default_ledger",
+    "described",
+    "free_notes",
     "is_declared",
     "odd_names_noted",
     "open_table",
     "opened",
+    "refuse_alone",
+    "refuse_free",
     "require_unit",
+    "show_history",
     "table_of",
+    "told_free",
     "unit_of",
 ]
+
+# What the commands say of answers that follow from earlier releases.
+
+
+def free_notes(question: Any, asked: Asked, expected: Any = None) -> list[str]:
+    """Say which questions follow from earlier releases, and with which errors; reads no row.
+
+    Args:
+        question: a question, or a plan of several.
+        asked: how it was written.
+        expected: the preview of the question, where there is one: of a single question without a
+            tag it says the same, and the ledger is not read again.
+    """
+    if not hasattr(question, "free_errors") or question.is_charged(**asked.price, tag=asked.tag):
+        return []
+    if expected is not None and asked.tag is None and not hasattr(question, "free_answers"):
+        found = expected.free or None
+    else:
+        found = question.free_errors(tag=asked.tag)
+    if found is None:
+        return []
+    if not isinstance(found, list):
+        how = "ask with --free (in a plan file, free = true)"
+        return [f"it follows from earlier releases {_errors(found)}: {how}"]
+    notes = []
+    for place, (part, errors) in enumerate(zip(asked.parts, found, strict=True), 1):
+        if errors is not None:
+            name = part.name or f"question {place}"
+            notes.append(
+                f"{name} follows from earlier releases {_errors(errors)}: ask it with --free, and "
+                "plan the others alone"
+            )
+    return notes
+
+
+def told_free(question: Any, asked: Asked) -> dict[str, float]:
+    """Return the errors of an answer that is to be free.
+
+    Raises:
+        UsageError: it does not follow from earlier releases.
+    """
+    found = question.free_errors(tag=asked.tag) if hasattr(question, "free_errors") else None
+    if found is None:
+        raise refuse_free(asked)
+    errors: dict[str, float] = found
+    return errors
+
+
+def refuse_free(asked: Asked) -> UsageError:
+    """Return the error of a question that is to be free and does not follow."""
+    which = f"{asked.name} does" if asked.name else "it does"
+    return UsageError(
+        f"{which} not follow from earlier releases, so it is not free; nothing was spent. Counts "
+        "follow where they are sums of cells that were counted before, of the same rows; leave "
+        "--free out, and say what it may spend"
+    )
+
+
+def _errors(errors: dict[str, float]) -> str:
+    told = ", ".join(f"{label} {show(float(f'{error:.3g}'))}" for label, error in errors.items())
+    return f"at no cost, with these standard errors: {told}"
+
+
+# The data set of a service, for commands that ask a table of one's own otherwise.
+
+
+def refuse_alone(server: ServerOptions) -> None:
+    """Refuse what says how a service is asked where none is.
+
+    Raises:
+        UsageError: a token without a service.
+    """
+    if server.server is None and (server.token_file or server.ca_file):
+        raise UsageError("--token-file and --ca-file go with --server https://...")
+
+
+@contextmanager
+def asked_table(server: ServerOptions, name: str, table: str | None) -> Iterator[RemoteTable]:
+    """Connect to a service, and give a table of one of its data sets.
+
+    Args:
+        server: which service.
+        name: of the data set.
+        table: its protected table; the first where none is named.
+
+    Raises:
+        UsageError: an unsafe address, no token, or no such table.
+        AccessError: the token sees no such data set.
+        ServiceError: the service does not answer.
+    """
+    assert server.server is not None
+    with connect(server.server, token_file=server.token_file, ca_file=server.ca_file) as service:
+        found = service.dataset(name)
+        yield found if table is None else found.table(table)
+
+
+def show_history(table: RemoteTable, bar: str) -> None:
+    """Print the budget of a data set, and the releases that one may see."""
+    print(f"Data set   {table.dataset}")
+    print(f"Protects   {unit_words(table.unit.describe())}")
+    print(f"Budget     {budget_words(table.budget)}")
+    print(f"Spent      {budget_words(table.spent)}")
+    print(f"Left       {budget_words(table.remaining)}   {bar}")
+    rows = [
+        [one["id"][:8], one["when"], budget_words(one["cost"]), one["state"], one["question"]]
+        for one in map(_line, table.history())
+    ]
+    if rows:
+        print_table(["release", "when (UTC)", "cost", "state", "question"], rows)
+    else:
+        print("Nothing was released yet, of what you may see.")
+
+
+def described(table: RemoteTable) -> dict[str, Any]:
+    """Return the budget of a data set and its releases as plain JSON values."""
+    return {
+        "dataset": table.dataset,
+        "budget": amounts(table.budget),
+        "spent": amounts(table.spent),
+        "remaining": amounts(table.remaining, left=True),
+        "releases": [
+            {**line, "cost": amounts(line["cost"])} for line in map(_line, table.history())
+        ],
+    }
+
+
+def _line(job: Any) -> dict[str, Any]:
+    return {
+        "id": job.id,
+        "when": job.when[:16].replace("T", " "),
+        "asked_by": job.asked_by,
+        "cost": job.cost,
+        "state": job.state,
+        "question": job.question,
+    }
+
+
+# A job: a table, whom it protects, a budget, and the questions to it.
 
 
 Opened: TypeAlias = tuple[Session, str | None, Callable[[], None]]
@@ -377,7 +522,7 @@ def confirm_weak(weak: str | None, sure: bool) -> None:
     """Ask before a release that protects hardly anybody, unless --yes was given.
 
     Args:
-        weak: why it does, as :func:`tacit.report.text.odds.weak_guarantee` says; None where it
+        weak: why it does, as :func:`tacit.report.odds.weak_guarantee` says; None where it
             protects.
         sure: whether --yes was given.
 

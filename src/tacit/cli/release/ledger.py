@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.shared.amounts import amounts
-from tacit.cli.shared.options import BudgetOptions, SourceOptions
-from tacit.cli.shared.server_flags import ServerOptions
-from tacit.cli.shared.signature import options
+from tacit.cli.shared.options import BudgetOptions, ServerOptions, SourceOptions, amounts, options
 from tacit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,12 +37,12 @@ def create(source: SourceOptions, begin: BudgetOptions) -> None:
     [bold]tacit ledger create people.parquet --person id --rows 5 --budget-epsilon 1[/bold]
     """
     from tacit.accounting import create_ledger
-    from tacit.accounting.budgets.read_loss import read_loss
-    from tacit.accounting.ledger.postgres.address import shown
+    from tacit.accounting.budget import read_loss
+    from tacit.accounting.ledger_postgres import shown
     from tacit.accounting.open_ledger import in_memory
     from tacit.cli.release.job import default_ledger, open_table, require_unit, table_of, unit_of
     from tacit.cli.shared.output import note, working
-    from tacit.report.text.words import budget_words
+    from tacit.report.text import budget_words
     from tacit.tables import Session
 
     table = table_of(source, "ledger create")
@@ -78,7 +75,7 @@ def show(what: ShowOptions, server: ServerOptions) -> None:
 
     [bold]tacit ledger show adult.ledger[/bold]
     """
-    from tacit.cli.release.remote import asked_table, described, refuse_alone, show_history
+    from tacit.cli.release.job import asked_table, described, refuse_alone, show_history
     from tacit.cli.shared.output import print_json
 
     if server.server is None:
@@ -93,9 +90,9 @@ def show(what: ShowOptions, server: ServerOptions) -> None:
 
 
 def _show(ledger: str, json: bool) -> None:
-    from tacit.accounting.ledger.shared_budget import accounts_of, shares_of
+    from tacit.accounting.ledger import accounts_of, shares_of
     from tacit.cli.shared.output import print_json, print_table
-    from tacit.report.text.words import budget_words, question_words, unit_words
+    from tacit.report.text import budget_words, question_words, unit_words
 
     with _open(ledger) as found:
         entries, accounts = found.history(), accounts_of(found)
@@ -173,8 +170,8 @@ def extend(
 
     [bold]tacit ledger extend adult.ledger --budget-epsilon 2 --reason "yearly report"[/bold]
     """
-    from tacit.accounting.budgets.read_loss import read_loss
-    from tacit.report.text.words import budget_words
+    from tacit.accounting.budget import read_loss
+    from tacit.report.text import budget_words
 
     budget = read_loss(budget_epsilon, budget_delta, budget_rho, "--budget-")
     if budget is None:
@@ -192,7 +189,7 @@ def restore(ledger: _File) -> None:
     [bold]tacit ledger restore adult.ledger[/bold]
     """
     from tacit.accounting import restore_ledger
-    from tacit.accounting.ledger.postgres.address import shown
+    from tacit.accounting.ledger_postgres import shown
     from tacit.cli.shared.output import working
 
     _require(ledger)
@@ -203,7 +200,7 @@ def restore(ledger: _File) -> None:
 
 
 def _require(path: str) -> None:
-    from tacit.accounting.ledger.postgres.address import is_address
+    from tacit.accounting.ledger_postgres import is_address
     from tacit.errors import did_you_mean
 
     place = os.path.expanduser(path)
@@ -226,7 +223,7 @@ def _open(path: str) -> Ledger:
 
 
 def _described(ledger: Ledger) -> dict[str, Any]:
-    from tacit.accounting.ledger.shared_budget import accounts_of, shares_of
+    from tacit.accounting.ledger import accounts_of, shares_of
 
     accounts = [
         {
@@ -265,7 +262,7 @@ def _described(ledger: Ledger) -> dict[str, Any]:
 
 def _free(ledger: Ledger) -> list[tuple[list[int | str], Any]]:
     """Return the questions that were answered from releases, each with the numbers of these."""
-    from tacit.accounting.ledger.installments import parts_of
+    from tacit.accounting.ledger import parts_of
 
     entries = ledger.history()
     numbers: dict[str, int | str] = {entry.hash: n for n, entry in enumerate(entries, 1)}

@@ -1,32 +1,112 @@
-"""A plan: a TOML file that names a table, a budget and several questions."""
+"""Plans in files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tacit.accounting.budgets.read_loss import read_loss
+from tacit.accounting.budget import read_loss
 from tacit.cli.release.job import Job, Table, is_declared, unit_of
-from tacit.cli.release.together import FIELDS as TOGETHER
-from tacit.cli.release.together import asked_together
-from tacit.cli.shared.csv_flags import csv_of_plan
-from tacit.cli.shared.keys_reader import keys_reader
+from tacit.cli.shared.flag_values import csv_of_plan, keys_reader
 from tacit.errors import UsageError
-from tacit.tables.dataset.fields import known_fields, mapping
-from tacit.tables.dataset.toml_text import read_toml
-from tacit.tables.engines.csv.format import CsvOptions
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, one_row_each
-from tacit.tables.written.asked import Asked
-from tacit.tables.written.question_fields import PRICE, ROWS, listed, read_question, text_of
+from tacit.tables.dataset.table import known_fields, mapping, read_toml
+from tacit.tables.engines.csv import CsvOptions
+from tacit.tables.plan.price import Price
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit, one_row_each
+from tacit.tables.session import Session
+from tacit.tables.written import PRICE, ROWS, Asked, listed, read_question, text_of
 
-__all__ = ["read_plan"]
+__all__ = [
+    "FIELDS",
+    "AskedTogether",
+    "asked_together",
+    "read_plan",
+]
+
+# Questions of a plan file that are answered together, under one price.
+
+
+_PRICE = tuple(name for name in PRICE if name != "total")
+_OPTIONS = ("weights", "least", "unlisted", "nonnegative")
+FIELDS = (*_PRICE, *_OPTIONS, "certificate")
+
+
+@dataclass(frozen=True)
+class AskedTogether(Asked):
+    """Several questions at one price, as ``session.plan([...])`` answers them.
+
+    Attributes:
+        several: the questions, none of them with a price.
+        options: what ``session.plan`` takes beside them.
+    """
+
+    several: tuple[Asked, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> tuple[Asked, ...]:
+        """The questions, whose answers go to places of their own."""
+        return self.several
+
+    def question(self, session: Session) -> Any:
+        """Return the plan of the questions.
+
+        Raises:
+            UsageError: questions that are not planned together.
+        """
+        return session.plan([each.question(session) for each in self.several], **self.options)
+
+    @property
+    def price(self) -> Price:
+        """What all of them may spend."""
+        return {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+
+
+def asked_together(said: Mapping[str, Any], several: tuple[Asked, ...]) -> AskedTogether:
+    """Return the questions of a plan file as one, by the fields of ``[together]``.
+
+    Raises:
+        UsageError: a question with a price of its own, or a loss that is not said.
+    """
+    for each in several:
+        if each.loss() is not None or each.tag is not None:
+            name = each.name or "a question"
+            raise UsageError(
+                f"[together] says what all questions may spend, and {name} says it too: leave "
+                f"{', '.join(PRICE)} out of the [[question]]"
+            )
+        if each.free:
+            raise UsageError(
+                "[together] pays for all questions: ask those that are free in a plan file of "
+                "their own, without [together]"
+            )
+    if isinstance(said.get("epsilon"), Mapping) or isinstance(said.get("rho"), Mapping):
+        raise UsageError("[together] takes one epsilon or rho; weights = { n = 10 } are beside it")
+    options = {name: said[name] for name in _OPTIONS if name in said}
+    found = AskedTogether(
+        aggregates={},
+        epsilon=said.get("epsilon"),
+        delta=said.get("delta"),
+        rho=said.get("rho"),
+        tag=text_of(said, "tag", "[together]"),
+        certificates=listed(said, "certificate"),
+        several=several,
+        options=options,
+    )
+    if found.loss() is None:
+        raise UsageError('[together] says what all questions may spend: rho = "1/10", or epsilon')
+    return found
+
+
+# A plan: a TOML file that names a table, a budget and several questions.
+
 
 _FIELDS = {
     "the plan": ("source", "unit", "budget", "together", "question"),
-    "[together]": TOGETHER,
+    "[together]": FIELDS,
     "[source]": ("path", "table", "name", *CsvOptions.__annotations__, "memory_limit", "threads"),
     "[unit]": ("person", "rows", "groups"),
     "[budget]": ("epsilon", "delta", "rho", "ledger"),

@@ -1,24 +1,49 @@
-"""``tacit release`` and what it shares with ``tacit preview``."""
+"""The commands `tacit release`, `tacit preview` and `tacit sql`."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from tacit.cli.shared.amounts import amounts
-from tacit.cli.shared.options import AskOptions, BudgetOptions, OutputOptions, SourceOptions
-from tacit.cli.shared.server_flags import ServerOptions
-from tacit.cli.shared.signature import options
+import typer
+
+from tacit.cli.shared.options import (
+    ASKED,
+    AskOptions,
+    BudgetOptions,
+    Delta,
+    Epsilon,
+    Free,
+    OutputOptions,
+    Rho,
+    ServerOptions,
+    SourceOptions,
+    Total,
+    amounts,
+    flag,
+    options,
+)
 from tacit.errors import UsageError
 
 if TYPE_CHECKING:
     from tacit.cli.release.job import Job, Table
-    from tacit.cli.shared.price_flags import PricedOptions
+    from tacit.cli.shared.options import PricedOptions
     from tacit.tables import Answer, Session
-    from tacit.tables.spec.method import Options
-    from tacit.tables.written.asked import Asked
+    from tacit.tables.answers.base import Options
+    from tacit.tables.written import Asked
 
-__all__ = ["job_of", "priced_job", "publish", "release"]
+__all__ = [
+    "PreviewOptions",
+    "job_of",
+    "preview",
+    "priced_job",
+    "publish",
+    "release",
+    "show_previews",
+    "sql",
+]
+
+# ``tacit release`` and what it shares with ``tacit preview``.
 
 
 @options
@@ -38,8 +63,7 @@ def release(
 
 def publish(job: Job, output: OutputOptions) -> None:
     """Release the questions of a job, and show the answers."""
-    from tacit.cli.release.free import free_notes
-    from tacit.cli.release.job import confirmed, opened
+    from tacit.cli.release.job import confirmed, free_notes, opened
     from tacit.cli.shared.output import check_files, note, print_json, working
 
     if output.json and output.csv:
@@ -91,7 +115,7 @@ def _found(question: Any, asked: Asked) -> Any:
         return question.release(**asked.price, tag=asked.tag)
     found = question.free_answer(tag=asked.tag)
     if found is None:
-        from tacit.cli.release.free import refuse_free
+        from tacit.cli.release.job import refuse_free
 
         raise refuse_free(asked)
     return found
@@ -111,10 +135,8 @@ def job_of(
     """
     from tacit.cli.release.job import table_of
     from tacit.cli.release.plan_file import read_plan
-    from tacit.cli.shared.flag_values import aggregates, column_names, cuts, of_people
-    from tacit.cli.shared.keys_reader import keys_reader
-    from tacit.tables.written.condition import columns_of, condition
-    from tacit.tables.written.join_text import join_text
+    from tacit.cli.shared.flag_values import aggregates, column_names, cuts, keys_reader, of_people
+    from tacit.tables.written import columns_of, condition, join_text
 
     if ask.plan is not None:
         _alone(source, ask, budget, output, server)
@@ -161,15 +183,15 @@ def priced_job(
         budget: what may be spent in all.
         output: where the answer goes; None where nothing is released.
         table: that is asked.
-        **question: what :class:`~tacit.tables.written.asked.Asked` holds of it.
+        **question: what :class:`~tacit.tables.written.Asked` holds of it.
 
     Raises:
         UsageError: flags that do not go together.
     """
-    from tacit.accounting.budgets.read_loss import read_loss
+    from tacit.accounting.budget import read_loss
     from tacit.cli.release.job import Job, unit_of
     from tacit.cli.shared.flag_values import amount
-    from tacit.tables.written.asked import Asked
+    from tacit.tables.written import Asked
 
     asked = Asked(
         **question,
@@ -229,7 +251,7 @@ def _write(answer: Answer, asked: Asked) -> None:
 
 def _show(answer: Answer, asked: Asked, session: Session, ledger: str) -> None:
     from tacit.cli.shared.output import answer_tables, note
-    from tacit.report.text.words import budget_words
+    from tacit.report.text import budget_words
 
     if asked.name:
         print(asked.name)
@@ -282,3 +304,240 @@ def _described(answer: Answer, asked: Asked) -> dict[str, Any]:
         "replayed": answer.replayed,
         "digest": answer.certificate.body["digest"],
     }
+
+
+# ``tacit preview``: the errors to expect, before anything is spent.
+
+
+@dataclass(frozen=True)
+class PreviewOptions:
+    """How a preview is shown."""
+
+    sizes: Annotated[
+        str,
+        typer.Option("--sizes", help="Group sizes for which errors are shown."),
+    ] = "100,1000,10000"
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            help="Instead of --epsilon: find the least one with which errors are within these.",
+            metavar="LABEL=ERROR,...",
+        ),
+    ] = None
+    confidence: Annotated[
+        str,
+        typer.Option(
+            "--confidence", help="With --target: the share of releases in which the error is kept."
+        ),
+    ] = "0.95"
+    target_rows: Annotated[
+        int,
+        typer.Option("--target-rows", help="With --target: the group size to plan for."),
+    ] = 1000
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+
+
+@options
+def preview(
+    source: SourceOptions,
+    ask: AskOptions,
+    budget: BudgetOptions,
+    show: PreviewOptions,
+    server: ServerOptions,
+) -> None:
+    """Show the expected errors; spend nothing and read no private value.
+
+    [bold]tacit preview adult.csv --mean age:0:100 --by sex --keys Male,Female --epsilon 0.5[/bold]
+    [bold]tacit preview adult.csv --mean age:0:100 --target mean_age=1 --confidence 0.95[/bold]
+    """
+    asked_for = ask if show.target is None else _any_price(ask)
+    show_previews(job_of(source, asked_for, budget, None, server), show)
+
+
+def show_previews(job: Job, show: PreviewOptions) -> None:
+    """Show the errors to expect of the questions of a job."""
+    from tacit.arithmetic.exact import show as show_number
+    from tacit.cli.release.job import free_notes, opened
+    from tacit.cli.shared.flag_values import labelled, whole_range
+    from tacit.cli.shared.output import note, print_json, print_table, working
+    from tacit.report.text import budget_words, number
+
+    sizes = whole_range(show.sizes, "--sizes")
+    sure = None if show.target is None else show.confidence
+    found: list[dict[str, Any]] = []
+    with opened(job, spend=False) as (session, ledger, _):
+        for asked in job.questions:
+            question = asked.question(session)
+            if asked.free:
+                found.append(_free(question, asked, show))
+                continue
+            with working("computing the errors to expect"):
+                if show.target is not None:
+                    targets = labelled(show.target, "a target")
+                    least = question.epsilon_for(
+                        targets, show.confidence, rows=show.target_rows, delta=asked.delta
+                    )
+                    asked = replace(asked, epsilon=least)
+                expected = question.preview(**asked.price, rows=sizes, confidence=sure)
+                answered = question.is_answered(**asked.price, tag=asked.tag)
+                free = question.is_charged(**asked.price, tag=asked.tag)
+            free_of = free_notes(question, asked, expected)
+            found.append(
+                {
+                    "name": asked.name,
+                    "errors": expected.to_dict(),
+                    "cost": amounts(expected.cost),
+                    "remaining": amounts(expected.remaining, left=True),
+                    "protects": session.unit.describe(),
+                    "notes": list(expected.notes),
+                    "weak": expected.weak,
+                    "affordable": free or expected.affordable,
+                    "answered": answered,
+                    "open": free and not answered,
+                    "threshold": expected.threshold,
+                    "methods": expected.methods,
+                    "refusals": {k: list(v) for k, v in expected.refusals.items()},
+                    "epsilon": None if show.target is None else str(asked.epsilon),
+                    "intervals": {k: list(v) for k, v in expected.intervals.items()},
+                    "bounds": {k: [str(e) for e in v] for k, v in expected.bounds.items()},
+                    "follows": free_of,
+                }
+            )
+            if show.json:
+                continue
+            if asked.name:
+                print(asked.name)
+            print(expected.protects)
+            table = expected.to_dict()
+            rows = [
+                [
+                    cell if isinstance(cell, str) else number(float(cell), float(cell) / 10)
+                    for cell in row
+                ]
+                for row in zip(*table.values(), strict=True)
+            ]
+            print_table(list(table), rows, right=range(2, len(table)))
+            print("The error of a group depends on its size; nothing was spent.")
+            for label, told in expected.within().items():
+                print(f"{label}: {told}.")
+            for label, told in expected.methods.items():
+                print(f"{label}: {told}.")
+            for label, told in expected.clamped().items():
+                print(f"{label}: {told}.")
+            for label, told in expected.refused().items():
+                print(f"{label}: refused with probability {told}.")
+            if expected.threshold is not None:
+                print(f"A group is shown if it has about {expected.threshold} people or more.")
+            for told in (*expected.notes, *free_of):
+                print(f"{told.removesuffix('.')}.")  # those of a service are whole sentences
+            if expected.weak is not None:
+                print(f"{expected.weak}; tacit release asks for --yes.")
+            if show.target is not None:
+                print(
+                    f"This takes --epsilon {show_number(least)}, the least for {show.target} in a "
+                    f"group of {show.target_rows} rows."
+                )
+                if not (ledger or job.budget or job.table.declared):
+                    continue  # there is no budget to hold it against
+            verdict = (
+                "was asked before, and is free"
+                if answered
+                else "was charged before and is open: it is answered at no further cost"
+                if free
+                else f"costs {budget_words(expected.cost)} of the "
+                f"{budget_words(expected.remaining)} that is left"
+            )
+            print(f"This release {verdict}.")
+            if not free and not expected.affordable:
+                note("It would be refused: the budget does not cover it.")
+    if show.json:
+        print_json({"previews": found})
+
+
+def _free(question: Any, asked: Asked, show: PreviewOptions) -> dict[str, Any]:
+    """Show the errors of an answer that follows from earlier releases, and return them."""
+    from tacit.cli.release.job import told_free
+    from tacit.cli.shared.output import print_table
+    from tacit.report.text import number
+
+    errors = told_free(question, asked)
+    if not show.json:
+        if asked.name:
+            print(asked.name)
+        rows = [[label, number(error, error / 10)] for label, error in errors.items()]
+        print_table(["label", "standard error"], rows, right=range(1, 2))
+        print("It follows from earlier releases, and costs nothing.")
+    return {"name": asked.name, "free": True, "errors": errors}
+
+
+def _any_price(ask: AskOptions) -> AskOptions:
+    """Return the flags of a question whose price is still to be found, with some price.
+
+    Raises:
+        UsageError: a price that is said already.
+    """
+    said = [name for name in ("epsilon", "rho", "total", "free", "plan") if getattr(ask, name)]
+    if said:
+        raise UsageError(f"--target finds the epsilon: leave --{said[0]} out")
+    return replace(ask, epsilon="1")
+
+
+# ``tacit sql``: ask a table in SQL.
+
+
+@dataclass(frozen=True)
+class SqlOptions:
+    """The query, and what its answer may spend."""
+
+    query: Annotated[
+        str | None,
+        typer.Argument(
+            help="One query, such as 'select site, count(*) from visits group by site'."
+        ),
+    ] = None
+    preview: Annotated[
+        bool,
+        flag(
+            "--preview",
+            help="Show the expected errors, and spend nothing.",
+            panel=ASKED,
+        ),
+    ] = False
+    sizes: Annotated[
+        str,
+        flag(
+            "--sizes",
+            help="With --preview: group sizes for which errors are shown.",
+            panel=ASKED,
+        ),
+    ] = "100,1000,10000"
+    epsilon: Epsilon = None
+    delta: Delta = None
+    rho: Rho = None
+    total: Total = None
+    free: Free = False
+
+
+@options
+def sql(
+    source: SourceOptions,
+    ask: SqlOptions,
+    budget: BudgetOptions,
+    output: OutputOptions,
+    server: ServerOptions,
+) -> None:
+    """Ask a table in SQL. The text is translated to a question, and never executed.
+
+    [bold]tacit sql adult.csv "select count(*) as n from adult where age >= 18" --epsilon 0.5[/bold]
+    """
+    from tacit.cli.release.job import table_of
+
+    table = table_of(source, "sql", server)
+    if ask.query is None:
+        raise UsageError("write the query: tacit sql visits.toml 'select count(*) from visits' ...")
+    job = priced_job(source, ask, budget, output, table=table, aggregates={}, sql=ask.query)
+    if ask.preview:
+        show_previews(job, PreviewOptions(sizes=ask.sizes, json=output.json))
+    else:
+        publish(job, output)

@@ -1,13 +1,28 @@
-"""``tacit verify``: check a certificate without the data."""
+"""The commands `tacit verify` and `tacit registry`."""
 
 from __future__ import annotations
 
+import inspect
+import sys
+from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-__all__ = ["verify"]
+from tacit.cli.shared.options import dressed, flag
+
+if TYPE_CHECKING:
+    from tacit.report import RegistryEntry
+    from tacit.report.registry import Asked
+
+__all__ = [
+    "registry",
+    "verify",
+    "with_questions",
+]
+
+# ``tacit verify``: check a certificate without the data.
 
 
 def verify(
@@ -56,3 +71,132 @@ def verify(
         note(f"wrote {html}")
     if not found:
         raise VerificationError(f"{certificate} does not hold: do not rely on it")
+
+
+# ``tacit registry``: an entry of the public registry of deployments, from a certificate.
+
+
+_PANELS = {
+    0: "Answered by the certificate, unless you say otherwise",
+    1: "Asked for the first tier",
+    2: "Asked for the second tier",
+    3: "Asked for the third tier",
+}
+
+
+def registry(
+    certificate: Annotated[str, typer.Argument(help="A certificate, as JSON.")],
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", help="The file to write, .yaml or .json; else it is printed.", metavar="FILE"
+        ),
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON: the entry, and what is missing.")
+    ] = False,
+) -> None:
+    """Draft an entry of the public registry of deployments (registry.opendp.org).
+
+    What the certificate states is filled in. On a terminal the rest is asked for.
+
+    The exit code is 0 if nothing is missing, else 1.
+
+    [bold]tacit registry ages.json --name "Ages by site" --out ages.yaml[/bold]
+    """
+
+
+def _run(certificate: str, out: str | None, json: bool, given: dict[str, Any]) -> None:
+    from tacit.cli.shared.output import print_json, working
+    from tacit.report import Certificate
+
+    _check_out(out)
+    page = Certificate.load(certificate)
+    with working("deriving the loss again"):
+        entry = page.registry_entry(given)
+    if entry.missing and sys.stdin.isatty() and sys.stderr.isatty():
+        given |= _answers(entry.missing)
+        with working("deriving the loss again"):
+            entry = page.registry_entry(given)
+    if out is not None:
+        entry.save(out)
+    if json:
+        print_json({"entry": entry.fields, "missing": list(entry.missing)})
+    elif out is None:
+        sys.stdout.write(entry.to_yaml())
+    _report(entry, out)
+
+
+def _check_out(out: str | None) -> None:
+    from tacit.errors import UsageError
+
+    if out is not None and not out.endswith((".yaml", ".yml", ".json")):
+        raise UsageError(f"an entry ends in .yaml or .json, and {out} does not")
+
+
+def _answers(missing: tuple[str, ...]) -> dict[str, Any]:
+    """Ask on the terminal for what is missing; an empty line leaves it open."""
+    from tacit.cli.shared.output import note
+    from tacit.report.registry import ASKED
+
+    note("The certificate does not know the following. An empty line leaves a question open.")
+    return {asked.name: _ask(asked) for asked in ASKED if asked.name in missing}
+
+
+def _ask(asked: Asked) -> list[str]:
+    from tacit.cli.shared.output import note
+    from tacit.errors import UsageError
+    from tacit.report.registry import read_answers
+
+    words = f" ({' or '.join(word for word, _ in asked.choices)})" if asked.choices else ""
+    more = "; several with a semicolon between them" if asked.several else ""
+    while True:
+        text = typer.prompt(f"{asked.question}{words}{more}", "", show_default=False, err=True)
+        answer = text.split(";") if asked.several else [text]
+        try:
+            read_answers({asked.name: answer})
+        except UsageError as error:
+            note(str(error))
+        else:
+            return answer
+
+
+def _report(entry: RegistryEntry, out: str | None) -> None:
+    """Say what was written and what is missing, and end with 1 if something is."""
+    from tacit.cli.shared.output import note
+    from tacit.report.registry import ASKED
+
+    if out is not None:
+        note(f"wrote {out}: tier {entry.fields['tier']} of 3")
+    if not entry.missing:
+        return
+    asked = [one for one in ASKED if one.name in entry.missing]
+    note(f"{len(asked)} missing, left empty in the entry:")
+    for one in asked:
+        note(f"  {one.flag}: {one.question}")
+    raise typer.Exit(1)
+
+
+def with_questions() -> Callable[..., None]:
+    """Return the command with a flag for each question; they are loaded when it is run."""
+    from tacit.report.registry import ASKED
+
+    def gathered(certificate: str, out: str | None, json: bool, **given: Any) -> None:
+        _run(certificate, out, json, given)
+
+    signature = inspect.signature(registry, eval_str=True)
+    return dressed(gathered, registry, [*signature.parameters.values(), *map(_flag, ASKED)])
+
+
+def _flag(asked: Asked) -> inspect.Parameter:
+    words = " or ".join(word for word, _ in asked.choices)
+    told = f"{asked.question}: {words}." if words else f"{asked.question}."
+    option = flag(
+        asked.flag,
+        help=f"{told} May be repeated." if asked.several else told,
+        panel=_PANELS[asked.tier],
+    )
+    kind: Any = list[str] | None if asked.several else str | None
+    return inspect.Parameter(
+        asked.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, option]
+    )

@@ -1,4 +1,4 @@
-"""What a flag or a field of a plan spells: statistics, keys, ranges, kinds of columns."""
+"""Values of flags, read, and messages in the words of flags."""
 
 from __future__ import annotations
 
@@ -11,25 +11,31 @@ from contextlib import contextmanager
 from typing import Any
 
 from tacit.arithmetic.exact import Number, as_fraction
-from tacit.cli.shared.kind_flags import example, flag_of, form
+from tacit.cli.shared.options import TableOptions, example, flag_of, form
 from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.schema import Schema
-from tacit.tables.answers.aggregate import Aggregate, Kind, kind_of, kinds
-from tacit.tables.spec.method import Options
+from tacit.tables.answers.base import Aggregate, Kind, Options, kind_of, kinds
+from tacit.tables.engines.csv import CsvOptions
 
 __all__ = [
     "aggregates",
     "amount",
     "column_names",
     "column_types",
+    "csv_of",
+    "csv_of_plan",
     "cuts",
+    "keys_reader",
     "labelled",
     "numbers",
     "of_people",
     "typed_keys",
     "whole_range",
 ]
+
+# What a flag or a field of a plan spells: statistics, keys, ranges, kinds of columns.
+
 
 BOUNDS = ("lower", "upper")
 _MOST_KEYS = 100_000
@@ -168,7 +174,7 @@ def _of_columns(kind: Kind, text: str, declared: bool) -> Aggregate:
             bounds[name] = ends[0], ends[1]
     if len(names) < 2 or len(set(names)) < len(names):
         raise _not_whole(kind, text)
-    from tacit.tables.answers.several_columns import SeveralColumns
+    from tacit.tables.answers.covariance_and_regression import SeveralColumns
 
     assert isinstance(kind, SeveralColumns)
     return kind.ask(names, bounds)
@@ -386,3 +392,50 @@ def _key_rows(path: str, by: Sequence[str], source: str) -> list[list[str]]:
     if any(len(row) != len(head) for row in rows):
         raise UsageError(f"{path}: a line has more or fewer fields than the first")
     return [[row[head.index(name)] for name in by] for row in rows]
+
+
+# What flags and the [source] of a plan say of a CSV file.
+
+
+def csv_of(source: TableOptions) -> CsvOptions:
+    """Return what the flags say, those left out not in it."""
+    header: bool | list[str] | None = None
+    if source.header is not None:
+        header = [name.strip() for name in source.header.split(",")]
+        header = {"no": False, "yes": True}.get(source.header, header)
+    said = {
+        "types": column_types(source.types or ()),
+        "header": header,
+        "delimiter": "\t" if source.delimiter in ("tab", "\\t") else source.delimiter,
+        "quote": source.quote,
+        "encoding": source.encoding,
+        "null": source.null or None,
+        "date_format": source.date_format,
+        "time_format": source.time_format,
+        "multiline": source.multiline,
+    }
+    return _said(said)
+
+
+def csv_of_plan(source: Mapping[str, Any]) -> CsvOptions:
+    """Return what the fields of a plan say, the others left out."""
+    return _said({name: source.get(name) for name in CsvOptions.__annotations__})
+
+
+def _said(found: Mapping[str, Any]) -> CsvOptions:
+    said: Any = {name: value for name, value in found.items() if value is not None}
+    return said  # type: ignore[no-any-return]
+
+
+# Keys from a list or a file: read once the kinds of the grouping columns are known.
+
+
+def keys_reader(by: Sequence[str], keys: Sequence[str], keys_file: str | None, path: str) -> Any:
+    """Return how the keys are read once the kinds of the columns are known."""
+
+    def read(schema: Schema) -> Any:
+        for name in by:
+            schema.column(name)
+        return typed_keys(by, keys, keys_file, schema, path)
+
+    return read

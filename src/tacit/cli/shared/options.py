@@ -1,25 +1,181 @@
-"""The flags that commands share, as dataclasses that become signatures."""
+"""Options that commands share, with their help."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperGroup
 
-from tacit.cli.shared.price_flags import PRICE, Delta, Epsilon, Free, Rho, Total
-from tacit.cli.shared.signature import flag
+from tacit.arithmetic.exact import decimal
+
+if TYPE_CHECKING:
+    from tacit.accounting import Budget
+    from tacit.tables.answers.base import Kind
 
 __all__ = [
     "ASKED",
+    "PRICE",
     "AskOptions",
+    "AskingGroup",
     "BudgetOptions",
+    "Delta",
+    "Epsilon",
+    "Free",
     "OutputOptions",
+    "PricedOptions",
+    "Rho",
+    "ServerOptions",
     "SourceOptions",
     "TableOptions",
     "Texts",
+    "Total",
+    "amounts",
+    "dressed",
+    "example",
+    "flag",
+    "flag_of",
+    "form",
+    "options",
+    "plain",
+    "with_kinds",
 ]
+
+# Commands whose flags are the fields of dataclasses.
+
+
+def flag(*names: str, help: str, panel: str, metavar: str | None = None) -> Any:
+    """Return a flag of a command, in a panel of its help."""
+    return typer.Option(*names, help=help, rich_help_panel=panel, metavar=metavar)
+
+
+def options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command whose parameters are dataclasses of options their fields as flags."""
+    hints = get_type_hints(command)
+    groups: dict[str, Any] = {n: h for n, h in hints.items() if dataclasses.is_dataclass(h)}
+    flags = {name: _flags_of(group) for name, group in groups.items()}
+    own = {flag for group in flags.values() for flag in group}
+
+    def gathered(**given: Any) -> None:
+        more = {name: value for name, value in given.items() if name not in own}
+        made = {}
+        for name, group in groups.items():
+            values: dict[str, Any] = {flag: given[flag] for flag in flags[name]}
+            rest = {"kinds": more} if "kinds" in group.__dataclass_fields__ else {}
+            made[name] = group(**values, **rest)
+        command(**made)
+
+    parameters = [parameter for group in flags.values() for parameter in group.values()]
+    return dressed(gathered, command, parameters)
+
+
+def dressed(
+    function: Callable[..., None], like: Callable[..., None], flags: Iterable[inspect.Parameter]
+) -> Callable[..., None]:
+    """Give a function the name and the words of another, and a signature of flags."""
+    signature = inspect.Signature(list(flags))
+    function.__name__, function.__doc__ = like.__name__, like.__doc__
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    function.__annotations__ = {n: p.annotation for n, p in signature.parameters.items()}
+    return function
+
+
+def _flags_of(group: Any) -> dict[str, inspect.Parameter]:
+    """Return the flags that a group of options is made of."""
+    hints = get_type_hints(group, include_extras=True)
+    return {
+        field.name: inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty
+            if field.default is dataclasses.MISSING
+            else field.default,
+            annotation=hints[field.name],
+        )
+        for field in dataclasses.fields(group)
+        if get_origin(hints[field.name]) is Annotated
+    }
+
+
+# The flags that say what one release spends, for every command that has a price.
+
+
+PRICE = "What it may cost"
+"""The panel of the help with these flags."""
+
+Epsilon = Annotated[
+    str | None,
+    flag(
+        "--epsilon",
+        help="What this release spends; or a weight for each answer, with --total.",
+        panel=PRICE,
+        metavar="EPSILON",
+    ),
+]
+Delta = Annotated[
+    str | None,
+    flag(
+        "--delta",
+        help="With --epsilon: for keys that are not public, and for some methods.",
+        panel=PRICE,
+        metavar="DELTA",
+    ),
+]
+Rho = Annotated[
+    str | None,
+    flag(
+        "--rho",
+        help="Instead: rho, for zero-concentrated differential privacy.",
+        panel=PRICE,
+        metavar="RHO",
+    ),
+]
+Total = Annotated[
+    str | None,
+    flag(
+        "--total",
+        help="With weights, as in --epsilon count=1,mean_age=3: the total that they split.",
+        panel=PRICE,
+        metavar="AMOUNT",
+    ),
+]
+
+Free = Annotated[
+    bool,
+    flag(
+        "--free",
+        help="Instead of a price: answer from earlier releases at no cost, or not at all.",
+        panel=PRICE,
+    ),
+]
+
+
+class PricedOptions(Protocol):
+    """Options of a command with the flags of a price."""
+
+    @property
+    def epsilon(self) -> str | None: ...  # noqa: D102
+
+    @property
+    def delta(self) -> str | None: ...  # noqa: D102
+
+    @property
+    def rho(self) -> str | None: ...  # noqa: D102
+
+    @property
+    def total(self) -> str | None: ...  # noqa: D102
+
+    @property
+    def free(self) -> bool: ...  # noqa: D102
+
+
+# The flags that commands share, as dataclasses that become signatures.
+
 
 ASKED = "What is asked"
 """The panel of the help with the flags of the kinds of answers."""
@@ -186,7 +342,7 @@ class AskOptions:
 
     Attributes:
         kinds: for each kind of answer, what was given with its flag
-            (:mod:`tacit.cli.shared.kind_flags`).
+            (:mod:`tacit.cli.shared.options`).
     """
 
     kinds: Mapping[str, Any] = field(default_factory=dict)
@@ -392,3 +548,196 @@ class OutputOptions:
         ),
     ] = None
     yes: Annotated[bool, flag("--yes", help="Accept a weak guarantee.", panel=PRICE)] = False
+
+
+# The flags that say which service is asked, instead of a table of one's own.
+
+
+_SERVER = "Asking a service"
+
+
+@dataclass(frozen=True)
+class ServerOptions:
+    """Which service is asked, and with which token; the table is the name of a data set then."""
+
+    server: Annotated[
+        str | None,
+        flag(
+            "--server",
+            help="Ask a service; the table is then the name of one of its data sets.",
+            panel=_SERVER,
+            metavar="URL",
+        ),
+    ] = None
+    token_file: Annotated[
+        str | None,
+        flag(
+            "--token-file",
+            help="With --server: the file with your token; without it TACIT_TOKEN is read.",
+            panel=_SERVER,
+            metavar="FILE",
+        ),
+    ] = None
+    ca_file: Annotated[
+        str | None,
+        flag(
+            "--ca-file",
+            help="With --server: certificates of a certificate authority to trust in addition.",
+            panel=_SERVER,
+            metavar="FILE",
+        ),
+    ] = None
+
+
+# A flag for each kind of answer, made from the kinds themselves.
+#
+# They are loaded when a command that has such flags is run or asked for its help, and not before:
+# ``tacit --help`` needs none of them.
+
+
+_FIELDS: dict[str, tuple[str, str, str]] = {
+    "column": ("column", "COL", "age"),
+    "q": ("q", "Q", "90"),
+    "percentages": ("q,q,...", "Q,Q,...", "25,50,75"),
+    "lower": ("lower", "LOW", "0"),
+    "upper": ("upper", "HIGH", "100"),
+    "edges": ("edge,edge,...", "E0,E1,...", "0,18,65,100"),
+    "k": ("k", "K", "3"),
+    "keys": ("key,key,...", "KEY,KEY,...", "18,40,65,99"),
+    "x": ("x:lower:upper", "X:LOW:HIGH", "age:0:100"),
+    "y": ("y:lower:upper", "Y:LOW:HIGH", "pay:0:1000"),
+}
+"""How a field is written behind a flag: in an error, in the help, and as an example."""
+
+
+def _joined(fields: tuple[str, ...], way: int) -> str:
+    """Join fields by colons; of several columns each has its bounds, and they stand by commas."""
+    if "bounds" in fields:
+        return ",".join(_FIELDS[field][way] for field in fields if field != "bounds")
+    return ":".join(_FIELDS[field][way] for field in fields)
+
+
+def form(fields: tuple[str, ...]) -> str:
+    """Say how fields are written behind a flag.
+
+    >>> form(("column", "lower", "upper"))
+    'column:lower:upper'
+    """
+    return _joined(fields, 0)
+
+
+def example(fields: tuple[str, ...]) -> str:
+    """Return what could stand behind a flag.
+
+    >>> example(("column", "q", "lower", "upper"))
+    'age:90:0:100'
+    """
+    return _joined(fields, 2)
+
+
+def flag_of(kind: Kind) -> str:
+    """Return the flag of a kind."""
+    return f"--{kind.name.replace('_', '-')}"
+
+
+def with_kinds(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with a flag for each kind of answer, before ``--method``."""
+    from tacit.tables.answers.base import kinds
+
+    def asking(**given: Any) -> None:
+        command(**given)
+
+    flags = list(inspect.signature(command).parameters.values())
+    place = [flag.name for flag in flags].index("method")
+    return dressed(asking, command, [*flags[:place], *map(_parameter, kinds()), *flags[place:]])
+
+
+def _parameter(kind: Kind) -> inspect.Parameter:
+    metavar = _joined(kind.fields, 1) or None
+    option = typer.Option(flag_of(kind), help=kind.help, rich_help_panel=ASKED, metavar=metavar)
+    return inspect.Parameter(
+        kind.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None if kind.fields else False,
+        annotation=Annotated[Texts if kind.fields else bool, option],
+    )
+
+
+class AskingGroup(TyperGroup):
+    """Commands of which some get more flags when they are run or asked for their help.
+
+    Attributes:
+        asking: of those, by name, what returns the command with all of its flags.
+    """
+
+    asking: ClassVar[Mapping[str, Callable[[], Callable[..., None]]]] = {}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is run, with all of its flags."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is not None and name in self.asking:
+            command = self.whole(name)
+        return name, command, rest
+
+    @classmethod
+    def whole(cls, name: str) -> Any:
+        """Return one of the commands with all of its flags."""
+        alone = typer.Typer(
+            add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
+        )
+        alone.command(name=name)(cls.asking[name]())
+        return typer.main.get_command(alone)
+
+
+# What stands behind a flag in ``--help``: a word that a person reads, and no type of Python.
+
+
+_WORDS = {"<int>": "NUMBER", "<float>": "NUMBER"}
+
+
+def plain(command: Any, context: Any) -> Any:
+    """Return a command, or a group with all of its commands, with the help in plain words.
+
+    A flag that takes no value has nothing behind it, and an argument has its own name alone.
+
+    Args:
+        command: it is changed.
+        context: of the call, which knows how help is asked for.
+    """
+    for parameter in (*command.params, command.get_help_option(context)):
+        if parameter.param_type_name == "argument" or parameter.is_flag:
+            parameter.display_type_rich = _Word(None)
+        elif parameter.metavar is None:
+            parameter.display_type_rich = _Word(_WORDS.get(parameter.display_type(context), "TEXT"))
+    for part in getattr(command, "commands", {}).values():
+        plain(part, context)
+    return command
+
+
+class _Word:
+    """Says one word, whoever asks."""
+
+    def __init__(self, word: str | None) -> None:
+        self._word = word
+
+    def __call__(self, ctx: Any) -> str | None:
+        return self._word
+
+
+# Amounts of privacy in the JSON that commands print: decimals, and the exact fractions beside.
+
+
+def amounts(loss: Budget, *, left: bool = False) -> dict[str, Any]:
+    """Return an amount as JSON, never better than it is: a loss rounded up, what is left down.
+
+    Args:
+        loss: what is spent, may be spent, or is left.
+        left: whether it is what is left.
+
+    >>> from tacit.accounting import epsilon
+    >>> amounts(epsilon("1/3"))
+    {'kind': 'pure', 'epsilon': 0.33333333333333337, 'exact': {'epsilon': '1/3'}}
+    """
+    exact = {name: value for name, value in loss.to_json().items() if name != "kind"}
+    near = {name: decimal(Fraction(value), up=not left) for name, value in exact.items()}
+    return {"kind": loss.kind, **near, "exact": exact}

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.shared.in_flags import in_flags
+from tacit.cli.shared.ends import in_flags
 from tacit.errors import UsageError, need
 
 if TYPE_CHECKING:
@@ -112,8 +112,7 @@ def print_table(
 
 def answer_tables(answer: Answer) -> None:
     """Print an answer: one table of all labels, and one for each histogram."""
-    from tacit.report.text.vocabulary import answer_words
-    from tacit.report.text.words import value_words
+    from tacit.report.text import answer_words, value_words
 
     def cells(column: Any, *place: int) -> list[str]:
         parts = []

@@ -1,47 +1,141 @@
-"""Privacy losses of additive noise: a distribution on the integers against itself, shifted.
-
-Let X follow a symmetric distribution on the integers with ``P(X = x) proportional to e^-f(x)``, f
-convex, and let P be the distribution of X, Q that of ``X - s`` for a whole shift s > 0.  The loss
-of outcome x, ``f(x + s) - f(x)``, grows with x, so the events that distinguish the two best are the
-half lines ``{x >= t}``:
-
-    delta(epsilon) = P(X >= t) - e^epsilon P(X >= t + s),
-
-with t the first x whose loss is above epsilon.
-
-For a fixed t this grows with s, and so does the maximum over t: of all shifts up to s in size, s is
-the worst.  By symmetry P against Q is as Q against P.
-"""
+"""Losses of additive noise."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from tacit import noise
-from tacit.arithmetic.enclosure import Enclosure, exp
+from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive, show
-from tacit.core.divergences.event_probability import interval_mass
-from tacit.core.losses.additive_renyi import renyi_of_gaussian, renyi_of_laplace
-from tacit.core.losses.base import Atom, Loss, PrivacyLoss
-from tacit.core.losses.cells import Listed, Spread
-from tacit.core.losses.contour.gaussian_sum import GaussianSum
-from tacit.core.losses.contour.summands import Generating
-from tacit.core.losses.noise_in_floats import gaussian_losses, laplace_losses
-from tacit.core.losses.own_lattice import Lattice
-from tacit.core.losses.summed import Summand
+from tacit.core.divergences import interval_mass
+from tacit.core.losses.base import Atom, BothWays, Lattice, Loss, PrivacyLoss
+from tacit.core.losses.composition import Summand
+from tacit.core.losses.distribution import PrivacyLossDistribution
+from tacit.core.losses.lattice import Listed, Spread, gaussian_losses, laplace_losses
+from tacit.core.losses.summands import GaussianSum, Generating
 from tacit.errors import InfeasibleError, UsageError
 
-__all__ = ["GaussianShift", "LaplaceShift", "ShiftedLoss"]
+__all__ = [
+    "GaussianShift",
+    "LaplaceShift",
+    "ShiftedLoss",
+    "composed",
+    "listed_pair",
+    "loss_of_pair",
+    "renyi_of_gaussian",
+    "renyi_of_laplace",
+    "shifted_losses",
+]
+
+# Renyi divergences of discrete Laplace and Gaussian noise from itself, shifted: enclosed.
+
+
+_BITS = 256
+_BELOW_PI = Fraction(333, 106)
+_WIDE = 3
+
+
+def renyi_of_laplace(scale: Fraction, shift: int, alpha: Fraction) -> Enclosure:
+    """Enclose the Renyi divergence of order alpha above one, for scale b and a whole shift s >= 0.
+
+    With ``t = e^(-1/b)`` and ``r = t^(2 alpha - 1)``, the sums of
+    ``p(x)^alpha p(x + s)^(1 - alpha)`` over ``x >= 0``, over ``x <= -s`` and over what lies between
+    are geometric series, together
+
+        (t^((1 - alpha) s) (1 + (1 - t) r (1 - r^(s - 1)) / (1 - r)) + t^(alpha s)) / (1 + t).
+
+    >>> float(renyi_of_laplace(Fraction(2), 1, Fraction(2)))
+    0.2273...
+    """
+    _above_one(alpha)
+    if shift == 0:
+        return Enclosure.of(0)
+    rate = 1 / scale
+    t, r = exp(-rate, _BITS), exp(-(2 * alpha - 1) * rate, _BITS)
+    power = exp(-(2 * alpha - 1) * (shift - 1) * rate, _BITS)
+    between = (1 - t) * r * (1 - power) / (1 - r)
+    near, far = exp((alpha - 1) * shift * rate, _BITS), exp(-alpha * shift * rate, _BITS)
+    total = (near * (1 + between) + far) / (1 + t)
+    return log(total.rounded(2 * _BITS), _BITS) / (alpha - 1)
+
+
+def renyi_of_gaussian(sigma: Fraction, shift: int, alpha: Fraction) -> Enclosure:
+    """Enclose the Renyi divergence of order alpha above one, for a whole shift s >= 0.
+
+    Completing the square, ``sum of p(x)^alpha q(x)^(1 - alpha)`` is
+    ``e^(alpha (alpha - 1) s^2 / (2 sigma^2)) theta(alpha s) / theta(0)``, where
+    ``theta(c) = sum over whole x of e^(-(x - c)^2 / (2 sigma^2))``.  By Poisson's summation
+    ``theta(c)`` is largest at whole c, so the divergence is at most ``alpha s^2 / (2 sigma^2)``
+    (Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020),
+    and is just that where ``alpha s`` is whole.  Elsewhere the ratio is summed for a sigma below
+    three; above, by the same summation, it is at least ``(1 - e) / (1 + e)`` with
+    ``e = 2 w / (1 - w)`` and ``w = e^(-2 pi^2 sigma^2)``, which is below 2^-256.
+
+    >>> renyi_of_gaussian(Fraction(10), 1, Fraction(2)) == Enclosure.of(Fraction(1, 100))
+    True
+    """
+    _above_one(alpha)
+    upper = alpha * shift * shift / (2 * sigma * sigma)
+    centre = alpha * shift % 1
+    if centre == 0:
+        return Enclosure.of(upper)
+    if sigma >= _WIDE:
+        w = exp(-2 * (_BELOW_PI * sigma) ** 2, _BITS).upper
+        e = 2 * w / (1 - w)
+        ratio = Enclosure((1 - e) / (1 + e), Fraction(1))
+    else:
+        ratio = _theta(sigma, centre) / _theta(sigma, Fraction(0))
+    fallen = log(Enclosure(ratio.lower, min(ratio.upper, Fraction(1))), _BITS) / (alpha - 1)
+    return Enclosure(max(upper + fallen.lower, Fraction(0)), min(upper, upper + fallen.upper))
+
+
+def _theta(sigma: Fraction, centre: Fraction) -> Enclosure:
+    """Enclose theta by its terms; beyond x = n the terms fall by more than half each.
+
+    With ``n`` above ``8 sigma^2 + 24 sigma + 2`` the ratio of neighbours is below one half, so what
+    is left out on a side is at most the first term that is.
+    """
+    reach = int(8 * sigma * sigma + 24 * sigma) + 2
+    terms = (_term(x - centre, sigma) for x in range(-reach, reach + 2))
+    total = sum(terms, Enclosure.of(0))
+    left_out = 2 * _term(Fraction(reach + 1), sigma).upper
+    return Enclosure(total.lower, total.upper + 2 * left_out)
+
+
+def _term(distance: Fraction, sigma: Fraction) -> Enclosure:
+    return exp(-(distance**2) / (2 * sigma * sigma), _BITS)
+
+
+def _above_one(alpha: Fraction) -> None:
+    if alpha <= 1:
+        raise UsageError(f"the order alpha must be above one, not {show(alpha)}")
+
+
+# Privacy losses of additive noise: a distribution on the integers against itself, shifted.
+#
+# Let X follow a symmetric distribution on the integers with ``P(X = x) proportional to e^-f(x)``, f
+# convex, and let P be the distribution of X, Q that of ``X - s`` for a whole shift s > 0.  The loss
+# of outcome x, ``f(x + s) - f(x)``, grows with x, so the events that distinguish the two best are
+# the half lines ``{x >= t}``:
+#
+#     delta(epsilon) = P(X >= t) - e^epsilon P(X >= t + s),
+#
+# with t the first x whose loss is above epsilon.
+#
+# For a fixed t this grows with s, and so does the maximum over t: of all shifts up to s in size, s
+# is the worst.  By symmetry P against Q is as Q against P.
+
 
 ATOMS = 1 << 13
 """More losses than this are not listed."""
 ABSOLUTE_BITS = 400
 """Probabilities that need more bits than this are enclosed to a relative width."""
-_BITS = 224
+_LOSS_BITS = 224
 
 
 @dataclass(frozen=True)
@@ -89,7 +183,7 @@ class ShiftedLoss(Summand):
     def renyi(self, alpha: Fraction) -> Enclosure:
         """Enclose the Renyi divergence of an order above one."""
 
-    def tail(self, x: int, bits: int = _BITS) -> Enclosure:
+    def tail(self, x: int, bits: int = _LOSS_BITS) -> Enclosure:
         """Enclose P(X >= x) within ``2^-bits``, or to a relative width where that is tiny."""
         if bits > ABSOLUTE_BITS:
             return interval_mass(self.law, x, None, 128)
@@ -182,7 +276,7 @@ class LaplaceShift(ShiftedLoss):
 
     def concentrated(self) -> Enclosure:
         """Enclose the supremum by the losses' atoms."""
-        from tacit.core.divergences.renyi import concentrated
+        from tacit.core.divergences import concentrated
 
         if self.shift > ATOMS:
             raise InfeasibleError(f"{self.shift} losses are too many to enclose zCDP's supremum")
@@ -201,7 +295,7 @@ class LaplaceShift(ShiftedLoss):
         s = self.shift
         if s == 0:
             return [Atom(Loss(), Enclosure.of(1), Enclosure.of(1))]
-        inside = [self.law.probability(x, _BITS) for x in range(1 - s, 0)]
+        inside = [self.law.probability(x, _LOSS_BITS) for x in range(1 - s, 0)]
         outside = self.tail(0), self.tail(s)
         rows = [(-s, outside[1], outside[0]), (0, outside[0], outside[1])]
         rows += [(x, inside[x - 1 + s], inside[-x - 1]) for x in range(1 - s, 0)]
@@ -325,3 +419,68 @@ def _root(square: Fraction) -> Fraction | None:
     top, bottom = math.isqrt(square.numerator), math.isqrt(square.denominator)
     exact = top * top == square.numerator and bottom * bottom == square.denominator
     return Fraction(top, bottom) if exact else None
+
+
+# Two output distributions side by side: both listed, or one kind of noise in two places.
+
+
+def listed_pair(p: Any, q: Any) -> tuple[Mapping[Any, Any], Mapping[Any, Any]] | None:
+    """Return both distributions as mappings of outcomes to probabilities, if both list theirs.
+
+    >>> listed_pair({0: 1}, {0: 1})
+    ({0: 1}, {0: 1})
+    """
+    return (_table(p), _table(q)) if _tabled(p) and _tabled(q) else None
+
+
+def shifted_losses(p: Any, q: Any) -> list[ShiftedLoss]:
+    """Return the losses of one distribution of noise in two places: one, or one per coordinate.
+
+    Raises:
+        UsageError: two that are neither listed nor one distribution shifted.
+    """
+    if hasattr(p, "parts") and hasattr(q, "parts") and len(p.parts) == len(q.parts):
+        return [_shift_of(a, b) for a, b in zip(p.parts, q.parts, strict=True)]
+    return [_shift_of(p, q)]
+
+
+def loss_of_pair(p: Any, q: Any, *, both: bool) -> PrivacyLoss:
+    """Return the privacy losses of two distributions: of the first against the second, or of both.
+
+    Symmetric noise has one direction: the other is as it.
+
+    Raises:
+        UsageError: two that are neither listed nor one distribution shifted.
+    """
+    listed = listed_pair(p, q)
+    if listed is not None:
+        forward = PrivacyLossDistribution.of(*listed)
+        return BothWays(forward, PrivacyLossDistribution.of(*reversed(listed))) if both else forward
+    return composed(shifted_losses(p, q))
+
+
+def composed(losses: list[ShiftedLoss]) -> PrivacyLoss:
+    """Return the losses of all coordinates together."""
+    first, *others = losses
+    whole: PrivacyLoss = first
+    for other in others:
+        whole = whole.compose(other)
+    return whole
+
+
+def _tabled(distribution: Any) -> bool:
+    return isinstance(_table(distribution), Mapping) and not getattr(distribution, "rest", 0)
+
+
+def _table(distribution: Any) -> Any:
+    return getattr(distribution, "table", distribution)
+
+
+def _shift_of(p: Any, q: Any) -> ShiftedLoss:
+    laws = getattr(p, "law", None), getattr(q, "law", None)
+    if laws[0] is None or laws[0] != laws[1] or p.grid != q.grid:
+        raise UsageError(
+            "the two output distributions are neither listed nor one distribution shifted; ask for "
+            "an event, or with .probability(value) of each"
+        )
+    return shifted(laws[0], p.centre - q.centre)

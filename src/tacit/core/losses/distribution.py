@@ -1,16 +1,4 @@
-"""Privacy losses of a pair of output distributions: exact atoms, and how they compose.
-
-The privacy loss of outcome x is ``ln(P(x) / Q(x))``; its distribution when x is drawn from P says
-all that any measure of privacy can say: ``delta(epsilon) = E max(0, 1 - e^(epsilon - loss))``.
-Losses of independent releases add up, so their distribution under composition is a convolution; and
-that holds for adaptive releases too, when each pair is replaced by one that dominates it (Zhu,
-Dong, Wang, "Optimal accounting of differential privacy via characteristic functions", AISTATS 2022,
-theorem 10).
-
-A distribution of losses has a direction.  :class:`PrivacyLossDistribution` answers for P against Q,
-:class:`~tacit.core.losses.bounds.BothWays` for the worse of the two directions, which is what
-privacy is about.
-"""
+"""Privacy-loss distributions with exact atoms, and losses of bounded range."""
 
 from __future__ import annotations
 
@@ -23,28 +11,58 @@ from typing import TypeVar
 
 import numpy as np
 
-from tacit.arithmetic.enclosure import Enclosure, exp, log
-from tacit.arithmetic.exact import Number, as_integer, float_down, float_up
+from tacit.arithmetic.enclosure import Enclosure, exp, log, sqrt
+from tacit.arithmetic.exact import (
+    Number,
+    as_fraction,
+    as_integer,
+    float_down,
+    float_up,
+    positive,
+    show,
+)
 from tacit.calls import public
-from tacit.core.divergences.divergence import distribution
-from tacit.core.divergences.privacy_profile import Curve
+from tacit.core.divergences import Curve, distribution
 from tacit.core.losses.base import (
     BITS,
     Atom,
+    Dominating,
+    Lattice,
     Loss,
     PrivacyLoss,
     enclosed_delta,
     enclosed_epsilon,
+    placed,
 )
-from tacit.core.losses.cells import Listed
-from tacit.core.losses.contour.summands import Generating
-from tacit.core.losses.own_lattice import Lattice, placed
-from tacit.core.losses.summed import Summand
+from tacit.core.losses.composition import Summand
+from tacit.core.losses.lattice import SLACK, Floats, Listed, Spread
+from tacit.core.losses.summands import Generating
 from tacit.errors import UsageError
 
-Outcome = TypeVar("Outcome", bound=Hashable)
+__all__ = [
+    "BoundedRange",
+    "PrivacyLossDistribution",
+    "dominating_pair",
+    "range_of",
+    "response_losses",
+    "three_losses",
+]
 
-__all__ = ["PrivacyLossDistribution", "dominating_pair"]
+# Privacy losses of a pair of output distributions: exact atoms, and how they compose.
+#
+# The privacy loss of outcome x is ``ln(P(x) / Q(x))``; its distribution when x is drawn from P says
+# all that any measure of privacy can say: ``delta(epsilon) = E max(0, 1 - e^(epsilon - loss))``.
+# Losses of independent releases add up, so their distribution under composition is a convolution;
+# and that holds for adaptive releases too, when each pair is replaced by one that dominates it
+# (Zhu, Dong, Wang, "Optimal accounting of differential privacy via characteristic functions",
+# AISTATS 2022, theorem 10).
+#
+# A distribution of losses has a direction.  :class:`PrivacyLossDistribution` answers for P against
+# Q, :class:`~tacit.core.losses.base.BothWays` for the worse of the two directions, which is what
+# privacy is about.
+
+
+Outcome = TypeVar("Outcome", bound=Hashable)
 
 MOST_ATOMS = 1 << 8
 """Products of more atoms than this are added up in floats."""
@@ -277,3 +295,178 @@ def dominating_pair(epsilon: Fraction, delta: Fraction = _ZERO) -> PrivacyLossDi
         return PrivacyLossDistribution((Atom(Loss(), sure, sure),), Enclosure.of(delta))
     atoms = (Atom(Loss.of(epsilon), high, low), Atom(Loss.of(-epsilon), low, high))
     return PrivacyLossDistribution(atoms, Enclosure.of(delta))
+
+
+# Privacy losses of a symmetric pair that takes three values: up by epsilon, down by it, or none.
+#
+# Such a pair has some mass p on outcomes ``e^epsilon`` times as likely under P, ``e^-epsilon p`` on
+# those as much less likely, and the rest on outcomes of no loss.  Randomized response among k
+# labels (the true label, the other one, and the k - 2 that say nothing) and staircase noise shifted
+# by at most its width (its steps are epsilon high, and no shift crosses two) are such pairs.
+
+
+def three_losses(epsilon: Fraction, up: Enclosure) -> PrivacyLossDistribution:
+    """Return the losses of a pair with a mass on a loss of epsilon, and none but 0 beside -epsilon.
+
+    Args:
+        epsilon: above zero.
+        up: the mass of P whose loss is epsilon.
+
+    >>> pair = three_losses(Fraction(1), Enclosure.of(Fraction(1, 2)))
+    >>> round(float(pair.delta(0)), 4)
+    0.3161
+    """
+    down = (up * exp(-epsilon, BITS)).rounded(BITS)
+    rest = (1 - up - down).rounded(BITS)
+    rest = Enclosure(max(rest.lower, Fraction(0)), max(rest.upper, Fraction(0)))
+    atoms = [Atom(Loss.of(epsilon), up, down), Atom(Loss.of(-epsilon), down, up)]
+    if rest.upper:
+        atoms.append(Atom(Loss(), rest, rest))
+    return PrivacyLossDistribution(tuple(atoms))
+
+
+def response_losses(
+    labels: int, share: Fraction | None, epsilon: Fraction | None
+) -> PrivacyLossDistribution:
+    """Return the losses of randomized response between two of k labels.
+
+    The true label is reported with probability a, every other one with ``b = (1 - a) / (k - 1)``.
+    For two labels u and v the losses are ``ln(a / b)`` on u, minus that on v, and zero on the other
+    k - 2.  Both directions are the same.  Who has no label of the list reports all k with equal
+    probability: that is the mean of the reports of the k labels, and as every divergence here is
+    convex in the second distribution, no further from a label than another label is.
+
+    Args:
+        labels: k, at least two.
+        share: a, if it is given; else
+        epsilon: ``ln(a / b)``.
+
+    >>> two = response_losses(2, Fraction(3, 4), None)
+    >>> round(float(two.epsilon(0)), 6), float(two.delta(0))
+    (1.098612, 0.5)
+    """
+    if share is None:
+        assert epsilon is not None
+        odds = exp(epsilon, BITS)
+        kept = (1 - (labels - 1) / (odds + (labels - 1))).rounded(BITS)
+        return three_losses(epsilon, kept)
+    other = (1 - share) / (labels - 1)
+    a, b = Enclosure.of(share), Enclosure.of(other)
+    if share == other:
+        return PrivacyLossDistribution((Atom(Loss(), Enclosure.of(1), Enclosure.of(1)),))
+    atoms = [Atom(Loss(ratio=share / other), a, b), Atom(Loss(ratio=other / share), b, a)]
+    if labels > 2:
+        rest = Enclosure.of((labels - 2) * other)
+        atoms.append(Atom(Loss(), rest, rest))
+    return PrivacyLossDistribution(tuple(atoms))
+
+
+# Privacy losses of a release of bounded range, such as the exponential mechanism.
+#
+# A release has bounded range epsilon if for neighbours the log ratios ``ln(P(x) / Q(x))`` of all
+# outcomes lie in an interval of that length (D. Durfee, R. Rogers, "Practical differentially
+# private top-k selection with pay-what-you-get composition", NeurIPS 2019).
+#
+# **The profile.**  Let the losses lie in ``[t - epsilon, t]``; t is in 0..epsilon, since P and Q
+# both sum to one.  For ``x = e^e`` the function ``z -> max(0, 1 - x z)`` of ``z = e^-loss`` is
+# convex, and the mean of z under P is at most one, so its mean is largest where z is at one of the
+# two ends: with
+#
+#     delta(x) = p (1 - x / u),    p = (E - u) / (E - 1),    E = e^epsilon, u = e^t.
+#
+# (Randomized response with these two losses; J. Dong, D. Durfee, R. Rogers, "Optimal differential
+# privacy composition for exponential mechanisms", ICML 2020, lemma 3.2.)  Over all u from 1 to E it
+# is largest at ``u = sqrt(x E)``, so the deltas of all such releases are, for x from 1/E to E,
+# below
+#
+#     D(x) = (sqrt E - sqrt x)^2 / (E - 1),
+#
+# each attained by one of them; below 1/E, D is 1 - x.  D is convex in x, falls, and is 1 at zero:
+# it is the profile of a pair of distributions, which dominates every release of this range, and so
+# do compositions (Zhu, Dong, Wang, AISTATS 2022, theorem 10 and proposition 8).  The slope of D is
+# minus the probability under Q that the loss is above ln x; so the losses l of that pair have a
+# density from -epsilon to epsilon: ``P(l <= loss <= l') = (e^(l'/2) - e^(l/2)) sqrt(E) / (E - 1)``,
+# and under Q ``(e^(-l/2) - e^(-l'/2)) sqrt(E) / (E - 1)``.  One direction is as the other.
+
+_BITS = 256
+_DEVIATION = 2.0
+
+
+@dataclass(frozen=True)
+class BoundedRange(Summand):
+    """The losses that dominate those of every release of a bounded range.
+
+    Attributes:
+        range: the length of the interval that holds the log ratios; above zero.
+
+    >>> one = BoundedRange(Fraction(1))
+    >>> round(float(one.delta(0)), 4), round(float(one.epsilon("1e-6")), 4)
+    (0.2449, 0.9984)
+    """
+
+    range: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "range", positive(self.range, "range"))
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """Enclose the least delta at ``epsilon``."""
+        level = as_fraction(epsilon, "epsilon")
+        if level >= self.range:
+            return Enclosure.of(0)
+        if level <= -self.range:
+            return 1 - exp(level, _BITS)
+        side = 1 - exp((level - self.range) / 2, _BITS)
+        return (side * side / (1 - exp(-self.range, _BITS))).rounded(_BITS)
+
+    def epsilon(self, delta: Number) -> Enclosure | float:
+        """Enclose the least epsilon at ``delta``."""
+        target = as_fraction(delta, "delta")
+        if not 0 <= target <= 1:
+            raise UsageError(f"delta must be from 0 to 1, not {show(target)}")
+        if target >= self.delta(0).lower:
+            high = self.delta(0).upper <= target
+            return Enclosure.of(0) if high else Enclosure(_ZERO, Fraction(1, 1 << 100))
+        rest = 1 - sqrt(target * (1 - exp(-self.range, _BITS)), _BITS)
+        found = self.range + 2 * log(rest, _BITS)
+        return Enclosure(max(found.lower, _ZERO), max(found.upper, _ZERO))
+
+    def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
+        """Return itself twice: one direction is as the other."""
+        return self, self
+
+    def lattice(self) -> Lattice | None:
+        """Return None: the losses have a density."""
+        return None
+
+    def spread(self) -> tuple[float, float]:
+        """Return the approximate standard deviation of the losses, and their largest size."""
+        largest = float(self.range)
+        return min(largest / math.sqrt(3), _DEVIATION), largest
+
+    def generating(self) -> Generating:
+        """Return its range."""
+        return Generating(range=float(self.range))
+
+    def in_floats(self, dust: float) -> Spread:
+        """Return the losses in floats; none is left out."""
+        end = float(self.range)
+        whole = -math.expm1(-end)
+
+        def masses(losses: Floats) -> tuple[Floats, Floats]:
+            share = -np.expm1(-np.diff(losses) / 2) / whole
+            return np.exp((losses[1:] - end) / 2) * share, np.exp(-(losses[:-1] + end) / 2) * share
+
+        low = np.array([-end])
+        return Spread((-end, end), masses, Listed(low, low, np.zeros(1), np.zeros(1)), 2 * SLACK)
+
+
+def range_of(losses: PrivacyLoss | None) -> Fraction | None:
+    """Return the range of a release whose losses are those of a bounded one; None for others.
+
+    >>> range_of(BoundedRange(Fraction(1, 2))), range_of(None)
+    (Fraction(1, 2), None)
+    """
+    while isinstance(losses, Dominating):
+        losses = losses.losses
+    return losses.range if isinstance(losses, BoundedRange) else None

@@ -1,36 +1,4 @@
-r"""A sum of many independent privacy losses, by one Fourier transform, its errors bounded.
-
-Let the summands have masses ``p_i(j)`` on a lattice of step h, each ``k_i`` times, and let J be the
-sum of their places.  For a tilt ``t >= 0`` let ``a_i(j) = p_i(j) e^(t h j) / M_i`` with ``M_i`` the
-sum over j: again a distribution, and
-
-    P(J = x) = M e^(-t h x) R(x),      M = prod M_i^(k_i),
-
-where R is the distribution of the sum of places drawn from the tilted masses.  With t chosen such
-that R has its mean at the epsilon that is asked about, the part of R that matters is the middle of
-it, and not a tail that the rounding errors of a transform would drown: so a delta of 10^-200 is as
-right, relatively, as one of 10^-2.  (Exponential tilting: Esscher 1932.)
-
-R is the inverse transform of ``prod A_i^(k_i)``, on a window of N places, a power of two.
-
-**What is charged for.**
-
-- *Wrapping.*  Where the sum has more than N places, masses outside the window come in at the
-  other end.  Those are in total at most ``prod (E e^(s (j - m_i)))^(k_i) e^(-s N / 2)``, for every
-  s, on each side (Chernoff).
-- *Rounding of the transforms.*  The computed transform z of a vector a differs from the true one
-  by at most ``c u log2(N) |a|`` in the Euclidean norm, scaled by sqrt(N), u = 2^-53 (N. Higham,
-  "Accuracy and Stability of Numerical Algorithms", theorem 24.2; c is below 8 for roots of unity
-  that are right to u, and 16 is taken); so does each entry, at most.  With ``y = |z| + e`` above
-  both, a product of powers is off by at most ``prod y_i^k_i (sum k_i (e_i / y_i + 6 u))``, where
-  6 u a factor pays for the roundings of repeated squaring.  Where all ``y_i^k_i`` so far come to
-  less than e^-60, the product is taken for zero, and that, times what the others may yet come to,
-  is charged.  The inverse transform adds up these errors, and one of its own.
-- *Sums and constants* have relative errors below 2^-50 times the number of terms, and ln M as much
-  as its terms.
-- *The window* of losses that are no lattice's is in :class:`~tacit.core.losses.cells.Side`: what
-  may stand on the wrong side (``blur``) moves epsilon, infinite losses add their mass.
-"""
+"""Sums of losses on a lattice, tilted so that their tails keep their precision."""
 
 from __future__ import annotations
 
@@ -42,18 +10,67 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.arithmetic.bisection import narrowed
-from tacit.core.losses.cells import SLACK, Floats, Side
+from tacit.arithmetic.roots_and_bisection import narrowed
+from tacit.core.losses.lattice import (
+    SLACK,
+    Floats,
+    Listed,
+    Side,
+    Spread,
+    above,
+    below,
+    on_own_lattice,
+)
+from tacit.core.losses.summands import least_part
 
 __all__ = [
+    "LatticeSums",
     "Parts",
     "TiltedSum",
+    "ends",
+    "ends_weigh",
     "largest_exponent",
     "moments",
     "sum_infinite",
     "tilt_for_delta",
     "tilt_for_epsilon",
 ]
+
+# A sum of many independent privacy losses, by one Fourier transform, its errors bounded.
+#
+# Let the summands have masses ``p_i(j)`` on a lattice of step h, each ``k_i`` times, and let J be
+# the sum of their places.  For a tilt ``t >= 0`` let ``a_i(j) = p_i(j) e^(t h j) / M_i`` with
+# ``M_i`` the sum over j: again a distribution, and
+#
+#     P(J = x) = M e^(-t h x) R(x),      M = prod M_i^(k_i),
+#
+# where R is the distribution of the sum of places drawn from the tilted masses.  With t chosen such
+# that R has its mean at the epsilon that is asked about, the part of R that matters is the middle
+# of it, and not a tail that the rounding errors of a transform would drown: so a delta of 10^-200
+# is as right, relatively, as one of 10^-2.  (Exponential tilting: Esscher 1932.)
+#
+# R is the inverse transform of ``prod A_i^(k_i)``, on a window of N places, a power of two.
+#
+# **What is charged for.**
+#
+# - *Wrapping.*  Where the sum has more than N places, masses outside the window come in at the
+#   other end.  Those are in total at most ``prod (E e^(s (j - m_i)))^(k_i) e^(-s N / 2)``, for
+#   every
+#   s, on each side (Chernoff).
+# - *Rounding of the transforms.*  The computed transform z of a vector a differs from the true one
+#   by at most ``c u log2(N) |a|`` in the Euclidean norm, scaled by sqrt(N), u = 2^-53 (N. Higham,
+#   "Accuracy and Stability of Numerical Algorithms", theorem 24.2; c is below 8 for roots of unity
+#   that are right to u, and 16 is taken); so does each entry, at most.  With ``y = |z| + e`` above
+#   both, a product of powers is off by at most ``prod y_i^k_i (sum k_i (e_i / y_i + 6 u))``, where
+#   6 u a factor pays for the roundings of repeated squaring.  Where all ``y_i^k_i`` so far come to
+#   less than e^-60, the product is taken for zero, and that, times what the others may yet come to,
+#   is charged.  The inverse transform adds up these errors, and one of its own.
+# - *Sums and constants* have relative errors below 2^-50 times the number of terms, and ln M as
+#   much
+#   as its terms.
+# - *The window* of losses that are no lattice's is in :class:`~tacit.core.losses.lattice.Side`:
+#   what may stand on the wrong side (``blur``) moves epsilon, infinite losses add their mass.
+
 
 Parts: TypeAlias = Sequence[tuple[Side, int]]
 
@@ -395,3 +412,111 @@ def _log(value: float) -> float:
 def _log_sum(a: float, b: float) -> float:
     high, low = max(a, b), min(a, b)
     return high if low == -math.inf else high + math.log1p(math.exp(low - high))
+
+
+# Summands on one lattice, from above and from below, and the sums of both.
+
+
+_SERVED = 3.0
+"""A tilt serves epsilons of so many deviations from its middle."""
+
+
+class LatticeSums:
+    """The summands of a sum on one lattice, from above; and, at a tilt, from below.
+
+    Args:
+        listed: the losses of each in floats, and how often it stands.
+        step: of the lattice.
+        origins: one for each summand.
+        own: whether all stand on it already.
+    """
+
+    def __init__(
+        self,
+        listed: list[tuple[Listed | Spread, int]],
+        step: float,
+        origins: list[float],
+        *,
+        own: bool = False,
+    ) -> None:
+        self._listed, self._step, self._origins, self._own = listed, step, origins, own
+        self.above = [
+            (on_own_lattice(m, step, o) if own else above(m, step, o), k)
+            for (m, k), o in zip(listed, origins, strict=True)
+        ]
+        self.dusty = any(_alone(masses).infinite[1] > 0 for masses, _ in listed)
+
+    def bound(self, tilt: float, *, upper: bool) -> TiltedSum:
+        """Return the sum at a tilt, from one side."""
+        if upper:
+            return TiltedSum(self.above, tilt, upper=True)
+        step, own = self._step, self._own
+        under = [
+            (
+                on_own_lattice(m, step, o, upper=False) if own else below(m, step, o, tilt),
+                k,
+            )
+            for (m, k), o in zip(self._listed, self._origins, strict=True)
+        ]
+        return TiltedSum(under, tilt, upper=False)
+
+    def log_deltas(self, levels: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+        """Return ends of the logarithm of delta at epsilons, each between two floats, rising.
+
+        One tilt serves all that lie near its middle.
+        """
+        found: list[tuple[float, float]] = []
+        pair: tuple[TiltedSum, TiltedSum] | None = None
+        for place, (low, high) in enumerate(levels):
+            if pair is None or not pair[1].serves(high, _SERVED):
+                tilt = tilt_for_epsilon(self.above, high)
+                if place + 1 < len(levels):
+                    tilt = self._farther(tilt, high)
+                pair = self.bound(tilt, upper=False), self.bound(tilt, upper=True)
+            found.append((pair[0].log_delta(high), pair[1].log_delta(low)))
+        return found
+
+    def _farther(self, tilt: float, epsilon: float) -> float:
+        """Return a tilt for an epsilon and those above it, from the one for it alone."""
+        _, mean, variance = moments(self.above, tilt)
+        farther = tilt_for_epsilon(
+            self.above, max(mean, epsilon) + _SERVED / 2 * math.sqrt(variance)
+        )
+        _, mean, variance = moments(self.above, farther)
+        return farther if abs(mean - epsilon) <= _SERVED * math.sqrt(variance) else tilt
+
+    def steepest_epsilon(self, log_delta: float) -> float:
+        """Return an epsilon at which delta is below one given, from the tilted masses alone.
+
+        ``delta(e) <= e^(K(t) - t e) t^t / (1 + t)^(1 + t)`` beside what is infinite, for each t > 0
+        (:func:`~tacit.core.losses.summands.least_part`): no transform, no window.
+        """
+        infinite = sum_infinite(self.above) * (1 + SLACK)
+        if not infinite < math.exp(log_delta):
+            return math.inf
+        left = log_delta + math.log1p(-infinite * math.exp(-log_delta)) - 2.0**-40
+        blur = sum(k * side.blur for side, k in self.above)
+        found: list[float] = []
+        for t in (math.pow(2.0, quarter / 4) for quarter in range(-24, 48)):
+            log, _, _ = moments(self.above, t)
+            log += 2.0**-48 * sum(k * largest_exponent(side, t) for side, k in self.above)
+            found.append((log + least_part(t) - left) / t + blur)
+        return max(min(found), 0.0) * (1 + 2.0**-50)
+
+
+def _alone(masses: Listed | Spread) -> Listed:
+    return masses if isinstance(masses, Listed) else masses.alone
+
+
+def ends(losses: Listed | Spread) -> Floats:
+    """Return the losses that have a mass of their own, and the ends of all others."""
+    alone = _alone(losses)
+    others = () if isinstance(losses, Listed) else losses.ends
+    found: Floats = np.concatenate([alone.low, alone.high, others])
+    return found
+
+
+def ends_weigh(losses: Listed | Spread) -> bool:
+    """Return whether the first or the last of some losses has a mass that matters."""
+    masses = _alone(losses).least
+    return bool(max(masses[0], masses[-1]) > 1e-6)

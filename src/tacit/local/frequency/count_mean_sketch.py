@@ -16,26 +16,26 @@ from numpy.typing import NDArray
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
 from tacit.calls import public
 from tacit.errors import UsageError
-from tacit.local.base.estimate import Estimate
-from tacit.local.base.oracle import Oracle, State
-from tacit.local.base.parameters import one_of, read_share, read_size
-from tacit.local.base.raw_answers import plain, values_of
-from tacit.local.base.report_layout import Layout
+from tacit.local.estimate import Estimate
+from tacit.local.frequency.bit_vectors import packed
 from tacit.local.frequency.hadamard_response import hadamard_transform
-from tacit.local.frequency.unary_encoding import packed
-from tacit.local.kernels.bit_counting import count_bits, count_values
-from tacit.local.kernels.dyadic_probability import (
+from tacit.local.hashing import digests, places_under
+from tacit.local.items import plain, values_of
+from tacit.local.oracle import Layout, Oracle, State, one_of, read_share, read_size
+from tacit.local.random_bits import (
+    blend_own_bit,
     coins,
+    count_bits,
+    count_values,
     dyadic_up,
     exp_at_most,
     finer,
     least_exp,
     probability,
+    random_rows,
     truth_probability,
     uniform_below,
 )
-from tacit.local.kernels.random_bits import blend_own_bit, random_rows
-from tacit.local.kernels.text_digest import digests, places_under
 
 __all__ = ["CountMeanSketch", "HadamardCountMeanSketch"]
 

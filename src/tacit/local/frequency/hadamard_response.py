@@ -13,14 +13,20 @@ from numpy.typing import NDArray
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
 from tacit.calls import public
 from tacit.errors import UsageError
-from tacit.local.base.estimate import Estimate
-from tacit.local.base.items import Items
-from tacit.local.base.oracle import FrequencyOracle, State
-from tacit.local.base.parameters import one_of, read_share, read_size, refuse_large
-from tacit.local.base.report_layout import Layout
-from tacit.local.kernels.bit_counting import count_values
-from tacit.local.kernels.dyadic_probability import (
+from tacit.local.estimate import Estimate
+from tacit.local.items import Items
+from tacit.local.oracle import (
+    FrequencyOracle,
+    Layout,
+    State,
+    one_of,
+    read_share,
+    read_size,
+    refuse_large,
+)
+from tacit.local.random_bits import (
     coins,
+    count_values,
     dyadic_down,
     exp_at_most,
     probability,

@@ -13,17 +13,10 @@ from numpy.typing import NDArray
 from tacit.arithmetic.exact import Number, as_integer
 from tacit.calls import public
 from tacit.errors import UsageError
-from tacit.local.base.items import Items
-from tacit.local.base.oracle import PureOracle
-from tacit.local.base.parameters import one_of, refuse_large
-from tacit.local.base.report_layout import Layout
-from tacit.local.kernels.dyadic_probability import (
-    coins,
-    exp_at_most,
-    truth_probability,
-    uniform_below,
-)
-from tacit.local.kernels.hash_family import bucket, bucket_shares, count_matches
+from tacit.local.hashing import bucket, bucket_shares, count_matches
+from tacit.local.items import Items
+from tacit.local.oracle import Layout, PureOracle, one_of, refuse_large
+from tacit.local.random_bits import coins, exp_at_most, truth_probability, uniform_below
 from tacit.noise.bits import words32
 
 __all__ = ["BinaryLocalHashing", "LocalHashing", "OptimizedLocalHashing"]
@@ -44,7 +37,7 @@ class LocalHashing(PureOracle):
     **Estimate.** A report supports the items whose bucket under its seed is the one sent: p* = p,
     and for a pairwise independent hash whose buckets have the shares s_y,
     ``q* = p S + (1 - p)(1 - S)/(g - 1)``, S the sum of their squares: 1/g where g is a power of
-    two, else nearly.  Ours (:mod:`tacit.local.kernels.hash_family`) has those shares exactly, and
+    two, else nearly.  Ours (:mod:`tacit.local.hashing`) has those shares exactly, and
     is independent for the two items of a pair; for others that is tested, not proven.
 
     Source: T. Wang, J. Blocki, N. Li, S. Jha (2017); R. Bassily, A. Smith (2015) for g = 2.

@@ -15,24 +15,18 @@ from numpy.typing import NDArray
 from tacit.arithmetic.exact import Number, as_integer
 from tacit.calls import public
 from tacit.errors import UsageError
-from tacit.local.base.items import Items
-from tacit.local.base.oracle import PureOracle
-from tacit.local.base.parameters import one_of, refuse_large
-from tacit.local.base.report_layout import Layout
-from tacit.local.frequency.unary_encoding import packed
-from tacit.local.kernels.bit_counting import count_bits, count_ones
-from tacit.local.kernels.dyadic_probability import (
+from tacit.local.frequency.bit_vectors import packed
+from tacit.local.hashing import columns_to_rows, full_column, nested_sets, single_bits
+from tacit.local.items import Items
+from tacit.local.oracle import Layout, PureOracle, one_of, refuse_large
+from tacit.local.random_bits import (
     coins,
+    count_bits,
+    count_ones,
     dyadic_down,
     exp_at_most,
     finer,
     probability,
-)
-from tacit.local.kernels.random_subsets import (
-    columns_to_rows,
-    full_column,
-    nested_sets,
-    single_bits,
 )
 
 __all__ = ["SubsetSelection"]
@@ -53,7 +47,7 @@ class SubsetSelection(PureOracle):
     that any mechanism can have for one item, up to a constant near 1.
 
     **Draw.** Of k - 1 items, all but the last, w - 1 are drawn as a uniform set, and one more that
-    is uniform among the rest (:mod:`tacit.local.kernels.random_subsets`); then the last item takes
+    is uniform among the rest (:mod:`tacit.local.hashing`); then the last item takes
     the place of the true one, a renaming, so that both are of the items that are not true.  The
     report is the set with the true item or, with probability 1 - p, with the one more: uniform
     among the sets of w that hold the true item, or among those that do not.  The bits that are

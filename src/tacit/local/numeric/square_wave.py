@@ -15,15 +15,11 @@ from tacit.arithmetic.enclosure import exp
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, float_down
 from tacit.calls import public
 from tacit.errors import UsageError
-from tacit.local.base.estimate import Estimate
-from tacit.local.base.oracle import State
-from tacit.local.base.postprocess import expectation_maximization
-from tacit.local.base.raw_answers import values_of
-from tacit.local.base.report_layout import Layout
-from tacit.local.kernels.bit_counting import count_values
-from tacit.local.kernels.dyadic_probability import exp_at_most, probability
-from tacit.local.numeric.mean_oracle import NumberOracle
-from tacit.local.numeric.sliding_window import Window
+from tacit.local.estimate import Estimate, expectation_maximization
+from tacit.local.items import values_of
+from tacit.local.numeric.means import NumberOracle, Window
+from tacit.local.oracle import Layout, State
+from tacit.local.random_bits import count_values, exp_at_most, probability
 
 __all__ = ["SquareWave"]
 
@@ -34,7 +30,7 @@ class SquareWave(NumberOracle):
     """Report a bin near the one of a number; the histogram is recovered from all reports.
 
     [L, U] is cut into d equal bins, and there are d + 2b reports: those within b bins of the truth
-    are more likely than the others.  **Privacy**: see :mod:`tacit.local.numeric.sliding_window`,
+    are more likely than the others.  **Privacy**: see :mod:`tacit.local.numeric.means`,
     with a window of 2b + 1. By default b is the one of most mutual information,
     ``d (epsilon E - E + 1) / (2 E (E - 1 - epsilon))``.
     The estimate maximises the likelihood, with or without smoothing; it is not unbiased, says so,
@@ -108,7 +104,7 @@ class SquareWave(NumberOracle):
 
     @property
     def ratio(self) -> Fraction:
-        """See :mod:`tacit.local.numeric.sliding_window`."""
+        """See :mod:`tacit.local.numeric.means`."""
         return self.window.ratio
 
     @property

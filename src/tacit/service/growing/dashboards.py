@@ -1,38 +1,308 @@
-"""Dashboards in the store: paid once, updated by the clock, and the same after a restart.
-
-The charge and what was published stand in the ledger (:class:`tacit.tables.TimeCounter`); a row
-here says which count it is and how much of it may be seen.
-
-**Time tells nothing.**  An update is due when a period is over, by the clock and the declared
-grace: a public time.  What it published becomes visible at a tick after it
-(:mod:`tacit.service.jobs.ticks`): ``due + L`` with the data set's latency L, or, where the engine
-took longer, ``due + 2 L, 4 L, 8 L, ...``.  (Of periods that
-were over when it began: after that moment.)  Until then a dashboard shows the periods before.  So
-it shows a reader no more of the engine's time than a power of two.
-"""
+"""Dashboards: counts over time that a service keeps up to date."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from typing import Any
 
 import sqlalchemy as sa
 
-from tacit.errors import BudgetError, TacitError
-from tacit.service.access.caller import Caller
-from tacit.service.growing.dashboard import Counted
-from tacit.service.jobs.ticks import tick_after
+from tacit.accounting.ledger_chain import canonical
+from tacit.errors import BudgetError, TacitError, UsageError
+from tacit.expressions.timeline import Moment, moment, span
+from tacit.service.access import Caller, Decisions, asked_by, asked_columns, asker_of
+from tacit.service.audit_log import AuditLog
+from tacit.service.database import Database, metadata
+from tacit.service.jobs.queue import tick_after
 from tacit.service.problem import Problem
-from tacit.service.seeing.audit_log import AuditLog
-from tacit.service.seeing.logs import log
-from tacit.service.store.database import Database, metadata
-from tacit.tables.live.answer import PeriodAnswer
-from tacit.tables.live.counter import CounterPreview, TimeCounter
+from tacit.service.telemetry import log
+from tacit.tables.live.counter import CounterPreview, PeriodAnswer, TimeCounter
 from tacit.tables.session import Session
 
-__all__ = ["Dashboard", "Dashboards"]
+__all__ = [
+    "UNITS",
+    "Counted",
+    "Dashboard",
+    "DashboardRequest",
+    "DashboardRequests",
+    "Dashboards",
+    "answer_json",
+    "as_length",
+    "as_number",
+    "preview_json",
+    "reached",
+    "shown",
+    "when",
+]
+
+# Whole numbers that count time since 1970: days, hours, seconds, as many tables have them.
+#
+# A table whose time is a whole number (``20513`` for 2026-03-01) has no clock of its own.  Who
+# begins a dashboard says what the numbers count, and from then on the clock says how far they have
+# come. All is exact: a time that is no whole number of the unit is refused, never rounded.
+
+
+UNITS: dict[str, Fraction] = {
+    "milliseconds": Fraction(1, 1000),
+    "seconds": Fraction(1),
+    "minutes": Fraction(60),
+    "hours": Fraction(3600),
+    "days": Fraction(86400),
+}
+"""What the whole numbers of a column may count since 1970 began, in UTC, in seconds each."""
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def as_number(text: str, unit: str, name: str) -> int:
+    """Return the whole number of a time.
+
+    Args:
+        text: the time.
+        unit: one of :data:`UNITS`.
+        name: of the time, for an error.
+
+    Raises:
+        UsageError: it is no time, or no whole number of the unit.
+
+    >>> as_number("2026-03-01", "days", "start"), as_number("2026-03-01 01:00", "hours", "start")
+    (20513, 492313)
+    """
+    return _whole(moment(text, "seconds", name), unit, name)
+
+
+def as_length(text: str, unit: str, name: str, minimum: int = 0) -> int:
+    """Return how many of the unit a length of time has.
+
+    Args:
+        text: the length, such as ``1d``.
+        unit: one of :data:`UNITS`.
+        name: of the length, for an error.
+        minimum: the least number.
+
+    Raises:
+        UsageError: it is no length, no whole number of the unit, or too short.
+
+    >>> as_length("1w", "days", "every"), as_length("1h", "milliseconds", "every")
+    (7, 3600000)
+    """
+    found = _whole(span(text, "seconds", name), unit, name)
+    if found < minimum:
+        raise UsageError(f"{name} must be a whole number of {unit}, at least {minimum}")
+    return found
+
+
+def reached(seconds: float, unit: str) -> int:
+    """Return the number that a column has come to, at a time in seconds since 1970.
+
+    >>> reached(1772323200.0, "days"), reached(1772323199.9, "days")
+    (20513, 20512)
+    """
+    return int(Fraction(seconds) // UNITS[unit])
+
+
+def when(number: int, unit: str) -> float:
+    """Return the time at which a column comes to a number, in seconds since 1970.
+
+    It is not before that time, also where a float has to round.
+
+    >>> when(20513, "days"), reached(when(1, "milliseconds"), "milliseconds")
+    (1772323200.0, 1)
+    """
+    exact = number * UNITS[unit]
+    found = float(exact)
+    return found if Fraction(found) >= exact else math.nextafter(found, math.inf)
+
+
+def shown(number: int, unit: str) -> str:
+    """Return the time of a number as a column of dates or times shows it.
+
+    >>> shown(20513, "days"), shown(492313, "hours"), shown(1, "milliseconds")
+    ('2026-03-01', '2026-03-01T01:00:00', '1970-01-01T00:00:00.001')
+    """
+    at = _BEGINNING + timedelta(microseconds=int(number * UNITS[unit] * 10**6))
+    if unit == "days":
+        return at.strftime("%Y-%m-%d")
+    return at.replace(tzinfo=None).isoformat(timespec="milliseconds" if at.microsecond else "auto")
+
+
+def _whole(seconds: int, unit: str, name: str) -> int:
+    number = seconds / UNITS[unit]
+    if number.denominator != 1:
+        raise UsageError(f"the column counts {unit}: {name} must be a whole number of them")
+    return int(number)
+
+
+# A dashboard: what is counted over time, and how the counts look as JSON.
+
+
+_NO_CLOCK = (
+    "a dashboard follows the clock: where {!r} holds whole numbers, say with clock what they count "
+    "(days, hours, minutes, seconds or milliseconds since 1970), and leave it out for times and "
+    "dates"
+)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a dashboard counts: rows by period, at one price for all periods.
+
+    Attributes:
+        column: the time of a row: a time, a date, or a whole number with a ``clock``.
+        start: where the first period begins, such as ``2026-01-01``.
+        every: how long a period is: ``15min``, ``1h``, ``1d``, ``1w``.
+        periods: how many there are; all of them are paid for at the beginning.
+        epsilon: the privacy loss of all periods together.
+        rho: instead of epsilon, in zero-concentrated privacy.
+        grace: how long a period waits for rows that come late.
+        table: of the data set; its first protected one where nothing is said.
+        tag: a label that makes this a new, separately paid count.
+        title: what the page calls it.
+        clock: what the whole numbers of the column count since 1970, one of
+            :data:`~tacit.service.growing.dashboards.UNITS`; None for times and dates.
+    """
+
+    column: str
+    start: str
+    every: str
+    periods: int
+    epsilon: str | None = None
+    rho: str | None = None
+    grace: str | None = None
+    table: str | None = None
+    tag: str | None = None
+    title: str = ""
+    clock: str | None = None
+
+    def identity(self, dataset: str, ledger: str) -> str:
+        """Return the number of the dashboard: the same for the same count of the same ledger.
+
+        So a request that is sent twice makes one dashboard.
+        """
+        asked: dict[str, Any] = {**asdict(self), "title": ""}
+        if self.clock is None:  # as before there were clocks
+            del asked["clock"]
+        text = canonical([dataset, ledger, asked], "dashboard")
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    def counter(self, session: Session) -> TimeCounter:
+        """Return the counter; nothing is charged and no row is read.
+
+        Args:
+            session: on the table that is counted.
+
+        Raises:
+            UsageError: what the dashboard asks does not fit the table.
+        """
+        if self.clock is None and session.columns.get(self.column) == "integer":
+            raise UsageError(_NO_CLOCK.format(self.column))
+        start, every, grace = self._periods()
+        counter = session.count_over_time(
+            self.column,
+            start=start,
+            every=every,
+            periods=self.periods,
+            epsilon=self.epsilon,
+            rho=self.rho,
+            grace=grace,
+            tag=self.tag,
+        )
+        if (counter.due(1) is None) != (self.clock is not None):
+            raise UsageError(_NO_CLOCK.format(self.column))
+        return counter
+
+    @property
+    def first(self) -> Moment:
+        """Where the first period begins, as the column has it."""
+        return self.start if self.clock is None else as_number(self.start, self.clock, "start")
+
+    def closed(self, counter: TimeCounter, seconds: float) -> int:
+        """Return how many periods are over, at a time in seconds since 1970."""
+        if self.clock is not None:
+            return counter.closed(reached(seconds, self.clock))
+        return counter.closed(datetime.fromtimestamp(seconds, UTC))
+
+    def until(self, counter: TimeCounter, periods: int) -> Moment:
+        """Return the time at which so many periods are over, as the column has it."""
+        if self.clock is not None:
+            return self._end(periods)
+        return datetime.fromtimestamp(counter.due(periods) or 0, UTC)
+
+    def due(self, counter: TimeCounter, periods: int) -> float:
+        """Return the time at which so many periods are over, in seconds since 1970."""
+        if self.clock is not None:
+            return when(self._end(periods), self.clock)
+        return float(counter.due(periods) or 0)
+
+    def label(self, period: Any) -> Any:
+        """Return the beginning of a period as a time."""
+        return period if self.clock is None else shown(period, self.clock)
+
+    def _periods(self) -> tuple[Moment, Any, Any]:
+        """Return the start, the length and the grace of the periods, as the column has them."""
+        if self.clock is None:
+            return self.start, self.every, self.grace
+        every = as_length(self.every, self.clock, "every", minimum=1)
+        grace = None if self.grace is None else as_length(self.grace, self.clock, "grace")
+        return self.first, every, grace
+
+    def _end(self, periods: int) -> int:
+        start, every, grace = self._periods()
+        return int(start) + periods * int(every) + int(grace or 0)  # type: ignore[arg-type]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields that are said."""
+        return {name: value for name, value in asdict(self).items() if value not in (None, "")}
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> Counted:
+        """Return what :meth:`to_json` wrote."""
+        return cls(**said)
+
+
+def preview_json(expected: CounterPreview) -> dict[str, Any]:
+    """Return the expected errors of a dashboard as JSON."""
+    return {
+        "cost": expected.cost.to_json(),
+        "remaining": expected.remaining.to_json(),
+        "affordable": expected.affordable,
+        "periods": expected.periods,
+        "count_error": expected.count_error,
+        "count_half_width": expected.count_half_width,
+        "total_error": expected.total_error,
+        "largest_total_error": expected.largest_total_error,
+        "text": str(replace(expected, whereabouts="")),
+    }
+
+
+def answer_json(counted: Counted, answer: PeriodAnswer) -> dict[str, Any]:
+    """Return the counts so far as JSON: a list a column, in the order of the periods."""
+    columns = {}
+    for label in answer.labels:
+        column = answer.column(label)
+        columns[label] = {
+            name: list(column[name]) for name in ("value", "standard_error", "low", "high")
+        }
+    return {"periods": [counted.label(key[0]) for key in answer.keys], "columns": columns}
+
+
+# Dashboards in the store: paid once, updated by the clock, and the same after a restart.
+#
+# The charge and what was published stand in the ledger (:class:`tacit.tables.TimeCounter`); a row
+# here says which count it is and how much of it may be seen.
+#
+# **Time tells nothing.**  An update is due when a period is over, by the clock and the declared
+# grace: a public time.  What it published becomes visible at a tick after it
+# (:mod:`tacit.service.jobs.queue`): ``due + L`` with the data set's latency L, or, where the engine
+# took longer, ``due + 2 L, 4 L, 8 L, ...``.  (Of periods that
+# were over when it began: after that moment.)  Until then a dashboard shows the periods before.  So
+# it shows a reader no more of the engine's time than a power of two.
+
 
 _NEVER = 1e15
 _LEASE = 900.0
@@ -271,3 +541,191 @@ def _due(now: float) -> sa.ColumnElement[bool]:
     """Whether an update is due that no process makes; what comes is seen before the next comes."""
     c = _dashboards.c
     return sa.and_(c.due <= now, c.coming_at <= now, c.leased <= now)
+
+
+# Dashboards that somebody else approves before they begin; nothing is charged before.
+#
+# What is approved is what begins: a request holds the whole count with its price, and its number is
+# the digest of both, which the dashboard has afterwards.
+
+
+WAITING, REFUSED, APPROVED = "waiting", "refused", "approved"
+_LOCK = "dashboard requests"
+
+_requests = sa.Table(
+    "dashboard_request",
+    metadata,
+    sa.Column("id", sa.String(24), primary_key=True),
+    sa.Column("dataset", sa.String(200), nullable=False, index=True),
+    sa.Column("counted", sa.Text, nullable=False),
+    *asked_columns("who"),
+    sa.Column("state", sa.String(10), nullable=False, index=True),
+    sa.Column("reason", sa.Text),
+)
+
+
+@dataclass(frozen=True)
+class DashboardRequest:
+    """A dashboard that somebody asked for.
+
+    Attributes:
+        id: its number, and that of the dashboard once it began.
+        dataset: the data set.
+        counted: what it would count, and its price.
+        asked_by: who asked.
+        team: theirs, or None.
+        token: the public name of the token that they came with.
+        asked: seconds since 1970.
+        state: ``waiting``, ``refused`` or ``approved``.
+        reason: why it was refused.
+    """
+
+    id: str
+    dataset: str
+    counted: Counted
+    asked_by: str
+    team: str | None
+    token: str
+    asked: float
+    state: str
+    reason: str | None
+
+
+class DashboardRequests:
+    """The dashboards of a service that wait for a decision.
+
+    Args:
+        database: the store.
+        audit: where it is told who asked and who decided.
+        dashboards: where they begin.
+        decisions: keeps who asked from deciding.
+        clock: seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        audit: AuditLog,
+        dashboards: Dashboards,
+        decisions: Decisions,
+        clock: Callable[[], float],
+    ) -> None:
+        self._database, self._audit = database, audit
+        self._dashboards, self._clock = dashboards, clock
+        self.decisions = decisions
+
+    def ask(self, dataset: str, counted: Counted, caller: Caller) -> DashboardRequest:
+        """Ask for a dashboard; one that was refused waits anew.
+
+        Raises:
+            UsageError: what it asks does not fit the table.
+            BudgetError: it costs more than remains; nothing is spent before it is approved.
+        """
+        expected = self._dashboards.preview(dataset, counted, caller)
+        if not expected.affordable:
+            raise BudgetError(
+                f"the dashboard costs {expected.cost}, and {expected.remaining} is left; nothing "
+                "was spent"
+            )
+        identity = self._dashboards.identity(dataset, counted, caller)
+        row = {
+            "id": identity,
+            "dataset": dataset,
+            "counted": json.dumps(counted.to_json(), sort_keys=True),
+            **asked_by(caller, self._clock()),
+            "state": WAITING,
+            "reason": None,
+        }
+        with self._database.begin(lock=_LOCK) as run:
+            standing = run.execute(_one(identity)).first()
+            if standing is None or standing.state == REFUSED:
+                run.execute(_requests.delete().where(_requests.c.id == identity))
+                run.execute(_requests.insert().values(**row))
+                self._audit.acted(
+                    "release_asked",
+                    caller,
+                    dataset=dataset,
+                    subject=identity,
+                    details={"cost": expected.cost.to_json()},
+                    connection=run,
+                )
+        found = self.find(identity)
+        assert found is not None
+        return found
+
+    def find(self, identity: str) -> DashboardRequest | None:
+        """Return a request by its number, or None."""
+        with self._database.read() as run:
+            row = run.execute(_one(identity)).first()
+        return None if row is None else _read(row)
+
+    def undecided(self) -> list[DashboardRequest]:
+        """Return what waits or was refused, the latest first."""
+        asked = sa.select(_requests).where(_requests.c.state != APPROVED)
+        with self._database.read() as run:
+            return [_read(row) for row in run.execute(asked.order_by(_requests.c.asked.desc()))]
+
+    def approve(self, found: DashboardRequest, caller: Caller) -> None:
+        """Approve exactly this count at this price: it is paid, and begins.
+
+        Raises:
+            Problem: the caller asked it themselves, or it is decided already.
+            BudgetError: the budget does not cover it any more; nothing was spent.
+        """
+        self._decide(found, caller, APPROVED, None)
+        try:
+            self._dashboards.begin(found.dataset, found.counted, asker_of(found))
+        except TacitError:
+            with self._database.begin(lock=_LOCK) as run:
+                _set(run, found.id, APPROVED, state=WAITING)
+            raise
+
+    def refuse(self, found: DashboardRequest, caller: Caller, reason: str) -> None:
+        """Refuse a dashboard; nothing is spent.
+
+        Raises:
+            Problem: the caller asked it themselves, or it is decided already.
+        """
+        self._decide(found, caller, REFUSED, reason)
+
+    def _decide(
+        self, found: DashboardRequest, caller: Caller, state: str, reason: str | None
+    ) -> None:
+        self.decisions.refuse_own(found, caller, "for a dashboard")
+        action = "release_approved" if state == APPROVED else "release_refused"
+        with self._database.begin(lock=_LOCK) as run:
+            if not _set(run, found.id, WAITING, state=state, reason=reason):
+                raise Problem("conflict", "it is decided already")
+            details = {} if reason is None else {"reason": reason}
+            self._audit.acted(
+                action,
+                caller,
+                dataset=found.dataset,
+                subject=found.id,
+                details=details,
+                connection=run,
+            )
+
+
+def _one(identity: str) -> Any:
+    return sa.select(_requests).where(_requests.c.id == identity)
+
+
+def _set(run: sa.Connection, identity: str, stands: str, **values: Any) -> bool:
+    where = sa.and_(_requests.c.id == identity, _requests.c.state == stands)
+    return bool(run.execute(_requests.update().where(where).values(**values)).rowcount)
+
+
+def _read(row: Any) -> DashboardRequest:
+    counted = Counted.from_json(json.loads(row.counted))
+    return DashboardRequest(
+        row.id,
+        row.dataset,
+        counted,
+        row.asked_by,
+        row.team,
+        row.token,
+        row.asked,
+        row.state,
+        row.reason,
+    )

@@ -1,40 +1,120 @@
-"""Refreshes: when a data set that grows is read again, and what that means for its people.
-
-A refresh is a row in the store, with a number.  Each process has the tables open for itself, and
-opens them anew before its next question where the number is beyond the one that it knows; so a
-refresh takes effect in all processes, and nobody can see how long the reading took.
-
-**One budget for all refreshes.**  Let D_1, D_2, ... be a data set as it is after each refresh, and
-call two histories neighbours if they differ in one person: in all rows of that person, in every
-D_i.  A release reads one D_i, in which the person is one unit of privacy, so its loss is at most
-what the ledger charged for it (its map at distance one), whichever i it is, and whatever earlier
-releases showed.  The ledger is one for the whole history: by adaptive composition under its filter
-the losses of all releases, of all D_i together, are at most the budget.  A refresh gives nothing
-back: rows that stay are read again, and the people in them have spent what was spent before.  The
-rows of other people in D_i may depend on what was released earlier, not otherwise on this person's
-rows.
-
-Source: the neighbours are those of the user level in C. Dwork, M. Naor, T. Pitassi, G. Rothblum,
-*Differential privacy under continual observation* (STOC 2010); adaptive composition under a filter:
-J. Whitehouse, A. Ramdas, R. Rogers, S. Wu, *Fully-adaptive composition in differential privacy*
-(ICML 2023).
-"""
+"""Scheduled refreshes of growing data, and the clockwork that starts them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any
 
 import sqlalchemy as sa
 
-from tacit.accounting.budgets.budget import Budget
-from tacit.service.growing.schedule import Schedule
-from tacit.service.seeing.audit_log import AuditLog
-from tacit.service.store.database import Database, metadata
+from tacit.accounting.budget import Budget
+from tacit.errors import TacitError, UsageError
+from tacit.service.audit_log import AuditLog
+from tacit.service.database import Database, metadata
+from tacit.service.growing.dashboards import Dashboards
+from tacit.service.telemetry import log
 
-__all__ = ["BY_CALL", "BY_CLOCK", "Refresh", "Refreshes"]
+__all__ = [
+    "BY_CALL",
+    "BY_CLOCK",
+    "Clockwork",
+    "Refresh",
+    "Refreshes",
+    "Schedule",
+    "schedules_of",
+]
+
+# When a data set is read again: ``every 6 hours``, ``every 30 minutes`` or ``daily 03:00``.
+
+
+_UNITS = {"minute": 60, "hour": 3600, "day": 86400}
+_EVERY = re.compile(r"every (?:(\d{1,4}) )?(minute|hour|day)s?")
+_DAILY = re.compile(r"daily (?:at )?([01]\d|2[0-3]):([0-5]\d)")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Times at equal distances, in UTC, known to everybody beforehand.
+
+    Attributes:
+        every: seconds between two of them.
+        offset: seconds from the beginning of 1970 to the first.
+
+    >>> Schedule.parse("every 6 hours").last(1_000_000), Schedule.parse("daily 03:00").last(100_000)
+    (993600, 97200)
+    """
+
+    every: int
+    offset: int = 0
+
+    @classmethod
+    def parse(cls, said: str) -> Schedule:
+        """Read a schedule.
+
+        Raises:
+            UsageError: it is none.
+
+        >>> Schedule.parse("hourly")
+        Traceback (most recent call last):
+        tacit.errors.UsageError: refresh = 'hourly' is not a schedule: write 'every 6 hours', ...
+        """
+        if (found := _EVERY.fullmatch(said)) is not None:
+            every = int(found[1] or 1) * _UNITS[found[2]]
+            if every:
+                return cls(every)
+        if (found := _DAILY.fullmatch(said)) is not None:
+            return cls(_UNITS["day"], int(found[1]) * 3600 + int(found[2]) * 60)
+        raise UsageError(
+            f"refresh = {said!r} is not a schedule: write 'every 6 hours', 'every 30 minutes' or "
+            "'daily 03:00' (UTC)"
+        )
+
+    def last(self, now: float) -> int:
+        """Return the latest of its times up to now, in seconds since 1970."""
+        return int((now - self.offset) // self.every) * self.every + self.offset
+
+
+def schedules_of(said: Mapping[str, str | None]) -> dict[str, Schedule]:
+    """Return the schedules of the data sets that have one.
+
+    Args:
+        said: by the name of each data set, when it is read again.
+
+    Raises:
+        UsageError: one that cannot be read.
+
+    >>> schedules_of({"visits": "every 6 hours", "births": None})
+    {'visits': Schedule(every=21600, offset=0)}
+    """
+    return {name: Schedule.parse(one) for name, one in said.items() if one is not None}
+
+
+# Refreshes: when a data set that grows is read again, and what that means for its people.
+#
+# A refresh is a row in the store, with a number.  Each process has the tables open for itself, and
+# opens them anew before its next question where the number is beyond the one that it knows; so a
+# refresh takes effect in all processes, and nobody can see how long the reading took.
+#
+# **One budget for all refreshes.**  Let D_1, D_2, ... be a data set as it is after each refresh,
+# and call two histories neighbours if they differ in one person: in all rows of that person, in
+# every D_i.  A release reads one D_i, in which the person is one unit of privacy, so its loss is at
+# most what the ledger charged for it (its map at distance one), whichever i it is, and whatever
+# earlier releases showed.  The ledger is one for the whole history: by adaptive composition under
+# its filter the losses of all releases, of all D_i together, are at most the budget.  A refresh
+# gives nothing back: rows that stay are read again, and the people in them have spent what was
+# spent before.  The rows of other people in D_i may depend on what was released earlier, not
+# otherwise on this person's rows.
+#
+# Source: the neighbours are those of the user level in C. Dwork, M. Naor, T. Pitassi, G. Rothblum,
+# *Differential privacy under continual observation* (STOC 2010); adaptive composition under a
+# filter: J. Whitehouse, A. Ramdas, R. Rogers, S. Wu, *Fully-adaptive composition in differential
+# privacy* (ICML 2023).
+
 
 BY_CALL, BY_CLOCK, FIRST = "call", "clock", "first"
 
@@ -208,3 +288,90 @@ def _is_due(run: sa.Connection, dataset: str, due: int) -> bool:
     first = sa.select(sa.func.min(_refreshes.c.at)).where(_refreshes.c.dataset == dataset)
     latest, opened = run.execute(own).scalar(), run.execute(first).scalar()
     return (latest is None or latest < due) and opened is not None and opened <= due
+
+
+# What a service does by the clock: refreshes that are due, and periods that are over.
+
+
+_CLOCKWORK_EVERY = 1.0
+"""Seconds between two looks at what is due."""
+_NOTED = 5
+"""After so many looks what this process counted is noted, whatever was due."""
+
+
+class Clockwork:
+    """A thread that looks each second at what is due; every process has one.
+
+    Which process does what is settled in the store, so that more processes do nothing twice.
+
+    Args:
+        schedules: returns those of the data sets that have one, by name.
+        refreshes: of all data sets.
+        dashboards: of all data sets.
+        refreshed: is called for each refresh, with the name of the data set.
+        allowed: raises where data sets may not be read again now.
+        note: notes what this process counted for the metrics.
+    """
+
+    def __init__(
+        self,
+        schedules: Callable[[], Mapping[str, Schedule]],
+        refreshes: Refreshes,
+        dashboards: Dashboards,
+        refreshed: Callable[[str], None],
+        allowed: Callable[[], None] = lambda: None,
+        note: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._schedules, self._refreshes = schedules, refreshes
+        self._dashboards, self._refreshed, self._allowed = dashboards, refreshed, allowed
+        self._note = note
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread = threading.Thread(target=self._run, name="clockwork", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after what is being done."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        for looks in count(1):
+            if self._stopping.wait(_CLOCKWORK_EVERY):
+                break
+            self.look()
+            if looks % _NOTED == 0:
+                self._noted()
+        self._noted()
+
+    def _noted(self) -> None:
+        try:
+            self._note()
+        except Exception as error:  # it is noted the next time
+            log("metrics", outcome="failed", code=type(error).__name__)
+
+    def look(self) -> None:
+        """Do what is due; what fails is tried again at the next look."""
+        try:
+            schedules = self._schedules()
+        except TacitError as error:
+            log("refresh", way="clock", outcome="failed", code=type(error).__name__)
+            return
+        for name, schedule in schedules.items():
+            try:
+                made = self._refreshes.when_due(name, schedule, self._allowed)
+            except TacitError as error:
+                code = type(error).__name__
+                log("refresh", dataset=name, way="clock", outcome="failed", code=code)
+                continue
+            if made is not None:
+                log("refresh", dataset=name, way="clock", outcome="done", number=made.number)
+                self._refreshed(name)
+        try:
+            self._dashboards.update_due()
+        except Exception:
+            log("unexpected", error=True)

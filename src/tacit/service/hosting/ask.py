@@ -1,32 +1,125 @@
-"""What a request asks: a question in SQL, in the fields of a plan, or as a program describes it.
-
-What is asked, and at which price, is plain JSON from outside.  It is read by the parsers that the
-command line and Python use, through the doors that a user's own question goes through.
-"""
+"""Questions of callers, and the formats of answers."""
 
 from __future__ import annotations
 
+import io
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.ledger.hash_chain import canonical
-from tacit.errors import BudgetError, UsageError
-from tacit.report.text.words import budget_words, protects_line, question_words
-from tacit.service.access.caller import Caller
-from tacit.service.hosting.hosted import Hosted, Left
+from tacit.accounting.budget import Budget
+from tacit.accounting.ledger_chain import canonical
+from tacit.errors import BudgetError, UsageError, need
+from tacit.report.text import budget_words, protects_line, question_words
+from tacit.service.access import Caller
+from tacit.service.hosting.datasets import Hosted, Left
 from tacit.sql.parse import without_comments
-from tacit.tables.dataset.fields import known_fields, mapping, text
+from tacit.tables.dataset.table import known_fields, mapping, text
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Price
-from tacit.tables.question import Question, held_by
-from tacit.tables.release.charge import QueryCharge
-from tacit.tables.release.priced import charge_of
+from tacit.tables.question import Question, charge_of, held_by
+from tacit.tables.release.answer import Answer
+from tacit.tables.release.release import QueryCharge
 from tacit.tables.session import Session
-from tacit.tables.written.question_fields import ROWS, read_question
+from tacit.tables.written import ROWS, read_question
 
-__all__ = ["Ask", "preview_of", "words_of"]
+__all__ = [
+    "CERTIFICATE",
+    "FORMATS",
+    "Ask",
+    "Form",
+    "answer_json",
+    "as_bytes",
+    "format_of",
+    "preview_of",
+    "words_of",
+]
+
+# A released answer in the formats of the API: JSON, CSV, Arrow and Parquet, wide or long.
+#
+# Everything here is a new arrangement of released numbers.  The length of a reply is a function of
+# them and of the question, so it says nothing that the answer itself does not.
+
+
+Form = Literal["wide", "long"]
+FORMATS = {
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+    "arrow": "application/vnd.apache.arrow.file",
+    "parquet": "application/vnd.apache.parquet",
+}
+"""The media type of each format."""
+CERTIFICATE = "tacit.certificate"
+"""The name of the certificate in the metadata of a schema."""
+
+
+def format_of(accept: str | None) -> str:
+    """Return the format that an ``Accept`` header asks for; JSON where it asks for none of ours.
+
+    >>> format_of("text/csv"), format_of("application/vnd.apache.parquet;q=1"), format_of(None)
+    ('csv', 'parquet', 'json')
+    """
+    for part in (accept or "").split(","):
+        asked = part.partition(";")[0].strip().lower()
+        for name, media in FORMATS.items():
+            if asked == media.partition(";")[0]:
+                return name
+    return "json"
+
+
+def answer_json(answer: Answer) -> dict[str, Any]:
+    """Return an answer as plain JSON values: groups, and for each label values and intervals.
+
+    What is not known is null.
+    """
+    return {
+        "by": list(answer.by),
+        "keys": [list(key) for key in answer.keys],
+        "columns": [_plain({"label": n, **answer.column(n)}) for n in answer.labels],
+        "protects": answer.protects,
+        "about": answer.about,
+    }
+
+
+def as_bytes(answer: Answer, format: str, form: Form) -> bytes:
+    """Return an answer as a file of a format.
+
+    A file of Arrow or Parquet carries the certificate of the answer, as JSON, in the metadata of
+    its schema, under :data:`CERTIFICATE`.
+
+    Raises:
+        MissingExtraError: the library of the format is not installed.
+    """
+    if format == "csv":
+        return answer.to_csv(form=form).encode()
+    table, out = answer.to_arrow(form=form), io.BytesIO()
+    known = table.schema.metadata or {}
+    table = table.replace_schema_metadata({**known, CERTIFICATE: answer.certificate.to_json()})
+    if format == "parquet":
+        need("pyarrow.parquet", "arrow").write_table(table, out)
+    else:
+        with need("pyarrow", "arrow").ipc.new_file(out, table.schema) as writer:
+            writer.write_table(table)
+    return out.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    """Return JSON that every reader takes: an infinity and NaN are null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return value
+
+
+# What a request asks: a question in SQL, in the fields of a plan, or as a program describes it.
+#
+# What is asked, and at which price, is plain JSON from outside.  It is read by the parsers that the
+# command line and Python use, through the doors that a user's own question goes through.
+
 
 _WAYS = ("sql", "question", "described")
 _PRICE = ("epsilon", "delta", "rho", "total")

@@ -1,48 +1,437 @@
-"""A data set that a curator declares over HTTP, or declares anew: checked before it is written.
-
-What a curator may name is what the operator put there for it: files below ``data/`` in the folder
-of the service.
-
-**What may change.**  A ledger counts in the unit, the people and the tables that it began with, and
-its budget is that of the people in them.  So a declaration that stands is declared anew with other
-columns, words, public tables, latency or schedule, and nothing that decides whose budget it is:
-another file would give the people of the first one a second budget, under another name; another
-unit, or another way to read who a person is, would count losses in something else; and a budget is
-raised, and a cap set, in the ledger itself, with a reason.  Approval can be required, and
-never be switched off: someone who could do that could do without the reviewers.
-"""
+"""Declarations that a service hosts, who owns them, and changes to them."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tacit.accounting.budgets.budget import Budget
-from tacit.errors import UsageError
-from tacit.report.text.odds import weak_guarantee
-from tacit.service.hosting.declared import DATA, Declared, confined
-from tacit.service.hosting.owners import owners_of
+import sqlalchemy as sa
+
+from tacit.accounting.budget import Budget
+from tacit.accounting.ledger_postgres import is_address
+from tacit.errors import DataSourceError, UsageError
+from tacit.report.issued import APART
+from tacit.report.odds import weak_guarantee
+from tacit.service.database import Database, metadata
 from tacit.service.problem import Problem
 from tacit.service.settings import FILE, Caps, DatasetSettings, Settings
-from tacit.tables.dataset.declaration import Dataset
-from tacit.tables.dataset.table import TableDeclaration
-from tacit.tables.dataset.table_shape import shapes_of
-from tacit.tables.engines.files import ConfinedPath, is_hidden
+from tacit.tables.dataset.declaration import Dataset, identity, terms
+from tacit.tables.dataset.draft import shapes_of
+from tacit.tables.dataset.table import TableDeclaration, known_fields
+from tacit.tables.engines.files import ConfinedPath, data_files, is_hidden
 
 __all__ = [
     "DATA",
+    "HOSTING",
+    "Declared",
+    "DeclaredStore",
+    "Owner",
+    "assuming",
     "changes_of",
+    "collusion_words",
     "columns_of",
+    "confined",
     "data_files",
     "notes_on",
+    "owners_of",
     "refuse_declaration",
     "with_hosting",
 ]
+
+# Whose budget a question spends: that of a data set, or of the people in several of them.
+#
+# The budget belongs to people.  Data sets of the same people share one ledger, whatever they are
+# called and however many files they come in; two data sets that read one table are of the same
+# people, and must say so.  Where teams stand apart, each team has a ledger of its own.
+
+
+_PLAIN = re.compile(r"[a-z][a-z0-9_]{0,29}")
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Whom a budget belongs to.
+
+    Attributes:
+        name: of the data set, or of the people.
+        people: whether several data sets may share it.
+        dataset: what the ledger protects, as it says so itself.
+        terms: what a charge means there.
+        budget: the whole of it, as declared; None where only a ledger that stands says it.
+        apart: whether each team has a ledger of its own.
+        place: of the ledger, where all share one: a file or an address.
+        settings: how the data sets are hosted: latency, caps.
+    """
+
+    name: str
+    people: bool
+    dataset: str
+    terms: Mapping[str, Any]
+    budget: Budget | None
+    apart: bool
+    place: str
+    settings: DatasetSettings
+
+    def key(self, team: str | None) -> str:
+        """Return what the service calls the ledger of a team; of all, where they share one.
+
+        >>> from tacit.service.settings import DatasetSettings
+        >>> owner = Owner("visits", False, "d", {}, None, True, "v.ledger", DatasetSettings())
+        >>> owner.key("oncology"), owner.place_of("oncology")
+        ('dataset visits, team oncology', 'v.oncology.ledger')
+        """
+        kind = "people" if self.people else "dataset"
+        whole = f"{kind} {self.name}"
+        return f"{whole}, team {team}" if self.apart and team is not None else whole
+
+    def place_of(self, team: str | None) -> str:
+        """Return the file or the address of the ledger of a team."""
+        if not self.apart or team is None:
+            return self.place
+        if is_address(self.place):
+            address, _, options = self.place.partition("?")
+            given = [part for part in options.split("&") if part]
+            whole = next((p for p in given if p.startswith("ledger=")), "ledger=main")
+            named = f"{whole.removeprefix('ledger=')} {team}"
+            others = [part for part in given if part != whole]
+            return f"{address}?{'&'.join([*others, f'ledger={_word(named)}'])}"
+        place = Path(self.place)
+        return str(place.with_name(f"{place.stem}.{_word(team)}{place.suffix}"))
+
+
+def owners_of(declared: Mapping[str, Dataset], settings: Settings) -> dict[str, Owner]:
+    """Return whose budget each data set spends, by its name.
+
+    Raises:
+        UsageError: data sets of the same people do not agree on their budget or their settings, or
+            two data sets read one table and do not say that its people are the same.
+    """
+    _refuse_hidden_people(declared, settings)
+    shared: dict[str, list[Dataset]] = {}
+    found = {}
+    for name, dataset in declared.items():
+        people = settings.dataset(name).people
+        if people is None:
+            found[name] = _of_dataset(dataset, settings)
+        else:
+            shared.setdefault(people, []).append(dataset)
+    for people, datasets in shared.items():
+        owner = _of_people(people, datasets, settings)
+        found |= dict.fromkeys((dataset.name for dataset in datasets), owner)
+    return {name: found[name] for name in declared}
+
+
+def assuming(said: Mapping[str, Any], apart: bool) -> dict[str, Any]:
+    """Return the terms of a ledger with what they assume of analysts, which certificates state.
+
+    >>> assuming({"neighbours": "unbounded"}, True)
+    {'neighbours': 'unbounded', 'assumes': 'teams apart'}
+    """
+    return {**said, "assumes": APART} if apart else dict(said)
+
+
+def collusion_words(owner: Owner) -> str:
+    """Say what is assumed of analysts who compare what they were answered."""
+    if owner.apart:
+        return (
+            "Each team has a budget of its own. The guarantee is for what one team is answered, "
+            "and assumes that teams do not compare their answers: of those that do, the losses "
+            "add up."
+        )
+    return (
+        "All analysts together spend one budget, so the guarantee holds even if all of them "
+        "compare their answers. Caps of teams and analysts only share the budget out."
+    )
+
+
+def _of_dataset(dataset: Dataset, settings: Settings) -> Owner:
+    how = settings.dataset(dataset.name)
+    said = dataset.ledger is not None or not is_address(settings.database)
+    place = dataset.ledger_place if said else _beside(settings.database, dataset.name)
+    return Owner(
+        dataset.name,
+        False,
+        identity(dataset),
+        assuming(terms(dataset), how.collusion == APART),
+        dataset.whole_budget,
+        how.collusion == APART,
+        place,
+        how,
+    )
+
+
+def _of_people(people: str, datasets: list[Dataset], settings: Settings) -> Owner:
+    """Return the owner of a budget that data sets share."""
+    names = ", ".join(repr(dataset.name) for dataset in datasets)
+    for dataset in datasets:
+        if dataset.unit == "row":
+            raise UsageError(
+                f"{dataset.name!r} belongs to people {people!r}, and its unit is a row: data "
+                "sets that share people must name the person, unit = { person = 'person_id', "
+                "rows = 5 }"
+            )
+        if dataset.ledger is not None:
+            raise UsageError(
+                f"{dataset.name!r} belongs to people {people!r}, whose data sets share one "
+                "ledger: leave its own ledger out"
+            )
+    budgets = {dataset.whole_budget for dataset in datasets} - {None}
+    if len(budgets) > 1:
+        raise UsageError(
+            f"{names} belong to people {people!r}, who have one budget: declare the same budget "
+            "in each"
+        )
+    hosted = [settings.dataset(dataset.name) for dataset in datasets]
+    if len({one.collusion for one in hosted}) > 1 or any(h.caps != hosted[0].caps for h in hosted):
+        raise UsageError(
+            f"{names} belong to people {people!r}: give them the same collusion and caps"
+        )
+    if is_address(settings.database):
+        place = _beside(settings.database, people)
+    else:
+        place = str(settings.folder / f"people.{_word(people)}.ledger")
+    return Owner(
+        people,
+        True,
+        f"people: {people}",
+        assuming({"people": people, "neighbours": "unbounded"}, hosted[0].collusion == APART),
+        next(iter(budgets), None),
+        hosted[0].collusion == APART,
+        place,
+        hosted[0],
+    )
+
+
+def _refuse_hidden_people(declared: Mapping[str, Dataset], settings: Settings) -> None:
+    """Refuse two data sets of one table whose budgets would be apart, or of which one has it free.
+
+    A table that one declares as public, and another one as of people, would be joined for nothing.
+    """
+    seen: dict[tuple[object, str | None], str] = {}
+    for name, dataset in declared.items():
+        people = settings.dataset(name).people
+        for table in dataset.protected:
+            for place in _places(dataset.tables[table], dataset.folder):
+                other = seen.setdefault(place, name)
+                if other != name and (people is None or people != settings.dataset(other).people):
+                    raise UsageError(
+                        f"{other!r} and {name!r} read the same table, so they hold the same "
+                        "people, and each would spend a budget of its own: set people = '...' "
+                        "for both in service.toml, or declare one data set"
+                    )
+    for name, dataset in declared.items():
+        for table in dataset.tables.keys() - set(dataset.protected):
+            if not seen.keys().isdisjoint(_places(dataset.tables[table], dataset.folder)):
+                raise UsageError(
+                    f"{table!r} of {name!r} is declared public, and a data set declares the same "
+                    "table as one of people: it holds people, and is not public"
+                )
+
+
+def _places(table: TableDeclaration, folder: Path) -> set[tuple[object, str | None]]:
+    """Return what a table is read from: each file that a pattern or a folder stands for now.
+
+    A file is known by its number on its disk, whatever names it has.
+    """
+    if table.place != "path" or (table.root is None and "://" in table.source):
+        return {(table.source, table.table)}
+    place = table.located(folder)
+    files = [os.path.realpath(place)]
+    with suppress(DataSourceError, UsageError):  # what opening it says
+        files += data_files(place)
+    return {(_known(Path(file)), table.table) for file in files}
+
+
+def _known(file: Path) -> object:
+    try:
+        found = file.stat()
+    except OSError:
+        return str(file)
+    return found.st_dev, found.st_ino
+
+
+def _beside(database: str, name: str) -> str:
+    """Return the address of a ledger in the database of the service."""
+    joined = "&" if "?" in database else "?"
+    return f"{database}{joined}ledger={_word(name)}"
+
+
+def _word(name: str) -> str:
+    """Return a name as one plain word; two names have two words.
+
+    >>> _word("visits"), _word("Ward 7")
+    ('visits', 'ward_7_7f0f2d')
+    """
+    if _PLAIN.fullmatch(name):
+        return name
+    plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:22] or "ledger"
+    plain = plain if plain[0].isalpha() else f"l_{plain}"
+    return f"{plain}_{hashlib.sha256(name.encode()).hexdigest()[:6]}"
+
+
+# Declarations that curators made while the service ran, in its database: all of each data set.
+#
+# They stand there, and not in a file of the folder, so that all machines of a service know them; a
+# declaration is never written over: a change is a row of its own, and the latest of a name counts.
+
+
+DATA = "data"
+"""The folder below that of the service whose files curators may declare."""
+
+HOSTING = ("latency", "approval", "people", "caps", "refresh")
+"""What a curator may say of how a data set is hosted; ``collusion`` is the operator's to say."""
+
+_declared = sa.Table(
+    "declared_dataset",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("name", sa.String(100), nullable=False, index=True),
+    sa.Column("declaration", sa.Text, nullable=False),
+    sa.Column("hosting", sa.Text, nullable=False),
+    sa.Column("who", sa.String(100), nullable=False),
+    sa.Column("at", sa.Float, nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A declaration as a curator sent it.
+
+    Attributes:
+        name: of the data set.
+        fields: those that a file would have, but for the name.
+        hosting: of :data:`HOSTING` what is said.
+        who: declared it.
+        at: when, in seconds since 1970.
+        number: its place in the order of all declarations; 0 before it is written.
+
+    >>> fields = {"unit": "row", "budget": {"epsilon": 0.1}, "tables": {"t": {"path": "t.csv"}}}
+    >>> Declared("visits", fields, {"latency": 3}, "cleo", 0.0).dataset(Path()).whole_budget
+    epsilon(0.1)
+    """
+
+    name: str
+    fields: Mapping[str, Any]
+    hosting: Mapping[str, Any]
+    who: str
+    at: float
+    number: int = 0
+
+    def dataset(self, folder: Path) -> Dataset:
+        """Return the data set; a number with a fraction is read as its decimal digits say.
+
+        Its tables are read from :data:`DATA` only, whenever they are opened.
+
+        Raises:
+            UsageError: a field that is wrong.
+        """
+        fields = {**_exact(self.fields), "name": self.name}
+        return confined(Dataset.from_fields(fields, folder), folder)
+
+    def hosted(self, settings: Settings) -> DatasetSettings:
+        """Return how the data set is hosted: what is not said is as for the others.
+
+        Raises:
+            UsageError: a field that is wrong, or not a curator's to say.
+        """
+        known_fields(self.hosting, HOSTING, "hosting")
+        said = _exact(self.hosting)
+        found = DatasetSettings.from_fields(said, "hosting", settings.default)
+        if settings.default.approval and not found.approval:
+            raise UsageError("each question of this service is approved: leave approval out")
+        assert isinstance(found, DatasetSettings)
+        return found
+
+
+def confined(dataset: Dataset, folder: Path) -> Dataset:
+    """Return a data set that reads no file outside :data:`DATA` below the folder."""
+    root = folder / DATA
+    tables = {name: replace(table, root=root) for name, table in dataset.tables.items()}
+    return replace(dataset, tables=tables)
+
+
+class DeclaredStore:
+    """The declarations of curators.
+
+    Args:
+        database: of the service.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def latest(self) -> int:
+        """Return the number of the latest declaration; 0 where there is none."""
+        with self._database.read() as run:
+            return _latest(run)
+
+    def all(self, run: sa.Connection | None = None) -> dict[str, Declared]:
+        """Return the declaration of each data set that counts, by its name."""
+        if run is None:
+            with self._database.read() as reading:
+                return self.all(reading)
+        rows = run.execute(sa.select(_declared).order_by(_declared.c.number)).all()
+        return {row.name: _read(row) for row in rows}
+
+    def begin(self) -> AbstractContextManager[sa.Connection]:
+        """Begin a transaction that no other declaration is made beside."""
+        return self._database.begin(lock="declarations")
+
+    def add(self, run: sa.Connection, made: Declared) -> Declared:
+        """Add a declaration, in a transaction of :meth:`begin`."""
+        number = _latest(run) + 1
+        row = {
+            "number": number,
+            "name": made.name,
+            "declaration": json.dumps(made.fields),
+            "hosting": json.dumps(made.hosting),
+            "who": made.who,
+            "at": made.at,
+        }
+        run.execute(_declared.insert(), row)
+        return Declared(made.name, made.fields, made.hosting, made.who, made.at, number)
+
+
+def _latest(run: sa.Connection) -> int:
+    return run.execute(sa.select(sa.func.max(_declared.c.number))).scalar() or 0
+
+
+def _read(row: Any) -> Declared:
+    fields, hosting = json.loads(row.declaration), json.loads(row.hosting)
+    return Declared(row.name, fields, hosting, row.who, row.at, row.number)
+
+
+def _exact(value: Any) -> Any:
+    """Return what JSON holds with its numbers as they were written."""
+    if isinstance(value, float):
+        return Decimal(repr(value))
+    if isinstance(value, Mapping):
+        return {str(name): _exact(one) for name, one in value.items()}
+    return [_exact(one) for one in value] if isinstance(value, list) else value
+
+
+# A data set that a curator declares over HTTP, or declares anew: checked before it is written.
+#
+# What a curator may name is what the operator put there for it: files below ``data/`` in the folder
+# of the service.
+#
+# **What may change.**  A ledger counts in the unit, the people and the tables that it began with,
+# and its budget is that of the people in them.  So a declaration that stands is declared anew with
+# other columns, words, public tables, latency or schedule, and nothing that decides whose budget it
+# is: another file would give the people of the first one a second budget, under another name;
+# another unit, or another way to read who a person is, would count losses in something else; and a
+# budget is raised, and a cap set, in the ledger itself, with a reason.  Approval can be required,
+# and never be switched off: someone who could do that could do without the reviewers.
+
 
 _MOST_FILES = 1000
 
@@ -155,7 +544,7 @@ def columns_of(file: str, settings: Settings) -> list[str]:
     return [name for name, _ in shape.schema.kinds()]
 
 
-def data_files(folder: Path) -> list[str]:
+def files_to_declare(folder: Path) -> list[str]:
     """Return the files that curators may declare, as a declaration names them."""
     data, found = folder / DATA, []
     for below, folders, names in os.walk(data):

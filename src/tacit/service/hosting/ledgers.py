@@ -14,18 +14,16 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.ledger.hash_chain import canonical
-from tacit.accounting.ledger.ledger import Ledger
-from tacit.accounting.ledger.shared_budget import on_account_of, set_cap, shared_by, shares_of
+from tacit.accounting.budget import Budget
+from tacit.accounting.ledger import Ledger, on_account_of, set_cap, shared_by, shares_of
+from tacit.accounting.ledger_chain import canonical
 from tacit.accounting.open_ledger import has_ledger, open_ledger
 from tacit.errors import LedgerError, UsageError
-from tacit.service.hosting.owners import Owner, assuming, owners_of
+from tacit.service.database import Database, metadata
+from tacit.service.hosting.declaring import Owner, assuming, owners_of
 from tacit.service.problem import Problem
 from tacit.service.settings import Caps, Settings
-from tacit.service.store.database import Database, metadata
-from tacit.tables.dataset.declaration import Dataset
-from tacit.tables.dataset.opening import identity, terms
+from tacit.tables.dataset.declaration import Dataset, identity, terms
 
 __all__ = ["Ledgers"]
 

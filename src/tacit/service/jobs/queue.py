@@ -1,37 +1,214 @@
-"""The queue of releases, in the database of the service: asked once, claimed by one, never lost.
-
-A job refers to the entry of the ledger by its key, and holds no answer.  Its states::
-
-    waiting --approve--> queued --claim--> working --finish--> over
-       |                   |  ^               |
-     refuse              cancel `-- lease ends --'
-
-- **Asked once.**  With an idempotency key the same request of the same person is the same job.
-- **Claimed by one.**  A worker claims the oldest job in an exclusive transaction, and holds it as
-  long as it renews its lease.  A process that dies stops renewing; another worker claims the job
-  and asks the ledger the same question, which goes on under the charge that stands.
-- **Two at work do no harm.**  A worker that lost its lease and lives (a machine that slept, a clock
-  that was put forward) may finish too: the ledger gives both the one answer that was recorded
-  first, and the job takes its outcome from whoever holds the lease.
-- **Clocks.**  A lease that ends later than a lease can is void, so a clock that was set back holds
-  no job for longer than a lease.
-"""
+"""The queue of releases: jobs, ticks and the rows that store them."""
 
 from __future__ import annotations
 
 import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from tacit.service.access.decisions import asked_columns
-from tacit.service.jobs.job import STATES, Job, Outcome
-from tacit.service.jobs.ticks import next_tick, tick_after
-from tacit.service.store.database import Database, metadata
+from tacit.service.access import asked_columns
+from tacit.service.database import Database, metadata
 
-__all__ = ["LEASE", "STATES", "Job", "Outcome", "Queue", "Whose"]
+__all__ = [
+    "LEASE",
+    "STATES",
+    "Job",
+    "Outcome",
+    "Queue",
+    "Whose",
+    "margin",
+    "next_tick",
+    "tick_after",
+    "ticks_late",
+]
+
+# Ticks: when the outcome of a question becomes visible, as a function of the public clock.
+#
+# A question that is asked at time s of a data set of latency L has its ticks at s + L, s + 2L,
+# s + 4L, s + 8L and so on.  Whatever its outcome is, an answer, a refusal that took the data, a
+# failure, it becomes visible at the first tick after the engine was done, and until then every look
+# at it shows the same.
+#
+# **What time tells.**  Who watches a question learns at which tick it became visible, and nothing
+# finer.  Where every question is done within L, that is the first tick whatever the data is:
+# nothing. Where an engine takes a time T between L and L * 2^k, it is one of k + 1 ticks, log2(k +
+# 1) bits at most; the doubling is what keeps this logarithmic in the time.  Choose L above the time
+# of the slowest question, and watch the count of late ticks.
+#
+# The margin: an outcome is written down before its tick, or it waits for the next one, so that no
+# look between the two tells them apart.
+
+
+_LEAST = 0.02
+_SHARE = 0.05
+_MOST = 0.5
+
+
+def margin(latency: float) -> float:
+    """Return how long before its tick an outcome must be written down, in seconds."""
+    return min(max(_LEAST, latency * _SHARE), _MOST, latency / 2)
+
+
+def next_tick(asked: float, latency: float, now: float) -> float:
+    """Return the first tick after a moment.
+
+    >>> next_tick(100, 2, 100), next_tick(100, 2, 102), next_tick(100, 2, 105)
+    (102, 104, 108)
+    """
+    wait = latency
+    while asked + wait <= now:
+        wait *= 2
+    return asked + wait
+
+
+def tick_after(asked: float, latency: float, done: float) -> float:
+    """Return the tick at which an outcome that is there at ``done`` becomes visible.
+
+    >>> tick_after(100, 2, 100.5), tick_after(100, 2, 101.95)
+    (102, 104)
+    """
+    return next_tick(asked, latency, done + margin(latency))
+
+
+def ticks_late(asked: float, latency: float, visible: float) -> int:
+    """Return by how many ticks an outcome came after the first.
+
+    >>> ticks_late(100, 2, 102), ticks_late(100, 2, 108)
+    (0, 2)
+    """
+    late, wait = 0, latency
+    while asked + wait < visible:
+        wait, late = wait * 2, late + 1
+    return late
+
+
+# A job: a release that somebody asked for, and what of it is seen at a moment.
+
+
+STATES = ("waiting", "running", "done", "refused", "failed", "cancelled")
+"""What a caller sees."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job came out: done, or failed with an error in the one shape."""
+
+    done: bool
+    error: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """A release that somebody asked for.
+
+    Attributes:
+        number: its place in the order of asking.
+        id: what callers call it.
+        dataset: the name of the data set.
+        asked_by: who asked.
+        team: theirs.
+        token: the public name of the token that they came with.
+        asked: when, in seconds since 1970.
+        body: the request, as JSON.
+        words: what is asked, in words.
+        cost: what it was priced at, as JSON of a budget.
+        key: what the ledger knows it by.
+        once: its idempotency key.
+        state: in the queue; callers see :meth:`shown`.
+        started: since when its clock runs: when it was asked, or approved.
+        latency: between two ticks at first, in seconds.
+        worker: who holds it.
+        attempts: how often it was begun.
+        outcome: ``done`` or ``failed``, once it is over.
+        visible: from when on its outcome is shown.
+        error: why it failed.
+        replayed: whether its answer was there to see when it was asked.
+        decided_by: who approved or refused it, or cancelled it.
+        decided: when.
+        reason: why it was refused.
+    """
+
+    number: int
+    id: str
+    dataset: str
+    asked_by: str
+    team: str | None
+    token: str
+    asked: float
+    body: str
+    words: str
+    cost: str
+    key: str
+    once: str | None
+    state: str
+    started: float
+    latency: float
+    worker: str | None
+    attempts: int
+    outcome: str | None
+    visible: float | None
+    error: str | None
+    replayed: bool
+    decided_by: str | None
+    decided: float | None
+    reason: str | None
+
+    def shown(self, now: float) -> str:
+        """Return the state that a caller sees at a moment: one of :data:`STATES`."""
+        if self.state in ("waiting", "refused", "cancelled"):
+            return self.state
+        return str(self.outcome) if self.is_visible(now) else "running"
+
+    def is_visible(self, now: float) -> bool:
+        """Return whether its outcome is shown at a moment."""
+        return self.state == "over" and self.visible is not None and now >= self.visible
+
+    def ready_at(self, now: float) -> float | None:
+        """Return when to look next; None where no clock runs."""
+        if self.state in ("waiting", "refused", "cancelled"):
+            return None
+        if self.is_visible(now):
+            return self.visible
+        return next_tick(self.started, self.latency, now)
+
+    def progress(self, now: float) -> float:
+        """Return how much of the wait for the next tick is over, by the public clock alone."""
+        shown, ready = self.shown(now), self.ready_at(now)
+        if shown != "running" or ready is None:
+            return 0.0 if shown == "waiting" else 1.0
+        passed = max(0.0, now - self.started) / (ready - self.started)
+        return round(min(passed, 1.0), 2)
+
+    @property
+    def late(self) -> int:
+        """By how many ticks its outcome came after the first."""
+        return 0 if self.visible is None else ticks_late(self.started, self.latency, self.visible)
+
+
+# The queue of releases, in the database of the service: asked once, claimed by one, never lost.
+#
+# A job refers to the entry of the ledger by its key, and holds no answer.  Its states::
+#
+#     waiting --approve--> queued --claim--> working --finish--> over
+#        |                   |  ^               |
+#      refuse              cancel `-- lease ends --'
+#
+# - **Asked once.**  With an idempotency key the same request of the same person is the same job.
+# - **Claimed by one.**  A worker claims the oldest job in an exclusive transaction, and holds it as
+#   long as it renews its lease.  A process that dies stops renewing; another worker claims the job
+#   and asks the ledger the same question, which goes on under the charge that stands.
+# - **Two at work do no harm.**  A worker that lost its lease and lives (a machine that slept, a
+#   clock
+#   that was put forward) may finish too: the ledger gives both the one answer that was recorded
+#   first, and the job takes its outcome from whoever holds the lease.
+# - **Clocks.**  A lease that ends later than a lease can is void, so a clock that was set back
+#   holds
+#   no job for longer than a lease.
+
 
 LEASE = 30.0
 """For how long a worker that says nothing holds a job, in seconds."""

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budget import Budget
 from tacit.errors import UsageError
-from tacit.report.text.words import budget_words
-from tacit.service.pages.dataset_view import protection
+from tacit.report.text import budget_words
+from tacit.service.pages.views import protection
 
 __all__ = ["COLUMNS", "KINDS", "TABLES", "added", "checked", "declared_in", "form_of"]
 

@@ -1,12 +1,9 @@
-"""Every error as a reply of one shape; what is not ours is named by its kind alone.
-
-A message of an engine, of the database or of Python could quote a value, so only exceptions of
-Tacit, which are made of public facts, speak for themselves.
-"""
+"""Errors as answers, and their log."""
 
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, get_args
@@ -19,17 +16,24 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from tacit.errors import (
-    RefusedError,
-    TacitError,
-    UsageError,
-    did_you_mean,
-)
-from tacit.service.access.caller import Caller
+from tacit.errors import RefusedError, TacitError, UsageError, did_you_mean
+from tacit.service.access import Caller
 from tacit.service.pages.frame import page
 from tacit.service.problem import Problem, problem_of
 
-__all__ = ["handle_problems", "problem_of", "rendered", "wrong"]
+__all__ = [
+    "FailedTokens",
+    "handle_problems",
+    "problem_of",
+    "rendered",
+    "wrong",
+]
+
+# Every error as a reply of one shape; what is not ours is named by its kind alone.
+#
+# A message of an engine, of the database or of Python could quote a value, so only exceptions of
+# Tacit, which are made of public facts, speak for themselves.
+
 
 _log = logging.getLogger("tacit.service")
 
@@ -186,3 +190,55 @@ def _methods(request: Request) -> str:
     fitting = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
     literal = [route for route in fitting if "{" not in route.path]
     return ", ".join(sorted({m for route in literal or fitting for m in route.methods or ()}))
+
+
+# How often an address sent a wrong token: after a number of them it must wait.
+
+
+_SPAN = 60.0  # seconds
+_MOST_ADDRESSES = 10_000
+
+
+class FailedTokens:
+    """The failures of the last minute, by address, in the memory of one process.
+
+    A token cannot be guessed, so this is no lock: it keeps one address from filling the log, and
+    shows the operator that somebody tries.  Whoever sends a good token is never held up, also where
+    many people share an address.
+
+    Args:
+        most: in a minute, of one address.
+        clock: seconds that never go back.
+    """
+
+    def __init__(self, most: int, clock: Callable[[], float]) -> None:
+        self._most = most
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._seen: dict[str, tuple[float, int]] = {}
+        self._cleared = clock()
+
+    def note(self, address: str) -> None:
+        """Count a failure of an address.
+
+        Raises:
+            Problem: ``too_many``, from the one on that is over the limit.
+        """
+        now = self._clock()
+        with self._lock:
+            since, number = self._seen.get(address, (now, 0))
+            if now - since >= _SPAN:
+                since, number = now, 0
+            if now - self._cleared >= _SPAN:
+                self._cleared = now
+                self._seen = {a: one for a, one in self._seen.items() if now - one[0] < _SPAN}
+            if len(self._seen) < _MOST_ADDRESSES or address in self._seen:
+                self._seen[address] = since, number + 1
+        if number >= self._most:
+            wait = max(1, round(since + _SPAN - now))
+            raise Problem(
+                "too_many",
+                "too many tokens from this address were not of this service",
+                f"wait {wait} s, and look at the token",
+                {"retry_after": wait},
+            )

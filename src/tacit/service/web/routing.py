@@ -1,29 +1,37 @@
-"""How a route says who may call it: each declares a right, or that everybody may.
-
-``tests/service/web/test_every_route.py`` walks the application and fails for a route that declares
-nothing.
-"""
+"""Routes: their bodies and forms, and who may ask them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Any, TypeAlias
+from urllib.parse import parse_qs
 
-from fastapi import Depends, Request
+from fastapi import Depends, Path, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.errors import TacitError
-from tacit.service.access.caller import Caller
-from tacit.service.access.policy import demand
-from tacit.service.access.tokens import BEARER, SESSION
+from tacit.service.access import Caller, demand
 from tacit.service.problem import Problem
+from tacit.service.tokens import BEARER, SESSION
 from tacit.service.web.state import state_of
 
 __all__ = [
     "Anyone",
+    "AskBody",
+    "Body",
     "CallerOf",
+    "Cursor",
+    "DatasetName",
+    "ErrorBody",
+    "Form",
+    "FormOf",
+    "LargeFormOf",
+    "Limit",
     "MaybeCaller",
+    "PreviewBody",
+    "Reply",
     "anyone",
     "checked",
     "cookie_name",
@@ -33,6 +41,155 @@ __all__ = [
     "refused",
     "signed_in",
 ]
+
+# Shapes that several routes share: the error, and what a field of a request may hold.
+
+
+DatasetName = Annotated[str, Path(min_length=1, max_length=100, description="of the data set")]
+Cursor = Annotated[
+    str, Query(max_length=200, description="what `next` of the list before said; empty at first")
+]
+Limit = Annotated[int, Query(ge=1, le=1000, description="the most items at once")]
+
+
+class Body(BaseModel):
+    """A body that somebody sends: no field that is unknown, and no value bent into another kind."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Reply(BaseModel):
+    """What the service sends."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class _Error(Reply):
+    code: str
+    message: str
+    remedy: str
+    details: dict[str, Any]
+
+
+class ErrorBody(Reply):
+    """The one shape of every error."""
+
+    error: _Error
+
+
+# The body of a request that asks: a question, and what it may spend.
+
+
+_Exact: TypeAlias = Annotated[
+    str | int | float, Field(description="such as 1, 0.5 or '1/3'; read exactly")
+]
+_Amount: TypeAlias = Annotated[
+    _Exact | dict[str, _Exact],
+    Field(description="an amount, or of each label the weight by which they share the total"),
+]
+
+
+class AskBody(Body):
+    """A question, in exactly one of three ways, and its price.
+
+    >>> AskBody(sql="select count(*) from visits", epsilon=0.5).asked()
+    {'sql': 'select count(*) from visits', 'epsilon': 0.5}
+    """
+
+    sql: str | None = Field(None, max_length=100_000, description="one query")
+    question: dict[str, Any] | None = Field(
+        None, description="the fields of a [[question]] in a plan: answers, where, by, keys, ..."
+    )
+    described: dict[str, Any] | None = Field(
+        None, description="the question as a program describes it; tc.connect sends it"
+    )
+    epsilon: _Amount | None = None
+    delta: _Exact | None = None
+    rho: _Amount | None = None
+    total: _Exact | None = Field(None, description="what weights split")
+    tag: str | None = Field(
+        None, max_length=200, description="a label that makes it a new, separately paid release"
+    )
+    free: bool | None = Field(
+        None, description="true answers from releases that you may see: no price, and no charge"
+    )
+    table: str | None = Field(
+        None, max_length=100, description="the protected table; the first where it is left out"
+    )
+
+    def asked(self) -> dict[str, Any]:
+        """Return what is said, as :meth:`tacit.service.hosting.ask.Ask.from_json` reads it."""
+        fields = AskBody.model_fields
+        said = {name: getattr(self, name) for name in fields}
+        return {name: value for name, value in said.items() if value is not None}
+
+
+class PreviewBody(AskBody):
+    """A question, its price, and for which sizes of a group its errors are shown."""
+
+    rows: list[Annotated[int, Field(ge=1, le=10**12)]] = Field(
+        [100, 1_000, 10_000], min_length=1, max_length=10, description="sizes of a group"
+    )
+    confidence: _Exact | None = Field("0.95", description="the level of the intervals")
+
+
+# Forms of the pages: the fields of a body that a browser sends.
+
+
+_MOST_FIELDS, _MOST_OF_A_TABLE = 200, 1200
+
+
+class Form:
+    """The fields of a form.
+
+    >>> form = Form({"token": ["abc"], "dataset": ["a", "b"]})
+    >>> form.one("token"), form.one("name"), form.all("dataset")
+    ('abc', '', ['a', 'b'])
+    """
+
+    def __init__(self, fields: dict[str, list[str]]) -> None:
+        self._fields = fields
+
+    def one(self, name: str) -> str:
+        """Return the last value of a field; empty where there is none."""
+        return self._fields.get(name, [""])[-1]
+
+    def all(self, name: str) -> list[str]:
+        """Return all values of a field."""
+        return self._fields.get(name, [])
+
+
+async def _form(request: Request) -> Form:
+    return await _read(request, _MOST_FIELDS)
+
+
+async def _large(request: Request) -> Form:
+    return await _read(request, _MOST_OF_A_TABLE)
+
+
+async def _read(request: Request, most: int) -> Form:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise Problem("invalid_request", "a form is sent as application/x-www-form-urlencoded")
+    try:
+        text = (await request.body()).decode("ascii")
+        fields = parse_qs(text, keep_blank_values=True, max_num_fields=most, errors="strict")
+    except ValueError:
+        raise Problem("invalid_request", "the form cannot be read") from None
+    return Form(fields)
+
+
+FormOf = Annotated[Form, Depends(_form)]
+"""A route's parameter: ``form: FormOf``."""
+LargeFormOf = Annotated[Form, Depends(_large)]
+"""The same for a form with several fields of each column of a table."""
+
+
+# How a route says who may call it: each declares a right, or that everybody may.
+#
+# ``tests/service/web/test_every_route.py`` walks the application and fails for a route that
+# declares nothing.
+
 
 _bearer = HTTPBearer(auto_error=False, description="a token of tacit token create")
 _Sent = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
@@ -90,10 +247,10 @@ def needs(action: str | None, on: str | None = None) -> Callable[..., Caller]:
     """Return a dependency that gives the caller, once they may do what the route does.
 
     Args:
-        action: the right, one of :data:`tacit.service.access.roles.ACTIONS`; None asks only that
+        action: the right, one of :data:`tacit.service.access.ACTIONS`; None asks only that
             somebody is signed in.
         on: the parameter in the path that names the data set; None asks for the right on any one,
-            and the route then calls :func:`tacit.service.access.policy.demand` for the one that it
+            and the route then calls :func:`tacit.service.access.demand` for the one that it
             finds.
 
     Raises:

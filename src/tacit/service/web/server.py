@@ -1,7 +1,4 @@
-"""The server that runs the application: one process or many, with TLS of its own or behind a proxy.
-
-Each process of many opens the folder anew; what they share stands in the database and the ledgers.
-"""
+"""The application, its description, and the server that runs it."""
 
 from __future__ import annotations
 
@@ -11,26 +8,214 @@ import multiprocessing
 import os
 import signal
 import threading
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import h11
 import uvicorn
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+import tacit
 from tacit.errors import UsageError
 from tacit.service.problem import Problem
-from tacit.service.seeing.logs import configure
 from tacit.service.settings import Settings
-from tacit.service.web.app import create_app
-from tacit.service.web.problems import rendered
+from tacit.service.telemetry import Observe, configure
+from tacit.service.web.guard import Guard
+from tacit.service.web.page_routes import admin as admin_pages
+from tacit.service.web.page_routes import budgets as budget_pages
+from tacit.service.web.page_routes import datasets as dataset_pages
+from tacit.service.web.page_routes import declare as declare_pages
+from tacit.service.web.page_routes import entry as entry_pages
+from tacit.service.web.page_routes import live as live_pages
+from tacit.service.web.page_routes import releases as release_pages
+from tacit.service.web.problems import handle_problems, rendered
+from tacit.service.web.routes import (
+    access,
+    audit,
+    collections,
+    dashboards,
+    datasets,
+    declarations,
+    health,
+    refresh,
+    releases,
+    sign_in,
+    tokens,
+)
+from tacit.service.web.routing import ErrorBody, cookie_name, declared_right, signed_in
 from tacit.service.web.state import State
 
-__all__ = ["Place", "application", "loopback", "run"]
+__all__ = [
+    "ROUTERS",
+    "Place",
+    "application",
+    "create_app",
+    "describe",
+    "loopback",
+    "run",
+]
+
+# The description of the API: what the framework writes, with what it cannot know.
+#
+# - Routes that declare ``anyone`` are described as open; the framework sees their optional token.
+# - A release that was asked for links to what can be done with it, by its number.
+# - Questions and dashboards have an example.
+
+
+_RELEASE = {"release": "$response.body#/id"}
+_LINKS = {
+    "post /v1/datasets/{name}/releases": {
+        "look": ("get", "/v1/releases/{release}", _RELEASE),
+        "answer": ("get", "/v1/releases/{release}/answer", _RELEASE),
+        "certificate": ("get", "/v1/releases/{release}/certificate", _RELEASE),
+        "cancel": ("post", "/v1/releases/{release}/cancel", _RELEASE),
+        "approve": ("post", "/v1/releases/{release}/approve", _RELEASE),
+        "refuse": ("post", "/v1/releases/{release}/refuse", _RELEASE),
+    },
+    "post /v1/datasets/{name}/dashboards": {
+        "look": ("get", "/v1/dashboards/{id}", {"id": "$response.body#/id"}),
+    },
+}
+_COUNT = {"sql": "select count(*) as n from visits", "epsilon": "1/10"}
+_DAILY = {
+    "column": "arrived",
+    "start": "2026-01-01",
+    "every": "1d",
+    "periods": 365,
+    "epsilon": "1/2",
+}
+_EXAMPLES = {
+    "/v1/datasets/{name}/preview": _COUNT,
+    "/v1/datasets/{name}/releases": _COUNT,
+    "/v1/datasets/{name}/dashboards/preview": _DAILY,
+    "/v1/datasets/{name}/dashboards": _DAILY,
+}
+"""The bodies of requests, each as somebody would send it."""
+
+
+def describe(app: FastAPI) -> None:
+    """Have an application serve the completed description."""
+    made = app.openapi
+
+    def completed() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            schema = made()
+            for route in app.state.every_route:
+                if isinstance(route, APIRoute) and route.include_in_schema and _open(route):
+                    for method in route.methods or ():
+                        schema["paths"][route.path][method.lower()].pop("security", None)
+            _link(schema["paths"])
+            for path in _EXAMPLES.keys() & schema["paths"].keys():
+                body = schema["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+                body["examples"] = {"one": {"value": _EXAMPLES[path]}}
+        return app.openapi_schema or {}
+
+    app.openapi = completed  # type: ignore[method-assign]
+
+
+def _open(route: APIRoute) -> bool:
+    found = {declared_right(one.call) for one in route.dependant.dependencies}
+    return "anyone" in found
+
+
+def _link(paths: dict[str, Any]) -> None:
+    for name, links in _LINKS.items():
+        method, path = name.split(" ")
+        replies = paths.get(path, {}).get(method, {}).get("responses", {})
+        for status in [s for s in replies if s.startswith("2")]:
+            replies[status]["links"] = {
+                word: {"operationId": paths[to][how]["operationId"], "parameters": given}
+                for word, (how, to, given) in links.items()
+            }
+
+
+# The application: its routes, its guard and its errors, over one state.
+
+
+ROUTERS: tuple[APIRouter, ...] = (
+    health.router,
+    access.router,
+    tokens.router,
+    sign_in.router,
+    datasets.router,
+    declarations.router,
+    releases.router,
+    refresh.router,
+    collections.router,
+    dashboards.router,
+    audit.router,
+    entry_pages.router,
+    dataset_pages.router,
+    release_pages.router,
+    declare_pages.router,
+    budget_pages.router,
+    live_pages.router,
+    admin_pages.router,
+)
+"""Every router of the service, in the order of the documentation."""
+LARGE = ("/v1/collections/",)
+"""The beginnings of paths that take the reports of many devices at once."""
+
+
+def create_app(given: Settings | State) -> FastAPI:
+    """Return the application of a folder.
+
+    Args:
+        given: the settings, or a state that is open.
+
+    Raises:
+        UsageError: a part of the service cannot be opened.
+    """
+    state = given if isinstance(given, State) else State.open(given)
+
+    @asynccontextmanager
+    async def running(_app: FastAPI) -> AsyncIterator[dict[str, int]]:
+        await asyncio.to_thread(state.start)
+        try:
+            yield {"header_seconds": state.settings.limits.header_seconds}
+        finally:
+            await asyncio.to_thread(state.close)
+
+    app = FastAPI(
+        title=state.settings.title,
+        version=tacit.__version__,
+        description="Statistics of sensitive tables, with differential privacy.",
+        lifespan=running,
+        docs_url=None,  # their page would load scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,  # its redirects go where the header Host says
+        responses={
+            "4XX": {"model": ErrorBody, "description": "The request is refused"},
+            "5XX": {"model": ErrorBody, "description": "The service failed"},
+        },
+    )
+    app.state.tacit = state
+    app.state.every_route = [route for router in ROUTERS for route in router.routes]
+    handle_problems(app, signed_in)
+    for router in ROUTERS:
+        app.include_router(router)
+    describe(app)
+    app.add_middleware(
+        Guard,
+        settings=state.settings,
+        cookie=cookie_name(state.settings.secure),
+        large=LARGE,
+    )
+    app.add_middleware(Observe, metrics=state.metrics, traces=state.traces)
+    return app
+
+
+# The server that runs the application: one process or many, with TLS of its own or behind a proxy.
+#
+# Each process of many opens the folder anew; what they share stands in the database and the
+# ledgers.
+
 
 _FOLDER = "TACIT_SERVICE_FOLDER"
 _HEAD_BYTES = 16_384

@@ -1,9 +1,10 @@
-"""What all routes share: the settings, the database, the tokens, and the parts of the others."""
+"""The state of a running service: its parts, their readiness and gauges."""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated
@@ -11,38 +12,173 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from tacit import __version__ as version
-from tacit.service.access.caller import Caller
-from tacit.service.access.decisions import Decisions
-from tacit.service.access.token_table import behind
-from tacit.service.access.tokens import Tokens
-from tacit.service.folder import declarations, open_store
-from tacit.service.growing.clockwork import Clockwork
-from tacit.service.growing.collection import Collection, collections_of
-from tacit.service.growing.dashboard_requests import DashboardRequests
-from tacit.service.growing.dashboards import Dashboards
-from tacit.service.growing.refreshes import Refreshes
-from tacit.service.growing.report_store import ReportStore
-from tacit.service.growing.schedule import schedules_of
-from tacit.service.hosting.datasets import Datasets
+from tacit.accounting.budget import Budget
+from tacit.arithmetic.exact import float_down, float_up
+from tacit.errors import TacitError
+from tacit.service.access import Caller, Decisions
+from tacit.service.audit_log import AuditLog, Gathered, noted_in
+from tacit.service.database import Database, declarations, open_store
+from tacit.service.growing.collection import Collection, ReportStore, collections_of
+from tacit.service.growing.dashboards import DashboardRequests, Dashboards
+from tacit.service.growing.refreshes import Clockwork, Refreshes, schedules_of
+from tacit.service.hosting.datasets import Datasets, Hosted
 from tacit.service.jobs.desk import Desk
 from tacit.service.jobs.queue import Queue
-from tacit.service.jobs.records import Records
-from tacit.service.jobs.workers import Workers
+from tacit.service.jobs.workers import Records, Workers
 from tacit.service.login import Provider
 from tacit.service.problem import Problem
-from tacit.service.seeing.audit_log import AuditLog
-from tacit.service.seeing.gathered import Gathered
-from tacit.service.seeing.metrics import Metrics
-from tacit.service.seeing.token_notes import noted_in
-from tacit.service.seeing.traces import Traces
 from tacit.service.settings import Settings
-from tacit.service.store.database import Database
-from tacit.service.web.failures import FailedTokens
-from tacit.service.web.gauges import add_gauges
-from tacit.service.web.readiness import Readiness
+from tacit.service.telemetry import Metrics, Sample, Traces
+from tacit.service.tokens import Tokens, behind
+from tacit.service.web.problems import FailedTokens
 from tacit.tables.dataset.declaration import Dataset
 
-__all__ = ["State", "StateOf", "state_of"]
+__all__ = [
+    "Readiness",
+    "State",
+    "StateOf",
+    "add_gauges",
+    "state_of",
+]
+
+# Whether a process can answer: its database, its workers, and the ledgers and tables behind it.
+#
+# What is said is how many of them can be used, and never which, how large they are or how long they
+# took: everybody may ask.  A look at a ledger or a table is remembered for some seconds, so that
+# who asks often costs no more; no row is read.
+
+
+_FRESH = 10.0
+"""Seconds for which a look at the ledgers and tables is believed."""
+
+
+class Readiness:
+    """Looks at what a process needs.
+
+    Args:
+        database: of the service.
+        datasets: of the service.
+        workers: of the process.
+        clock: seconds that never go back.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        datasets: Datasets,
+        workers: Workers,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._database, self._datasets, self._workers = database, datasets, workers
+        self._clock, self._lock = clock, threading.Lock()
+        self._looked: tuple[float, dict[str, str]] | None = None
+
+    def parts(self) -> dict[str, str]:
+        """Return of each part whether it can be used: ``ready``, ``in part`` or ``failing``."""
+        if not self._database.reachable():
+            return {"database": "failing"}
+        found = {"database": "ready", "workers": "ready" if self._workers.alive() else "failing"}
+        with self._lock:
+            if self._looked is None or self._clock() - self._looked[0] >= _FRESH:
+                self._looked = self._clock(), self._behind()
+            return found | self._looked[1]
+
+    def _behind(self) -> dict[str, str]:
+        """Look at the ledgers and the tables of all data sets."""
+        try:
+            every = [self._datasets.of(name) for name in self._datasets.names]
+        except TacitError:
+            return {"ledgers": "failing", "tables": "failing"}
+        return {
+            "ledgers": _told([_works(hosted.check_ledgers) for hosted in every]),
+            "tables": _told([_works(hosted.check_tables) for hosted in every]),
+        }
+
+
+def _works(check: Callable[[], None]) -> bool:
+    try:
+        check()
+    except TacitError:
+        return False
+    return True
+
+
+def _told(good: list[bool]) -> str:
+    """Say how many work.
+
+    >>> _told([]), _told([True, False]), _told([False])
+    ('ready', 'in part', 'failing')
+    """
+    if all(good):
+        return "ready"
+    return "in part" if any(good) else "failing"
+
+
+# The gauges of a service: releases by state, budgets, and the length of the audit log.
+#
+# Each is read from the store and the ledgers when it is asked for, so it is the same in every
+# process, and after a restart.
+
+
+_BUDGETS = {
+    "total": ("tacit_budget", "The whole budget"),
+    "spent": ("tacit_budget_spent", "What is spent of the budget"),
+    "remaining": ("tacit_budget_remaining", "What remains of the budget"),
+}
+_LABELS = ("of", "team", "unit")
+
+
+def add_gauges(metrics: Metrics, audit: AuditLog, queue: Queue, datasets: Datasets) -> None:
+    """Add the gauges to the metrics of a process."""
+    metrics.gauge(
+        "tacit_audit_events", "Events in the audit log", (), lambda: [({}, audit.length())]
+    )
+    metrics.gauge(
+        "tacit_releases",
+        "Releases, as whoever asked sees them now",
+        ("dataset", "state"),
+        lambda: [
+            ({"dataset": name, "state": state}, number)
+            for (name, state), number in queue.counted().items()
+        ],
+    )
+    for part, (name, about) in _BUDGETS.items():
+        metrics.gauge(name, about, _LABELS, lambda part=part: _budgets(datasets, part))  # type: ignore[misc]
+
+
+def _budgets(datasets: Datasets, part: str) -> Iterator[Sample]:
+    """Yield a part of the budget of each ledger that was begun; each once, whoever shares it."""
+    seen: set[str] = set()
+    for name in datasets.names:
+        hosted = datasets.of(name)
+        owner = hosted.owner
+        for team in hosted.teams():
+            key = owner.key(team)
+            if key in seen:
+                continue
+            seen.add(key)
+            try:
+                found = _part(hosted, team, part)
+            except TacitError:  # a ledger that is away takes no other one with it
+                continue
+            labels = {"of": owner.key(None), "team": team or ""}
+            for unit, amount in found.items():
+                yield {**labels, "unit": unit}, amount
+
+
+def _part(hosted: Hosted, team: str | None, part: str) -> dict[str, float]:
+    """Return a part of a budget by its units, rounded against those who ask."""
+    budget: Budget = getattr(hosted.ledger(team), part)
+    as_float = float_up if part == "spent" else float_down
+    unit = "rho" if budget.kind == "concentrated" else "epsilon"
+    found = {unit: as_float(budget.amount)}
+    if budget.kind == "approximate":
+        found["delta"] = as_float(budget.delta)
+    return found
+
+
+# What all routes share: the settings, the database, the tokens, and the parts of the others.
+
 
 _MOST_DENIALS = 20  # a minute and a token, in the audit log
 

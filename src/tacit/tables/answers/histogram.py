@@ -25,21 +25,25 @@ from tacit.core import (
 )
 from tacit.errors import UsageError, said
 from tacit.expressions.grid import Grid
-from tacit.report.text.vocabulary import for_each_group, say_step
-from tacit.report.text.words import bins_words
-from tacit.tables.answers.aggregate import (
+from tacit.report.text import bins_words, for_each_group, say_step
+from tacit.tables.answers.base import (
+    LEVEL,
     Aggregate,
+    Columns,
     Kind,
+    Noise,
+    Part,
     Setting,
+    bounded,
+    law_of_rows,
     only_global,
+    plain_estimate,
     register_kind,
 )
-from tacit.tables.answers.bounded_column import bounded
-from tacit.tables.chain.estimate import Estimate
-from tacit.tables.chain.part import LEVEL, Columns, Noise, Part, law_of_rows, plain_estimate
-from tacit.tables.chain.row_steps import VectorStep, weight_of
+from tacit.tables.cell_axis import listed
+from tacit.tables.noise import Estimate
 from tacit.tables.query.requests import Bins, Request
-from tacit.tables.spec.parsing import listed
+from tacit.tables.steps import VectorStep, weight_of
 from tacit.transformations import Histogram
 
 __all__ = ["BoundsPart", "HistogramByGroup", "HistogramPart", "bounds", "histogram"]

@@ -37,15 +37,25 @@ from tacit.calls import public
 from tacit.core import Space, Step, SymmetricDistance, Transformation, register
 from tacit.errors import UsageError, said
 from tacit.expressions.expression import Expression, col, literal, when
+from tacit.expressions.functions import constants_of
 from tacit.expressions.grid import Grid
-from tacit.expressions.node import constants_of
 from tacit.expressions.schema import Schema
-from tacit.report.text.vocabulary import for_each_group, say_step
-from tacit.tables.answers.aggregate import Aggregate, Kind, Setting, only_global, register_kind
-from tacit.tables.chain.estimate import Estimate
-from tacit.tables.chain.part import LEVEL, Columns, Noise, Part, law_of_rows
-from tacit.tables.chain.row_steps import VectorStep, weight_of
+from tacit.report.text import for_each_group, say_step
+from tacit.tables.answers.base import (
+    LEVEL,
+    Aggregate,
+    Columns,
+    Kind,
+    Noise,
+    Part,
+    Setting,
+    law_of_rows,
+    only_global,
+    register_kind,
+)
+from tacit.tables.noise import Estimate
 from tacit.tables.query.requests import Bins, Request
+from tacit.tables.steps import VectorStep, weight_of
 
 __all__ = ["CategoriesByGroup", "TopKPart", "place_of_category", "top_k"]
 

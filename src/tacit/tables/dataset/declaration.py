@@ -1,8 +1,4 @@
-"""A data set: all that is public of it, declared once.
-
-A declaration is made of public facts alone.  What a question leaves out (bounds, keys, the unit,
-the budget, the ledger) comes from here, and nothing here is read from a row.
-"""
+"""Declarations of data sets, and their opening."""
 
 from __future__ import annotations
 
@@ -11,21 +7,138 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.budgets.read_loss import read_loss
+from tacit.accounting.budget import Budget, read_loss
+from tacit.accounting.ledger import Ledger
+from tacit.accounting.open_ledger import InMemory, has_ledger
 from tacit.calls import public
-from tacit.errors import UsageError, did_you_mean
-from tacit.tables.dataset.fields import OPEN, Declared, Open, known_fields, mapping, text, whole
-from tacit.tables.dataset.table import TableDeclaration
-from tacit.tables.dataset.table_opening import open_table
-from tacit.tables.dataset.toml_text import read_toml, toml_of, write_new
+from tacit.errors import LedgerError, UsageError, did_you_mean
+from tacit.tables.dataset.table import (
+    OPEN,
+    ColumnDeclaration,
+    Declared,
+    Open,
+    TableDeclaration,
+    known_fields,
+    mapping,
+    read_toml,
+    text,
+    toml_of,
+    whole,
+    write_new,
+)
 from tacit.tables.engines.files import typed
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, one_row_each
+from tacit.tables.open_source import Source, identity_of, open_beside
+from tacit.tables.plan.query import Declared as AskedDeclared
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit, one_row_each
+from tacit.tables.release.opened_table import OpenedTable, OtherTable
+from tacit.tables.session import NEIGHBOURS, Session
 
-__all__ = ["Dataset"]
+__all__ = [
+    "Dataset",
+    "identity",
+    "open_dataset",
+    "open_joined",
+    "open_public",
+    "open_table",
+    "terms",
+]
+
+# Open a declared table where it is, and hold it against its declaration.
+
+
+_KINDS = {"timestamp": "date"}
+"""What the schema calls a declared kind, where it has another word."""
+NUMERIC = ("integer", "float", "decimal", "boolean", "undeclared", "missing")
+
+
+def open_table(said: TableDeclaration, name: str, folder: Path) -> OpenedTable:
+    """Open a declared table, and refuse it where it is not as declared; no row is read.
+
+    Args:
+        said: the declaration.
+        name: its public name.
+        folder: where its path begins.
+
+    Raises:
+        UsageError: a column that is not there, or of another kind.
+        DataSourceError: the table does not exist.
+    """
+    # The label stands in messages and pictures; the ledger goes by the data set.
+    opened = OpenedTable(said.within(folder), said.options(name, folder))
+    try:
+        _as_declared(opened.source, said, name, folder)
+    except BaseException:
+        opened.source.close()
+        raise
+    return opened
+
+
+def open_public(said: TableDeclaration, name: str, folder: Path, beside: Source) -> Source:
+    """Open a public table, to be brought beside another, wherever that is.
+
+    Raises:
+        UsageError: as :func:`open_table`.
+        DataSourceError: the table does not exist.
+    """
+    return open_table(said, name, folder).source
+
+
+def open_joined(
+    said: TableDeclaration, name: str, folder: Path, first: TableDeclaration, beside: Source
+) -> Source:
+    """Open a protected table in the engine of another one, so that one statement reads both.
+
+    Args:
+        said: the declaration.
+        name: its public name.
+        folder: where its path begins.
+        first: the declaration of the other.
+        beside: the other, opened.
+
+    Raises:
+        UsageError: as :func:`open_table`; or the two cannot be read by one engine.
+        DataSourceError: the table does not exist.
+    """
+    if said.place != first.place or (said.place == "url" and said.source != first.source):
+        raise UsageError(
+            f"{name!r} cannot be joined where it is: protected tables are joined within one "
+            "engine: two files, two tables of one PostgreSQL database under the same url, or two "
+            "tables of Spark. Copy one of them to where the other is"
+        )
+    source = open_beside(beside, said.within(folder), said.options(name, folder))
+    _as_declared(source, said, name, folder)
+    return source
+
+
+def _as_declared(source: Source, said: TableDeclaration, name: str, folder: Path) -> None:
+    if said.place == "spark":
+        source.label = said.source
+    source.reading = source.reading_from(os.path.realpath(folder))
+    for key in said.key:
+        source.schema.column(key)
+    for column, one in said.columns.items():
+        _fits(source.schema.column(column).kind, column, one, name)
+
+
+def _fits(kind: str, column: str, said: ColumnDeclaration, table: str) -> None:
+    """Refuse a column that holds another kind than is declared."""
+    declared = _KINDS.get(str(said.kind), said.kind)
+    if isinstance(declared, str) and kind not in (declared, "missing"):
+        raise UsageError(f"{column!r} of {table!r} is declared {said.kind}, and holds {kind}")
+    said.refuse_keys(kind, f"{column!r} of {table!r}")
+    if said.bounds is not None and kind not in NUMERIC:
+        raise UsageError(f"{column!r} of {table!r} has bounds, and holds {kind}")
+
+
+# A data set: all that is public of it, declared once.
+#
+# A declaration is made of public facts alone.  What a question leaves out (bounds, keys, the unit,
+# the budget, the ledger) comes from here, and nothing here is read from a row.
+
 
 _FIELDS = ("name", "unit", "budget", "ledger", "purpose", "owner", "tables")
 _PLAIN = re.compile(r"\w[\w .-]{0,99}")
@@ -360,3 +473,138 @@ def _open_in(value: Any, place: str) -> list[str]:
             found += _open_in(one, f"{place}.{name}" if place else str(name))
         return found
     return []
+
+
+# Open a declared data set: its tables in their engines, one budget for all of them.
+
+
+@public
+def open_dataset(
+    source: str | os.PathLike[str] | Dataset,
+    *,
+    table: str | None = None,
+    ledger: Ledger | InMemory | None = None,
+) -> Session:
+    r"""Open a data set that is declared in a TOML file.
+
+    The session asks the first protected table, or the one that is named; questions take the bounds
+    and keys that the data set declares where they have none of their own.  All tables share one
+    ledger, ``NAME.ledger`` beside the file unless the declaration names another place.
+
+    Args:
+        source: the path of the file, or a :class:`tacit.Dataset`.
+        table: the table to ask; :meth:`tacit.Session.table` asks another one.
+        ledger: :data:`tacit.in_memory` to try questions without the ledger of the data set, or one
+            that is open already.
+
+    Raises:
+        UsageError: the declaration is unfinished, contradicts itself, or does not fit the table.
+        DataSourceError: the table does not exist.
+        LedgerError: the ledger belongs to another data set, or has another unit or budget.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> import tacit as tc
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> place = pathlib.Path(folder.name)
+        >>> _ = (place / "visits.csv").write_text("person,cost\n1,20\n2,35\n")
+        >>> _ = (place / "visits.toml").write_text('''
+        ... name = "visits"
+        ... unit = { person = "person", rows = 5 }
+        ... budget = { epsilon = 1 }
+        ... [tables.visits]
+        ... path = "visits.csv"
+        ... [tables.visits.columns]
+        ... cost = { kind = "float", bounds = [0, 100], unit = "euro" }
+        ... ''')
+        >>> session = tc.open(place / "visits.toml")
+        >>> answer = session.agg(cost=tc.mean("cost")).release(epsilon="1/2")
+        >>> 0 <= answer.value("cost") <= 100, session.remaining
+        (True, epsilon(0.5))
+        >>> session.close()
+        >>> folder.cleanup()
+    """
+    dataset = source if isinstance(source, Dataset) else Dataset.load(source)
+    dataset.refuse_open()
+    kept = dataset.ledger_place if ledger is None else ledger
+    if dataset.whole_budget is None and not (isinstance(kept, Ledger) or has_ledger(kept)):
+        raise UsageError(f"{dataset.name!r} has no budget: declare it, budget = {{ epsilon = 1 }}")
+    return _session(dataset, dataset.table(table), kept)
+
+
+def _session(dataset: Dataset, name: str, ledger: str | Ledger | InMemory) -> Session:
+    """Return a session on one table of a data set."""
+    protected = dataset.protected
+    said, tables = dataset.tables[name], _people(dataset)
+    table = open_table(said, name, dataset.folder)
+    declared = AskedDeclared(
+        dataset=identity(dataset),
+        unit=dataset.unit_of(protected[0]).describe(),
+        table=name,
+        tables=tables,
+        bounds=_bounds(said),
+        keys=_keys(said),
+        told=_told(said),
+        size=said.size if isinstance(said.size, int) else None,
+        reading=table.source.reading,
+    )
+    others = {o: partial(_session, dataset, o) for o in protected if o != name}
+    table.others = {o: _beside(dataset, o, said) for o in dataset.tables if o != name}
+    unit, budget = dataset.unit_of(name), dataset.whole_budget
+    try:
+        return Session.of_dataset(table, unit, budget, ledger, declared, others)
+    except LedgerError as error:
+        raise type(error)(
+            f"{error}. It is the ledger of the data set {dataset.name!r}, and counts in the unit, "
+            "the tables and the budget that it began with: declare these as they were. Other "
+            "people have a ledger of their own, which ledger = '...' there names"
+        ) from None
+
+
+def _bounds(said: TableDeclaration) -> dict[str, tuple[Fraction, Fraction]]:
+    return {c: one.bounds for c, one in said.columns.items() if isinstance(one.bounds, tuple)}
+
+
+def _keys(said: TableDeclaration) -> dict[str, tuple[Any, ...]]:
+    return {c: one.keys for c, one in said.columns.items() if isinstance(one.keys, tuple)}
+
+
+def _told(said: TableDeclaration) -> dict[str, dict[str, str]]:
+    return {c: one.told for c, one in said.columns.items()}
+
+
+def _beside(dataset: Dataset, name: str, first: TableDeclaration) -> OtherTable:
+    """Return a table as one that another may be joined with."""
+    said, folder = dataset.tables[name], dataset.folder
+    public = said.public is True
+    opened = (
+        partial(open_public, said, name, folder)
+        if public
+        else partial(open_joined, said, name, folder, first)
+    )
+    person = None if public else dataset.unit_of(name).column
+    key = said.key if person is None else (person,)
+    return OtherTable(name, key, public, opened, _bounds(said), _keys(said), _told(said))
+
+
+def _people(dataset: Dataset) -> tuple[tuple[str, str | None], ...]:
+    """Return the protected tables of a data set, each with its person column."""
+    return tuple((name, dataset.unit_of(name).column) for name in dataset.protected)
+
+
+def identity(dataset: Dataset) -> str:
+    """Return what the ledger of a data set protects: its name, and a digest of its tables.
+
+    All protected tables stand in it with their person columns, because one budget is that of the
+    same people in all of them.
+    """
+    digest = identity_of(dataset.name, list(map(list, _people(dataset))))
+    return f"{dataset.name} ({digest[:16]})"
+
+
+def terms(dataset: Dataset) -> dict[str, Any]:
+    """Return what a charge means in the ledger of a data set: whom it protects, from what."""
+    return {
+        "unit": dataset.unit_of(dataset.protected[0]).describe(),
+        "neighbours": NEIGHBOURS,
+    }

@@ -1,34 +1,383 @@
-"""What is public of one table of a data set: where it is, how it is read, its columns."""
+"""Tables and columns of a declaration, read from TOML and written to it."""
 
 from __future__ import annotations
 
+import datetime
+import json
 import os
-from collections.abc import Mapping
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-from tacit.errors import UsageError
-from tacit.tables.dataset.column import ColumnDeclaration
-from tacit.tables.dataset.fields import (
-    OPEN,
-    Declared,
-    Open,
-    flag,
-    known_fields,
-    mapping,
-    text,
-    whole,
-)
-from tacit.tables.engines.csv.format import CsvOptions, csv_format
+from tacit.arithmetic.exact import as_fraction, show
+from tacit.errors import UsageError, did_you_mean
+from tacit.tables.engines.csv import TYPES, CsvOptions, csv_format
 from tacit.tables.engines.files import ConfinedPath, typed
+from tacit.tables.query.keys import fit_number, key_of_kind
 
-__all__ = ["TableDeclaration"]
+__all__ = [
+    "OPEN",
+    "ColumnDeclaration",
+    "Declared",
+    "Open",
+    "TableDeclaration",
+    "flag",
+    "known_fields",
+    "line",
+    "mapping",
+    "read_toml",
+    "text",
+    "toml_of",
+    "whole",
+    "write_new",
+]
+
+# Fields of a declaration, read with care: unknown ones, wrong kinds, and open questions.
+
+
+class _Open(Enum):
+    """A question that a draft leaves to a person: written as a question mark."""
+
+    OPEN = "?"
+
+    @property
+    def sign(self) -> str:
+        """How a file writes it."""
+        return self.value
+
+    def __repr__(self) -> str:
+        return "OPEN"
+
+
+Declared: TypeAlias = (
+    "bool | int | float | str | Fraction | datetime.date | datetime.time | _Open"
+    " | Sequence[Declared] | Mapping[str, Declared] | None"
+)
+"""What a file of TOML holds at a name, or a program says there."""
+Open: TypeAlias = Literal[_Open.OPEN]
+OPEN: Open = _Open.OPEN
+_LONGEST = 300
+
+
+def known_fields(said: Mapping[str, Any], fields: Iterable[str], where: str) -> None:
+    """Refuse a field that does not exist, with the nearest one that does."""
+    known = tuple(fields)
+    for name in said:
+        if name not in known:
+            raise UsageError(f"{where} has {name!r}; {did_you_mean(name, known)}")
+
+
+def mapping(said: object, where: str) -> Mapping[str, Any]:
+    """Return a table of fields, or refuse what is none."""
+    if not isinstance(said, Mapping):
+        raise UsageError(f"{where} must be a table of fields")
+    return said
+
+
+def text(said: Mapping[str, Any], name: str, where: str) -> str | Open | None:
+    """Return a text, the open question, or None where nothing is said."""
+    value = said.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise UsageError(f"{name} of {where} must be text in quotes")
+    if value == OPEN.sign:
+        return OPEN
+    if not value:
+        raise UsageError(f"{name} of {where} is empty: leave it out, or give it")
+    if "\0" in value:
+        raise UsageError(f"{name} of {where} holds the character NUL: remove it")
+    return value
+
+
+def line(said: Mapping[str, Any], name: str, where: str) -> str | Open | None:
+    """Return a line of text for readers, the open question, or None where nothing is said."""
+    value = text(said, name, where)
+    if isinstance(value, str) and (len(value) > _LONGEST or not value.isprintable()):
+        raise UsageError(f"{name} of {where} is one line of at most {_LONGEST} characters")
+    return value
+
+
+def flag(said: Mapping[str, Any], name: str, where: str) -> bool | Open:
+    """Return true or false, or the open question; false where nothing is said."""
+    value = said.get(name, False)
+    if value == OPEN.sign:
+        return OPEN
+    if not isinstance(value, bool):
+        raise UsageError(f"{name} of {where} must be true or false")
+    return value
+
+
+def whole(said: Mapping[str, Any], name: str, where: str) -> int | Open | None:
+    """Return a whole number above zero, the open question, or None where nothing is said."""
+    value = said.get(name)
+    if value is None:
+        return None
+    if value == OPEN.sign:
+        return OPEN
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise UsageError(f"{name} of {where} must be a whole number of at least 1")
+    return value
+
+
+# Declarations as TOML: read exactly, written plainly.
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_MOST_BYTES = 10_000_000
+
+
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """Read a TOML file; 0.1 in it is one tenth.
+
+    Args:
+        path: of the file.
+        what: what an error calls it, such as ``"the plan plan.toml"``.
+
+    Raises:
+        UsageError: no such file, or no TOML.
+    """
+    try:
+        with path.expanduser().open("rb") as file:
+            written = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{what} cannot be read: {error.strerror or error}") from None
+    if len(written) > _MOST_BYTES:
+        raise UsageError(f"{what} has more than ten megabytes")
+    try:
+        return tomllib.loads(written.decode("utf-8-sig"), parse_float=Decimal)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{what} is not TOML: {error}") from None
+    except (ValueError, RecursionError):
+        raise UsageError(
+            f"{what} holds a number of thousands of digits, or lists nested thousands deep"
+        ) from None
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file that does not exist yet.
+
+    Raises:
+        UsageError: there is such a file, or it cannot be written.
+    """
+    try:
+        with path.expanduser().open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError(f"{path} exists: remove it, or choose another name") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def toml_of(said: Mapping[str, Any]) -> str:
+    """Return fields as TOML: the tables below, one column a line.
+
+    >>> print(toml_of({"name": "a b", "tables": {"t": {"columns": {"x": {"bounds": [0, 1]}}}}}))
+    name = "a b"
+    <BLANKLINE>
+    [tables.t]
+    <BLANKLINE>
+    [tables.t.columns]
+    x = { bounds = [0, 1] }
+    <BLANKLINE>
+    """
+    lines = _lines({k: v for k, v in said.items() if k != "tables"})
+    for name, table in said.get("tables", {}).items():
+        head = f"tables.{_name(name)}"
+        lines += ["", f"[{head}]", *_lines({k: v for k, v in table.items() if k != "columns"})]
+        if table.get("columns"):
+            lines += ["", f"[{head}.columns]", *_lines(table["columns"])]
+    return "\n".join(lines) + "\n"
+
+
+def _lines(fields: Mapping[str, Any]) -> list[str]:
+    return [f"{_name(name)} = {_value(value)}" for name, value in fields.items()]
+
+
+def _name(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _value(name)
+
+
+def _value(value: Any) -> str:
+    if value is OPEN:
+        return '"?"'
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        # JSON writes a text as TOML reads it, but for a lone surrogate and DEL.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, (Fraction, Decimal)):
+        exact = Fraction(value)
+        return str(exact.numerator) if exact.denominator == 1 else f'"{exact}"'
+    if isinstance(value, Mapping):
+        inside = ", ".join(_lines(value))
+        return f"{{ {inside} }}" if inside else "{}"
+    return f"[{', '.join(map(_value, value))}]"
+
+
+# What is public of one column: kind, meaning, bounds, categories.
+
+
+_FIELDS = ("kind", "meaning", "unit", "bounds", "keys", "public")
+_GROUPED = {
+    **{kind: kind for kind in ("integer", "text", "boolean", "date")},
+    "timestamp": "date",
+}
+"""Kinds that make groups, as the query of a release calls them."""
+_BOUNDED = ("integer", "float", "decimal", None)
+
+
+@dataclass(frozen=True)
+class ColumnDeclaration:
+    """What is public of a column.
+
+    Attributes:
+        kind: integer, float, text, boolean, date or timestamp; of a table that declares its own
+            types, decimal too; None leaves it to the table, or to each question of a CSV file.
+        meaning: what the column says of a person, in words.
+        unit: the physical unit of its numbers, such as ``"euro"``.
+        bounds: the least and the greatest number; questions without bounds of their own use them.
+        keys: the categories; questions grouped by the column without keys use them.
+        public: whether its values are known to everyone; shown to readers, it changes no guarantee.
+    """
+
+    kind: str | Open | None = None
+    meaning: str | Open | None = None
+    unit: str | Open | None = None
+    bounds: tuple[Fraction, Fraction] | Open | None = None
+    keys: tuple[str | int, ...] | Open | None = None
+    public: bool | Open = False
+
+    @classmethod
+    def from_fields(cls, said: Mapping[str, object], where: str) -> ColumnDeclaration:
+        """Read a column as a file declares it.
+
+        Raises:
+            UsageError: a field that is unknown, or of another kind.
+        """
+        if "zone" in said:
+            raise UsageError(
+                f"{where} has a zone: times are read in UTC, or as written where they have no "
+                "zone; a question converts them, as in tc.col('at').in_zone('Europe/Berlin')"
+            )
+        known_fields(said, _FIELDS, where)
+        kind = text(said, "kind", where)
+        if isinstance(kind, str) and kind not in (*TYPES, "decimal"):
+            raise UsageError(f"kind of {where} is one of {', '.join(TYPES)}, not {kind!r}")
+        found = cls(
+            kind,
+            line(said, "meaning", where),
+            line(said, "unit", where),
+            _bounds(said.get("bounds"), kind, where),
+            _keys(said.get("keys"), where),
+            flag(said, "public", where),
+        )
+        found._agrees(where)
+        return found
+
+    def _agrees(self, where: str) -> None:
+        """Refuse keys of another kind than is declared, and keys out of bounds."""
+        if isinstance(self.kind, str):
+            self.refuse_keys(self.kind, where)
+        if isinstance(self.bounds, tuple) and isinstance(self.keys, tuple):
+            low, high = self.bounds
+            out = [key for key in self.keys if isinstance(key, int) and not low <= key <= high]
+            if out:
+                raise UsageError(
+                    f"{where} has the key {out[0]} and the bounds [{show(low)}, {show(high)}], "
+                    "which exclude it"
+                )
+
+    def refuse_keys(self, kind: str, where: str) -> None:
+        """Refuse keys that a column of a kind cannot hold.
+
+        Args:
+            kind: as a declaration says it, or a schema.
+            where: what to call the column in a message.
+
+        Raises:
+            UsageError: such a column makes no groups, or a key is of another kind.
+        """
+        if not isinstance(self.keys, tuple) or kind in ("undeclared", "missing"):
+            return
+        if kind in ("float", "decimal"):
+            for key in self.keys:
+                fit_number(key, where, kind)
+            return
+        if kind not in _GROUPED:
+            raise UsageError(
+                f"{where} has keys, and holds {kind}, which cannot be grouped by: leave the keys "
+                "out, and cut it into bins where a question groups by it"
+            )
+        for key in self.keys:
+            key_of_kind(key, where, _GROUPED[kind])
+
+    @property
+    def told(self) -> dict[str, str]:
+        """What readers are shown: the meaning and the unit, where they are said."""
+        said = {"meaning": self.meaning, "unit": self.unit}
+        return {name: text for name, text in said.items() if isinstance(text, str)}
+
+    def to_fields(self) -> dict[str, Declared]:
+        """Return what :meth:`from_fields` reads, without what is not said."""
+        said = {name: getattr(self, name) for name in _FIELDS}
+        return {name: value for name, value in said.items() if value not in (None, False)}
+
+
+def _bounds(given: Any, kind: Any, where: str) -> tuple[Fraction, Fraction] | Open | None:
+    if given is None or given == OPEN.sign:
+        return None if given is None else OPEN
+    if not isinstance(given, (list, tuple)) or len(given) != 2:
+        raise UsageError(f"bounds of {where} are two numbers, such as bounds = [0, 100]")
+    if kind is not OPEN and kind not in _BOUNDED:
+        raise UsageError(f"{where} has bounds, and holds {kind}; only numbers have bounds")
+    if any(isinstance(end, bool) for end in given):
+        raise UsageError(f"bounds of {where} are two numbers, such as bounds = [0, 100]")
+    lower, upper = (as_fraction(end, f"bounds of {where}") for end in given)
+    if lower >= upper:
+        raise UsageError(f"bounds of {where}: the lower must be below the upper")
+    return lower, upper
+
+
+def _keys(given: Any, where: str) -> tuple[str | int, ...] | Open | None:
+    if given is None or given == OPEN.sign:
+        return None if given is None else OPEN
+    if not isinstance(given, (list, tuple)) or not given:
+        raise UsageError(f'keys of {where} are its categories, such as keys = ["a", "b"]')
+    # TOML has days and times of its own; a day as a key is the text that a question would give.
+    days = [key.isoformat() if type(key) is datetime.date else key for key in given]
+    if len({(type(key), key) for key in days if isinstance(key, (str, int, bool))}) < len(days):
+        raise UsageError(
+            f"keys of {where} are texts, whole numbers, days or true and false, each once"
+        )
+    return tuple(days)
+
+
+# What is public of one table of a data set: where it is, how it is read, its columns.
+
 
 _PLACES = ("path", "url", "spark")
 _READING = tuple(name for name in CsvOptions.__annotations__ if name != "types")
 _LIMITS = ("memory_limit", "threads", "timeout")
-_FIELDS = (*_PLACES, "table", *_LIMITS, *_READING, "public", "key", "person", "size", "columns")
+_TABLE_FIELDS = (
+    *_PLACES,
+    "table",
+    *_LIMITS,
+    *_READING,
+    "public",
+    "key",
+    "person",
+    "size",
+    "columns",
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +420,7 @@ class TableDeclaration:
             UsageError: a field that is unknown, of another kind, missing, or against another.
         """
         fields = mapping(said, where)
-        known_fields(fields, _FIELDS, where)
+        known_fields(fields, _TABLE_FIELDS, where)
         places = [name for name in _PLACES if name in fields]
         if len(places) != 1:
             raise UsageError(

@@ -1,16 +1,17 @@
-"""What the plan needs of an engine: the seam between the integer plan and where the rows are.
-
-An engine is an object with the methods of :class:`Engine` and a dialect of its own; those that
-there are stand in :mod:`tacit.tables.engines`.
-"""
+"""What an engine answers, how its statements are interrupted, and where it spills."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
+import shutil
+import tempfile
+import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, NamedTuple, Protocol
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +25,19 @@ __all__ = [
     "EngineMemoryError",
     "InPlaceEngine",
     "Opened",
+    "SpillFolder",
     "checked_timeout",
     "closed_on_failure",
+    "interruptible",
     "new_name",
     "refuse_like_names",
 ]
+
+# What the plan needs of an engine: the seam between the integer plan and where the rows are.
+#
+# An engine is an object with the methods of :class:`Engine` and a dialect of its own; those that
+# there are stand in :mod:`tacit.tables.engines`.
+
 
 _serial = itertools.count()
 
@@ -158,3 +167,134 @@ def checked_timeout(timeout: float | None) -> float | None:
         if isinstance(timeout, bool) or not 0.001 <= seconds <= 2_000_000:
             raise UsageError(f"timeout is a number of seconds above zero, not {timeout!r}")
     return timeout
+
+
+# A query of DuckDB that the keyboard, or a signal, can end.
+
+
+_T = TypeVar("_T")
+_PAUSE = 0.05
+_PAUSES = 100
+
+
+def interruptible(connection: Any, ask: Callable[[], _T]) -> _T:
+    """Return what ``ask`` returns; where a signal raises meanwhile, end the query first.
+
+    Python handles signals in its main thread alone, and not while DuckDB works in it: DuckDB looks
+    for them between its tasks, but not while it waits for those of its other threads.  So the main
+    thread only waits here, and another one asks.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return ask()
+    found: list[_T] = []
+    failed: list[BaseException] = []
+    done = threading.Event()
+
+    def run() -> None:
+        try:
+            found.append(ask())
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            done.set()
+
+    thread = threading.Thread(target=run, daemon=True)
+    try:
+        thread.start()
+        done.wait()  # not join: a signal makes Python 3.11 take the thread for ended
+    except BaseException:
+        connection.interrupt()
+        pauses = 0
+        while not done.wait(_PAUSE) and pauses < _PAUSES:
+            connection.interrupt()  # a query that begins only now forgets the first word
+            pauses += thread.ident is None  # it may be about to begin, or never have been made
+        raise
+    finally:
+        # What the thread releases last belongs to DuckDB, which aborts the process if Python
+        # ends meanwhile.
+        if thread.ident is not None:
+            thread.join()
+    if failed:
+        raise failed.pop()
+    return found.pop()
+
+
+# The private folder that an engine spills rows to: removed at the end, or at the next start.
+#
+# A process that is killed cannot tidy up.  So each folder holds a file that its owner keeps locked
+# for as long as it lives, and whoever makes a folder first removes those that nobody holds.  A
+# folder of a living process is never touched, nor is one of another user.
+
+
+_BEGINS, _LOCK = "tacit-spill-", "owner"
+
+
+class SpillFolder:
+    """A folder that only this user may enter, with the rows that did not fit into memory.
+
+    >>> folder = SpillFolder()
+    >>> folder.path.is_dir(), folder.remove(), folder.path.is_dir()
+    (True, None, False)
+    """
+
+    def __init__(self) -> None:
+        remove_forsaken()
+        self.path = Path(tempfile.mkdtemp(prefix=_BEGINS))
+        self._process = os.getpid()
+        # Locked before it has its name, so that nobody sees it unlocked while this process lives.
+        new = self.path / f"{_LOCK}.new"
+        self._held = os.open(new, os.O_RDWR | os.O_CREAT, 0o600)
+        _lock(self._held)
+        new.rename(self.path / _LOCK)
+
+    @property
+    def holds_anything(self) -> bool:
+        """Whether anything stands in it besides its lock."""
+        with contextlib.suppress(OSError):
+            return any(name != _LOCK for name in os.listdir(self.path))
+        return False
+
+    def remove(self) -> None:
+        """Remove the folder, with all that is in it; a forked process leaves it to its parent."""
+        if os.getpid() != self._process:
+            return
+        shutil.rmtree(self.path, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            os.close(self._held)
+
+
+def remove_forsaken() -> None:
+    """Remove the folders of this user whose owner has died."""
+    with contextlib.suppress(OSError):
+        for path in Path(tempfile.gettempdir()).glob(f"{_BEGINS}*"):
+            with contextlib.suppress(OSError):
+                if _is_forsaken(path):
+                    shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_forsaken(path: Path) -> bool:
+    """Whether a folder is this user's own and nobody holds its lock; False where nobody can say."""
+    if path.is_symlink() or path.stat().st_uid != _user():
+        return False
+    held = os.open(path / _LOCK, os.O_RDWR)  # one without it is about to be made: left alone
+    try:
+        return _lock(held)
+    finally:
+        os.close(held)
+
+
+def _lock(held: int) -> bool:
+    """Lock an open file; return whether that was possible.  Without such locks nothing is."""
+    try:
+        import fcntl
+    except ImportError:
+        return False
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _user() -> int:
+    return os.getuid() if hasattr(os, "getuid") else -1

@@ -1,34 +1,182 @@
-"""A count that is continued over time: charged once, then released period by period."""
+"""Counts over time: released period by period, and answered for spans."""
 
 from __future__ import annotations
 
+import datetime
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tacit import plotting
 from tacit.accounting import Entry, Ledger
-from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.ledger.installments import charge_once, parts_of, record_part
-from tacit.accounting.ledger.open_release import staying_open
-from tacit.arithmetic.exact import show
+from tacit.accounting.budget import Budget
+from tacit.accounting.ledger import charge_once, parts_of, record_part, staying_open
+from tacit.arithmetic.exact import as_fraction, show
 from tacit.calls import public
 from tacit.display.card import Shown
-from tacit.errors import UsageError
+from tacit.errors import UsageError, need
 from tacit.expressions.timeline import Moment, Timeline
-from tacit.report import versions
-from tacit.report.text.words import protects_line
-from tacit.tables.chain.noise_sums import sum_half_width
-from tacit.tables.live.answer import PeriodAnswer, answer_of_blocks, law_of
-from tacit.tables.live.period_counts import counts_of_periods
-from tacit.tables.live.period_plan import PeriodPlan, PeriodQuestion
-from tacit.tables.plan.notes import period_notes, warn_if_weak, warn_of_periods
+from tacit.report import issue, versions
+from tacit.report.text import protects_line
+from tacit.tables.live.periods import PeriodPlan, PeriodQuestion, PeriodTree, counts_of_periods
+from tacit.tables.noise import NoiseLaw, sum_half_width
+from tacit.tables.plan.preview import period_notes, warn_if_weak, warn_of_periods
 from tacit.tables.plan.query import Query
-from tacit.tables.release.charge import Charge
+from tacit.tables.release.answer import Answer
 from tacit.tables.release.opened_table import OpenedTable, settled
-from tacit.tables.release.rehearsal import without_rows
+from tacit.tables.release.release import Charge, without_rows
 
-__all__ = ["CounterPreview", "TimeCounter"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "CounterPreview",
+    "PeriodAnswer",
+    "TimeCounter",
+    "answer_of_blocks",
+    "law_of",
+    "periods_of",
+    "published",
+]
+
+# What a count over time has published so far: from recorded parts to a table and a figure.
+
+
+@public
+class PeriodAnswer(Answer):
+    """Counts by period, and running totals, with their errors: a line a period.
+
+    As every :class:`Answer` it becomes a table (``to_pandas()`` and the like), with the columns
+    ``period`` (where it begins), ``count`` and ``total``, each with its error and interval.  A
+    number that was published never changes.  A total adds other noise than the counts: it is
+    more exact than their sum, and may go down by a little.
+    """
+
+    @classmethod
+    def so_far(
+        cls, entry: Entry, ledger: Ledger, parts: Sequence[Mapping[str, object]], replayed: bool
+    ) -> PeriodAnswer:
+        """Return the answer that the parts of a charge make, with its certificate."""
+        released = published(entry.question, parts)
+        told = replace(entry, answer={**(entry.answer or {}), **released})
+        return cls(("period",), released, issue(told, ledger), entry.cost, replayed)
+
+    def plot(self) -> Figure:
+        """Draw the counts and the running totals, with their 95% intervals, over time.
+
+        Returns:
+            A matplotlib Figure.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+            UsageError: no period is over yet.
+        """
+        if not self.keys:
+            raise UsageError("no period is over yet: there is nothing to draw")
+        need("matplotlib.dates", "plot")
+        fig = plotting.figure(8, 5)
+        places = plotting.axes(fig, len(self.labels), 1)
+        across = [_instant(key[0]) for key in self.keys]
+        for (place,), label in zip(places, self.labels, strict=True):
+            column = self.column(label)
+            place.fill_between(
+                across, column["low"], column["high"], color=plotting.FAINT, linewidth=0
+            )
+            place.plot(across, column["value"], color=plotting.ACCENT, linewidth=1.3)
+            place.plot(across[-1:], column["value"][-1:], color=plotting.ACCENT, marker="o")
+            place.margins(x=0.01)
+            plotting.title(place, label, _DETAIL[label])
+        figure: Figure = fig
+        return figure
+
+
+_DETAIL = {
+    "count": "rows in each period, with 95% intervals",
+    "total": "rows from the start to the end of each period, with 95% intervals",
+}
+
+
+def _instant(period: Any) -> Any:
+    return datetime.datetime.fromisoformat(period) if isinstance(period, str) else period
+
+
+def law_of(question: Mapping[str, Any]) -> NoiseLaw:
+    """Return the noise on one block."""
+    noise = question["noise"]
+    return NoiseLaw(noise["step"], float(as_fraction(noise["scale"])), 1.0)
+
+
+def published(
+    question: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], most: int | None = None
+) -> dict[str, Any]:
+    """Return keys and columns, as an answer holds them, of the parts of a count over time.
+
+    Args:
+        question: the question of the charge.
+        parts: what was recorded under it, in order.
+        most: how many periods to state; default: all that were published.
+    """
+    _, tree = periods_of(question)
+    blocks: list[list[int]] = [[] for _ in tree.widths]
+    for part in parts:
+        listed = iter(part["blocks"])
+        for level, first, end in tree.closing(*part["periods"]):
+            blocks[level] += [next(listed) for _ in range(first, end)]
+    closed = len(blocks[0]) if most is None else min(most, len(blocks[0]))
+    whole = zip(blocks, tree.widths, strict=True)
+    return answer_of_blocks(question, [level[: closed // width] for level, width in whole])
+
+
+def periods_of(question: Mapping[str, Any]) -> tuple[Timeline, PeriodTree]:
+    """Return the periods of a question, and their blocks."""
+    asked = question["query"]["aggregates"][0][1]
+    line = Timeline(*(asked[name] for name in ("column", "reads", "start", "every", "periods")))
+    return line, PeriodTree(line.periods, asked["branching"])
+
+
+def answer_of_blocks(
+    question: Mapping[str, Any], blocks: Sequence[Sequence[int]]
+) -> dict[str, Any]:
+    """Return the answer that the noisy counts of blocks make: their post-processing, and no more.
+
+    Args:
+        question: the question of the charge.
+        blocks: of each level, those that are over, in their order.
+    """
+    line, tree = periods_of(question)
+    closed = len(blocks[0])
+    totals = [0]
+    for earlier, level, place in tree.steps(closed):
+        totals.append(totals[earlier] + blocks[level][place])
+    law = law_of(question)
+    return {
+        "keys": [[line.label(place)] for place in range(closed)],
+        "columns": [
+            _column("count", list(blocks[0]), [1] * closed, law),
+            _column("total", totals[1:], tree.terms[1 : closed + 1], law),
+        ],
+        "released": [list(level) for level in blocks],
+    }
+
+
+def _column(label: str, values: list[int], terms: Sequence[int], law: NoiseLaw) -> dict[str, Any]:
+    errors = {m: math.sqrt(m * law.variance) for m in set(terms)}
+    halves = {m: math.ceil(sum_half_width(law, m)) for m in set(terms)}
+    pairs = list(zip(values, terms, strict=True))
+    # No count is below zero, but a noisy one may be: the interval holds it all the same.
+    return {
+        "label": label,
+        "kind": f"{label}_over_time",
+        "value": values,
+        "standard_error": [errors[m] for m in terms],
+        "low": [min(value, max(0, value - halves[m])) for value, m in pairs],
+        "high": [max(value, 0, value + halves[m]) for value, m in pairs],
+    }
+
+
+# A count that is continued over time: charged once, then released period by period.
 
 
 @public
@@ -46,7 +194,7 @@ class TimeCounter:
     updates at once one is written, and the other throws its own away, unseen, and begins again.
     Hence: each block is published once, with one noise, replayed ever after; and each part was
     read from the table after all parts before it were written, which is the order of reads that
-    :class:`~tacit.tables.live.period_counts.CountsOverTime` asks for.  A process that dies before
+    :class:`~tacit.tables.live.periods.CountsOverTime` asks for.  A process that dies before
     the ledger wrote has shown nothing; one that dies after has published what the next one replays.
     Exact counts and the noise alone are written nowhere.  Which periods are published depends on
     the clock and never on the data.

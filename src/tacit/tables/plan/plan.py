@@ -1,36 +1,429 @@
-"""The plan of a release: its parts, the noise of each, and what all of it costs.
-
-Made from public facts alone.  The same plan previews a release, carries it out and, as a
-certificate, lets anyone derive its privacy loss again.
-"""
+"""The plan of a question: its statistics with their maps and noise."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
-from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budget import Budget, merged, rounded_up
+from tacit.accounting.budget import Part as BudgetPart
 from tacit.arithmetic.exact import as_fraction, show
-from tacit.core import Measurement, Step
+from tacit.core import Measurement, PureDP, Step, compose
+from tacit.core.losses.distribution import range_of
 from tacit.errors import UsageError, did_you_mean
-from tacit.expressions.expression import col
+from tacit.expressions.expression import Expression, col
 from tacit.expressions.grid import Grid
-from tacit.tables.answers.aggregate import Aggregate, Setting, kind_of
-from tacit.tables.answers.rows import CountingPart
-from tacit.tables.chain.part import Columns, Noise, Part
-from tacit.tables.chain.row_steps import BoundContributions
-from tacit.tables.plan.chains import BuiltChains, Chains, chain_of_rows, for_each_step
-from tacit.tables.plan.choose_method import Choice, choose, local_part
-from tacit.tables.plan.noise_shares import by_weight, error_of_mean, even_share
+from tacit.expressions.schema import Schema
+from tacit.mechanisms.partition_selection import (
+    GaussianKeys,
+    GaussianKeysInRounds,
+    ReleaseKeys,
+    SelectKeys,
+    TruncatedNoise,
+    least_noise_and_threshold,
+    least_noise_and_thresholds,
+    least_threshold,
+)
+from tacit.tables.answers.base import (
+    Aggregate,
+    Columns,
+    Method,
+    Noise,
+    Part,
+    Setting,
+    kind_of,
+    precisions,
+)
+from tacit.tables.answers.counts import CountingPart, PeopleByGroup
+from tacit.tables.plan.methods import Choice, choose, local_part
 from tacit.tables.plan.query import Query
-from tacit.tables.plan.unlisted_keys import KeysPart, keys_part
-from tacit.tables.query.keys_sql import no_groups
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.query.joins import Join
+from tacit.tables.query.keys import no_groups
 from tacit.tables.query.requests import Request
-from tacit.tables.spec.method import Method
+from tacit.tables.steps import (
+    BoundContributions,
+    DerivedColumn,
+    FilterRows,
+    JoinTable,
+    PerPerson,
+    table_space,
+)
 
-__all__ = ["Plan", "shares_of"]
+__all__ = [
+    "Asked",
+    "BuiltChains",
+    "Chains",
+    "KeysPart",
+    "Plan",
+    "by_weight",
+    "chain_of_rows",
+    "check_rounds",
+    "error_of_mean",
+    "even_share",
+    "for_each_step",
+    "keys_part",
+    "read_rounds",
+    "shares_of",
+]
+
+# The share of a request that each part of a release may spend.
+#
+# Unknown keys are one part more than those that answer, and always take an even share.  The parts
+# that answer divide the rest by their weights: 1 each where the question names none.
+#
+# *Theorem.*  The total is never exceeded, whatever the weights are.  *Proof.*  Let m parts have the
+# weights ``w_1, ..., w_m`` with the sum w, and let k be 1 for unknown keys and 0 without.  The
+# shares are fractions, and ``k / (m + k) + sum_i (m / (m + k)) (w_i / w) = 1``.  The losses of all
+# chains add up by sequential composition, in pure DP and in zCDP.
+#
+# A part that answers several labels has the largest weight of these: it is spent once, and serves
+# each of them at least as well as the label would be served alone.  (The sum would be as sound; the
+# largest is what makes equal weights the same as none.)
+#
+# A delta is not weighted: it is shared evenly by the parts that use one, and by unknown keys.
+# Noise goes with the logarithm of a delta, so little would be won.
+
+
+def even_share(
+    request: Budget, unit: OneRowEach | PersonUnit, parts: Sequence[Part], unknown_keys: bool
+) -> Noise:
+    """Return the noise of an even share of a request: that of unknown keys, or of any part."""
+    kind: Literal["laplace", "gaussian"] = (
+        "gaussian" if request.kind == "concentrated" else "laplace"
+    )
+    keys = int(unknown_keys)
+    local = sum(part.needs_delta for part in parts)
+    share = request.amount / (len(parts) + keys)
+    delta = request.delta / (local + keys) if local else Fraction(0)
+    return Noise(kind, share, unit.rows, unit.one, delta)
+
+
+def by_weight(even: Noise, weights: Sequence[int]) -> tuple[Noise, ...]:
+    """Return the noise of each part, from that of an even share.
+
+    >>> even = Noise("laplace", Fraction(1, 4), 1)
+    >>> [str(noise.loss) for noise in by_weight(even, [1, 3])]
+    ['1/8', '3/8']
+    """
+    if len(set(weights)) <= 1:
+        return (even,) * len(weights)
+    whole = sum(weights)
+    return tuple(even.split(Fraction(len(weights) * weight, whole)) for weight in weights)
+
+
+def error_of_mean(errors: Sequence[float], noises: Sequence[Noise]) -> float:
+    """Return the standard error of a mean in which the more precise numbers count for more.
+
+    >>> one = Noise("laplace", Fraction(1), 1)
+    >>> error_of_mean([3.0], [one]), error_of_mean([3.0, 4.0], [one, one])
+    (3.0, 2.5)
+    """
+    shares = precisions(noises)
+    return math.hypot(*(s * e for s, e in zip(shares, errors, strict=True))) / sum(shares)
+
+
+# The whole chains of a release, built once, for its noise, its price and its certificate.
+
+
+_T = TypeVar("_T")
+
+
+class Asked(Protocol):
+    """What a question says of the rows that it is about."""
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of the source."""
+
+    @property
+    def columns(self) -> Schema:
+        """The columns with the derived ones."""
+
+    @property
+    def unit(self) -> OneRowEach | PersonUnit:
+        """What is protected."""
+
+    @property
+    def joins(self) -> Sequence[Join]:
+        """Other tables whose columns stand beside those of the source."""
+
+    @property
+    def where(self) -> Sequence[Expression]:
+        """Filters, all of which must hold."""
+
+    @property
+    def derived(self) -> Sequence[tuple[str, Expression]]:
+        """Columns computed from each row, by name."""
+
+    @property
+    def aggregates(self) -> Sequence[tuple[str, Aggregate]]:
+        """What is asked, by label."""
+
+    @property
+    def inner(self) -> Asked | None:
+        """The rows that people are made of, where there is one row a person."""
+
+
+def chain_of_rows(asked: Asked) -> Any:
+    """Return the chain from the table to the rows that a question is about, or its space alone."""
+    if asked.inner is None:
+        kinds = {name: column.kind for name, column in asked.schema.items()}
+        chain: Any = table_space(kinds, asked.unit.column)
+    else:
+        values = [[label, value.to_json()] for label, value in asked.inner.aggregates]
+        chain = chain_of_rows(asked.inner) >> PerPerson(asked.schema.kinds(), values)
+    for join in asked.joins:
+        chain = chain >> JoinTable(**join.added())
+    for name, expression in asked.derived:
+        chain = chain >> DerivedColumn(name, asked.columns[name].kind, expression.to_json())
+    for expression in asked.where:
+        chain = chain >> FilterRows(expression.to_json())
+    return chain
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Whole chains, from a table to the noise, of one release.
+
+    Args:
+        table: the columns of the table.
+        titled: what each part is, and its chains.
+    """
+
+    table: Schema
+    titled: Sequence[tuple[str, Sequence[Measurement]]]
+
+    @cached_property
+    def _all(self) -> list[tuple[Measurement, Any]]:
+        """Each chain, and its privacy loss at one person."""
+        return [(chain, chain.map(1)) for _, chains in self.titled for chain in chains]
+
+    @cached_property
+    def _composed(self) -> tuple[Measurement, Any]:
+        """All chains as one, and its privacy loss."""
+        if len(self._all) == 1:
+            return self._all[0]
+        whole = compose([chain for chain, _ in self._all])
+        return whole, whole.map(1)
+
+    @property
+    def cost(self) -> Budget:
+        """The privacy loss of the release, by composing the maps of all chains at one person."""
+        whole, loss = self._composed
+        if isinstance(loss, tuple):
+            amount, delta = map(rounded_up, loss)
+            return Budget("approximate", amount, delta, self._parts)
+        if isinstance(whole.measure, PureDP):
+            return Budget("pure", rounded_up(loss), parts=self._parts)
+        return Budget("concentrated", rounded_up(loss))
+
+    @property
+    def _parts(self) -> tuple[BudgetPart, ...]:
+        """The epsilon of each chain at one person; nothing where there is only one to speak of."""
+        found = []
+        for measurement, lost in self._all:
+            epsilon = lost[0] if isinstance(lost, tuple) else lost
+            known = None if measurement.losses is None else measurement.losses(Fraction(1))
+            found.append((epsilon, range_of(known) == epsilon))
+        parts = merged(found)
+        plain = len(parts) == 1 and parts[0].times == 1 and not parts[0].ranged
+        return () if plain else parts
+
+    def describe(self) -> dict[str, Any]:
+        """Return every chain with its distances, and what they lose together, as JSON values.
+
+        Beside them stand the kinds of the columns: public facts that the plan was made from, and
+        that the question does not say.
+        """
+        whole, loss = self._composed
+        return {
+            "table": self.table.kinds(),
+            "chains": [
+                {"title": title, **measurement.describe(1)}
+                for title, chain in self.titled
+                for measurement in chain
+            ],
+            "composition": {
+                "measure": whole.measure.describe(),
+                "loss": [str(part) for part in loss] if isinstance(loss, tuple) else str(loss),
+            },
+        }
+
+
+class BuiltChains(NamedTuple):
+    """The chains for one number of groups: their ends, each part's whole ones, and all."""
+
+    ends: list[list[tuple[Step, Step]]]
+    measurements: list[list[Measurement]]
+    all: Chains
+
+
+def for_each_step(ends: Sequence[tuple[Step, Step]], make: Callable[[Step], _T]) -> list[_T]:
+    """Return what is made of the first step of each end, once for a step that several share."""
+    made = {id(step): make(step) for step in {id(step): step for step, _ in ends}.values()}
+    return [made[id(step)] for step, _ in ends]
+
+
+# The part of a release that finds the keys that nobody listed.
+
+
+_FEW = 2
+"""Where a person has so few keys, truncated noise shows those of the fewest people."""
+_MOST_ROUNDS = 2
+"""A third round finds no more, measured on tables whose groups are as uneven as words are."""
+_FIRST = Fraction(1, 10)
+"""What the first of two rounds spends of the noise: the threshold of the second grows by 5%."""
+
+
+@dataclass(frozen=True)
+class KeysPart:
+    """The release of keys that nobody listed.
+
+    Attributes:
+        step: the mechanism on the counts of people.
+        norm: of these counts.
+        threshold: the number of people at which a key is shown about every second time; in rounds,
+            of those who count in it in the last.
+        groups: how many keys a person has at most.
+        before: the thresholds of the rounds before the last.
+    """
+
+    step: Step
+    norm: str
+    threshold: int
+    groups: int
+    before: tuple[int, ...] = ()
+
+    @property
+    def rounds(self) -> int:
+        """How often people are counted."""
+        return len(self.before) + 1
+
+    @property
+    def note(self) -> str | None:
+        """Say what the rounds are; None where there is one."""
+        if not self.before:
+            return None
+        first, many = self.before[0], "one group" if self.groups == 1 else f"{self.groups} groups"
+        return (
+            f"the groups are found in {self.rounds} rounds: first those of about {first} people, "
+            f"then those of about {self.threshold}; groups found in the first take none of the "
+            f"{many} that a person counts in in the second"
+        )
+
+    def chain(self, by: tuple[str, ...]) -> tuple[Step, Step]:
+        """Return the chain: people of each key, noise and threshold."""
+        rounds = self.rounds if self.before else None
+        people = PeopleByGroup(size=None, norm=self.norm, groups=self.groups, by=by, rounds=rounds)
+        return people, self.step
+
+
+def read_rounds(rounds: object) -> int:
+    """Return in how many rounds unknown keys are released.
+
+    Raises:
+        UsageError: neither one nor two.
+    """
+    if type(rounds) is not int or not 1 <= rounds <= _MOST_ROUNDS:
+        raise UsageError(f"rounds is 1 or {_MOST_ROUNDS}: a third finds no more keys")
+    return rounds
+
+
+def check_rounds(by: object, keys: object, person: object) -> None:
+    """Refuse rounds where they find nothing.
+
+    Args:
+        by: the grouping columns.
+        keys: the public keys; None where they are unknown.
+        person: the column of the person; None where each row is one.
+
+    Raises:
+        UsageError: no unknown keys, or people who have one row each.
+    """
+    if not by or keys is not None:
+        raise UsageError("rounds are for the keys of groups that nobody listed; leave rounds out")
+    if person is None:
+        raise UsageError(
+            "rounds find more keys where people are in several groups; with one row each leave "
+            "rounds out"
+        )
+
+
+def keys_part(
+    groups: int, epsilon: Fraction, delta: Fraction, stated: str | None, rounds: int = 1
+) -> KeysPart:
+    """Return the release of keys at (epsilon, delta) that shows those of the fewest people.
+
+    Args:
+        groups: how many keys a person has at most.
+        epsilon: above zero.
+        delta: above zero and below one.
+        stated: the mechanism that a certificate names; None for the best.
+        rounds: how often people are counted, each time without the keys that were released.
+
+    Raises:
+        UsageError: there is no such mechanism.
+    """
+    if rounds > 1:
+        if stated not in (None, GaussianKeysInRounds.name):
+            raise UsageError(f"in rounds keys are released by {GaussianKeysInRounds.name}")
+        return _in_rounds(groups, epsilon, delta)
+    makers = {
+        SelectKeys.name: _truncated,
+        GaussianKeys.name: _gaussian,
+        ReleaseKeys.name: _laplace,
+    }
+    if stated is None:
+        best = makers[SelectKeys.name](groups, epsilon, delta)
+        if groups <= _FEW or least_noise_and_threshold(groups, epsilon, delta) is None:
+            return best
+        return min(best, _gaussian(groups, epsilon, delta), key=lambda part: part.threshold)
+    if stated not in makers:
+        raise UsageError(f"keys are released by {' or '.join(makers)}, not by {stated!r}")
+    return makers[stated](groups, epsilon, delta)
+
+
+def _truncated(groups: int, epsilon: Fraction, delta: Fraction) -> KeysPart:
+    one = epsilon / groups, delta / groups
+    return KeysPart(SelectKeys(*one), "sparse", TruncatedNoise(*one).reach + 1, groups)
+
+
+def _gaussian(groups: int, epsilon: Fraction, delta: Fraction) -> KeysPart:
+    found = least_noise_and_threshold(groups, epsilon, delta)
+    if found is None:
+        raise UsageError("no Gaussian noise releases keys at this epsilon and delta")
+    scale, threshold = found
+    return KeysPart(GaussianKeys(scale, threshold, epsilon), "sparse", threshold, groups)
+
+
+def _in_rounds(groups: int, epsilon: Fraction, delta: Fraction) -> KeysPart:
+    found = least_noise_and_thresholds(groups, epsilon, delta, (_FIRST, 1 - _FIRST))
+    if found is None:
+        raise UsageError(
+            "no Gaussian noise releases keys at this epsilon and delta; ask in one round, rounds=1"
+        )
+    scales, thresholds = zip(*found, strict=True)
+    step = GaussianKeysInRounds(scales, thresholds, epsilon)
+    return KeysPart(step, "sparse", thresholds[-1], groups, thresholds[:-1])
+
+
+def _laplace(groups: int, epsilon: Fraction, delta: Fraction) -> KeysPart:
+    """Return the release by plain Laplace noise, of certificates made before the truncated one."""
+    scale = groups / epsilon
+    threshold = least_threshold(scale, groups, delta)
+    return KeysPart(ReleaseKeys(scale, threshold), "L1", threshold, groups)
+
+
+# The plan of a release: its parts, the noise of each, and what all of it costs.
+#
+# Made from public facts alone.  The same plan previews a release, carries it out and, as a
+# certificate, lets anyone derive its privacy loss again.
+
 
 _NUMERIC = ("integer", "float", "decimal", "boolean", "undeclared", "missing")
 

@@ -1,20 +1,37 @@
-"""What a release may spend, as a caller says it: an amount, or weights that split a total."""
+"""The price of a question, or the target error that it follows from."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TypeAlias, TypedDict
 
-from tacit.accounting.budgets.budget import Budget, Kind
-from tacit.accounting.budgets.read_loss import read_loss
-from tacit.arithmetic.exact import Number, positive
+from tacit.accounting.budget import Budget, Kind, epsilon_delta, read_loss
+from tacit.accounting.budget import epsilon as pure
+from tacit.arithmetic.exact import Number, as_fraction, positive, show
+from tacit.arithmetic.roots_and_bisection import least_integer_until
 from tacit.errors import UsageError, did_you_mean
+from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 
-__all__ = ["Amount", "Price", "priced", "read_tag", "read_weights", "request_of"]
+__all__ = [
+    "MOST_ROWS",
+    "Amount",
+    "Price",
+    "least_amount",
+    "least_epsilon",
+    "priced",
+    "read_confidence",
+    "read_rows",
+    "read_tag",
+    "read_weights",
+    "request_of",
+]
+
+# What a release may spend, as a caller says it: an amount, or weights that split a total.
+
 
 Amount: TypeAlias = Number | Mapping[str, Number]
 """An epsilon or a rho, or for each label its weight."""
@@ -133,3 +150,143 @@ def read_weights(given: Mapping[str, Number], labels: Sequence[str]) -> tuple[tu
     if max(least, default=0) > _LARGEST:
         raise UsageError("the weights have too many digits: write whole numbers such as 1 and 3")
     return () if len(set(least)) <= 1 else tuple(zip(labels, least, strict=True))
+
+
+# The least epsilon with which answers are as exact as they must be; no data is touched.
+#
+# How far the interval of an answer is expected to reach follows from the noise and, for means and
+# the like, from the public size of a group: it is the interval that comes of the expected sums, of
+# values spread evenly over the bounds (:meth:`~tacit.tables.answers.base.Part.half_width`).
+#
+# *Search.*  With more to lose the scale of every noise is smaller, and every interval of the same
+# sums lies within what it was: quantiles of one distribution times the scale, plus the step of the
+# grid, which does not change.  So whether all targets are met changes once, from no to yes, as
+# epsilon rises, and bisection finds where.  The candidates are the decimals of four significant
+# digits, exact fractions: two of them are at most a thousandth apart, so less is given away.
+
+
+MOST_ROWS = 10**18
+"""The largest size that an error is computed for: it and its square are doubles."""
+
+
+def read_rows(rows: int, of: str) -> int:
+    """Return the size of a table or a group that errors are computed for.
+
+    >>> read_rows(0, "the table")
+    Traceback (most recent call last):
+    tacit.errors.UsageError: rows is the size of the table, a whole number above zero
+    """
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows <= 0:
+        raise UsageError(f"rows is the size of {of}, a whole number above zero")
+    if rows > MOST_ROWS:
+        raise UsageError(f"rows is the size of {of}, at most 10^18")
+    return rows
+
+
+_DIGITS = 1000
+"""A candidate is a whole number from this to ten times it, times a power of ten."""
+_LOWEST, _DECADES = 6, 10
+"""The candidates reach from 10^-6 to 10^4."""
+
+
+def read_confidence(confidence: Number) -> Fraction:
+    """Return a level between 0 and 1.
+
+    >>> read_confidence("0.95")
+    Fraction(19, 20)
+    """
+    level = as_fraction(confidence, "the confidence")
+    if not 0 < level < 1:
+        raise UsageError(
+            f"a confidence must be above 0 and below 1, such as 0.95, not {show(level)}"
+        )
+    return level
+
+
+def least_epsilon(
+    query: Query,
+    targets: Mapping[str, Number],
+    confidence: Fraction,
+    rows: int,
+    delta: Number | None,
+) -> Fraction:
+    """Return the least epsilon with which every interval is expected to reach so far at most.
+
+    Args:
+        query: what is asked, with its weights.
+        targets: for each label how far its interval may reach, in the unit of its error.
+        confidence: the level of the intervals.
+        rows: the size of a group.
+        delta: what else may be spent.
+
+    Raises:
+        UsageError: no target, one that is not above zero, a label that is not asked or whose
+            interval is not known beforehand, or a target that no epsilon reaches.
+    """
+    asked = dict(query.aggregates)
+    if not isinstance(targets, Mapping) or not targets:
+        raise UsageError('name a target for a label: epsilon_for({"cost": 2})')
+    for label in targets:
+        if label not in asked:
+            raise UsageError(f"there is no answer {label!r}; {did_you_mean(str(label), asked)}")
+        if asked[label].method is not None:
+            raise UsageError(
+                f"the error of {label!r} depends on the data, since it names a method: leave "
+                "method= out, or look at preview(epsilon=...)"
+            )
+    exact = {label: positive(t, f"the target of {label!r}") for label, t in targets.items()}
+    read_rows(rows, "a group")
+    request: Callable[[Fraction], Budget] = (
+        pure if delta is None else lambda amount: epsilon_delta(amount, delta)
+    )
+
+    def reach(number: int) -> dict[str, float]:
+        plan = Plan(query, request(_candidate(number)))
+        found = {}
+        for label in exact:
+            half = plan.half_width(asked[label], rows, float(confidence))
+            if half is None:
+                raise UsageError(
+                    f"no interval of {label!r} is known in advance: look at preview(epsilon=...)"
+                )
+            found[label] = half
+        return found
+
+    def holds(number: int) -> bool:
+        return all(half <= exact[label] for label, half in reach(number).items())
+
+    number = least_integer_until(holds, last := 9 * _DIGITS * _DECADES)
+    if number is None:
+        far = {label: half for label, half in reach(last).items() if half > exact[label]}
+        label, half = next(iter(far.items()))
+        raise UsageError(
+            f"no epsilon brings {label!r} within {show(exact[label])} in {show(100 * confidence)} "
+            f"of 100 releases in a group of {rows} rows: at {show(_candidate(last))}, which "
+            f"protects nobody, it is {show(half)}. Ask for a wider target, plan for larger groups, "
+            "or give closer bounds"
+        )
+    return _candidate(number)
+
+
+def least_amount(holds: Callable[[Fraction], bool]) -> tuple[Fraction, bool]:
+    """Return the least amount of loss at which something holds, and whether it does at any.
+
+    Args:
+        holds: of an amount; once it holds, it holds for every larger one.
+
+    >>> least_amount(lambda amount: amount >= Fraction(1, 3))
+    (Fraction(1667, 5000), True)
+    """
+    last = 9 * _DIGITS * _DECADES
+    number = least_integer_until(lambda n: holds(_candidate(n)), last)
+    return (_candidate(last), False) if number is None else (_candidate(number), True)
+
+
+def _candidate(number: int) -> Fraction:
+    """Return one of the candidates, which rise with their numbers.
+
+    >>> [str(_candidate(number)) for number in (0, 1, 9000)]
+    ['1/1000000', '1001/1000000000', '1/100000']
+    """
+    decade, digits = divmod(number, 9 * _DIGITS)
+    return Fraction(_DIGITS + digits, _DIGITS) * Fraction(10) ** (decade - _LOWEST)

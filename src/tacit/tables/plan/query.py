@@ -1,23 +1,43 @@
-"""A question to a table, from public facts alone: its identity.
-
-The key of a ledger, a certificate and its check rest on :meth:`Query.describe`.
-"""
+"""The query that a question states: its statistics, groups, filters and labels."""
 
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
+from tacit.arithmetic.exact import as_fraction
+from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
 from tacit.expressions.schema import Column, Schema
-from tacit.tables.answers.aggregate import Aggregate
+from tacit.expressions.value_range import public_values, range_of
+from tacit.tables.answers.base import Aggregate, Clamped, kind_of, kinds
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.query.joins import Join
 from tacit.tables.reading import DEFAULT_READING, Reading, texts_in
-from tacit.tables.spec.join import Join
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
-__all__ = ["Query", "Unit", "plain_key"]
+__all__ = [
+    "ANSWERS",
+    "INSTEAD",
+    "NOTHING_DECLARED",
+    "Declared",
+    "Query",
+    "Unit",
+    "check_labels",
+    "columns_named",
+    "instead_of",
+    "labels_of",
+    "plain_key",
+    "refuse_brackets",
+]
+
+# A question to a table, from public facts alone: its identity.
+#
+# The key of a ledger, a certificate and its check rest on :meth:`Query.describe`.
+
 
 Unit: TypeAlias = OneRowEach | PersonUnit
 
@@ -38,7 +58,7 @@ class Query:
         tables: the protected tables of that data set, each with its person column.
         weights: what each label counts where the loss is split, in lowest terms; none for evenly.
         inner: the rows that people are made of, where the table asked has one row a person:
-            ``schema`` is that of people then (:mod:`tacit.tables.plan.per_person`).
+            ``schema`` is that of people then (:mod:`tacit.tables.plan.parse_question`).
         joins: the other tables of the data set whose columns stand beside those of the source.
         rounds: how often people are counted to release unknown keys.
         reading: how the table is read, where that is not the default.
@@ -186,3 +206,301 @@ def _dated_key(value: Any) -> Any:
         return plain_key(value)
     day = value.date() if isinstance(value, datetime.datetime) else value
     return {"date": day.isoformat()}
+
+
+# What a question is given: columns by name, and aggregates with the labels of their answers.
+
+
+_ASKED = 'ask for statistics in agg: agg(n=tc.count(), age=tc.mean("age", 0, 100))'
+_RELEASED = "release it first: answer = question.release(epsilon='1/2'), then answer."
+ANSWERS = ("to_polars", "to_arrow", "to_csv", "to_excel", "to_parquet", "to_dict", "plot")
+"""What an answer becomes, which people look for in a question."""
+_SORTED = "sort the answer: answer.to_pandas().sort_values('n'), or write SQL with ORDER BY"
+_RUN = "it is answered by release: question.release(epsilon='1/2')"
+_CHANGED = 'compute a column with with_column("filled", tc.col("age").fill(0))'
+_DISTINCT = 'different values are counted: agg(sites=tc.count_distinct("site"))'
+INSTEAD = {
+    **{name: f"{_RELEASED}{name}()" for name in ANSWERS},
+    **{name: f"{_RELEASED}{name}('n')" for name in ("value", "interval", "column")},
+    **dict.fromkeys(("collect", "compute", "execute", "run", "fetchall", "result"), _RUN),
+    **dict.fromkeys(("answer", "show", "fetch", "get"), _RUN),
+    **dict.fromkeys(("sort_values", "order_by", "sort", "arrange", "limit", "having"), _SORTED),
+    **dict.fromkeys(("groupby", "groupBy"), 'it is called group_by("site")'),
+    **dict.fromkeys(("merge", "left_join", "inner_join"), 'it is called join("sites", on="site")'),
+    **dict.fromkeys(("fillna", "fill_null", "replace", "astype", "cast", "apply"), _CHANGED),
+    **dict.fromkeys(("with_columns", "mutate", "withColumn"), _CHANGED),
+    **dict.fromkeys(
+        ("dropna", "drop_na", "drop_nulls"),
+        'leave rows out with filter(~tc.col("age").is_null()); statistics pass over missing values',
+    ),
+    **dict.fromkeys(("unique", "distinct", "drop_duplicates"), _DISTINCT),
+    **dict.fromkeys(
+        ("dtypes", "info", "names"),
+        "the columns with their kinds: session.columns, question.schema",
+    ),
+    **dict.fromkeys(("shape", "size", "nrow", "len"), _ASKED),
+    **dict.fromkeys(("hist", "crosstab", "pivot_table", "summarise", "summarize"), _ASKED),
+    **dict.fromkeys(("sd", "n", "avg", "average", "stddev", "aggregate"), _ASKED),
+    **dict.fromkeys((kind.name for kind in kinds()), _ASKED),
+    **dict.fromkeys(("mode", "corr", "cov", "nunique"), _ASKED),
+    **dict.fromkeys(("quantile", "describe", "value_counts", "select"), _ASKED),
+    **dict.fromkeys(("where", "query"), 'keep rows with filter(tc.col("age") >= 18)'),
+    **dict.fromkeys(
+        ("head", "tail", "sample", "iloc", "loc", "to_pandas"), "no row can be seen: ask with agg"
+    ),
+    "assign": 'add a column with with_column("old", tc.col("age") >= 65)',
+}
+"""What to write for names of other libraries that people look for."""
+
+
+def instead_of(columns: Iterable[str], name: str) -> str:
+    """Return how a column is named, where a name that an object has not is that of a column."""
+    wanted = name.lower()
+    known = [each for each in columns if each.lower() == wanted]
+    if not known:
+        return ""
+    quoted = f'"{known[0]}"'
+    return f"a column is named by tc.col({quoted}), or by its name: tc.mean({quoted}, 0, 100)"
+
+
+def refuse_brackets(_table: object, name: object) -> NoReturn:
+    """Say what to write in place of ``table["age"]``."""
+    column = name if isinstance(name, str) and name.isidentifier() else "age"
+    raise UsageError(
+        "no column can be read out: ask for a statistic of it, as in "
+        f'agg({column}=tc.mean("{column}", 0, 100)), or name it in an expression, '
+        f'tc.col("{column}")'
+    )
+
+
+def columns_named(by: Sequence[str | Sequence[str]]) -> tuple[str, ...]:
+    """Return the columns that are given one by one, or in one list.
+
+    Raises:
+        UsageError: something that is no name.
+
+    >>> columns_named(["site", "plan"]), columns_named([["site", "plan"]])
+    (('site', 'plan'), ('site', 'plan'))
+    """
+    first = by[0] if len(by) == 1 else by
+    names = (first,) if isinstance(first, str) else first
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        raise UsageError(
+            'group by columns, named by text: group_by("site", "year"); to group by an '
+            'expression, make it a column first, with_column("old", tc.col("age") >= 65)'
+        )
+    return tuple(names)
+
+
+def labels_of(
+    unnamed: Sequence[Aggregate], named: Mapping[str, Aggregate]
+) -> tuple[tuple[str, Aggregate], ...]:
+    """Check what a question was given, and return it in order, each with its label.
+
+    Raises:
+        UsageError: an empty label, or a value that is no aggregate.
+
+    >>> from tacit.tables.answers.counts import count
+    >>> [label for label, _ in labels_of([count()], {"n": count()})]
+    ['count', 'n']
+    """
+    for label, aggregate in [*(("it", each) for each in unnamed), *named.items()]:
+        if not label:
+            raise UsageError("an answer needs a label that is not empty: agg(n=tc.count())")
+        if not isinstance(aggregate, Aggregate):
+            name = getattr(aggregate, "__name__", "")
+            called = f"call it: tc.{name}(...)" if name else "agg(n=tc.count()) names one answer n"
+            raise UsageError(
+                f"{label} must be an aggregate such as tc.count() or tc.mean('age', 0, 100), not "
+                f"a {type(aggregate).__name__}; {called}"
+            )
+        if kind_of(aggregate.kind).fields:
+            aggregate.require_column()
+    return (*((kind_of(each.kind).label(each), each) for each in unnamed), *named.items())
+
+
+def check_labels(labels: Sequence[str], by: Sequence[str]) -> None:
+    """Refuse labels that the columns of an answer could not be distinguished by.
+
+    Raises:
+        UsageError: a label given twice, that of a grouping column, or one that ends as the columns
+            of another do.
+    """
+    if set(labels) & set(by) or len(set(labels)) < len(labels):
+        raise UsageError("each answer needs a label of its own, other than the grouping columns")
+    shown = [label + suffix for label in labels for suffix in ("", "_error", "_low", "_high")]
+    if len({*shown, *by}) < len(shown) + len(by):
+        raise UsageError(
+            "an answer takes the columns label, label_error, label_low and label_high; choose "
+            "labels (and grouping columns) without these endings"
+        )
+
+
+# What a data set declares of a table, for what a question leaves out.
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Public bounds and categories of columns, and the ledger that tables share.
+
+    Attributes:
+        dataset: the identity of the data set, for its ledger; None for a table of its own.
+        unit: whom the ledger protects, as plain JSON; None where that is the table's own unit.
+        table: the name of the table, in the data set.
+        tables: the protected tables of the data set, each with its person column.
+        bounds: of columns by name.
+        keys: the categories of columns by name.
+        told: the ``meaning`` and the ``unit`` of columns by name, for readers.
+        size: how many people the table has, where that is public.
+        reading: how the table is read, where that is not the default.
+    """
+
+    dataset: str | None = None
+    unit: Mapping[str, object] | None = None
+    table: str | None = None
+    tables: tuple[tuple[str, str | None], ...] = ()
+    bounds: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
+    keys: Mapping[str, Sequence[object]] = field(default_factory=dict)
+    told: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    size: int | None = None
+    reading: Reading = DEFAULT_READING
+
+    def bounded(
+        self, aggregate: Aggregate, derived: Sequence[tuple[str, Expression]] = ()
+    ) -> Aggregate:
+        """Return a statistic with the bounds of its column, where it names none.
+
+        Those of a derived column follow from the declared bounds of the columns that it reads
+        (:mod:`tacit.expressions.value_range`); one that is always the same has bounds that hold
+        zero too, because bounds must rise.
+
+        Args:
+            aggregate: the statistic.
+            derived: the columns that the question computes, by name, in their order.
+
+        Raises:
+            UsageError: there are none.
+        """
+        if aggregate.k is not None and aggregate.keys is None and aggregate.column in self.keys:
+            column, make = aggregate.require_column(), kind_of(aggregate.kind).make
+            made: Aggregate = make(column, aggregate.k, self.keys[column])
+            return made
+        if not aggregate.lacks_bounds:
+            return aggregate
+        known = self.ranges(_read_by([one.column for one in aggregate.clamped], derived))
+        found = []
+        for one in aggregate.clamped:
+            if one.lower is None and one.column not in known:
+                raise UsageError(self._remedies(aggregate, one.column, dict(derived)))
+            lower, upper = known[one.column] if one.lower is None else (one.lower, one.upper)
+            if lower == upper:
+                lower, upper = min(lower, Fraction(0)), max(upper, Fraction(not upper))
+            found.append(Clamped(one.column, lower, upper))
+        first, *others = found
+        return replace(aggregate, lower=first.lower, upper=first.upper, others=tuple(others))
+
+    def ranges(
+        self, derived: Sequence[tuple[str, Expression]]
+    ) -> dict[str, tuple[Fraction, Fraction]]:
+        """Return the bounds of columns: those declared, and those that follow for derived ones."""
+        known = dict(self.bounds)
+        for name, expression in derived:
+            found = range_of(expression, known)
+            if found is not None:
+                known[name] = found
+        return known
+
+    def _remedies(self, asked: Aggregate, column: str, derived: Mapping[str, Expression]) -> str:
+        """Say how a statistic of a column gets bounds."""
+        kind = asked.kind
+        said = f"..., bounds={{{column!r}: (0, 100)}}" if asked.others else f"{column!r}, 0, 100"
+        given = f"give them, such as tc.{kind}({said})"
+        if column not in derived:
+            remedy = f"{given}, or declare them for the column in a data set, {column} = "
+            remedy += "{ bounds = [0, 100] }"
+        else:
+            remedy = f"none follow for {derived[column]}: {given}, or clamp it, (...).clamp(0, 100)"
+            lacking = sorted(derived[column].columns() - {*self.bounds, *derived})
+            if lacking:
+                remedy += f", or declare bounds of {', '.join(map(repr, lacking))} in a data set"
+        return (
+            f"{kind} of {column!r} needs public bounds: {remedy}. They limit what one person can "
+            "change, and must not be read off the private data"
+        )
+
+    def keys_of(
+        self, by: Sequence[str], derived: Sequence[tuple[str, Expression]] = ()
+    ) -> dict[str, list[object]] | None:
+        """Return the public categories of grouping columns; None unless all have some.
+
+        Args:
+            by: the grouping columns.
+            derived: the columns that the question computes, by name, in their order; of these the
+                values that follow from their expressions (a weekday, a bin) are public too.
+        """
+        ranges, known = self.ranges(derived), dict(self.keys)
+        for name, expression in derived:
+            found = public_values(expression, ranges, known)
+            if found:
+                known[name] = found
+        if not all(name in known for name in by):
+            return None
+        return {name: list(known[name]) for name in by}
+
+    def with_columns(
+        self,
+        bounds: Mapping[str, tuple[Fraction, Fraction]],
+        keys: Mapping[str, Sequence[object]],
+        told: Mapping[str, Mapping[str, str]],
+    ) -> Declared:
+        """Return what is declared of these columns too, which a join adds."""
+        return replace(
+            self,
+            bounds={**self.bounds, **bounds},
+            keys={**self.keys, **keys},
+            told={**self.told, **told},
+        )
+
+    def about(self, query: Query) -> dict[str, dict[str, object]]:
+        """Return what a reader of an answer learns of its columns, as plain JSON values.
+
+        That is the meaning and the unit of each column that the question names, and where its
+        bounds or keys go beyond the declared ones, the declared bounds and the keys beyond.  A
+        question that stays within says no more than it did.
+        """
+        asked = [a for _, a in query.aggregates if a.column is not None]
+        names = dict.fromkeys([a.require_column() for a in asked] + list(query.by))
+        found: dict[str, dict[str, Any]] = {name: {**self.told.get(name, {})} for name in names}
+        if query.inner is None:
+            for aggregate in asked:
+                name = aggregate.require_column()
+                if name in self.bounds and _wider(aggregate, *self.bounds[name]):
+                    found[name]["bounds"] = [str(end) for end in self.bounds[name]]
+            for place, name in enumerate(query.by):
+                known = {(type(key), key) for key in map(plain_key, self.keys.get(name, ()))}
+                keys = dict.fromkeys(plain_key(key[place]) for key in query.keys or ())
+                beyond = [key for key in keys if known and (type(key), key) not in known]
+                if beyond:
+                    found[name]["keys_beyond"] = beyond
+        return {name: said for name, said in found.items() if said}
+
+
+def _read_by(
+    columns: Sequence[str], derived: Sequence[tuple[str, Expression]]
+) -> list[tuple[str, Expression]]:
+    """Return the derived columns that these are, or that they are computed from, in their order."""
+    wanted, found = set(columns), []
+    for name, expression in reversed(derived):
+        if name in wanted:
+            wanted |= expression.columns()
+            found.append((name, expression))
+    return found[::-1]
+
+
+def _wider(aggregate: Aggregate, low: Fraction, high: Fraction) -> bool:
+    if aggregate.lower is None or aggregate.upper is None:
+        return False
+    return as_fraction(aggregate.lower) < low or as_fraction(aggregate.upper) > high
+
+
+NOTHING_DECLARED = Declared()

@@ -1,22 +1,36 @@
-"""The expected errors of a plan beside those of asking one question after the other."""
+"""A plan beside its questions one by one, as a table, a plot and a page."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
-from tacit.accounting.budgets.budget import Budget
-from tacit.tables.answers.aggregate import Aggregate, kind_of
-from tacit.tables.answers.quantile import QuantilePart
-from tacit.tables.chain.part import LEVEL
+from tacit import plotting
+from tacit.accounting.budget import Budget
+from tacit.arithmetic.exact import show
+from tacit.display.card import drawing, render
+from tacit.display.svg_chart import PHONE_WIDTH, Mark, chart
+from tacit.report.text import question_words
+from tacit.tables.answers.base import LEVEL, Aggregate, kind_of
+from tacit.tables.answers.quantiles import QuantilePart
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 from tacit.tables.planned.merge import Merged, merged
 from tacit.tables.together.cell_counts import CellsPart
-from tacit.tables.together.reading import size_of
+from tacit.tables.together.strategy import size_of
 
-__all__ = ["Compared", "Comparison", "compared"]
+__all__ = [
+    "Compared",
+    "Comparison",
+    "compared",
+    "plan_figure",
+    "plan_page",
+]
+
+# The expected errors of a plan beside those of asking one question after the other.
+
 
 _UNIT = 1 << 20
 _REACHED = "rows that the interval reaches"
@@ -141,3 +155,140 @@ def _alone(query: Query, loss: Budget, rows: int) -> float:
         query = merged([query]).query
     ((_, asked),) = query.aggregates
     return Plan(query, loss).expected_error(asked, rows)
+
+
+# The expected errors of a plan against its loss, as a picture.
+
+
+_MOST = 12
+_ACROSS = 3
+_LONGEST = 30
+"""So many characters of a label fit over its axis."""
+_FACTORS = tuple(Fraction(2) ** power for power in range(-3, 4))
+
+
+def plan_figure(compare: Callable[[Budget, int], Comparison], loss: Budget, rows: int) -> Any:
+    """Draw for each answer its expected error at several losses, in the plan and one by one."""
+    runs = [compare(replace(loss, amount=loss.amount * factor), rows) for factor in _FACTORS]
+    amounts = [float(run.loss.amount) for run in runs]
+    shown = runs[0].answers[:_MOST]
+    across = min(_ACROSS, len(shown))
+    down = -(-len(shown) // across)
+    figure = plotting.figure(3.1 * across + 0.4, 2.5 * down + 0.7)
+    grid = [one for row in plotting.axes(figure, down, across) for one in row]
+    name = "rho" if loss.kind == "concentrated" else "epsilon"
+    for place, (answer, one) in enumerate(zip(shown, grid, strict=False)):
+        lines = [
+            ("in the plan", [run.answers[place].planned for run in runs]),
+            ("one by one", [run.answers[place].alone for run in runs]),
+        ]
+        for number, (label, errors) in enumerate(lines):
+            one.plot(
+                amounts, errors, label=label, **{**plotting.series(number).line(), "markersize": 4}
+            )
+        one.axvline(float(loss.amount), color=plotting.MUTED, linewidth=1, linestyle=":")
+        one.set_xscale("log")
+        one.set_yscale("log")
+        one.set_xticks(amounts[::2], [f"{amount:.3g}" for amount in amounts[::2]])
+        ends = [error for _, errors in lines for error in errors]
+        _ticks(one, min(ends), max(ends))
+        one.minorticks_off()
+        one.set_xlabel(f"{name} of all answers", fontsize=8.5)
+        plotting.title(one, _short(answer.label), _detail(answer.numbers, answer.unit))
+    for one in grid[len(shown) :]:
+        one.set_visible(False)
+    handles, labels = grid[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower left", ncols=2, frameon=False, fontsize=9)
+    left_out = len(runs[0].answers) - len(shown)
+    more = f"; {left_out} more answers are not shown" if left_out else ""
+    figure.suptitle(
+        f"Expected error; the dotted line is {name} {show(loss.amount)}{more}",
+        x=0.01,
+        ha="left",
+        fontsize=9,
+        color=plotting.MUTED,
+    )
+    return figure
+
+
+def _ticks(one: Any, low: float, high: float) -> None:
+    """Tick an axis of powers at a few round numbers, at least two of them in sight."""
+    power = 10.0**-9
+    steps = []
+    while power < 10 * high:
+        steps += [mark * power for mark in (1, 2, 5)]
+        power *= 10
+    inside = [step for step in steps if low / 1.3 <= step <= high * 1.3]
+    inside = inside[:: max(1, -(-len(inside) // 5))]
+    one.set_yticks(inside, [f"{step:,.0f}" if step >= 1 else f"{step:.3g}" for step in inside])
+    one.set_ylim(low / 1.4, high * 1.4)
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
+
+
+def _detail(numbers: int, unit: str) -> str:
+    """Say what an error is in; short enough for the width of an axis."""
+    return f"{unit}, RMS of {numbers:,} numbers" if numbers > 1 else unit
+
+
+# A plan as a page: its questions, what gets noise, its errors with and without the plan.
+
+
+_MOST_BARS = 40
+
+
+def plan_page(found: Comparison, protects: str, strategy: Sequence[Mapping[str, object]]) -> str:
+    """Return the page.
+
+    Args:
+        found: the errors with and without the plan.
+        protects: whom the answers protect, in one line.
+        strategy: what gets noise for the counts.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    lines = [
+        {
+            "label": one.label,
+            "words": question_words({"query": one.query.describe()}),
+            "numbers": f"{one.numbers:,}",
+            "planned": f"{one.planned:.4g}",
+            "alone": f"{one.alone:.4g}",
+            "unit": one.unit,
+            "times": f"{one.alone / one.planned:.2f}" if one.planned else "",
+        }
+        for one in found.answers
+    ]
+    marks = [
+        Mark(one.label, one.alone / one.planned, None, None, f"{one.alone / one.planned:.2f}")
+        for one in found.answers[:_MOST_BARS]
+        if one.planned
+    ]
+    told = [
+        {
+            "columns": " and ".join(_names(one["columns"])) or "all rows",
+            "cells": f"{one['cells']:,}",
+            "share": f"{float(Fraction(str(one['share']))):.2%}",
+        }
+        for one in strategy
+    ]
+    name = "rho" if found.loss.kind == "concentrated" else "epsilon"
+    words = "how many times larger the error is when asked one by one"
+    given = {
+        "loss": f"{name} {show(found.loss.amount)}",
+        "rows": f"{found.rows:,}",
+        "protects": protects,
+        "answers": lines,
+        "chart": drawing(chart(marks, bars=True, title=words)) if marks else "",
+        "narrow": drawing(chart(marks, True, words, PHONE_WIDTH)) if marks else "",
+        "left_out": max(0, len(found.answers) - _MOST_BARS),
+        "strategy": told,
+    }
+    return render("tacit.report", "plan.html", given)
+
+
+def _names(listed: Any) -> list[str]:
+    return [str(name) for name in listed]

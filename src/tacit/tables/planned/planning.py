@@ -1,4 +1,4 @@
-"""Plans: several questions, answered together with less error than one by one."""
+"""Plans of several questions under one price."""
 
 from __future__ import annotations
 
@@ -8,33 +8,225 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.budgets.budget import epsilon as unit_loss
-from tacit.arithmetic.exact import Number, show
+from tacit.accounting.budget import Budget
+from tacit.accounting.budget import epsilon as unit_loss
+from tacit.arithmetic.exact import Number, positive, show
 from tacit.calls import public
 from tacit.display.card import Card, Shown, Table
-from tacit.errors import BudgetError
-from tacit.report.check.derived import derived_columns
-from tacit.report.text.words import aggregate_words, protects_line
+from tacit.errors import BudgetError, UsageError, did_you_mean
+from tacit.report import Certificate
+from tacit.report.derived import derived_columns
+from tacit.report.text import aggregate_words, protects_line
+from tacit.tables.answers.base import Noise
+from tacit.tables.earlier.derive import Earlier, free_errors_of
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
-from tacit.tables.plan.price import read_weights
-from tacit.tables.plan.target import read_confidence, read_rows
-from tacit.tables.planned.cheapest import needed_losses, read_targets, set_of_parts
-from tacit.tables.planned.comparison import Comparison, compared
-from tacit.tables.planned.free_answers import FreeAnswers
+from tacit.tables.plan.price import least_amount, read_confidence, read_rows, read_weights
+from tacit.tables.plan.query import Query
+from tacit.tables.planned.comparison import Comparison, compared, plan_figure, plan_page
 from tacit.tables.planned.merge import Merged
-from tacit.tables.planned.plan_page import plan_page
-from tacit.tables.planned.plot_plan import plan_figure
 from tacit.tables.question import Question, held_by
 from tacit.tables.release.answer import Answer
+from tacit.tables.release.opened_table import SharedTable
 from tacit.tables.together.cell_counts import CellsPart
 from tacit.workload.cells import loss_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["CheapestPlan", "QuestionPlan"]
+__all__ = [
+    "CheapestPlan",
+    "FreeAnswers",
+    "QuestionPlan",
+    "needed_losses",
+    "read_targets",
+    "set_of_parts",
+]
+
+# From accuracy to cost: what each part of a plan must lose to be within its targets.
+
+
+Needed = dict[str, tuple[int, Fraction]]
+"""Of each label the place of its part, and what that loses."""
+
+
+def read_targets(targets: Mapping[str, Number | str], labels: Sequence[str]) -> dict[str, Fraction]:
+    """Return how far each interval may reach; a noun behind the number is left out.
+
+    Raises:
+        UsageError: no target, one that is not above zero, or a label that is not asked.
+    """
+    if not isinstance(targets, Mapping) or not targets:
+        raise UsageError('name a target for a label: cheapest({"n": "5 people"})')
+    found = {}
+    for label, target in targets.items():
+        if label not in labels:
+            raise UsageError(f"there is no answer {label!r}; {did_you_mean(str(label), labels)}")
+        words = target.split() if isinstance(target, str) else [target]
+        if not words:
+            raise UsageError(f"the target of {label!r} is a number, such as '5 people'")
+        found[label] = positive(words[0], f"the target of {label!r}")
+    return found
+
+
+def needed_losses(
+    query: Query,
+    targets: Mapping[str, Fraction],
+    kind: Literal["pure", "concentrated"],
+    rows: int,
+    level: Fraction,
+) -> Needed:
+    """Return of each label what its part must lose for all of its targets.
+
+    The parts lose one after the other, and each interval depends on its own part alone; so the
+    least total is the sum of what each part needs by itself.
+
+    Raises:
+        UsageError: a part without a target, a target whose interval is not known beforehand, or one
+            that no loss reaches.
+    """
+    read_rows(rows, "the table")
+    plan, asked = Plan(query, Budget(kind, Fraction(1))), dict(query.aggregates)
+    parts = {label: plan.parts_of(aggregate)[0] for label, aggregate in asked.items()}
+    aimed: dict[int, list[str]] = {}
+    for label in targets:
+        if asked[label].method is not None:
+            raise UsageError(
+                f"the error of {label!r} depends on the data, since it names a method: leave "
+                "method= out, or look at preview()"
+            )
+        aimed.setdefault(parts[label], []).append(label)
+    lacking = [label for label, place in parts.items() if place not in aimed]
+    if lacking:
+        raise UsageError(
+            f"name a target for {', '.join(map(repr, lacking))} too: its share of the privacy "
+            "loss follows from its target"
+        )
+    losses: dict[int, Fraction] = {}
+    for place, labels in aimed.items():
+        losses[place] = max(
+            _least(plan, label, place, targets[label], rows, level) for label in labels
+        )
+    return {label: (place, losses[place]) for label, place in parts.items()}
+
+
+def _least(
+    plan: Plan, label: str, place: int, target: Fraction, rows: int, level: Fraction
+) -> Fraction:
+    unit, asked = plan.query.unit, dict(plan.query.aggregates)[label]
+    noise: Literal["laplace", "gaussian"] = plan.noises[place].kind
+
+    def half(amount: Fraction) -> float:
+        noises = [Noise(noise, amount, unit.rows, unit.one)]
+        reached = plan.reach(asked, [plan.parts[place]], noises, rows, float(level))
+        if reached is None:
+            raise UsageError(f"no interval of {label!r} is known in advance: look at preview(...)")
+        return reached
+
+    found, holds = least_amount(lambda amount: half(amount) <= target)
+    if not holds:
+        raise UsageError(
+            f"no loss brings {label!r} within {show(target)} in {show(100 * level)} of 100 "
+            f"releases of {rows} rows: at {show(found)}, which protects nobody, it is "
+            f"{show(half(found))}. Ask for a wider target, plan for more rows, or give closer "
+            "bounds"
+        )
+    return found
+
+
+def set_of_parts(needed: Needed) -> dict[int, Fraction]:
+    """Return what each part loses, each once.
+
+    >>> set_of_parts({"n": (0, Fraction(1)), "m": (0, Fraction(1)), "age": (1, Fraction(2))})
+    {0: Fraction(1, 1), 1: Fraction(2, 1)}
+    """
+    return dict(needed.values())
+
+
+# What a plan adds: the answers to its questions that follow from earlier releases.
+
+
+@public
+class FreeAnswers:
+    """What a plan adds: the answers to its questions that follow from earlier releases."""
+
+    _whole: Question
+    _plan: Merged
+    _questions: Sequence[Question]
+
+    def free_answers(
+        self, certificates: Iterable[Certificate] = (), *, tag: str | None = None
+    ) -> list[Answer | None]:
+        """Return the answers that follow from earlier releases; never spends, reads no row.
+
+        A plan pays for all of its questions.  Where some of them follow at no cost, plan the
+        others alone: they have less error for the same loss.
+
+        Args:
+            certificates: as in :meth:`tacit.tables.question.Question.free_answer`.
+            tag: as there.
+
+        Returns:
+            For each question, in their order, its answer, or None where it does not follow.
+
+        Raises:
+            UsageError, LedgerError: as there.
+
+        Example:
+            >>> import pyarrow as pa, tacit as tc
+            >>> session = tc.Session(pa.table({"age": [31, 45]}), tc.one_row_each, tc.epsilon(1))
+            >>> _ = session.agg(ages=tc.histogram("age", [0, 20, 40, 80])).release(epsilon="1/2")
+            >>> asked = [
+            ...     session.agg(ages=tc.histogram("age", [0, 40, 80])),
+            ...     session.agg(n=tc.count()),
+            ... ]
+            >>> free = session.plan(asked).free_answers()
+            >>> [answer is not None for answer in free]
+            [True, False]
+            >>> rest = session.plan([one for one, answer in zip(asked, free) if answer is None])
+        """
+        earlier = Earlier(held_by(self._whole).ledger, certificates, tag)
+        found = earlier.certificates([member.query for member in self._plan.members])
+        return [
+            None if one is None else Answer.free(one, held_by(question).arrangement)
+            for question, one in zip(self._questions, found, strict=True)
+        ]
+
+    def free_errors(
+        self, certificates: Iterable[Certificate] = (), *, tag: str | None = None
+    ) -> list[dict[str, float] | None]:
+        """Return the standard errors that :meth:`free_answers` would have; writes nothing.
+
+        Args:
+            certificates: as in :meth:`free_answers`.
+            tag: as in :meth:`free_answers`.
+
+        Returns:
+            For each question the root mean square of the standard errors of each of its labels;
+            None where it does not follow.
+
+        Raises:
+            UsageError: as :meth:`free_answers`.
+        """
+        earlier = Earlier(held_by(self._whole).ledger, certificates, tag)
+        return [earlier.errors(member.query) for member in self._plan.members]
+
+    def _free(self) -> dict[str, float]:
+        """Return for a preview, by label of the plan, the errors of the answers that are free."""
+        held = held_by(self._whole)
+        if isinstance(held.table, SharedTable):  # see Question.preview
+            return {}
+        members = self._plan.members
+        found = free_errors_of([member.query for member in members], held.ledger)
+        return {
+            member.labels[label]: error
+            for member, errors in zip(members, found, strict=True)
+            for label, error in errors.items()
+        }
+
+
+# Plans: several questions, answered together with less error than one by one.
+
 
 _FEW_ERRORS = 6
 

@@ -1,23 +1,199 @@
-"""What a session adds: plans of several of its questions."""
+"""Plans of a session, and what contradicts in them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Literal
 
-from tacit.accounting.ledger.ledger import Ledger
-from tacit.arithmetic.exact import Number
-from tacit.calls import listed, public
+from tacit.accounting.ledger import Ledger
+from tacit.arithmetic.exact import Number, show
+from tacit.calls import listed as listed_in_order
+from tacit.calls import public
 from tacit.errors import UsageError
-from tacit.tables.planned.contradictions import contradictions
+from tacit.report.text import listed, so_many
+from tacit.tables.answers.base import Aggregate, Noise
+from tacit.tables.plan.query import Declared, Query, plain_key
 from tacit.tables.planned.merge import merged
 from tacit.tables.planned.planning import QuestionPlan
-from tacit.tables.planned.worst_error import relative_weights, worst_weights
 from tacit.tables.question import Question, held_by
-from tacit.tables.together import sums_of_bins as _sums_of_bins  # noqa: F401  (its kinds)
+from tacit.tables.together import kind as _sums_of_bins  # noqa: F401  (its kinds)
+from tacit.tables.together.cell_counts import AskedCells, CellsPart, key_of
 from tacit.tables.together.kind import CELL_KINDS
 
-__all__ = ["Planning"]
+__all__ = [
+    "Planning",
+    "contradictions",
+    "relative_weights",
+    "worst_weights",
+]
+
+# Where the questions of a plan say different things of one column, or another than is declared.
+#
+# Different bins, or different bounds, of a column are different numbers with noise of their own: a
+# plan answers them side by side, and says so.  (Different keys are not: what gets noise are the
+# cells of all of them.)  Where nothing of what a question asks can occur in a table as it is
+# declared, it is refused.
+
+
+Said = dict[str, dict[str, list[str]]]
+"""Of each column what is said of it, with the labels that say it."""
+
+
+def contradictions(
+    queries: Sequence[Query], labels: Sequence[Mapping[str, str]], declared: Declared
+) -> tuple[str, ...]:
+    """Return what the questions say differently of a column, one sentence each.
+
+    Args:
+        queries: the questions.
+        labels: of the labels of each question what they are called in the plan.
+        declared: what the data set declares.
+
+    Raises:
+        UsageError: a question that nothing in the table, as it is declared, can be counted in.
+    """
+    bins: Said = {}
+    bounds: Said = {}
+    notes: dict[str, None] = {}
+    for query, names in zip(queries, labels, strict=True):
+        computed = {name for name, _ in query.derived}
+        for name in (name for name in query.by if name not in computed):
+            keys = [plain_key(key[query.by.index(name)]) for key in query.keys or ()]
+            said = f"{listed(list(names.values()))} lists" if names else ""
+            notes |= dict.fromkeys(_of_keys(name, keys, declared, said))
+        for label, asked in query.aggregates:
+            own = names[label]
+            if asked.edges and asked.column and asked.column not in computed:
+                text = f"the edges {_shown(asked.edges)}"
+                bins.setdefault(asked.column, {}).setdefault(text, []).append(own)
+                ends = asked.edges[0], asked.edges[-1]
+                told = f"{own} has bins of {asked.column} from {show(ends[0])} to {show(ends[1])}"
+                notes |= dict.fromkeys(_of_bounds(asked.column, ends, declared, told))
+            for one in asked.clamped:
+                if one.lower is None or one.upper is None or one.column in computed:
+                    continue
+                if asked.edges:
+                    continue
+                text = f"[{show(one.lower)}, {show(one.upper)}]"
+                bounds.setdefault(one.column, {}).setdefault(text, []).append(own)
+                told = f"{own} clamps {one.column} to {text}"
+                ends = one.lower, one.upper
+                notes |= dict.fromkeys(_of_bounds(one.column, ends, declared, told))
+    for column, each in bins.items():
+        if len(each) > 1:
+            told = f"{column} is in different bins: {_side_by_side(each)}"
+            notes[f"{told}. They share no noise: give the same edges where they can be"] = None
+    for column, each in bounds.items():
+        if len(each) > 1:
+            told = f"{column} is clamped to different bounds: {_side_by_side(each)}"
+            notes[f"{told}. They share no noise: give the same bounds where they can be"] = None
+    return tuple(notes)
+
+
+def _side_by_side(each: Mapping[str, list[str]]) -> str:
+    return "; ".join(f"{text} in {listed(labels)}" for text, labels in each.items())
+
+
+def _of_keys(name: str, keys: Sequence[Any], declared: Declared, said: str) -> list[str]:
+    known = declared.keys.get(name)
+    if known is None or not keys:
+        return []
+    held = {(type(key), key) for key in map(plain_key, known)}
+    strange = [key for key in dict.fromkeys(keys) if (type(key), key) not in held]
+    if len(strange) == len(set(keys)):
+        raise UsageError(
+            f"{said} keys of {name} of which the data set declares none: by its declaration no row "
+            "has them; list declared keys, or change the declaration"
+        )
+    if not strange:
+        return []
+    several = so_many(str(len(strange)), "key", "keys")
+    return [f"{said} {several} of {name} that the data set does not declare"]
+
+
+def _of_bounds(
+    column: str, ends: tuple[Fraction, Fraction], declared: Declared, told: str
+) -> list[str]:
+    known = declared.bounds.get(column)
+    if known is None:
+        return []
+    low, high = known
+    within = f"the values that the data set declares are from {show(low)} to {show(high)}"
+    if ends[1] < low or ends[0] > high:
+        raise UsageError(
+            f"{told}, and {within}: by its declaration no value lies there; ask for others, or "
+            "change the declaration"
+        )
+    if low <= ends[0] and ends[1] <= high:
+        return []
+    return [f"{told}, and {within}: what lies beyond takes noise for nothing"]
+
+
+def _shown(edges: Sequence[Fraction]) -> str:
+    few = [show(edge) for edge in edges]
+    return ", ".join(few if len(few) <= 6 else [*few[:3], "...", few[-1]])
+
+
+# Weights of the answers of a plan with which its largest error is least, or its relative error.
+#
+# Let ``v_i(w)`` be the mean squared error of the counts of label i under the strategy that is best
+# for the weights w.  The least largest error is found where the weights go with the errors: ``max
+# over w, sum w = 1, of min over strategies of sum w_i v_i`` is the dual of ``min over strategies of
+# max v_i``.  It is ascended by multiplying each weight with its error, and the weights with the
+# smallest largest error of all rounds are taken, those of the start among them: so it is never
+# larger than that of a plan with equal weights.  (Errors are compared where the noise is wide
+# beside one row, so that the loss is only a common factor of all of them.)
+
+
+_ROUNDS, _FEW = 40, 8
+_LARGEST = 1 << 20
+
+
+def worst_weights(
+    counts: Mapping[str, Aggregate], kind: Literal["laplace", "gaussian"]
+) -> dict[str, int]:
+    """Return the weight of each label, a whole number.
+
+    Args:
+        counts: the counts of cells of a plan, by label.
+        kind: the noise that the budget goes with.
+    """
+    noise = Noise(kind, Fraction(1, 1000), 1)
+    weights = dict.fromkeys(counts, 1.0)
+    best, least = dict.fromkeys(counts, 1), float("inf")
+    # where bins are read in order, each round may look for another strategy of theirs
+    ordered = any(each.reading != "cells" for each in counts.values())
+    rounds = _FEW if ordered else _ROUNDS
+    for _ in range(rounds if len(counts) > 1 else 0):
+        top = max(weights.values())
+        whole = {label: max(1, round(w / top * _LARGEST)) for label, w in weights.items()}
+        asked = {
+            label: AskedCells(each.axes or (), whole[label], each.reading)
+            for label, each in counts.items()
+        }
+        part = CellsPart(tuple(dict.fromkeys(asked.values())))
+        errors = {label: part.expected_error(key_of(a), noise, 1) for label, a in asked.items()}
+        worst = max(errors.values())
+        if worst < least * (1 - 1e-6):
+            best, least = whole, worst
+        weights = {label: w * (errors[label] / worst) ** 2 for label, w in weights.items()}
+    return best
+
+
+def relative_weights(counts: Mapping[str, Aggregate]) -> dict[str, int]:
+    """Return the weights with which the total is that of squared relative errors.
+
+    Of n rows, a cell of a label with m listed cells has ``n / m`` on average, so that a squared
+    error counts ``(m / n)^2``: in proportion to ``m^2``, whatever n is.
+
+    Args:
+        counts: the counts of cells of a plan, by label.
+    """
+    return {name: AskedCells(each.axes or ()).listed ** 2 for name, each in counts.items()}
+
+
+# What a session adds: plans of several of its questions.
 
 
 @public
@@ -52,7 +228,7 @@ class Planning:
                 ``"drop"`` they are left out of the whole plan, and it has the least error of its
                 strategy for the listed cells alone.
             nonnegative: whether no count may be below zero: the nearest such counts are published,
-                which still add up (:mod:`tacit.workload.nonnegative`).  Standard errors and
+                which still add up (:mod:`tacit.workload.synthetic`).  Standard errors and
                 intervals are those of least squares without it, and hold all the same.
 
         Raises:
@@ -61,7 +237,7 @@ class Planning:
                 keys, edges or bounds of which nothing is within what the data set declares.
         """
         told = "a plan takes a list of questions: session.plan([session.agg(n=tc.count()), ...])"
-        asked = listed(questions, told)
+        asked = listed_in_order(questions, told)
         if not asked or not all(isinstance(each, Question) for each in asked):
             raise UsageError(told)
         held = [held_by(each) for each in asked]

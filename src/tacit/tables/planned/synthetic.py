@@ -17,10 +17,9 @@ from tacit.arithmetic.mixing import Repeatable
 from tacit.calls import listed, public
 from tacit.display.card import Card, Shown, Table
 from tacit.errors import UsageError, did_you_mean
-from tacit.tables.answers.aggregate import kind_of
+from tacit.tables.answers.base import kind_of
 from tacit.tables.release.answer import Answer
-from tacit.workload.graphical_rows import graphical_rows
-from tacit.workload.synthetic_rows import Marginal, counts_of, fitted_rows
+from tacit.workload.synthetic import Marginal, counts_of, fitted_rows, graphical_rows
 
 if TYPE_CHECKING:
     import pyarrow

@@ -1,58 +1,182 @@
-"""The exact integer plan: from a table, in its engine, to vectors of whole numbers.
-
-``select`` the person, the group's code and every value's grid offset of the rows that the filter
-keeps; bound each person's weight; add up weights and weighted offsets as wide integers.
-Integer addition is associative, so row order, threads and the engine do not matter.  Codes are
-those of the public keys; a group without rows is zeros, and the shape of an answer is public.
-"""
+"""The query of a question: integers before noise."""
 
 from __future__ import annotations
 
 import itertools
+import operator
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
 from tacit.errors import UsageError
+from tacit.expressions.dialect import bins_sql
 from tacit.expressions.expression import Expression
-from tacit.expressions.integer_sql import Whole
-from tacit.expressions.undeclared_columns import as_keys
+from tacit.expressions.grid import Whole, product
+from tacit.expressions.operations import as_keys
+from tacit.tables.engines.base import Engine, EngineMemoryError
 from tacit.tables.open_source import Source
-from tacit.tables.query.cell_counts import bins, cells, check_places
-from tacit.tables.query.distinct_values import distinct_sql, identity_sql
-from tacit.tables.query.keys_sql import (
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit, few_groups
+from tacit.tables.query.contribution_bounding import (
+    BoundedRows,
+    MomentSums,
+    PeopleFirst,
+    Term,
+    WholeCells,
+    clamped_total_sql,
+    column_names,
+    heavy_people,
+    people_sql,
+    weighted,
+)
+from tacit.tables.query.keys import (
     byte_of_key,
     check_keys,
+    condition_sql,
+    distinct_sql,
     group_kind,
+    identity_sql,
     key_part_sql,
     left_out,
+    offset_sql,
     relation_of,
     same_key,
 )
-from tacit.tables.query.moment_sums import MomentSums, column_names
-from tacit.tables.query.people_first import PeopleFirst
-from tacit.tables.query.people_sums import clamped_total_sql, people_sql
 from tacit.tables.query.requests import (
     Bins,
     Cells,
     Distinct,
     ExactAggregates,
+    Moments,
     People,
     Products,
     Request,
+    Rows,
     Sums,
     Total,
 )
-from tacit.tables.query.row_values import condition_sql, offset_sql
-from tacit.tables.query.sampled_rows import WholeCells
-from tacit.tables.query.weighted_rows import BoundedRows, Term, heavy_people, weighted
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit, few_groups
 
-__all__ = ["Query"]
+__all__ = [
+    "PartedQuery",
+    "Query",
+    "bins",
+    "cells",
+    "check_places",
+]
+
+# Counts of the rows of each group, by bin or by cell of a grid.
+
+
+def bins(rows: BoundedRows, z: str, edges: Sequence[int], groups: int, engine: Engine) -> Any:
+    """Return the weights between the edges: integers of shape (groups, bins)."""
+    size = len(edges) - 1
+    codes, found, weights = _counted(
+        bins_sql(z, edges, engine.dialect), size, groups, rows, z, engine
+    )
+    counts = np.zeros((groups, size), dtype=np.int64)
+    counts[codes, found] = weights
+    return counts
+
+
+def cells(
+    rows: BoundedRows, z: str, size: int, shift: int, lists: int, engine: Engine
+) -> list[tuple[Any, Any]]:
+    """Return the cells ``z >> shift`` that occur, rising, and their weights, for each list.
+
+    Args:
+        rows: the rows; the code of a row says which list it is counted in.
+        z: the column of the offset.
+        size: how many cells there are before the shift.
+        shift: how many bits of the offset are left out.
+        lists: how many lists there are.
+        engine: where the rows are.
+    """
+    cell = engine.dialect.shift(z, shift)
+    codes, found, weights = _counted(cell, (size >> shift) + 1, lists, rows, z, engine)
+    ends = np.searchsorted(codes, np.arange(lists + 1))
+    return [(found[a:b].copy(), weights[a:b].copy()) for a, b in itertools.pairwise(ends)]
+
+
+def check_places(lists: int, cells: int) -> None:
+    """Refuse more places than numbers of 64 bits distinguish.
+
+    Raises:
+        UsageError: there are ``lists`` times ``cells`` of them, or more.
+    """
+    if lists * cells > 1 << 63:
+        raise UsageError(
+            f"{lists} groups or bins of {cells} cells each are more than can be distinguished: "
+            "list fewer keys, or ask for fewer bins"
+        )
+
+
+def _counted(
+    cell: str, cells: int, lists: int, rows: BoundedRows, z: str, engine: Engine
+) -> list[Any]:
+    """Return the codes, cells and weights that occur, in order."""
+    check_places(lists, cells)
+    d = engine.dialect
+    found = d.cast(cell, "integer")
+    column = "u" if rows.heavy else rows.weight
+    if type(rows) is BoundedRows and not column:
+        if d.byte and cells <= 1 << 8:
+            found = d.byte.format(x=found)
+        by, also = ("code, ", f"{d.cast('code', 'integer')} as list, ") if lists > 1 else ("", "")
+        # rows without a value are a place of their own, which is left out once all are counted
+        own = f"select {also}{found} as cell, count({z}) as weight from ({rows.base}) as r"
+        own += f" group by {by}{found} having count({z}) > 0"
+        *several, occurring, numbers = engine.integers(own)
+        codes = several[0] if several else np.zeros_like(occurring)
+        order = (codes * cells + occurring).argsort()  # each comes once
+        return [codes[order], occurring[order], rows.one * numbers[order]]
+    # of rows that weigh differently, group and cell are one whole number, by which an engine groups
+    # fastest that keeps this number of each row first: it knows then how far the numbers reach
+    place = found
+    if lists > 1:
+        first = product([Whole("code", 0, lists - 1), Whole(d.literal(cells), cells, cells)], d)
+        place = f"{first.sql} + {found}"
+    if d.byte and lists * cells <= 1 << 8:
+        place = d.byte.format(x=place)
+    if not (d.keeps and column):
+        return _read(rows.sums(place, [Term()], f"{z} is not null"), cells, engine)
+    place = f"case when {z} is not null then {place} end"
+    kept = engine.materialise(f"select {place} as place, {column} from ({rows.base}) as r")
+    try:
+        again = replace(rows, base=f"select place, {column} from {kept}", kept=True)
+        return _read(again.sums("place", [Term()], "place is not null"), cells, engine)
+    finally:
+        engine.drop(kept)
+
+
+def _read(lines: str, cells: int, engine: Engine) -> list[Any]:
+    d = engine.dialect
+    weight = d.cast(f"scale * {d.cast('s0', 'integer')}", "integer")
+    sql = f"select place, {weight} as weight from ({lines}) as lines"
+    places, weights = engine.integers(sql)
+    return _in_order(places, weights, cells)
+
+
+def _in_order(places: Any, weights: Any, cells: int) -> list[Any]:
+    order = np.argsort(places, kind="stable")
+    places, weights = places[order], weights[order]
+    del order  # these are as long as there are places, beside the memory that the engine may use
+    # a place with rows of heavy people comes twice: with all its rows, and with what they lose
+    first = np.flatnonzero(np.diff(places, prepend=-1))
+    places, weights = places[first], np.add.reduceat(weights, first) if len(first) else weights
+    return [*np.divmod(places, cells), weights]
+
+
+# The exact integer plan: from a table, in its engine, to vectors of whole numbers.
+#
+# ``select`` the person, the group's code and every value's grid offset of the rows that the filter
+# keeps; bound each person's weight; add up weights and weighted offsets as wide integers.
+# Integer addition is associative, so row order, threads and the engine do not matter.  Codes are
+# those of the public keys; a group without rows is zeros, and the shape of an answer is public.
+
 
 _MOST_WRITTEN = 64
 """The SQL of the values of so many requests is remembered."""
@@ -398,3 +522,154 @@ class Query:
         for code, scale, value in self.source.engine.rows(sql):
             counts[code] += int(scale) * int(value)
         return counts
+
+
+# A query that is answered for one part of the people after another, where memory is short.
+#
+# Every person belongs to one part, by a hash of the person, and every exact answer is a sum of
+# whole numbers over people: each person's weights read their own rows alone, and people are counted
+# one by one.  So the sum over the parts is the answer itself, with the same bits however many parts
+# there are.  (A hash that sends many people to one part costs memory, and never privacy: a part is
+# a set of whole people, whatever the hash.)  Different values are no such sum, for two people may
+# share one: they are counted for all people at once, and the engine itself puts what is too much on
+# disk.
+#
+# How many parts is decided from the number of rows and the memory that the engine may use; an
+# engine that runs out all the same is asked again in more parts.
+
+
+_ROW_BYTES = 24
+"""What a row of the data takes while its person is bounded, measured, with room to spare."""
+_DRAWN_BYTES = 160
+"""The same where a person's rows or groups are drawn from."""
+_PLACE_BYTES = 96
+"""What a cell of a group takes in this process while the cells are put in order, measured."""
+_WEIGHTED = (Rows, People, Moments, Products, Total, Bins, Cells)
+_FIXED = 96 << 20
+"""What the engine takes whatever the number of rows."""
+_MORE = 8
+_MOST = 1 << 12
+
+
+class PartedQuery:
+    """A :class:`~tacit.tables.query.integer_query.Query` within the memory of its engine.
+
+    Args:
+        source: the table.
+        unit: whose contribution is bounded.
+        asked: as for :class:`~tacit.tables.query.integer_query.Query`.
+    """
+
+    def __init__(self, source: Source, unit: OneRowEach | PersonUnit, **asked: Any) -> None:
+        self._source = source
+        self._part = partial(Query, source, unit, **asked)
+        self._whole = self._part()
+        self._divisible = isinstance(unit, PersonUnit) and source.engine.dialect.part is not None
+        self._least = 1
+        self.tables = self._whole.tables
+
+    def run(self, requests: Sequence[Request]) -> ExactAggregates:
+        """Answer requests exactly; see :meth:`~tacit.tables.query.integer_query.Query.run`.
+
+        Raises:
+            DataSourceError: the engine failed, or has too little memory for the smallest parts.
+        """
+        groups = len(self._whole.keys or ())
+        apart = [r for r in requests if isinstance(r, Distinct)]
+        whole = self._whole.run(apart) if apart else ExactAggregates({}, groups)
+        requests = [r for r in requests if not isinstance(r, Distinct)]
+        counted = People if groups > 1 else ()
+        drawn = any(isinstance(r, counted) or type(r) not in _WEIGHTED for r in requests)
+
+        def answer(query: Query) -> dict[Request, Any]:
+            exact = query.run(requests)
+            return {request: exact.of(request) for request in requests}
+
+        places = max((groups * _cells(r) for r in requests if isinstance(r, Cells)), default=0)
+        row_bytes = _DRAWN_BYTES if drawn else _ROW_BYTES
+        found = self._added(answer, _add_answers, row_bytes, places) if requests else {}
+        return ExactAggregates({**found, **{r: whole.of(r) for r in apart}}, groups)
+
+    def check(self, request: Request) -> None:
+        """Refuse what cannot be asked.
+
+        See :meth:`~tacit.tables.query.integer_query.Query.check`.
+        """
+        self._whole.check(request)
+
+    def people_by_key(self, shown: Sequence[tuple[Any, ...]] = ()) -> dict[tuple[Any, ...], int]:
+        """Count people by key, without those keys that are shown already.
+
+        See :meth:`~tacit.tables.query.integer_query.Query.people_by_key`.
+        """
+
+        def answer(query: Query) -> dict[tuple[Any, ...], int]:
+            return query.people_by_key(shown)
+
+        return self._added(answer, _add_counts, _DRAWN_BYTES)  # type: ignore[no-any-return]
+
+    def forget(self) -> None:
+        """Drop what the query keeps in the engine."""
+        self._whole.forget()
+
+    def _added(self, answer: Any, add: Any, row_bytes: int, places: int = 0) -> Any:
+        parts = max(self._least, self._parts(row_bytes, places))
+        while True:
+            try:
+                if parts == 1:
+                    return answer(self._whole)
+                return reduce(add, (answer(query) for query in self._queries(parts)))
+            except EngineMemoryError:
+                if not self._divisible or parts >= _MOST:
+                    raise
+            # asked again outside the handler: what failed is released first
+            self._whole.forget()
+            self._least = parts = parts * _MORE
+
+    def _parts(self, row_bytes: int, places: int = 0) -> int:
+        engine = self._source.engine
+        if not self._divisible or engine.memory is None:
+            return 1
+        rows = int(engine.rows(f"select count(*) from {self._source.counted} as tacit_rows")[0][0])
+        room = max(engine.memory - _FIXED, engine.memory // 4)
+        need = -(-rows * row_bytes // room)
+        half = engine.memory // 2
+        if places * _PLACE_BYTES > half:  # a part has no more of them than rows
+            need = max(need, -(-rows * _PLACE_BYTES // half))
+        return min(1 << max(need - 1, 0).bit_length(), _MOST)
+
+    def _queries(self, parts: int) -> Iterator[Query]:
+        for number in range(parts):
+            query = self._part(part=(number, parts))
+            try:
+                yield query
+            finally:
+                query.forget()
+
+
+def _cells(request: Cells) -> int:
+    """Return how many cells each group may have."""
+    return request.bins * ((request.grid.cells >> request.shift) + 1)
+
+
+def _add_answers(some: Mapping[Request, Any], other: Mapping[Request, Any]) -> dict[Request, Any]:
+    return {
+        request: list(map(_add_cells, value, other[request]))
+        if isinstance(request, Cells)
+        else operator.add(value, other[request])
+        for request, value in some.items()
+    }
+
+
+def _add_cells(some: Any, other: Any) -> tuple[Any, Any]:
+    """Return the cells that occur in either, rising, and the sums of their weights."""
+    cells, places = np.unique(np.concatenate([some[0], other[0]]), return_inverse=True)
+    weights = np.zeros(len(cells), dtype=np.int64)
+    np.add.at(weights, places, np.concatenate([some[1], other[1]]))
+    return cells, weights
+
+
+def _add_counts(some: dict[Any, int], other: Mapping[Any, int]) -> dict[Any, int]:
+    for key, count in other.items():
+        some[key] = some.get(key, 0) + count
+    return some

@@ -1,6 +1,6 @@
 """What can be asked of the engine in whole numbers, and the object that holds the answers.
 
-Weights are multiples of ``1 / unit.one`` (:mod:`tacit.tables.spec.privacy_unit`), so every count
+Weights are multiples of ``1 / unit.one`` (:mod:`tacit.tables.privacy_unit`), so every count
 and sum below is ``unit.one`` times the number that it stands for.
 """
 

@@ -1,31 +1,354 @@
-"""What was released: values with their errors, for people and for other tools."""
+"""Answers: values, intervals, plots and exports."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from tacit import plotting
 from tacit.accounting import Entry, Ledger
-from tacit.accounting.budgets.budget import Budget
+from tacit.accounting.budget import Budget
 from tacit.arithmetic.exact import as_fraction, show
 from tacit.calls import instead, public
 from tacit.display.card import Card, Pictures, Shown, Table
 from tacit.errors import UsageError, did_you_mean
+from tacit.expressions.expression import Expression
 from tacit.report import Certificate, issue
 from tacit.report.certificate import deriving
-from tacit.report.check.derived import derived_words
-from tacit.report.page.answers import answers
-from tacit.report.text.vocabulary import answer_words
-from tacit.report.text.words import column_note, protects_line
-from tacit.tables.export.columns import Released, Statistic
-from tacit.tables.export.exports import Exports
-from tacit.tables.release.arrangement import AS_IT_IS, Arrangement
-from tacit.tables.release.plot_answer import answer_figure
+from tacit.report.derived import Formula, derived_words
+from tacit.report.page import answers
+from tacit.report.text import DERIVED, answer_words, column_note, protects_line
+from tacit.tables.answers.base import kind_of
+from tacit.tables.export import Exports, Released, Statistic
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Answer"]
+__all__ = [
+    "AS_IT_IS",
+    "Answer",
+    "Arrangement",
+    "Order",
+    "answer_figure",
+]
+
+# How a released answer is shown: which groups, in which order, called what.
+#
+# All of it is post-processing of released numbers, which costs nothing and reads no row.  The
+# ledger and the certificate hold the whole answer.
+
+
+_BY_GROUP = ("value", "standard_error", "low", "high", "refused")
+
+
+@dataclass(frozen=True)
+class Order:
+    """One key of an order.
+
+    Attributes:
+        value: of the answer's columns.
+        descending: from the greatest down.
+        missing_first: whether groups without a value come first.
+    """
+
+    value: Expression
+    descending: bool = False
+    missing_first: bool = False
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """How an answer is shown.
+
+    Attributes:
+        names: what grouping columns are called, where that is not their name.
+        having: which groups are shown, by the grouping columns and the labels; None for all.
+        order: the keys of the order, the first first.
+        offset: how many groups are left out at the beginning.
+        limit: how many groups are shown at most; None for all.
+        notes: what a reader should know of the answers.
+        derived: answers that are computed from those released, by label.
+        labels: those that are shown, in their order; all where there are none.
+    """
+
+    names: tuple[tuple[str, str], ...] = ()
+    having: Expression | None = None
+    order: tuple[Order, ...] = ()
+    offset: int = 0
+    limit: int | None = None
+    notes: tuple[str, ...] = ()
+    derived: tuple[Formula, ...] = ()
+    labels: tuple[str, ...] = ()
+
+    def called(self, by: Sequence[str]) -> tuple[str, ...]:
+        """Return what the grouping columns are called."""
+        names = dict(self.names)
+        return tuple(names.get(name, name) for name in by)
+
+    def shown(self, by: Sequence[str], released: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what was released, as it is shown.
+
+        Args:
+            by: the grouping columns.
+            released: keys and columns, with those of :attr:`derived`.
+
+        >>> from tacit.expressions.expression import col
+        >>> found = {"keys": [[1], [2], [3]], "columns": [{"label": "n", "value": [5, 9, 2]}]}
+        >>> top = Arrangement(having=col("n") > 3, order=(Order(col("n"), True),))
+        >>> top.shown(["site"], found)
+        {'keys': [[2], [1]], 'columns': [{'label': 'n', 'value': [9, 5]}]}
+        """
+        if self.labels:
+            shown = replace(self, labels=()).shown(by, released)
+            known = {each["label"]: each for each in shown["columns"]}
+            return {**shown, "columns": [known[label] for label in self.labels]}
+        if self.having is None and not self.order and self.limit is None and not self.offset:
+            return dict(released)
+        rows = [
+            {
+                **dict(zip(by, key, strict=True)),
+                **{each["label"]: each["value"][place] for each in released["columns"]},
+            }
+            for place, key in enumerate(released["keys"])
+        ]
+        places = list(range(len(rows)))
+        if self.having is not None:
+            places = [place for place in places if self.having.evaluate(rows[place])]
+        for key in reversed(self.order):
+            places = _sorted(places, [key.value.evaluate(row) for row in rows], key)
+        end = None if self.limit is None else self.offset + self.limit
+        places = places[self.offset : end]
+        return {
+            **released,
+            "keys": [released["keys"][place] for place in places],
+            "columns": [
+                {n: [v[p] for p in places] if n in _BY_GROUP else v for n, v in each.items()}
+                for each in released["columns"]
+            ],
+        }
+
+
+def _sorted(places: list[int], values: Sequence[Any], key: Order) -> list[int]:
+    missing = [place for place in places if values[place] is None]
+    present = [place for place in places if values[place] is not None]
+    present.sort(key=lambda p: (isinstance(values[p], str), values[p]), reverse=key.descending)
+    return missing + present if key.missing_first else present + missing
+
+
+AS_IT_IS: Arrangement = Arrangement()
+
+
+# The figure of an answer: a panel a label, a mark a group, its interval as a bar.
+#
+# Groups stand on the vertical axis, so that long names are read without turning the head.
+
+
+_MOST_GROUPS = 80
+_MOST_PANELS = 12
+_ACROSS = 2
+_WIDTH = 4.7  # inches a panel
+_LINE = 0.27  # inches a group
+
+
+class DrawnAnswer(Protocol):
+    """What a picture asks of an answer."""
+
+    @property
+    def keys(self) -> Sequence[tuple[Any, ...]]:
+        """The groups."""
+
+    @property
+    def labels(self) -> Iterable[str]:
+        """What was asked."""
+
+    @property
+    def by(self) -> Sequence[str]:
+        """The columns of the groups."""
+
+    @property
+    def about(self) -> Mapping[str, str]:
+        """What is declared of the column of a label, in words."""
+
+    @property
+    def asked_of(self) -> Mapping[str, str]:
+        """The column of a label, where it has one."""
+
+    def column(self, label: str) -> Mapping[str, Any]:
+        """Return what was released under a label."""
+
+
+def answer_figure(answer: DrawnAnswer) -> Any:
+    """Draw every label of an answer with its 95% intervals.
+
+    A label with one value per group is a panel with the groups from top to bottom: bars for
+    amounts, points for means, quantiles and the like.  A histogram is a panel of bins for every
+    group.  Where the answer counts rows or people, the other panels state that count of each group,
+    as n.
+
+    Returns:
+        A matplotlib Figure; save it with ``.savefig("answer.png")``.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+        UsageError: more groups than a figure can show, or none.
+    """
+    groups = [_named(key) for key in answer.keys]
+    if not 0 < len(groups) <= _MOST_GROUPS:
+        raise UsageError(
+            f"a figure shows 1 to {_MOST_GROUPS} groups, and this answer has {len(groups)}; "
+            "use to_pandas() and draw the groups that matter"
+        )
+    panels = []
+    for label in answer.labels:
+        for panel in _panels(answer, label, groups):
+            panel.about = answer.about.get(label) or panel.about
+            panels.append(panel)
+    _state_sizes(answer, panels)
+    across = min(_ACROSS, len(panels))
+    rows = [panels[i : i + across] for i in range(0, len(panels), across)]
+    heights = [max(_height(panel) for panel in row) for row in rows]
+    fig = plotting.figure(_WIDTH * across, sum(heights))
+    grid = plotting.axes(fig, len(rows), across, heights=heights)
+    fig.get_layout_engine().set(h_pad=0.14, w_pad=0.1)
+    for row, places in zip(rows, grid, strict=True):
+        slots = max(2, *(len(panel.names) for panel in row))
+        for panel, place in zip(row, places, strict=False):
+            _draw(place, panel, slots)
+        for place in places[len(row) :]:
+            place.set_axis_off()
+    return fig
+
+
+class _Panel:
+    """What one panel shows: names, values, and intervals where they are known."""
+
+    about = ""
+    """What its values are: the column, with its meaning and its unit where they are declared."""
+    binned = False
+    """Whether it shows the bins of one group."""
+    sizes: Sequence[str] = ()
+    """How many rows or people each of its groups has, as released; nothing where that is not."""
+
+    def __init__(
+        self, title: str, detail: str, names: list[str], parts: list[list[Any]], bars: bool
+    ) -> None:
+        self.title = title
+        self.detail = detail
+        self.names = names
+        self.value, self.low, self.high = parts
+        self.bars = bars
+        self.limits: tuple[float, float] | None = None
+
+
+def _panels(answer: DrawnAnswer, label: str, groups: list[str]) -> list[_Panel]:
+    column = answer.column(label)
+    of = answer.asked_of.get(label, "")
+    kind = str(column["kind"]).replace("_", " ") + (f" of {of}" if of else "")
+    by = ", ".join(answer.by)
+    bins = column.get("bins")
+    bars = answer_words(column["kind"]).amount
+    parts = [list(column[part]) for part in ("value", "low", "high")]
+    if bins is None:
+        detail = f"{kind} by {by}" if by else kind
+        panel = _Panel(label, detail, groups, parts, bars)
+        panel.about = of
+        return [panel]
+    shown = list(enumerate(groups))[:_MOST_PANELS]
+    names = [str(name) for name in bins]
+    left_out = len(groups) - len(shown)
+    panels = [
+        _Panel(
+            label if not by else f"{label}: {by} {group}",
+            kind + (f" (one of the first {len(shown)} groups)" if left_out else ""),
+            names,
+            [part[place] for part in parts],
+            bars,
+        )
+        for place, group in shown
+    ]
+    for panel in panels:
+        panel.about, panel.binned = answer_words(column["kind"]).each[1], True
+    ends = [x for p in panels for x in (*p.value, *p.low, *p.high) if x is not None]
+    margin = 0.04 * (max(ends) - min(0, *ends)) or 1
+    for panel in panels:  # one scale for all groups, so that they compare
+        panel.limits = (min(0, *ends) - margin * (min(ends) < 0), max(0, *ends) + margin)
+    return panels
+
+
+def _counts_groups(kind: str) -> bool:
+    """Return whether a kind is an amount of no column: how many rows or people there are."""
+    return kind != DERIVED and kind_of(kind).amount and not kind_of(kind).fields
+
+
+def _state_sizes(answer: DrawnAnswer, panels: Sequence[_Panel]) -> None:
+    """Give the panels of other labels the sizes of the groups, where they were released."""
+    counted = [label for label in answer.labels if _counts_groups(answer.column(label)["kind"])]
+    if not counted:
+        return
+    sizes = [f"{value:,}" for value in answer.column(counted[0])["value"]]
+    for panel in panels:
+        if panel.title not in counted and not panel.binned:
+            panel.sizes = sizes
+
+
+def _height(panel: _Panel) -> float:
+    lines = sum(name.count("\n") + 1 for name in panel.names)
+    return 1.15 + _LINE * max(2, lines)
+
+
+def _draw(place: Any, panel: _Panel, slots: int) -> None:
+    """Draw a panel, its groups from the top in so many slots: bars of a row are equally thick."""
+    across = range(len(panel.names))
+    known = [i for i in across if panel.value[i] is not None]
+    if panel.bars:
+        values = [panel.value[i] for i in known]
+        place.barh(
+            known, values, height=0.62, color="#b9c3cc", edgecolor=plotting.MUTED, linewidth=0.8
+        )
+        place.axvline(0, color=plotting.INK, linewidth=1)
+    for i in across:
+        low, high = panel.low[i], panel.high[i]
+        if low is not None and high is not None:
+            place.plot(
+                [low, high], [i, i], color=plotting.INK, linewidth=1.5, marker="|", markersize=7
+            )
+    if not panel.bars:
+        place.plot(
+            [panel.value[i] for i in known], known, linestyle="none", marker="o",
+            color=plotting.ACCENT, markeredgecolor="white", markersize=7.5, zorder=3,
+        )  # fmt: skip
+    place.set_yticks(list(across), panel.names)
+    place.set_ylim(slots - 0.4, -0.6)
+    if panel.limits is not None:
+        place.set_xlim(*panel.limits)
+    place.grid(visible=False, axis="y")
+    place.grid(visible=True, axis="x", color=plotting.FAINT, linewidth=0.7)
+    place.ticklabel_format(axis="x", style="plain", useOffset=False)
+    place.xaxis.set_major_formatter(lambda value, _: _tick(value))
+    place.locator_params(axis="x", nbins=6)
+    if panel.about:
+        place.set_xlabel(textwrap.shorten(panel.about, 60, placeholder=" …"))
+    for i, size in enumerate(panel.sizes):
+        place.annotate(
+            f"n {size}", (1, i), (5, 0), ("axes fraction", "data"), "offset points",
+            fontsize=8.5, color=plotting.MUTED, va="center", annotation_clip=False,
+        )  # fmt: skip
+    plotting.title(place, panel.title, f"{panel.detail}, with 95% intervals")
+
+
+def _tick(value: float) -> str:
+    return f"{value:,.10g}".replace("-", "\N{MINUS SIGN}")
+
+
+def _named(key: tuple[Any, ...]) -> str:
+    """Return the name of a group, wrapped where it is long."""
+    told = " / ".join("missing" if part is None else str(part) for part in key) or "all"
+    return "\n".join(textwrap.wrap(told, 28, max_lines=3, placeholder=" …") or [""])
+
+
+# What was released: values with their errors, for people and for other tools.
 
 
 _FRAME = "answer.to_pandas() is a table"
@@ -55,7 +378,7 @@ class Answer(Exports, Shown):
 
     It becomes a table of other tools (``to_dict``, ``to_pandas``, ``to_polars``, ``to_arrow``) or a
     file (``to_csv``, ``to_excel``, ``to_parquet``), with a row per group or, in the long form, a
-    row per number; :class:`tacit.tables.export.exports.Exports` names the columns.  What is not
+    row per number; :class:`tacit.tables.export.Exports` names the columns.  What is not
     known is missing: an answer that a test refused (:meth:`refused`), and the errors of noise that
     follows the data.
     """

@@ -1,19 +1,210 @@
-"""The table of a session, as it is open now: what questions are asked of."""
+"""Tables that questions are asked of, with their ledger and price, and joins of them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn, TypeVar
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
-from tacit.errors import DataSourceError, UsageError
+from tacit.errors import DataSourceError, UsageError, did_you_mean
 from tacit.tables.open_source import Source, open_source
-from tacit.tables.release.charge import KeptPlans
-from tacit.tables.release.collector import Collector
-from tacit.tables.release.other_table import OtherTable
-from tacit.tables.release.rehearsal import Rehearsed
+from tacit.tables.plan.query import Declared, Query
+from tacit.tables.query.joins import (
+    HOW,
+    MOST_ROWS,
+    Join,
+    PublicRows,
+    joined,
+    key_kind,
+    names_beside,
+    of_people,
+    person_pair,
+    read_public,
+)
+from tacit.tables.release.release import Collector, KeptPlans, Rehearsed
 
-__all__ = ["OpenedTable", "SharedTable", "changed_columns", "settled"]
+__all__ = [
+    "JoinedTable",
+    "On",
+    "OpenedTable",
+    "OtherTable",
+    "SharedTable",
+    "asked_join",
+    "beside",
+    "changed_columns",
+    "columns_beside",
+    "join_table",
+    "settled",
+]
+
+# A table of a declared data set that another one may be joined with.
+
+
+@dataclass(frozen=True)
+class OtherTable:
+    """A table that may be joined; nothing of it is opened yet.
+
+    Attributes:
+        name: its name in the data set.
+        key: the person column of a protected table; the columns that name a public table's rows.
+        public: whether everyone may know its rows.
+        opened: how it is opened: a protected one in the engine of the table that it is given.
+        bounds: the declared bounds of its columns, by name.
+        keys: the declared categories of its columns, by name.
+        told: the meaning and the unit of its columns, by name.
+    """
+
+    name: str
+    key: tuple[str, ...]
+    public: bool
+    opened: Callable[[Source], Source]
+    bounds: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
+    keys: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    told: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+# A join as it is asked for, from public facts alone: by which columns, and what it adds.
+
+
+On: TypeAlias = str | Sequence[str] | Mapping[str, str] | None
+"""Columns of the rows, or pairs of them with columns of the joined table."""
+
+
+def asked_join(
+    others: Mapping[str, OtherTable], query: Query, name: str, on: On, how: str | None
+) -> tuple[OtherTable, str, tuple[tuple[str, str], ...]]:
+    """Return the table to join, which rows stay, and the pairs of columns that are equal.
+
+    Args:
+        others: the other tables of the data set.
+        query: what is asked so far.
+        name: of the table to join.
+        on: as :meth:`tacit.tables.question.Question.join` takes it.
+        how: see there.
+
+    Raises:
+        UsageError: no such table, or one that cannot be joined so.
+    """
+    if query.by or query.aggregates or query.inner is not None:
+        raise UsageError("join first: session.join('patients').group_by(...).agg(...)")
+    if any(join.table == name and join.public is None for join in query.joins):
+        raise UsageError(f"{name!r} is joined already: its columns are there")
+    own, person = query.table, query.unit.column
+    other = _other(others, own, name)
+    if how is not None and how not in HOW:
+        raise UsageError(f"how is {' or '.join(map(repr, HOW))}, not {how!r}")
+    pairs = _public_pairs(other, on) if other.public else _person_pairs(other, own, person, on)
+    return other, how or ("left" if other.public else "inner"), pairs
+
+
+def columns_beside(
+    taken: Iterable[str], table: str, added: Mapping[str, str]
+) -> tuple[tuple[str, str, str], ...]:
+    """Return of each column that a join adds its name here, its name there, and its kind.
+
+    Args:
+        taken: the names of the columns that are there.
+        table: the joined table.
+        added: the kinds of its columns, by name.
+
+    Raises:
+        UsageError: a name that is taken twice.
+
+    >>> columns_beside(["person", "age"], "patients", {"age": "integer"})
+    (('patients.age', 'age', 'integer'),)
+    """
+    names = names_beside(taken, table, added)
+    return tuple((names[name], name, kind) for name, kind in added.items())
+
+
+def beside(
+    query: Query, declared: Declared, join: Join, other: OtherTable
+) -> tuple[Query, Declared]:
+    """Return a question with a join, and what is declared with the columns that it adds.
+
+    Raises:
+        UsageError: the question has computed a column of that name.
+    """
+    taken = {each for each, _ in query.derived} & {here for here, _, _ in join.columns}
+    if taken:
+        raise UsageError(
+            f"join before with_column: {other.name!r} has a column {taken.pop()!r} too"
+        )
+    said = declared.with_columns(
+        {here: other.bounds[there] for here, there, _ in join.columns if there in other.bounds},
+        {here: other.keys[there] for here, there, _ in join.columns if there in other.keys},
+        {here: other.told[there] for here, there, _ in join.columns if there in other.told},
+    )
+    return replace(query, joins=(*query.joins, join)), said
+
+
+def _other(others: Mapping[str, OtherTable], own: str | None, name: str) -> OtherTable:
+    if own is None:
+        raise UsageError(
+            "only tables of a data set are joined: declare both in one file, say whom they protect "
+            "and which of them is public, and open that: tc.open('visits.toml').join('patients')"
+        )
+    if name == own:
+        raise UsageError(
+            f"{name!r} is the table that is asked: joined with itself, one row would hold rows "
+            "of several people. Ask about each row, or about each person"
+        )
+    if name not in others:
+        raise UsageError(f"the data set has no other table {name!r}; {did_you_mean(name, others)}")
+    return others[name]
+
+
+def _named(other: OtherTable, on: On) -> list[tuple[str, str]]:
+    """Return the pairs that are said; a column alone is equal to the key in its place."""
+    if isinstance(on, Mapping):
+        return [(str(here), str(there)) for here, there in on.items()]
+    columns = [on] if isinstance(on, str) else list(on or other.key)
+    if len(columns) != len(other.key):
+        raise UsageError(
+            f"the key of {other.name!r} is {', '.join(other.key)}: give as many columns in on="
+        )
+    return list(zip(map(str, columns), other.key, strict=True))
+
+
+def _public_pairs(other: OtherTable, on: On) -> tuple[tuple[str, str], ...]:
+    if not other.key:
+        raise UsageError(
+            f"the public table {other.name!r} has no key: declare the column that names its rows, "
+            f"[tables.{other.name}] key = 'site', each value of it once"
+        )
+    pairs = {there: here for here, there in _named(other, on)}
+    if set(pairs) != set(other.key):
+        raise UsageError(
+            f"{other.name!r} is joined by its key, {', '.join(other.key)}, of which each value "
+            "occurs once: on another column a row could match several"
+        )
+    return tuple((pairs[there], there) for there in other.key)
+
+
+def _person_pairs(
+    other: OtherTable, own: str | None, person: str | None, on: On
+) -> tuple[tuple[str, str], ...]:
+    if person is None:
+        raise UsageError(
+            f"{other.name!r} is protected, and each row of {own!r} is a person of its own: tables "
+            "of people are joined by the person, unit = { person = 'person_id', rows = 5 }. A "
+            "table that everyone may know is joined by its key: public = true"
+        )
+    by_person = ((person, other.key[0]),)
+    if on is not None and tuple(_named(other, on)) != by_person:
+        raise UsageError(
+            f"{own!r} and {other.name!r} are tables of people, and are joined by the person, "
+            f"{person} = {other.key[0]}, alone: every row of the join must belong to one person, "
+            "and joined on anything else one row would hold rows of different people"
+        )
+    return by_person
+
+
+# The table of a session, as it is open now: what questions are asked of.
+
 
 _T = TypeVar("_T")
 
@@ -30,7 +221,7 @@ class OpenedTable:
         plans, rehearsed: those of the latest questions, and what of them was tried on no rows.
         others: the tables of the same data set that it may be joined with, by name.
         joined: what it was joined with since it was opened last, as
-            :mod:`tacit.tables.release.joined_table` keeps it.
+            :mod:`tacit.tables.release.opened_table` keeps it.
     """
 
     def __init__(self, opened: Any, options: Mapping[str, Any]) -> None:
@@ -163,3 +354,128 @@ def settled(ask: Callable[[], _T], outcome: str) -> _T:
     except DataSourceError as error:
         failed, message = type(error), f"{error}; {outcome}"
     raise failed(message)
+
+
+# A table with the columns of another one beside it, opened where the table is.
+#
+# A public table is read when it is joined, which costs nothing; what was read then is joined by
+# every question of this table.  A protected one is read by the questions alone, in the statement
+# that reads the table (:mod:`tacit.tables.query.joins`).
+
+
+class JoinedTable(OpenedTable):
+    """A table beside which another one stands; it is opened anew when the table is.
+
+    Args:
+        base: the table.
+        other: the one beside it.
+        join: how they are joined.
+        rows: the rows of the other, where it is public.
+    """
+
+    def __init__(
+        self, base: OpenedTable, other: OtherTable, join: Join, rows: PublicRows | None
+    ) -> None:
+        self._base, self._other, self._join, self._rows = base, other, join, rows
+        self._lock = threading.RLock()
+        self._of: Source | None = None
+        self.others, self.joined = base.others, {}
+        self.plans, self.rehearsed = KeptPlans(), Rehearsed()
+        self.named, self.called = base.named, base.called
+
+    @property
+    def source(self) -> Source:
+        """The rows of the join, of the table as it was opened last."""
+        return self._at(self._base.source)[0]
+
+    @property
+    def collector(self) -> Collector:
+        """What is asked of the join, and what of that is kept."""
+        return self._at(self._base.source)[1]
+
+    def reopen(self) -> Source:
+        """Return the join of the table, opened after this was called."""
+        return self._at(self._base.reopen())[0]
+
+    def _at(self, base: Source) -> tuple[Source, Collector]:
+        """Return the join of the table as it was opened then, and its collector."""
+        with self._lock:
+            if self._of is not base:
+                made = self._made(base)
+                self._of, self._found = base, (made, Collector(made))
+            return self._found
+
+    def _made(self, base: Source) -> Source:
+        join = self._join
+        if self._rows is not None:
+            names = [here for here, _ in join.on]
+            return joined(base, join, self._rows.beside(names, base.schema, base.engine))
+        # what is opened for it is closed with it
+        self._opened = other = self._other.opened(base)
+        kinds = {name: column.kind for name, column in other.schema.items()}
+        if any(kinds.get(there) != kind for _, there, kind in join.columns):
+            known = [there for _, there, _ in join.columns]
+            changed = changed_columns(known, [name for name in known if name in kinds])
+            raise UsageError(
+                f"{join.table!r} has other columns or kinds than before{changed}: open the data "
+                "set again"
+            )
+        return joined(base, join, of_people(base, other, join))
+
+
+def join_table(
+    table: OpenedTable, query: Query, declared: Declared, name: str, on: On, how: str | None
+) -> tuple[OpenedTable, Query, Declared]:
+    """Return a table with another one of its data set beside it, the question, what is declared.
+
+    Args:
+        table: the table, or the join of it with others.
+        query: what is asked of it so far.
+        declared: what is declared of it.
+        name: of the table to join.
+        on: as :meth:`tacit.tables.question.Question.join` takes it.
+        how: see there.
+
+    Raises:
+        UsageError: no such table, or one that cannot be joined so.
+        DataSourceError: it cannot be opened.
+    """
+    other, how, pairs = asked_join(table.others, query, name, on, how)
+    known = (name, how, pairs)
+    if known not in table.joined:
+        table.joined[known] = _join(table, other, how, pairs)
+    made, join = table.joined[known]
+    return table.beside(made), *beside(query, declared, join, other)
+
+
+def _join(
+    table: OpenedTable, other: OtherTable, how: str, pairs: tuple[tuple[str, str], ...]
+) -> tuple[OpenedTable, Join]:
+    base, rows = table.source, None
+    with base.engine.rehearsal():  # it is looked at, and opened for good once it fits
+        opened = other.opened(base)
+    for here, there in pairs:
+        base.schema.column(here), opened.schema.column(there)
+    if other.public:
+        sides = [(base.schema[here], opened.schema[there]) for here, there in pairs]
+        kinds = [key_kind(*side, other.name) for side in sides]
+        with opened:
+            rows = read_public(opened, other.name, other.key, kinds)
+        added = {name: kind for name, _, kind in rows.columns}
+    else:
+        ((here, there),) = pairs
+        person_pair(base.schema, here, opened.schema, there, base.engine.dialect)
+        added = {
+            name: column.kind
+            for name, column in opened.schema.items()
+            if name not in other.key and column.kind not in ("other", "missing")
+        }
+    columns = columns_beside(base.schema, other.name, added)
+    if rows is None:
+        reading = opened.reading
+        join = Join(other.name, how, pairs, columns, most=MOST_ROWS, reading=reading)
+    else:
+        join = Join(other.name, how, pairs, columns, rows.digest)
+    made = JoinedTable(table, other, join, rows)
+    made.source  # noqa: B018  (refuses now what does not fit)
+    return made, join

@@ -1,4 +1,4 @@
-"""Counts of cells that get noise together: the part that answers them."""
+"""Counts of cells that several questions share."""
 
 from __future__ import annotations
 
@@ -12,33 +12,329 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.arithmetic.square_root import sqrt_up
+from tacit.arithmetic.roots_and_bisection import sqrt_up
 from tacit.core import Step
 from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
 from tacit.expressions.grid import Grid
-from tacit.tables.chain.estimate import Estimate
-from tacit.tables.chain.noise_law import NoiseLaw
-from tacit.tables.chain.part import LEVEL, Columns, Noise
+from tacit.report.text import so_many
+from tacit.tables.answers.base import LEVEL, Columns, Noise, Part
+from tacit.tables.cell_axis import Axis
+from tacit.tables.noise import Estimate, NoiseLaw
 from tacit.tables.query.requests import Cells, Request
-from tacit.tables.together.asked_cells import AskedCells, CellsOfPlan, FamilyKey, key_of
-from tacit.tables.together.counted_sets import counted_sets, largest_sets, summed
-from tacit.tables.together.family import Family, added_noise
-from tacit.tables.together.intervals import Term, laplace_half_width
-from tacit.tables.together.reading import SHARES, counted_as, taken
-from tacit.tables.together.shares_of_bins import (
-    expected_share_error,
-    share_half_width,
-    shares_up_to,
+from tacit.tables.together.family import CellCounts, Family, Term, added_noise, laplace_half_width
+from tacit.tables.together.strategy import (
+    SHARES,
+    CellStrategy,
+    counted_as,
+    counted_sets,
+    largest_sets,
+    subsets_of,
+    summed,
+    taken,
 )
-from tacit.tables.together.step import CellCounts
-from tacit.tables.together.strategy import subsets_of
 from tacit.workload.marginals import Subset
-from tacit.workload.nonnegative import centred, nonnegative_cells, nonnegative_marginals
+from tacit.workload.synthetic import centred, nonnegative_cells, nonnegative_marginals
 
-__all__ = ["AskedCells", "CellsPart", "key_of"]
+__all__ = [
+    "AskedCells",
+    "CellsOfPlan",
+    "CellsPart",
+    "FamilyKey",
+    "expected_share_error",
+    "key_of",
+    "share_half_width",
+    "shares_up_to",
+]
+
+# Cumulative shares of the bins of a column (the empirical CDF), with intervals that hold.
+#
+# Let S_k be the number of values up to the k-th edge, and S_m that of all values between the first
+# edge and the last.  The share is ``F_k = S_k / S_m``.  Its estimate divides the counts that are
+# nearest to the released ones and not below zero (:mod:`tacit.workload.synthetic`), so that it
+# lies in [0, 1], rises, and ends at 1; where all of these are zero, the bins have even shares.
+#
+# *Interval.*  For the true share f, ``S_k - f S_m = 0``.  So the noisy ``a - f b`` is noise alone,
+# a linear combination of the noisy numbers with the variance ``v_k - 2 f c_k + f^2 v_m``, and it is
+# within its own half-width h(f) as often as is stated.  All f with ``|a - f b| <= h(f)`` are an
+# interval for the share, without any approximation (Fieller, *Some problems in interval
+# estimation*, JRSS B 1954).  With the step s of the grid, ``h(f) <= r sd(f) + s`` and ``(x + s)^2
+# <= (1 + e) x^2 + (1 + 1 / e) s^2`` for every e > 0, these f solve a quadratic inequality.  Where
+# the total b itself may be zero, the interval is [0, 1].
+
 
 Array = NDArray[np.float64]
+_LEAST = 1e-9
+
+
+def shares_up_to(family: Family, paid: Noise, counts: Array, lifted: Array) -> Estimate:
+    """Return the share of the values up to each edge.
+
+    Args:
+        family: what the counts come from.
+        paid: what the family may lose.
+        counts: of the bins, by least squares, along the last axis.
+        lifted: the nearest ones that are not below zero.
+
+    Returns:
+        Numbers of the shape of the counts; the last of each line is 1.
+    """
+    own, cross, whole = _variances(family, paid)
+    reach, law = family.reach(paid, LEVEL), family.law(paid)
+    steps = _steps(family, paid)
+    middle = reach * np.sqrt(np.maximum(own - cross + whole / 4, _LEAST * whole))
+    loose = np.maximum(steps / middle, _LEAST)
+    wide, added = (1 + loose) * reach**2, (1 + 1 / loose) * steps**2
+    sums = np.cumsum(counts, axis=-1)
+    total = sums[..., -1:]
+    a = total**2 - wide * whole
+    b = -2 * sums * total + 2 * wide * cross
+    c = sums**2 - wide * own - added
+    root = np.sqrt(np.maximum(b**2 - 4 * a * c, 0.0))
+    known = a > 0
+    below = np.where(known, (-b - root) / np.where(known, 2 * a, 1.0), 0.0)
+    above = np.where(known, (-b + root) / np.where(known, 2 * a, 1.0), 1.0)
+    low, high = np.clip(below, 0.0, 1.0), np.clip(above, 0.0, 1.0)
+
+    sums = np.cumsum(lifted, axis=-1)
+    total = sums[..., -1:]
+    bins = lifted.shape[-1]
+    even = np.broadcast_to(np.arange(1, bins + 1) / bins, sums.shape)
+    value = np.where(total > 0, sums / np.where(total > 0, total, 1.0), even)
+    squared = np.maximum(own - 2 * value * cross + value**2 * whole, 0.0) * law.variance
+    # a number within [0, 1] has a deviation of at most a half
+    error = np.minimum(np.sqrt(squared) / np.maximum(total, _LEAST), 0.5)
+    for each, end in ((value, 1.0), (low, 1.0), (high, 1.0), (error, 0.0)):
+        each[..., -1] = end
+    return Estimate(value, error, low, high)
+
+
+def expected_share_error(family: Family, paid: Noise, rows: float) -> float:
+    """Return the root mean square of the errors of the shares of so many values, at most."""
+    return float(np.sqrt(np.mean(_largest(family, paid)) * family.law(paid).variance)) / rows
+
+
+def share_half_width(family: Family, paid: Noise, rows: float, level: float) -> float:
+    """Return how far an interval of a share of so many values is expected to reach, at most."""
+    half = family.reach(paid, level) * np.sqrt(_largest(family, paid)) + _steps(family, paid)
+    return min(float(np.max(half)) / rows, 1.0)
+
+
+def _variances(family: Family, paid: Noise) -> tuple[Array, Array, float]:
+    """Return v_k, c_k and v_m where the noise has the variance 1."""
+    strategy = family.strategy(paid.norm)
+    covariance = strategy.covariance / float(strategy.squared_sensitivity)
+    sums = np.cumsum(np.cumsum(covariance, axis=0), axis=1)
+    return np.diag(sums).copy(), sums[:, -1], float(sums[-1, -1])
+
+
+def _largest(family: Family, paid: Noise) -> Array:
+    """Return the largest variance of ``a - f b`` for any f in [0, 1]: at an end, being convex."""
+    own, cross, whole = _variances(family, paid)
+    found = np.maximum(own, own - 2 * cross + whole)
+    found[-1] = 0.0
+    return found
+
+
+def _steps(family: Family, paid: Noise) -> Array:
+    """Return how far ``a - f b`` can be from a continuous variable, at most, for f in [0, 1]."""
+    weights = np.cumsum(family.strategy(paid.norm).inverse, axis=0)
+    ends = np.abs(weights).sum(axis=1), np.abs(weights - weights[-1]).sum(axis=1)
+    return np.asarray(family.law(paid).grid * np.maximum(*ends))
+
+
+# What a plan asks of cells: axes, families of questions, and how they share a loss.
+
+
+FamilyKey = tuple[Subset, int]
+"""The axes of a family, and which of these is read in order."""
+_UNIT = 1 << 20
+_MOST_LIFTED = 1 << 18
+
+
+@dataclass(frozen=True)
+class AskedCells:
+    """The cells of one question: all listed ones of some axes.
+
+    Attributes:
+        axes: the axes, in the order in which its numbers stand; none for all rows.
+        importance: how much the squared error of each of its numbers counts.
+        reading: how the bins of the last axis are read (:mod:`tacit.tables.together.strategy`).
+        nonnegative: whether no count may be below zero; of all questions of a plan, or of none.
+    """
+
+    axes: tuple[Axis, ...]
+    importance: int = 1
+    reading: str = "cells"
+    nonnegative: bool = False
+
+    @property
+    def listed(self) -> int:
+        """How many cells it has."""
+        return math.prod(axis.listed for axis in self.axes)
+
+
+@dataclass(frozen=True)
+class CellsOfPlan(Part):
+    """What is asked of cells, without how it is answered."""
+
+    asked: tuple[AskedCells, ...]
+
+    @property
+    def title(self) -> str:
+        """Say what the part is."""
+        return f"counts of {so_many(str(len(self.asked)), 'question', 'questions')} together"
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes of all questions, each column once, with the keys of all of them."""
+        found: list[Axis] = []
+        for axis in (axis for asked in self.asked for axis in asked.axes):
+            place = next((i for i, known in enumerate(found) if known.same(axis)), None)
+            if place is None:
+                found.append(axis)
+            else:
+                found[place] = found[place].joined(axis)
+        return tuple(found)
+
+    @property
+    def has_one_name_twice(self) -> bool:
+        """Whether two axes are called the same: earlier versions took one for the other."""
+        names = [axis.name for axis in self.axes]
+        return len(set(names)) < len(names)
+
+    def subset(self, asked: AskedCells) -> tuple[int, ...]:
+        """Return which axes a question is about, in its own order."""
+        same = [[known.same(axis) for known in self.axes].index(True) for axis in asked.axes]
+        if len(set(same)) < len(same):
+            raise UsageError("a question counts cells of a column twice")
+        return tuple(same)
+
+    def strategy(self, kind: str) -> CellStrategy:
+        """Return what gets noise of a kind, and how much."""
+        if kind not in self._strategies:
+            self._check_lifted()
+            weights: dict[Subset, int] = {}
+            for asked in self._alone:
+                subset = tuple(sorted(self.subset(asked)))
+                weights[subset] = weights.get(subset, 0) + asked.listed * asked.importance
+            sizes = tuple(axis.size for axis in self.axes)
+            self._strategies[kind] = CellStrategy(sizes, tuple(weights.items()), kind == "gaussian")
+        return self._strategies[kind]
+
+    def _check_lifted(self) -> None:
+        cells = sum(asked.listed for asked in self.asked)
+        if cells > _MOST_LIFTED and any(asked.nonnegative for asked in self.asked):
+            raise UsageError(
+                f"counts that are not below zero are found for at most {_MOST_LIFTED:,} cells, and "
+                f"the questions have {cells:,}: ask for fewer columns at once, or leave "
+                "nonnegative= out"
+            )
+
+    @cached_property
+    def _strategies(self) -> dict[str, CellStrategy]:
+        return {}
+
+    # ---- families: questions that read bins in order, and what is asked of the same cells
+
+    @cached_property
+    def _family_of(self) -> dict[AskedCells, FamilyKey]:
+        """Of questions that read bins in order the axes, and which of these; and of the like."""
+        found: dict[AskedCells, FamilyKey] = {}
+        along: dict[Subset, int] = {}
+        for asked in self.asked:
+            if asked.reading != "cells":
+                order = self.subset(asked)
+                found[asked] = tuple(sorted(order)), order[-1]
+                along.setdefault(*found[asked])
+        for asked in self.asked:
+            subset = tuple(sorted(self.subset(asked)))
+            if asked.reading == "cells" and subset in along:
+                found[asked] = subset, along[subset]
+        return found
+
+    @cached_property
+    def families(self) -> dict[FamilyKey, Family]:
+        """The families, by their axes and which of these is read in order."""
+        weights: dict[FamilyKey, dict[str, int]] = {}
+        for asked, key in self._family_of.items():
+            bins = self.axes[key[1]].listed
+            known = weights.setdefault(key, {})
+            more = asked.importance * (asked.listed // bins)
+            reading = counted_as(asked.reading)
+            known[reading] = known.get(reading, 0) + more
+        return {
+            key: Family(
+                tuple(self.axes[i] for i in key[0]), key[0].index(key[1]), tuple(known.items())
+            )
+            for key, known in weights.items()
+        }
+
+    @cached_property
+    def _alone(self) -> list[AskedCells]:
+        """The questions of no family."""
+        return [asked for asked in self.asked if asked not in self._family_of]
+
+    def split(self, kind: str) -> tuple[Fraction, dict[FamilyKey, Fraction]]:
+        """Return the share of the loss of the questions of no family, and that of each family.
+
+        A part with the share r has the total squared error ``T / r`` under a rho, and ``T / r^2``
+        under an epsilon.  Their sum is least where r goes with ``T^(1/2)``, or with ``T^(1/3)``.
+        """
+        if kind not in self._splits:
+            self._splits[kind] = self._split(kind)
+        return self._splits[kind]
+
+    @cached_property
+    def _splits(self) -> dict[str, tuple[Fraction, dict[FamilyKey, Fraction]]]:
+        return {}
+
+    def _split(self, kind: str) -> tuple[Fraction, dict[FamilyKey, Fraction]]:
+        if not self.families:
+            return Fraction(1), {}
+        gaussian = kind == "gaussian"
+        norm, power = ("L2", 1 / 2) if gaussian else ("L1", 1 / 3)
+        totals = [self.strategy(kind).total] if self._alone else []
+        totals += [family.total(norm) for family in self.families.values()]
+        roots = [total**power for total in totals]
+        shares = [max(1, round(root / sum(roots) * _UNIT)) for root in roots]
+        exact = [Fraction(share, sum(shares)) for share in shares]
+        first = exact.pop(0) if self._alone else Fraction(0)
+        return first, dict(zip(self.families, exact, strict=True))
+
+    def measured(self, kind: str) -> list[tuple[tuple[Axis, ...], int, Fraction]]:
+        """Return what gets noise of a kind: its axes, how many numbers, its share of the loss."""
+        alone, shares = self.split(kind)
+        found = []
+        if self._alone:
+            strategy = self.strategy(kind)
+            found = [
+                (tuple(self.axes[i] for i in subset), strategy.cells(subset), alone * share)
+                for subset, share in strategy.measured
+            ]
+        for key, family in self.families.items():
+            sums = len(family.strategy("L2" if kind == "gaussian" else "L1").matrix)
+            found.append((family.axes, family.others * sums, shares[key]))
+        return found
+
+    def _paid(self, noise: Noise) -> list[tuple[Family, Noise]]:
+        """Return the families, each with its share of the loss."""
+        shares = self.split(noise.kind)[1]
+        return [(family, noise.split(shares[key])) for key, family in self.families.items()]
+
+    def _family(self, asked: AskedCells, noise: Noise) -> tuple[Family, Noise]:
+        key = self._family_of[asked]
+        return self.families[key], noise.split(self.split(noise.kind)[1][key])
+
+
+def key_of(asked: AskedCells) -> str:
+    """Return what the part knows a question by."""
+    axes = [[axis.columns, axis.keys, axis.edges] for axis in asked.axes]
+    return repr([axes, asked.reading] if asked.reading != "cells" else axes)
+
+
+# Counts of cells that get noise together: the part that answers them.
+
 _Details = tuple[dict[tuple[Subset, Subset], float], dict[Subset, float]]
 
 
@@ -144,7 +440,7 @@ class CellsPart(CellsOfPlan):
         """Return the counts of each question, by least squares: they add up with one another.
 
         Where none may be below zero, each value is that of the nearest counts of that kind
-        (:mod:`tacit.workload.nonnegative`): nearest by the total of squares that the plan makes
+        (:mod:`tacit.workload.synthetic`): nearest by the total of squares that the plan makes
         least, over all cells, so that this total is never larger than that of least squares.  Its
         standard error and its interval stay those of least squares, which hold whatever is
         published in the middle of them.

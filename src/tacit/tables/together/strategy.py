@@ -1,57 +1,181 @@
-"""Which counts of cells get noise, and how much, so that many questions have little error together.
-
-Let the domain be a product of axes i with n_i cells, every row being in one cell of each, and let
-a question ask for some cells of the marginal on a set A of axes.  With ``P = I - 1 1^T / n`` on an
-axis, the count of a cell a is the sum over the subsets B of A of ``prod_(i in A - B) 1 / n_i``
-times the entry a of the residual of B, which is the product of P over B of the marginal on B
-(:mod:`tacit.workload.marginals`).  If the residual of B is known with the covariance
-``s_B prod_(i in B) P``, the residuals being independent, the variance of that cell is
-
-    ``v_A = sum over B of s_B prod_(i in B) (1 - 1 / n_i) prod_(i in A - B) 1 / n_i^2``,
-
-the same for every cell of the marginal.
-
-*Gaussian noise* goes to whole numbers: ``Q_B = prod_(i in B) (n_i I - 1 1^T)`` of the marginal on
-B.  One row is in one cell and moves it by a column of Q_B, whose squared norm is exactly ``prod n_i
-(n_i - 1)``.  With ``w_A`` for the number of cells asked of A times their weight, the total
-``sum w_A v_A`` is ``sum c_B s_B``, and is least where the share of B in rho goes with
-``g_B = sqrt(c_B p_B)``, ``c_B p_B = sum over A of w_A prod_(i in B) (1 - 1 / n_i)^2
-prod_(i in A - B) 1 / n_i^2``, ``p_B = prod_(i in B) (1 - 1 / n_i)``.
-
-*Theorem.*  The total is at most that of one question after the other with the best split.
-*Proof.*  With all shares at their best the total is ``(sum_B g_B)^2 / (2 rho)``.  The square root
-of a sum is at most the sum of the roots, so ``sum_B g_B <= sum_A sqrt(w_A) sum_(B in A) prod_B (1 -
-1 / n_i) prod_(A - B) 1 / n_i = sum_A sqrt(w_A)``, for the inner sum is the product of ``(1 - 1 /
-n_i) + 1 / n_i``.  One by one, noise of sensitivity 1 and a share r_A give ``sum w_A / (2 rho
-r_A)``, which is least at ``(sum_A sqrt(w_A))^2 / (2 rho)``.  For shares rounded to multiples of
-2^-20 the theorem holds up to a few parts in a million.
-
-*Laplace noise* goes to whole marginals; a row moves each by 1.  The best split one by one (shares
-with ``w_A^(1/3)``), the best found by descent, and unions of what is asked
-(:mod:`tacit.workload.covering`) are compared, and the best is taken; least squares is at most the
-answer of the first by itself, since no linear unbiased estimate has less variance (Gauss and
-Markov).
-
-Shares are whole multiples of a public unit, worked out in whole numbers for Gaussian noise, so that
-every machine finds the same.
-"""
+"""Strategies for the cells of several questions."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tacit.arithmetic.exact import show
 from tacit.errors import UsageError
-from tacit.workload.covering import covering, total_of
-from tacit.workload.marginals import Residuals, Subset
+from tacit.expressions.dialect import bin_names
+from tacit.workload.cells import prefix_sums, ranges
+from tacit.workload.marginals import Residuals, Subset, covering, total_of
 
-__all__ = ["MOST_CELLS", "CellStrategy", "subsets_of"]
+__all__ = [
+    "MOST_CELLS",
+    "READINGS",
+    "SHARES",
+    "CellStrategy",
+    "counted_as",
+    "counted_sets",
+    "gram_of",
+    "largest_sets",
+    "magnitudes",
+    "names_of",
+    "size_of",
+    "squares",
+    "subsets_of",
+    "summed",
+    "taken",
+]
+
+# How a question reads the bins of a column: each alone, the first ones, or all ranges of them.
+#
+# A question takes a matrix W of zeros and ones times the counts of the bins.  The rows of W are
+# never written out: ranges of 256 bins are 32,896.
+
+
+Array = NDArray[np.float64]
+
+READINGS = ("cells", "ranges", "prefix_sums")
+SHARES = "shares"
+"""Prefix sums beside their total: what is counted are prefix sums."""
+
+
+def counted_as(reading: str) -> str:
+    """Return the sums of bins that a question is answered from.
+
+    >>> counted_as("shares"), counted_as("ranges")
+    ('prefix_sums', 'ranges')
+    """
+    return "prefix_sums" if reading == SHARES else reading
+
+
+def size_of(reading: str, bins: int) -> int:
+    """Return how many numbers a question has.
+
+    >>> [size_of(reading, 4) for reading in READINGS]
+    [4, 10, 4]
+    """
+    return bins * (bins + 1) // 2 if reading == "ranges" else bins
+
+
+def names_of(reading: str, edges: Sequence[Fraction]) -> list[str]:
+    """Return what the numbers are called.
+
+    >>> names_of("prefix_sums", [0, 18, 99]), names_of("ranges", [0, 18, 99])
+    (['[0, 18)', '[0, 99]'], ['[0, 18)', '[0, 99]', '[18, 99]'])
+    """
+    if reading == "cells":
+        return bin_names(edges)
+    first = edges[:1] if counted_as(reading) == "prefix_sums" else edges
+    last = edges[-1]
+    return [
+        f"[{show(low)}, {show(high)}{']' if high == last else ')'}"
+        for low, high in itertools.product(first, edges)
+        if low < high
+    ]
+
+
+def gram_of(reading: str, bins: int) -> Array:
+    """Return ``W^T W``."""
+    if reading == "cells":
+        return np.eye(bins)
+    return (ranges if reading == "ranges" else prefix_sums)(bins).gram
+
+
+def taken(reading: str, cells: Array) -> Array:
+    """Return the answers, from the counts of the bins along the last axis.
+
+    >>> taken("ranges", np.array([1.0, 2.0, 4.0])).tolist()
+    [1.0, 3.0, 7.0, 2.0, 6.0, 4.0]
+    """
+    if reading == "cells":
+        return cells
+    sums = np.cumsum(cells, axis=-1)
+    if reading == "prefix_sums":
+        return np.asarray(sums)
+    low, high = _pairs(cells.shape[-1])
+    whole = np.concatenate([np.zeros_like(sums[..., :1]), sums], axis=-1)
+    return np.asarray(whole[..., high] - whole[..., low])
+
+
+def squares(reading: str, covariance: Array) -> Array:
+    """Return the variance of each answer, from the covariance of the counts of the bins."""
+    if reading == "cells":
+        return np.asarray(np.diag(covariance))
+    sums = np.cumsum(np.cumsum(covariance, axis=0), axis=1)
+    if reading == "prefix_sums":
+        return np.asarray(np.diag(sums))
+    low, high = _pairs(len(covariance))
+    whole = np.pad(sums, ((1, 0), (1, 0)))
+    found = whole[high, high] + whole[low, low] - 2 * whole[low, high]
+    return np.asarray(np.maximum(found, 0.0))
+
+
+def magnitudes(reading: str, weights: Array) -> Array:
+    """Return the sum of the sizes of the weights that each answer has, from those of the bins.
+
+    Args:
+        reading: as everywhere.
+        weights: of each bin the weights of the noisy numbers, shape (bins, numbers).
+    """
+    found = np.zeros(size_of(reading, len(weights)))
+    for column in weights.T:
+        found += np.abs(taken(reading, column))
+    return found
+
+
+def _pairs(bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    low, high = np.triu_indices(bins + 1, 1)
+    return low, high
+
+
+# Which counts of cells get noise, and how much, so that many questions have little error together.
+#
+# Let the domain be a product of axes i with n_i cells, every row being in one cell of each, and let
+# a question ask for some cells of the marginal on a set A of axes.  With ``P = I - 1 1^T / n`` on
+# an axis, the count of a cell a is the sum over the subsets B of A of ``prod_(i in A - B) 1 / n_i``
+# times the entry a of the residual of B, which is the product of P over B of the marginal on B
+# (:mod:`tacit.workload.marginals`).  If the residual of B is known with the covariance ``s_B
+# prod_(i in B) P``, the residuals being independent, the variance of that cell is
+#
+#     ``v_A = sum over B of s_B prod_(i in B) (1 - 1 / n_i) prod_(i in A - B) 1 / n_i^2``,
+#
+# the same for every cell of the marginal.
+#
+# *Gaussian noise* goes to whole numbers: ``Q_B = prod_(i in B) (n_i I - 1 1^T)`` of the marginal on
+# B.  One row is in one cell and moves it by a column of Q_B, whose squared norm is exactly ``prod
+# n_i (n_i - 1)``.  With ``w_A`` for the number of cells asked of A times their weight, the total
+# ``sum w_A v_A`` is ``sum c_B s_B``, and is least where the share of B in rho goes with ``g_B =
+# sqrt(c_B p_B)``, ``c_B p_B = sum over A of w_A prod_(i in B) (1 - 1 / n_i)^2 prod_(i in A - B) 1 /
+# n_i^2``, ``p_B = prod_(i in B) (1 - 1 / n_i)``.
+#
+# *Theorem.*  The total is at most that of one question after the other with the best split.
+# *Proof.*  With all shares at their best the total is ``(sum_B g_B)^2 / (2 rho)``.  The square root
+# of a sum is at most the sum of the roots, so ``sum_B g_B <= sum_A sqrt(w_A) sum_(B in A) prod_B (1
+# - 1 / n_i) prod_(A - B) 1 / n_i = sum_A sqrt(w_A)``, for the inner sum is the product of ``(1 - 1
+# / n_i) + 1 / n_i``.  One by one, noise of sensitivity 1 and a share r_A give ``sum w_A / (2 rho
+# r_A)``, which is least at ``(sum_A sqrt(w_A))^2 / (2 rho)``.  For shares rounded to multiples of
+# 2^-20 the theorem holds up to a few parts in a million.
+#
+# *Laplace noise* goes to whole marginals; a row moves each by 1.  The best split one by one (shares
+# with ``w_A^(1/3)``), the best found by descent, and unions of what is asked
+# (:mod:`tacit.workload.marginals`) are compared, and the best is taken; least squares is at most
+# the answer of the first by itself, since no linear unbiased estimate has less variance (Gauss and
+# Markov).
+#
+# Shares are whole multiples of a public unit, worked out in whole numbers for Gaussian noise, so
+# that every machine finds the same.
+
 
 MOST_CELLS = 1 << 22
 """So many cells all marginals that get noise may have together."""
@@ -221,3 +345,96 @@ class CellStrategy:
         if not self.residual:
             return 1
         return math.prod(self.sizes[i] * (self.sizes[i] - 1) for i in subset)
+
+
+# Which cells the engine counts, so that the counts of all sets of axes are sums of them.
+#
+# The counts on a set of axes are sums of those on any set that holds it, in whole numbers.  Only
+# cells that occur come out of the engine, so one query about eight columns can stand for the
+# queries about all their pairs.  Where many sets are asked for, the axes are put into blocks of at
+# most 2^10 cells, in their order; a set is counted within the union of the blocks that it touches,
+# if this has at most 2^20 cells, and else by itself.  All pairs of m columns, b to a block, take
+# about ``(m / b)^2 / 2`` queries in place of ``m^2 / 2``.
+
+
+_FEW = 16
+"""So many sets are counted each by itself."""
+_BLOCK = 1 << 10
+
+
+def largest_sets(wanted: Iterable[Subset]) -> dict[Subset, Subset]:
+    """Return for each wanted set, and each part of one, a largest wanted set that holds it.
+
+    >>> largest_sets([(0,), (0, 1), (2,)])[0,]
+    (0, 1)
+    """
+    found: dict[Subset, Subset] = {}
+    for subset in sorted(set(wanted), key=lambda s: (-len(s), s)):
+        if subset not in found:
+            for part in subsets_of(subset):
+                found.setdefault(part, subset)
+    return found
+
+
+def counted_sets(wanted: Iterable[Subset], sizes: Sequence[int]) -> dict[Subset, Subset]:
+    """Return for each wanted set, and each part of one, the set whose cells the engine counts.
+
+    Args:
+        wanted: sets of axes, their numbers rising.
+        sizes: how many cells each axis has.
+
+    >>> pairs = [(i, j) for i in range(8) for j in range(i + 1, 8)]
+    >>> len(set(counted_sets(pairs, [5] * 8).values())), counted_sets(pairs, [5] * 8)[0, 7]
+    (3, (0, 1, 2, 3, 4, 5, 6, 7))
+    """
+    found = largest_sets(wanted)
+    largest = list(dict.fromkeys(found.values()))
+    if len(largest) <= _FEW:
+        return found
+    blocks = _blocks(sorted({i for subset in largest for i in subset}), sizes)
+    unions = {}
+    for subset in largest:
+        union = tuple(sorted({i for axis in subset for i in blocks[axis]}))
+        within = math.prod(sizes[i] for i in union) <= _BLOCK**2
+        unions[subset] = union if within else subset
+    return {part: unions[subset] for part, subset in found.items()}
+
+
+def _blocks(axes: Sequence[int], sizes: Sequence[int]) -> dict[int, Subset]:
+    """Return the block of each axis."""
+    found: dict[int, Subset] = {}
+    block: list[int] = []
+    for axis in axes:
+        if block and math.prod(sizes[i] for i in (*block, axis)) > _BLOCK:
+            found |= dict.fromkeys(block, tuple(block))
+            block = []
+        block.append(axis)
+    return found | dict.fromkeys(block, tuple(block))
+
+
+def summed(cells: Any, weights: Any, counted: Subset, subset: Subset, sizes: Sequence[int]) -> Any:
+    """Return the weight of each cell of a set of axes, exact, from the cells that occur.
+
+    Args:
+        cells: the numbers of the cells of the counted axes that occur.
+        weights: their weights, whole numbers.  Their sum is the weight of all rows, which has
+            64 bits like each of them, being that of the one cell of no axes.
+        counted: the axes that were counted.
+        subset: those that are wanted, some of them.
+        sizes: how many cells each axis has.
+
+    >>> summed([0, 3, 4], [5, 6, 7], (0, 1), (0,), [2, 3]).tolist()
+    [5, 13]
+    """
+    shape = tuple(sizes[i] for i in subset)
+    rest = np.asarray(cells, dtype=np.int64)
+    place = np.zeros_like(rest)
+    stride = 1
+    for axis in reversed(counted):
+        rest, own = np.divmod(rest, sizes[axis])
+        if axis in subset:
+            place += own * stride
+            stride *= sizes[axis]
+    whole = np.zeros(math.prod(shape), dtype=np.int64)
+    np.add.at(whole, place, np.asarray(weights, dtype=np.int64))
+    return whole.astype(object).reshape(shape)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.audit.attack_suite.case import HOLDS
-from tacit.audit.attack_suite.looking import LOUD
-from tacit.audit.attack_suite.registry import load_cases
+from tacit.audit.attack_suite.run import load_cases
+from tacit.audit.attack_suite.system import HOLDS, LOUD
 from tacit.audit.attack_suite.systems.tacit_session import TacitSession
 
 CLASSES = (

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
-from tacit.audit.attack_suite.systems.tacit_columns import (
-    columns_of,
-    duckdb_table,
-    write_parquet,
-)
+from tacit.audit.attack_suite.systems.tacit_session import columns_of, duckdb_table, write_parquet
 
 
 def test_columns_have_the_types_of_their_values():

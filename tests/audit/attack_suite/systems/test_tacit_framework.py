@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.audit.attack_suite.registry import SYSTEMS
-from tacit.audit.attack_suite.system import NotOfferedError, System
+from tacit.audit.attack_suite.run import SYSTEMS
+from tacit.audit.attack_suite.system import NotOfferedError, System, forked_numbers
 from tacit.audit.attack_suite.systems import tacit_local
-from tacit.audit.attack_suite.systems.forking import forked_numbers
 from tacit.audit.attack_suite.systems.peers import diffprivlib, dp_accounting, opendp, pydp
 from tacit.audit.attack_suite.systems.tacit_framework import TacitFramework
 

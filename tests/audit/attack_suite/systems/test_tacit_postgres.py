@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.audit.attacked import ALL, QUICK, attacked
-from tacit.audit.attack_suite.case import HOLDS
-from tacit.audit.attack_suite.system import NotReadyError
+from tacit.audit.attack_suite.system import HOLDS, NotReadyError
 from tacit.audit.attack_suite.systems.tacit_postgres import ADDRESS, TacitPostgres
 from tacit.audit.attack_suite.worker import under_attack
 

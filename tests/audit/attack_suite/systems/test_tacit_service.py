@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.audit.attacked import ALL, attacked
-from tacit.audit.attack_suite.case import HOLDS
-from tacit.audit.attack_suite.system import NotReadyError
+from tacit.audit.attack_suite.system import HOLDS, NotReadyError
 from tacit.audit.attack_suite.systems import tacit_service
 from tacit.errors import MissingExtraError
 

@@ -6,10 +6,8 @@ import json
 
 import pytest
 
-from tacit.audit.attack_suite.looking import LOUD
-from tacit.audit.attack_suite.system import NotOfferedError
-from tacit.audit.attack_suite.systems.tacit_account import TacitAccount
-from tacit.audit.attack_suite.systems.tacit_session import TacitSession
+from tacit.audit.attack_suite.system import LOUD, NotOfferedError
+from tacit.audit.attack_suite.systems.tacit_session import TacitAccount, TacitSession
 from tacit.errors import TacitError
 
 SYSTEM = TacitSession()

@@ -9,7 +9,7 @@ import pytest
 from support.clinic import DECLARED, make_clinic
 from support.service.client import running
 from support.service.pages import browser
-from tacit.service.pages.ask_view import sql_of
+from tacit.service.pages.views import sql_of
 
 SQL = "select site, count(*) as n, avg(cost) as c from visits group by site"
 

@@ -10,8 +10,8 @@ import pytest
 from support.clinic import make_clinic
 from support.service.client import running
 from support.service.pages import browser
-from tacit.accounting.budgets.budget import Budget
-from tacit.service.access.caller import Caller
+from tacit.accounting.budget import Budget
+from tacit.service.access import Caller
 
 SQL = "select site, count(*) as n from visits group by site"
 

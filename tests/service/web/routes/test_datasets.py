@@ -11,8 +11,8 @@ from support.service.client import Client, running
 from support.service.hosting import COUNT, hosted_clinic, released
 from tacit.accounting import epsilon
 from tacit.report import Certificate
-from tacit.report.check.issued import digest
-from tacit.tables.dataset.table_shape import TableShape
+from tacit.report.issued import digest
+from tacit.tables.dataset.draft import TableShape
 
 HERE = "/v1/datasets/visits"
 

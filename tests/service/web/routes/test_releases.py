@@ -189,7 +189,7 @@ def test_json_that_python_alone_reads_is_no_number(client: Client, ada: str) -> 
 def test_a_failure_in_the_engine_is_shown_at_the_tick_without_its_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tacit.tables.release.collector import Collector
+    from tacit.tables.release.release import Collector
 
     def fail(*_: object) -> None:
         raise ValueError("ada has HIV")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from support.service.client import ADDRESS, Client, running
-from tacit.service.access.caller import Grant
-from tacit.service.access.tokens import ONCE
+from tacit.service.access import Grant
 from tacit.service.settings import Settings
+from tacit.service.tokens import ONCE
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from support.service.client import Client, running
-from tacit.service.access.caller import Grant
+from tacit.service.access import Grant
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ from tacit.errors import UsageError
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.expressions.timeline import Timeline
-from tacit.tables.live.period_counts import CountsOverTime, counts_of_periods
+from tacit.tables.live.periods import CountsOverTime, counts_of_periods
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.query import Query as Asked
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Distinct, Moments, Rows
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 KINDS = {
     **dict.fromkeys(("bool",), "boolean"),

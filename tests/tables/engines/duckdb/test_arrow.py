@@ -12,9 +12,9 @@ import pytest
 from tacit.errors import DataSourceError, UsageError
 from tacit.expressions.expression import col
 from tacit.tables.open_source import open_source
+from tacit.tables.privacy_unit import OneRowEach
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Rows
-from tacit.tables.spec.privacy_unit import OneRowEach
 
 ZONED = pa.timestamp("us", "Asia/Tokyo")
 AT = datetime.datetime(2024, 1, 1, 0, 30)

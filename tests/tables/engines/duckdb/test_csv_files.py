@@ -19,12 +19,11 @@ from support.tables.hostile_lines import hostile
 from tacit.errors import DataSourceError, DataSourceWarning, UsageError
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
-from tacit.tables.engines.csv.format import LINE_LIMIT, csv_format
-from tacit.tables.engines.csv.lines import parse
+from tacit.tables.engines.csv import LINE_LIMIT, csv_format, parse
 from tacit.tables.open_source import open_source
+from tacit.tables.privacy_unit import OneRowEach
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Moments, Rows
-from tacit.tables.spec.privacy_unit import OneRowEach
 
 FORMS = [
     {},

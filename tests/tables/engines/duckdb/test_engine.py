@@ -13,9 +13,9 @@ from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.open_source import open_source
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Moments, Rows
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 SECRET = "Zaphod"
 

@@ -22,9 +22,9 @@ from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.expressions.timeline import Timeline
 from tacit.tables.open_source import open_source
+from tacit.tables.privacy_unit import OneRowEach
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Bins, Cells, Moments, Rows
-from tacit.tables.spec.privacy_unit import OneRowEach
 
 X, GRID = col("x"), Grid.for_bounds(0, 10)
 DAY, UTC = datetime.date(2024, 1, 1), datetime.UTC

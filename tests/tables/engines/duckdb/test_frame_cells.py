@@ -7,7 +7,7 @@ import datetime
 import numpy as np
 import pandas as pd
 
-from tacit.tables.engines.duckdb.frame_cells import cell_text
+from tacit.tables.engines.duckdb.frames import cell_text
 
 
 def test_each_type_of_cell_has_its_own_text():

@@ -10,7 +10,7 @@ import pytest
 import tacit as tc
 from tacit.errors import DataSourceError
 from tacit.tables import open_source
-from tacit.tables.engines.duckdb.instance import SharedInstance, shared
+from tacit.tables.engines.duckdb.engine import SharedInstance, shared
 
 PEOPLE = pyarrow.table({"age": [31, 45, 52]})
 

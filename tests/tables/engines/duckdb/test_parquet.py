@@ -15,9 +15,9 @@ from tacit.expressions.expression import col
 from tacit.tables.engines.duckdb import parquet as duck_parquet
 from tacit.tables.engines.duckdb.parquet import together
 from tacit.tables.open_source import open_source
+from tacit.tables.privacy_unit import OneRowEach
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Rows
-from tacit.tables.spec.privacy_unit import OneRowEach
 
 
 def write(path, rows=1, **columns):

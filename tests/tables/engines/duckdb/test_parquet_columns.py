@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.errors import DataSourceError
-from tacit.tables.engines.duckdb.parquet_columns import extract_columns
+from tacit.tables.engines.duckdb.parquet import extract_columns
 
 TIMES = [0, None, (1 << 63) - 1, -(1 << 63) + 1]
 

@@ -24,14 +24,14 @@ from tacit.errors import DataSourceError
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import Source, open_source
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Moments, Rows
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 
 @pytest.fixture(autouse=True)
 def _one_salt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.tables.spec.privacy_unit.new_salt", lambda: "5a17")
+    monkeypatch.setattr("tacit.tables.privacy_unit.new_salt", lambda: "5a17")
 
 
 def opened(way: str, path: Path) -> Source:

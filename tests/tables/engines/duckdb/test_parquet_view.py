@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tacit.tables.engines.duckdb.engine import DuckEngine
-from tacit.tables.engines.duckdb.parquet_view import parquet_view
+from tacit.tables.engines.duckdb.parquet import parquet_view
 
 
 def test_no_comparison_is_decided_by_the_footer(tmp_path):

@@ -13,7 +13,7 @@ import tacit as tc
 from support.servers.left_out import reason
 from tacit.errors import DataSourceError
 from tacit.tables.engines.duckdb.engine import DuckEngine
-from tacit.tables.engines.duckdb.remote import check_remote, public_part
+from tacit.tables.engines.duckdb.parquet import check_remote, public_part
 
 INSTALLED = duckdb.sql(
     "select installed from duckdb_extensions() where extension_name = 'httpfs'"

@@ -22,7 +22,7 @@ from tables.engines.postgres.in_the_midst import (
 )
 from tacit.errors import DataSourceError
 from tacit.tables import question
-from tacit.tables.release import draw_noise as release
+from tacit.tables.release import release
 
 
 def told(error):

@@ -6,7 +6,7 @@ import pytest
 
 from tacit.errors import DataSourceError
 from tacit.tables.engines.base import EngineMemoryError
-from tacit.tables.engines.postgres.errors import failure_of
+from tacit.tables.engines.postgres import failure_of
 
 OPEN, CLOSED = SimpleNamespace(closed=False), SimpleNamespace(closed=True)
 

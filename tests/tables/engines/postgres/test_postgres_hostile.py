@@ -11,9 +11,9 @@ from support.tables import tables_reference as reference
 from tacit.expressions.expression import col, literal, when
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import open_source
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 HOSTILE = [0.0, -0.0, 5e-324, -5e-324, 2.0**-500, 2.0**-501, 1e-160, 0.5, 3.0, -7.25, 1e160]
 HOSTILE += [2.0**500, -(2.0**501), 1.7976931348623157e308, math.inf, -math.inf, math.nan, None]
@@ -131,7 +131,7 @@ def test_keys_of_every_kind_are_found_whether_listed_or_kept(postgres, monkeypat
         rows = [(key,) for times, key in enumerate(keys, 1) for _ in range(times)]
         with open_table(postgres, f"g {kind}", rows) as source:
             for most in (len(keys), 0):
-                monkeypatch.setattr("tacit.tables.query.keys_sql._LISTED", most)
+                monkeypatch.setattr("tacit.tables.query.keys._LISTED", most)
                 query = Query(source, OneRowEach(), by={"g": col("g")}, keys=keys)
                 for request in (Rows(), People()):
                     counts = query.run([request]).of(request).tolist()

@@ -13,7 +13,7 @@ from tacit.tables.open_source import open_source
 
 @pytest.mark.full
 def test_indexes_and_statistics_change_nothing(postgres, monkeypatch):
-    monkeypatch.setattr("tacit.tables.spec.privacy_unit.new_salt", lambda: "5a17")
+    monkeypatch.setattr("tacit.tables.privacy_unit.new_salt", lambda: "5a17")
     types = {name: VALUES[name] for name in ("double", "float")}
     table = random_table(random.Random(3), types, 16)
     with in_duckdb(table) as source:

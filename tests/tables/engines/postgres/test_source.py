@@ -12,12 +12,11 @@ from support.servers.left_out import if_installed, leave_out
 from tacit.errors import DataSourceError, UsageError
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
-from tacit.tables.engines.postgres.link import check_server
-from tacit.tables.engines.postgres.source import in_postgres
+from tacit.tables.engines.postgres import check_server, in_postgres
 from tacit.tables.open_source import open_source
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Moments, People, Rows
-from tacit.tables.spec.privacy_unit import OneRowEach, PersonUnit
 
 psycopg = if_installed("psycopg")
 

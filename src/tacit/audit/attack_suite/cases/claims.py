@@ -1,22 +1,289 @@
-"""Attacks on proofs: numbers that a system claims, beside the truth.
-
-Each truth is computed here from the definition.  A claim below it is a broken promise; one above it
-is waste, which is no attack.
-"""
+"""Attacks on answers, certificates, the local model and claims."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from tacit.arithmetic.bisection import narrowed
-from tacit.audit.attack_suite.case import Outcome, case, falls, holds
-from tacit.audit.attack_suite.system import System
+from tacit.arithmetic.roots_and_bisection import narrowed
+from tacit.audit.attack_suite.system import (
+    LOUD,
+    NotOfferedError,
+    Outcome,
+    System,
+    attempt,
+    case,
+    distinguished,
+    falls,
+    holds,
+    moved_at_most,
+)
+
+# Attacks on several answers at once: plans, answers that follow from others, unlisted keys.
+
 
 __all__: list[str] = []
 
-_SLACK = 1e-6
+_PLAN = "plans of several questions"
+_MATRIX = "Li, Hay, Rastogi, Miklau, McGregor, Optimizing linear counting queries (2010)"
+
+
+@case(
+    _PLAN,
+    "the same count sixteen times",
+    "does the mean of answers under one charge tell more than the charge says?",
+    _MATRIX,
+)
+def _(system: System) -> Outcome:
+    def release(rows: Sequence[str]) -> Callable[[], Sequence[float]]:
+        return lambda: system.planned_counts(rows, [], 16, epsilon=1.0)
+
+    return distinguished(
+        *(release(["a", "a"]), release(["a"])),
+        lambda answer: sum(answer) > 24,
+        epsilon=1.0,
+        what="a mean of sixteen counts above 3/2",
+        runs=200,
+    )
+
+
+def _moved(name: str, key: str) -> None:
+    @case(
+        _PLAN,
+        name,
+        "does a row move the answers of a plan by more than one in each table?",
+        _MATRIX,
+    )
+    def _(system: System) -> Outcome:
+        return moved_at_most(
+            lambda: system.planned_counts(["a", "b", key], ["a", "b"], 1, epsilon=LOUD),
+            lambda: system.planned_counts(["a", "b"], ["a", "b"], 1, epsilon=LOUD),
+            2.0,
+            f"one row with the key {key!r}",
+        )
+
+
+_moved("a row with a listed key", "a")
+_moved("a row with another key", "z")
+
+
+_FREE = "answers that follow from others"
+_AVERAGE = "averaging of repeats: Dinur, Nissim (2003)"
+
+
+@case(
+    *(_FREE, "a total of groups"),
+    "is an answer at no charge anything but a function of what was released?",
+    _AVERAGE,
+)
+def _(system: System) -> Outcome:
+    released, derived, charged = system.derived("total", ["a", "b", "b"], ["a", "b"], epsilon=0.5)
+    if derived is None:
+        return holds("no answer is given at no charge")
+    told = f"the sum of released counts is {sum(released):.6g}, and {derived:.6g} was answered"
+    fresh = abs(sum(released) - derived) > 1e-6 and charged < 0.5
+    return falls(f"{told} for {charged:g}") if fresh else holds(f"{told} for {charged:g}")
+
+
+def _undetermined(name: str, ask: str) -> None:
+    @case(_FREE, name, "is a number given at no charge that no release determines?", _AVERAGE)
+    def _(system: System) -> Outcome:
+        _, derived, charged = system.derived(ask, ["a", "b", "b"], ["a", "b"], epsilon=0.5)
+        if derived is None or charged > 0:
+            return holds("nothing is given at no charge")
+        return falls(f"{derived:.6g} was answered for {charged:g}")
+
+
+_undetermined("a group that was not released", "other group")
+_undetermined("a part of a group", "filter")
+
+
+def _keys(name: str, groups: int, delta: float) -> None:
+    @case(
+        "keys of a person with many",
+        name,
+        "is some key of one person shown more often than delta allows?",
+        "Desfontaines, Voss, Gipson, Mandayam, Differentially private partition selection (2022)",
+    )
+    def _(system: System) -> Outcome:
+        own = [(7, f"k{number}") for number in range(groups)]
+
+        def release(rows: Sequence[tuple[int, str]]) -> Callable[[], Sequence[str]]:
+            return lambda: system.people_keys(rows, groups, epsilon=1.0, delta=delta)
+
+        refused, error = attempt(release(own))
+        if error is not None:
+            return holds(f"refused: {type(error).__name__}")
+        del refused
+        return distinguished(
+            *(release(own), release([])),
+            lambda shown: any(key.startswith("k") for key in shown),
+            epsilon=1.0,
+            delta=delta,
+            what=f"a key of one person with {groups}",
+            runs=200,
+        )
+
+
+_keys("one key", 1, 0.1)
+_keys("four keys", 4, 0.1)
+_keys("sixteen keys", 16, 0.05)
+
+
+# Attacks on certificates: changed, and sealed anew.
+
+
+_FORGED = "certificates resealed against their own page (found in a development state of Tacit)"
+
+
+def _forged(change: str) -> None:
+    @case(
+        "forged certificates",
+        change,
+        "does a changed certificate, with its seals made anew, still verify?",
+        _FORGED,
+    )
+    def _(system: System) -> Outcome:
+        if not system.verifies(system.certificate()):
+            raise NotOfferedError("a certificate that verifies")
+        changed = system.forgeries()
+        if change not in changed:
+            raise NotOfferedError(f"a {change} in its certificates")
+        if system.verifies(changed[change]):
+            return falls(f"a certificate with a {change} verifies")
+        return holds(f"a certificate with a {change} is refused")
+
+
+for _change in (
+    "smaller epsilon",
+    "narrower bound",
+    "larger noise",
+    "other statistic",
+    "other unit",
+):
+    _forged(_change)
+
+
+# Attacks in the local model: repeated reports, impossible reports, items outside the domain.
+
+
+_SLACK = 1e-9
+
+
+def _ratio(form: str, epsilon: float) -> None:
+    @case(
+        "ratio of reports",
+        f"{form}, epsilon {epsilon:g}",
+        "is the ratio of the probabilities of a report within exp(epsilon)?",
+        "Cormode, Maddock, Maple, Frequency estimation under local DP (2021): loose constants",
+    )
+    def _(system: System) -> Outcome:
+        found = system.local(4, epsilon, form).losses()
+        told = f"the largest log ratio is {found:.6g} at a claim of {epsilon:g}"
+        return holds(told) if found <= epsilon * (1 + _SLACK) else falls(told)
+
+
+for _form in ("direct", "unary", "binary"):
+    _ratio(_form, 1.0)
+_ratio("direct", 0.1)
+
+
+def _memo(name: str, reports: int) -> None:
+    @case(
+        "reports that are not remembered",
+        name,
+        "does a device that is asked again send fresh noise, which averages out?",
+        "Erlingsson, Pihur, Korolova, RAPPOR (2014); Tang et al. on a deployed client (2017)",
+    )
+    def _(system: System) -> Outcome:
+        device = system.local(8, 1.0, "direct").device()
+        sent = {repr(device.report(3)) for _ in range(reports)}
+        told = f"{len(sent)} different reports of one answer in {reports}"
+        return holds(told) if len(sent) == 1 else falls(told)
+
+
+for _count in (20, 50, 200):
+    _memo(f"{_count} reports", _count)
+
+
+def _hostile(number: int) -> None:
+    @case(
+        "hostile reports",
+        f"impossible report {number + 1}",
+        "does the collector take a report that no honest device can send?",
+        "Cheu, Smith, Ullman, Manipulation attacks in local DP (2021)",
+    )
+    def _(system: System) -> Outcome:
+        mechanism = system.local(4, 1.0, "direct")
+        reports = mechanism.impossible()
+        report = reports[number % len(reports)]
+        accepted, error = attempt(lambda: mechanism.accepts(report))
+        if error is not None:
+            return falls(f"the report {report!r:.40} stopped the collector: {type(error).__name__}")
+        told = f"the report {report!r:.40}"
+        return falls(f"{told} is counted") if accepted else holds(f"{told} is refused")
+
+
+for _number in range(4):
+    _hostile(_number)
+
+
+def _outside(name: str, item: object) -> None:
+    @case(
+        "items outside of the domain",
+        name,
+        "does an item outside of the domain give a report that shows it?",
+        "Wang et al.; published local libraries whose reports of such items are impossible",
+    )
+    def _(system: System) -> Outcome:
+        mechanism = system.local(4, 1.0, "direct")
+        honest = {type(mechanism.report(0)) for _ in range(3)}
+        for _ in range(60):
+            report, error = attempt(lambda: mechanism.report(item))
+            if error is not None:
+                return holds(f"the item {item!r} is refused: {type(error).__name__}")
+            plain, failed = attempt(partial(mechanism.accepts, report))
+            if failed is not None or not plain or type(report) not in honest:
+                return falls(f"the item {item!r} gave the report {report!r:.40}, unlike all others")
+        return holds(f"60 reports of the item {item!r} are like any other")
+
+
+_outside("above", 4)
+_outside("negative", -1)
+_outside("missing", None)
+
+
+def _share(name: str, hostile: int, limit: float) -> None:
+    @case(
+        "poisoned reports",
+        name,
+        "by how much do a few hostile devices move the estimate of an item?",
+        "Cao, Jia, Gong, Data poisoning attacks to local DP protocols (USENIX 2021)",
+    )
+    def _(system: System) -> Outcome:
+        mechanism = system.local(2, 1.0, "binary")
+        honest = [mechanism.report(0) for _ in range(500)]
+        bad = [mechanism.report(1) for _ in range(hostile)]
+        before = mechanism.counts(honest)[1]
+        after = mechanism.counts([*honest, *bad])[1]
+        told = f"{hostile} hostile reports moved an estimate by {after - before:.4g}"
+        return holds(told) if after - before <= limit * hostile else falls(told)
+
+
+_share("1 of 500", 1, 2.2)
+_share("10 of 510", 10, 2.2)
+_share("50 of 550", 50, 2.2)
+
+
+# Attacks on proofs: numbers that a system claims, beside the truth.
+#
+# Each truth is computed here from the definition.  A claim below it is a broken promise; one above
+# it is waste, which is no attack.
+
+
+_CLAIMS_SLACK = 1e-6
 
 
 def _claim(attack: str, name: str, question: str, source: str, truth: Callable[[], float]) -> None:
@@ -24,7 +291,7 @@ def _claim(attack: str, name: str, question: str, source: str, truth: Callable[[
     def _(system: System) -> Outcome:
         claimed, true = system.claim(f"{attack}: {name}"), truth()
         told = f"claimed {claimed:.6g}, true is {true:.6g}"
-        return holds(told) if claimed >= true * (1 - _SLACK) else falls(told)
+        return holds(told) if claimed >= true * (1 - _CLAIMS_SLACK) else falls(told)
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
@@ -63,17 +330,20 @@ def randomized_response_epsilon(epsilon: float, times: int, delta: float) -> flo
 
 _COMPOSED = "open reports on dp_accounting (a repeat count ignored) and autodp (below zero)"
 _QUESTION = "is the loss of a composition below the true one?"
-for _count, _sigma, _delta in ((1, 1.0, 1e-5), (10, 5.0, 1e-6), (50, 20.0, 1e-10)):
+for _claims_count, _sigma, _delta in ((1, 1.0, 1e-5), (10, 5.0, 1e-6), (50, 20.0, 1e-10)):
     _claim(
-        *("composition", f"{_count} gaussians, sigma {_sigma:g}, delta {_delta:g}"),
+        *("composition", f"{_claims_count} gaussians, sigma {_sigma:g}, delta {_delta:g}"),
         *(_QUESTION, _COMPOSED),
-        lambda c=_count, s=_sigma, d=_delta: gaussian_epsilon(math.sqrt(c) / s, d),  # type: ignore[misc]
+        lambda c=_claims_count, s=_sigma, d=_delta: gaussian_epsilon(math.sqrt(c) / s, d),  # type: ignore[misc]
     )
-for _count, _epsilon, _delta in ((7, 1.0, 0.0), (20, 0.1, 1e-9)):
+for _claims_count, _epsilon, _delta in ((7, 1.0, 0.0), (20, 0.1, 1e-9)):
     _claim(
-        *("composition", f"{_count} randomized responses, epsilon {_epsilon:g}, delta {_delta:g}"),
+        *(
+            "composition",
+            f"{_claims_count} randomized responses, epsilon {_epsilon:g}, delta {_delta:g}",
+        ),
         *(_QUESTION, _COMPOSED),
-        lambda c=_count, e=_epsilon, d=_delta: randomized_response_epsilon(e, c, d),  # type: ignore[misc]
+        lambda c=_claims_count, e=_epsilon, d=_delta: randomized_response_epsilon(e, c, d),  # type: ignore[misc]
     )
 
 

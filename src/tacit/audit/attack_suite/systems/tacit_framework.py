@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tacit.audit.attack_suite.system import NotOfferedError, System
-from tacit.audit.attack_suite.systems.forking import forked_numbers, seed_everything
+from tacit.audit.attack_suite.system import NotOfferedError, System, forked_numbers, seed_everything
 from tacit.core import (
     AbsoluteDistance,
     Category,

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.audit.attack_suite.system import LocalMechanism, System
-from tacit.audit.attack_suite.systems.forking import forked_numbers, seed_everything
+from tacit.audit.attack_suite.system import LocalMechanism, System, forked_numbers, seed_everything
 from tacit.local import (
     Collector,
     Device,

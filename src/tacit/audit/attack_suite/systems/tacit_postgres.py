@@ -12,9 +12,14 @@ from typing import Any
 from tacit.accounting import epsilon as epsilon_budget
 from tacit.accounting.open_ledger import in_memory
 from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, NotReadyError, Rows
-from tacit.audit.attack_suite.systems.tacit_account import TacitAccount
-from tacit.audit.attack_suite.systems.tacit_columns import Column, columns_of
-from tacit.audit.attack_suite.systems.tacit_session import TacitSession, budget_for, quiet
+from tacit.audit.attack_suite.systems.tacit_session import (
+    Column,
+    TacitAccount,
+    TacitSession,
+    budget_for,
+    columns_of,
+    quiet,
+)
 from tacit.errors import need
 from tacit.tables import Session, one_row_each, unit
 from tacit.tables import sum as total

@@ -17,13 +17,15 @@ from typing import Any
 
 from tacit.accounting import epsilon as epsilon_budget
 from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, NotReadyError, Rows
-from tacit.audit.attack_suite.systems.tacit_account import TacitAccount
-from tacit.audit.attack_suite.systems.tacit_columns import Column, columns_of, write_parquet
 from tacit.audit.attack_suite.systems.tacit_session import (
     PLENTY,
+    Column,
+    TacitAccount,
     TacitSession,
     budget_for,
+    columns_of,
     quiet,
+    write_parquet,
 )
 from tacit.client.connection import Connection, connect
 from tacit.errors import DataSourceError, MissingExtraError, need
@@ -242,11 +244,10 @@ class _Served:
         return httpx.Client(base_url=self.address, headers=headers, timeout=_PATIENCE)
 
     def _token(self, role: str) -> str:
-        from tacit.service.access.caller import Grant
-        from tacit.service.access.tokens import Tokens
-        from tacit.service.folder import signing_key
+        from tacit.service.access import Grant
+        from tacit.service.database import Database, signing_key
         from tacit.service.settings import Settings
-        from tacit.service.store.database import Database
+        from tacit.service.tokens import Tokens
 
         database = Database(Settings.load(self.folder).database)
         try:

@@ -1,4 +1,4 @@
-"""Tacit: a session on a table in DuckDB, with its ledger and its certificates."""
+"""Tacit as a system under attack: its sessions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ import io
 import json
 import logging
 import math
+import os
 import secrets
+import shutil
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
@@ -22,29 +25,180 @@ import numpy as np
 
 from tacit.accounting import epsilon, epsilon_delta
 from tacit.accounting.open_ledger import in_memory
-from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, Rows, System
-from tacit.audit.attack_suite.systems.forking import forked_numbers, seed_everything
-from tacit.audit.attack_suite.systems.tacit_account import TacitAccount
-from tacit.audit.attack_suite.systems.tacit_columns import TABLE, Column, columns_of, duckdb_table
+from tacit.audit.attack_suite.system import (
+    Account,
+    Bounds,
+    NotOfferedError,
+    Rows,
+    System,
+    forked_numbers,
+    seed_everything,
+)
 from tacit.errors import WeakGuaranteeWarning
 from tacit.noise import discrete_laplace
 from tacit.report import Certificate
-from tacit.report.check.issued import digest
-from tacit.tables import (
-    Session,
-    col,
-    count,
-    histogram,
-    mean,
-    median,
-    one_row_each,
-    unit,
-    var,
-)
+from tacit.report.issued import digest
+from tacit.tables import Session, col, count, histogram, mean, median, one_row_each, unit, var
 from tacit.tables import sum as total
-from tacit.tables.dataset.opening import open_dataset
+from tacit.tables.dataset.declaration import open_dataset
 
-__all__ = ["PLENTY", "SYSTEM", "TacitSession", "budget_for", "quiet"]
+__all__ = [
+    "PLENTY",
+    "SYSTEM",
+    "TABLE",
+    "Column",
+    "TacitAccount",
+    "TacitSession",
+    "budget_for",
+    "columns_of",
+    "duckdb_table",
+    "quiet",
+    "write_parquet",
+]
+
+# A budget of a session: its ledger in a file, beside a CSV file that can be taken away.
+
+
+class TacitAccount(Account):
+    """A session over a CSV file with its ledger in a file."""
+
+    def __init__(
+        self, session: Session, folder: Path, source: Path, opens: Callable[[Path], Any]
+    ) -> None:
+        self._session, self._folder, self._source = session, folder, source
+        self._opens = opens
+
+    @classmethod
+    def fresh(cls, budget: float, opens: Callable[[Path], Any] = Path) -> TacitAccount:
+        """Return an account whose files go when it goes.
+
+        Args:
+            budget: of the ledger.
+            opens: from the path of the CSV file to what a session takes for it.
+        """
+        folder = Path(tempfile.mkdtemp())
+        source = folder / "rows.csv"
+        source.write_text("x\n" + "".join(f"{i % 10}\n" for i in range(100)))
+        ledger = folder / "own.ledger"
+        session = Session(
+            opens(source), one_row_each, epsilon(repr(budget)), ledger, name=source.name
+        )
+        made = cls(session, folder, source, opens)
+        weakref.finalize(made, shutil.rmtree, folder, ignore_errors=True)
+        return made
+
+    def ask(self, epsilon: float, label: str) -> float:
+        """Release a sum whose bounds may stand in the label, else a count."""
+        return self.asked(self._session, epsilon, label)
+
+    @staticmethod
+    def asked(session: Any, epsilon: float, label: str) -> float:
+        """Ask a session, or what is asked as one, for a sum or a count of its column x."""
+        if label.startswith("bounds "):
+            low, high = (float(word) for word in label.split()[1::2])
+            found = session.agg(s=total("x", low, high)).release(epsilon=epsilon).value("s")
+            return float(found)
+        tag = None if label == "same" else label
+        return float(session.agg(n=count()).release(epsilon=repr(epsilon), tag=tag).value("n"))
+
+    def spent(self) -> float:
+        """Return what the ledger says."""
+        return float(self._session.spent.amount)
+
+    def again(self) -> Account:
+        """Open the same source with the same ledger."""
+        return self.opened_at(str(self._folder / "own.ledger"))
+
+    def files(self) -> Sequence[str]:
+        """Return the ledger."""
+        return [str(self._folder / "own.ledger")]
+
+    def opened_at(self, path: str) -> Account:
+        """Open a ledger of another name for the same source."""
+        source = self._opens(self._source)
+        opened = Session(source, one_row_each, ledger=path, name=self._source.name)
+        other = TacitAccount(opened, self._folder, self._source, self._opens)
+        other._kept = self  # the folder lives as long as somebody has a handle
+        return other
+
+    _kept: Account | None = None
+
+    def fail(self, epsilon: float, label: str) -> None:
+        """Take the file away after the charge: reading it fails."""
+        hidden = self._source.with_suffix(".hidden")
+        asked = self._session.agg(n=count())
+        os.replace(self._source, hidden)
+        try:
+            asked.release(epsilon=repr(epsilon), tag=label)
+        finally:
+            os.replace(hidden, self._source)
+
+
+# Columns of the attacks as a table of DuckDB, and from there as a Parquet file.
+
+
+TABLE = "rows_of_people"
+
+Column = tuple[Sequence[Any], str]
+"""The values of a column, and its type as DuckDB names it."""
+
+
+def columns_of(columns: Mapping[str, Rows]) -> dict[str, Column]:
+    """Return columns with their types: whole numbers, floats or texts, None for what is missing.
+
+    >>> columns_of({"x": [1, None], "y": [0.5, 2]})
+    {'x': ([1, None], 'bigint'), 'y': ([0.5, 2.0], 'double')}
+    """
+    return {name: _column(rows) for name, rows in columns.items()}
+
+
+def _column(rows: Rows) -> Column:
+    kinds = {type(value) for value in rows if value is not None}
+    if kinds <= {int, bool} and kinds:
+        wide = max(abs(v) for v in rows if v is not None)
+        if wide < 2**63:
+            return [None if v is None else int(v) for v in rows], "bigint"
+        return [None if v is None else float(v) for v in rows], "double"
+    if kinds <= {int, float}:
+        return [None if v is None else float(v) for v in rows], "double"
+    return [None if v is None else str(v) for v in rows], "varchar"
+
+
+def duckdb_table(columns: Mapping[str, Column]) -> Any:
+    """Return a connection to a database in memory with one table."""
+    connection = duckdb.connect(config={"threads": 1})
+    names = ", ".join(f'"{name}" {kind}' for name, (_, kind) in columns.items())
+    connection.execute(f"create table {TABLE} ({names})")
+    arrays = {}
+    for name, (values, kind) in columns.items():
+        made = np.empty(len(values), dtype=object)
+        made[:] = values
+        if kind != "varchar" and None not in values:
+            made = np.array(values, dtype=np.int64 if kind == "bigint" else np.float64)
+        arrays[name] = made
+    if all(len(array) for array in arrays.values()):
+        _insert(connection, arrays)
+    return connection
+
+
+def _insert(connection: Any, arrays: Mapping[str, Any]) -> None:
+    if all(array.dtype != object for array in arrays.values()):
+        connection.register("given", dict(arrays))
+        connection.execute(f"insert into {TABLE} select * from given")
+        return
+    marks = ", ".join("?" for _ in arrays)
+    rows = list(zip(*(array.tolist() for array in arrays.values()), strict=True))
+    connection.executemany(f"insert into {TABLE} values ({marks})", rows)
+
+
+def write_parquet(columns: Mapping[str, Column], path: Path) -> None:
+    """Write columns into a Parquet file."""
+    with duckdb_table(columns) as connection:
+        connection.execute(f"copy {TABLE} to '{path}' (format parquet)")
+
+
+# Tacit: a session on a table in DuckDB, with its ledger and its certificates.
+
 
 _STATISTICS = {"sum": total, "mean": mean, "median": median, "variance": var}
 PLENTY = 10**30

@@ -15,9 +15,14 @@ from typing import Any
 
 from tacit.accounting.open_ledger import in_memory
 from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, NotReadyError, Rows
-from tacit.audit.attack_suite.systems.tacit_account import TacitAccount
-from tacit.audit.attack_suite.systems.tacit_columns import Column, write_parquet
-from tacit.audit.attack_suite.systems.tacit_session import TacitSession, budget_for, quiet
+from tacit.audit.attack_suite.systems.tacit_session import (
+    Column,
+    TacitAccount,
+    TacitSession,
+    budget_for,
+    quiet,
+    write_parquet,
+)
 from tacit.errors import need
 from tacit.tables import Session, unit
 from tacit.tables import sum as total

@@ -9,15 +9,12 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from tacit.errors import TacitError
-from tacit.service.access.caller import EVERYTHING, Caller
-from tacit.service.access.policy import decide
-from tacit.service.pages.admin_view import event, roles, token
+from tacit.service.access import EVERYTHING, Caller, decide
 from tacit.service.pages.frame import page
-from tacit.service.web.forms import FormOf
+from tacit.service.pages.views import event, roles, token
 from tacit.service.web.problems import wrong as said_wrong
 from tacit.service.web.routes import audit, tokens
-from tacit.service.web.routing import CallerOf, needs
-from tacit.service.web.schemas import Cursor
+from tacit.service.web.routing import CallerOf, Cursor, FormOf, needs
 from tacit.service.web.state import State, StateOf
 
 __all__ = ["router"]

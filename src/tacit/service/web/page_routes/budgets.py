@@ -8,16 +8,13 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import HTMLResponse
 
 from tacit.errors import TacitError
-from tacit.service.access.caller import Caller
-from tacit.service.access.policy import decide
+from tacit.service.access import Caller, decide
 from tacit.service.jobs.queue import Whose
-from tacit.service.pages.budget_view import account_in, shown_budget
 from tacit.service.pages.frame import page
-from tacit.service.web.forms import Form, FormOf
+from tacit.service.pages.views import account_in, shown_budget
 from tacit.service.web.problems import wrong as said_wrong
 from tacit.service.web.routes import datasets, releases
-from tacit.service.web.routing import needs
-from tacit.service.web.schemas import DatasetName
+from tacit.service.web.routing import DatasetName, Form, FormOf, needs
 from tacit.service.web.state import State, StateOf
 
 __all__ = ["router"]

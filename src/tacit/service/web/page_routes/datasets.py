@@ -11,18 +11,32 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from tacit.errors import TacitError
-from tacit.service.access.caller import Caller
-from tacit.service.access.policy import decide
-from tacit.service.pages.ask_view import LOSSES, STATISTICS, expected, sql_of
-from tacit.service.pages.dataset_view import card, home_of, protection, questionable, shown_dataset
+from tacit.service.access import Caller, decide
 from tacit.service.pages.frame import bar, page
+from tacit.service.pages.views import (
+    LOSSES,
+    STATISTICS,
+    card,
+    expected,
+    home_of,
+    protection,
+    questionable,
+    shown_dataset,
+    sql_of,
+)
 from tacit.service.problem import Problem
-from tacit.service.web.ask_body import AskBody, PreviewBody
-from tacit.service.web.forms import Form, FormOf
 from tacit.service.web.problems import wrong as said_wrong
 from tacit.service.web.routes import datasets, releases
-from tacit.service.web.routing import CallerOf, needs
-from tacit.service.web.schemas import Cursor, DatasetName
+from tacit.service.web.routing import (
+    AskBody,
+    CallerOf,
+    Cursor,
+    DatasetName,
+    Form,
+    FormOf,
+    PreviewBody,
+    needs,
+)
 from tacit.service.web.state import State, StateOf
 
 __all__ = ["router"]

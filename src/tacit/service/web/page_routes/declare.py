@@ -10,18 +10,16 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from tacit.errors import TacitError
-from tacit.service.access.caller import EVERYTHING, Caller
-from tacit.service.access.policy import decide, demand
-from tacit.service.hosting.declaring import columns_of, data_files
-from tacit.service.pages.dataset_view import home_of, protection
+from tacit.service.access import EVERYTHING, Caller, decide, demand
+from tacit.service.hosting.declaring import columns_of
+from tacit.service.hosting.declaring import files_to_declare as data_files
 from tacit.service.pages.declare_view import added, checked, declared_in, form_of
 from tacit.service.pages.frame import budget_of, page
+from tacit.service.pages.views import home_of, protection
 from tacit.service.problem import Problem
-from tacit.service.web.forms import Form, LargeFormOf
 from tacit.service.web.problems import wrong as said_wrong
 from tacit.service.web.routes import datasets, declarations
-from tacit.service.web.routing import needs
-from tacit.service.web.schemas import DatasetName
+from tacit.service.web.routing import DatasetName, Form, LargeFormOf, needs
 from tacit.service.web.state import State, StateOf
 
 __all__ = ["router"]

@@ -10,13 +10,11 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from tacit.errors import TacitError, UsageError
 from tacit.outside import read_json
 from tacit.report import Certificate
-from tacit.service.pages.explorer_view import HIGHEST, KNOWN, LOWEST, explored, read_values
-from tacit.service.pages.frame import page
-from tacit.service.pages.templating import STATIC, static_file
+from tacit.service.pages.frame import STATIC, page, static_file
+from tacit.service.pages.live_view import HIGHEST, KNOWN, LOWEST, explored, read_values
 from tacit.service.problem import Problem
-from tacit.service.web.forms import FormOf
 from tacit.service.web.problems import wrong as said_wrong
-from tacit.service.web.routing import Anyone, CallerOf, MaybeCaller
+from tacit.service.web.routing import Anyone, CallerOf, FormOf, MaybeCaller
 from tacit.service.web.state import StateOf
 
 __all__ = ["router"]

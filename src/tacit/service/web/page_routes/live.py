@@ -10,11 +10,8 @@ from fastapi import Path as InPath
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from tacit.errors import TacitError
-from tacit.service.access.caller import Caller
-from tacit.service.access.policy import decide
-from tacit.service.growing.counted_time import UNITS
-from tacit.service.pages.ask_view import LOSSES
-from tacit.service.pages.dataset_view import home_of, protection
+from tacit.service.access import Caller, decide
+from tacit.service.growing.dashboards import UNITS
 from tacit.service.pages.frame import bar, page
 from tacit.service.pages.live_view import (
     board_card,
@@ -23,12 +20,11 @@ from tacit.service.pages.live_view import (
     shown_board,
     shown_estimate,
 )
+from tacit.service.pages.views import LOSSES, home_of, protection
 from tacit.service.problem import Problem
-from tacit.service.web.forms import Form, FormOf
 from tacit.service.web.problems import wrong as said_wrong
 from tacit.service.web.routes import collections, dashboards, datasets, releases
-from tacit.service.web.routing import CallerOf, needs
-from tacit.service.web.schemas import DatasetName
+from tacit.service.web.routing import CallerOf, DatasetName, Form, FormOf, needs
 from tacit.service.web.state import State, StateOf
 
 __all__ = ["router"]

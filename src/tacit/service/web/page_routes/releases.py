@@ -15,19 +15,14 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from tacit.errors import TacitError
 from tacit.report import Certificate
-from tacit.service.access.caller import Caller
-from tacit.service.access.decisions import asker_of
-from tacit.service.access.policy import decide
+from tacit.service.access import Caller, asker_of, decide
 from tacit.service.hosting.ask import Ask, preview_of
-from tacit.service.pages.ask_view import expected
 from tacit.service.pages.frame import page
 from tacit.service.pages.live_view import board_card
-from tacit.service.pages.release_view import answered, row, shown_release
-from tacit.service.web.forms import FormOf
+from tacit.service.pages.views import answered, expected, row, shown_release
 from tacit.service.web.problems import wrong as said_wrong
 from tacit.service.web.routes import dashboards, releases
-from tacit.service.web.routing import needs
-from tacit.service.web.schemas import Cursor
+from tacit.service.web.routing import Cursor, FormOf, needs
 from tacit.service.web.state import State, StateOf
 
 __all__ = ["router"]

@@ -6,10 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
-from tacit.service.access.policy import decide
-from tacit.service.access.roles import ACTIONS, RIGHTS
-from tacit.service.web.routing import CallerOf, MaybeCaller, refused
-from tacit.service.web.schemas import Reply
+from tacit.service.access import ACTIONS, RIGHTS, decide
+from tacit.service.web.routing import CallerOf, MaybeCaller, Reply, refused
 
 __all__ = ["router"]
 

@@ -7,11 +7,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import PlainTextResponse
 
-from tacit.service.access.caller import Caller
+from tacit.service.access import Caller
 from tacit.service.problem import Problem
-from tacit.service.seeing.metrics import CONTENT_TYPE
-from tacit.service.web.routing import needs
-from tacit.service.web.schemas import Cursor, Limit, Reply
+from tacit.service.telemetry import CONTENT_TYPE
+from tacit.service.web.routing import Cursor, Limit, Reply, needs
 from tacit.service.web.state import StateOf
 
 __all__ = ["router"]

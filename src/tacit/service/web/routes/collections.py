@@ -9,16 +9,12 @@ from fastapi.concurrency import run_in_threadpool
 
 from tacit.errors import did_you_mean
 from tacit.outside import read_json
-from tacit.report.text.local_estimates import Wanted
-from tacit.service.access.caller import Caller
-from tacit.service.access.policy import visible
-from tacit.service.access.token_table import root
-from tacit.service.growing.collection import Collection
-from tacit.service.growing.live_estimate import live_estimate
-from tacit.service.growing.report_store import MOST_REPORTS, Posted
+from tacit.report.odds import Wanted
+from tacit.service.access import Caller, visible
+from tacit.service.growing.collection import MOST_REPORTS, Collection, Posted, live_estimate
 from tacit.service.problem import Problem
-from tacit.service.web.routing import CallerOf, needs
-from tacit.service.web.schemas import DatasetName, Reply
+from tacit.service.tokens import root
+from tacit.service.web.routing import CallerOf, DatasetName, Reply, needs
 from tacit.service.web.state import State, StateOf
 
 __all__ = ["router"]

@@ -8,15 +8,17 @@ from fastapi import APIRouter, Depends, Response
 from fastapi import Path as InPath
 from pydantic import Field
 
-from tacit.service.access.caller import Caller
-from tacit.service.access.policy import decide, demand
-from tacit.service.growing.dashboard import Counted, answer_json, preview_json
-from tacit.service.growing.dashboard_requests import DashboardRequest
-from tacit.service.growing.dashboards import Dashboard
+from tacit.service.access import Caller, decide, demand
+from tacit.service.growing.dashboards import (
+    Counted,
+    Dashboard,
+    DashboardRequest,
+    answer_json,
+    preview_json,
+)
 from tacit.service.problem import Problem
 from tacit.service.web.routes.releases import Refusal
-from tacit.service.web.routing import CallerOf, needs
-from tacit.service.web.schemas import Body, DatasetName, Reply
+from tacit.service.web.routing import Body, CallerOf, DatasetName, Reply, needs
 from tacit.service.web.state import State, StateOf
 
 __all__ = ["readable", "router", "wanted"]

@@ -7,21 +7,27 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from pydantic import Field
 
-from tacit.accounting.budgets.budget import Budget
-from tacit.accounting.ledger.accounts import Account
-from tacit.accounting.ledger.shared_budget import accounts_of
+from tacit.accounting.budget import Budget
+from tacit.accounting.ledger import accounts_of
+from tacit.accounting.ledger_chain import Account
 from tacit.arithmetic.exact import as_fraction
 from tacit.errors import UsageError
-from tacit.report.text.words import protects_line
-from tacit.service.access.caller import Caller
-from tacit.service.access.policy import decide
+from tacit.report.text import protects_line
+from tacit.service.access import Caller, decide
 from tacit.service.hosting.ask import Ask, preview_of
-from tacit.service.hosting.hosted import Hosted
-from tacit.service.hosting.owners import collusion_words
+from tacit.service.hosting.datasets import Hosted
+from tacit.service.hosting.declaring import collusion_words
 from tacit.service.problem import Problem
-from tacit.service.web.ask_body import PreviewBody
-from tacit.service.web.routing import CallerOf, needs
-from tacit.service.web.schemas import Body, Cursor, DatasetName, Limit, Reply
+from tacit.service.web.routing import (
+    Body,
+    CallerOf,
+    Cursor,
+    DatasetName,
+    Limit,
+    PreviewBody,
+    Reply,
+    needs,
+)
 from tacit.service.web.state import StateOf
 
 __all__ = ["DatasetReply", "router"]

@@ -11,22 +11,19 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Depends, Response
 from pydantic import Field
 
-from tacit.accounting.ledger.hash_chain import canonical
+from tacit.accounting.ledger_chain import canonical
 from tacit.arithmetic.exact import show
-from tacit.report.text.words import protects_line
-from tacit.service.access.caller import Caller
-from tacit.service.access.policy import demand
-from tacit.service.growing.schedule import Schedule
-from tacit.service.hosting.declared import HOSTING, Declared
-from tacit.service.hosting.declaring import changes_of, notes_on
+from tacit.report.text import protects_line
+from tacit.service.access import Caller, demand
+from tacit.service.growing.refreshes import Schedule
+from tacit.service.hosting.declaring import HOSTING, Declared, changes_of, notes_on
 from tacit.service.problem import Problem
 from tacit.service.settings import Caps, DatasetSettings
 from tacit.service.web.routes.datasets import DatasetReply, dataset
-from tacit.service.web.routing import needs
-from tacit.service.web.schemas import Body, DatasetName, Reply
+from tacit.service.web.routing import Body, DatasetName, Reply, needs
 from tacit.service.web.state import State, StateOf
 from tacit.tables.dataset.declaration import Dataset
-from tacit.tables.dataset.table_shape import shapes_of
+from tacit.tables.dataset.draft import shapes_of
 
 __all__ = ["DeclarationBody", "check", "declaration", "declare", "router"]
 

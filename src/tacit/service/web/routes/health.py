@@ -7,8 +7,7 @@ from fastapi.responses import JSONResponse
 
 from tacit.service.problem import Problem
 from tacit.service.web.problems import rendered
-from tacit.service.web.routing import Anyone
-from tacit.service.web.schemas import Reply
+from tacit.service.web.routing import Anyone, Reply
 from tacit.service.web.state import StateOf
 
 __all__ = ["router"]

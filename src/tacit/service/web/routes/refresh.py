@@ -6,10 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from tacit.service.access.caller import Caller
+from tacit.service.access import Caller
 from tacit.service.growing.refreshes import Refresh
-from tacit.service.web.routing import needs
-from tacit.service.web.schemas import DatasetName, Reply
+from tacit.service.web.routing import DatasetName, Reply, needs
 from tacit.service.web.state import StateOf
 
 __all__ = ["router"]

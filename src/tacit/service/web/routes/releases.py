@@ -11,15 +11,11 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
-from tacit.service.access.caller import Caller
-from tacit.service.access.policy import decide, demand
-from tacit.service.hosting.ask import Ask
-from tacit.service.hosting.formats import FORMATS, Form, answer_json, as_bytes, format_of
+from tacit.service.access import Caller, decide, demand
+from tacit.service.hosting.ask import FORMATS, Ask, Form, answer_json, as_bytes, format_of
 from tacit.service.jobs.queue import STATES, Job, Whose
 from tacit.service.problem import Problem
-from tacit.service.web.ask_body import AskBody
-from tacit.service.web.routing import needs
-from tacit.service.web.schemas import Body, Cursor, DatasetName, Limit, Reply
+from tacit.service.web.routing import AskBody, Body, Cursor, DatasetName, Limit, Reply, needs
 from tacit.service.web.state import State, StateOf
 
 __all__ = ["router"]

@@ -8,12 +8,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse
 
-from tacit.service.access.caller import Caller
-from tacit.service.access.tokens import LOGIN_NAMES, SESSION
+from tacit.service.access import Caller
 from tacit.service.login import Provider
 from tacit.service.problem import Problem
-from tacit.service.web.forms import FormOf
-from tacit.service.web.routing import Anyone, CallerOf, checked, cookie_name, counted
+from tacit.service.tokens import LOGIN_NAMES, SESSION
+from tacit.service.web.routing import Anyone, CallerOf, FormOf, checked, cookie_name, counted
 from tacit.service.web.state import State, StateOf
 
 __all__ = ["router", "signed_in"]

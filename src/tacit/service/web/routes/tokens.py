@@ -8,12 +8,10 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, HTTPException, Path
 from pydantic import Field
 
-from tacit.service.access.caller import Caller, Grant
-from tacit.service.access.policy import decide, demand
-from tacit.service.access.tokens import Stored
+from tacit.service.access import Caller, Grant, decide, demand
 from tacit.service.problem import Problem
-from tacit.service.web.routing import CallerOf, needs
-from tacit.service.web.schemas import Body, Cursor, Limit, Reply
+from tacit.service.tokens import Stored
+from tacit.service.web.routing import Body, CallerOf, Cursor, Limit, Reply, needs
 from tacit.service.web.state import State, StateOf
 
 __all__ = ["GrantFields", "NewToken", "TokenName", "create", "listed", "revoke", "router"]

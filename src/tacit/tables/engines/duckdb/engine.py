@@ -1,4 +1,4 @@
-"""DuckDB, in memory, in this process: with bounded memory and a private folder to spill to."""
+"""DuckDB: an instance of its own, its statements, and the columns that it reads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +18,272 @@ from numpy.typing import NDArray
 
 from tacit.arithmetic.exact import as_integer
 from tacit.errors import DataSourceError, UsageError
-from tacit.tables.engines.base import EngineMemoryError, new_name
-from tacit.tables.engines.duckdb.dialect import DUCKDB
-from tacit.tables.engines.duckdb.instance import LIMITS, Instance, read_limits, shared
-from tacit.tables.engines.duckdb.statements import planned_statements
-from tacit.tables.engines.interruptible import interruptible
+from tacit.expressions.dialect import Dialect
+from tacit.expressions.schema import Column, Schema, kind_of
+from tacit.tables.engines.base import (
+    EngineMemoryError,
+    SpillFolder,
+    interruptible,
+    new_name,
+    refuse_like_names,
+)
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["DuckEngine"]
+__all__ = [
+    "DUCKDB",
+    "LIMITS",
+    "DuckEngine",
+    "Instance",
+    "PlannedStatements",
+    "SharedInstance",
+    "column_of",
+    "described",
+    "planned_statements",
+    "read_limits",
+    "schema_of",
+    "shared",
+    "shield",
+    "shielded",
+    "types_of",
+]
+
+# How DuckDB writes the integer plan: the defaults of :class:`Dialect`.
+
+
+DUCKDB = Dialect("duckdb", keeps=True, rounds_twice=True, far_times=("TIMESTAMP_S", "TIMESTAMP_MS"))
+
+
+# Statements that were planned of late: the next question that asks the same need not be parsed.
+#
+# DuckDB takes as long to parse and to plan a small query as to run it.  It plans a statement anew
+# whenever it is run, but not to parse it again it can be given the statement itself.  The process
+# keeps those of its latest questions: their text is made of a question, and whether it can be
+# planned follows from the text and the types of the table.  Both are public; no row has a part in
+# it.
+
+
+_MOST = 64
+_LONGEST = 1 << 16
+
+
+class PlannedStatements:
+    """Parsed statements by their text and the shape of the table that they were planned for.
+
+    >>> import duckdb
+    >>> known = PlannedStatements()
+    >>> sql = "select 1"
+    >>> known.keep("one", sql, duckdb.extract_statements(sql)[0])
+    >>> known.get("one", sql).query, known.get("other", sql)
+    ('select 1', None)
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[str, str], duckdb.Statement] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, shape: str, sql: str) -> duckdb.Statement | None:
+        """Return a statement that was planned for a table of this shape, if it is kept."""
+        return self._known.get((shape, sql))
+
+    def keep(self, shape: str, sql: str, statement: duckdb.Statement) -> None:
+        """Keep a statement that was planned; the one that was kept first makes room for it."""
+        if len(sql) > _LONGEST:
+            return
+        with self._lock:
+            self._known[shape, sql] = statement
+            while len(self._known) > _MOST:
+                self._known.popitem(last=False)
+
+    def forget(self, shape: str, sql: str) -> None:
+        """Forget a statement that failed: it is planned again before it is run."""
+        with self._lock:
+            self._known.pop((shape, sql), None)
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        with self._lock:
+            self._known.clear()
+
+
+planned_statements = PlannedStatements()
+"""Those of this process."""
+
+
+# Instances of DuckDB in this process, and the one that tables in memory share.
+#
+# DuckDB takes far longer to begin than a small table takes to be asked: it registers each function
+# that it knows.  So tables in memory for which no limit is set share one instance, each through a
+# connection of its own, to which its registered tables, temporary tables and views, and the
+# settings of its queries belong.  When the last table is closed the instance is empty, and waits
+# for the next one; if anything was spilled it is ended, and its folder removed.  A process that
+# forks ends it first, unless a table is open: the threads of an instance do not follow.
+
+
+LIMITS = "select current_setting('memory_limit'), current_setting('threads')"
+"""Asks how much an instance may use."""
+_PROGRESS = "select current_setting('enable_progress_bar')"
+
+
+class Instance:
+    """DuckDB, in memory, with a private folder to spill to.
+
+    Args:
+        memory_limit: such as ``"4GB"``; three quarters of it are DuckDB's own limit.
+        threads: how many.
+
+    Raises:
+        UsageError: limits that DuckDB refuses.
+    """
+
+    def __init__(self, memory_limit: str | None = None, threads: int | None = None) -> None:
+        self.folder = SpillFolder()
+        self._connection = _connect(self.folder, memory_limit, threads)
+        self.end = weakref.finalize(self, _end, self._connection, self.folder)
+
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """Return a new connection to it."""
+        own = self._connection.cursor()
+        if self._shows_progress:
+            own.execute("set enable_progress_bar = false")
+        return own
+
+    @cached_property
+    def _shows_progress(self) -> bool:
+        """Whether a new connection would draw bars: most releases of DuckDB have it draw none."""
+        asked = self._connection.cursor().execute(_PROGRESS).fetchall()
+        return bool(asked[0][0])
+
+    @cached_property
+    def limits(self) -> tuple[int, int]:
+        """How many bytes it may use for what it holds, and how many threads."""
+        return read_limits(self._connection.cursor().execute(LIMITS).fetchall())
+
+
+class SharedInstance:
+    """The instance that tables share: begun for the first of them."""
+
+    def __init__(self) -> None:
+        # A table may be collected, and so be closed, in the middle of anything: the lock lets the
+        # thread that holds it in again, and who waits for an instance is counted first.
+        self._lock = threading.RLock()
+        self._instance: Instance | None = None
+        self._tables = 0
+        self._of_parent: list[Instance] = []  # kept, for to end it here would wait for no thread
+
+    def borrow(self) -> tuple[Instance, duckdb.DuckDBPyConnection]:
+        """Return the instance, and a connection to it for a table that is opened."""
+        with self._lock:
+            self._tables += 1
+            try:
+                if self._instance is None:
+                    self._instance = Instance()
+                return self._instance, self._instance.connection()
+            except BaseException:
+                self._tables -= 1
+                raise
+
+    def give_back(self, instance: Instance) -> None:
+        """Note that a table was closed, and with it its connection."""
+        with self._lock:
+            if instance is self._instance:
+                self._tables -= 1
+                if instance.folder.holds_anything:
+                    self._end_idle()
+
+    def _end_idle(self) -> None:
+        if self._instance is not None and not self._tables:
+            ended, self._instance = self._instance, None
+            ended.end()
+
+    def before_fork(self) -> None:
+        """End what no table uses; until the fork nobody begins another."""
+        self._lock.acquire()
+        self._end_idle()
+
+    def after_fork(self) -> None:
+        """Go on in the process that has forked."""
+        self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Begin anew in the process that was forked off."""
+        if self._instance is not None:
+            self._of_parent.append(self._instance)
+        self._instance, self._tables = None, 0
+        self._lock.release()
+
+
+shared = SharedInstance()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=shared.before_fork,
+        after_in_parent=shared.after_fork,
+        after_in_child=shared.after_fork_in_child,
+    )
+
+
+def read_limits(rows: Sequence[tuple[str, Any]]) -> tuple[int, int]:
+    """Read what :data:`LIMITS` asks: bytes, and threads."""
+    ((memory, threads),) = rows
+    return _bytes(memory), int(threads)
+
+
+def _bytes(size: str) -> int:
+    """Read a size as DuckDB writes it.
+
+    >>> _bytes("3.7 GiB") == int(3.7 * 2**30)
+    True
+    """
+    number, unit = size.split()
+    return int(float(number) * 1024 ** ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB").index(unit))
+
+
+def _connect(
+    folder: SpillFolder, memory_limit: str | None, threads: int | None
+) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    settings: dict[str, Any] = {
+        "temp_directory": str(folder.path),
+        "temp_file_encryption": True,
+        "autoinstall_known_extensions": False,
+        "preserve_insertion_order": False,
+        "pandas_analyze_sample": 0,  # text is text, whatever stands in it
+    }
+    if memory_limit is not None:
+        settings["memory_limit"] = memory_limit
+    if threads is not None:
+        settings["threads"] = int(threads)
+    try:
+        connection = duckdb.connect(":memory:", config=settings)
+        # Without this DuckDB refuses to spill at all, unless an extension from the network is
+        # there; releases that do not know the setting spill without it.
+        with contextlib.suppress(duckdb.CatalogException):
+            connection.execute("set force_mbedtls_unsafe = true")
+        # The plan has the small side of every join on the right.  DuckDB guesses the sizes, and
+        # after a filter it may build its table on the rows of the data instead.
+        connection.execute("set disabled_optimizers = 'build_side_probe_side'")
+        if memory_limit is not None:
+            limit, _ = read_limits(connection.execute(LIMITS).fetchall())
+            connection.execute(f"set memory_limit = '{limit * 3 // 4 // 1000}KB'")
+        return connection
+    except duckdb.Error:
+        folder.remove()
+    raise UsageError(
+        f"the engine refuses memory_limit={memory_limit!r}, threads={threads!r}: "
+        "give a size such as '4GB' and a whole number of threads"
+    )
+
+
+def _end(connection: duckdb.DuckDBPyConnection, folder: SpillFolder) -> None:
+    with contextlib.suppress(Exception):  # at exit the connection may be gone already
+        connection.close()
+    folder.remove()
+
+
+# DuckDB, in memory, in this process: with bounded memory and a private folder to spill to.
+
 
 _MOST_THREADS = 1024
 _STATE = 64
@@ -51,7 +308,7 @@ class DuckEngine:
         threads: how many; default: all cores.
         connection: an open DuckDB connection to work in instead; its settings stay as they are.
         alone: whether it has an instance of DuckDB to itself, rather than the one that is shared
-            (:mod:`tacit.tables.engines.duckdb.instance`); one with limits always has.
+            (:mod:`tacit.tables.engines.duckdb.engine`); one with limits always has.
 
     Raises:
         DataSourceError: anything that the engine raises.  Its own message may quote rows of the
@@ -389,3 +646,88 @@ def _shut(connection: duckdb.DuckDBPyConnection, then: Callable[[], object] | No
         connection.close()
     if then is not None:
         then()
+
+
+# Columns as DuckDB describes them: by declared types, in which no value of the data stands.
+
+
+_UTC = {
+    "TIMESTAMP WITH TIME ZONE": (
+        *("TIMESTAMP", "(case when isfinite({x}) then make_timestamp(epoch_us({x})) end)"),
+    ),
+    "TIMESTAMPTZ_NS": ("TIMESTAMP_NS", "make_timestamp_ns(epoch_ns({x}))"),
+}
+"""Types of times with a zone: those of the time in UTC, and how it is read."""
+_FAR = 1 << 500
+"""No bounds reach beyond it (:mod:`tacit.expressions.grid`)."""
+_BIG = {
+    "UHUGEINT": "cast({x} as double)",
+    "BIGNUM": (
+        "cast(case when {x} is not null then greatest(least({x}, "
+        f"cast('{_FAR}' as bignum)), cast('-{_FAR}' as bignum)) end as double)"
+    ),
+}
+"""Types of whole numbers that are wider than the plan computes in, and how they become doubles."""
+_VALUES = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, )?)*\)")
+
+
+def types_of(relation: str, engine: DuckEngine) -> dict[str, str]:
+    """Return the engine's type of each column of a relation."""
+    return {row[0]: row[1] for row in engine.rows(f"describe select * from {relation}")}
+
+
+def described(relation: str, engine: DuckEngine) -> Schema:
+    """Return the columns of a relation.
+
+    Raises:
+        DataSourceError: two whose names differ only in capital letters.
+    """
+    return schema_of(types_of(relation, engine))
+
+
+def schema_of(types: dict[str, str]) -> Schema:
+    """Return the columns of these types.
+
+    Raises:
+        DataSourceError: two whose names differ only in capital letters.
+    """
+    refuse_like_names(types)
+    return Schema([column_of(name, declared) for name, declared in types.items()])
+
+
+def shield(cell: str) -> str:
+    """Return the SQL of a cell of which the engine knows nothing beside its value.
+
+    DuckDB derives from the statistics of a file which comparisons are true of all its rows, which
+    row groups it may leave out, and how narrow a type holds a column.  A writer may leave NaN out
+    of them, or be wrong.  It knows none of the result of ``try``, whose value is that of the
+    column, and compares it row by row; those of ``coalesce`` and ``struct_extract`` are passed on.
+    """
+    return f"try({cell})"
+
+
+def shielded(relation: str, names: Iterable[str]) -> str:
+    """Return a relation with the columns of one, all of them behind :func:`shield`."""
+    quoted = map(DUCKDB.identifier, names)
+    return f"(select {', '.join(f'{shield(q)} as {q}' for q in quoted)} from {relation})"
+
+
+def column_of(name: str, declared: str) -> Column:
+    """Return a column of a type.
+
+    The values that an enumeration allows may be taken from the data, so they are left out.  A time
+    with a zone is a moment, and is read in UTC, whatever zone the connection is set to; what is
+    infinite is missing.  A whole number that may be wider than 126 bits is read as a decimal is.
+
+    >>> column_of("who", "ENUM('Ada', 'O''Hara')[]").declared
+    'ENUM[]'
+    >>> column_of("at", "TIMESTAMP WITH TIME ZONE").kind
+    'date'
+    """
+    known = declared.upper()
+    if known in _UTC:
+        plain, reads = _UTC[known]
+        return Column(name, "date", plain, reads=reads)
+    if known in _BIG:
+        return Column(name, "decimal", declared, reads=_BIG[known], identity="{x}")
+    return Column(name, kind_of(declared), _VALUES.sub("ENUM", declared))

@@ -21,8 +21,7 @@ from typing import Any
 
 from tacit.errors import DataSourceError
 from tacit.tables.engines.base import EngineMemoryError
-from tacit.tables.engines.duckdb.dialect import DUCKDB
-from tacit.tables.engines.duckdb.engine import DuckEngine
+from tacit.tables.engines.duckdb.engine import DUCKDB, DuckEngine
 from tacit.tables.engines.duckdb.parquet import viewed_parquet
 
 __all__ = ["OpaqueSqlError", "ViewFiles"]

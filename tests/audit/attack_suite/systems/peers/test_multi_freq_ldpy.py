@@ -8,9 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from tacit import noise
-from tacit.audit.attack_suite.case import FALLS, HOLDS, NOT_APPLICABLE
-from tacit.audit.attack_suite.registry import load_cases
-from tacit.audit.attack_suite.system import NotOfferedError
+from tacit.audit.attack_suite.run import load_cases
+from tacit.audit.attack_suite.system import FALLS, HOLDS, NOT_APPLICABLE, NotOfferedError
 from tacit.audit.attack_suite.systems.peers.multi_freq_ldpy import MultiFreqLdpy
 
 CASES = {case.id: case for case in load_cases()}

@@ -7,9 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tacit.audit.attack_suite.case import HOLDS
-from tacit.audit.attack_suite.registry import load_cases
-from tacit.audit.attack_suite.system import NotOfferedError
+from tacit.audit.attack_suite.run import load_cases
+from tacit.audit.attack_suite.system import HOLDS, NotOfferedError
 from tacit.audit.attack_suite.systems.peers.pipeline_dp import PipelineDP
 
 CASES = {case.id: case for case in load_cases()}

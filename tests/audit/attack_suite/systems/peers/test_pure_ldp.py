@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from tacit import noise
-from tacit.audit.attack_suite.case import FALLS, HOLDS
-from tacit.audit.attack_suite.registry import load_cases
+from tacit.audit.attack_suite.run import load_cases
+from tacit.audit.attack_suite.system import FALLS, HOLDS
 from tacit.audit.attack_suite.systems.peers.pure_ldp import PureLdp
 
 CASES = {case.id: case for case in load_cases()}

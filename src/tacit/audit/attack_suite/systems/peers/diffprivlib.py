@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, Rows
-from tacit.audit.attack_suite.systems.forking import seed_everything
+from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, Rows, seed_everything
 from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary, refuse_texts
 
 __all__ = ["SYSTEM", "Diffprivlib"]

@@ -6,8 +6,12 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from tacit.audit.attack_suite.system import LocalMechanism, NotOfferedError
-from tacit.audit.attack_suite.systems.forking import forked_numbers, seed_everything
+from tacit.audit.attack_suite.system import (
+    LocalMechanism,
+    NotOfferedError,
+    forked_numbers,
+    seed_everything,
+)
 from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
 
 __all__ = ["SYSTEM", "MultiFreqLdpy"]

@@ -7,8 +7,14 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import ClassVar
 
-from tacit.audit.attack_suite.system import NotOfferedError, NotReadyError, Rows, System
-from tacit.audit.attack_suite.systems.forking import forked_numbers, seed_everything
+from tacit.audit.attack_suite.system import (
+    NotOfferedError,
+    NotReadyError,
+    Rows,
+    System,
+    forked_numbers,
+    seed_everything,
+)
 
 __all__ = ["PeerLibrary", "refuse_texts"]
 

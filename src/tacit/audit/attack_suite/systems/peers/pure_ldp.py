@@ -8,8 +8,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from tacit.audit.attack_suite.system import LocalMechanism
-from tacit.audit.attack_suite.systems.forking import forked_numbers, seed_everything
+from tacit.audit.attack_suite.system import LocalMechanism, forked_numbers, seed_everything
 from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
 
 __all__ = ["SYSTEM", "PureLdp"]

@@ -6,8 +6,7 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tacit.audit.attack_suite.system import Bounds, NotOfferedError, Rows
-from tacit.audit.attack_suite.systems.forking import seed_everything
+from tacit.audit.attack_suite.system import Bounds, NotOfferedError, Rows, seed_everything
 from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
 
 __all__ = ["SYSTEM", "SmartNoiseSql"]

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, Rows
-from tacit.audit.attack_suite.systems.forking import seed_everything
+from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, Rows, seed_everything
 from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
 
 __all__ = ["SYSTEM", "Tumult"]

@@ -1,1 +1,0 @@
-"""Budgets and the odometer."""

@@ -1,1 +1,0 @@
-"""Epsilon from a disclosure risk."""

@@ -1,1 +1,0 @@
-"""The ledger, its hash chain and its stores."""

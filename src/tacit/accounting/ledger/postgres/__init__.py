@@ -1,1 +1,0 @@
-"""A ledger in PostgreSQL."""

@@ -1,0 +1,439 @@
+"""Attacks by numbers, hostile values and values outside of the domain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tacit.audit.attack_suite.system import (
+    LOUD,
+    Outcome,
+    System,
+    attempt,
+    case,
+    compared,
+    distinguished,
+    falls,
+    holds,
+    moved_at_most,
+    rarely_shown,
+)
+
+# Attacks on arithmetic: gaps of floats, order of sums, overflow, rounding, rows left out.
+
+
+__all__: list[str] = []
+
+_MIRONOV = "Mironov, On significance of the least significant bits (CCS 2012)"
+_CASACUBERTA = "Casacuberta, Shoemate, Vadhan, Wagaman, Widespread underestimation of sensitivity"
+_HANEY = "Haney et al., Precision-based attacks on differentially private data (2022)"
+
+
+def _finer_than_doubles_near_one(value: Any) -> bool:
+    """Whether a small number is no multiple of 2^-53: a sum with 1 cannot be one."""
+    scaled = abs(float(value)) * 2.0**53
+    return abs(float(value)) < 0.5 and scaled != math.floor(scaled)
+
+
+def _float_gaps(kind: str) -> None:
+    @case(
+        "float gaps",
+        kind,
+        "do the low bits of an answer tell the number before the noise?",
+        _MIRONOV if kind != "gaussian noise" else _HANEY,
+    )
+    def _(system: System) -> Outcome:
+        def release(value: float) -> Any:
+            if kind.endswith("noise"):
+                return system.noise(kind.split()[0], value, 2.0)
+            return system.statistic(kind, [value], bounds=(0.0, 1.0), epsilon=0.5)
+
+        return rarely_shown(
+            lambda: release(0.0),
+            lambda: release(1.0),
+            _finer_than_doubles_near_one,
+            epsilon=1.0,
+            what="an answer near 0 that is no multiple of 2^-53",
+            runs=4800,
+        )
+
+
+for _kind in ("sum", "mean", "laplace noise", "gaussian noise"):
+    _float_gaps(_kind)
+
+
+def _moved(
+    system: System, rows: Sequence[float], others: Sequence[float], bound: float, change: str
+) -> float | Outcome:
+    """Return how far two sums are apart whose noise is below a millionth."""
+    left, right = (
+        lambda r=given: system.statistic("sum", r, bounds=(-bound, bound), epsilon=LOUD * bound)
+        for given in (rows, others)
+    )
+    found = compared(left, right, change)
+    return found if isinstance(found, Outcome) else abs(found[0][0] - found[1][0])
+
+
+def _order(name: str, rows: Sequence[float], bound: float) -> None:
+    @case(
+        "order of summation",
+        name,
+        "does the order of the rows, which no analyst may learn, change a sum?",
+        _CASACUBERTA,
+    )
+    def _(system: System) -> Outcome:
+        moved = _moved(system, rows, rows[::-1], bound, "turning the order round")
+        if isinstance(moved, Outcome):
+            return moved
+        told = f"the same rows in another order moved the sum by {moved:.6g}"
+        return holds(told) if moved < 0.5 else falls(f"{told}; it may not move at all")
+
+
+_order("large first", [2.0**53, *[1.0] * 64], 2.0**53)
+_order("cancelling", [2.0**60, -(2.0**60), *[1.0] * 64], 2.0**60)
+_order("small ones in blocks", [*[1.0] * 200, 2.0**54, *[1.0] * 3], 2.0**54)
+
+
+def _overflow(name: str, rows: Sequence[Any], bound: float, kind: str = "sum") -> None:
+    @case(
+        "overflow",
+        name,
+        "does a sum that is too wide for its type wrap around or become infinite?",
+        _CASACUBERTA,
+    )
+    def _(system: System) -> Outcome:
+        fewer = rows[:-1]
+        allowed = bound if kind == "sum" else bound * bound / 4  # no variance is above that
+        return moved_at_most(
+            lambda: system.statistic(kind, rows, bounds=(0, bound), epsilon=LOUD),
+            lambda: system.statistic(kind, fewer, bounds=(0, bound), epsilon=LOUD),
+            allowed,
+            "one more row",
+        )
+
+
+_overflow("64 bits", [2**62, 2**62], 2**62)
+_overflow("32 bits", [1_000_000] * 2148, 1_000_000)
+_overflow("doubles", [1.0e308, 1.0e308], 1.0e308)
+_overflow("squares", [3_100_000_007, 0, 3_100_000_007], 3_100_000_007, "variance")
+
+
+def _rounding(name: str, rows: Sequence[float], bound: float) -> None:
+    @case(
+        "rounding that repeats",
+        name,
+        "does a large row make the others round, so that it moves a sum by more than itself?",
+        _CASACUBERTA,
+    )
+    def _(system: System) -> Outcome:
+        moved = _moved(system, rows, rows[1:], bound, "the large row")
+        if isinstance(moved, Outcome):
+            return moved
+        more = moved - bound
+        stated = system.sum_sensitivity(rows, (-bound, bound)) - bound
+        told = f"the large row moved the sum by {more:.6g} more than its bound of {bound:.6g}"
+        told += f", where {stated:.6g} more is stated" if stated > 0 else ""
+        return holds(told) if more <= stated + _LAST_DIGITS else falls(told)
+
+
+_LAST_DIGITS = 4.0
+"""More than the doubles next to 2^53 are apart, twice."""
+
+_rounding("up", [2.0**53 - 1.0, *[1.0 + 2.0**-20] * 1000], 2.0**53)
+_rounding("down", [-(2.0**53), *[0.5 - 2.0**-20] * 1000], 2.0**53)
+_rounding("single precision", [2.0**24, *[1.0 + 2.0**-10] * 400_000], 2.0**24)
+
+
+def _left_out(kind: str) -> None:
+    @case(
+        "rows left out in silence",
+        kind,
+        "are all rows of a large table read?",
+        "an open report on a sum of unknown size that reads 2^20 rows",
+    )
+    def _(system: System) -> Outcome:
+        size = 2**20 + 4096
+        edges = [0.0, 2.0] if kind == "histogram" else None
+        rows = [1.0] * size
+        answer, error = attempt(
+            lambda: system.statistic(kind, rows, bounds=(0.0, 2.0), edges=edges, epsilon=LOUD)
+        )
+        if error is not None:
+            return holds(f"refused: {type(error).__name__}")
+        total = answer[0] if isinstance(answer, (list, tuple)) else answer
+        told = f"{size:,} ones gave {float(total):,.0f}"
+        return holds(told) if abs(float(total) - size) < 64 else falls(told)
+
+
+for _kind in ("count", "sum", "histogram"):
+    _left_out(_kind)
+
+
+def _cut_noise(kind: str) -> None:
+    @case(
+        "noise cut to whole numbers",
+        kind,
+        "is the noise of a count cut towards zero, which biases every answer?",
+        "a cut of Laplace noise to an integer, seen in a published SQL library",
+    )
+    def _(system: System) -> Outcome:
+        runs = 150
+        edges = [0.0, 2.0] if kind == "histogram" else None
+        total = 0.0
+        for _ in range(runs):
+            answer = system.statistic(
+                kind, [1.0] * 1000, bounds=(0.0, 1.0), edges=edges, epsilon=1.0
+            )
+            total += float(answer[0] if isinstance(answer, (list, tuple)) else answer) - 1000
+        bias, error = total / runs, math.sqrt(2 / runs)
+        told = f"the mean error of {runs} answers is {bias:.3f}, with standard error {error:.3f}"
+        return falls(told) if abs(bias) > 5.5 * error else holds(told)
+
+
+for _kind in ("count", "sum", "histogram"):
+    _cut_noise(_kind)
+
+
+# Attacks by values that are no ordinary numbers: NaN, infinities, nulls, edges, zeros.
+
+
+_SEEN = "one row that turned every answer to NaN, seen in two published libraries"
+_PLAIN = [float(i % 10) for i in range(200)]
+_EDGES = [0.0, 2.0, 5.0, 10.0]
+_MOVES = {"count": 1.0, "sum": 10.0, "mean": 1.0, "median": 10.0, "variance": 5.0, "histogram": 2.0}
+"""By how much one of 200 rows in [0, 10] may move each statistic, generously."""
+
+
+def _value(attack: str, value: Any, kind: str, source: str, question: str) -> None:
+    @case(attack, kind, question, source)
+    def _(system: System) -> Outcome:
+        edges = _EDGES if kind == "histogram" else None
+
+        def release(rows: Sequence[Any]) -> Any:
+            return system.statistic(kind, rows, bounds=(0.0, 10.0), edges=edges, epsilon=LOUD)
+
+        return moved_at_most(
+            lambda: release([*_PLAIN, value]),
+            lambda: release([*_PLAIN, 5.0]),
+            _MOVES[kind],
+            f"one {value!r} among 200 rows",
+        )
+
+
+for _hostile_values_kind in ("sum", "mean", "median", "variance", "histogram"):
+    _value(
+        *("NaN", math.nan, _hostile_values_kind, _SEEN),
+        "does one NaN, which everybody can send, turn an answer to NaN or raise?",
+    )
+for _hostile_values_kind in ("sum", "mean", "median", "histogram"):
+    _value(
+        *("infinities", -math.inf, _hostile_values_kind, _SEEN),
+        "does one infinity turn an answer to NaN, or raise?",
+    )
+for _hostile_values_kind in ("count", "sum", "mean"):
+    _value(
+        *(
+            "missing values",
+            None,
+            _hostile_values_kind,
+            "SmartNoise, Tumult and Spark treat NULL each otherwise",
+        ),
+        "does a missing value raise, or move an answer by more than a row?",
+    )
+for _hostile_values_kind in ("sum", "mean", "variance"):
+    _value(
+        *(
+            "values beyond the bounds",
+            1e300,
+            _hostile_values_kind,
+            "dp-recorder (PETS 2026): clamping left out",
+        ),
+        "is a value beyond its bounds clamped before it counts?",
+    )
+
+
+def _edge(name: str, value: float) -> None:
+    @case(
+        "edges of bins",
+        name,
+        "is each row counted in one bin at most?",
+        "dp-recorder (PETS 2026): a row in two partitions",
+    )
+    def _(system: System) -> Outcome:
+        def release(rows: Sequence[float]) -> Any:
+            return system.statistic(
+                "histogram", rows, edges=_EDGES, bounds=(0.0, 10.0), epsilon=LOUD
+            )
+
+        return moved_at_most(
+            lambda: release([*_PLAIN, value]),
+            lambda: release(_PLAIN),
+            1.0,
+            f"one row at {value:g}",
+        )
+
+
+_edge("inner edge", 5.0)
+_edge("last edge", 10.0)
+_edge("above the last edge", 11.0)
+_edge("negative zero", -0.0)
+
+
+# Attacks that read the domain off the rows: bounds, keys, types, and equality of texts.
+
+
+_STADLER = "Stadler, Oprisanu, Troncoso, Synthetic data: anonymisation groundhog day (2022)"
+_FAR = 1e20
+_RECORDER = "dp-recorder (PETS 2026): data-dependent control flow"
+
+
+def _bounds(kind: str) -> None:
+    @case(
+        "bounds from the rows",
+        kind,
+        "what if the analyst names no bounds?",
+        f"{_STADLER}; a default of a published library",
+    )
+    def _(system: System) -> Outcome:
+        answer, error = attempt(
+            lambda: system.statistic(kind, [1.0, 2.0, 3.0, 1e6], bounds=None, epsilon=1.0)
+        )
+        if error is not None:
+            return holds(f"refused without public bounds: {type(error).__name__}")
+        size = max(abs(float(x)) for x in (answer if isinstance(answer, list) else [answer]))
+        if size > _FAR:
+            return holds(f"answered {size:.3g}, far beyond what bounds from the rows would give")
+        return falls(f"answered {answer!r:.40} without bounds: they were taken from the rows")
+
+
+for _domain_kind in ("sum", "mean", "median", "variance", "histogram"):
+    _bounds(_domain_kind)
+
+
+def _rare(name: str, people: int, delta: float) -> None:
+    @case(
+        "keys from the rows",
+        name,
+        "does a group of few people show by its key alone?",
+        "Korolova et al., Releasing search queries and clicks privately (2009)",
+    )
+    def _(system: System) -> Outcome:
+        common = ["a"] * 300
+        shown, error = attempt(
+            lambda: (
+                system.group_counts([*common, *["rare"] * people], None, epsilon=1.0)
+                if delta == 0
+                else None
+            )
+        )
+        if delta == 0:
+            if error is not None:
+                return holds(f"refused without public keys at delta 0: {type(error).__name__}")
+            told = f"keys shown at delta 0: {', '.join(sorted(map(str, shown)))}"
+            return falls(told) if "rare" in shown else holds(told)
+        return distinguished(
+            lambda: system.group_counts(
+                [*common, *["rare"] * people], None, epsilon=1.0, delta=delta
+            ),
+            lambda: system.group_counts(common, None, epsilon=1.0, delta=delta),
+            lambda answer: "rare" in answer,
+            epsilon=1.0,
+            delta=delta * people,
+            what=f"the key of {people} of 301 people",
+            runs=200,
+        )
+
+
+_rare("one person at delta 0", 1, 0.0)
+_rare("twenty people at delta 0", 20, 0.0)
+_rare("one person at delta 1/1000", 1, 0.001)
+
+
+def _threshold(name: str, delta: float, epsilon: float) -> None:
+    @case(
+        "threshold of keys",
+        name,
+        "does a key of one person appear more often than delta allows?",
+        "an open report on a threshold that claims 0.0049 and has 0.013; Desfontaines (2020)",
+    )
+    def _(system: System) -> Outcome:
+        return distinguished(
+            lambda: system.group_counts(["only"], None, epsilon=epsilon, delta=delta),
+            lambda: system.group_counts([], None, epsilon=epsilon, delta=delta),
+            lambda answer: "only" in answer,
+            epsilon=epsilon,
+            delta=delta,
+            what="the only key of one person",
+            runs=300,
+        )
+
+
+_threshold("delta 1/10", 0.1, 1.0)
+_threshold("delta 1/20 at epsilon 2", 0.05, 2.0)
+_threshold("delta 1/5 at epsilon 1/2", 0.2, 0.5)
+
+
+def _public(name: str, public: Sequence[Any]) -> None:
+    @case(
+        "public keys",
+        name,
+        "are exactly the public keys shown, whatever the rows have?",
+        "Stadler et al. (2022); dp-recorder (PETS 2026)",
+    )
+    def _(system: System) -> Outcome:
+        found = system.group_counts(["a", "b", "odd"], public, epsilon=1.0)
+        told = f"asked for {len(public)} keys and shown {sorted(map(str, found))}"
+        return holds(told) if set(found) == set(public) else falls(told)
+
+
+_public("a key without rows", ["a", "b", "absent"])
+_public("a row without key", ["a", "b"])
+_public("no key has rows", ["x", "y"])
+
+
+def _equal(name: str, one: str, other: str) -> None:
+    @case(
+        "equality of texts",
+        name,
+        "does one row count under two keys that look alike?",
+        "collations of PostgreSQL and DuckDB",
+    )
+    def _(system: System) -> Outcome:
+        return moved_at_most(
+            lambda: system.group_counts([one] * 3, [one, other], epsilon=LOUD),
+            lambda: system.group_counts([one] * 2, [one, other], epsilon=LOUD),
+            1.0,
+            "one more row",
+        )
+
+
+_equal("case of letters", "ada", "ADA")
+_equal("a blank behind", "ada", "ada ")
+_equal("composed letters", "\u00e9", "e\u0301")
+
+
+_LINES = "x,y\n" + "".join(f"{i % 10},2024-01-{i % 12 + 1:02d}\n" for i in range(60))
+
+
+def _sniffing(name: str, line: str, allowed: float) -> None:
+    @case(
+        "a file read by its rows",
+        name,
+        "does one odd line change how the other lines are read?",
+        _RECORDER,
+    )
+    def _(system: System) -> Outcome:
+        return moved_at_most(
+            lambda: system.read_sum(_LINES + line, "x", "integer", (0, 10), epsilon=LOUD),
+            lambda: system.read_sum(_LINES, "x", "integer", (0, 10), epsilon=LOUD),
+            allowed,
+            f"the line {line.strip()!r}",
+        )
+
+
+_sniffing("text among numbers", "many,2024-01-01\n", 10.0)
+_sniffing("another date format", "5,31/12/2024\n", 10.0)
+_sniffing("a comment", "#5,2024-01-01\n", 10.0)
+_sniffing("an open quote", '"5,2024-01-01\n', 10.0)
+_sniffing("too many cells", "5,2024-01-01,7,7\n", 10.0)

@@ -1,1 +1,0 @@
-"""A claim held against its definition."""

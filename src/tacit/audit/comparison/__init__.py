@@ -1,1 +1,0 @@
-"""Ways to release a statistic, side by side."""

@@ -1,1 +1,0 @@
-"""Lower bounds on epsilon from runs, valid at whatever moment the runs stop."""

@@ -1,1 +1,0 @@
-"""``tacit audit``: attacks on software for differential privacy."""

@@ -1,1 +1,0 @@
-"""``tacit sensitivity`` and ``tacit choose-epsilon``."""

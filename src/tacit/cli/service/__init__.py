@@ -1,1 +1,0 @@
-"""Commands of the service: serve it, check it, and create tokens."""

@@ -1,0 +1,582 @@
+"""Data sets, questions and jobs of a service, used as a session is."""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn, Self, Unpack
+from urllib.parse import quote
+
+from tacit.accounting.budget import Budget
+from tacit.arithmetic.exact import Number, as_fraction
+from tacit.client.transport import Transport, refusal
+from tacit.errors import RefusedError, ServiceError, UsageError, did_you_mean
+from tacit.report import Certificate
+from tacit.tables.dataset.draft import TableShape
+from tacit.tables.open_source import Source
+from tacit.tables.plan.preview import Preview
+from tacit.tables.plan.price import Amount, Price, least_epsilon, priced, read_confidence
+from tacit.tables.plan.query import Declared, Query, Unit
+from tacit.tables.query.joins import MOST_ROWS, Join
+from tacit.tables.question import AskedTable, Asking
+from tacit.tables.reading import DEFAULT_READING
+from tacit.tables.release.answer import AS_IT_IS, Answer, Arrangement
+from tacit.tables.release.opened_table import On, OtherTable, asked_join, beside, columns_beside
+
+__all__ = [
+    "Job",
+    "RemoteDataset",
+    "RemoteQuestion",
+    "RemoteSql",
+    "RemoteTable",
+    "pages",
+]
+
+# A release that a service works on.
+
+
+_WAIT = 30
+"""The seconds that one request waits for the tick."""
+_OVER = ("done", "failed", "refused", "cancelled")
+
+
+class Job:
+    """A release: asked, and answered at a tick of the public clock.
+
+    Attributes:
+        id: its name at the service; :meth:`Connection.job` finds it again.
+    """
+
+    def __init__(self, transport: Transport, told: Mapping[str, Any]) -> None:
+        self._transport, self._told = transport, dict(told)
+        self.id = str(told["id"])
+        self._path = f"/v1/releases/{quote(self.id, safe='')}"
+
+    @property
+    def state(self) -> str:
+        """``waiting`` (for a reviewer), ``queued``, ``running``, or how it ended.
+
+        It ends as ``done``, ``failed``, ``cancelled``, or ``refused`` by a reviewer.
+        """
+        return str(self._now()["state"])
+
+    @property
+    def ready_at(self) -> object:
+        """When the outcome is shown, by the clock of the service; None while a reviewer decides."""
+        return self._told.get("ready_at")
+
+    @property
+    def question(self) -> str:
+        """What is asked, in words."""
+        return str(self._whole()["question"])
+
+    @property
+    def asked_by(self) -> str:
+        """Who asked."""
+        return str(self._whole()["asked_by"])
+
+    @property
+    def when(self) -> str:
+        """When it was asked: ISO 8601, UTC, by the clock of the service."""
+        asked = float(self._whole()["asked_at"])
+        return datetime.datetime.fromtimestamp(asked, datetime.UTC).isoformat()
+
+    @property
+    def cost(self) -> Budget:
+        """What it takes from the budget, once."""
+        return Budget.from_json(self._whole()["cost"])
+
+    def result(self, timeout: float | None = None) -> Answer:
+        """Wait for the tick, and return the answer.
+
+        Args:
+            timeout: the most seconds to wait; None for as long as it takes.
+
+        Raises:
+            RefusedError: a reviewer refused it, or it was cancelled; see :meth:`Question.release`.
+            ServiceError: a reviewer has not decided yet, or the time is over: ask again later.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        while self._told["state"] not in _OVER:
+            if self._told["state"] == "waiting" and self._now()["state"] == "waiting":
+                raise ServiceError(
+                    f"release {self.id} waits for a reviewer, and costs nothing until then: ask "
+                    f"again with connection.job({self.id!r}).result()"
+                )
+            left = _WAIT if end is None else min(_WAIT, round(end - time.monotonic()))
+            if left <= 0:
+                raise ServiceError(f"release {self.id} is not ready: ask again later")
+            self._now(left)
+        return self._answer()
+
+    def cancel(self) -> None:
+        """Ask the service not to go on; what is charged already stays charged.
+
+        Raises:
+            RefusedError: it is over.
+        """
+        self._told = self._transport.post(f"{self._path}/cancel", {})
+
+    def _now(self, wait: int | None = None) -> dict[str, Any]:
+        over = self._told["state"] in _OVER
+        return self._told if over and "links" in self._told else self._fresh(wait)
+
+    def _fresh(self, wait: int | None = None) -> dict[str, Any]:
+        self._told = self._transport.get(self._path, wait=wait)
+        return self._told
+
+    def _whole(self) -> dict[str, Any]:
+        """Return all that is told of it: the first reply to a question holds less."""
+        return self._told if "question" in self._told else self._now()
+
+    def _answer(self) -> Answer:
+        told = self._now()
+        if told["state"] == "done" and told.get("answer") is None:  # a list holds no answers
+            told = self._fresh()
+        if told["state"] == "cancelled":
+            raise RefusedError(f"release {self.id} was cancelled")
+        error = told.get("error")
+        if error is not None:
+            raise refusal(error.get("error", error))
+        found = told.get("answer")
+        if found is None:
+            reason = told.get("reason")
+            raise RefusedError(
+                f"release {self.id} was {told['state']}" + (f": {reason}" if reason else "")
+            )
+        certificate = self._transport.get(f"{self._path}/certificate")
+        return Answer(
+            tuple(found["by"]),
+            {"keys": found["keys"], "columns": found["columns"]},
+            Certificate(certificate),
+            Budget.from_json(told["cost"]),
+            bool(told.get("replayed")),
+        )
+
+    def __repr__(self) -> str:
+        return f"<Job {self.id}: {self._told['state']}>"
+
+
+# What a service says of a data set: enough to write questions to it here.
+
+
+class RemoteDataset:
+    """A data set of a service: what is public of it is read once, the budget each time.
+
+    Attributes:
+        transport: asks the service.
+        name: of the data set.
+        said: what the service says of it.
+        shapes: what is public of its tables, by name.
+    """
+
+    def __init__(self, transport: Transport, name: str) -> None:
+        self.transport, self.name = transport, name
+        self.path = f"/v1/datasets/{quote(name, safe='')}"
+        self.said: dict[str, Any] = transport.get(self.path)
+        try:
+            tables = self.said["tables"].items()
+            self.budget = Budget.from_json(self.said["budget"])
+        except (LookupError, TypeError, AttributeError, ValueError):
+            raise ServiceError(
+                f"{transport.url} describes {name!r} in a form that this version of Tacit cannot "
+                "read"
+            ) from None
+        self.shapes = {name: TableShape.from_json(name, one) for name, one in tables}
+
+    @property
+    def people(self) -> list[tuple[str, str | None]]:
+        """The protected tables, each with its person column."""
+        return [(n, s.unit.column) for n, s in self.shapes.items() if s.unit is not None]
+
+    def amount(self, which: str) -> Budget:
+        """Return what is spent or remaining now: one of ``spent`` and ``remaining``."""
+        return Budget.from_json(self.transport.get(self.path)[which])
+
+    def table(self, name: str | None) -> str:
+        """Return the name of a protected table: by default the first.
+
+        Raises:
+            UsageError: there is none of that name.
+        """
+        known = [table for table, _ in self.people]
+        if name is None:
+            return str(self.said.get("table") or known[0])
+        if name not in known:
+            raise UsageError(f"there is no table {name!r}; {did_you_mean(name, known)}")
+        return name
+
+    def others(self, table: str | None) -> dict[str, OtherTable]:
+        """Return the tables that one may be joined with."""
+        return {
+            name: OtherTable(
+                name, shape.key, shape.public, _never, shape.bounds, shape.keys, shape.told
+            )
+            for name, shape in self.shapes.items()
+            if name != table
+        }
+
+    def question(self, table: str) -> tuple[Query, Declared]:
+        """Return a question about all rows of a table, and what is declared of it."""
+        shape, people = self.shapes[table], tuple(self.people)
+        assert shape.unit is not None
+        declared = Declared(
+            dataset=str(self.said["identity"]),
+            table=table,
+            tables=people,
+            bounds=shape.bounds,
+            keys=shape.keys,
+            told=shape.told,
+            size=shape.size,
+        )
+        query = Query(shape.schema, shape.unit, table=table, tables=people, reading=shape.reading)
+        return query, declared
+
+
+def pages(transport: Transport, path: str, dataset: str | None = None) -> list[Mapping[str, Any]]:
+    """Return all items of a list that a service sends in pages."""
+    found: list[Mapping[str, Any]] = []
+    cursor = None
+    while True:
+        page = transport.get(path, dataset=dataset, cursor=cursor)
+        found += page["items"]
+        cursor = page.get("next")
+        if not cursor:
+            return found
+
+
+def _never(_beside: Source) -> NoReturn:
+    raise UsageError("the tables of a service cannot be opened on this machine")
+
+
+# A question to a data set of a service: built here from public facts, previewed and paid there.
+
+
+_JOINED = ("table", "how", "on")
+"""What a client says of a join; the service knows the rest."""
+
+
+class _Sent:
+    """A question that can be sent."""
+
+    _at: RemoteDataset
+
+    def _asked(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def preview(
+        self,
+        epsilon: Amount | None = None,
+        delta: Number | None = None,
+        rho: Amount | None = None,
+        *,
+        total: Number | None = None,
+        rows: Iterable[int] = (100, 1_000, 10_000),
+        confidence: Number | None = None,
+    ) -> Preview:
+        """Return the expected error of every answer, before anything is spent.
+
+        The service works it out from public facts; see :meth:`tacit.tables.Question.preview`.
+
+        Raises:
+            UsageError: the question, or what it may spend, is wrong.
+            AccessError: this is not for the holder of the token.
+            ServiceError: the service does not answer.
+        """
+        level = None if confidence is None else str(as_fraction(confidence))
+        price = _price(epsilon, delta, rho, total)
+        body = {**self._asked(), **price, "rows": list(rows), "confidence": level}
+        return Preview.from_json(self._previewed(body)["preview"])
+
+    def release(
+        self,
+        epsilon: Amount | None = None,
+        delta: Number | None = None,
+        rho: Amount | None = None,
+        *,
+        total: Number | None = None,
+        tag: str | None = None,
+    ) -> Answer:
+        """Publish the answers, with noise, and pay for them; waits until the service shows them.
+
+        See :meth:`tacit.tables.Question.release`.  Where the connection breaks, the same request
+        is sent again under the same key, which charges nothing twice.
+
+        Raises:
+            BudgetError: more than remains; nothing was spent.
+            UsageError: the question, or what it may spend, is wrong; nothing was spent.
+            AccessError: this is not for the holder of the token.
+            RefusedError: a reviewer refused it.
+            ServiceError: the service does not answer, or the release waits for a reviewer.
+        """
+        return self.submit(epsilon, delta, rho, total=total, tag=tag).result()
+
+    def submit(
+        self,
+        epsilon: Amount | None = None,
+        delta: Number | None = None,
+        rho: Amount | None = None,
+        *,
+        total: Number | None = None,
+        tag: str | None = None,
+    ) -> Job:
+        """Ask for a release, and return at once; arguments and errors as of :meth:`release`."""
+        body = {**self._asked(), **_price(epsilon, delta, rho, total)}
+        if tag is not None:
+            body["tag"] = tag
+        at = self._at
+        made = at.transport.post(f"{at.path}/releases", body, key=secrets.token_urlsafe(18))
+        return Job(at.transport, made)
+
+    def free_answer(self, *, tag: str | None = None) -> Answer | None:
+        """Return the answer where it follows from releases that one may see; never spends.
+
+        See :meth:`tacit.tables.Question.free_answer`; the service looks at the releases that the
+        holder of the token sees, and at no others.
+
+        Args:
+            tag: of the releases.
+
+        Returns:
+            None where it does not follow.
+
+        Raises:
+            UsageError: the question is wrong.
+            AccessError: this is not for the holder of the token.
+            ServiceError: the service does not answer.
+        """
+        if self.free_errors(tag=tag) is None:
+            return None
+        at, body = self._at, _given({**self._asked(), "free": True, "tag": tag})
+        made = at.transport.post(f"{at.path}/releases", body, key=secrets.token_urlsafe(18))
+        return Job(at.transport, made).result()
+
+    def free_errors(self, *, tag: str | None = None) -> dict[str, float] | None:
+        """Return the standard errors that :meth:`free_answer` would have; None as there.
+
+        Args:
+            tag: as in :meth:`free_answer`.
+
+        Raises:
+            UsageError, AccessError, ServiceError: as :meth:`free_answer`.
+        """
+        found = self._previewed({**self._asked(), "free": True, "tag": tag})["free"]
+        return {label: float(one["standard_error"]) for label, one in found.items()} or None
+
+    def cost(self, *, tag: str | None = None, **price: Unpack[Price]) -> Budget:
+        """Return what :meth:`release` would charge now: zero if it is answered or was charged."""
+        found = self._standing(tag, price)
+        cost = Budget.from_json(found["preview"]["cost"])
+        return Budget.nothing(cost.kind) if found["replay"] or found["open"] else cost
+
+    def is_answered(self, *, tag: str | None = None, **price: Unpack[Price]) -> bool:
+        """Return whether :meth:`release` would replay a recorded answer, at no cost."""
+        return bool(self._standing(tag, price)["replay"])
+
+    def is_charged(self, *, tag: str | None = None, **price: Unpack[Price]) -> bool:
+        """Return whether :meth:`release` would cost nothing more."""
+        found = self._standing(tag, price)
+        return bool(found["replay"] or found["open"])
+
+    def _standing(self, tag: str | None, price: Price) -> Any:
+        body = {**self._asked(), **_price(**price)}
+        return self._previewed(body if tag is None else {**body, "tag": tag})
+
+    def _previewed(self, body: Mapping[str, Any]) -> Any:
+        at = self._at
+        return at.transport.post(f"{at.path}/preview", _given(body))
+
+
+class RemoteQuestion(Asking, _Sent):
+    """A question to a data set of a service; it spends nothing until it is released."""
+
+    def __init__(
+        self,
+        at: RemoteDataset,
+        query: Query,
+        declared: Declared,
+        arrangement: Arrangement = AS_IT_IS,
+    ) -> None:
+        self._at, self._query, self._declared = at, query, declared
+        self._arrangement = arrangement
+
+    def _of(self, query: Query, declared: Declared, arrangement: Arrangement) -> Self:
+        return type(self)(self._at, query, declared, arrangement)
+
+    def join(self, table: str, *, on: On = None, how: str | None = None) -> Self:
+        """Put the columns of another table beside the rows; see :meth:`Question.join`.
+
+        Raises:
+            UsageError: no such table, or one that cannot be joined so.
+        """
+        query = self._query
+        other, which, pairs = asked_join(self._at.others(query.table), query, table, on, how)
+        shape = self._at.shapes[table]
+        for here, there in pairs:
+            query.columns.column(here), shape.schema.column(there)
+        added = {
+            name: column.kind
+            for name, column in shape.schema.items()
+            if name not in other.key and column.kind not in ("other", "missing")
+        }
+        columns = columns_beside(query.columns, table, added)
+        public, most = ("", None) if other.public else (None, MOST_ROWS)
+        reading = DEFAULT_READING if other.public else shape.reading
+        join = Join(table, which, pairs, columns, public, most, reading)
+        return self._of(*beside(query, self._declared, join, other), AS_IT_IS)
+
+    def epsilon_for(
+        self,
+        targets: Mapping[str, Number],
+        confidence: Number = "0.95",
+        *,
+        rows: int = 1000,
+        delta: Number | None = None,
+        weights: Mapping[str, Number] | None = None,
+    ) -> Any:
+        """Return the least epsilon with which answers are expected to be within their targets.
+
+        Worked out here, from public facts; see :meth:`tacit.tables.Question.epsilon_for`.
+
+        Raises:
+            UsageError: a label that is not asked, or a target that no epsilon reaches.
+        """
+        price, total = (1, None) if weights is None else (weights, 1)
+        query, _ = priced(self._query, self._at.budget.kind, price, delta, None, total)
+        return least_epsilon(query, targets, read_confidence(confidence), rows, delta)
+
+    def _asked(self) -> dict[str, Any]:
+        return {"described": _said(self.described())}
+
+
+class RemoteSql(_Sent):
+    """A question in SQL; the service translates it, and refuses what it cannot."""
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, at: RemoteDataset, text: str) -> None:
+        self._at, self.text = at, text
+
+    def _asked(self) -> dict[str, Any]:
+        return {"sql": self.text}
+
+    def __repr__(self) -> str:
+        return f"<RemoteSql {self.text!r}>"
+
+
+def _given(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def _said(described: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a description without what only the service knows of joins."""
+    found = dict(described)
+    if "inner" in found:
+        found["inner"] = _said(found["inner"])
+    if "joins" in found:
+        found["joins"] = [{part: join[part] for part in _JOINED} for join in found["joins"]]
+    return found
+
+
+def _price(
+    epsilon: Amount | None = None,
+    delta: Number | None = None,
+    rho: Amount | None = None,
+    total: Number | None = None,
+) -> dict[str, Any]:
+    """Return what a release may spend, each number exact and as text."""
+    given = {"epsilon": epsilon, "delta": delta, "rho": rho, "total": total}
+    return {
+        name: {label: str(as_fraction(one)) for label, one in value.items()}
+        if isinstance(value, Mapping)
+        else str(as_fraction(value, name))
+        for name, value in given.items()
+        if value is not None
+    }
+
+
+# A data set of a service, asked as a session is asked.
+
+
+class RemoteTable(AskedTable[RemoteQuestion]):
+    """A table of a data set that a service hosts.
+
+    What is public of it (columns, bounds, keys, whom it protects) is read once; the budget is read
+    anew each time.
+    """
+
+    def __init__(self, hosted: RemoteDataset, table: str | None = None) -> None:
+        self._hosted, self._name = hosted, hosted.table(table)
+
+    @property
+    def name(self) -> str:
+        """The name of the data set."""
+        return self._hosted.name
+
+    @property
+    def dataset(self) -> str:
+        """The identity of the data set, as its ledger and its certificates carry it."""
+        return str(self._hosted.said["identity"])
+
+    @property
+    def about(self) -> dict[str, object]:
+        """What the service says of the data set: purpose, owner, latency, approval and the like."""
+        return {name: said for name, said in self._hosted.said.items() if name != "tables"}
+
+    @property
+    def declared(self) -> Declared:
+        """The bounds and keys that the data set has for the table."""
+        return self._question().declared
+
+    @property
+    def unit(self) -> Unit:
+        """Whom an answer protects."""
+        return self._question().unit
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The kind of every column, by name."""
+        return dict(self._question().schema.kinds())
+
+    @property
+    def budget(self) -> Budget:
+        """The whole budget."""
+        return self._hosted.budget
+
+    @property
+    def spent(self) -> Budget:
+        """The budget spent so far."""
+        return self._hosted.amount("spent")
+
+    @property
+    def remaining(self) -> Budget:
+        """The budget that is left."""
+        return self._hosted.amount("remaining")
+
+    def table(self, name: str) -> RemoteTable:
+        """Return another protected table of the same data set.
+
+        Raises:
+            UsageError: there is none.
+        """
+        return RemoteTable(self._hosted, name)
+
+    def sql(self, text: str) -> RemoteSql:
+        """Ask a question that is written in SQL; see :meth:`tacit.Session.sql`.
+
+        The service translates it when it is previewed or released, and says then what it refuses.
+        """
+        return RemoteSql(self._hosted, text)
+
+    def history(self) -> list[Job]:
+        """Return the releases that the holder of the token may see."""
+        at = self._hosted
+        return [Job(at.transport, one) for one in pages(at.transport, "/v1/releases", at.name)]
+
+    def _question(self) -> RemoteQuestion:
+        return RemoteQuestion(self._hosted, *self._hosted.question(self._name))
+
+    def __repr__(self) -> str:
+        return f"<RemoteTable {self._name!r} of {self.name!r} at {self._hosted.transport.url}>"

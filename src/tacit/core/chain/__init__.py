@@ -1,1 +1,0 @@
-"""What ``>>`` builds: steps, transformations and measurements, and how they compose."""

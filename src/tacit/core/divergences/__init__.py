@@ -1,1 +1,0 @@
-"""Divergences between two explicit output distributions."""

@@ -1,1 +1,0 @@
-"""Sums of many distinct losses, by an integral in the complex plane."""

@@ -1,1 +1,0 @@
-"""Privacy losses of releases from a secret sample of the records."""

@@ -1,1 +1,0 @@
-"""Measures of privacy loss, and what one of them says in another."""

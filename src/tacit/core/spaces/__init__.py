@@ -1,1 +1,0 @@
-"""Domains and metrics: which values there are, and how far apart two of them stand."""

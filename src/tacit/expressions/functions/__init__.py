@@ -1,1 +1,0 @@
-"""Functions of one row: text, dates and times, whole numbers; one table of what each means."""

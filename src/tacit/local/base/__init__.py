@@ -1,1 +1,0 @@
-"""What every local mechanism shares: parameters, items, estimates, the base class."""

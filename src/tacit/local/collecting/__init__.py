@@ -1,1 +1,0 @@
-"""The wire, the collector and the browser client."""

@@ -1,1 +1,0 @@
-"""Bit tricks and hash families, apart from the mechanisms that use them."""

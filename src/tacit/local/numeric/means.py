@@ -1,0 +1,766 @@
+"""Means of numeric answers."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import noise
+from tacit.arithmetic.enclosure import Enclosure, exp
+from tacit.arithmetic.exact import Number, as_fraction, as_integer
+from tacit.calls import public
+from tacit.errors import UsageError
+from tacit.local.estimate import MeanEstimate
+from tacit.local.items import is_missing, numbers_of, values_of
+from tacit.local.oracle import (
+    Layout,
+    Oracle,
+    State,
+    read_answer,
+    read_bounds,
+    read_size,
+    refuse_wide,
+)
+from tacit.local.random_bits import (
+    coins,
+    dyadic_down,
+    dyadic_near,
+    exp_at_most,
+    most_exp,
+    probability,
+    read_loss,
+    truth_probability,
+    uniform_below,
+)
+from tacit.noise.bits import words32
+
+__all__ = [
+    "Duchi",
+    "HybridMean",
+    "LaplaceMean",
+    "LinearMean",
+    "MeanOracle",
+    "NumberOracle",
+    "Piecewise",
+    "Window",
+]
+
+# The mean of a number in [L, U]: what its mechanisms share, on exact grids.
+#
+# An answer is clamped to [L, U], read as a whole number of 2**-32 of the range, and rounded *at
+# random* to the mechanism's coarser grid of m steps, up with exactly the probability of the
+# remainder: so the rounding costs no bias.  A mechanism is private on the rounded answers; rounding
+# first is then a mixture of their distributions, which no ratio exceeds.
+
+
+FINE = 32
+
+
+@public
+class NumberOracle(Oracle):
+    """A mechanism that is asked for a number between public bounds.
+
+    A missing answer (None, NaN) is read as ``missing`` if that number is declared, and else
+    refused on the device; other numbers are clamped to the bounds.
+
+    Attributes:
+        lower, upper: the bounds of an answer, public.
+        missing: the number that stands for a missing answer, or None.
+    """
+
+    lower: Fraction
+    upper: Fraction
+    missing: Fraction | None
+
+    def _set_bounds(self, lower: Number, upper: Number, missing: Number | None) -> None:
+        low, high = read_bounds(lower, upper)
+        standing = None if missing is None else as_fraction(missing, "missing")
+        for name, value in (("lower", low), ("upper", high), ("missing", standing)):
+            object.__setattr__(self, name, value)
+
+    def _place(self, value: Any) -> Fraction:
+        """Return where an answer, or what stands in for a missing one, lies from 0 to 1."""
+        if is_missing(value):
+            if self.missing is None:
+                raise UsageError(
+                    "an answer is missing; say missing=<number> for the value to use in its place"
+                )
+            value = self.missing
+        return read_answer(value, self.lower, self.upper)
+
+    def _domain_description(self) -> Any:
+        bounds = (self.lower, self.upper, self.missing)
+        return [None if b is None else str(b) for b in bounds]
+
+    @classmethod
+    def _build(cls, description: Mapping[str, Any]) -> Oracle:
+        lower, upper, missing = description["domain"]
+        parameters = {name: description[name] for name in cls._parameters}
+        return cls(lower, upper, missing=missing, **parameters)  # type: ignore[call-arg]
+
+
+@public
+class MeanOracle(NumberOracle):
+    """A mechanism whose reports estimate the mean of a number."""
+
+    @property
+    @abstractmethod
+    def steps(self) -> int:
+        """m: a rounded answer is one of 0 .. m."""
+
+    @abstractmethod
+    def _report(self, rounded: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Draw the reports of rounded answers."""
+
+    @abstractmethod
+    def _law(self, rounded: int) -> Mapping[int, Any]:
+        """Return the distribution of the report of one rounded answer."""
+
+    @abstractmethod
+    def _variance_at(self, rounded: int) -> Fraction:
+        """Return the variance of one report's unbiased answer on 0..1."""
+
+    def read(self, values: Iterable[object]) -> NDArray[np.int64]:
+        """Return each answer in units of 2**-32 of the range, from 0 to 2**32.
+
+        Args:
+            values: the answers of many people, in the unit of the range.
+        """
+        answers = values_of(values)
+        numbers = numbers_of(answers)
+        if numbers is not None and self._fits_floats:
+            return self._read_floats(numbers.astype(np.float64))
+        return np.fromiter((self._read(v) for v in answers), np.int64)
+
+    @property
+    def _fits_floats(self) -> bool:
+        """Whether bounds and range keep more than 32 bits as floats."""
+        return (self.upper - self.lower) * (1 << 16) > max(abs(self.lower), abs(self.upper))
+
+    def _read_floats(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Read many floats at once: the same, but for the last of the 32 bits."""
+        lost = np.isnan(values)
+        if lost.any():
+            values = np.where(lost, self._stand_in(), values)
+        low, high = float(self.lower), float(self.upper)
+        shares = (np.clip(values, low, high) - low) / (high - low)
+        return np.rint(np.clip(shares, 0, 1) * (1 << FINE)).astype(np.int64)
+
+    def _stand_in(self) -> float:
+        return self._read(None) / (1 << FINE) * float(self.upper - self.lower) + float(self.lower)
+
+    def _read(self, value: Any) -> int:
+        return round(self._place(value) * (1 << FINE))
+
+    def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
+        scaled = places * self.steps
+        rounded = (scaled + words32(len(places)).astype(np.int64)) >> FINE
+        return self._report(rounded).astype(self.layout.dtype)
+
+    def distribution(self, value: object) -> dict[Hashable, Fraction]:
+        """See :meth:`~tacit.local.Oracle.distribution`.
+
+        Args:
+            value: one answer, as :meth:`perturb` takes it.
+        """
+        below, rest = divmod(self._read(value) * self.steps, 1 << FINE)
+        up = Fraction(rest, 1 << FINE)
+        law: dict[Hashable, Any] = {y: p * (1 - up) for y, p in self._law(below).items()}
+        if rest:
+            for y, p in self._law(below + 1).items():
+                law[y] = law.get(y, 0) + p * up
+        return law
+
+    def variance(self, n: int, value: Number | None = None) -> Fraction:
+        """Return the variance of the estimated mean when each of ``n`` answers is ``value``.
+
+        Without a value: at least the greatest over all values, and hardly above it.
+
+        Args:
+            n: how many reports there are.
+            value: the answer of every person, in the unit of the range.
+        """
+        size = read_size(n)
+        if size == 0:
+            raise UsageError("zero answers have no mean: n must be at least 1")
+        found: Fraction
+        if value is None:
+            found = self._greatest_variance()
+        else:
+            below, rest = divmod(self._read(value) * self.steps, 1 << FINE)
+            up = Fraction(rest, 1 << FINE)
+            found = self._variance_at(below) * (1 - up) + up * (1 - up) / self.steps**2
+            if rest:
+                found += self._variance_at(below + 1) * up
+        return found * (self.upper - self.lower) ** 2 / size
+
+    def _greatest_variance(self) -> Fraction:
+        """Return a bound: variances are quadratic and symmetric, so greatest at an end or middle.
+
+        Rounding an answer between two steps adds at most a quarter of a squared step.
+        """
+        found = max(self._variance_at(i) for i in (0, self.steps // 2, self.steps))
+        return found + Fraction(1, 4 * self.steps**2)
+
+    def exact_mean(self, state: State) -> Fraction:
+        """Return the unbiased estimate of the mean as an exact fraction.
+
+        Args:
+            state: what :meth:`aggregate` returned.
+
+        Raises:
+            UsageError: there are no reports.
+        """
+        if not self._state(state).n:
+            raise UsageError("zero reports have no mean")
+        return self.lower + self._total(state) / state.n * (self.upper - self.lower)
+
+    @abstractmethod
+    def _total(self, state: State) -> Fraction:
+        """Return the summed unbiased answers on 0..1."""
+
+    @abstractmethod
+    def _extremes(self) -> tuple[Fraction, Fraction]:
+        """Return the least and the greatest unbiased answer on 0..1 that a report stands for."""
+
+    @property
+    def influence(self) -> Fraction:
+        """The most that a poisoned report instead of an honest one moves the sum of all answers."""
+        least, greatest = self._extremes()
+        return max(greatest, 1 - least) * (self.upper - self.lower)
+
+    def estimate(self, reports: object) -> MeanEstimate:
+        """Estimate the mean, without bias, from a state or a batch of reports.
+
+        Args:
+            reports: a state, or a batch of reports.
+
+        Raises:
+            UsageError: reports that this mechanism cannot have made, or none.
+        """
+        state = self._state(reports)
+        mean = float(self.exact_mean(state))
+        return MeanEstimate(mean, state.n, math.sqrt(self.variance(state.n)))
+
+
+@public
+class LinearMean(MeanOracle):
+    """A mechanism whose report is, after a linear map, an unbiased answer."""
+
+    @abstractmethod
+    def score(self) -> tuple[Fraction, Fraction]:
+        """Return (a, b) such that ``a report + b`` is the unbiased answer on 0..1."""
+
+    def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
+        return np.array([int(reports.sum(dtype=np.int64))], np.int64)
+
+    def _extremes(self) -> tuple[Fraction, Fraction]:
+        a, b = self.score()
+        return b, a * (self.layout.limit - 1) + b
+
+    def _total(self, state: State) -> Fraction:
+        a, b = self.score()
+        return a * int(state.sums[0]) + b * state.n
+
+
+# The mean of a number from one bit a person.
+
+
+@public
+@dataclass(frozen=True, init=False)
+class Duchi(LinearMean):
+    """Round the answer at random to one of the bounds, and send that bit by randomized response.
+
+    With t the answer on -1..1 the variance of one report is ``((E + 1)/(E - 1))**2 - t**2``.
+    Source: J. Duchi, M. Jordan, M. Wainwright, *Minimax optimal procedures for locally private
+    estimation*, JASA 2018.
+
+    Args:
+        lower, upper: the bounds.
+        epsilon: the greatest loss allowed; or
+        p: the probability that the bit is kept, above 1/2.
+        missing: the number that stands for a missing answer.
+
+    Example:
+        >>> duchi = Duchi(-1, 1, p="3/4")
+        >>> duchi.ratio, duchi.variance(1, value=0), duchi.report_bits
+        (Fraction(3, 1), Fraction(4, 1), 1)
+    """
+
+    lower: Fraction
+    upper: Fraction
+    missing: Fraction | None
+    p: Fraction
+
+    _parameters: ClassVar[tuple[str, ...]] = ("p",)
+
+    def __init__(
+        self,
+        lower: Number,
+        upper: Number,
+        epsilon: Number | None = None,
+        p: Number | None = None,
+        *,
+        missing: Number | None = None,
+    ) -> None:
+        self._set_bounds(lower, upper, missing)
+        if (epsilon is None) == (p is None):
+            raise UsageError("give either epsilon or p")
+        kept = truth_probability(p, epsilon, 1)
+        if kept <= Fraction(1, 2):
+            raise UsageError("p must be above 1/2")
+        object.__setattr__(self, "p", kept)
+
+    @property
+    def ratio(self) -> Fraction:
+        """The ratio p / (1 - p)."""
+        return self.p / (1 - self.p)
+
+    @property
+    def steps(self) -> int:
+        """1: an answer is rounded to a bound."""
+        return 1
+
+    @property
+    def layout(self) -> Layout:
+        """One bit."""
+        return Layout("integer", 1, 2)
+
+    def _report(self, rounded: NDArray[np.int64]) -> NDArray[np.int64]:
+        return rounded ^ ~coins(self.p, len(rounded))
+
+    def _law(self, rounded: int) -> Mapping[int, Any]:
+        return {rounded: self.p, 1 - rounded: 1 - self.p}
+
+    def score(self) -> tuple[Fraction, Fraction]:
+        """See :meth:`~tacit.local.numeric.means.LinearMean.score`."""
+        gap = 2 * self.p - 1
+        return 1 / gap, (self.p - 1) / gap
+
+    def _variance_at(self, rounded: int) -> Fraction:
+        return self.p * (1 - self.p) / (2 * self.p - 1) ** 2
+
+    def _greatest_variance(self) -> Fraction:
+        """Half way between the bounds the rounding adds 1/4."""
+        return self._variance_at(0) + Fraction(1, 4)
+
+
+# A window that slides with the answer: the draw of piecewise and square-wave mechanisms.
+#
+# The report is one of N numbers.  An answer a, 0 <= a <= N - w, has the window a .. a + w - 1: with
+# probability ``keep`` the report is uniform on it, else uniform on all N.  So a number in the
+# window has probability ``keep/w + (1 - keep)/N``, another one ``(1 - keep)/N``, and their ratio is
+#
+#     1 + keep N / (w (1 - keep)),
+#
+# attained by two answers whose windows differ.
+
+
+@dataclass(frozen=True)
+class Window:
+    """The draw of a report around an answer; see the module.
+
+    Args:
+        total: N.
+        width: w, below N.
+        keep: the dyadic probability of a report drawn from the window.
+
+    >>> Window(8, 4, Fraction(1, 2)).ratio
+    Fraction(3, 1)
+    """
+
+    total: int
+    width: int
+    keep: Fraction
+
+    @classmethod
+    def for_ratio(cls, total: int, width: int, ratio: Fraction) -> Window:
+        """Return the window whose ratio is at most ``ratio``, and nearly it."""
+        excess = (ratio - 1) * width
+        return cls(total, width, dyadic_down(excess / (excess + total)))
+
+    @property
+    def ratio(self) -> Fraction:
+        """The greatest ratio of the probabilities of one report."""
+        return 1 + self.keep * self.total / (self.width * (1 - self.keep))
+
+    def draw(self, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Draw the report of each answer."""
+        n = len(starts)
+        anywhere = uniform_below(self.total, n).astype(np.int64)
+        inside = starts + uniform_below(self.width, n)
+        return np.where(coins(self.keep, n), inside, anywhere)
+
+    def law(self, start: int) -> list[Fraction]:
+        """Return the probability of each report."""
+        base = (1 - self.keep) / self.total
+        more = base + self.keep / self.width
+        end = start + self.width
+        return [more if start <= y < end else base for y in range(self.total)]
+
+    def matrix(self) -> NDArray[np.float64]:
+        """Return the probabilities in doubles: a row for each answer, a column for each report."""
+        answers = self.total - self.width + 1
+        base = float((1 - self.keep) / self.total)
+        offset = np.arange(self.total) - np.arange(answers)[:, None]
+        inside: NDArray[Any] = (offset >= 0) & (offset < self.width)
+        return base + inside * float(self.keep / self.width)
+
+    def moments(self, start: int) -> tuple[Fraction, Fraction]:
+        """Return mean and mean square of the report."""
+        inside = _uniform_moments(start, self.width)
+        anywhere = _uniform_moments(0, self.total)
+        mean, square = (
+            self.keep * a + (1 - self.keep) * b for a, b in zip(inside, anywhere, strict=True)
+        )
+        return mean, square
+
+
+def _uniform_moments(start: int, width: int) -> tuple[Fraction, Fraction]:
+    """Return mean and mean square of a uniform number of start .. start + width - 1."""
+    mean = start + Fraction(width - 1, 2)
+    return mean, mean * mean + Fraction(width * width - 1, 12)
+
+
+# The mean of a number from reports near the truth.
+
+
+@public
+@dataclass(frozen=True, init=False)
+class Piecewise(LinearMean):
+    """Report a number near the answer: uniform on a window that slides with it, or anywhere.
+
+    The window's middle moves linearly with the answer, so the report's mean does, and is unbiased
+    after a linear map.  With s = e**(epsilon/2) the window is 1/(s + 1) of all; on -1..1 the
+    variance of one report is ``t**2/(s - 1) + (s + 3)/(3 (s - 1)**2)``, up to the grid.  Source: N.
+    Wang et al., *Collecting and analyzing multidimensional data with local differential privacy*,
+    ICDE 2019.
+
+    Args:
+        lower, upper: the bounds.
+        epsilon: the greatest loss allowed; or
+        keep: the probability of drawing from the window.
+        total, width: how many numbers there are, and in the window; by default 4,096 and the best.
+        missing: the number that stands for a missing answer.
+
+    Example:
+        >>> piecewise = Piecewise(0, 100, epsilon=2)
+        >>> piecewise.report_bits, 0 <= int(piecewise.perturb(30)) < 4096
+        (12, True)
+    """
+
+    lower: Fraction
+    upper: Fraction
+    missing: Fraction | None
+    window: Window
+
+    def __init__(
+        self,
+        lower: Number,
+        upper: Number,
+        epsilon: Number | None = None,
+        keep: Number | None = None,
+        total: int = 4096,
+        width: int | None = None,
+        *,
+        missing: Number | None = None,
+    ) -> None:
+        self._set_bounds(lower, upper, missing)
+        object.__setattr__(self, "window", _window(epsilon, keep, total, width))
+
+    @property
+    def keep(self) -> Fraction:
+        """The probability of drawing from the window."""
+        return self.window.keep
+
+    @property
+    def total(self) -> int:
+        """How many numbers there are."""
+        return self.window.total
+
+    @property
+    def width(self) -> int:
+        """How many of them are in the window."""
+        return self.window.width
+
+    _parameters: ClassVar[tuple[str, ...]] = ("keep", "total", "width")
+
+    @property
+    def ratio(self) -> Fraction:
+        """See :mod:`tacit.local.numeric.means`."""
+        return self.window.ratio
+
+    @property
+    def steps(self) -> int:
+        """How far the window can slide."""
+        return self.total - self.width
+
+    @property
+    def layout(self) -> Layout:
+        """A number below ``total``."""
+        return Layout("integer", 1, self.total)
+
+    def _report(self, rounded: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.window.draw(rounded)
+
+    def _law(self, rounded: int) -> Mapping[int, Any]:
+        return dict(enumerate(self.window.law(rounded)))
+
+    def score(self) -> tuple[Fraction, Fraction]:
+        """See :meth:`~tacit.local.numeric.means.LinearMean.score`."""
+        a = 1 / (self.keep * self.steps)
+        return a, -a * self.window.moments(0)[0]
+
+    def _variance_at(self, rounded: int) -> Fraction:
+        mean, square = self.window.moments(rounded)
+        return (square - mean * mean) / (self.keep * self.steps) ** 2
+
+
+def _window(epsilon: Any, keep: Any, total: Any, width: Any) -> Window:
+    numbers = as_integer(total, "total", minimum=2)
+    if numbers > 1 << 16:
+        raise UsageError("total is at most 65,536")
+    if (epsilon is None) == (keep is None):
+        raise UsageError("give either epsilon or keep")
+    if width is None:
+        if epsilon is None:
+            raise UsageError("with keep, say the width of the window")
+        exp_at_most(epsilon)
+        s = exp(as_fraction(epsilon) / 2, 64).middle
+        width = min(max(1, round(numbers / (s + 1))), numbers - 1)
+    wide = as_integer(width, "width", minimum=1)
+    if wide >= numbers:
+        raise UsageError("the window must be narrower than all numbers")
+    if epsilon is None:
+        return Window(numbers, wide, probability(keep, "keep"))
+    return Window.for_ratio(numbers, wide, exp_at_most(epsilon))
+
+
+# The mean of a number from piecewise reports and single bits together.
+
+
+@public
+@dataclass(frozen=True, init=False)
+class HybridMean(MeanOracle):
+    """Send a piecewise report with probability alpha, else a bit of Duchi's: the best of both.
+
+    A report says which it is; each kind is unbiased, and the choice does not depend on the answer,
+    so the ratio is the greater of the two and the mean of all is unbiased.  With s =
+    e**(epsilon/2), alpha is 1 - 1/s above epsilon = 0.61, and 0 (Duchi alone) below.
+    Source: N. Wang et al. (2019).
+
+    Args:
+        lower, upper: the bounds.
+        epsilon: the greatest loss allowed.
+        total: how many numbers a piecewise report is one of.
+        missing: the number that stands for a missing answer.
+
+    Example:
+        >>> from tacit.local import Duchi
+        >>> hybrid = HybridMean(-1, 1, epsilon=2)
+        >>> hybrid.variance(1) < Duchi(-1, 1, epsilon=2).variance(1)
+        True
+    """
+
+    lower: Fraction
+    upper: Fraction
+    missing: Fraction | None
+    asked: Fraction
+    total: int
+
+    _parameters: ClassVar[tuple[str, ...]] = ("asked", "total")
+
+    def __init__(
+        self,
+        lower: Number,
+        upper: Number,
+        epsilon: Number | None = None,
+        *,
+        asked: Number | None = None,
+        total: int = 4096,
+        missing: Number | None = None,
+    ) -> None:
+        self._set_bounds(lower, upper, missing)
+        object.__setattr__(self, "asked", read_loss(epsilon, asked))
+        object.__setattr__(self, "total", as_integer(total, "total", minimum=2))
+
+    @property
+    def alpha(self) -> Fraction:
+        """The probability of a piecewise report."""
+        if self.asked <= Fraction(61, 100):
+            return Fraction(0)
+        return dyadic_near(1 - exp(-self.asked / 2, 64).middle, 24)
+
+    @cached_property
+    def parts(self) -> tuple[Piecewise, Duchi]:
+        """The two mechanisms."""
+        low, high, loss = self.lower, self.upper, self.asked
+        return Piecewise(low, high, loss, total=self.total), Duchi(low, high, loss)
+
+    @property
+    def ratio(self) -> Fraction:
+        """The greater ratio of the two mechanisms."""
+        return max(part.ratio for part in self.parts)
+
+    @property
+    def steps(self) -> int:
+        """The steps of the piecewise mechanism, from which Duchi's bit is rounded."""
+        return self.parts[0].steps
+
+    @property
+    def layout(self) -> Layout:
+        """A piecewise report, or one of two numbers above them."""
+        return Layout("integer", 1, self.total + 2)
+
+    def _report(self, rounded: NDArray[np.int64]) -> NDArray[np.int64]:
+        piecewise, duchi = self.parts
+        n, m = len(rounded), self.steps
+        up = (rounded << FINE) + (words32(n).astype(np.int64) * m) >= m << FINE
+        bit = duchi._report(up.astype(np.int64)) + self.total
+        return np.where(coins(self.alpha, n), piecewise._report(rounded), bit)
+
+    def _law(self, rounded: int) -> Mapping[int, Any]:
+        piecewise, duchi = self.parts
+        law = {y: self.alpha * p for y, p in piecewise._law(rounded).items()}
+        up = self._rounds_up(rounded)
+        one = up * duchi.p + (1 - up) * (1 - duchi.p)
+        law[self.total] = (1 - self.alpha) * (1 - one)
+        law[self.total + 1] = (1 - self.alpha) * one
+        return {y: p for y, p in law.items() if p}
+
+    def _rounds_up(self, rounded: int) -> Fraction:
+        """Return the exact probability that i/m rounds up: words u with u m >= (m - i) 2**32."""
+        m = self.steps
+        return 1 - Fraction(-(-(m - rounded << FINE) // m), 1 << FINE)
+
+    def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
+        near = reports[reports < self.total]
+        ones = int(np.count_nonzero(reports == self.total + 1))
+        return np.array([len(near), near.sum(dtype=np.int64), ones], np.int64)
+
+    def _total(self, state: State) -> Fraction:
+        near, total, ones = (int(v) for v in state.sums)
+        (a, b), (c, d) = (part.score() for part in self.parts)
+        return a * total + b * near + c * ones + d * (state.n - near)
+
+    def _extremes(self) -> tuple[Fraction, Fraction]:
+        low, high = zip(*(part._extremes() for part in self.parts), strict=True)
+        return min(low), max(high)
+
+    def _variance_at(self, rounded: int) -> Fraction:
+        piecewise, duchi = self.parts
+        up = self._rounds_up(rounded)
+        other = duchi._variance_at(0) + up * (1 - up)
+        return self.alpha * piecewise._variance_at(rounded) + (1 - self.alpha) * other
+
+    def _greatest_variance(self) -> Fraction:
+        """Return a bound: each part at its worst."""
+        piecewise, duchi = (part._greatest_variance() for part in self.parts)
+        return self.alpha * piecewise + (1 - self.alpha) * duchi
+
+
+# The mean of a number from answers with Laplace noise.
+
+
+REACH = 45
+"""Noise beyond 45 scales, rarer than e**-45, is cut so that a report has a fixed size."""
+
+
+@public
+@dataclass(frozen=True, init=False)
+class LaplaceMean(LinearMean):
+    """Report the answer with discrete Laplace noise of scale (U - L)/epsilon.
+
+    **Privacy.** Two answers are at most m units apart and the noise has scale m/epsilon: epsilon
+    exactly.  **Variance** about 2 (U - L)**2/epsilon**2 per report, the largest of the four.
+
+    Args:
+        lower, upper: the bounds.
+        epsilon: the loss, exactly.
+        grid: m, the units from one bound to the other.
+        missing: the number that stands for a missing answer.
+
+    Example:
+        >>> noisy = LaplaceMean(0, 1, epsilon=1)
+        >>> noisy.epsilon, round(float(noisy.variance(1)), 3)
+        (Fraction(1, 1), 2.0)
+    """
+
+    lower: Fraction
+    upper: Fraction
+    missing: Fraction | None
+    loss: Fraction
+    grid: int
+
+    _parameters: ClassVar[tuple[str, ...]] = ("loss", "grid")
+
+    def __init__(
+        self,
+        lower: Number,
+        upper: Number,
+        epsilon: Number | None = None,
+        grid: int = 1024,
+        *,
+        loss: Number | None = None,
+        missing: Number | None = None,
+    ) -> None:
+        self._set_bounds(lower, upper, missing)
+        object.__setattr__(self, "loss", read_loss(epsilon, loss))
+        object.__setattr__(self, "grid", as_integer(grid, "grid", minimum=1))
+        refuse_wide(self.layout, "steps of the grid")
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The loss of one report, exactly."""
+        return self.loss
+
+    @property
+    def ratio(self) -> Fraction:
+        """e**epsilon, rounded up by less than 2**-90."""
+        return most_exp(self.loss)
+
+    @property
+    def steps(self) -> int:
+        """The units from one bound to the other."""
+        return self.grid
+
+    @property
+    def reach(self) -> int:
+        """How far the noise can reach, in units."""
+        return int(REACH * self.grid / self.loss) + 1
+
+    @property
+    def layout(self) -> Layout:
+        """The noisy answer, shifted up by the reach of the noise; what is beyond is cut."""
+        return Layout("integer", 1, self.grid + 2 * self.reach + 1)
+
+    def _report(self, rounded: NDArray[np.int64]) -> NDArray[np.int64]:
+        drawn = noise.discrete_laplace(self.grid / self.loss, size=len(rounded)) + rounded
+        shifted: NDArray[np.int64] = np.clip(drawn + self.reach, 0, self.layout.limit - 1)
+        return shifted
+
+    def _law(self, rounded: int) -> Mapping[int, Any]:
+        law, reach = noise.DiscreteLaplace(self.grid / self.loss), self.reach
+        top = self.layout.limit - 1
+        found: dict[int, Enclosure] = {
+            y: law.probability(y - reach - rounded, 128) for y in range(1, top)
+        }
+        found[0] = law.cdf(-reach - rounded, 128)
+        found[top] = 1 - law.cdf(top - 1 - reach - rounded, 160)
+        return found
+
+    def score(self) -> tuple[Fraction, Fraction]:
+        """See :meth:`~tacit.local.numeric.means.LinearMean.score`."""
+        return Fraction(1, self.grid), Fraction(-self.reach, self.grid)
+
+    def _variance_at(self, rounded: int) -> Fraction:
+        law = noise.DiscreteLaplace(self.grid / self.loss)
+        return law.variance().rounded(80).upper / self.grid**2

@@ -1,1 +1,0 @@
-"""Which mechanism to take, what shuffling amplifies, what poisoned reports can do."""

@@ -1,1 +1,0 @@
-"""Answers that are given again and again by one device."""

@@ -1,1 +1,0 @@
-"""Mechanisms made of others: attributes, sets, ranges, keys with values, heavy hitters."""

@@ -1,0 +1,536 @@
+"""Laplace, Gaussian and truncated geometric noise added to aggregates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tacit import noise
+from tacit.arithmetic.enclosure import Enclosure, log, sqrt
+from tacit.arithmetic.exact import Number, as_fraction, positive
+from tacit.arithmetic.exact import Number as NumberLike
+from tacit.arithmetic.roots_and_bisection import narrowed
+from tacit.core import (
+    AbsoluteDistance,
+    L1Distance,
+    L2Distance,
+    Measure,
+    Measurement,
+    Metric,
+    PureDP,
+    Space,
+    Step,
+    Vector,
+    ZeroConcentratedDP,
+    register,
+)
+from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
+from tacit.core.measures import concentrated_epsilon
+from tacit.core.metrics import Witness
+from tacit.errors import MismatchError, UsageError
+from tacit.mechanisms.grid_noise import Lattice
+from tacit.noise import Law
+
+__all__ = [
+    "Additive",
+    "ClampedDistribution",
+    "Gaussian",
+    "Geometric",
+    "Laplace",
+    "TruncatedGeometric",
+    "continuous_sigma",
+    "largest_rho",
+    "least_scale",
+    "least_sigma",
+]
+
+# What the Laplace and the Gaussian mechanism share: one kind of noise on every coordinate.
+
+
+@dataclass(frozen=True)
+class Additive(Step):
+    """Independent noise of a scale on whole grid units; each mechanism adds the map.
+
+    Args:
+        scale: in the units of the aggregate; above zero.
+        grid: only for floats that are on no grid.
+
+    Raises:
+        UsageError: a scale or grid that is not above zero.
+    """
+
+    scale: Number
+    grid: Number | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive(self.scale, "scale"))
+        if self.grid is not None:
+            object.__setattr__(self, "grid", positive(self.grid, "grid"))
+
+    def _lattice(self, space: Space, norm: type[Metric], named: str) -> Lattice:
+        """Return the grid of a number, or of a vector under a norm.
+
+        Raises:
+            MismatchError: another metric, or no numbers.
+        """
+        if not isinstance(space.metric, (AbsoluteDistance, norm)):
+            raise MismatchError(
+                f"{self.name} needs an aggregate under the absolute or the {named} distance, not "
+                f"under {space.metric}; chain a statistic such as sum() or count() before it",
+                space,
+                self,
+            )
+        return Lattice.of(space, self, self.grid)  # type: ignore[arg-type]
+
+    def _release(
+        self,
+        lattice: Lattice,
+        measure: Measure,
+        law: Law,
+        shift: Any,
+        loss: Callable[[Fraction], Fraction],
+    ) -> Measurement:
+        """Return the release of an aggregate plus noise.
+
+        Args:
+            lattice: the grid of the aggregate.
+            measure: in which the loss counts.
+            law: of the noise, in grid units.
+            shift: the privacy loss between two shifted distributions.
+            loss: of a distance above zero between two points of the grid.
+        """
+
+        def draw(size: int | None) -> Any:
+            return law.draw() if size is None else law.draw_many(size)
+
+        return Measurement(
+            lattice.space,
+            measure,
+            lambda value: lattice.add(draw, value),
+            lambda d: loss(d + lattice.charge) if d else Fraction(0),
+            distribution=lambda value: lattice.distribution(law, value),
+            losses=lattice.losses(shift, Fraction(self.scale) / lattice.grid),
+            step=self,
+        )
+
+
+# The discrete Laplace mechanism.
+
+
+@register
+@dataclass(frozen=True)
+class Laplace(Additive):
+    """Add discrete Laplace noise: ``P(x) proportional to exp(-|x| / scale)`` on the grid.
+
+    **Map.** ``d -> d / scale`` in pure DP, on a number under the absolute distance or a vector
+    under L1.  For outputs z and inputs u, v (per coordinate, on the grid):
+    ``P(z | u) / P(z | v) = exp((|z - v| - |z - u|) / scale) <= exp(|u - v| / scale)`` by the
+    triangle inequality, and the normalising sum over the grid is the same for u and v because they
+    are on it.  Coordinates multiply, distances add.  Attained at any z on the far side of u.
+    Floats that are on no grid are rounded to ``grid`` first, and the map becomes
+    ``(d + n grid) / scale``.
+
+    Source: Dwork, McSherry, Nissim, Smith, TCC 2006; discrete: Ghosh, Roughgarden, Sundararajan,
+    STOC 2009.
+
+    Args:
+        scale: in the units of the aggregate; above zero.
+        grid: only for floats that are on no grid.
+
+    Raises:
+        UsageError: a scale or grid that is not above zero.
+
+    Example:
+        >>> from tacit.core import SymmetricDistance, Vector
+        >>> from tacit.transformations import Clamp, Sum
+        >>> column = Space(Vector(float), SymmetricDistance())
+        >>> m = column >> Clamp(0, 12) >> Sum() >> Laplace(scale=25)
+        >>> m.map(1), m.check(1, "12/25")
+        (Fraction(12, 25), True)
+    """
+
+    name: ClassVar[str] = "laplace"
+
+    def build(self, space: Space) -> Measurement:
+        """Return the mechanism on a number or a vector.
+
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
+        Raises:
+            MismatchError: a metric other than the absolute or the L1 distance, or no numbers.
+        """
+        lattice = self._lattice(space, L1Distance, "L1")
+        scale = Fraction(self.scale)
+        law = noise.DiscreteLaplace(scale / lattice.grid)
+        return self._release(lattice, PureDP(), law, LaplaceShift, lambda d: d / scale)
+
+
+@register
+@dataclass(frozen=True)
+class Geometric(Laplace):
+    """The two-sided geometric mechanism: :class:`Laplace` on whole numbers.
+
+    Args:
+        scale: in the units of the aggregate; above zero.
+
+    Example:
+        >>> from tacit.core import SymmetricDistance, Vector
+        >>> from tacit.transformations import Count
+        >>> people = Space(Vector(str), SymmetricDistance()) >> Count()
+        >>> (people >> Geometric(scale=2)).map(1)
+        Fraction(1, 2)
+    """
+
+    name: ClassVar[str] = "geometric"
+
+    def build(self, space: Space) -> Measurement:
+        """Return the mechanism on a whole number or a vector of them.
+
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
+        Raises:
+            MismatchError: the aggregate is not made of whole numbers.
+        """
+        lattice = Lattice.of(space, self, None)
+        if lattice.grid != 1:
+            raise MismatchError(
+                "geometric noise is for whole numbers; use laplace for others", space, self
+            )
+        return super().build(space)
+
+
+# The least Gaussian noise for epsilon at delta.
+#
+# On one number the exact privacy profile of the discrete distribution decides
+# (:class:`~tacit.core.losses.additive_noise.GaussianShift`): with inputs s units apart and k the
+# first whole number above ``epsilon sigma^2 / s + s / 2``,
+# ``delta = P(X >= k - s) - e^epsilon P(X >= k)``.
+# Source: Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020,
+# theorem 7; the continuous case: Balle and Wang, ICML 2018, theorem 8.
+
+
+_SMALL = 100.0
+"""Below this sigma, in units of the grid, the discrete profile is searched, not the continuous."""
+
+
+def least_sigma(shift: int, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return a sigma, in units, certified by the exact profile and least to about a relative 1e-10.
+
+    The search is made in doubles (on the continuous profile where sigma is large); what it finds is
+    certified, and widened where it must be.
+
+    >>> float(least_sigma(1, Fraction(1), Fraction(1, 10**6)))
+    4.2307...
+    """
+    target = float(delta)
+    sigma = shift * continuous_sigma(epsilon, delta)
+    if sigma < _SMALL:
+        sigma = _bisect(lambda s: _discrete(s, shift, float(epsilon)) <= target)
+    growth = 2.0**-40
+    while True:
+        chosen = _short(sigma * (1 + growth))
+        if GaussianShift(chosen, shift).delta(epsilon).upper <= delta:
+            return chosen
+        growth *= 16
+
+
+def _short(value: float) -> Fraction:
+    """Return a double rounded up to 44 binary digits: short numbers are quick to compute with."""
+    mantissa, exponent = math.frexp(value)
+    return Fraction(math.ceil(mantissa * (1 << 44)), 1 << 44) * Fraction(2) ** exponent
+
+
+def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the largest rho, nearly, that the conversion of zCDP allows at epsilon and delta.
+
+    For every order a the conversion (see
+    :func:`~tacit.core.measures.concentrated_epsilon`) is
+    ``epsilon = a rho + ln((a - 1) / a) - (ln a + ln delta) / (a - 1)``; solved for rho, the best
+    order is looked for in doubles, and rho at that order is then enclosed and rounded down.
+
+    >>> rho = largest_rho(Fraction(1), Fraction(1, 10**6))
+    >>> concentrated_epsilon(rho, Fraction(1, 10**6)) <= 1
+    True
+    """
+    e, log_delta = float(epsilon), math.log(delta.numerator) - math.log(delta.denominator)
+
+    def rho_at(t: float) -> float:
+        above = math.exp(t)
+        log_order = math.log1p(above)
+        return (e - (t - log_order) + (log_order + log_delta) / above) / (1 + above)
+
+    low, high = -20.0, 40.0
+    golden = (math.sqrt(5) - 1) / 2
+    for _ in range(90):
+        step = golden * (high - low)
+        if rho_at(high - step) >= rho_at(low + step):
+            high = low + step
+        else:
+            low = high - step
+    above = Fraction(math.exp((low + high) / 2))
+    order = 1 + above
+    found = (epsilon - log(above / order, 96) + (log(order, 96) + log(delta, 96)) / above) / order
+    rho = found.rounded(64).lower
+    while rho > 0 and concentrated_epsilon(rho, delta) > epsilon:
+        rho *= 1 - Fraction(1, 1 << 30)
+    return max(Fraction(0), rho)
+
+
+def continuous_sigma(epsilon: Fraction, delta: Fraction) -> float:
+    """Return about the least sigma of continuous Gaussian noise at sensitivity one.
+
+    >>> round(continuous_sigma(Fraction(1), Fraction(1, 10**6)), 4)
+    4.2247
+    """
+    return _bisect(lambda ratio: _continuous(ratio, float(epsilon)) <= float(delta))
+
+
+def _continuous(sigma: float, epsilon: float) -> float:
+    """Return delta of continuous Gaussian noise at sensitivity one (Balle and Wang 2018)."""
+    near = epsilon * sigma - 1 / (2 * sigma)
+    far = epsilon * sigma + 1 / (2 * sigma)
+    tail = math.erfc(near / math.sqrt(2)) / 2
+    far_tail = math.erfc(far / math.sqrt(2)) / 2
+    return tail - math.exp(min(epsilon, 700.0)) * far_tail
+
+
+def _discrete(sigma: float, shift: int, epsilon: float) -> float:
+    """Return delta of the discrete distribution in doubles, by adding up its terms."""
+    first = math.floor(epsilon * sigma * sigma / shift + shift / 2) + 1
+    reach = int(40 * sigma) + abs(first) + shift + 2
+    z = np.arange(-reach, reach + 1)
+    weights = np.exp(-(z.astype(np.float64) ** 2) / (2 * sigma * sigma))
+    near = float(weights[z >= first - shift].sum())
+    far = float(weights[z >= first].sum())
+    return (near - math.exp(min(epsilon, 700.0)) * far) / float(weights.sum())
+
+
+def _bisect(enough: Callable[[float], bool]) -> float:
+    """Return nearly the least positive double at which a rising test holds."""
+    low = high = 1.0
+    while not enough(high) and high < 1e300:
+        low, high = high, 2 * high
+    while enough(low) and low > 1e-6:
+        low, high = low / 2, low
+    return narrowed(enough, high, low, 52)[0]
+
+
+def least_scale(rho_at_one: Fraction, rho: Fraction) -> Fraction:
+    """Return the square root of ``rho_at_one / rho``, rounded up: losses fall with its square.
+
+    >>> least_scale(Fraction(1, 2), Fraction(1, 8))
+    Fraction(2, 1)
+    """
+    return sqrt(rho_at_one / rho, 64).upper
+
+
+# The discrete Gaussian mechanism.
+
+
+@register
+@dataclass(frozen=True)
+class Gaussian(Additive):
+    """Add discrete Gaussian noise: ``P(x) proportional to exp(-x^2 / (2 scale^2))`` on the grid.
+
+    **Map.** ``d -> d^2 / (2 scale^2)`` in zCDP, on a number under the absolute distance or a vector
+    under L2.  Inputs on one grid differ by a whole shift s in each coordinate; writing
+    ``w(x) = exp(-x^2 / (2 sigma^2))`` and Z for its sum over the integers, the Renyi divergence of
+    order a between the distribution shifted by s and the distribution itself is
+
+        ``ln(sum_x w(x - s)^a w(x)^(1 - a) / Z) / (a - 1)
+        = a s^2 / (2 sigma^2) + ln(sum_x w(x - a s) / Z) / (a - 1)``,
+
+    and ``sum_x w(x - t) <= sum_x w(x)`` for every real t (Poisson summation: the Fourier
+    coefficients of the left side are those of the right times a phase, and they are positive).  So
+    D_a <= a s^2 / (2 sigma^2); coordinates add.  Source: Canonne, Kamath, Steinke, "The discrete
+    Gaussian for differential privacy", NeurIPS 2020.
+
+    Args:
+        scale: sigma, in the units of the aggregate; above zero.  (The standard deviation of the
+            noise is at most sigma.)
+        grid: only for floats that are on no grid.
+
+    Raises:
+        UsageError: a scale or grid that is not above zero.
+
+    Example:
+        >>> from tacit.core import SymmetricDistance, Vector
+        >>> from tacit.transformations import Count
+        >>> people = Space(Vector(str), SymmetricDistance()) >> Count()
+        >>> (people >> Gaussian(scale=10)).map(1)
+        Fraction(1, 200)
+    """
+
+    name: ClassVar[str] = "gaussian"
+
+    def build(self, space: Space) -> Measurement:
+        """Return the mechanism on a number or a vector.
+
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
+        Raises:
+            MismatchError: a metric other than the absolute or the L2 distance, or no numbers.
+        """
+        lattice = self._lattice(space, L2Distance, "L2")
+        scale = Fraction(self.scale)
+        law = noise.DiscreteGaussian(scale / lattice.grid)
+        return self._release(
+            lattice, ZeroConcentratedDP(), law, GaussianShift, lambda d: (d / scale) ** 2 / 2
+        )
+
+
+# The geometric mechanism with bounds: noise first, then clamped to a public range.
+
+
+_NONE = Enclosure(Fraction(0), Fraction(0))
+
+
+@register
+@dataclass(frozen=True)
+class TruncatedGeometric(Step):
+    """Add two-sided geometric noise, and clamp the answer to ``[lower, upper]``.
+
+    The input is clamped to the bounds first, so both the data and the answer stay inside.
+
+    **Map.** ``d -> min(d, upper - lower) / scale`` in pure DP, on a number under the absolute
+    distance.  Clamping the input moves two inputs no further apart, and never further than
+    ``upper - lower``; then the loss is that of :class:`~tacit.mechanisms.Laplace`, which no
+    function of the answer makes larger.  Tight: with ``q = exp(-1 / scale)`` the answer ``lower``
+    has probability ``q^(v - lower) / (1 + q)`` on an input v above lower, and on lower itself
+    ``1 / (1 + q)``; the ratio is ``q^-d``.  Clamping joins only answers beyond both inputs, whose
+    privacy loss is the same; so the losses are those of :class:`~tacit.mechanisms.Laplace`.
+
+    Source: Ghosh, Roughgarden, Sundararajan, STOC 2009 (the range-restricted geometric mechanism).
+
+    Args:
+        lower, upper: the bounds, multiples of the grid of the aggregate (whole numbers for counts).
+        scale: in the units of the aggregate; above zero.
+
+    Raises:
+        UsageError: bounds that are not numbers or reversed, a scale that is not above zero.
+
+    Example:
+        >>> from tacit.core import SymmetricDistance
+        >>> from tacit.transformations import Count
+        >>> people = Space(Vector(str), SymmetricDistance()) >> Count()
+        >>> m = people >> TruncatedGeometric(0, 5, scale=2)
+        >>> m.map(1), m.map(100), 0 <= m(["a", "b"]) <= 5
+        (Fraction(1, 2), Fraction(5, 2), True)
+    """
+
+    lower: NumberLike
+    upper: NumberLike
+    scale: NumberLike
+
+    name: ClassVar[str] = "truncated_geometric"
+
+    def __post_init__(self) -> None:
+        for bound in ("lower", "upper"):
+            object.__setattr__(self, bound, as_fraction(getattr(self, bound), f"{bound} bound"))
+        object.__setattr__(self, "scale", positive(self.scale, "scale"))
+        if Fraction(self.lower) > Fraction(self.upper):
+            raise UsageError("the bounds are reversed; swap them")
+
+    def build(self, space: Space) -> Measurement:
+        """Return the mechanism on a number.
+
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
+        Raises:
+            MismatchError: no number under the absolute distance, or bounds that are off its grid.
+        """
+        if isinstance(space.domain, Vector) or not isinstance(space.metric, AbsoluteDistance):
+            raise MismatchError(
+                f"{self.name} needs a number under the absolute distance, not ({space}); chain a "
+                "statistic such as count() before it",
+                space,
+                self,
+            )
+        lattice = Lattice.of(space, self, None)
+        low, high = (Fraction(b) / lattice.grid for b in (self.lower, self.upper))
+        if low.denominator != 1 or high.denominator != 1:
+            raise MismatchError(
+                f"the bounds must be multiples of the grid of the aggregate, {lattice.grid}",
+                space,
+                self,
+            )
+        first, last = int(low), int(high)
+        scale = Fraction(self.scale)
+        law = noise.DiscreteLaplace(scale / lattice.grid)
+        width = (last - first) * lattice.grid
+
+        def clamp(units: int) -> int:
+            return min(max(units, first), last)
+
+        def distribution(value: Any) -> ClampedDistribution:
+            return ClampedDistribution(law, clamp(lattice.units(value)), first, last, lattice.grid)
+
+        return Measurement(
+            space,
+            PureDP(),
+            lambda value: lattice.numbers(clamp(clamp(lattice.units(value)) + law.draw())),
+            lambda d: min(d, width) / scale,
+            distribution=distribution,
+            losses=lattice.losses(LaplaceShift, scale / lattice.grid, (first, last)),
+            step=self,
+            witness=Witness.of([(low, high)]),  # two numbers between the bounds
+        )
+
+
+@dataclass(frozen=True)
+class ClampedDistribution:
+    """A number plus discrete noise, clamped: all mass outside sits on the two ends.
+
+    Args:
+        law: of the noise, in grid units.
+        centre, lowest, highest: in grid units.
+        grid: the unit.
+    """
+
+    law: Any
+    centre: int
+    lowest: int
+    highest: int
+    grid: Fraction
+
+    def probability(self, value: NumberLike) -> Enclosure:
+        """Return an enclosure of the probability of exactly this value."""
+        units = as_fraction(value) / self.grid
+        if units.denominator != 1 or not self.lowest <= units <= self.highest:
+            return _NONE
+        return self.of_unit(int(units))
+
+    def of_unit(self, unit: int) -> Enclosure:
+        """Return the probability of a whole number of grid units within the bounds."""
+        offset = unit - self.centre
+        if self.lowest == self.highest:
+            return Enclosure.of(1)
+        # By symmetry the upper tail is P(X <= -offset): small tails keep their relative precision.
+        tail = {self.lowest: offset, self.highest: -offset}.get(unit)
+        found: Enclosure = self.law.probability(offset) if tail is None else self.law.cdf(tail)
+        return found
+
+    def cdf(self, value: NumberLike) -> Enclosure:
+        """Return an enclosure of the probability of this value or less."""
+        units = math.floor(as_fraction(value) / self.grid)
+        if units < self.lowest:
+            return _NONE
+        if units >= self.highest:
+            return Enclosure.of(1)
+        found: Enclosure = self.law.cdf(units - self.centre)
+        return found
+
+    def support(self, mass: NumberLike = "0.999") -> tuple[float, float]:
+        """Return the ends of an interval that holds at least this probability."""
+        low, high = self.law.support(as_fraction(mass, "mass"))
+        ends = (max(self.centre + low, self.lowest), min(self.centre + high, self.highest))
+        return float(ends[0] * self.grid), float(ends[1] * self.grid)

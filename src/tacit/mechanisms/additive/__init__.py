@@ -1,1 +1,0 @@
-"""Noise that is added: Laplace, geometric, Gaussian, staircase, truncated, continual."""

@@ -1,1 +1,0 @@
-"""What works on any measurement: calibration, accuracy, adaptive composition, sampling."""

@@ -1,0 +1,283 @@
+"""What the additive mechanisms share: whole grid units in, noise on them, numbers out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tacit.arithmetic.enclosure import Enclosure
+from tacit.arithmetic.exact import Number as NumberLike
+from tacit.arithmetic.exact import as_fraction
+from tacit.core import L2Distance, Number, Space, Step, Vector
+from tacit.core.losses.base import Dominating, PrivacyLoss
+from tacit.core.losses.composition import Summand
+from tacit.errors import MismatchError, UsageError
+from tacit.mechanisms.output_distribution import Product
+
+__all__ = [
+    "Lattice",
+    "LatticeDistribution",
+]
+
+_MOST_SQUARE = 3
+"""The square of an L2 distance in units up to which no cell can move by two."""
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """How the values of a space become whole units, and what that costs in distance.
+
+    Attributes:
+        grid: the unit.
+        charge: what rounding may add to the distance between two inputs.
+        size: None for a number, else the length of a vector (or -1 where it is not public).
+    """
+
+    space: Space
+    grid: Fraction
+    charge: Fraction
+    rounds: bool
+
+    @classmethod
+    def of(cls, space: Space, step: Step, grid: Fraction | None) -> Lattice:
+        """Return the lattice of a space of numbers.
+
+        Aggregates of Tacit are on a grid already: nothing is rounded, nothing charged.  Floats
+        without a grid are rounded to the nearest multiple of ``grid``: each of n numbers moves by
+        at most half of it, so two of them move apart by at most ``grid``: n grids in L1, and
+        no more in L2.
+
+        Raises:
+            MismatchError: no numbers, or floats of unknown number or without a grid.
+        """
+        domain = space.domain
+        element = domain.element if isinstance(domain, Vector) else domain
+        if not isinstance(element, Number):
+            raise MismatchError(f"{step.name} adds noise to numbers, not to {domain}", space, step)
+        own = element.grid or (Fraction(1) if element.kind == "int" else None)
+        if own is not None:
+            return cls(space, own, Fraction(0), rounds=False)
+        count = domain.size if isinstance(domain, Vector) else 1
+        if grid is None or count is None:
+            raise MismatchError(
+                f"{step.name} needs numbers on a grid, and these are floats; chain sum() or "
+                f"count() before it, or write {step.name}(..., grid='1/1024') for a number or a "
+                "vector of public size",
+                space,
+                step,
+            )
+        return cls(space, grid, grid * count, rounds=True)
+
+    def units(self, value: Any) -> Any:
+        """Return whole units: Python integers, so that nothing overflows, or an int64 array.
+
+        Never through an array that numpy finds a type for: of 2^63 and -1 it would make floats.
+        """
+        if not isinstance(self.space.domain, Vector):
+            return self._unit(value)
+        if isinstance(value, np.ndarray):
+            if value.dtype.kind == "i" and not self.rounds:
+                return value.astype(np.int64)
+            value = value.tolist()
+        return [self._unit(v) for v in value] if self.rounds else list(map(int, value))
+
+    def _unit(self, value: Any) -> int:
+        if not self.rounds:
+            return int(value)
+        if not math.isfinite(value):
+            value = 0.0 if math.isnan(value) else math.copysign(1.7e308, value)
+        return math.floor(Fraction(value) / self.grid + Fraction(1, 2))
+
+    @cached_property
+    def _shown(self) -> Number:
+        return Number("int" if self.grid.denominator == 1 else "float", grid=self.grid)
+
+    def numbers(self, units: Any) -> Any:
+        """Return whole units as numbers: post-processing of what was released."""
+        shown = self._shown
+        kind = shown.kind
+        if not isinstance(self.space.domain, Vector):
+            return int(units) if self.grid == 1 else shown.present(units)
+        if isinstance(units, np.ndarray):
+            if self.grid == 1:
+                return units
+            if kind == "float" and self._divides(units):
+                return units * self.grid.numerator / float(self.grid.denominator)
+        numbers = [shown.present(u) for u in np.asarray(units, dtype=object).tolist()]
+        if kind == "float":
+            return np.array(numbers, dtype=np.float64)
+        return np.array(numbers, dtype=np.int64 if _fit(numbers) else object)
+
+    def _divides(self, units: Any) -> bool:
+        """Return whether one float division is exact but for its rounding, as float(Fraction) is.
+
+        It is where both sides are whole numbers below 2^53, and where the divisor is a power of two
+        (then the rounding is that of the units, and the shift is exact).
+        """
+        top, bottom = self.grid.numerator, self.grid.denominator
+        if top == 1 and bottom & (bottom - 1) == 0 and bottom < 1 << 900:
+            return True
+        exact = 1 << 53
+        return max(top, bottom) < exact and _fit(units, 53 - top.bit_length())
+
+    def add(self, draw: Callable[..., Any], value: Any) -> Any:
+        """Release: units plus noise drawn by ``draw(size)``, as numbers."""
+        units = self.units(value)
+        if not isinstance(self.space.domain, Vector):
+            return self.numbers(units + int(draw(None)))
+        if not len(units):
+            return self.numbers([])
+        return self.numbers(_added(units, np.asarray(draw(len(units)))))
+
+    def losses(
+        self,
+        kind: Callable[[Fraction, int], Summand | None],
+        scale: Fraction,
+        within: tuple[int, int] | None = None,
+    ) -> Callable[[Fraction], PrivacyLoss | None]:
+        """Return the privacy losses of numbers plus noise, by distance; None where not known.
+
+        Two numbers within d are at most ``floor((d + charge) / grid)`` whole units apart, and of
+        all shifts that far the largest loses most.  Two numbers that far apart have these losses;
+        where the bounds have no room for them, or inputs are rounded, they are a bound alone.
+
+        Of a vector the cells that may move are few where d is small.  Under L1, one unit is one
+        cell moved by one.  Under L2, with a square of the distance of n units up to three, at most
+        n cells move, each by one; and of these n of them lose most, for each adds its own losses.
+
+        Args:
+            kind: the losses of one number, of a scale and a whole shift.
+            scale: in units.
+            within: the units that inputs are clamped to, if they are.
+        """
+        domain = self.space.domain
+
+        def losses(d: Fraction) -> PrivacyLoss | None:
+            element = domain.element if isinstance(domain, Vector) else domain
+            room = _room(element, self.grid, within)
+            far = (d + self.charge) / self.grid if d else Fraction(0)
+            if isinstance(domain, Vector):
+                return self._of_cells(kind, scale, far, room)
+            shift = math.floor(far)
+            if within is not None:
+                shift = min(shift, within[1] - within[0])
+            found = kind(scale, shift)
+            bound = self.charge or shift > room
+            return Dominating(found) if bound and found is not None else found
+
+        return losses
+
+    def _of_cells(
+        self,
+        kind: Callable[[Fraction, int], Summand | None],
+        scale: Fraction,
+        far: Fraction,
+        room: float,
+    ) -> PrivacyLoss | None:
+        """Return the losses of a vector whose inputs are this many units apart, if they are few."""
+        domain = self.space.domain
+        size = domain.size if isinstance(domain, Vector) else 1
+        square = isinstance(self.space.metric, L2Distance)
+        moved = math.floor(far * far) if square else math.floor(far)
+        if moved > (_MOST_SQUARE if square else 1):
+            return None
+        cells = moved if size is None else min(moved, size)
+        one = kind(scale, 1 if cells else 0)
+        found = None if one is None else one.self_compose(max(cells, 1))
+        bound = self.charge or (cells and room < 1)
+        return Dominating(found) if bound and found is not None else found
+
+    def distribution(self, law: Any, value: Any) -> LatticeDistribution | Product:
+        """Return the exact distribution of a value plus noise in grid units."""
+        units = self.units(value)
+        if not isinstance(self.space.domain, Vector):
+            return LatticeDistribution(law, units, self.grid)
+        return Product([LatticeDistribution(law, int(u), self.grid) for u in units])
+
+
+def _room(element: Any, grid: Fraction, within: tuple[int, int] | None) -> float:
+    """Return how many units apart two numbers of a domain can be, as far as the noise sees them."""
+    low, high = (-math.inf, math.inf) if within is None else within
+    if element.bounds is not None:
+        low = max(low, math.ceil(element.bounds[0] / grid))
+        high = min(high, math.floor(element.bounds[1] / grid))
+    return high - low
+
+
+def _added(units: Any, noise: Any) -> Any:
+    """Add exactly: as int64 where nothing can overflow, else as Python integers."""
+    if noise.dtype.kind == "i":
+        try:
+            exact = np.asarray(units, dtype=np.int64)
+        except OverflowError:
+            exact = None
+        if exact is not None and _fit(exact, 62) and _fit(noise, 62):
+            return exact + noise
+    listed = units.tolist() if isinstance(units, np.ndarray) else units
+    return [u + e for u, e in zip(listed, noise.tolist(), strict=True)]
+
+
+def _fit(numbers: Any, bits: int = 63) -> bool:
+    """Return whether all whole numbers are within ``-2^bits .. 2^bits - 1``."""
+    if isinstance(numbers, np.ndarray):
+        least, most = int(numbers.min()), int(numbers.max())
+    else:
+        least, most = min(numbers, default=0), max(numbers, default=0)
+    return -(1 << bits) <= least and most < 1 << bits
+
+
+@dataclass(frozen=True)
+class LatticeDistribution:
+    """The exact distribution of a number plus discrete noise, on a grid.
+
+    Args:
+        law: the distribution of the noise in grid units (of :mod:`tacit.noise`).
+        centre: the exact aggregate, in grid units.
+        grid: the unit.
+    """
+
+    law: Any
+    centre: int
+    grid: Fraction
+
+    def _offset(self, value: NumberLike) -> Fraction:
+        return as_fraction(value) / self.grid - self.centre
+
+    def probability(self, value: NumberLike) -> Enclosure:
+        """Return an enclosure of the probability of exactly this value."""
+        offset = self._offset(value)
+        if offset.denominator != 1:
+            return Enclosure(Fraction(0), Fraction(0))
+        found: Enclosure = self.law.probability(int(offset))
+        return found
+
+    def cdf(self, value: NumberLike) -> Enclosure:
+        """Return an enclosure of the probability of this value or less."""
+        found: Enclosure = self.law.cdf(math.floor(self._offset(value)))
+        return found
+
+    def interval(self, lower: NumberLike, upper: NumberLike) -> Enclosure:
+        """Return the probability of the event ``lower <= output <= upper``.
+
+        Raises:
+            UsageError: the ends are reversed.
+        """
+        if as_fraction(lower) > as_fraction(upper):
+            raise UsageError("the ends of the event are reversed; swap them")
+        first = math.ceil(self._offset(lower))
+        last = math.floor(self._offset(upper))
+        if last < first:
+            return Enclosure(Fraction(0), Fraction(0))
+        below, upto = self.law.cdf(first - 1), self.law.cdf(last)
+        return Enclosure(max(Fraction(0), upto.lower - below.upper), upto.upper - below.lower)
+
+    def support(self, mass: NumberLike = "0.999") -> tuple[float, float]:
+        """Return the ends of an interval that holds at least this probability."""
+        low, high = self.law.support(as_fraction(mass, "mass"))
+        return float((self.centre + low) * self.grid), float((self.centre + high) * self.grid)

@@ -1,0 +1,442 @@
+"""The exponential mechanism, permute-and-flip and report-noisy-max."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import noise
+from tacit.arithmetic.enclosure import Enclosure, exp
+from tacit.arithmetic.exact import Number, positive
+from tacit.core import (
+    LInfinityDistance,
+    Measure,
+    Measurement,
+    PureDP,
+    Space,
+    Step,
+    ZeroConcentratedDP,
+    register,
+)
+from tacit.core.conversions import of_range
+from tacit.core.losses.additive_noise import LaplaceShift
+from tacit.core.losses.base import BothWays, Dominating, PrivacyLoss
+from tacit.core.losses.distribution import PrivacyLossDistribution
+from tacit.errors import MismatchError, UsageError
+from tacit.mechanisms.grid_noise import Lattice
+from tacit.mechanisms.output_distribution import FiniteDistribution, normalised
+
+__all__ = [
+    "FARTHEST",
+    "Exponential",
+    "NoisyMax",
+    "PermuteAndFlip",
+    "costs_below_best",
+    "crossings",
+    "score_lattice",
+]
+
+# What the private choices share: scores in whole units, as costs below the best.
+
+
+FARTHEST = 1 << 62
+
+
+def score_lattice(space: Space, step: Step) -> Lattice:
+    """Return the lattice of a vector of scores of public number, under the L-infinity distance.
+
+    Raises:
+        MismatchError: another metric, or a number of scores that is not public or is zero.
+    """
+    if not isinstance(space.metric, LInfinityDistance):
+        raise MismatchError(
+            f"{step.name} needs scores under the L-infinity distance, not under {space.metric}",
+            space,
+            step,
+        )
+    lattice = Lattice.of(space, step, None)
+    if not space.domain.size:  # type: ignore[attr-defined]
+        raise MismatchError(
+            f"{step.name} chooses among a public number of scores, at least one; use "
+            "Vector(..., size=n)",
+            space,
+            step,
+        )
+    return lattice
+
+
+def costs_below_best(units: Any) -> NDArray[np.int64]:
+    """Return how far each score is below the best one, at most 2^62.
+
+    Holding a cost there keeps the maps: it raises the score to ``best - 2^62``, and the greater of
+    two numbers that move by at most d moves by at most d, the same way if both do.
+
+    >>> costs_below_best([3, 5, 4]).tolist()
+    [2, 0, 1]
+    """
+    if isinstance(units, np.ndarray) and units.dtype == np.int64:
+        low, high = int(units.min()), int(units.max())
+        if high - low <= FARTHEST:
+            return np.asarray(high - units, dtype=np.int64)
+    best = max(int(u) for u in units)
+    return np.array([min(best - int(u), FARTHEST) for u in units], dtype=np.int64)
+
+
+# Losses of two candidates of permute-and-flip that cross: pairs that lose nearly the most.
+
+
+_BITS = 224
+_FAR = 300
+"""In scales: what is so far below the best is taken with probability below 2^-432."""
+
+
+def crossings(lattice: Lattice, rate: Fraction, units: int) -> tuple[PrivacyLoss, ...]:
+    """Return the losses of pairs of scores of which the best two cross.
+
+    Args:
+        lattice: of the scores.
+        rate: one grid unit over the scale.
+        units: how far the difference of two scores may move between neighbours, in grid units.
+
+    >>> from tacit.core import LInfinityDistance, Space, Vector
+    >>> from tacit.mechanisms.noisy_max import PermuteAndFlip
+    >>> space = Space(Vector(int, size=5), LInfinityDistance())
+    >>> found = crossings(Lattice.of(space, PermuteAndFlip(1), None), Fraction(1, 10), 2)
+    >>> [round(float(one.epsilon(0)), 4) for one in found]
+    [0.1909, 0.2]
+    """
+    domain = lattice.space.domain
+    count: int = domain.size  # type: ignore[attr-defined]
+    low, high = domain.element.lower, domain.element.upper  # type: ignore[attr-defined]
+    room = FARTHEST
+    if low is not None and high is not None:
+        room = min(room, math.floor(high / lattice.grid) - math.ceil(low / lattice.grid))
+    far = (room - units) * rate
+    if units == 0 or count < 2 or far < 0 or (count > 2 and far < _FAR + count.bit_length()):
+        return ()
+    leads = sorted({(units + 1) // 2, 3 * units // 4, units})
+    return tuple(_pair(rate * lead, rate * (units - lead), count > 2) for lead in leads)
+
+
+@lru_cache(maxsize=1 << 8)
+def _pair(lead: Fraction, behind: Fraction, others: bool) -> PrivacyLoss:
+    """Return the losses of a candidate that leads, and is behind in the other input."""
+    unsure = Fraction(1, 1 << 400) if others else Fraction(0)
+
+    def winning(share: Enclosure) -> dict[int, Any]:
+        found = Enclosure(share.lower - unsure, share.upper + unsure).rounded(_BITS)
+        return {0: found, 1: 1 - found}
+
+    p = winning(1 - exp(-lead, _BITS) / 2)
+    q = winning(exp(-behind, _BITS) / 2)
+    return BothWays(PrivacyLossDistribution.of(p, q), PrivacyLossDistribution.of(q, p))
+
+
+# The exponential mechanism on a vector of scores.
+
+
+@register
+@dataclass(frozen=True)
+class Exponential(Step):
+    """The exponential mechanism: index i has a probability in proportion to ``exp(s_i / scale)``.
+
+    **Map.** ``d -> 2 d / scale`` in pure DP, on a vector of scores under the L-infinity distance.
+    For score vectors s, t with every ``|s_i - t_i| <= d``, the weight of index i moves by a factor
+    of at most ``e^(d / scale)``, and so does the normalising sum, in the other direction at worst.
+    Where all scores move the same way between neighbours (``monotone=True``, which the caller
+    vouches for), weight and sum move together: ``d -> d / scale``.
+
+    In zCDP ``d -> d^2 / (2 scale^2)``, a quarter of that where monotone: the log ratios of all
+    indices lie in an interval of length ``e = 2 d / scale`` (``d / scale`` where monotone), since
+    they are ``(s_i - t_i) / scale`` plus a constant; and a mechanism of bounded range e is
+    ``e^2 / 8``-zCDP by Hoeffding's lemma (Cesar and Rogers, ALT 2021).  Its privacy losses are
+    dominated by those of all mechanisms of that range
+    (:class:`~tacit.core.losses.distribution.BoundedRange`), which lie far below those of e-DP.
+
+    Source: McSherry and Talwar, "Mechanism design via differential privacy", FOCS 2007.
+
+    Args:
+        scale: of the scores; above zero.
+        monotone: whether all scores move the same way between neighbours.
+        measure: ``"PureDP"`` or ``"ZeroConcentratedDP"``.
+
+    Raises:
+        UsageError: a scale that is not above zero, an unknown flag or measure.
+
+    Example:
+        >>> from tacit.core import LInfinityDistance, Vector
+        >>> scores = Space(Vector(int, size=3), LInfinityDistance())
+        >>> (scores >> Exponential(scale=4)).map(1)
+        Fraction(1, 2)
+    """
+
+    scale: Number
+    monotone: bool = False
+    measure: str = "PureDP"
+
+    name: ClassVar[str] = "exponential"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive(self.scale, "scale"))
+        if not isinstance(self.monotone, bool):
+            raise UsageError("monotone is True or False")
+        if self.measure not in ("PureDP", "ZeroConcentratedDP"):
+            raise UsageError(
+                f"the measure is 'PureDP' or 'ZeroConcentratedDP', not {self.measure!r}"
+            )
+
+    def build(self, space: Space) -> Measurement:
+        """Return the mechanism on a vector of scores.
+
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
+        Raises:
+            MismatchError: the scores are not compared by the L-infinity distance, or their number
+                is not public.
+        """
+        lattice = score_lattice(space, self)
+        scale = Fraction(self.scale)
+        rate = lattice.grid / scale
+        reach = (1 if self.monotone else 2) / scale
+        pure = self.measure == PureDP.__name__
+        measure: Measure = PureDP() if pure else ZeroConcentratedDP()
+
+        def loss(d: Fraction) -> Fraction:
+            return reach * d if pure else (reach * d) ** 2 / 8
+
+        def distribution(scores: Any) -> FiniteDistribution:
+            costs = costs_below_best(lattice.units(scores)).tolist()
+            return normalised({i: exp(-rate * cost, 128) for i, cost in enumerate(costs)})
+
+        return Measurement(
+            space,
+            measure,
+            lambda scores: int(
+                noise.exponential_choice(costs_below_best(lattice.units(scores)), rate)
+            ),
+            loss,
+            distribution=distribution,
+            losses=lambda d: of_range(reach * d),
+            step=self,
+        )
+
+
+# Permute-and-flip, and report-noisy-max in the two forms that have an exact distribution.
+
+
+_FINE = 1 << 40
+
+
+@register
+@dataclass(frozen=True)
+class PermuteAndFlip(Step):
+    """Visit indices in random order; take each with probability ``exp((score - best) / scale)``.
+
+    The first one taken is the answer; the best is taken whenever it is reached.  The expected
+    error is never above that of the exponential mechanism at the same guarantee, and half of it at
+    best.
+
+    **Map.** ``d -> 2 d / scale`` in pure DP under the L-infinity distance, ``d -> d / scale`` where
+    all scores move the same way (``monotone=True``).  Write ``p_i = exp((s_i - best) / scale)``,
+    which moves by a factor of at most ``e^(2 d / scale)``.  Equivalently the index with the largest
+    ``s_i + scale E_i`` is reported, for independent standard exponentials E_i (Ding, Kifer,
+    Steinke, et al. 2021).  Given the others' noise let r be the largest ``s_j + scale E_j``, j not
+    i.  Index i wins when ``E_i > (r - s_i) / scale``; between neighbours ``r - s_i`` grows by at
+    most 2 d (by d where monotone, since r and s_i move the same way), and
+    ``P(E > x + c) >= e^-c P(E > x)`` for all x and c >= 0.
+
+    **Losses.**  Write ``c`` for that bound.  The least delta at e, for e from -c to c, is at most
+
+        ``1 - e^((e - c) / 2)``,
+
+    that of Laplace noise of scale 1 on a number that moves by c; so Laplace noise dominates, in
+    compositions too.  Proof.  In units of the scale, let A be the largest ``s_i + E_i`` with i in a
+    set S of answers, and B that of all others.  S wins when ``A > B``; between neighbours A rises
+    against B by at most c, so the probability goes from ``g(0)`` at most to ``g(c)``, with ``g(t) =
+    P(A - B > -t)``.  A has a density of at most its tail: at a it is the sum, over i in S, of the
+    density of ``s_i + E_i`` times the probability that the others of S are below: at most that with
+    which i alone is above a.  So has B.  A and B are independent, so the density of ``A - B`` at t
+    is at most ``P(A - B > t)`` and at most ``P(A - B < t)``: ``g' <= min(g, 1 - g)``, with equality
+    for a Laplace variable.  So from equal ``g(0)`` none rises higher than that.
+
+    Two candidates attain it: ``A - B`` is a Laplace variable then, and at e they are the two whose
+    scores are ``(e + c) / 2`` scales apart before and cross to ``(c - e) / 2`` the other way.  No
+    pair attains it at all e at once, so compositions are bounded from above; and randomized
+    response, which pure DP alone implies, is attained at no e but the ends, -c and c.
+
+    The lower ends are those of three such pairs, which lead by c/2, 3c/4 and c before: the leader
+    wins with probability ``1 - e^-x / 2`` where it leads by x, and with ``e^-x / 2`` where it is x
+    behind.  Any other candidates are far below: the most that they can change a probability by, the
+    sum of ``e^-y`` for those y below the best, is charged.
+
+    The distribution is ``P(i) = p_i * integral over [0, 1] of prod over j != i of (1 - x p_j) dx``:
+    let indices arrive at independent uniform times; i arrives at x, and every other one comes later
+    or has failed by then, with probability ``1 - x p_j``.
+
+    Source: McKenna and Sheldon, "Permute-and-flip: a new mechanism for differentially private
+    selection", NeurIPS 2020.
+
+    Args:
+        scale: of the scores; above zero.
+        monotone: whether all scores move the same way between neighbours.
+
+    Example:
+        >>> from tacit.core import LInfinityDistance, Vector
+        >>> scores = Space(Vector(int, size=3), LInfinityDistance())
+        >>> (scores >> PermuteAndFlip(scale=4)).map(1)
+        Fraction(1, 2)
+    """
+
+    scale: Number
+    monotone: bool = False
+
+    name: ClassVar[str] = "permute_and_flip"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive(self.scale, "scale"))
+        if not isinstance(self.monotone, bool):
+            raise UsageError("monotone is True or False")
+
+    def build(self, space: Space) -> Measurement:
+        """Return the mechanism on a vector of scores.
+
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
+        Raises:
+            MismatchError: the scores are not compared by the L-infinity distance, or their number
+                is not public.
+        """
+        lattice = score_lattice(space, self)
+        scale = Fraction(self.scale)
+        rate = lattice.grid / scale
+        moved = 1 if self.monotone else 2
+        reach = moved / scale
+        return Measurement(
+            space,
+            PureDP(),
+            lambda scores: _flip(costs_below_best(lattice.units(scores)).tolist(), rate),
+            lambda d: reach * d,
+            distribution=lambda scores: _law(
+                costs_below_best(lattice.units(scores)).tolist(), rate
+            ),
+            losses=lambda d: _losses(
+                reach * d, crossings(lattice, rate, moved * math.floor(d / lattice.grid))
+            ),
+            step=self,
+        )
+
+
+def _losses(most: Fraction, pairs: tuple[PrivacyLoss, ...]) -> Dominating:
+    """Return the losses of Laplace noise whose loss is at most this, above those of known pairs.
+
+    They are those on a fine lattice, whose curve meets that of the real line at the losses on the
+    lattice and runs straight, so above it, between them.
+    """
+    if not most:
+        return Dominating(LaplaceShift(Fraction(1), 0))
+    return Dominating(LaplaceShift(_FINE / most, _FINE), below=pairs)
+
+
+def _flip(costs: Sequence[int], rate: Fraction) -> int:
+    """Shuffle by secure draws and flip a coin for *every* index, so that time reveals nothing."""
+    order = list(range(len(costs)))
+    for i in range(len(order) - 1, 0, -1):
+        j = int(noise.uniform(i + 1))
+        order[i], order[j] = order[j], order[i]
+    taken = [noise.bernoulli_exp(rate * costs[i]) for i in order]
+    return next(i for i, yes in zip(order, taken, strict=True) if yes)
+
+
+def _law(costs: Sequence[int], rate: Fraction) -> FiniteDistribution:
+    """Integrate the product, a polynomial in x; one division of polynomials an index is avoided.
+
+    All coefficients of ``prod (1 - x p_j)`` alternate in sign, so each is kept as the enclosure of
+    its size, an elementary symmetric function of numbers in (0, 1].
+    """
+    shares = [exp(-rate * cost, 192) for cost in costs]
+    bits = 192 + 2 * len(shares)
+    table: dict[Any, Enclosure] = {}
+    for i, share in enumerate(shares):
+        sizes = [Enclosure.of(1)]
+        for j, other in enumerate(shares):
+            if j != i:
+                shifted = [Enclosure.of(0), *(size * other for size in sizes)]
+                sizes.append(Enclosure.of(0))
+                sizes = [(a + b).rounded(bits) for a, b in zip(sizes, shifted, strict=True)]
+        area = Enclosure.of(0)
+        for power, size in enumerate(sizes):
+            area += (-1) ** power * size / (power + 1)
+        table[i] = (share * area).rounded(128)
+    return FiniteDistribution(table)
+
+
+@register
+@dataclass(frozen=True)
+class NoisyMax(Step):
+    """Report noisy max: add noise to every score, and report only the index of the largest.
+
+    Both forms are drawn from their exact distribution, without a float and without ties:
+
+    - ``noise="exponential"``: the index of the largest ``score + scale E_i``.  Its distribution is
+      that of :class:`PermuteAndFlip` (Ding, Kifer, Steinke, et al., "The permute-and-flip mechanism
+      is identical to report-noisy-max with exponential noise", 2021), and it is drawn as such.
+    - ``noise="gumbel"``: with standard Gumbel noise.  ``P(i wins) = exp(s_i / scale) / sum``, which
+      is the exponential mechanism, and it is drawn as such: with weights w_i the times
+      ``-ln U_i / w_i`` are exponential of rate w_i, the first of them is i with probability
+      ``w_i / sum w``, and ``-ln`` of a time is ``ln w_i`` plus a Gumbel variable.
+
+    **Map.** That of the mechanism it is identical to: ``d -> 2 d / scale`` in pure DP,
+    ``d -> d / scale`` where all scores move the same way (``monotone=True``).  The noisy *value* of
+    the winner is not part of the answer: releasing it as well breaks this map.
+
+    Args:
+        scale: of the noise, in the units of the scores; above zero.
+        noise: ``"exponential"`` or ``"gumbel"``.
+        monotone: whether all scores move the same way between neighbours.
+
+    Example:
+        >>> from tacit.core import LInfinityDistance, Vector
+        >>> scores = Space(Vector(int, size=3), LInfinityDistance())
+        >>> m = scores >> NoisyMax(scale=2, noise="gumbel")
+        >>> m.map(1), m([0, 100, 0])
+        (Fraction(1, 1), 1)
+    """
+
+    scale: Number
+    noise: str = "exponential"
+    monotone: bool = False
+
+    name: ClassVar[str] = "noisy_max"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive(self.scale, "scale"))
+        if self.noise not in ("exponential", "gumbel"):
+            raise UsageError(f"the noise is 'exponential' or 'gumbel', not {self.noise!r}")
+        if not isinstance(self.monotone, bool):
+            raise UsageError("monotone is True or False")
+
+    def build(self, space: Space) -> Measurement:
+        """Return the mechanism on a vector of scores.
+
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
+        Raises:
+            MismatchError: the scores are not compared by the L-infinity distance, or their number
+                is not public.
+        """
+        score_lattice(space, self)
+        same = PermuteAndFlip if self.noise == "exponential" else Exponential
+        m = same(self.scale, self.monotone).build(space)
+        return Measurement(
+            space, m.measure, m.function, m.privacy, distribution=m.law, losses=m.losses, step=self
+        )

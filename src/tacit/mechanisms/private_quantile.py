@@ -1,0 +1,383 @@
+"""Private quantiles: the cost of every candidate on a public grid, and the choice of one.
+
+**Cost.**  For a quantile ``q = a / b`` and a candidate c with ``below`` rows under it, ``equal`` at
+it and ``above`` over it, let
+
+    ``low(c)  = (b - a) below - a (above + equal)``,
+    ``high(c) = (b - a) (below + equal) - a above``.
+
+Both rise with c, and c is a q-quantile exactly when ``low(c) <= 0 <= high(c)``.  The cost of c for
+a target t is the distance from t to the interval [low(c), high(c)], where the interval of the
+lowest candidate reaches down without end and that of the highest one up without end; so the least
+cost is always zero.  The target 0 asks for the quantile; a target ``-r b`` for about r rows less.
+
+**Map.**  One row that comes or goes moves low(c) and high(c) by at most ``max(a, b - a)``, for all
+c, hence every cost by no more.  One row that changes leaves the number of rows as it is and moves
+``below`` and ``below + equal`` by at most one each; as ``low = b below - a (all rows)`` and
+``high = b (below + equal) - a (all rows)``, every cost moves by at most b.
+
+**Error.**  With M candidates of which one has cost zero, the mechanism at scale s returns a cost of
+x or more with probability at most ``M exp(-x / s)`` (McSherry and Talwar 2007).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.arithmetic.enclosure import Enclosure, exp
+from tacit.arithmetic.exact import Number as NumberLike
+from tacit.arithmetic.exact import as_share, positive
+from tacit.core import (
+    ChangeOneDistance,
+    HammingDistance,
+    Measure,
+    Measurement,
+    Number,
+    PureDP,
+    Space,
+    Step,
+    Vector,
+    ZeroConcentratedDP,
+    register,
+)
+from tacit.errors import MismatchError, UsageError
+from tacit.mechanisms.output_distribution import FiniteDistribution, normalised
+from tacit.noise.bernoulli_and_uniform import uniform_integer
+from tacit.noise.bits import watcher
+from tacit.noise.exponential import ExponentialChoice, choices_within
+
+__all__ = [
+    "PrivateQuantile",
+    "Tallies",
+    "choose_cell",
+    "choose_cells",
+    "error_in_cost",
+    "quantile_costs",
+]
+
+Histogram: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
+"""The cells that occur, rising, and how often each does."""
+
+_FAR = 1 << 61
+_DEFAULT_CELLS = 1 << 12
+_MOST_COUNTED_CELLS = 1 << 20
+
+
+@register
+@dataclass(frozen=True)
+class PrivateQuantile(Step):
+    """Choose a quantile of a bounded column, by the exponential mechanism over public candidates.
+
+    The candidates are the multiples of ``grid`` from the lower to the upper bound of the column; a
+    value counts at the nearest of them, a missing one nowhere.
+
+    **Map.** With ``w = max(q, 1 - q)``, ``d -> 2 w d / scale`` in pure DP and
+    ``(w d / scale)^2 / 2`` in zCDP under the symmetric and the insert-delete distance; the same
+    with ``w = 1`` under the change-one and the Hamming distance.  For ``q = a / b`` one row moves
+    every cost of the module's cost function by at most ``b w``, and candidates are chosen with
+    probability proportional to ``exp(-cost / (b scale))``: :class:`~tacit.mechanisms.Exponential`
+    on the costs.
+
+    Args:
+        q: the quantile, from 0 to 1; 1/2 is the median.
+        scale: in rows: how far off in rank the answer typically is; above zero.
+        grid: the step between candidates; by default 1 for whole numbers, else 1/4096 of the range.
+        measure: ``"PureDP"`` or ``"ZeroConcentratedDP"``.
+
+    Raises:
+        UsageError: a quantile outside [0, 1], a scale or grid that is not above zero.
+
+    Example:
+        >>> from tacit.core import SymmetricDistance
+        >>> ages = Space(Vector(int, bounds=(0, 120)), SymmetricDistance())
+        >>> m = ages >> PrivateQuantile("1/2", scale=1)
+        >>> m.map(1), 0 <= m([31, 42, 55]) <= 120
+        (Fraction(1, 1), True)
+    """
+
+    q: NumberLike
+    scale: NumberLike
+    grid: NumberLike | None = None
+    measure: str = "PureDP"
+
+    name: ClassVar[str] = "private_quantile"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "q", as_share(self.q))
+        if Fraction(self.q).denominator > 1 << 20:
+            object.__setattr__(self, "q", Fraction(self.q).limit_denominator(1 << 20))
+        object.__setattr__(self, "scale", positive(self.scale, "scale"))
+        if self.grid is not None:
+            object.__setattr__(self, "grid", positive(self.grid, "grid"))
+        if self.measure not in ("PureDP", "ZeroConcentratedDP"):
+            raise UsageError(
+                f"the measure is 'PureDP' or 'ZeroConcentratedDP', not {self.measure!r}"
+            )
+
+    def build(self, space: Space) -> Measurement:
+        """Return the mechanism on a bounded column of numbers.
+
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
+        Raises:
+            MismatchError: no column of records with bounds.
+            UsageError: a grid that does not fit the bounds.
+        """
+        candidates = self._candidates(space)
+        q, scale = Fraction(self.q), Fraction(self.scale)
+        rate = 1 / (scale * q.denominator)
+        changes = isinstance(space.metric, (ChangeOneDistance, HammingDistance))
+        weight = Fraction(1) if changes else max(q, 1 - q)
+        reach = 2 * weight / scale
+        pure = self.measure == PureDP.__name__
+        measure: Measure = PureDP() if pure else ZeroConcentratedDP()
+
+        def choose(column: Any) -> Any:
+            histogram = candidates.histogram(column)
+            return candidates.value(choose_cell(histogram, candidates.cells, q, 0, rate))
+
+        def law(column: Any) -> FiniteDistribution:
+            runs = quantile_costs(candidates.histogram(column), candidates.cells, q, 0)
+            weights: dict[Any, Enclosure] = {}
+            for start, length, cost in zip(*(part.tolist() for part in runs), strict=True):
+                each = exp(-rate * cost, 128)
+                weights |= {candidates.value(c): each for c in range(start, start + length)}
+            return normalised(weights)
+
+        return Measurement(
+            space,
+            measure,
+            choose,
+            lambda d: reach * d if pure else (reach * d) ** 2 / 8,
+            distribution=law,
+            step=self,
+        )
+
+    def _candidates(self, space: Space) -> _Candidates:
+        domain = space.domain
+        element = domain.element if isinstance(domain, Vector) else None
+        bounds = element.bounds if isinstance(element, Number) else None
+        if bounds is None or not space.metric.counts_records:
+            raise MismatchError(
+                f"{self.name} works on the records of a column of bounded numbers, not on "
+                f"({space}); put clamp(lower, upper) before it",
+                space,
+                self,
+            )
+        low, high = bounds
+        whole = getattr(element, "kind", None) == "int"
+        if self.grid is not None:
+            step = Fraction(self.grid)
+        else:
+            step = Fraction(1) if whole else (high - low) / _DEFAULT_CELLS
+        cells = math.floor((high - low) / step) if step else 0
+        if not 0 < cells < 1 << 31 or (whole and low.denominator != 1):
+            raise UsageError(
+                "the candidates of a quantile are from 2 to 2^31 multiples of the grid between the "
+                "bounds; give another grid, or other bounds"
+            )
+        shown_whole = whole and step.denominator == 1
+        return _Candidates(low, step, cells, shown_whole)
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """The public grid: ``low + i step`` for i from 0 to cells."""
+
+    low: Fraction
+    step: Fraction
+    cells: int
+    whole: bool
+
+    def value(self, cell: int) -> int | float:
+        number = self.low + cell * self.step
+        return int(number) if self.whole else float(number)
+
+    def histogram(self, column: NDArray[Any]) -> Histogram:
+        """Return the cells that occur, rising, and how often each does."""
+        if self.whole and self.step == 1:
+            places = (column - int(self.low)).clip(0, self.cells)
+        else:
+            known = column if column.dtype.kind == "i" else column[~np.isnan(column)]
+            scaled = (known - float(self.low)) / float(self.step)
+            places = np.floor(scaled.clip(0, self.cells) + 0.5).astype(np.int64)
+        if self.cells <= _MOST_COUNTED_CELLS:
+            counts = np.bincount(places, minlength=1)
+            at = np.flatnonzero(counts)
+            return at, counts[at]
+        return np.unique(places, return_counts=True)
+
+
+def quantile_costs(
+    histogram: Histogram, cells: int, q: Fraction, target: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the candidates as runs of equal cost: first cell, length and cost of each run.
+
+    Args:
+        histogram: the cells that occur, rising, and how often each does.
+        cells: candidates are 0..cells.
+        q: the quantile.
+        target: what cost zero means; see the module.
+
+    Example:
+        >>> runs = quantile_costs((np.array([2, 5]), np.array([1, 2])), 6, Fraction(1, 2), 0)
+        >>> [r.tolist() for r in runs]
+        [[0, 2, 3, 5, 6], [2, 1, 2, 1, 1], [3, 1, 1, 0, 3]]
+    """
+    return _costs(_runs([histogram], cells, q), target)[:3]
+
+
+class Tallies(list[Histogram]):
+    """Histograms of which several choices are made: what they share is worked out once.
+
+    They are not private, and held no longer than the choices take.
+    """
+
+    _known: tuple[tuple[int, Fraction], _Runs] | None = None
+
+    def runs(self, cells: int, q: Fraction) -> _Runs:
+        """Return the runs for a quantile, as they were worked out for the choice before."""
+        if self._known is None or self._known[0] != (cells, q):
+            self._known = (cells, q), _runs(self, cells, q)
+        return self._known[1]
+
+
+class _Runs(NamedTuple):
+    """Candidates of equal cost, group by group, whatever the target.
+
+    Attributes:
+        starts, lengths: the first cell of each run, and how many it has.
+        low, high: of its candidates, as in the module.
+        firsts: where the runs of each group begin.
+        largest: what ``low`` and ``high`` are within, on either side.
+    """
+
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    low: NDArray[Any]
+    high: NDArray[Any]
+    firsts: NDArray[np.intp]
+    largest: int
+
+
+def _runs(histograms: Sequence[Histogram], cells: int, q: Fraction) -> _Runs:
+    """Return the runs of all histograms, one after the other."""
+    at = np.concatenate([h[0] for h in histograms]).astype(np.int64)
+    count = np.concatenate([h[1] for h in histograms]).astype(np.int64)
+    found = np.array([len(h[0]) for h in histograms])
+    upto = np.concatenate(([0], count.cumsum()))
+    ends = found.cumsum()
+    before = upto[ends - found]
+    totals = upto[ends] - before
+    a, b = q.numerator, q.denominator
+    # Where products leave 64 bits, Python integers go on exactly.
+    largest = b * int(totals.max())
+    wide = object if largest >= _FAR else np.int64
+    # Runs alternate: the gap before a cell that occurs, the cell itself, ..., the gap at the end.
+    firsts = 2 * (ends - found) + np.arange(len(found))
+    place = 2 * np.arange(len(at)) + np.repeat(np.arange(len(found)), found) + 1
+    starts = np.zeros(2 * len(at) + len(found), dtype=np.int64)
+    starts[place], starts[place + 1] = at, at + 1
+    stops = np.empty_like(starts)
+    stops[:-1], stops[firsts[1:] - 1], stops[-1] = starts[1:], cells + 1, cells + 1
+    below = np.zeros(len(starts), dtype=wide)
+    below[place + 1] = upto[1:] - np.repeat(before, found)
+    below[place] = below[place + 1] - count
+    equal = np.zeros(len(starts), dtype=wide)
+    equal[place] = count
+    whole = np.repeat(totals.astype(wide), 2 * found + 1) * a
+    low, high = b * below - whole, b * (below + equal) - whole
+    lengths = stops - starts
+    held = lengths > 0
+    firsts = held.cumsum()[firsts] - held[firsts]
+    return _Runs(starts[held], lengths[held], low[held], high[held], firsts, largest)
+
+
+def _costs(
+    runs: _Runs, target: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.intp]]:
+    """Return the runs for a target: first cells, lengths and costs, and where each group begins."""
+    starts, lengths, low, high, firsts, largest = runs
+    if largest + abs(target) >= _FAR:
+        low, high = low.astype(object), high.astype(object)
+    opened = _open_ends(starts, lengths, low, high, target, firsts)
+    starts, lengths, low, high, firsts = opened
+    cost = np.maximum(np.maximum(low - target, target - high), 0)
+    # Held at a public ceiling, two costs are no farther apart than before.
+    return starts, lengths, np.minimum(cost, _FAR).astype(np.int64), firsts
+
+
+def _open_ends(
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    low: NDArray[Any],
+    high: NDArray[Any],
+    target: int,
+    firsts: NDArray[np.intp],
+) -> tuple[NDArray[Any], ...]:
+    """Let the end candidate on the target's side reach without end, in a run of its own.
+
+    It stands first or last in each group of runs; ``firsts`` says where each group begins.
+    """
+    if not target:
+        return starts, lengths, low, high, firsts
+    ends = firsts if target < 0 else np.append(firsts[1:], len(starts)) - 1
+    split = lengths[ends] > 1
+    copies = np.ones(len(starts), np.intp)
+    copies[ends[split]] = 2  # the runs of which the end candidate is split off, written twice
+    starts, lengths, low, high = (x.repeat(copies) for x in (starts, lengths, low, high))
+    moved = split.cumsum() - split  # how many were written before the runs of each group
+    firsts = firsts + moved
+    if target < 0:
+        one = firsts[split]
+        lengths[one], starts[one + 1] = 1, starts[one + 1] + 1
+        lengths[one + 1] -= 1
+        low[firsts] = min(-_FAR, target)
+        return starts, lengths, low, high, firsts
+    lasts = ends + moved + split
+    one = lasts[split]
+    lengths[one - 1] -= 1
+    lengths[one], starts[one] = 1, starts[one] + lengths[one - 1]
+    high[lasts] = max(_FAR, target)
+    return starts, lengths, low, high, firsts
+
+
+def choose_cells(
+    histograms: Sequence[Histogram], cells: int, q: Fraction, target: int, rate: Fraction
+) -> list[int]:
+    """Draw for each histogram, independently, a candidate as :func:`choose_cell` does."""
+    if not histograms:
+        return []
+    tallies = histograms if isinstance(histograms, Tallies) else Tallies(histograms)
+    starts, lengths, cost, firsts = _costs(tallies.runs(cells, q), target)
+    chosen = (
+        int(starts[run]) + uniform_integer(int(lengths[run]))
+        for run in choices_within(firsts, cost, rate, lengths)
+    )
+    seen = watcher()
+    if seen is None:
+        return list(chosen)
+    # where runs begin depends on the rows; an audit sees the choice among the cells, as it is
+    parts = pairwise([*firsts.tolist(), len(cost)])
+    laws = [ExponentialChoice(cost[a:b].repeat(lengths[a:b]), rate) for a, b in parts]
+    return [seen(law, None, partial(next, chosen)) for law in laws]
+
+
+def choose_cell(histogram: Histogram, cells: int, q: Fraction, target: int, rate: Fraction) -> int:
+    """Draw a candidate with probability proportional to ``exp(-rate cost)``, exactly."""
+    return choose_cells([histogram], cells, q, target, rate)[0]
+
+
+def error_in_cost(cells: int, scale: Fraction, beta: float) -> int:
+    """Return x with ``P(cost >= x) <= beta``: ``scale ln(M / beta)``, rounded up."""
+    return math.ceil(float(scale) * math.log((cells + 1) / beta) * (1 + 1e-9)) + 1

@@ -1,1 +1,0 @@
-"""Propose-test-release, and the search for a bound to propose."""

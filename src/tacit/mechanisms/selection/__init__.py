@@ -1,1 +1,0 @@
-"""A choice of one value among candidates, or of the keys to publish."""

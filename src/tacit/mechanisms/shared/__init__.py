@@ -1,1 +1,0 @@
-"""What several mechanisms use: output distributions, noise on a grid, group privacy."""

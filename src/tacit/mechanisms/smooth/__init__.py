@@ -1,1 +1,0 @@
-"""Noise scaled to the smooth sensitivity."""

@@ -1,0 +1,436 @@
+"""Mechanisms on a sample of the records: Poisson and without replacement."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from tacit import noise
+from tacit.arithmetic.enclosure import Enclosure, exp, log
+from tacit.arithmetic.exact import Number as NumberLike
+from tacit.arithmetic.exact import as_fraction, as_integer, show
+from tacit.calls import public
+from tacit.core import (
+    ApproximateDP,
+    ChangeOneDistance,
+    Frame,
+    Measurement,
+    Number,
+    Space,
+    SymmetricDistance,
+    Vector,
+)
+from tacit.core.conversions import LossMap, implied_loss
+from tacit.core.losses.additive_noise import ShiftedLoss, shifted_losses
+from tacit.core.losses.base import Dominating, PrivacyLoss
+from tacit.core.losses.sampling import sampled, sampled_without_replacement
+from tacit.errors import MismatchError, UsageError
+from tacit.mechanisms.output_distribution import Mixture, PairMap, stated_at
+
+__all__ = [
+    "amplified",
+    "kept_records",
+    "loss_of_equal_records",
+    "number_of_records",
+    "poisson_sample",
+    "sample_without_replacement",
+]
+
+# The losses of one pair of data sets of equal records, for lower ends of releases from samples.
+
+
+def loss_of_equal_records(measurement: Measurement, common: int | None) -> ShiftedLoss | None:
+    """Return the losses of noise on a number, of a record among equal ones; None where not known.
+
+    Every sample without that record is the same data, whichever records it holds: so what comes of
+    a sample is exactly a mixture of the two output distributions.
+
+    Args:
+        measurement: of records in a column, whose losses are those of one noise, shifted.
+        common: how many equal records the record stands beside, in place of one more of them; None
+            where it stands alone against no record.
+
+    >>> import tacit as tc
+    >>> from tacit.core import Space, SymmetricDistance
+    >>> ages = Space(Vector(int, bounds=(0, 9)), SymmetricDistance())
+    >>> loss_of_equal_records(ages >> tc.sum() >> tc.laplace(3), None)
+    LaplaceShift(scale=Fraction(3, 1), shift=9)
+    """
+    domain: Any = measurement.input.domain
+    if not isinstance(domain, Vector) or not isinstance(domain.element, Number):
+        return None
+    losses = None if measurement.losses is None else measurement.losses(Fraction(1))
+    while isinstance(losses, Dominating):
+        losses = losses.losses
+    if measurement.law is None or not isinstance(losses, ShiftedLoss):
+        return None
+    ends = _ends(domain.element)
+    found: list[ShiftedLoss] = []
+    for record in ends:
+        rest = [] if common is None else [ends[0]] * common
+        data = [*rest, record], rest if common is None else [ends[0]] * (common + 1)
+        p, q = (measurement.law(domain.read(rows)) for rows in data)
+        found += shifted_losses(p, q)[:1]
+    best = max(found, key=lambda one: one.shift, default=None)
+    return best if best is not None and best.shift else None
+
+
+def _ends(element: Number) -> list[int | float]:
+    """Return the largest and the smallest record, or zero where there is none."""
+    if element.lower is None or element.upper is None:
+        return [0] if element.contains(0) else []
+    low, high = element.lower, element.upper
+    ends = (
+        [math.ceil(low), math.floor(high)] if element.kind == "int" else [float(low), float(high)]
+    )
+    return [end for end in ends if element.contains(end)]
+
+
+# What releases from samples share: which records are kept, and how the loss shrinks.
+
+
+def number_of_records(data: Any) -> int:
+    """Return how many records a column or a table in memory has."""
+    return len(next(iter(data.values()))) if isinstance(data, dict) else len(data)
+
+
+def kept_records(data: Any, kept: Any) -> Any:
+    """Return the records of a column or a table where ``kept`` is true, in their order.
+
+    >>> kept_records({"x": [3, 4, 5]}, np.array([True, False, True]))
+    {'x': [3, 5]}
+    """
+    if isinstance(data, dict):
+        return {name: kept_records(column, kept) for name, column in data.items()}
+    if isinstance(data, np.ndarray):
+        return data[kept]
+    return [value for value, yes in zip(data, kept.tolist(), strict=True) if yes]
+
+
+def amplified(epsilon: Fraction, delta: Fraction, share: Fraction) -> tuple[Fraction, Fraction]:
+    """Return ``ln(1 + share (e^epsilon - 1))`` and ``share delta``; logarithms are rounded up.
+
+    >>> amplified(Fraction(1), Fraction(1, 10), Fraction(1)), amplified(Fraction(0), Fraction(1), 0)
+    ((Fraction(1, 1), Fraction(1, 10)), (Fraction(0, 1), Fraction(0, 1)))
+    """
+    if not 0 < share < 1:
+        return share * epsilon, share * delta
+    grown = log(1 + share * (exp(epsilon, 96) - 1), 96).rounded(80).upper
+    return min(epsilon, grown), share * delta
+
+
+# Amplification by Poisson sampling, where Tacit draws the sample itself with secure bits.
+
+
+_MOST_LISTED = 12
+
+
+@public
+def poisson_sample(
+    measurement: Measurement, rate: NumberLike, *, delta: NumberLike | None = None
+) -> Measurement:
+    """Release from a Poisson sample: each record is in it independently, with probability ``rate``.
+
+    **Map.** Under the symmetric distance.  For one record that is added or removed, with the
+    measurement's own loss epsilon there:
+
+        ``ln(1 + rate (e^epsilon - 1))`` in pure DP, and delta becomes ``rate delta``.
+
+    Proof.  Let v be u with d records more; the sample of v holds none of them with probability
+    ``1 - q``, ``q = 1 - (1 - rate)^d``.  Given the sample of the common records, the output on u
+    has distribution P0, on v ``(1 - q) P0 + q P1``, where P0 and P1 are (e, delta)-close, e and
+    delta the measurement's loss at d.  So ``V(S) <= (1 - q) P0(S) + q (e^e P0(S) + delta)``, which
+    is the claim for one direction.  For the other, ``P1(S) >= e^-e (P0(S) - delta)`` gives
+    ``P0(S) <= V(S) / (1 - q + q e^-e) + q delta``, and ``1 / (1 - q + q e^-e) <= 1 + q (e^e - 1)``,
+    since ``(1 - q + q e^-e)(1 - q + q e^e) >= 1``.  Inputs that differ by d records, a of them only
+    in u and b only in v, go through what they share: the loss is at most the largest, over
+    ``a + b = d``, of the two losses one after the other, which is computed; irrational numbers are
+    rounded up.
+
+    Source: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling", NeurIPS 2018.
+
+    ``m.epsilon(delta=)`` and compositions are tight for one record, by the losses of the sampled
+    release in both directions (:mod:`tacit.core.losses.sampling`).  The lower ends are
+    those of no record against one, where the noise is on a number: the sample holds it or does not.
+
+    The sample must stay secret and be drawn afresh for every release, and here it is.
+
+    Args:
+        measurement: on a column or a table of no public size under the symmetric distance, in pure
+            or approximate DP; or in another measure, whose losses are known, with ``delta``.
+        rate: the probability, above 0 and at most 1.
+        delta: at which a release in another measure, such as Gaussian noise, is stated.
+
+    Raises:
+        UsageError: a rate or a delta outside of that.
+        MismatchError: another space or measure.
+
+    Example:
+        >>> from tacit.core import Space
+        >>> from tacit.mechanisms import Laplace
+        >>> from tacit.transformations import Count
+        >>> count = Space(Vector(int), SymmetricDistance()) >> Count() >> Laplace(scale=1)
+        >>> float(poisson_sample(count, "1/10").map(1))
+        0.1585650787...
+        >>> import tacit as tc
+        >>> noisy = Space(Vector(int), SymmetricDistance()) >> Count() >> tc.gaussian(scale=1)
+        >>> step = poisson_sample(noisy, "1/100", delta="1e-9")
+        >>> float(tc.compose([step] * 10_000).epsilon("1e-6"))
+        6.90738...
+    """
+    share = as_fraction(rate, "rate")
+    if not 0 < share <= 1:
+        raise UsageError(f"a sampling rate is above 0 and at most 1, not {show(share)}")
+    space = measurement.input
+    listed = isinstance(space.domain, (Vector, Frame))
+    if not listed or not isinstance(space.metric, SymmetricDistance) or space.domain.size:  # type: ignore[attr-defined]
+        raise MismatchError(
+            "sampling works on records without a public size under the symmetric distance, not "
+            f"({space})",
+            space,
+            SymmetricDistance(),
+        )
+    release, law = measurement.function, measurement.law
+    measure, privacy = stated_at(measurement, delta)
+
+    def sampled(data: Any) -> Any:
+        kept = noise.bernoulli(share, number_of_records(data))
+        return release(kept_records(data, kept))
+
+    return Measurement(
+        space,
+        measure,
+        sampled,
+        _poisson_map(privacy, share, paired=isinstance(measure, ApproximateDP)),
+        distribution=None if law is None else lambda data: _poisson_mixture(data, share, law),
+        losses=_poisson_losses(measurement, share),
+        name=f"poisson_sample(rate={show(share)}) of {measurement.links[-1].title}",
+    )
+
+
+def _poisson_losses(measurement: Measurement, rate: Fraction) -> LossMap:
+    """Return the losses from the sample, for one record; for more the map is what is known."""
+    known, measure, privacy = measurement.losses, measurement.measure, measurement.privacy
+
+    @cache
+    def below() -> tuple[PrivacyLoss, ...]:
+        pair = loss_of_equal_records(measurement, None)
+        mixed = None if pair is None else sampled(pair, rate)
+        return () if mixed is None else (mixed,)
+
+    def losses(d: Fraction) -> PrivacyLoss | None:
+        if d != 1:
+            return None
+        found = None if known is None else known(d)
+        found = implied_loss(measure, privacy(d)) if found is None else found
+        both = None if found is None else sampled(found, rate)
+        while isinstance(both, Dominating):
+            both = both.losses
+        return None if both is None else Dominating(both, below=below())
+
+    return losses
+
+
+def _poisson_map(privacy: PairMap, rate: Fraction, *, paired: bool) -> Callable[[Fraction], Any]:
+    def one_sided(d: int) -> tuple[Fraction, Fraction]:
+        return amplified(*privacy(Fraction(d)), 1 - (1 - rate) ** d)
+
+    def loss(d: Fraction) -> Any:
+        worst = Fraction(0), Fraction(0)
+        for a in range(int(d) // 2 + 1):
+            (e, delta), (f, gamma) = one_sided(a), one_sided(int(d) - a)
+            together = delta + exp(e, 64).upper * gamma if gamma else delta
+            back = gamma + exp(f, 64).upper * delta if delta else gamma
+            worst = max(worst[0], e + f), max(worst[1], together, back)
+        return (worst[0], min(Fraction(1), worst[1])) if paired else worst[0]
+
+    return loss
+
+
+def _poisson_mixture(data: Any, rate: Fraction, law: Callable[[Any], Any]) -> Mixture:
+    """List every sample with its probability: for a few records, to be checked."""
+    n = number_of_records(data)
+    if n > _MOST_LISTED:
+        raise UsageError(f"the samples of more than {_MOST_LISTED} records are too many to list")
+    parts = []
+    for bits in itertools.product((False, True), repeat=n):
+        kept = np.array(bits, dtype=bool)
+        weight = rate ** sum(bits) * (1 - rate) ** (n - sum(bits))
+        if weight:
+            parts.append((Enclosure.of(weight), law(kept_records(data, kept))))
+    return Mixture(parts)
+
+
+# Amplification by a sample of fixed size, which Tacit draws itself with secure bits.
+
+
+_MOST_LISTED_FIXED_SIZE = 1 << 12
+_KEYS = 1 << 63
+
+
+@public
+def sample_without_replacement(
+    measurement: Measurement, size: int, *, delta: NumberLike | None = None
+) -> Measurement:
+    """Release from m of ``size`` records: every set of m records is the sample equally often.
+
+    m is the public size of the data that the measurement takes, ``size`` that of the data to
+    sample from; neighbours have one record changed.
+
+    **Map.** Under the change-one distance.  For one record, with ``q = m / size`` and the
+    measurement's own loss epsilon:
+
+        ``ln(1 + q (e^epsilon - 1))`` in pure DP, and delta becomes ``q delta``.
+
+    Proof.  Let d records be changed.  The sample has none of them with probability
+    ``C(size - d, m) / C(size, m)``; let q be the rest, R the output of samples without them, A and
+    B the outputs on the two data sets of samples with some of them.  The outputs are ``(1 - q) R
+    + q A`` and ``(1 - q) R + q B``.  A and B, by the same sample, have at most ``min(d, m)``
+    records changed.  So have A and R, and B and R, where there are samples without: of a sample
+    with t of the d records, these are exchanged for t of those that are neither changed nor in
+    the sample, drawn at random; by symmetry every sample without is then equally likely.  So with
+    (e, delta), the measurement's loss at ``min(d, m)``, and any b from 0 to 1, ``A(S) <= e^e ((1 -
+    b) R(S) + b B(S)) + delta``.  With ``x = 1 + q (e^e - 1)`` and ``b = x / e^e`` that is ``(1 -
+    q) R(S) + q A(S) <= x ((1 - q) R(S) + q B(S)) + q delta``, since ``q (1 - b) e^e = (1 - q) (x -
+    1)``.  Irrational numbers are rounded up.
+
+    Source: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling", NeurIPS 2018, theorem
+    9 (d = 1).
+
+    ``m.epsilon(delta=)`` and compositions go by the losses of the sampled release
+    (:mod:`tacit.core.losses.sampling`), from above.  The lower ends are those
+    of one pair of data sets, where the noise is on a number: all records equal, against one that
+    is changed.  Samples without it are then the same data, so the outputs are ``(1 - q) R + q A``
+    and R, and those of k releases the products of these.  One release attains the upper end so.
+
+    The sample must stay secret and be drawn afresh for every release, and here it is.
+
+    Args:
+        measurement: on a column or a table of public size m under the change-one distance, in pure
+            or approximate DP; or in another measure, whose losses are known, with ``delta``.
+        size: how many records the data has that is sampled from; at least m.
+        delta: at which a release in another measure, such as Gaussian noise, is stated.
+
+    Raises:
+        UsageError: a size below m, or a delta outside of 0 to 1.
+        MismatchError: another space or measure.
+
+    Example:
+        >>> from tacit.core import ChangeOneDistance, Space
+        >>> from tacit.transformations import Sum
+        >>> import tacit as tc
+        >>> ten = Space(Vector(int, bounds=(0, 1), size=10), ChangeOneDistance())
+        >>> total = sample_without_replacement(ten >> Sum() >> tc.laplace(scale=1), 100)
+        >>> float(total.map(1))
+        0.1585650787...
+        >>> noisy = ten >> Sum() >> tc.gaussian(scale=1)
+        >>> step = sample_without_replacement(noisy, 1_000, delta="1e-9")
+        >>> float(tc.compose([step] * 10_000).epsilon("1e-6").upper)
+        8.9325...
+    """
+    space = measurement.input
+    listed = isinstance(space.domain, (Vector, Frame))
+    if not listed or not isinstance(space.metric, ChangeOneDistance) or not space.domain.size:  # type: ignore[attr-defined]
+        raise MismatchError(
+            "a sample of fixed size is of records of a public size, not 0, under the change-one "
+            f"distance, not ({space})",
+            space,
+            ChangeOneDistance(),
+        )
+    drawn: int = space.domain.size  # type: ignore[attr-defined]
+    whole = as_integer(size, "size", minimum=1)
+    if whole < drawn:
+        raise UsageError(f"{drawn} records cannot be drawn from {whole} without replacement")
+    release, law = measurement.function, measurement.law
+    measure, privacy = stated_at(measurement, delta)
+
+    def sampled(data: Any) -> Any:
+        return release(kept_records(data, _drawn(drawn, whole)))
+
+    return Measurement(
+        Space(replace(space.domain, size=whole), space.metric),  # type: ignore[type-var]
+        measure,
+        sampled,
+        _fixed_size_map(privacy, drawn, whole, paired=isinstance(measure, ApproximateDP)),
+        distribution=None
+        if law is None
+        else lambda data: _fixed_size_mixture(data, drawn, whole, law),
+        losses=_fixed_size_losses(measurement, drawn, whole),
+        name=f"sample_without_replacement(size={whole}) of {measurement.links[-1].title}",
+    )
+
+
+def _touched(changed: int, drawn: int, whole: int) -> Fraction:
+    """Return the probability that the sample holds one of the changed records."""
+    return 1 - Fraction(comb(max(whole - changed, 0), drawn), comb(whole, drawn))
+
+
+def _drawn(drawn: int, whole: int) -> Any:
+    """Draw which records are in the sample: those of the least keys, where no two are equal."""
+    while True:
+        keys = noise.uniform(_KEYS, whole)
+        order = np.argsort(keys)
+        if (np.diff(keys[order]) > 0).all():
+            kept = np.zeros(whole, dtype=bool)
+            kept[order[:drawn]] = True
+            return kept
+
+
+def _fixed_size_losses(measurement: Measurement, drawn: int, whole: int) -> LossMap:
+    known, measure, privacy = measurement.losses, measurement.measure, measurement.privacy
+
+    @cache
+    def below() -> tuple[PrivacyLoss, ...]:
+        pair = loss_of_equal_records(measurement, drawn - 1)
+        mixed = None if pair is None else sampled(pair, Fraction(drawn, whole))
+        return () if mixed is None else (mixed,)
+
+    def losses(d: Fraction) -> PrivacyLoss | None:
+        within, share = Fraction(min(int(d), drawn)), _touched(int(d), drawn, whole)
+        if not share:
+            return None if known is None else known(within)
+        own = None if known is None else known(within)
+        found = None if own is None else sampled_without_replacement(own, share)
+        if found is None:
+            implied = implied_loss(measure, privacy(within))
+            found = None if implied is None else sampled_without_replacement(implied, share)
+        while isinstance(found, Dominating):
+            found = found.losses
+        return None if found is None else Dominating(found, below=below() if d == 1 else ())
+
+    return losses
+
+
+def _fixed_size_map(
+    privacy: PairMap, drawn: int, whole: int, *, paired: bool
+) -> Callable[[Fraction], Any]:
+    def loss(d: Fraction) -> Any:
+        within, share = Fraction(min(int(d), drawn)), _touched(int(d), drawn, whole)
+        pair = amplified(*privacy(within), share)
+        return pair if paired else pair[0]
+
+    return loss
+
+
+def _fixed_size_mixture(data: Any, drawn: int, whole: int, law: Callable[[Any], Any]) -> Mixture:
+    """List every sample with its probability: for a few records, to be checked."""
+    samples = comb(whole, drawn)
+    if samples > _MOST_LISTED_FIXED_SIZE:
+        raise UsageError(
+            f"{samples} samples are too many to list; at most {_MOST_LISTED_FIXED_SIZE} are"
+        )
+    weight = Enclosure.of(Fraction(1, samples))
+    parts = []
+    for places in itertools.combinations(range(whole), drawn):
+        kept = np.zeros(whole, dtype=bool)
+        kept[list(places)] = True
+        parts.append((weight, law(kept_records(data, kept))))
+    return Mixture(parts)

@@ -1,1 +1,0 @@
-"""How PostgreSQL is reached: by tables that are read, and by ledgers."""

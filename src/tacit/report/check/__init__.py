@@ -1,1 +1,0 @@
-"""Whether a certificate holds, computed again without the data."""

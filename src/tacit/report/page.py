@@ -1,0 +1,450 @@
+"""Certificates as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from tacit.accounting import Budget
+from tacit.accounting.budget import share
+from tacit.arithmetic.exact import show
+from tacit.display.card import Card, Share, Shares, drawing, render
+from tacit.display.svg_chart import PHONE_WIDTH, Mark, budget_bar, chart
+from tacit.errors import UsageError
+from tacit.report.issued import FOLLOWING, Verification
+from tacit.report.odds import STATED_DELTA, Odds, probability_words
+from tacit.report.text import (
+    aggregate_words,
+    answer_words,
+    budget_words,
+    declared_words,
+    distance_words,
+    number,
+    people_words,
+    protects_line,
+    question_words,
+    recipe,
+    step_words,
+    unit_words,
+    value_words,
+)
+
+__all__ = [
+    "BROKEN",
+    "answers",
+    "certificate_card",
+    "certificate_page",
+    "summary",
+]
+
+# The answers of a certificate: what a page shows of them, as charts and tables.
+
+
+_MOST_MARKS = 60
+_MOST_PANELS = 12
+_MOST_SIDE_BY_SIDE = 2
+"""Answers with their ranges in one line of the table; of more each has a line of its own."""
+
+
+def answers(body: Mapping[str, Any], width: int = 720) -> dict[str, Any]:
+    """Return what the template shows: each answer with its chart, then all of them as a table.
+
+    Args:
+        body: of the certificate.
+        width: of a chart, in pixels on the screen.
+    """
+    query = body["question"]["query"]
+    told = dict(query["aggregates"])
+    by = [str(name) for name in query["by"]]
+    keys = [[_key(part) for part in key] for key in body["answer"]["keys"]]
+    if any("periods" in aggregate for aggregate in told.values()):
+        by = ["period"]  # not a column of the table
+    if not keys:
+        none = "period is over yet" if by == ["period"] else "group was above the threshold"
+        return {"none": none}
+    columns = [*body["answer"]["columns"], *body.get("derived", ())]
+    plain = [column for column in columns if column.get("bins") is None]
+    tidy = len(plain) > _MOST_SIDE_BY_SIDE
+    return {
+        "none": None,
+        "columns": [_shown(one, told.get(one["label"], one), keys, by, width) for one in columns],
+        "by": by,
+        "labels": [str(column["label"]) for column in plain],
+        "tidy": tidy,
+        "table": (_tidy(plain, keys) if tidy else _table(plain, keys)) if plain else None,
+    }
+
+
+def _shown(
+    column: Mapping[str, Any],
+    aggregate: Mapping[str, Any],
+    keys: Sequence[Sequence[str]],
+    by: Sequence[str],
+    width: int,
+) -> dict[str, Any]:
+    """Return one answer: its words, and its chart, its panels or its table of bins."""
+    words = aggregate_words(aggregate) + (f", by {', '.join(by)}" if by else "")
+    name, heading = answer_words(str(column["kind"])).each
+    head = {"head": [*by, name], "heading": heading}
+    shown: dict[str, Any] = {"chart": None, "narrow": None, "panels": None, "bins": None, **head}
+    if column.get("bins") is None:
+        shown |= _chart(column, [" / ".join(key) for key in keys], words, width)
+    else:
+        shown |= _histogram(column, keys, by, words, width)
+    return {
+        "label": str(column["label"]),
+        "words": words,
+        "choice": _choice(column.get("method", {})),
+        **shown,
+    }
+
+
+def _choice(method: Mapping[str, Any]) -> str:
+    """Say what ``auto`` chose, and by which numbers; nothing where a method was named."""
+    if method.get("asked") != "auto":
+        return ""
+    errors = ", ".join(f"{name} {number(error)}" for name, error in method["errors"].items())
+    chosen = f"Answered by the method {method['used']}: of the expected errors on "
+    chosen += f"{method['rows']:,} synthetic rows ({errors}) it has the least."
+    return chosen.replace("_", " ")
+
+
+def _chart(
+    column: Mapping[str, Any], labels: Sequence[str], words: str, width: int
+) -> dict[str, Any]:
+    if not 0 < len(labels) <= _MOST_MARKS:
+        return {}
+    marks = [_mark(column, label, (place,)) for place, label in enumerate(labels)]
+    return _drawn(marks, answer_words(str(column["kind"])).amount, words, width)
+
+
+def _drawn(marks: Sequence[Mark], bars: bool, words: str, width: int) -> dict[str, Any]:
+    """Return a chart, and a narrow one for phones, of which a style shows one."""
+    drawn = {"chart": drawing(chart(marks, bars, words, width))}
+    if width > PHONE_WIDTH:
+        drawn["narrow"] = drawing(chart(marks, bars, words, PHONE_WIDTH))
+    return drawn
+
+
+def _histogram(
+    column: Mapping[str, Any],
+    keys: Sequence[Sequence[str]],
+    by: Sequence[str],
+    words: str,
+    width: int,
+) -> dict[str, Any]:
+    bins = [str(name) for name in column["bins"]]
+    bars = answer_words(str(column["kind"])).amount
+    if not by and len(bins) <= _MOST_MARKS:
+        marks = [_mark(column, name, (0, i)) for i, name in enumerate(bins)]
+        return _drawn(marks, bars, words, width)
+    if not by or len(keys) > _MOST_PANELS or len(bins) > 20:
+        return {"bins": _bins(column, keys)}
+    panels = []
+    for place, key in enumerate(keys):
+        marks = [_mark(column, name, (place, i)) for i, name in enumerate(bins)]
+        title = " / ".join(f"{name} {part}" for name, part in zip(by, key, strict=True))
+        panels.append((title, drawing(chart(marks, bars, f"{words}, {title}", width=350))))
+    return {"panels": panels}
+
+
+def _bins(column: Mapping[str, Any], keys: Sequence[Sequence[str]]) -> list[Any]:
+    """Return the lines of a histogram as a table: one a bin and group."""
+    return [
+        ([*key, str(name)], [_cell(column, (place, i))])
+        for place, key in enumerate(keys)
+        for i, name in enumerate(column["bins"])
+    ]
+
+
+def _tidy(columns: Sequence[Mapping[str, Any]], keys: Sequence[Sequence[str]]) -> list[Any]:
+    """Return the lines of all other answers: one per group and answer, as wide as a page."""
+    return [
+        ([*key, str(column["label"])], [_cell(column, (place,))])
+        for place, key in enumerate(keys)
+        for column in columns
+    ]
+
+
+def _table(columns: Sequence[Mapping[str, Any]], keys: Sequence[Sequence[str]]) -> list[Any]:
+    """Return the lines of all other answers: one per group."""
+    return [
+        (key, [_cell(column, (place,)) for column in columns]) for place, key in enumerate(keys)
+    ]
+
+
+def _cell(column: Mapping[str, Any], place: tuple[int, ...]) -> dict[str, Any]:
+    value, low, high = value_words(*_parts(column, place))
+    return {
+        "value": value,
+        "low": low,
+        "high": high,
+        "refused": bool(column.get("refused") and column["refused"][place[0]]),
+        "unknown": _at(column["low"], place) is None and _at(column["high"], place) is None,
+    }
+
+
+def _mark(column: Mapping[str, Any], label: str, place: tuple[int, ...]) -> Mark:
+    value, error, low, high = _parts(column, place)
+    return Mark(label, value, low, high, value_words(value, error, low, high)[0])
+
+
+def _parts(column: Mapping[str, Any], place: tuple[int, ...]) -> tuple[Any, Any, Any, Any]:
+    value, error, low, high = (
+        _at(column[part], place) for part in ("value", "standard_error", "low", "high")
+    )
+    return value, error, low, high
+
+
+def _at(column: Any, place: tuple[int, ...]) -> Any:
+    for index in place:
+        column = column[index]
+    return column
+
+
+def _key(part: Any) -> str:
+    return "missing" if part is None else str(part)
+
+
+# The certificate as a page for a reviewer: one file, no script, nothing from outside.
+#
+# What the page says stands in ``templates``, which escape all that a certificate says; a
+# certificate may come from anybody.  Here is what they are filled with.
+
+
+BROKEN = (*(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError),)
+"""What a certificate that is not whole may raise."""
+_BELIEFS = (1, 10, 50, 90)
+
+
+def certificate_page(body: Mapping[str, Any], verify: Callable[[], Verification]) -> str:
+    """Return the body of a certificate as one HTML page, checked while it is written.
+
+    Raises:
+        UsageError: the certificate lacks something that a page shows.
+        MissingExtraError: jinja2 is not installed.
+
+    >>> from tacit.report import Certificate
+    >>> Certificate({}).to_html()
+    Traceback (most recent call last):
+    tacit.errors.UsageError: this certificate is incomplete, so no page can be made from it ...
+    """
+    following = body.get("format") == FOLLOWING
+    try:
+        given = _followed(body, verify()) if following else _given(body, verify())
+    except BROKEN as error:
+        raise UsageError(
+            "this certificate is incomplete, so no page can be made from it "
+            f"({type(error).__name__}: {error}); verify() says more"
+        ) from None
+    return render(__package__, "following.html" if following else "certificate.html", given)
+
+
+def summary(body: Mapping[str, Any]) -> list[str]:
+    """Return the lines that tell a certificate in text; the first names whom it protects."""
+    if body.get("format") == FOLLOWING:
+        facts = [*_released(body), *_sources(body), ("Digest", str(body["digest"]))]
+        first = protects_line(body["question"]["query"]["unit"])
+        return [first, *(f"{name.lower()}: {told}" for name, told in facts)]
+    cost = Budget.from_json(body["spent"]["cost"])
+    facts = [*_released(body), ("Released", f"{_when(body)}, at {budget_words(cost)}")]
+    facts += [("Digest", str(body["digest"]))]
+    first = protects_line(body["question"]["query"]["unit"])
+    return [first, *(f"{name.lower()}: {told}" for name, told in facts)]
+
+
+def certificate_card(body: Mapping[str, Any]) -> Card:
+    """Return what a notebook shows of a certificate; nothing of it is checked for that.
+
+    Raises:
+        Exception: one of :data:`BROKEN`, where the certificate is not whole.
+    """
+    first, *facts = summary(body)
+    if body.get("format") == FOLLOWING:
+        todo = "not checked yet: .verify() derives it again, .save('name.html') writes the page"
+        return Card(f"Free answer: {_name(body)}", first, [], [*facts, todo])
+    cost = Budget.from_json(body["spent"]["cost"])
+    budget, odds = _budget(body, cost), _odds(body, cost)
+    bar = Shares(budget["total"], [Share(*part) for part in budget["parts"]])
+    sure = (
+        f"someone who is 10% sure that a person is in the table could become at most "
+        f"{odds['first']}% sure from this release"
+    )
+    todo = "not checked yet: .verify() derives the loss again, .save('name.html') writes the page"
+    return Card(f"Certificate: {_name(body)}", first, [bar], [*facts, sure, todo])
+
+
+def _given(body: Mapping[str, Any], found: Verification) -> dict[str, Any]:
+    """Return all that the page shows, as text and lists of text."""
+    cost = Budget.from_json(body["spent"]["cost"])
+    return {
+        "name": _name(body),
+        "protects": protects_line(body["question"]["query"]["unit"]),
+        "when": _when(body),
+        "cost": budget_words(cost),
+        "holds": bool(found),
+        "checked_count": len(found.checked),
+        "failed_count": len(found.failures),
+        "released": _released(body),
+        "protected": _protected(body),
+        "odds": _odds(body, cost),
+        "answers": answers(body),
+        "budget": _with_bar(_budget(body, cost)),
+        "chains": _chains(body),
+        "checks": _checks(found),
+        "foot": _foot(body),
+    }
+
+
+def _followed(body: Mapping[str, Any], found: Verification) -> dict[str, Any]:
+    """Return all that the page of an answer shows that follows from earlier releases."""
+    unit = body["question"]["query"]["unit"]
+    foot = [("Made with", ", ".join(f"{name} {one}" for name, one in body["versions"].items()))]
+    return {
+        "name": _name(body),
+        "protects": protects_line(unit),
+        "holds": bool(found),
+        "checked_count": len(found.checked),
+        "failed_count": len(found.failures),
+        "released": _released(body),
+        "sources": _sources(body),
+        "answers": answers(body),
+        "checks": _checks(found),
+        "foot": [*foot, ("Digest", str(body["digest"]))],
+    }
+
+
+def _sources(body: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the releases that an answer follows from, each with what follows from it."""
+    told = []
+    for place, source in enumerate(body["sources"]):
+        labels = ", ".join(label for label, of in body["from"].items() if of == place)
+        cost = budget_words(Budget.from_json(source["spent"]["cost"]))
+        words = f"{question_words(source['question'])}, released {_when(source)} at {cost}"
+        told.append((f"{labels} from", f"{words}; digest {str(source['digest'])[:16]}"))
+    return told
+
+
+def _name(body: Mapping[str, Any]) -> str:
+    """Return the public name of the data set, without the digest of its columns."""
+    return str(body["dataset"]).rpartition(" (")[0] or str(body["dataset"])
+
+
+def _when(body: Mapping[str, Any]) -> str:
+    day, _, time = str(body["ledger"]["when"]).partition("T")
+    return f"{day} at {time[:5]} UTC"
+
+
+def _released(body: Mapping[str, Any]) -> list[tuple[str, str]]:
+    facts = [("Data set", _name(body)), ("Question", question_words(body["question"]))]
+    told = declared_words(body.get("declared", {}), body["question"]["query"])
+    facts += [("Declared", "; ".join(told))] if told else []
+    tag = body["question"].get("tag")
+    return [*facts, ("Tag", str(tag))] if tag else facts
+
+
+def _protected(body: Mapping[str, Any]) -> list[tuple[str, str]]:
+    unit = body["protects"]["unit"]
+    who = "one row" if unit["column"] is None else "one person, with all their rows,"
+    compared = (
+        f"the table as it is, and the same table with {who} added or removed. The answers are "
+        "nearly as likely from one as from the other, so they do not reveal which it was"
+    )
+    facts = [("Who is protected", unit_words(unit)), ("What is compared", compared)]
+    if "assumes" in body["protects"]:
+        facts.append(("What is assumed", str(body["protects"]["assumes"]["meaning"])))
+    query = body["question"]["query"]
+    if "inner" in query:
+        row = (
+            "all rows of a person are made into one row of that person first, and that row counts "
+            "in full: none is down-weighted"
+        )
+        facts.append(("In this release", row))
+    tables = query.get("tables", ())
+    if len(tables) < 2:
+        return facts
+    shared = f"{people_words(tables)}: a person is added to or removed from all of them at once"
+    return [*facts, ("In several tables", shared)]
+
+
+def _odds(body: Mapping[str, Any], cost: Budget) -> dict[str, Any]:
+    total = Budget.from_json(body["spent"]["budget"])
+    odds = [Odds.of(loss, steps) for loss in (cost, total) for steps in (1, 2)]
+    exception = max(o.exception for o in odds)
+    return {
+        "first": show(odds[0].percent(10)),
+        "whole": show(odds[2].percent(10)),
+        "rows": [(p, [f"{o.percent(p):.1f}" for o in odds]) for p in _BELIEFS],
+        "concentrated": cost.kind == "concentrated",
+        "delta": show(STATED_DELTA),
+        "exception": probability_words(exception) if exception else None,
+    }
+
+
+def _budget(body: Mapping[str, Any], cost: Budget) -> dict[str, Any]:
+    total, left = (Budget.from_json(body["spent"][name]) for name in ("budget", "remaining"))
+    gone = total.amount - left.amount - cost.amount
+    delta = total.delta - left.delta - cost.delta
+    before = Budget(total.kind, max(gone, Fraction(0)), max(delta, Fraction(0)))
+    parts = [("before", "spent before", before), ("this", "this release", cost)]
+    parts.append(("left", "left", left))
+    told = [(css, name, budget_words(one), share(one, total)) for css, name, one in parts]
+    return {"total": budget_words(total), "parts": told}
+
+
+def _with_bar(budget: Mapping[str, Any]) -> dict[str, Any]:
+    parts = budget["parts"]
+    bar = drawing(budget_bar(*(one for *_, one in parts)))
+    return {**budget, "bar": bar, "parts": [part[:-1] for part in parts]}
+
+
+def _chains(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    titles = [str(chain["title"]) for chain in body["chains"]]
+    shown = []
+    for place, chain in enumerate(body["chains"]):
+        same = titles.count(titles[place])
+        nth = f", {titles[: place + 1].count(titles[place])} of {same}" if same > 1 else ""
+        shown.append({"title": titles[place] + nth, **_chain(chain)})
+    return shown
+
+
+def _chain(chain: Mapping[str, Any]) -> dict[str, Any]:
+    measure = str(chain["measure"]["measure"])
+    last = len(chain["steps"]) - 1
+    steps = [
+        {
+            "words": step_words(step),
+            "recipe": recipe(step),
+            "distance": distance_words(step, measure, place == last),
+        }
+        for place, step in enumerate(chain["steps"])
+    ]
+    return {"start": str(chain["d_in"]), "steps": steps}
+
+
+def _checks(found: Verification) -> list[tuple[str, str, Sequence[str]]]:
+    """Return the lists of claims, each with its title and its mark; every claim once."""
+    lists = [
+        ("Checked, without the data", "✓", found.checked),
+        ("Cannot be checked from here", "○", found.unchecked),
+    ]
+    if found.failures:
+        lists.insert(0, ("Failed", "✗", found.failures))
+    return [(title, mark, list(dict.fromkeys(claims))) for title, mark, claims in lists]
+
+
+def _foot(body: Mapping[str, Any]) -> list[tuple[str, str]]:
+    ledger = body["ledger"]
+    return [
+        ("Made with", ", ".join(f"{name} {one}" for name, one in body["versions"].items())),
+        *_charged(ledger),
+        ("Digest", str(body["digest"])),
+    ]
+
+
+def _charged(ledger: Mapping[str, Any]) -> list[tuple[str, str]]:
+    if ledger["sequence"] is None:
+        return [("Ledger", f"{ledger['id']}, which finds the charge by its question")]
+    place = f"{ledger['id']}, event {ledger['sequence']}"
+    return [("Ledger", place), ("Charge", str(ledger["hash"]))]

@@ -1,1 +1,0 @@
-"""A certificate as a page of HTML."""

@@ -1,1 +1,0 @@
-"""Who may do what: callers, roles, tokens, and the one place that decides."""

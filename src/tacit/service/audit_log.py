@@ -1,0 +1,514 @@
+"""The audit log of a service."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, TypedDict, Unpack
+
+import sqlalchemy as sa
+
+from tacit.errors import UsageError, VerificationError, did_you_mean
+from tacit.outside import read_json
+from tacit.service.access import Caller
+from tacit.service.database import Database, metadata
+from tacit.service.telemetry import log
+from tacit.service.tokens import Note
+
+__all__ = [
+    "ACTIONS",
+    "OUTCOMES",
+    "AuditEvent",
+    "AuditLog",
+    "Gathered",
+    "noted_in",
+]
+
+# The audit log: who did what and when, with which outcome, in one order that only grows.
+#
+# Every event carries the SHA-256 of the one before it, as the events of a ledger do.  So no event
+# can be changed, dropped or put in between without changing the hash of all later ones, and
+# triggers in the database refuse to change or delete a row at all.  Whoever owns the database can
+# drop the triggers and write a whole new chain.  Against that the hash of an event is noted
+# somewhere else (it stands in the line of the structured log about the next event), and
+# :meth:`AuditLog.verify` checks that the noted event is still where it was.
+#
+# An event says which action, by whom, with which token, on which data set and which release or
+# token. Its details come from a short list for each action (:data:`ACTIONS`), and are costs,
+# budgets, reasons that a person wrote, and names: never a value of the data, an answer, a token's
+# secret or an engine's message.
+#
+# The order is the sequence number.  The time is the clock of the machine that wrote, and nothing
+# depends on it.
+
+
+ACTIONS: Mapping[str, frozenset[str]] = {
+    action: frozenset(details)
+    for action, details in {
+        "sign_in": ("way", "expires"),
+        "sign_out": (),
+        "denied": ("action", "because"),
+        "token_made": ("for", "team", "role", "dataset", "expires"),
+        "token_narrowed": ("for", "role", "dataset", "expires"),
+        "token_revoked": ("also",),
+        "previewed": ("cost",),
+        "release_asked": ("cost", "code"),
+        "release_approved": (),
+        "release_refused": ("reason",),
+        "release_cancelled": (),
+        "release_answered": ("cost", "replayed", "code"),
+        "budget_raised": ("budget", "reason"),
+        "caps_changed": ("caps",),
+        "declaration_changed": ("digest", "changes"),
+        "refreshed": ("way", "code", "number"),
+        "dashboard_begun": ("cost",),
+        "collection_begun": ("mechanism",),
+        "service_started": ("version",),
+        "service_stopped": (),
+    }.items()
+}
+"""What can happen, and which details each action may carry."""
+
+OUTCOMES = ("done", "refused", "failed")
+"""``refused``: by a rule or a person; ``failed``: by something that broke."""
+
+_GENESIS = "0" * 64
+_FORMAT = 1
+_LONGEST = 500
+_LOCK = 0x7AC17A0D17
+"""The number of the lock under which PostgreSQL lets one process append at a time."""
+
+_events = sa.Table(
+    "audit_event",
+    metadata,
+    sa.Column("sequence", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("hash", sa.String(64), nullable=False, unique=True),
+    sa.Column("event", sa.Text, nullable=False),
+)
+
+_REFUSAL = "the audit log is only added to"
+_TRIGGERS = {
+    "sqlite": [
+        f"create trigger audit_no_{verb} before {verb} on audit_event "
+        f"begin select raise(abort, '{_REFUSAL}'); end"
+        for verb in ("update", "delete")
+    ],
+    "postgresql": [
+        "create or replace function audit_only_grows() returns trigger language plpgsql as "
+        f"$$ begin raise exception '{_REFUSAL}'; end $$",
+        "create trigger audit_only_grows before update or delete or truncate on audit_event "
+        "for each statement execute function audit_only_grows()",
+    ],
+}
+
+
+@sa.event.listens_for(_events, "after_create")
+def _only_grows(_table: sa.Table, connection: sa.Connection, **_: Any) -> None:
+    """Have the database itself refuse to change or delete an event."""
+    for statement in _TRIGGERS[connection.dialect.name]:
+        connection.exec_driver_sql(statement)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEvent:
+    """One event.
+
+    Attributes:
+        sequence: 1 for the first event, and one more for each after it.
+        when: the time by the clock of the machine that wrote, ISO 8601, UTC.
+        who: the name of the person or device, or ``operator`` or ``service``.
+        team: the team of that person, or None.
+        token: the public number of the token that was used, or None.
+        action: one of :data:`ACTIONS`.
+        outcome: one of :data:`OUTCOMES`.
+        dataset: the data set or collection that it was about, or None.
+        subject: the release, token or dashboard that it was about, or None.
+        details: what else the action says.
+        previous: the hash of the event before.
+        hash: SHA-256 of this one as it is stored.
+    """
+
+    sequence: int
+    when: str
+    who: str
+    team: str | None
+    token: str | None
+    action: str
+    outcome: str
+    dataset: str | None
+    subject: str | None
+    details: dict[str, Any]
+    previous: str
+    hash: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class About(TypedDict, total=False):
+    """What an event is about; see :meth:`AuditLog.write`."""
+
+    outcome: str
+    dataset: str | None
+    subject: str | None
+    details: Mapping[str, Any] | None
+    connection: sa.Connection | None
+
+
+class AuditLog:
+    """The audit log of a service, in its store; any number of processes write to it.
+
+    Args:
+        database: the store.
+
+    Example:
+        >>> import tempfile
+        >>> from tacit.service.database import Database
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     database = Database(f"sqlite:///{folder}/service.db")
+        ...     database.create()
+        ...     audit = AuditLog(database)
+        ...     made = audit.write("token_made", "operator", subject="t1", details={"for": "ada"})
+        ...     asked = audit.write("release_asked", "ada", dataset="visits", outcome="refused")
+        ...     print(audit.verify(), [event.action for event in audit.read()])
+        ...     database.close()
+        2 ['token_made', 'release_asked']
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def write(
+        self,
+        action: str,
+        who: str,
+        *,
+        outcome: str = "done",
+        team: str | None = None,
+        token: str | None = None,
+        dataset: str | None = None,
+        subject: str | None = None,
+        details: Mapping[str, Any] | None = None,
+        connection: sa.Connection | None = None,
+    ) -> AuditEvent:
+        """Append an event, durably.
+
+        Args:
+            action: one of :data:`ACTIONS`.
+            who: the name of the person or device; ``operator`` at the machine itself, ``service``
+                for what the service does by its clock.
+            outcome: one of :data:`OUTCOMES`.
+            team: the team of the person.
+            token: the public number of the token, never its secret.
+            dataset: what it was about.
+            subject: the release, token or dashboard that it was about.
+            details: those that the action may carry: text, whole numbers, lists and mappings of
+                them; text beyond 500 characters is cut.
+            connection: a transaction of the store that the event becomes part of: it is then there
+                if and only if the rest is.  Others that append wait for its end, so write the event
+                last; a thread that has a transaction open must pass it here.
+
+        Raises:
+            UsageError: an action, outcome or detail that is not on the lists.
+        """
+        body = _body(action, who, outcome, details)
+        about = {"team": team, "token": token, "dataset": dataset, "subject": subject}
+        body |= {name: _plain(value) for name, value in about.items()}
+        with self._transaction(connection) as run:
+            (event,) = _appended(run, [body])
+        _noted(event)
+        return event
+
+    def write_together(self, acts: Iterable[tuple[str, Caller, About]]) -> list[AuditEvent]:
+        """Append what callers did, in one transaction: all of it is there at its end, or nothing.
+
+        Args:
+            acts: of each the action, who did it, and what :meth:`acted` takes but a connection.
+
+        Raises:
+            UsageError: as :meth:`write`.
+        """
+        bodies = []
+        for action, who, about in acts:
+            body = _body(action, who.name, about.get("outcome", "done"), about.get("details"))
+            said = {"team": who.team, "token": who.token_id}
+            said |= {"dataset": about.get("dataset"), "subject": about.get("subject")}
+            bodies.append(body | {name: _plain(value) for name, value in said.items()})
+        with self._transaction(None) as run:
+            events = _appended(run, bodies)
+        for event in events:
+            _noted(event)
+        return events
+
+    def acted(self, action: str, caller: Caller, **about: Unpack[About]) -> AuditEvent:
+        """Append what a caller did, with their name, team and token.
+
+        Args:
+            action: as in :meth:`write`.
+            caller: who did it.
+            **about: ``outcome``, ``dataset``, ``subject``, ``details`` and ``connection`` as there.
+
+        Raises:
+            UsageError: as :meth:`write`.
+        """
+        return self.write(action, caller.name, team=caller.team, token=caller.token_id, **about)
+
+    @contextmanager
+    def _transaction(self, given: sa.Connection | None) -> Iterator[sa.Connection]:
+        with nullcontext(given) if given is not None else self._database.begin() as run:
+            if run.dialect.name == "postgresql":
+                run.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+            yield run
+
+    def read(
+        self, after: int = 0, limit: int = 100, *, newest_first: bool = False
+    ) -> list[AuditEvent]:
+        """Return events in their order.
+
+        Args:
+            after: the sequence number behind which to begin (0: at the beginning; with
+                ``newest_first`` 0 means the end, and other numbers the event before which).
+            limit: the most events.
+            newest_first: from the last event backwards.
+
+        Raises:
+            VerificationError: an event that cannot be read.
+        """
+        order = _events.c.sequence
+        asked = sa.select(_events).order_by(order.desc() if newest_first else order).limit(limit)
+        if after:
+            asked = asked.where(order < after if newest_first else order > after)
+        elif not newest_first:
+            asked = asked.where(order > 0)
+        with self._database.read() as connection:
+            rows = connection.execute(asked).all()
+        return [_parse(row.event, row.hash) for row in rows]
+
+    def length(self) -> int:
+        """Return how many events there are."""
+        with self._database.read() as run:
+            return int(run.execute(sa.select(sa.func.max(_events.c.sequence))).scalar() or 0)
+
+    def verify(self, noted: tuple[int, str] | None = None) -> int:
+        """Check every hash and every link, and return how many events there are.
+
+        Args:
+            noted: the sequence number and the hash of an event that was noted elsewhere; it must
+                still stand there.
+
+        Raises:
+            VerificationError: what does not hold, and at which event.
+        """
+        before, previous, after = 0, _GENESIS, 0
+        found = noted is None
+        while True:
+            rows = self._rows(after)
+            if not rows:
+                break
+            for row in rows:
+                read = _parse(row.event, row.hash)
+                if (row.sequence, read.sequence, read.previous) != (before + 1,) * 2 + (previous,):
+                    raise VerificationError(
+                        f"event {before + 1} of the audit log does not follow the one before it"
+                    )
+                if _digest(row.event) != row.hash:
+                    raise VerificationError(
+                        f"event {row.sequence} of the audit log was changed after it was written"
+                    )
+                before, previous = row.sequence, row.hash
+                found = found or (row.sequence, row.hash) == noted
+            after = before
+        if not found:
+            raise VerificationError(
+                "the event that was noted is not in the audit log any more: events were "
+                "removed, or all of it was rewritten"
+            )
+        return before
+
+    def _rows(self, after: int) -> list[Any]:
+        asked = sa.select(_events).where(_events.c.sequence > after)
+        with self._database.read() as connection:
+            found = connection.execute(asked.order_by(_events.c.sequence).limit(1000))
+            return list(found.all())
+
+
+def _appended(run: sa.Connection, bodies: Iterable[dict[str, Any]]) -> list[AuditEvent]:
+    """Append events behind the last one, in a transaction that nothing else appends beside."""
+    last = run.execute(sa.select(_events).order_by(_events.c.sequence.desc()).limit(1)).first()
+    sequence, previous = (last.sequence, last.hash) if last else (0, _GENESIS)
+    rows, events = [], []
+    for body in bodies:
+        sequence += 1
+        body |= {"format": _FORMAT, "sequence": sequence, "previous": previous}
+        body["when"] = datetime.now(UTC).isoformat(timespec="milliseconds")
+        stored = json.dumps(body, sort_keys=True, separators=(",", ":"))
+        previous = _digest(stored)
+        rows.append({"sequence": sequence, "hash": previous, "event": stored})
+        events.append(_parse(stored, previous))
+    run.execute(_events.insert(), rows)
+    return events
+
+
+def _noted(event: AuditEvent) -> None:
+    """Note the event before: it is there for certain, this one once its transaction ended."""
+    at: dict[str, Any] = {"after": event.sequence - 1, "hash": event.previous}
+    log("audit", action=event.action, outcome=event.outcome, **at)
+
+
+def _body(action: str, who: str, outcome: str, details: Mapping[str, Any] | None) -> dict[str, Any]:
+    if action not in ACTIONS:
+        raise UsageError(f"the audit log has no action {action!r}; {did_you_mean(action, ACTIONS)}")
+    if outcome not in OUTCOMES:
+        raise UsageError(f"an outcome is one of {', '.join(OUTCOMES)}, not {outcome!r}")
+    given = dict(details or {})
+    if unknown := sorted(set(given) - ACTIONS[action]):
+        raise UsageError(f"the action {action!r} has no detail {unknown[0]!r} in the audit log")
+    return {
+        "action": action,
+        "who": _plain(who),
+        "outcome": outcome,
+        "details": {name: _plain(value) for name, value in given.items()},
+    }
+
+
+_UNPAIRED = re.compile("[\ud800-\udfff]")
+
+
+def _plain(value: Any) -> Any:
+    """Return JSON without floats, with text of a bounded length that any database takes."""
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(_plain(str(name))): _plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if not isinstance(value, str):
+        raise UsageError("a detail of the audit log is text, a whole number, a list or a mapping")
+    kept = _UNPAIRED.sub("\ufffd", value)
+    return kept if len(kept) <= _LONGEST else f"{kept[: _LONGEST - 1]}\u2026"
+
+
+def _digest(stored: str) -> str:
+    return hashlib.sha256(stored.encode()).hexdigest()
+
+
+def _parse(stored: str, digest: str) -> AuditEvent:
+    try:
+        fields = read_json(stored)
+        if fields.pop("format") != _FORMAT:
+            raise VerificationError("this audit log was written by a later version of Tacit")
+        return AuditEvent(**fields, hash=digest)
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        raise VerificationError(
+            "an event of the audit log cannot be read: the store is damaged"
+        ) from None
+
+
+# Events of the audit log that threads write at once, in one transaction: one wait for the disk.
+#
+# Each caller goes on when its own event is in the log, and not before.  While one transaction is
+# being written, later callers wait, and the next one then writes for all of them.  So of many at
+# once each waits for two transactions at most, and not for as many as there are others.
+
+
+_MOST = 100
+"""Events in one transaction: others of the database wait for its end."""
+
+
+@dataclass(eq=False)
+class _Waiting:
+    """An event that a thread waits for."""
+
+    act: tuple[str, Caller, About]
+    turn: threading.Event = field(default_factory=threading.Event)
+    over: bool = False
+    error: BaseException | None = None
+
+
+class Gathered:
+    """Writes to an audit log for the threads of a process.
+
+    Args:
+        audit: the log.
+    """
+
+    def __init__(self, audit: AuditLog) -> None:
+        self._audit = audit
+        self._lock = threading.Lock()
+        self._waiting: list[_Waiting] = []
+        self._writing = False
+
+    def acted(self, action: str, caller: Caller, **about: Unpack[About]) -> None:
+        """Append what a caller did; return once it is in the log.
+
+        Args:
+            action: as in :meth:`tacit.service.audit_log.AuditLog.write`.
+            caller: who did it.
+            **about: as there, but a connection.
+
+        Raises:
+            Problem: the log cannot be written; the event is not in it.
+        """
+        mine = _Waiting((action, caller, about))
+        with self._lock:
+            self._waiting.append(mine)
+            first, self._writing = not self._writing, True
+        if not first:
+            mine.turn.wait()
+        if not mine.over:
+            self._write()
+        if mine.error is not None:
+            raise mine.error
+
+    def _write(self) -> None:
+        """Write the events that wait, in the order in which they came; then it is another's turn.
+
+        The first of them is that of this thread.
+        """
+        with self._lock:
+            batch, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
+        try:
+            self._audit.write_together(one.act for one in batch)
+        except BaseException as error:
+            for one in batch:
+                one.error = error
+        with self._lock:
+            self._writing = bool(self._waiting)
+            if self._waiting:
+                self._waiting[0].turn.set()
+        for one in batch:
+            one.over = True
+            one.turn.set()
+
+
+# What happens to tokens, in the audit log: made, narrowed, revoked, signed in and out.
+
+
+def noted_in(audit: AuditLog) -> Note:
+    """Return what writes down in an audit log what happens to tokens.
+
+    An event stands there if and only if the token was changed: both are of one transaction.
+    """
+
+    def note(
+        run: sa.Connection, action: str, who: str, token: Caller, details: Mapping[str, Any]
+    ) -> None:
+        own = action in ("sign_in", "sign_out")
+        audit.write(
+            action,
+            who,
+            team=token.team if own else None,
+            token=token.token_id if own else None,
+            subject=None if own else token.token_id,
+            details=details,
+            connection=run,
+        )
+
+    return note

@@ -1,0 +1,421 @@
+"""The database of a service, and its folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import sqlite3
+import threading
+import time
+import unicodedata
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Self
+
+import sqlalchemy as sa
+from sqlalchemy import event, exc
+
+from tacit.accounting.ledger_postgres import Address, is_address
+from tacit.errors import UsageError
+from tacit.postgres import Refused, connect, read_options, with_defaults
+from tacit.service.problem import Problem
+from tacit.service.settings import FILE, Settings
+from tacit.tables.dataset.declaration import Dataset
+
+__all__ = [
+    "KEY_FILE",
+    "VERSION",
+    "Database",
+    "declarations",
+    "key_digest",
+    "metadata",
+    "open_store",
+    "signing_key",
+]
+
+# The database of the service: a file of SQLite, or PostgreSQL for several machines.
+#
+# It holds what the service must remember beside the ledgers: tokens, jobs, schedules, the audit
+# log. No answer stands in it, and no secret in a readable form.
+#
+# - Each owner of a table defines it on :data:`metadata`; :meth:`Database.create` makes what lacks.
+# - A transaction of SQLite begins with ``BEGIN IMMEDIATE``, which takes the only write lock before
+#   anything is read.  Threads of one process wait in line for it: SQLite itself has them sleep and
+#   try again, ever longer, and the lock lies free meanwhile.  On PostgreSQL a transaction that
+#   reads
+#   and then writes names a ``lock``, which the others of that name wait for.
+# - An error of the database is not passed on: it could hold a value, an address or a password.
+
+
+metadata = sa.MetaData()
+"""On it every owner defines its tables."""
+
+VERSION = 1
+"""Of the tables of this release; a newer one is refused."""
+
+_versions = sa.Table(
+    "tacit_service",
+    metadata,
+    sa.Column("one", sa.Integer, primary_key=True),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("key", sa.String(64)),
+)
+_PATIENCE = 30.0  # seconds to wait for another writer
+_POOL = 8  # connections that a process keeps
+_OVERFLOW = 24
+
+
+class Database:
+    """The database at an address; closed at the end of a ``with``, or with its last reference.
+
+    Args:
+        address: ``sqlite:///PATH``, or ``postgresql://user@host/database``.
+
+    Raises:
+        UsageError: the address is none, or the database cannot be used.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Database(f"sqlite:///{folder}/service.db") as database:
+    ...         database.create()
+    ...         with database.begin() as transaction:
+    ...             found = transaction.execute(sa.text("select 1 + 1")).scalar()
+    >>> found
+    2
+    """
+
+    def __init__(self, address: str) -> None:
+        self.on_server = is_address(address)
+        self._writing = threading.Lock()
+        if self.on_server:
+            self._engine, self.name = _on_server(address)
+        elif address.startswith("sqlite:///"):
+            self._engine, self.name = _in_file(Path(address.removeprefix("sqlite:///")))
+        else:
+            raise UsageError(
+                "the database of the service is a file, database = 'service.db', or a server, "
+                "database = 'postgresql://user@host/database'"
+            )
+        self._finalizer = weakref.finalize(self, _close, self._engine, os.getpid())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def create(self) -> None:
+        """Make the tables that lack, once for all processes that start together.
+
+        Raises:
+            UsageError: a newer release of Tacit made them, or the database cannot be used.
+        """
+        try:
+            with self.begin(lock="tables") as run:
+                metadata.create_all(run)
+                found = run.execute(sa.select(_versions.c.version)).scalar()
+                if found is None:
+                    run.execute(_versions.insert().values(one=1, version=VERSION))
+        except Problem as error:
+            raise UsageError(f"{self.name} cannot be used: {error.message}") from None
+        if found is not None and found > VERSION:
+            raise UsageError(
+                f"{self.name} was made by a newer Tacit (format {found}, and this one reads "
+                f"{VERSION}): upgrade Tacit on this machine"
+            )
+
+    @contextmanager
+    def begin(self, lock: str | None = None) -> Iterator[sa.Connection]:
+        """Run one transaction: committed at the end, undone where anything is raised.
+
+        Args:
+            lock: a name; on PostgreSQL transactions of one name follow each other.  (On SQLite all
+                that write do.)
+
+        Raises:
+            Problem: ``unavailable``, the database cannot be reached or written.
+        """
+        with _explained(), self._turn(), self._engine.begin() as connection:
+            if lock is not None and self.on_server:
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_number(lock))))
+            yield connection
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait until no other thread of this process writes to the file."""
+        if self.on_server:
+            yield
+            return
+        if not self._writing.acquire(timeout=_PATIENCE):
+            raise _away("others write to it")
+        try:
+            yield
+        finally:
+            self._writing.release()
+
+    @contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        """Read one state; waits for no writer on either engine.
+
+        Raises:
+            Problem: ``unavailable``, the database cannot be reached.
+        """
+        with _explained(), self._engine.connect() as made:
+            connection = made.execution_options(tacit_begin="BEGIN")
+            with connection.begin():
+                yield connection
+
+    def reachable(self) -> bool:
+        """Return whether the database answers and its tables are there."""
+        try:
+            with self.read() as run:
+                return run.execute(sa.select(_versions.c.version)).scalar() is not None
+        except (Problem, exc.SQLAlchemyError):
+            return False
+
+    def clock_ahead(self) -> float:
+        """Return by how many seconds this machine's clock is ahead of the database's."""
+        if not self.on_server:
+            return 0.0
+        with self.read() as run:
+            there = run.execute(sa.text("select extract(epoch from clock_timestamp())")).scalar()
+        return time.time() - float(there or 0)
+
+    def settle_key(self, digest: str) -> bool:
+        """Note the digest of the key that signs tokens; False where it is another one.
+
+        Several machines on one database must sign with one key.
+        """
+        with self.begin(lock="tables") as run:
+            found = run.execute(sa.select(_versions.c.key)).scalar()
+            if found is None:
+                run.execute(_versions.update().values(key=digest))
+        return found in (None, digest)
+
+    def close(self) -> None:
+        """Close all connections; a later transaction opens new ones."""
+        self._engine.dispose()
+
+
+def _close(engine: sa.Engine, process: int) -> None:
+    """Close the connections, except in a process forked from the one that opened them."""
+    if os.getpid() == process:
+        engine.dispose()
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Hide what the database says of an error: it may quote values and addresses."""
+    try:
+        yield
+    except exc.IntegrityError:
+        raise  # two wrote the same: whoever asked knows what that means
+    except exc.SQLAlchemyError as error:
+        state = getattr(getattr(error, "orig", None), "sqlite_errorname", "")
+        cause = "its disk is full" if state == "SQLITE_FULL" else "it cannot be reached or written"
+        raise _away(cause) from None
+
+
+def _away(cause: str) -> Problem:
+    return Problem(
+        "unavailable",
+        f"the service's own database failed: {cause}",
+        "try again in a minute; the operator sees more with tacit serve check",
+    )
+
+
+def _number(lock: str) -> int:
+    """Return a whole number of 63 bits for the name of a lock."""
+    return int.from_bytes(hashlib.sha256(f"tacit {lock}".encode()).digest()[:8], "big") >> 1
+
+
+def _in_file(path: Path) -> tuple[sa.Engine, str]:
+    name = f"the database {str(path)!r}"
+    try:
+        # Made before SQLite does, so that nobody else can ever read it.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise UsageError(f"{name} cannot be opened: {error.strerror}") from None
+    engine = sa.create_engine(
+        sa.URL.create("sqlite", database=str(path)),
+        hide_parameters=True,
+        pool_size=_POOL,
+        max_overflow=_OVERFLOW,
+        connect_args={"timeout": _PATIENCE, "check_same_thread": False, "isolation_level": None},
+    )
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine, name
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    for pragma in ("synchronous = FULL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {pragma}")
+    # Of several processes that begin a file at once SQLite refuses this to all but one, and does
+    # not wait as it does for a transaction.
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    how = connection.get_execution_options().get("tacit_begin", "BEGIN IMMEDIATE")
+    connection.exec_driver_sql(how)
+
+
+def _on_server(address: str) -> tuple[sa.Engine, str]:
+    if "ledger=" in address.partition("?")[2]:
+        raise UsageError("the database of the service has no ?ledger=: leave it out")
+    read = Address.parse(address)
+    name = f"the database {read.shown.partition('?')[0]!r}"
+    options = read_options(read.connect)
+    if options is None:
+        raise UsageError("the address of the service's database cannot be read")
+    whole = with_defaults(options, tcp_user_timeout="30000")
+
+    def connected() -> Any:
+        made = connect(whole)
+        if isinstance(made, Refused):
+            raise Problem("unavailable", "the service's own database refuses the connection")
+        made.autocommit = False
+        return made
+
+    engine = sa.create_engine(
+        "postgresql+psycopg://",
+        creator=connected,
+        hide_parameters=True,
+        pool_size=_POOL,
+        max_overflow=_OVERFLOW,
+        pool_pre_ping=True,
+    )
+    return engine, name
+
+
+# The folder of a service: the data sets that are declared in it, and the key that signs tokens.
+
+
+KEY_FILE = "service.key"
+_KEY = 32
+
+
+def declarations(settings: Settings, *, drafts: bool = False) -> dict[str, Dataset]:
+    """Return the data sets of the folder by name.
+
+    A data set is a TOML file beside ``service.toml``.
+
+    Args:
+        settings: of the folder.
+        drafts: take those as well that leave a question to a person.
+
+    Raises:
+        UsageError: one that cannot be read or is not finished, or two of one name (also where only
+            the case of letters or the way to write a letter differs).
+    """
+    found: dict[str, Dataset] = {}
+    seen: dict[str, Path] = {}
+    for path in sorted(settings.folder.glob("*.toml")):
+        if path.name == FILE:
+            continue
+        dataset = Dataset.load(path)
+        if not drafts:
+            _refuse_draft(dataset, path)
+        same = unicodedata.normalize("NFKC", dataset.name).casefold()
+        if same in seen:
+            raise UsageError(
+                f"{path.name} and {seen[same].name} declare data sets of one name: each ledger is "
+                "named after its data set, so give one of them another name"
+            )
+        seen[same] = path
+        found[dataset.name] = dataset
+    unknown = sorted(set(settings.datasets) - set(found))
+    if unknown:
+        raise UsageError(
+            f"{FILE} has settings for {unknown[0]!r}, and no file of the folder declares it"
+        )
+    return found
+
+
+def _refuse_draft(dataset: Dataset, path: Path) -> None:
+    try:
+        dataset.refuse_open()
+    except UsageError as error:
+        raise UsageError(f"{path.name}: {error}") from None
+
+
+def signing_key(folder: Path, *, create: bool = True) -> bytes:
+    """Return the key that signs tokens; made where there is none.
+
+    It stands in ``service.key``, which only the operator may read.  Machines that share a database
+    need the same file.
+
+    Raises:
+        UsageError: the file cannot be read or made, or is no key.
+    """
+    path = folder / KEY_FILE
+    try:
+        if create and not path.exists():
+            _make(path)
+        text = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not text"
+        raise UsageError(f"the key of the service, {path}, cannot be read: {why}") from None
+    try:
+        key = bytes.fromhex(text)
+    except ValueError:
+        key = b""
+    if len(key) != _KEY:
+        raise UsageError(
+            f"{path} is not a key of a service, which is 64 characters of 0-9 and a-f. Bring the "
+            "file back; a new key makes every token invalid"
+        )
+    return key
+
+
+def open_store(settings: Settings) -> tuple[Database, bytes]:
+    """Return the database of a service, with its tables made, and the key that signs tokens.
+
+    Raises:
+        UsageError: the database cannot be used, or belongs to a service with another key.
+    """
+    key = signing_key(settings.folder)
+    database = Database(settings.database)
+    try:
+        database.create()
+        if not database.settle_key(key_digest(key)):
+            raise UsageError(
+                f"{database.name} belongs to a service with another key: copy its {KEY_FILE} to "
+                f"{settings.folder}"
+            )
+    except BaseException:
+        database.close()
+        raise
+    return database, key
+
+
+def key_digest(key: bytes) -> str:
+    """Return what may be known of a key: whether two are the same."""
+    return hashlib.sha256(b"tacit service key\0" + key).hexdigest()
+
+
+def _make(path: Path) -> None:
+    """Write a new key under another name first: two processes never see half of one."""
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    file = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        with os.fdopen(file, "w", encoding="ascii") as out:
+            out.write(secrets.token_bytes(_KEY).hex() + "\n")
+            out.flush()
+            os.fsync(out.fileno())
+        with suppress(FileExistsError):  # another process was first
+            os.link(draft, path)
+    finally:
+        draft.unlink()

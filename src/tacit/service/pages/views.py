@@ -1,0 +1,550 @@
+"""Pages of data sets, questions, budgets, releases and administration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from tacit.accounting.budget import Budget
+from tacit.arithmetic.exact import show
+from tacit.display.card import drawing
+from tacit.display.svg_chart import PHONE_WIDTH, Mark, chart
+from tacit.report import Certificate
+from tacit.report.derived import without_derived
+from tacit.report.odds import Odds
+from tacit.report.page import answers
+from tacit.report.text import budget_words, number, protects_line
+from tacit.service.access import EVERYTHING, RIGHTS, Caller, decide
+from tacit.service.pages.frame import bar, budget_of, when
+from tacit.tables.plan.preview import Preview
+
+__all__ = [
+    "LOSSES",
+    "PENDING",
+    "STATISTICS",
+    "WHOSE",
+    "account_in",
+    "answered",
+    "card",
+    "event",
+    "expected",
+    "home_of",
+    "protection",
+    "questionable",
+    "roles",
+    "row",
+    "shown_budget",
+    "shown_dataset",
+    "shown_release",
+    "sql_of",
+    "token",
+]
+
+# Data sets, as pages show them: made of what the API says.
+
+
+_MOST_KEYS = 12
+_NUMBERS = ("integer", "float", "decimal", "undeclared")
+
+
+def home_of(name: str) -> str:
+    """Return the address of a data set's page.
+
+    >>> home_of("visits 2/3")
+    '/datasets/visits%202%2F3'
+    """
+    return f"/datasets/{quote(name, safe='')}"
+
+
+def protection(line: str) -> str:
+    """Return the line that says whom answers protect, as a sentence without its end.
+
+    >>> protection("protects: each row, which is another person")
+    'Answers protect each row, which is another person'
+    """
+    return f"Answers protect {line.removeprefix('protects: ')}" if line else ""
+
+
+def card(said: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
+    """Return what the list of data sets shows of one."""
+    name = str(said["name"])
+    asks = decide(caller, "preview", name).allowed
+    return {
+        "name": name,
+        "href": home_of(name),
+        "purpose": said.get("purpose") or "",
+        "protects": protection(str(said.get("protects") or "")),
+        "budget": _bar(said),
+        "ask": f"{home_of(name)}/ask" if asks else None,
+    }
+
+
+def shown_dataset(
+    said: Mapping[str, Any], caller: Caller, *, from_page: bool = False
+) -> dict[str, Any]:
+    """Return what the page of a data set shows.
+
+    Args:
+        said: what the API says of it.
+        caller: who sees it.
+        from_page: whether a curator declared it, who can change it; the operator changes a file.
+    """
+    name = str(said["name"])
+    about = [
+        ("Purpose", said.get("purpose")),
+        ("Owner", said.get("owner")),
+        ("Answers", _latency(said.get("latency"))),
+        ("Approval", _approval(said.get("approval"))),
+    ]
+    told = [said.get("collusion"), said.get("refreshes")]
+    return {
+        "name": name,
+        "protects": protection(str(said.get("protects") or "")),
+        "about": [(title, words) for title, words in about if words],
+        "whole": _bar(said),
+        "told": [words for words in told if words],
+        "caps": [_cap(one) for one in said.get("accounts") or ()],
+        "tables": [_table(name, one) for name, one in said["tables"].items()],
+        "ask": f"{home_of(name)}/ask" if decide(caller, "preview", name).allowed else None,
+        "releases": f"/releases?dataset={quote(name, safe='')}",
+        "change": f"{home_of(name)}/declaration"
+        if from_page and decide(caller, "declare", name).allowed
+        else None,
+        "budgets": f"{home_of(name)}/budget"
+        if decide(caller, "set_budget", name).allowed
+        else None,
+    }
+
+
+def questionable(said: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the columns of the first table that can be chosen by clicking.
+
+    Returns:
+        ``numbers`` with declared bounds, of which statistics are asked; and ``groups`` with
+        declared categories.
+    """
+    columns = said["tables"][said["table"]]["columns"]
+    numbers = [c["name"] for c in columns if c["kind"] in _NUMBERS and c.get("bounds")]
+    groups = [c["name"] for c in columns if c.get("keys")]
+    return {"numbers": numbers, "groups": groups}
+
+
+def _bar(said: Mapping[str, Any]) -> dict[str, Any] | None:
+    total, remaining = said.get("budget"), said.get("remaining")
+    return bar(total, remaining) if total and remaining else None
+
+
+def _latency(seconds: Any) -> str:
+    if not seconds:
+        return ""
+    many = "1 second" if seconds == 1 else f"{seconds:g} seconds"
+    return f"leave on public ticks, {many} after a question and later"
+
+
+def _approval(needed: Any) -> str:
+    return "a reviewer decides on each release before it is made" if needed else ""
+
+
+def _cap(one: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "account": str(one["name"]).replace(":", " ", 1),
+        "total": budget_of(one.get("cap")) or "no share of its own",
+        "spent": budget_of(one.get("spent")),
+        "left": budget_of(one.get("remaining")),
+    }
+
+
+def _table(name: str, said: Mapping[str, Any]) -> dict[str, Any]:
+    unit, size = said.get("unit"), said.get("size")
+    if unit is None:
+        key = ", ".join(said.get("key") or ())
+        told = "Everyone may know this table; it costs nothing to join it" + (
+            f", by {key}." if key else "."
+        )
+    else:
+        told = f"{protection(protects_line(unit))}."
+        told += f" About {size:,} people." if size else ""
+    return {
+        "name": name,
+        "heading": f"Table {name}" + (" (public)" if unit is None else ""),
+        "protects": told,
+        "columns": [_column(one) for one in said["columns"]],
+    }
+
+
+def _column(one: Mapping[str, Any]) -> dict[str, str]:
+    meaning, unit = one.get("meaning") or "", one.get("unit")
+    return {
+        "name": str(one["name"]),
+        "kind": str(one["kind"]),
+        "known": _known(one.get("bounds"), one.get("keys")),
+        "meaning": f"{meaning} (in {unit})".strip() if unit else meaning,
+    }
+
+
+def _known(bounds: Sequence[str] | None, keys: Sequence[Any] | None) -> str:
+    if bounds:
+        return f"{bounds[0]} to {bounds[1]}"
+    if not keys:
+        return ""
+    shown = ", ".join("missing" if key is None else str(key) for key in keys[:_MOST_KEYS])
+    return shown + (f" and {len(keys) - _MOST_KEYS} more" if len(keys) > _MOST_KEYS else "")
+
+
+# Asking, as pages show it: a question by clicking, and what to expect of it.
+
+
+STATISTICS = (
+    ("count", "how many rows"),
+    ("avg", "the mean"),
+    ("sum", "the sum"),
+    ("median", "the median"),
+    ("stddev", "the standard deviation"),
+)
+"""What can be chosen by clicking: the function of SQL, and its words."""
+LOSSES = {"pure": "epsilon", "approximate": "epsilon", "concentrated": "rho"}
+"""What a release spends, of each kind of budget."""
+
+
+def sql_of(table: str, statistic: str, column: str, by: str) -> str:
+    """Return a question that was chosen by clicking as SQL.
+
+    >>> print(sql_of("visits", "avg", "cost", "site"))
+    select "site", count(*) as n, avg("cost") as "avg_cost"
+    from "visits"
+    group by "site"
+    """
+    known = [name for name, _ in STATISTICS]
+    asked = [_quoted(by)] if by else []
+    asked.append("count(*) as n")
+    if column and statistic in known and statistic != "count":
+        asked.append(f"{statistic}({_quoted(column)}) as {_quoted(f'{statistic}_{column}')}")
+    lines = [f"select {', '.join(asked)}", f"from {_quoted(table)}"]
+    return "\n".join([*lines, *([f"group by {_quoted(by)}"] if by else [])])
+
+
+def expected(told: Mapping[str, Any], *, approval: bool, may_ask: bool, key: str) -> dict[str, Any]:
+    """Return what a page shows of a preview.
+
+    Args:
+        told: the preview, as the API says it.
+        approval: whether a reviewer decides first.
+        may_ask: whether the caller may release at all.
+        key: the idempotency key of the release that may follow.
+    """
+    found, cost = Preview.from_json(told["preview"]), Budget.from_json(told["cost"])
+    free = told["replay"] or told["open"]
+    return {
+        "verdict": _verdict(told, cost),
+        "odds": [_odds(found.cost)],
+        "sizes": [f"{size:,}" for size in found.rows],
+        "rows": [
+            {
+                "label": label,
+                "unit": found.units[label],
+                "cells": [number(each, each / 10) for each in errors],
+            }
+            for label, errors in found.errors.items()
+        ],
+        "charts": [(label, _chart(found, label)) for label in found.intervals],
+        "notes": _notes(found),
+        "free": _free(told),
+        "may_free": may_ask,
+        "may_release": may_ask and bool(told["affordable"]),
+        "button": "Show the answer, free" if free else f"Release, and spend {budget_words(cost)}",
+        "approval": approval and not free,
+        "key": key,
+    }
+
+
+def _verdict(told: Mapping[str, Any], cost: Budget) -> str:
+    left = budget_words(Budget.from_json(told["remaining"]))
+    caps = [limit for limit in told["limited_by"] if limit.startswith("the cap")]
+    whole = len(caps) < len(told["limited_by"])
+    under = "" if whole else f" under {' and '.join(caps)}"
+    if told["replay"]:
+        return f"{told['text']}: this was asked before, and is free. {left} is left{under}."
+    if told["open"]:
+        return f"{told['text']}: this was charged before, and is answered at no further cost."
+    verdict = f"{told['text']}: this costs {budget_words(cost)} of the {left} that is left{under}."
+    limit = "The budget" if whole else " and ".join(caps).capitalize()
+    return verdict if told["affordable"] else f"{verdict} {limit} does not cover it."
+
+
+def _free(told: Mapping[str, Any]) -> str:
+    """Say that the answer follows from earlier releases; nothing where it does not."""
+    errors = {label: one["standard_error"] for label, one in told["free"].items()}
+    if not errors:
+        return ""
+    listed = ", ".join(
+        f"{label} with a standard error of {number(error, error / 10)}"
+        for label, error in errors.items()
+    )
+    return f"It follows from releases that you can see, at no cost: {listed}."
+
+
+def _odds(cost: Budget) -> str:
+    """Say what the release lets anybody learn about a person."""
+    if cost.is_nothing:
+        return ""
+    sure = show(Odds.of(cost, 1).percent(10))
+    return (
+        "The odds: someone who is 10% sure that a given person is in the data could become at most "
+        f"{sure}% sure from this release, whatever else they know."
+    )
+
+
+def _chart(found: Preview, label: str) -> Any:
+    """Draw how far an answer may be from the true value, at each size of a group."""
+    halves = zip(found.rows, found.intervals[label], strict=True)
+    marks = [
+        Mark(f"{size:,} rows", 0.0, -half, half, f"± {number(half, half / 10)}")
+        for size, half in halves
+    ]
+    return drawing(
+        chart(marks, bars=False, title=f"{label}: distance from the true value", width=PHONE_WIDTH)
+    )
+
+
+def _notes(found: Preview) -> list[str]:
+    lines = [*found.methods.items(), *found.clamped().items()]
+    notes = [f"{label}: {told}" for label, told in lines]
+    notes += [
+        f"{label}: refused with probability {told}" for label, told in found.refused().items()
+    ]
+    if found.threshold is not None:
+        notes.append(f"A group is shown if it has about {found.threshold} people or more.")
+    return [*notes, *found.notes, *([found.weak] if found.weak else [])]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+# The page on which a curator raises a budget and sets caps, made of what the API says.
+
+
+WHOSE = (
+    ("team", "the team"),
+    ("analyst", "the analyst"),
+    ("team:*", "each team without a cap of its own"),
+    ("analyst:*", "each analyst without a cap of their own"),
+    ("dataset", "the data set, of several"),
+)
+"""Whose cap can be set, and how a form says it."""
+
+
+def account_in(one: Callable[[str], str]) -> str:
+    """Return the account that a form names.
+
+    >>> account_in({"whose": "team", "who": "oncology"}.__getitem__)
+    'team:oncology'
+    """
+    whose, who = one("whose"), one("who").strip()
+    return whose if whose.endswith("*") else f"{whose}:{who}"
+
+
+def shown_budget(
+    name: str, told: Mapping[str, Any], left_open: Sequence[Mapping[str, Any]], apart: bool
+) -> dict[str, Any]:
+    """Return what the page shows.
+
+    Args:
+        name: of the data set.
+        told: its budget, as the API says it.
+        left_open: the releases whose charge stands without an answer.
+        apart: whether each team has a budget of its own.
+    """
+    return {
+        "name": name,
+        "home": home_of(name),
+        "whole": bar(told["budget"], told["remaining"]),
+        "belongs_to": told["belongs_to"],
+        "collusion": told["collusion"],
+        "kind": told["budget"]["kind"],
+        "apart": apart,
+        "whose": WHOSE,
+        "accounts": [_account(one) for one in told["accounts"]],
+        "left_open": [
+            {
+                "id": one["id"],
+                "question": one["question"],
+                "asked_by": one["asked_by"],
+                "when": when(one["asked_at"]),
+                "cost": budget_of(one["cost"]),
+            }
+            for one in left_open
+        ],
+    }
+
+
+def _account(one: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "account": str(one["name"]).replace(":", " ", 1).replace("*", "(each other)"),
+        "total": budget_of(one.get("cap")) or "no cap",
+        "spent": budget_of(one.get("spent")),
+        "left": budget_of(one.get("remaining")),
+        "bar": bar(one["cap"], one["remaining"]) if one.get("cap") else None,
+    }
+
+
+# Releases, as pages show them: made of what the API says.
+
+
+PENDING = ("queued", "running")
+"""The states in which an answer is on its way."""
+_TOLD = {
+    "waiting": "A reviewer decides first; nothing is spent before that.",
+    "queued": "It is on its way.",
+    "running": "It is on its way.",
+    "done": "",
+    "refused": "A reviewer refused it; nothing was spent.",
+    "failed": "It could not be answered, and it stays charged. Ask the same again, at the same "
+    "price: it is answered under that charge and costs no more.",
+    "cancelled": "It was cancelled.",
+}
+_MOST_GROUPS = 1000
+"""On a page; the files have all."""
+_BY_GROUP = ("value", "standard_error", "low", "high", "refused")
+_DOWNLOADS = (
+    ("csv", "wide", "CSV"),
+    ("csv", "long", "CSV, a row for each number"),
+    ("parquet", "wide", "Parquet"),
+    ("arrow", "wide", "Arrow"),
+    ("json", "wide", "JSON"),
+)
+
+
+def row(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a list shows of a release."""
+    return {
+        "id": one["id"],
+        "question": one.get("question") or one["id"],
+        "dataset": one["dataset"],
+        "asked_by": one.get("asked_by") or "",
+        "when": when(one.get("asked_at")),
+        "cost": budget_of(one.get("cost")),
+        "state": one["state"],
+    }
+
+
+def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool) -> dict[str, Any]:
+    """Return what the page of a release shows beside its answer."""
+    state = str(one["state"])
+    shown = row(one)
+    team = one.get("team")
+    about = [
+        ("Asked by", shown["asked_by"] + (f" ({team})" if team else "")),
+        ("Asked", shown["when"]),
+        ("Cost", shown["cost"] + (", paid before: a replay" if one.get("replayed") else "")),
+        ("Decided by", one.get("decided_by")),
+        ("Reason", one.get("reason")),
+        ("Tag", one.get("tag")),
+        ("Follows from", _sources(one)),
+        ("Data as of", when(one.get("data_from"))),
+    ]
+    error = one.get("error")
+    return {
+        **shown,
+        "home": home_of(shown["dataset"]),
+        "word": state,
+        "told": _TOLD.get(state, ""),
+        "wrong": None if not error else error.get("error", error),
+        "running": state in PENDING,
+        "progress": one.get("progress") or 0,
+        "about": [(title, words) for title, words in about if words],
+        "cancel": may_cancel and state in ("waiting", *PENDING),
+        "decide": may_decide and state == "waiting",
+        "review": None,
+        "answers": None,
+        "more": 0,
+        "downloads": [],
+        "seal": None,
+    }
+
+
+def _sources(one: Mapping[str, Any]) -> str:
+    """Name the releases that a free answer follows from."""
+    return ", ".join(dict.fromkeys((one.get("follows_from") or {}).values()))
+
+
+def answered(one: Mapping[str, Any], certificate: Certificate) -> dict[str, Any]:
+    """Return what the page of a release shows of its answer, and of its certificate."""
+    found = one["answer"]
+    body = {**without_derived(certificate.body), "answer": _first(found)}
+    place = f"/v1/releases/{quote(str(one['id']), safe='')}"
+    verification = certificate.verify()
+    many = len(verification.checked)
+    words = f"The certificate holds: {many} checks passed when this page was written."
+    if not verification:
+        words = "The certificate does not hold; do not rely on this answer."
+    files = [(f"{place}/answer?format={f}&form={form}", name) for f, form, name in _DOWNLOADS]
+    return {
+        "answers": answers(body, width=PHONE_WIDTH),
+        "more": max(0, len(found["keys"]) - _MOST_GROUPS),
+        "downloads": [*files, (f"{place}/certificate", "Certificate")],
+        "seal": {"words": words, "digest": certificate.body["digest"]},
+    }
+
+
+def _first(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the groups of an answer that a page shows."""
+    columns = [
+        {name: one[:_MOST_GROUPS] if name in _BY_GROUP else one for name, one in column.items()}
+        for column in found["columns"]
+    ]
+    return {"keys": found["keys"][:_MOST_GROUPS], "columns": columns}
+
+
+# Tokens and the audit log, as pages show them: made of what the API says.
+
+
+def token(one: Mapping[str, Any], now: float) -> dict[str, Any]:
+    """Return what the list of tokens shows of one."""
+    ended = one.get("ended")
+    void = ended or ("expired" if now >= one["expires"] else None)
+    kinds = {"session": "a sign-in", "once": "a link"}
+    told = [f"{g['role']} on {_named(g['dataset'])}" for g in one["grants"]]
+    return {
+        "id": one["id"],
+        "name": one["name"],
+        "team": one.get("team"),
+        "may": ", ".join(told),
+        "until": when(one["expires"]),
+        "state": void or kinds.get(str(one.get("kind")), "valid"),
+        "revoke": void is None,
+    }
+
+
+def roles(caller: Caller) -> list[str]:
+    """Return the roles that a caller may grant somewhere; none where they may make no token."""
+    return sorted(RIGHTS) if decide(caller, "tokens").allowed else []
+
+
+def event(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page of the audit log shows of an event."""
+    details = one.get("details") or {}
+    more = ", ".join(f"{name} {_said(name, one)}" for name, one in details.items() if _plain(one))
+    team = one.get("team")
+    return {
+        "number": one["sequence"],
+        "when": str(one["when"])[:19].replace("T", " "),
+        "who": one["who"] + (f" ({team})" if team else ""),
+        "action": str(one["action"]).replace("_", " "),
+        "more": more,
+        "dataset": one.get("dataset") or "",
+        "outcome": one["outcome"],
+    }
+
+
+def _said(name: str, value: Any) -> Any:
+    return when(value) if name == "expires" else value
+
+
+def _plain(value: Any) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
+
+
+def _named(dataset: str) -> str:
+    return "all data sets" if dataset == EVERYTHING else dataset

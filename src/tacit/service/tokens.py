@@ -1,0 +1,490 @@
+"""Tokens: made, stored as digests, checked and withdrawn."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import secrets
+import time
+from binascii import Error as NoBase64
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import sqlalchemy as sa
+
+from tacit.service.access import Caller, Grant, plain_name
+from tacit.service.database import Database, metadata
+from tacit.service.problem import Problem
+
+__all__ = [
+    "BEARER",
+    "LOGIN_NAMES",
+    "MOST_SECONDS",
+    "ONCE",
+    "OPERATOR",
+    "SESSION",
+    "Note",
+    "Stored",
+    "Tokens",
+    "behind",
+    "root",
+    "silent",
+    "token_table",
+]
+
+# What is stored of tokens: all but the tokens, and who can be behind one.
+
+
+OPERATOR = "operator"
+"""Who makes the tokens that no curator made."""
+LOGIN_NAMES = "login:"
+"""What the names of accounts of the organisation's own login begin with."""
+
+token_table = sa.Table(
+    "token",
+    metadata,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("hash", sa.String(64), nullable=False),
+    sa.Column("kind", sa.String(10), nullable=False),
+    sa.Column("name", sa.String(100), nullable=False),
+    sa.Column("team", sa.String(100)),
+    sa.Column("grants", sa.Text, nullable=False),
+    sa.Column("parent", sa.String(32), index=True),
+    sa.Column("issued_by", sa.String(100), nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
+    sa.Column("expires", sa.Float, nullable=False, index=True),
+    sa.Column("ended", sa.Float),
+    sa.Column("ended_why", sa.String(20)),
+)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What is stored of a token: all but the token.
+
+    Attributes:
+        ended: since when it is void, in seconds since 1970; None where it is not.
+        why: ``expired``, ``revoked`` or ``used``.
+    """
+
+    caller: Caller
+    kind: str
+    parent: str | None
+    created: float
+    ended: float | None
+    why: str | None
+
+
+class Note(Protocol):
+    """Writes down what happens to a token, in the transaction in which it happens."""
+
+    def __call__(
+        self, run: sa.Connection, action: str, who: str, token: Caller, details: Mapping[str, Any]
+    ) -> None:
+        """Write down who did what (``token_made``) to which token."""
+
+
+def silent(
+    run: sa.Connection, action: str, who: str, token: Caller, details: Mapping[str, Any]
+) -> None:
+    """Write nothing down."""
+
+
+def behind(database: Database, identifier: str, name: str) -> frozenset[str]:
+    """Return who can have used a token: whose it is, who made it, who made theirs, and so on.
+
+    The operator and the organisation's login, who make tokens for everybody, are left out.
+
+    Args:
+        database: of the service.
+        identifier: the public name of the token.
+        name: whose it is.
+    """
+    names = {name}
+    issuer = token_table.c.issued_by
+    with database.read() as run:
+        left = list(run.execute(sa.select(issuer).where(token_table.c.id == identifier)).scalars())
+        while left:
+            maker = left.pop()
+            if maker not in (OPERATOR, LOGIN_NAMES, *names):
+                names.add(maker)
+                asked = sa.select(issuer).where(token_table.c.name == maker).distinct()
+                left += run.execute(asked).scalars()
+    return frozenset(names)
+
+
+def root(database: Database, identifier: str) -> str:
+    """Return the token that one was narrowed from, in the end: itself where it was not.
+
+    What a token may do so many times, all that were narrowed from it may do together.
+
+    Args:
+        database: of the service.
+        identifier: the public name of the token.
+    """
+    own = (token_table.c.id, token_table.c.parent)
+    family = sa.select(*own).where(token_table.c.id == identifier).cte(recursive=True)
+    family = family.union(sa.select(*own).join(family, family.c.parent == token_table.c.id))
+    with database.read() as run:
+        asked = sa.select(family.c.id).where(family.c.parent.is_(None))
+        return run.execute(asked).scalar() or identifier
+
+
+# Tokens: signed, stored as a hash, and void once expired, revoked or their parent is.
+#
+# A token is ``tacit_`` and 72 bytes in the letters of a URL: an identifier (16), a secret (24), and
+# a signature over both (32) under the key of the service.  A guess fails at the signature, before
+# anything is looked up; of a token the database holds the identifier and a SHA-256 of the whole, so
+# that who reads the database can present none, and who writes to it can sign none.
+#
+# *Clock.*  A token is void from its expiry on.  The first process that sees the expiry pass writes
+# it down, and it stays void, whatever a clock says later.
+
+
+BEARER, SESSION, ONCE = "bearer", "session", "once"
+"""Of a program, of a sign-in to the pages, and of a link that opens the pages once."""
+_TAKEN = (OPERATOR, "service")
+MOST_SECONDS = 366 * 24 * 3600
+"""The longest life of a token."""
+_PREFIX = "tacit_"
+_ID, _SECRET, _SIGNATURE = 16, 24, 32
+_SWEEP = 10.0  # seconds between two looks for tokens that expired
+
+
+class Tokens:
+    """The tokens of a service.
+
+    Args:
+        database: where they are stored.
+        key: signs them; at least 32 bytes, kept beside the service and not in the database.
+        clock: seconds since 1970.
+        note: writes down what happens to them; nothing does by default.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        key: bytes,
+        clock: Callable[[], float] = time.time,
+        note: Note = silent,
+    ) -> None:
+        self._database = database
+        self._key = key
+        self._clock = clock
+        self._note = note
+        self._swept = -_SWEEP
+
+    def create(
+        self,
+        name: str,
+        grants: Iterable[Grant],
+        seconds: float,
+        *,
+        team: str | None = None,
+        issued_by: str = OPERATOR,
+        kind: str = BEARER,
+    ) -> tuple[str, Caller]:
+        """Make a token.  Its text is returned here, and never again.
+
+        Args:
+            name: of whom it is for.
+            grants: what it allows.
+            seconds: how long it lives.
+            team: of whom it is for.
+            issued_by: who makes it.
+            kind: :data:`BEARER`, :data:`SESSION` or :data:`ONCE`.
+
+        Raises:
+            UsageError: a name that is none.
+            Problem: no grant, or a life that is too long or none.
+        """
+        plain_name(name, "the name of a token")
+        if team is not None:
+            plain_name(team, "the team of a token")
+        if name.startswith(LOGIN_NAMES) and issued_by != LOGIN_NAMES:
+            raise Problem(
+                "invalid_request",
+                f"names that begin with {LOGIN_NAMES} are those of the organisation's own login",
+                "choose another name",
+            )
+        if name in _TAKEN:
+            raise Problem(
+                "invalid_request",
+                f"{name!r} is what the audit log calls the {name} of the service",
+                "choose another name",
+            )
+        held = tuple(sorted(set(grants)))
+        if not held:
+            raise Problem("invalid_request", "a token without a grant allows nothing: name a role")
+        expires = self._clock() + _life(seconds)
+        with self._database.begin(lock="tokens") as run:
+            new = Caller(name, team, held, "", expires, issued_by)
+            made = self._store(run, new, kind, parent=None)
+            self._note_made(run, "token_made", issued_by, made[1], kind, "login")
+            return made
+
+    def narrow(
+        self, parent: Caller, grants: Iterable[Grant] | None, seconds: float, kind: str = BEARER
+    ) -> tuple[str, Caller]:
+        """Make a token from another that allows no more, lives no longer, and has the same name.
+
+        Raises:
+            Problem: a grant that the parent does not cover, or the parent is void.
+        """
+        held = parent.grants if grants is None else tuple(sorted(set(grants)))
+        if not held or not parent.covers(held):
+            raise Problem(
+                "forbidden",
+                "a narrowed token allows something that yours does not",
+                "leave out what you do not hold; GET /v1/me says what you do",
+            )
+        expires = min(parent.expires, self._clock() + _life(seconds))
+        with self._database.begin(lock="tokens") as run:
+            self._alive(self._find(run, parent.token_id))
+            narrowed = Caller(parent.name, parent.team, held, "", expires, parent.issued_by)
+            made = self._store(run, narrowed, kind, parent=parent.token_id)
+            self._note_made(run, "token_narrowed", parent.name, made[1], kind, "token")
+            return made
+
+    def signed(self, text: str) -> bool:
+        """Return whether this service ever made a token."""
+        return self._signed(text) is not None
+
+    def check(self, text: str, kind: str = BEARER) -> Caller:
+        """Return whose token this is.
+
+        Raises:
+            Problem: ``unauthenticated``; it is no token of this service, or it is void.
+        """
+        identifier = self._signed(text)
+        if identifier is None:
+            raise _unknown()
+        self._sweep()
+        with self._database.read() as run:
+            row = self._find(run, identifier)
+        if row is not None and self._clock() >= row["expires"]:
+            self._write_expired()
+        return self._checked(row, text, kind).caller
+
+    def use_once(self, text: str, seconds: float) -> tuple[str, Caller]:
+        """Make the token of a sign-in from that of a link, which is void from then on.
+
+        Raises:
+            Problem: ``unauthenticated``; it is no such link, or it was used.
+        """
+        identifier = self._signed(text)
+        if identifier is None:
+            raise _unknown()
+        with self._database.begin(lock="tokens") as run:
+            link = self._checked(self._find(run, identifier), text, ONCE).caller
+            used = {"ended": self._clock(), "ended_why": "used"}
+            run.execute(token_table.update().where(token_table.c.id == identifier).values(used))
+            expires = self._clock() + _life(seconds)
+            caller = Caller(link.name, link.team, link.grants, "", expires, link.issued_by)
+            made = self._store(run, caller, SESSION, parent=identifier)
+            self._note_made(run, "token_narrowed", link.name, made[1], SESSION, "link")
+            return made
+
+    def revoke(self, identifier: str, by: str = OPERATOR) -> int:
+        """Make a token void, and all that were narrowed from it; return how many that were.
+
+        Args:
+            identifier: its public name.
+            by: who does it.
+        """
+        with self._database.begin(lock="tokens") as run:
+            family = (
+                sa.select(token_table.c.id)
+                .where(token_table.c.id == identifier)
+                .cte(recursive=True)
+            )
+            children = sa.select(token_table.c.id).join(family, token_table.c.parent == family.c.id)
+            family = family.union(children)
+            alive = sa.select(token_table.c.id).where(
+                token_table.c.id.in_(sa.select(family.c.id)), token_table.c.ended.is_(None)
+            )
+            found = list(run.execute(alive).scalars())
+            ended = {"ended": self._clock(), "ended_why": "revoked"}
+            run.execute(token_table.update().where(token_table.c.id.in_(found)).values(ended))
+            row = self._find(run, identifier)
+            if row is not None and found:
+                signed = _stored(row)
+                action = "sign_out" if signed.kind == SESSION else "token_revoked"
+                also = {} if signed.kind == SESSION else {"also": len(found) - 1}
+                self._note(run, action, by, signed.caller, also)
+        return len(found)
+
+    def still(self, caller: Caller) -> None:
+        """Refuse a caller whose token became void since it was checked.
+
+        Raises:
+            Problem: ``unauthenticated``.
+        """
+        with self._database.read() as run:
+            row = self._find(run, caller.token_id)
+        if row is None and caller.issued_by == LOGIN_NAMES and self._clock() < caller.expires:
+            return  # a token of the organisation's login, which made it
+        self._alive(row)
+
+    def get(self, identifier: str) -> Stored | None:
+        """Return what is stored of a token by its public name, or None."""
+        with self._database.read() as run:
+            row = self._find(run, identifier)
+        return None if row is None else _stored(row)
+
+    def latest(self) -> float:
+        """Return when the newest token was made; 0 where there is none."""
+        with self._database.read() as run:
+            return run.execute(sa.select(sa.func.max(token_table.c.created))).scalar() or 0.0
+
+    def listed(self, after: str = "", limit: int = 1000) -> list[Stored]:
+        """Return what is stored of the tokens, in the order of their public names."""
+        query = (
+            sa.select(token_table)
+            .where(token_table.c.id > after)
+            .order_by(token_table.c.id)
+            .limit(limit)
+        )
+        with self._database.read() as run:
+            return [_stored(row) for row in run.execute(query).mappings()]
+
+    def _note_made(
+        self, run: sa.Connection, action: str, who: str, made: Caller, kind: str, way: str
+    ) -> None:
+        """Write down a new token: that of a sign-in by its way, any other by what it allows."""
+        details: dict[str, Any] = {"expires": int(made.expires)}
+        if kind == SESSION:
+            self._note(run, "sign_in", made.name, made, {**details, "way": way})
+            return
+        details |= {
+            "for": made.name,
+            "role": [grant.role for grant in made.grants],
+            "dataset": [grant.dataset for grant in made.grants],
+        }
+        if action == "token_made" and made.team is not None:
+            details["team"] = made.team
+        self._note(run, action, who, made, details)
+
+    def _store(
+        self, run: sa.Connection, caller: Caller, kind: str, parent: str | None
+    ) -> tuple[str, Caller]:
+        body = secrets.token_bytes(_ID + _SECRET)
+        text = _PREFIX + _letters(body + self._signature(body))
+        made = Caller(
+            caller.name, caller.team, caller.grants, body[:_ID].hex(), caller.expires,
+            caller.issued_by,
+        )  # fmt: skip
+        run.execute(
+            token_table.insert().values(
+                id=made.token_id,
+                hash=_hash(text),
+                kind=kind,
+                name=made.name,
+                team=made.team,
+                grants=json.dumps([grant.to_fields() for grant in made.grants]),
+                parent=parent,
+                issued_by=made.issued_by,
+                created=self._clock(),
+                expires=made.expires,
+            )
+        )
+        return text, made
+
+    def _signed(self, text: str) -> str | None:
+        """Return the identifier in a token that this service signed, or None."""
+        whole = _bytes(text)
+        if whole is None or len(whole) != _ID + _SECRET + _SIGNATURE:
+            return None
+        body, signature = whole[:-_SIGNATURE], whole[-_SIGNATURE:]
+        good = hmac.compare_digest(self._signature(body), signature)
+        return body[:_ID].hex() if good else None
+
+    def _signature(self, body: bytes) -> bytes:
+        return hmac.digest(self._key, b"tacit token 1\0" + body, "sha256")
+
+    def _find(self, run: sa.Connection, identifier: str) -> sa.RowMapping | None:
+        found = run.execute(sa.select(token_table).where(token_table.c.id == identifier))
+        return found.mappings().one_or_none()
+
+    def _checked(self, row: sa.RowMapping | None, text: str, kind: str) -> Stored:
+        if row is None or not hmac.compare_digest(row["hash"], _hash(text)):
+            raise _unknown()
+        return self._alive(row, kind)
+
+    def _alive(self, row: sa.RowMapping | None, kind: str | None = None) -> Stored:
+        found = None if row is None else _stored(row)
+        if found is None or (kind is not None and found.kind != kind):
+            raise _unknown()
+        if found.ended is not None or self._clock() >= found.caller.expires:
+            raise Problem(
+                "unauthenticated",
+                f"the token is void: {found.why or 'expired'}",
+                "ask for a new one",
+            )
+        return found
+
+    def _sweep(self) -> None:
+        """Look now and then which tokens expired."""
+        now = self._clock()
+        if abs(now - self._swept) < _SWEEP:
+            return
+        self._swept = now
+        with self._database.read() as run:
+            found = run.execute(sa.select(token_table.c.id).where(*_past(now)).limit(1)).first()
+        if found is not None:
+            self._write_expired()
+
+    def _write_expired(self) -> None:
+        """Write down which tokens expired: they stay so, also under a clock that is set back."""
+        ended = {"ended": token_table.c.expires, "ended_why": "expired"}
+        with self._database.begin(lock="tokens") as run:
+            run.execute(token_table.update().where(*_past(self._clock())).values(ended))
+
+
+def _past(now: float) -> tuple[sa.ColumnElement[bool], ...]:
+    return token_table.c.expires <= now, token_table.c.ended.is_(None)
+
+
+def _stored(row: sa.RowMapping) -> Stored:
+    grants = tuple(Grant.from_fields(fields) for fields in json.loads(row["grants"]))
+    caller = Caller(row["name"], row["team"], grants, row["id"], row["expires"], row["issued_by"])
+    return Stored(
+        caller, row["kind"], row["parent"], row["created"], row["ended"], row["ended_why"]
+    )
+
+
+def _unknown() -> Problem:
+    """Return the one answer to whatever is no token of ours."""
+    return Problem(
+        "unauthenticated",
+        "the token is not one of this service",
+        "send one that it made: Authorization: Bearer tacit_...",
+    )
+
+
+def _life(seconds: float) -> float:
+    if not 0 < seconds <= MOST_SECONDS:
+        raise Problem("invalid_request", "a token lives some time, and at most 366 days")
+    return seconds
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _letters(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def _bytes(text: str) -> bytes | None:
+    """Return the bytes of a token, or None; each token has one way to be written."""
+    if not text.startswith(_PREFIX) or len(text) > 200:
+        return None
+    try:
+        found = base64.b64decode(text[len(_PREFIX) :], altchars=b"-_", validate=True)
+    except (NoBase64, ValueError):
+        return None
+    return found if _letters(found) == text[len(_PREFIX) :] else None

@@ -1,1 +1,0 @@
-"""What users call: sensitivities, profiles, tables, smooth and sampled sensitivity."""

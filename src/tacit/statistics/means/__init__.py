@@ -1,1 +1,0 @@
-"""Means and trimmed means."""

@@ -1,1 +1,0 @@
-"""Quantiles, minimum, maximum and the interquartile range."""

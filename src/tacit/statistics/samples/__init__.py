@@ -1,1 +1,0 @@
-"""Samples with exact values, and exact sums over them."""

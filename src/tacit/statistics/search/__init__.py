@@ -1,1 +1,0 @@
-"""Exact search over a finite domain, for any function."""

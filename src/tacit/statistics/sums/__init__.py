@@ -1,1 +1,0 @@
-"""Counts, histograms and sums."""

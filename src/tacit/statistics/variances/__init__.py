@@ -1,1 +1,0 @@
-"""Variance and standard deviation."""

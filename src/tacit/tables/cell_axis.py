@@ -1,0 +1,349 @@
+"""Axes of cells: listed keys, bins, their edges, and keys of public lists."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tacit.arithmetic.exact import Number, as_fraction
+from tacit.errors import UsageError, said
+from tacit.expressions.dialect import bin_names, is_unicode
+from tacit.expressions.expression import Expression, col, when
+
+__all__ = [
+    "Axis",
+    "Keys",
+    "axis_from",
+    "every_listed",
+    "listed",
+    "public_keys",
+]
+
+# Edges as callers write them.
+
+
+def listed(edges: Any) -> list[Number]:
+    """Return edges as a list, or say that a column is text."""
+    if not hasattr(edges, "__iter__"):
+        raise UsageError(f"a column is named by text, not by {said(edges)}")
+    return list(edges)
+
+
+# A declared column as an axis of cells: listed keys or bins, and one cell for everything else.
+
+
+Key = tuple[Any, ...]
+
+_FEW = 12
+"""So many keys are compared one after another, which is less to write than halves of them."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The cells of a column: its keys or its bins, and a last one for every other value.
+
+    Every row is in exactly one cell, whatever its values are.  Where the axis is whole, the rows
+    with other values are filtered out beforehand (:meth:`holds`), and there is no cell for them.
+
+    Attributes:
+        columns: the column; or several, whose keys are listed together.
+        keys: the public keys, one part a column; none where there are edges.
+        edges: of bins of one column: a bin holds its lower edge, the last one its upper too.
+        whole: whether every row has a listed value.
+
+    >>> Axis(("sex",), (("f",), ("m",))).size
+    3
+    >>> Axis(("age",), edges=(Fraction(0), Fraction(18), Fraction(99))).names
+    ['[0, 18)', '[18, 99]']
+    """
+
+    columns: tuple[str, ...]
+    keys: tuple[Key, ...] = ()
+    edges: tuple[Fraction, ...] = ()
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        if bool(self.keys) == bool(self.edges) or (self.edges and len(self.columns) > 1):
+            raise UsageError("an axis has keys, or the edges of the bins of one column")
+        if len(set(map(_exactly, self.keys))) < len(self.keys):
+            raise UsageError("a key is given twice")
+
+    @property
+    def listed(self) -> int:
+        """How many keys or bins there are."""
+        return len(self.keys) if self.keys else len(self.edges) - 1
+
+    @property
+    def size(self) -> int:
+        """How many cells there are, the one for everything else included; at least two."""
+        return max(self.listed, 2) if self.whole else self.listed + 1
+
+    @property
+    def name(self) -> str:
+        """What the axis is called: its columns, and the number of its bins."""
+        joined = " and ".join(self.columns)
+        return f"{joined} in {self.listed} bins" if self.edges else joined
+
+    @property
+    def names(self) -> list[str]:
+        """What its keys or bins are called."""
+        if self.edges:
+            return bin_names(self.edges)
+        shown = [["missing" if part is None else str(part) for part in key] for key in self.keys]
+        return [" and ".join(key) for key in shown]
+
+    def same(self, other: Axis) -> bool:
+        """Return whether both are of the same columns, and may share the cells."""
+        return self.columns == other.columns and self.edges == other.edges
+
+    def described(self) -> dict[str, list[str]]:
+        """Return what distinguishes it from other axes of a plan: its columns, and its edges.
+
+        >>> Axis(("age",), edges=(Fraction(0), Fraction(18))).described()
+        {'columns': ['age'], 'edges': ['0', '18']}
+        """
+        edges = {"edges": [str(edge) for edge in self.edges]} if self.edges else {}
+        return {"columns": list(self.columns), **edges}
+
+    def joined(self, other: Axis) -> Axis:
+        """Return the axis with the keys of both, those of this one first."""
+        known = {_exactly(key) for key in self.keys}
+        more = tuple(key for key in other.keys if _exactly(key) not in known)
+        return Axis(self.columns, (*self.keys, *more), self.edges, self.whole and other.whole)
+
+    def places(self, other: Axis) -> list[int]:
+        """Return where the keys or bins of another axis stand in this one."""
+        if self.edges:
+            return list(range(self.listed))
+        return [self.exact_places[_exactly(key)] for key in other.keys]
+
+    @cached_property
+    def exact_places(self) -> dict[Key, int]:
+        """Where each key stands, each part with its type: 1 is not true.
+
+        >>> Axis(("site",), ((1,), (True,))).exact_places[((bool, True),)]
+        1
+        """
+        return {_exactly(key): place for place, key in enumerate(self.keys)}
+
+    def code(self, value: Callable[[str], Expression], stride: int = 1) -> Expression:
+        """Return the number of a row's cell, from 0; the last one for what is not listed.
+
+        Args:
+            value: what a column holds, by its name.
+            stride: what each number is a multiple of, for codes that are added up.
+        """
+        other = (self.size - 1) * stride
+        if self.edges:
+            labels = [str(place * stride) for place in range(self.listed)]
+            cut = value(self.columns[0]).cut(self.edges, labels)
+            return cut.read_number().fill(other)
+        held = [value(name) for name in self.columns]
+        if len(self.keys) <= _FEW:
+            found: Any = other
+            for place, key in reversed(list(enumerate(self.keys))):
+                found = when(_among(held, [key])).then(place * stride).otherwise(found)
+            return found  # type: ignore[no-any-return]
+        inside = _among(held, self.keys)
+        return when(inside).then(_tree(held, self.keys, 0, stride)).otherwise(other)
+
+    def holds(
+        self, value: Callable[[str], Expression], booleans: Container[str] = ()
+    ) -> Expression:
+        """Return whether a row has one of the keys, or is in one of the bins.
+
+        Args:
+            value: what a column holds, by its name.
+            booleans: the columns that hold true and false.
+
+        >>> from tacit.expressions.expression import col
+        >>> ages = Axis(("age",), edges=(Fraction(0), Fraction(18)))
+        >>> [ages.holds(col).evaluate({"age": age}) for age in (18, 19, None)]
+        [True, False, False]
+        """
+        held = [value(name) for name in self.columns]
+        if self.edges:
+            if self.columns[0] in booleans:  # true and false compare with no number
+                return ~held[0].cut((self.edges[0], self.edges[-1]), ["0"]).is_null()
+            return held[0].between(self.edges[0], self.edges[-1])
+        return _among(held, self.keys)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the axis as plain JSON values."""
+        whole = {"whole": True} if self.whole else {}
+        if self.edges:
+            edges = [str(edge) for edge in self.edges]
+            return {"column": self.columns[0], "edges": edges, **whole}
+        return {"columns": list(self.columns), "keys": [list(key) for key in self.keys], **whole}
+
+
+def axis_from(described: Any) -> Axis:
+    """Return the axis that :meth:`Axis.to_json` described.
+
+    Raises:
+        UsageError: it is none.
+
+    >>> axis_from({"columns": ["sex"], "keys": [["f"], ["m"]]}).names
+    ['f', 'm']
+    """
+    whole = bool(described.get("whole", False))
+    if set(described) - {"whole"} == {"column", "edges"}:
+        edges = tuple(as_fraction(edge, "an edge") for edge in described["edges"])
+        return Axis((str(described["column"]),), edges=edges, whole=whole)
+    columns = tuple(str(name) for name in described["columns"])
+    keys = tuple(tuple(key) for key in described["keys"])
+    plain = all(part is None or isinstance(part, (str, int, bool)) for key in keys for part in key)
+    if not plain or any(len(key) != len(columns) for key in keys):
+        raise UsageError("a key is text, a number or nothing for each column")
+    return Axis(columns, keys, whole=whole)
+
+
+def every_listed(axes: Sequence[Axis], booleans: Container[str] = ()) -> Expression | None:
+    """Return whether a row has a listed value on every axis; None where there is no axis.
+
+    >>> print(every_listed([Axis(("sex",), (("f",),)), Axis(("sex",), (("m",),))]))
+    is_in(sex, 'f', 'm')
+    """
+    found: list[Axis] = []
+    for axis in axes:
+        place = next((i for i, known in enumerate(found) if known.same(axis)), None)
+        if place is None:
+            found.append(axis)
+        else:
+            found[place] = found[place].joined(axis)
+    return _both([axis.holds(col, booleans) for axis in found]) if found else None
+
+
+def _exactly(key: Key) -> tuple[tuple[type, Any], ...]:
+    """Return a key in which 1 is not true."""
+    return tuple((type(part), part) for part in key)
+
+
+def _tree(held: Sequence[Expression], keys: Sequence[Key], first: int, stride: int) -> Any:
+    """Return the number of the key of a row that has one: halves are distinguished, then theirs."""
+    if len(keys) == 1:
+        return first
+    half = len(keys) // 2
+    low = _tree(held, keys[:half], first, stride)
+    high = _tree(held, keys[half:], first + half * stride, stride)
+    return when(_among(held, keys[:half])).then(low).otherwise(high)
+
+
+def _among(held: Sequence[Expression], keys: Sequence[Key]) -> Expression:
+    """Return whether a row has one of the keys."""
+    if len(held) > 1:
+        each = [
+            _both([_among([h], [(part,)]) for h, part in zip(held, k, strict=True)]) for k in keys
+        ]
+        return _either(each)
+    listed = [part for (part,) in keys if part is not None]
+    found = [held[0].is_in(listed)] if listed else []
+    if len(listed) < len(keys):
+        found.append(held[0].is_null())
+    return _either(found)
+
+
+def _both(conditions: Sequence[Expression]) -> Expression:
+    return reduce(lambda a, b: a & b, conditions)
+
+
+def _either(conditions: Sequence[Expression]) -> Expression:
+    """Return whether one of the conditions holds: halves first, so that it is not deep."""
+    if len(conditions) == 1:
+        return conditions[0]
+    half = len(conditions) // 2
+    return _either(conditions[:half]) | _either(conditions[half:])
+
+
+# Public keys: what a caller may list, read into one tuple per group.
+
+
+Keys: TypeAlias = Iterable[object] | Mapping[str, Iterable[object]] | None
+"""Public keys as they may be given: a list, a mapping of column to values, or a table."""
+
+
+def public_keys(by: Sequence[str], keys: Any) -> tuple[tuple[Any, ...], ...]:
+    """Return the keys as tuples, in the order given.
+
+    Args:
+        by: the grouping columns.
+        keys: a list of values, or of tuples for several columns; a mapping of column to values, of
+            which all combinations are meant; or a *public* table with these columns.
+
+    Raises:
+        UsageError: no keys, a key twice, a key of the wrong length, or a value that is no key.
+
+    >>> public_keys(["site", "plan"], {"site": ["a", "b"], "plan": [1, 2]})
+    (('a', 1), ('a', 2), ('b', 1), ('b', 2))
+    """
+    found = [tuple(_plain(value) for value in key) for key in _rows(by, keys)]
+    if not found:
+        raise UsageError("the list of keys is empty; list at least one")
+    for key in found:
+        if len(key) != len(by):
+            raise UsageError(
+                f"a key has a value for each of {', '.join(by)}; one of them has {len(key)}"
+            )
+    if len(set(found)) < len(found):
+        raise UsageError("a key is given twice; list each once")
+    return tuple(found)
+
+
+def _rows(by: Sequence[str], keys: Any) -> list[Sequence[Any]]:
+    if isinstance(keys, (str, bytes)):
+        raise UsageError(f"keys are a list, not the text {keys!r}")
+    if isinstance(keys, Mapping):
+        _check_columns(by, list(keys))
+        return list(itertools.product(*(list(keys[name]) for name in by)))
+    if hasattr(keys, "columns") or hasattr(keys, "column_names"):
+        names = list(getattr(keys, "column_names", None) or keys.columns)
+        _check_columns(by, names)
+        columns = [_column(keys, name) for name in by]
+        return list(dict.fromkeys(zip(*columns, strict=True)))
+    if not hasattr(keys, "__iter__"):
+        raise UsageError("keys are a list of values, a mapping of column to values, or a table")
+    listed = list(keys)
+    if len(by) == 1:
+        return [key if isinstance(key, tuple) else (key,) for key in listed]
+    if not all(isinstance(key, (tuple, list)) for key in listed):
+        raise UsageError(f"a key of several columns is a tuple ({', '.join(by)})")
+    return listed
+
+
+def _check_columns(by: Sequence[str], names: Sequence[str]) -> None:
+    missing = [name for name in by if name not in names]
+    if missing:
+        raise UsageError(f"the keys have no values for {', '.join(missing)}")
+
+
+def _column(table: Any, name: str) -> list[Any]:
+    column = table[name]
+    return list(column.to_pylist() if hasattr(column, "to_pylist") else column.to_list())
+
+
+def _plain(value: Any) -> Any:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if plain is None or (isinstance(plain, (float, datetime.date)) and plain != plain):
+        return None  # NaN, and NaT, which calls itself a date
+    if isinstance(plain, str) and type(plain) is not str:
+        plain = str.__str__(plain) + ""
+    if isinstance(plain, int) and not isinstance(plain, bool):
+        return int.__add__(plain, 0)
+    if isinstance(plain, float) and plain.is_integer():
+        plain = int(plain)
+    if not isinstance(plain, (str, int, bool, datetime.date)):
+        raise UsageError(
+            f"a key is text, a whole number, a truth value or a date, not a {type(plain).__name__}"
+        )
+    if isinstance(plain, str) and not is_unicode(plain):
+        raise UsageError(
+            f"the key {plain!r} is not valid text: it holds half of a character (a lone surrogate)"
+        )
+    return plain

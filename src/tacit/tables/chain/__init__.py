@@ -1,1 +1,0 @@
-"""The steps of a release, its noise, and the parts that answer it."""

@@ -1,0 +1,752 @@
+"""CSV files: their format, lines, the rows that fit it, and how they are written."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, BinaryIO, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.arithmetic.exact import as_integer
+from tacit.errors import UsageError, did_you_mean
+from tacit.expressions.dialect import Dialect, is_unicode, reading_sql
+from tacit.tables.reading import Reading
+
+__all__ = [
+    "KINDS",
+    "LINE_LIMIT",
+    "MULTILINE_LIMIT",
+    "OPEN",
+    "SPOILED",
+    "CsvFormat",
+    "CsvOptions",
+    "Notice",
+    "Writing",
+    "cells_of",
+    "cleaned",
+    "csv_format",
+    "declared_sql",
+    "file_lines",
+    "parse",
+    "records",
+    "refuse_csv",
+    "split",
+    "writing_sql",
+    "written",
+]
+
+# How a CSV file is written: declared, never guessed.
+
+
+LINE_LIMIT = 1 << 20
+"""The most bytes of a line; a longer one counts as a row in which everything is missing."""
+MULTILINE_LIMIT = 1000
+"""The most lines that one field may be declared to run over."""
+TYPES = {
+    "integer": "bigint",
+    "float": "double",
+    "text": "varchar",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp": "timestamp",
+}
+"""The kinds that ``types=`` can declare, and the engine's types for them."""
+_ONE_BYTE = re.compile(r"utf-8|ascii|iso8859-\d+|cp125\d|cp437|cp850|koi8-[ru]|mac-\w+")
+_DATE_PARTS = set("YmdyjbB")
+_TIME_PARTS = _DATE_PARTS | set("HMSfIp")
+
+
+class CsvOptions(TypedDict, total=False):
+    """What can be said of a CSV file; :class:`CsvFormat` says what each means."""
+
+    types: Mapping[str, str] | None
+    header: bool | Sequence[str]
+    delimiter: str | None
+    quote: str
+    encoding: str
+    null: str | Sequence[str]
+    date_format: str | None
+    time_format: str | None
+    multiline: int
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    """The dialect of a CSV file.
+
+    Attributes:
+        types: kinds of columns, by name: integer, float, text, boolean, date or timestamp.
+        header: whether the first line holds the names; else their list, or False, where
+            ``types`` names every column in its order.
+        delimiter: what parts the fields; None is a comma, or a tab in a file named ``.tsv``.
+        quote: what stands around a field, doubled within; none where it is empty.
+        encoding: how the text is written: UTF-8, or an encoding of one byte a character.
+        null: texts that are missing values, besides the empty one; spaces around them do not count.
+        date_format: how declared dates are written, such as ``"%d.%m.%Y"``; None is ISO 8601.
+        time_format: how declared timestamps are, such as ``"%d.%m.%Y %H:%M"``.
+        multiline: how many lines a quoted field may run over.
+    """
+
+    types: Mapping[str, str] = field(default_factory=dict)
+    header: bool | tuple[str, ...] = True
+    delimiter: str | None = None
+    quote: str = '"'
+    encoding: str = "utf-8"
+    null: tuple[str, ...] = ()
+    date_format: str | None = None
+    time_format: str | None = None
+    multiline: int = 1
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names that were given; None where the first line holds them."""
+        if self.header is True:
+            return None
+        return tuple(self.types) if self.header is False else self.header
+
+    def for_file(self, path: str) -> CsvFormat:
+        """Return the format with the delimiter that the name of a file says."""
+        if self.delimiter is not None:
+            return self
+        tab = path.casefold().removesuffix(".gz").endswith(".tsv")
+        return replace(self, delimiter="\t" if tab else ",")
+
+    def reading(self, path: str) -> Reading:
+        """Return what of the format is not the default of a file, as a question describes it.
+
+        >>> csv_format(null=["99"], delimiter=",").reading("visits.csv").options
+        {'null': ['99']}
+        """
+        said, default = self.for_file(path), CsvFormat().for_file(path)
+        options: dict[str, Any] = {
+            "header": list(said.names or ()),
+            "null": sorted({*said.null} - {""}),
+        }
+        for option in fields(self):
+            value = options.get(option.name, getattr(said, option.name))
+            options[option.name] = value
+            if option.name in _OF_COLUMNS or value in (getattr(default, option.name), []):
+                del options[option.name]
+        formats = {"date": self.date_format, "timestamp": self.time_format}
+        columns = {
+            name: kind if formats.get(kind) is None else f"{kind} {formats[kind]}"
+            for name, kind in self.types.items()
+        }
+        return Reading(options, columns)
+
+
+_OF_COLUMNS = ("types", "date_format", "time_format")
+
+
+def csv_format(**given: Unpack[CsvOptions]) -> CsvFormat:
+    """Check what was said of a CSV file.
+
+    Raises:
+        UsageError: an option that does not exist or does not fit.
+
+    >>> csv_format(delimiter=";", null="NA").null
+    ('NA',)
+    """
+    for name in given:
+        if name not in CsvOptions.__annotations__:
+            raise UsageError(f"there is no option {name}=; {did_you_mean(name, _OPTIONS)}")
+    said: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
+    null = said.get("null", ())
+    found = CsvFormat(
+        types=_types(said.get("types", {})),
+        header=_header(said.get("header", True)),
+        delimiter=_sign(said.get("delimiter"), "delimiter"),
+        quote=_sign(said.get("quote", '"'), "quote") or "",
+        encoding=_encoding(said.get("encoding", "utf-8")),
+        null=_texts((null,) if isinstance(null, str) else null, "null"),
+        date_format=_moments(said.get("date_format"), "date_format", _DATE_PARTS),
+        time_format=_moments(said.get("time_format"), "time_format", _TIME_PARTS),
+        multiline=as_integer(said.get("multiline", 1), "multiline", minimum=1),
+    )
+    if found.header is False and not found.types:
+        raise UsageError(
+            "a file without a line of column names needs the names from you: header=['id', "
+            "'age'], or header=False with types={'id': 'text', 'age': 'integer'} for every "
+            "column in order"
+        )
+    if found.delimiter and found.delimiter == found.quote:
+        raise UsageError("delimiter= and quote= are the same character")
+    if found.multiline > MULTILINE_LIMIT:
+        raise UsageError(f"a field runs over at most {MULTILINE_LIMIT} lines; multiline= is more")
+    if found.multiline > 1 and not found.quote:
+        raise UsageError("multiline= is for quoted fields, and quote='' says that there are none")
+    return found
+
+
+_OPTIONS = tuple(CsvOptions.__annotations__)
+
+
+def _types(types: Any) -> dict[str, str]:
+    if not isinstance(types, Mapping):
+        raise UsageError("types= names the kind of columns, as in types={'age': 'integer'}")
+    for column, kind in types.items():
+        if not isinstance(kind, str) or kind not in TYPES:
+            raise UsageError(
+                f"{kind!r} of {column!r} is not a kind; {did_you_mean(str(kind), TYPES)}"
+            )
+    return dict(types)
+
+
+def _header(header: Any) -> bool | tuple[str, ...]:
+    if isinstance(header, bool):
+        return header
+    names = _texts(header, "header")
+    if not names or not all(names) or len({n.casefold() for n in names}) < len(names):
+        raise UsageError("header= is True, False, or a list of different names")
+    return names
+
+
+def _texts(given: Any, name: str) -> tuple[str, ...]:
+    if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
+        raise UsageError(f"{name}= is a list of texts, not {given!r}")
+    if not all(isinstance(t, str) and "\0" not in t and is_unicode(t) for t in given):
+        raise UsageError(f"{name}= is a list of texts of Unicode, without the character NUL")
+    return tuple(given)
+
+
+def _sign(sign: Any, name: str) -> str | None:
+    """Return a delimiter or a quote: one character of ASCII."""
+    if sign is None or (sign == "" and name == "quote"):
+        return sign  # type: ignore[no-any-return]
+    fits = isinstance(sign, str) and len(sign) == 1 and sign.isascii()
+    if not fits or sign.isalnum() or sign in "\r\n\0+-. ":
+        raise UsageError(
+            f"{name}= is one character such as ',' ';' '|' or a tab, and no letter, digit, sign, "
+            f"point, space or end of a line, not {sign!r}"
+        )
+    return str(sign)
+
+
+def _encoding(encoding: Any) -> str:
+    try:
+        name = codecs.lookup(encoding).name
+    except (LookupError, TypeError, ValueError):
+        name = ""
+    name = "utf-8" if name == "utf-8-sig" else name
+    if not _ONE_BYTE.fullmatch(name):
+        raise UsageError(
+            f"encoding={encoding!r} is not supported: it is 'utf-8', or one of one byte a "
+            "character such as 'latin-1' or 'cp1252'; turn another into UTF-8 first, as iconv "
+            "does"
+        )
+    return name
+
+
+def _moments(given: Any, name: str, known: set[str]) -> str | None:
+    if given is None:
+        return None
+    parts = re.findall(r"%(.)", given) if isinstance(given, str) else []
+    if not parts or not set(parts) <= known or not {"d", "j"} & set(parts):
+        like = "'%d.%m.%Y'" if name == "date_format" else "'%d.%m.%Y %H:%M:%S'"
+        raise UsageError(f"{name}= is written like {like}, not {given!r}")
+    return str(given)
+
+
+def refuse_csv(csv: CsvOptions, why: str) -> None:
+    """Refuse what can be said of CSV files only."""
+    said = [name for name, value in csv.items() if value is not None]
+    if said:
+        raise UsageError(f"{said[0]}= is for CSV files; {why}")
+
+
+# What the lines of a CSV file say: the definition that the fast reader is held to.
+#
+# A file is bytes.  A byte order mark of UTF-8 at its beginning is left out.  LF, CR LF and CR alone
+# end a line; what stands behind the last of them is a line too, unless it is empty.  Without
+# ``multiline`` a line is a row, and
+#
+# - an *empty* line is no row, unless the table has one column: then it is a row whose cell is
+#   missing;
+# - a line is *spoiled*, a row in which everything is missing, where it is longer than
+#   :data:`~tacit.tables.engines.csv.LINE_LIMIT` bytes, holds a NUL, is not text in the
+#   encoding, has a quote that is not closed, or goes on behind a closed quote with anything but a
+#   delimiter;
+# - a field that begins with a quote ends at the next quote that is not doubled; any other field
+#   ends
+#   at the next delimiter, and a quote within it is a character like others;
+# - where a line has *too few* fields the rest are missing; where it has *too many*, all are
+#   missing,
+#   since nobody can know which of them is too many;
+# - a cell is missing where it is empty, quoted or not, or one of the texts of ``null=``, spaces
+#   before and behind left out;
+# - nothing else has a meaning: no comments, no escapes, and spaces belong to the cell.
+#
+# *Total:* every step is defined for all bytes.  *No row steers another:* where lines end depends on
+# no quote, and each line's cells are a function of that line, the declared format and the number of
+# names; so a line that is added, removed or changed leaves the rows of all others as they are.
+#
+# With ``multiline=N`` a line in which a quote stays open goes on with the next, up to N lines
+# together; where none of these closes it, the first line alone is spoiled, and the next one begins
+# anew.  Then an unclosed quote can take up to N - 1 lines after it along, and the claim above holds
+# only for files whose writer closes every quote, as programs do.
+
+
+BOM = b"\xef\xbb\xbf"
+_BLOCK = 1 << 22
+SPOILED = "spoiled"
+OPEN = "open"
+Cells = list[str | None]
+
+
+def parse(data: bytes, form: CsvFormat, width: int) -> list[Cells]:
+    r"""Return the rows of a file without a line of names: the definition.
+
+    >>> parse(b'1,"a, b"\r\n#\n\n1,2,3\n\0,x', CsvFormat(delimiter=","), 2)
+    [['1', 'a, b'], ['#', None], [None, None], [None, None]]
+    """
+    if form.encoding == "utf-8" and data.startswith(BOM):
+        data = data[len(BOM) :]
+    lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    return [cells for _, _, cells in records(lines, form, width)]
+
+
+def records(
+    lines: Iterable[bytes], form: CsvFormat, width: int
+) -> Iterator[tuple[int, str, Cells]]:
+    """Yield, for each row, how many lines it has, what is wrong with it, and its cells.
+
+    What is wrong is nothing, ``"spoiled"``, ``"short"`` or ``"long"``; a line that is no row is
+    left out, and counts with the next one.
+    """
+    waiting: deque[bytes] = deque()
+    source = iter(lines)
+    skipped = 0
+    while waiting or _fetch(source, waiting):
+        if not waiting[0] and width > 1:
+            waiting.popleft()
+            skipped += 1
+            continue
+        fields = split(waiting[0], form)
+        taken = 1
+        while fields == OPEN and taken < form.multiline:
+            if taken == len(waiting) and not _fetch(source, waiting):
+                break
+            taken += 1
+            fields = split(b"\n".join(waiting[i] for i in range(taken)), form)
+        if isinstance(fields, str):
+            taken = 1
+        for _ in range(taken):
+            waiting.popleft()
+        wrong, cells = cells_of(fields, form, width)
+        yield taken + skipped, wrong, cells
+        skipped = 0
+
+
+def _fetch(source: Iterator[bytes], waiting: deque[bytes]) -> bool:
+    line = next(source, None)
+    if line is None:
+        return False
+    waiting.append(line)
+    return True
+
+
+def cells_of(fields: list[str] | str, form: CsvFormat, width: int) -> tuple[str, Cells]:
+    """Return what is wrong with a row's fields, and its cells."""
+    if isinstance(fields, str):
+        return SPOILED, [None] * width
+    if len(fields) > width:
+        return "long", [None] * width
+    null = {text.strip(" ") for text in form.null}
+    cells: Cells = [None if f == "" or (null and f.strip(" ") in null) else f for f in fields]
+    rest = width - len(cells)
+    return ("short" if rest else ""), cells + [None] * rest
+
+
+def split(line: bytes, form: CsvFormat) -> list[str] | str:
+    """Return the fields of a line; ``SPOILED``, or ``OPEN`` where it ends within a quote."""
+    if len(line) > LINE_LIMIT or b"\0" in line:
+        return SPOILED
+    try:
+        text = line.decode(form.encoding)
+    except UnicodeDecodeError:
+        return SPOILED
+    delimiter, quote = form.delimiter or ",", form.quote
+    if not quote or quote not in text:
+        return text.split(delimiter)
+    fields, place = [], 0
+    while True:
+        if text.startswith(quote, place):
+            end = _closing(text, place + 1, quote)
+            if end < 0:
+                return OPEN
+            fields.append(text[place + 1 : end].replace(2 * quote, quote))
+            place = end + 1
+            if place < len(text) and text[place] != delimiter:
+                return SPOILED
+        else:
+            end = text.find(delimiter, place)
+            end = len(text) if end < 0 else end
+            fields.append(text[place:end])
+            place = end
+        if place == len(text):
+            return fields
+        place += 1
+
+
+def _closing(text: str, place: int, quote: str) -> int:
+    """Return where the quote is that closes a field, or -1."""
+    while True:
+        end = text.find(quote, place)
+        if end < 0 or not text.startswith(quote, end + 1):
+            return end
+        place = end + 2
+
+
+def file_lines(file: BinaryIO, encoding: str = "utf-8", block: int = _BLOCK) -> Iterator[bytes]:
+    """Yield the lines of a file in blocks: bytes in which every line ends with LF.
+
+    Never more than a few blocks are held: of a line beyond the limit only so much is kept that it
+    is seen to be too long.
+    """
+    rest = file.read(len(BOM))
+    if encoding == "utf-8" and rest == BOM:
+        rest = b""
+    ended = False
+    while not ended:
+        more = file.read(block)
+        ended = not more
+        rest += more
+        held = b"\r" if rest.endswith(b"\r") and not ended else b""
+        rest = rest[: len(rest) - len(held)]
+        if b"\r" in rest:
+            rest = rest.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if ended and rest and not rest.endswith(b"\n"):
+            rest += b"\n"
+        cut = rest.rfind(b"\n") + 1
+        if cut:
+            yield rest[:cut]
+        rest = rest[cut:][: LINE_LIMIT + 1] + held
+
+
+# Bring the lines of a CSV file into a form that an engine can only read in one way.
+#
+# :func:`cleaned` yields the rows of :mod:`tacit.tables.engines.csv` written anew in UTF-8:
+# every row on lines of its own, with as many fields as there are names.  Lines that are in that
+# form already, nearly all of them in most files, are found by counting bytes in arrays and pass as
+# they are.
+#
+# *Clean lines are read alike.*  A line passes if it is not empty, no longer than the limit, without
+# NUL, text in the encoding, and every quote in it, counted from the line's start, either opens (an
+# even number before it, and it stands at the start or behind a delimiter or a quote) or closes (an
+# odd number before it, and a delimiter, a quote or the end follows); if their number is even; and
+# if the delimiters with an even number of quotes before them are one fewer than the names.  By
+# induction over the quotes such a line is a list of fields each of which is quoted as a whole, with
+# quotes doubled within, or holds no quote: what every reader of CSV agrees on.  In UTF-8 and in
+# encodings of one byte a character that hold ASCII no byte of another character is a delimiter, a
+# quote or the end of a line.  All other lines go through the definition itself.
+
+
+Notice = Callable[[int, str], None]
+"""Called with the number of a line, the first being 0, and what is wrong with it."""
+_LF, _HIGH = 10, 128
+
+
+def cleaned(
+    blocks: Iterable[bytes], form: CsvFormat, width: int, notice: Notice | None = None
+) -> Iterator[bytes]:
+    """Yield the rows in blocks, written anew.
+
+    Args:
+        blocks: whole lines, each ending with LF.
+        form: how they are written.
+        width: how many names there are.
+        notice: called for every line with which something is wrong.
+    """
+    number = 0
+    if form.multiline > 1:
+        lines = (line for block in blocks for line in block[:-1].split(b"\n"))
+        for taken, wrong, cells in records(lines, form, width):
+            if wrong and notice is not None:
+                notice(number + (taken - 1), wrong)
+            number += taken
+            yield written(cells, form)
+        return
+    for block in blocks:
+        ends, dirty = _dirty(block, form, width)
+        yield from _rewritten(block, ends, dirty, form, width, number, notice)
+        number += len(ends)
+
+
+def written(cells: Cells, form: CsvFormat) -> bytes:
+    """Return a row in UTF-8, with quotes where they are needed."""
+    delimiter, quote = form.delimiter or ",", form.quote
+    shown = []
+    for cell in cells:
+        text = cell or ""
+        if quote and (delimiter in text or quote in text or "\n" in text):
+            text = quote + text.replace(quote, 2 * quote) + quote
+        shown.append(text)
+    return (delimiter.join(shown) + "\n").encode()
+
+
+def _rewritten(
+    block: bytes,
+    ends: NDArray[np.int64],
+    dirty: NDArray[np.bool_],
+    form: CsvFormat,
+    width: int,
+    number: int,
+    notice: Notice | None,
+) -> Iterator[bytes]:
+    begun = 0
+    for place in np.flatnonzero(dirty).tolist():
+        start = int(ends[place - 1]) + 1 if place else 0
+        end = int(ends[place])
+        if start > begun:
+            yield _in_utf8(block[begun:start], form)
+        begun = end + 1
+        if start == end and width > 1:
+            continue
+        wrong, cells = cells_of(split(block[start:end], form), form, width)
+        if wrong and notice is not None:
+            notice(number + place, wrong)
+        yield written(cells, form)
+    if begun < len(block):
+        yield _in_utf8(block[begun:], form)
+
+
+def _in_utf8(block: bytes, form: CsvFormat) -> bytes:
+    if form.encoding == "utf-8" or block.isascii():
+        return block
+    return block.decode(form.encoding).encode()
+
+
+def _dirty(
+    block: bytes, form: CsvFormat, width: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return where lines end, and which of them are not as the engine may have them."""
+    array = np.frombuffer(block, np.uint8)
+    ends = np.flatnonzero(array == _LF)
+    lengths = np.diff(ends, prepend=-1) - 1
+    dirty = (lengths == 0) | (lengths > LINE_LIMIT)
+    if b"\0" in block:
+        dirty[_lines_of(array == 0, ends)] = True
+    if not _is_text(block, form.encoding):
+        dirty[_lines_of(array >= _HIGH, ends)] = True
+    delimiters = np.flatnonzero(array == ord(form.delimiter or ","))
+    if form.quote and form.quote.encode() in block:
+        quotes = np.flatnonzero(array == ord(form.quote))
+        before = np.searchsorted(quotes, ends - lengths)  # before each line
+        _mark_quotes(array, quotes, before, ends, form, dirty)
+        line = np.searchsorted(ends, delimiters)
+        inside = (np.searchsorted(quotes, delimiters) - before[line]) & 1
+        found = np.bincount(line[inside == 0], minlength=len(ends))
+    else:
+        found = np.diff(np.searchsorted(delimiters, ends), prepend=0)
+    return ends, dirty | (found != width - 1)
+
+
+def _mark_quotes(
+    array: NDArray[np.uint8],
+    quotes: NDArray[np.int64],
+    before: NDArray[Any],
+    ends: NDArray[np.int64],
+    form: CsvFormat,
+    dirty: NDArray[np.bool_],
+) -> None:
+    """Mark the lines in which a quote neither opens nor closes a field, or none closes it."""
+    dirty |= ((np.searchsorted(quotes, ends) - before) & 1) == 1
+    line = np.searchsorted(ends, quotes)
+    opens = ((np.arange(len(quotes)) - before[line]) & 1) == 0
+    beside = np.where(opens, array[quotes - 1], array[quotes + 1])
+    if quotes[0] == 0:
+        beside[0] = _LF
+    fits = (beside == _LF) | (beside == ord(form.delimiter or ",")) | (beside == ord(form.quote))
+    dirty[line[~fits]] = True
+
+
+def _lines_of(marks: NDArray[np.bool_], ends: NDArray[np.int64]) -> NDArray[Any]:
+    return np.searchsorted(ends, np.flatnonzero(marks))
+
+
+def _is_text(block: bytes, encoding: str) -> bool:
+    if block.isascii():
+        return True
+    try:
+        block.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+# How declared columns of a CSV file are read: as the question would read them, only once.
+
+
+_READINGS = {
+    "integer": "read_integer",
+    "float": "read_number",
+    "boolean": "read_boolean",
+    "date": "read_date",
+}
+
+
+def declared_sql(cell: str, kind: str | None, form: CsvFormat, d: Dialect) -> str:
+    """Return the SQL of a cell's value in a column of a declared kind; NULL where it does not fit.
+
+    With a format of its own a date is read by DuckDB's ``try_strptime``, which is missing where the
+    text does not fit it.
+
+    Args:
+        cell: SQL of text.
+        kind: what ``types=`` declares, or None.
+        form: how dates and times are written.
+        d: DuckDB's dialect.
+    """
+    own = {"date": form.date_format, "timestamp": form.time_format}.get(kind or "")
+    if own is not None:
+        parsed = f"try_strptime(trim(left({cell}, 100)), {d.literal(own)})"
+        low, high = "timestamp '0001-01-01'", "timestamp '9999-12-31 23:59:59'"
+        held = f"[case when tacit_t between {low} and {high} then tacit_t end for tacit_t in "
+        value = f"{held}[{parsed}]][1]"
+        return f"cast({value} as date)" if kind == "date" else value
+    if kind == "timestamp":
+        seconds = reading_sql("read_seconds", cell, d)
+        return f"make_timestamp({seconds} * 1000000)"
+    return reading_sql(_READINGS[kind], cell, d) if kind in _READINGS else cell
+
+
+# Which kind of a column of text keeps what its cells say: how they are written, counted.
+#
+# A kind is suggested where every cell is the canonical writing of its value, so that no two cells
+# that differ become one value: then declaring the kind loses nothing.  Numbers with leading zeros
+# (``01001``), with more digits than a double has, in two writings (``250`` and ``250.0``, ``250.0``
+# and ``250.00``), with a power of ten (``12E3``), and words that may be codes (a column of only
+# ``NO``) stay text.
+#
+# *Why nothing is lost.*  Within each of the styles below, the text of a cell, without spaces around
+# it, is a function of the value that is read, hence no two texts have one value: whole numbers of
+# at most 18 digits without leading zeros; decimals that are what a double is written as (in one
+# style ``1.0``, in the other ``1``, never both in a column); decimals of at most 15 digits, all
+# with the same number of places; days; times down to the second, all in one writing; and for truth
+# values one writing each for true and for false.  Where this does not follow from the writing, of
+# times with offsets and of dates and times in a format of their own, it is counted: as many texts
+# as values.  Cells such as ``NA`` that say that nothing is known are missing in every kind.
+
+
+KINDS = ("integer", "float", "date", "timestamp", "boolean")
+_UNKNOWN = ("", "na", "n/a", "nan", "null", "none", ".", "-", "?")
+_WHOLE = "(0|-?[1-9][0-9]{0,17})"
+_FIXED = "-?(0|[1-9][0-9]{0,14})[.][0-9]{1,15}"
+_SECONDS = "[^.]*([.]0+([^0-9].*)?)?"
+_OFFSET = ".{11}.*[+-].*"
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How many cells of a column are written in each style; exact counts: not private.
+
+    Attributes:
+        unknown: those that say that nothing is known.
+        whole: whole numbers.
+        shortest: decimals as a double is written, ``1.0``.
+        general: the same, whole numbers without a point, ``1``.
+        fixed: decimals with any number of places.
+        fewest, most: the least and the greatest number of places among these.
+        days: days without a time.
+        merged_days: how many texts of them are the day of another one.
+        seconds: days and times without fractions of a second.
+        merged_seconds: how many texts of them are the second of another one.
+        clocks: in how many writings these are: with and without seconds, with a space or a ``T``,
+            with and without an offset.
+        true, false: truth values.
+        writings: how many texts are written for them.
+    """
+
+    unknown: int
+    whole: int
+    shortest: int
+    general: int
+    fixed: int
+    fewest: int
+    most: int
+    days: int
+    merged_days: int
+    seconds: int
+    merged_seconds: int
+    clocks: int
+    true: int
+    false: int
+    writings: int
+
+    def restored(self, kind: str) -> int:
+        """Return how many cells are read as a kind, and can be written again as they were."""
+        fixed = self.fixed if self.fewest == self.most else 0
+        return {
+            "integer": self.whole,
+            "float": max(self.shortest, self.general, fixed),
+            "date": 0 if self.merged_days else self.days,
+            "timestamp": self.seconds if self.clocks == 1 and not self.merged_seconds else 0,
+            "boolean": self.true + self.false if self.true and self.false else 0,
+        }[kind]
+
+    def suggestion(self, filled: int) -> str | None:
+        """Return the first kind that restores every cell that says something, else text."""
+        told = filled - self.unknown
+        if not filled:
+            return None
+        kinds = [kind for kind in KINDS if told and self.restored(kind) == told]
+        if kinds[:1] == ["boolean"] and self.writings > 2:
+            return "text"
+        return kinds[0] if kinds else "text"
+
+
+def writing_sql(form: CsvFormat, d: Dialect) -> list[str]:
+    """Return the SQL of the counts of :class:`Writing`, in their order.
+
+    They are of rows with a ``cell``, its ``text`` without spaces around it, and its value as each
+    kind: ``as_integer``, ``as_float`` ...
+
+    Args:
+        form: how dates and times are written; in a format of their own, each that fits it counts.
+        d: DuckDB's dialect.
+    """
+    day = "true" if form.date_format else "length(text) = 10"
+    second = "true" if form.time_format else _like(_SECONDS, d)
+    timed = f"{second} and as_timestamp is not null"
+    shape = "translate(substr(text, 11), '123456789-', '000000000+')"
+    form_of_time = "0" if form.time_format else shape
+    own_day = "as_date is not null" if form.date_format else "false"
+    own_time = timed if form.time_format else f"{timed} and {_like(_OFFSET, d)}"
+    again, known = d.cast("as_float", "text"), "count(cell) filter"
+    unknown = ", ".join(map(d.literal, _UNKNOWN))
+    signed = "not (as_float = 0 and left(text, 1) = '-')"  # there is one zero
+    fixed = f"{signed} and {_like(_FIXED, d)} and length(replace(text, '-', '')) <= 16"
+    places = f"case when {fixed} then length(split_part(text, '.', 2)) end"
+    return [
+        f"{known} (where lower(text) in ({unknown}))",
+        f"{known} (where as_integer is not null and {_like(_WHOLE, d)})",
+        f"{known} (where {signed} and {again} = text)",
+        f"{known} (where {signed} and replace({again} || ' ', '.0 ', ' ') = text || ' ')",
+        f"{known} (where {fixed})",
+        f"coalesce(min({places}), 0)",
+        f"coalesce(max({places}), 0)",
+        f"{known} (where {day} and as_date is not null)",
+        _merged(own_day, "as_date"),
+        f"{known} (where {timed})",
+        _merged(own_time, "as_timestamp"),
+        f"count(distinct case when {timed} then {form_of_time} end)",
+        f"{known} (where as_boolean)",
+        f"{known} (where not as_boolean)",
+        "count(distinct case when as_boolean is not null then text end)",
+    ]
+
+
+def _merged(which: str, value: str) -> str:
+    texts, values = (f"count(distinct case when {which} then {x} end)" for x in ("text", value))
+    return f"{texts} - {values}"
+
+
+def _like(pattern: str, d: Dialect) -> str:
+    return d.matches.format(x="text", p=d.literal(d.whole.format(p=pattern)))

@@ -1,1 +1,0 @@
-"""CSV files: how they are written is declared, never guessed."""

@@ -1,0 +1,640 @@
+"""Tables in memory: Arrow, pandas and polars, read by declared types."""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.errors import DataSourceError
+from tacit.expressions.dialect import is_unicode
+from tacit.expressions.schema import Column, Schema
+from tacit.tables.engines.base import refuse_like_names
+from tacit.tables.engines.duckdb.engine import DUCKDB, DuckEngine, column_of, types_of
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = [
+    "Stream",
+    "arrow_types",
+    "as_shown",
+    "carried",
+    "cell_text",
+    "in_unicode",
+    "names_of",
+    "open_arrow",
+    "open_pandas",
+    "open_polars",
+    "shown_schema",
+    "streamed",
+    "texts",
+    "unread",
+    "without_zone",
+]
+
+# What a Python object in a column of a data frame says as text: by the rule of its own type.
+#
+# No cell decides how another one is read, and no method of an unknown class is called.
+
+
+_MOST_BITS = 256
+
+
+def texts(cells: Iterable[Any]) -> Any:
+    """Return cells as an array of text and None."""
+    found = [cell_text(cell) for cell in cells]
+    array = np.empty(len(found), dtype=object)
+    array[:] = found
+    return array
+
+
+def cell_text(cell: Any) -> str | None:
+    """Return what a cell says; None where it is missing, or of a type that says nothing.
+
+    Text is itself; truth values are ``true`` and ``false``; numbers are written in their shortest
+    form, NaN is missing; times with a zone are in UTC, dates and times in ISO 8601.
+
+    >>> [cell_text(c) for c in ("a", True, 3, 2.5, Decimal("NaN"), b"x", [1], float("nan"))]
+    ['a', 'true', '3', '2.5', None, None, None, None]
+    """
+    if isinstance(cell, str):
+        text = str.__str__(cell) if type(cell) is str else "".join(str.__iter__(cell))
+        return text if is_unicode(text) else None
+    if isinstance(cell, (bool, np.bool_)):
+        return "true" if cell else "false"
+    if isinstance(cell, np.generic) and not isinstance(cell, (np.floating, np.integer)):
+        return _moment_text(cell) if isinstance(cell, np.datetime64) else None
+    if isinstance(cell, (int, np.integer)):
+        whole = int.__int__(cell) if isinstance(cell, int) else int(cell)
+        return str(whole) if whole.bit_length() <= _MOST_BITS else None
+    if isinstance(cell, (float, np.floating)):
+        number = float.__float__(cell) if isinstance(cell, float) else float(cell)
+        return None if number != number else repr(number)
+    if isinstance(cell, Decimal):
+        return None if Decimal.is_nan(cell) else Decimal.__str__(cell)
+    if isinstance(cell, datetime.date):
+        return _date_text(cell)
+    return str(uuid.UUID.__str__(cell)) if isinstance(cell, uuid.UUID) else None
+
+
+def _moment_text(moment: Any) -> str | None:
+    return None if np.isnat(moment) else str(moment)
+
+
+def _date_text(cell: Any) -> str | None:
+    if cell != cell:  # NaT, which calls itself a time
+        return None
+    if not isinstance(cell, datetime.datetime):
+        return datetime.date.isoformat(cell)
+    try:
+        if cell.tzinfo is not None:
+            cell = cell.astimezone(datetime.UTC).replace(tzinfo=None)
+        return str(cell.isoformat(" "))
+    except (OverflowError, ValueError):  # beyond the years 1 to 9999 in UTC
+        return None
+
+
+# Arrow tables and streams for DuckDB: by the types that their schema declares.
+#
+# Of a column of a type that no statistic reads (lists, blobs, unions, decimals of 256 bits) the
+# engine sees which cells are missing, and nothing else: it hinders no other column.  A time in
+# seconds or milliseconds with a zone goes there as the time in UTC: the engine would turn it into
+# microseconds, which may not hold it.
+
+
+class Stream:
+    """A table that hands its Arrow stream on to another connection."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def open_arrow(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
+    """Return the relation of a table, a batch or a reader of pyarrow, and its columns.
+
+    Raises:
+        DataSourceError: two columns that have one name, capitals or not.
+    """
+    import pyarrow as pa
+
+    shown, columns, types = shown_schema(table.schema, engine)
+    if isinstance(table, pa.RecordBatch):  # DuckDB 1.4 reads a batch once
+        table = pa.Table.from_batches([table])
+    if hasattr(table, "num_rows"):
+        if shown == table.schema and not _texts(shown):
+            return engine.register(table), Schema(columns)
+        relation = engine.register(shown.empty_table())
+
+        def check() -> None:
+            engine.register(as_shown(table, shown), relation)
+
+        engine.before_reading(check)
+        return relation, Schema(columns)
+    return streamed(lambda: _stream_as_shown(table, shown), types, engine), Schema(columns)
+
+
+def names_of(names: Iterable[str]) -> list[str]:
+    """Return the names of columns, one without a name by its place, as in a CSV file.
+
+    >>> names_of(["", "age"])
+    ['column1', 'age']
+    """
+    return [name or f"column{place}" for place, name in enumerate(names, 1)]
+
+
+def shown_schema(
+    schema: pyarrow.Schema, engine: DuckEngine
+) -> tuple[pyarrow.Schema, list[Column], dict[str, str]]:
+    """Return the columns as they are shown to the engine and as they are asked, and their types.
+
+    Raises:
+        DataSourceError: two columns that have one name, capitals or not, or none that can be read.
+    """
+    import pyarrow as pa
+
+    names = names_of(schema.names)
+    if len({name.casefold() for name in names}) < len(names):
+        raise DataSourceError("two columns have one name, capitals or not; rename one of them")
+    fields = [
+        field.remove_metadata().with_name(name).with_type(without_zone(field.type))
+        for name, field in zip(names, schema, strict=True)
+    ]
+    known = arrow_types(pa.schema(fields), engine)
+    if all(declared is None for declared in known.values()):
+        raise DataSourceError("no column of this table has a type that can be read")
+    columns = [
+        unread(name, field.type) if known[name] is None else column_of(name, str(known[name]))
+        for name, field in zip(names, schema, strict=True)
+    ]
+    shown = [
+        pa.field(field.name, pa.bool_()) if column.kind == "other" else field
+        for field, column in zip(fields, columns, strict=True)
+    ]
+    types = {c.name: "BOOLEAN" if c.kind == "other" else str(known[c.name]) for c in columns}
+    return pa.schema(shown), columns, types
+
+
+def without_zone(kind: Any) -> Any:
+    """Return the type of the time in UTC, for one of times with a zone that may be far."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind) and kind.tz and kind.unit in ("s", "ms"):
+        return pa.timestamp(kind.unit)
+    return kind
+
+
+def as_shown(table: Any, shown: pyarrow.Schema) -> Any:
+    """Return a table or batch with the columns of :func:`shown_schema`."""
+    import pyarrow as pa
+
+    columns = []
+    for place, field in enumerate(shown):
+        column, kind = table.column(place), table.schema.field(place).type
+        if kind != field.type and pa.types.is_boolean(field.type):
+            chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+            marks = [_present(chunk) for chunk in chunks]
+            column = pa.chunked_array(marks, pa.bool_()) if column is not chunks[0] else marks[0]
+        elif kind != field.type:
+            column = column.cast(pa.timestamp(kind.unit))
+        columns.append(column)
+    return in_unicode(type(table).from_arrays(columns, schema=shown))
+
+
+def _present(chunk: Any) -> Any:
+    """Return true for each cell that is there, else null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    there = pc.is_valid(chunk)
+    return pc.if_else(there, there, pa.scalar(None, pa.bool_()))
+
+
+def _stream_as_shown(reader: Any, shown: pyarrow.Schema) -> Any:
+    import pyarrow as pa
+
+    batches = (as_shown(batch, shown) for batch in reader)
+    return pa.RecordBatchReader.from_batches(shown, batches)
+
+
+_AS_TEXT = ("HUGEINT", "UHUGEINT", "BIGNUM")
+"""Types that Arrow has no whole number for: DuckDB makes doubles of some."""
+
+
+def carried(types: Mapping[str, str]) -> str:
+    """Return the SQL by which the columns of a relation are brought into the engine.
+
+    Of one that no statistic reads, only which cells are missing: what is in it may fail on the way,
+    by its values, as a list over an enumeration does where all lists are empty.
+    """
+    shown = []
+    for name, declared in types.items():
+        cell = quoted = DUCKDB.identifier(name)
+        if column_of(name, declared).kind == "other":
+            cell = f"case when {quoted} is not null then true end"
+        elif declared in _AS_TEXT:
+            cell = f"cast({quoted} as varchar)"
+        shown.append(f"{cell} as {quoted}")
+    return ", ".join(shown)
+
+
+def streamed(rows: Callable[[], Any], types: Mapping[str, str], engine: DuckEngine) -> str:
+    """Return a table that the first query fills with ``rows()``, which emits a stream."""
+    relation = engine.empty_table(types)
+    begun: list[Any] = []
+
+    def fill() -> None:
+        if begun and hasattr(begun[0], "read_next_batch"):  # what was read of it is gone
+            raise DataSourceError(
+                "the reader failed before, and cannot be read from its beginning again: open "
+                "the table again; what was charged is not lost: the same question, asked again, "
+                "is completed at no further cost"
+            )
+        stream = engine.register(Stream(_begun(rows, begun)))
+        engine.rows(f"insert into {relation} select * from {stream}")
+
+    engine.before_reading(fill)
+    return relation
+
+
+def _begun(rows: Callable[[], Any], begun: list[Any]) -> Any:
+    """Return the stream of some rows; a relation of DuckDB is read when it begins."""
+    import duckdb
+
+    try:
+        begun.append(rows())
+        return _readable(begun[-1])
+    except duckdb.Error as error:
+        failure = type(error).__name__
+    # raised here, not above: the message may quote the data
+    raise DataSourceError(
+        f"the relation could not be read ({failure}; its message is withheld because it may quote "
+        "the data): check it with DuckDB itself, or open the files that it reads"
+    )
+
+
+def _readable(rows: Any) -> Any:
+    """Return a stream whose text is UTF-8, batch by batch (:func:`in_unicode`).
+
+    Text that is not can only come from Arrow; where pyarrow is missing the stream stays as it is.
+    """
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return rows
+    reader = pa.RecordBatchReader.from_stream(rows)
+    if not _texts(reader.schema):
+        return reader
+    return pa.RecordBatchReader.from_batches(reader.schema, map(in_unicode, reader))
+
+
+def _texts(schema: pyarrow.Schema) -> list[int]:
+    """Return the places of the columns of text."""
+    import pyarrow as pa
+
+    plain = (pa.string(), pa.large_string(), pa.string_view())
+    kinds = [getattr(field.type, "value_type", field.type) for field in schema]
+    return [place for place, kind in enumerate(kinds) if kind in plain]
+
+
+def in_unicode(table: Any) -> Any:
+    """Return a table or batch in which text that is no UTF-8 is missing: no reader of Arrow checks.
+
+    One that holds none is returned as it is.
+    """
+    import pyarrow as pa
+
+    for place in _texts(table.schema):
+        column, field = table.column(place), table.schema.field(place)
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        cleaned = [_cleaned(chunk) for chunk in chunks]
+        if all(new is old for new, old in zip(cleaned, chunks, strict=True)):
+            continue
+        whole = pa.chunked_array(cleaned, field.type) if column is not chunks[0] else cleaned[0]
+        table = table.set_column(place, field, whole)
+    return table
+
+
+def _cleaned(chunk: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        chunk.validate(full=True)
+        return chunk
+    except pa.ArrowInvalid:
+        pass
+    kind = chunk.type
+    plain = chunk.dictionary_decode() if pa.types.is_dictionary(kind) else chunk
+    cells = [_decoded(cell) for cell in plain.cast(pa.large_binary()).to_pylist()]
+    return pa.array(cells, plain.type).cast(kind)
+
+
+def _decoded(cell: bytes | None) -> str | None:
+    try:
+        return None if cell is None else cell.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+_SIMPLE: dict[Any, str | None] = {}
+"""The engine's types of those types of Arrow that hold no others, once it was asked."""
+_MOST_SIMPLE = 256
+
+
+def arrow_types(schema: pyarrow.Schema, engine: DuckEngine) -> Mapping[str, str | None]:
+    """Return the engine's types of columns; None for one that it has no reading for."""
+    fields = [field.remove_metadata() for field in schema]
+    if all(field.type in _SIMPLE for field in fields):
+        return {field.name: _SIMPLE[field.type] for field in fields}
+    whole = _types(fields, engine)
+    if whole is not None:
+        known = [f for f in fields if f.name in whole and not f.type.num_fields]
+        if len(_SIMPLE) < _MOST_SIMPLE:
+            _SIMPLE.update({f.type: whole[f.name] for f in known})
+        return whole
+    found: dict[str, str | None] = {}
+    for field in fields:  # one by one: which of them is it
+        found |= _types([field], engine) or {field.name: None}
+    return found
+
+
+def _types(fields: Sequence[Any], engine: DuckEngine) -> dict[str, str | None] | None:
+    """Return the engine's types of columns, by name; None where it does not read one of them."""
+    import duckdb
+    import pyarrow as pa
+
+    try:
+        relation = engine.register(pa.schema(fields).empty_table())
+        with engine.rehearsal():  # of no rows: it ends by itself
+            types: dict[str, str | None] = dict(types_of(relation, engine))
+        # DuckDB 1.4 calls a column of nulls a column of integers
+        return types | {field.name: '"NULL"' for field in fields if pa.types.is_null(field.type)}
+    except (duckdb.Error, DataSourceError, pa.ArrowException):
+        return None
+
+
+def unread(name: str, kind: Any) -> Column:
+    """Return a column that nothing can be asked of; ``kind`` is its type in Arrow."""
+    problem = f"has the Arrow type {kind}, which the engine does not read; cast it in the source"
+    return Column(name, "other", "VARCHAR", problem)
+
+
+# Open a pandas or polars frame for DuckDB: by the names and types of its columns alone.
+#
+# What has one type for all its cells is read in place, or by the type that Arrow declares.  A
+# column of Python objects is undeclared: at the first query each of its cells becomes text by the
+# rule of its own type (:mod:`tacit.tables.engines.duckdb.frames`).  So is a column of
+# categories that are text, numbers, truth values or objects; one of dates or times is read as
+# these.  A column of a type that has no reading (periods, intervals, complex numbers), and one of
+# categories of such a type, is refused where a question names it, and hinders no other.
+
+
+_NULLABLE = {
+    *("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"),
+    *("Float32", "Float64", "boolean"),
+}
+_ARROW_CATEGORIES = (
+    *("string", "large_string", "string_view", "bool", "int", "uint", "float", "double"),
+    *("halffloat", "decimal"),
+)
+
+
+def open_pandas(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
+    """Return the relation of a pandas frame and its columns; no cell is read.
+
+    Raises:
+        DataSourceError: columns that are not named by text, or twice by one.
+    """
+    for place, name in enumerate(table.columns, start=1):
+        if not isinstance(name, str):
+            raise DataSourceError(
+                f"column {place} of the pandas table is named by {type(name).__name__}, not by "
+                "text: give names, as in table.rename(columns=str) or table.columns = ['id', 'age']"
+            )
+    names = names_of(table.columns)
+    refuse_like_names(names)
+    if names != list(table.columns):
+        table = table.set_axis(names, axis=1)
+    types = {name: _type_read(dtype) for name, dtype in table.dtypes.items()}
+    how = {name: _reading(dtype) for name, dtype in types.items()}
+    plain = [name for name in names if how[name] == "plain"]
+    declared = {name: _sql_type(types[name]) for name in plain}
+    declared |= _arrow_columns(types, how, engine)
+    for name, dtype in types.items():
+        if how[name] == "zoned":
+            declared[name] = _sql_type(f"datetime64[{dtype.unit}]")
+        elif how[name] == "other":
+            declared[name] = "BOOLEAN"
+    columns = [_column(name, how[name], declared, types[name]) for name in names]
+    numpy = all(type(dtype).__module__.startswith("numpy") for dtype in table.dtypes)
+    if names and numpy and len(plain) == len(names):
+        return engine.register(table), Schema(columns)
+
+    def made() -> Any:
+        cells = {name: _cells(_as_read(table[name], types[name]), how[name]) for name in names}
+        return _as_arrow(cells) if "arrow" in how.values() else cells
+
+    return _later(made, columns, engine, declared), Schema(columns)
+
+
+def _arrow_columns(
+    types: Mapping[str, Any], how: dict[str, str], engine: DuckEngine
+) -> dict[str, str]:
+    """Return the types of columns that are held in Arrow; those without a reading become others."""
+    names = [name for name, reading in how.items() if reading == "arrow"]
+    if not names:
+        return {}
+    import pyarrow as pa
+
+    shape = pa.schema([(name, types[name].pyarrow_dtype) for name in names])
+    _, columns, found = shown_schema(shape, engine)
+    how.update({c.name: "other" for c in columns if c.kind == "other"})
+    return found
+
+
+def _as_arrow(cells: dict[str, Any]) -> Any:
+    import pyarrow as pa
+
+    text = {n: pa.string() for n, c in cells.items() if isinstance(c, np.ndarray)}
+    whole = pa.table({n: pa.array(column, text.get(n)) for n, column in cells.items()})
+    bare = [field.with_type(without_zone(field.type)) for field in whole.schema]
+    return as_shown(whole, pa.schema(bare))
+
+
+def open_polars(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
+    """Return the relation of a polars frame or lazy frame and its columns; no row is read."""
+    import polars as pl
+
+    lazy = isinstance(table, pl.LazyFrame)
+    schema = table.collect_schema() if lazy else table.schema
+    names = names_of(schema)
+    refuse_like_names(names)
+    kinds = dict(zip(names, schema.dtypes(), strict=True))
+    how = {name: _polars_reading(kind) for name, kind in kinds.items()}
+    plain = {n: kind for n, kind in kinds.items() if how[n] == "plain"}
+    declared: dict[str, str] = {}
+    if plain:
+        shape = pl.DataFrame(schema=plain).to_arrow().schema
+        shown, found, declared = shown_schema(shape, engine)
+        how.update({n: "zoned" for n in plain if shape.field(n).type != shown.field(n).type})
+        how.update({c.name: "other" for c in found if c.kind == "other"})
+    declared |= {n: _WIDE[str(kinds[n])] for n in names if how[n] == "wide"}
+    declared |= {n: "BOOLEAN" for n in names if how[n] == "other"}
+    columns = [_column(name, how[name], declared, kinds[name]) for name in names]
+    if not lazy and set(how.values()) <= {"plain"} and names == list(schema):
+        return engine.register(table), Schema(columns)
+
+    def made() -> Any:
+        whole = table.collect() if lazy else table
+        return pl.DataFrame(
+            [_polars_cells(whole.to_series(i), name, how[name]) for i, name in enumerate(names)]
+        )
+
+    return _later(made, columns, engine, declared), Schema(columns)
+
+
+_WIDE = {"Int128": "HUGEINT", "UInt128": "UHUGEINT"}
+"""Types of polars that the engine does not take from it, but from text."""
+
+
+def _polars_reading(kind: Any) -> str:
+    name = str(kind)
+    if name == "Object":
+        return "undeclared"
+    return "wide" if name in _WIDE else "half" if name == "Float16" else "plain"
+
+
+def _polars_cells(cells: Any, name: str, how: str) -> Any:
+    """Return the cells of a series as the engine reads them."""
+    import polars as pl
+
+    if how == "undeclared":
+        return pl.Series(name, list(texts(cells.to_list())), dtype=pl.String)
+    if how == "other":
+        there = cells.is_not_null().to_list()
+        return pl.Series(name, [mark or None for mark in there], dtype=pl.Boolean)
+    if how == "zoned":
+        whole = cells.to_physical()
+        return whole.cast(pl.Datetime(cells.dtype.time_unit)).alias(name)
+    return cells.cast({"wide": pl.String, "half": pl.Float32}.get(how, cells.dtype)).alias(name)
+
+
+def _type_read(dtype: Any) -> Any:
+    """Return the type that a column is read by: of categories of dates or times theirs."""
+    if type(dtype).__name__ != "CategoricalDtype":
+        return dtype
+    own = dtype.categories.dtype
+    return own if _reading(own) == "zoned" or getattr(own, "kind", "") == "M" else dtype
+
+
+def _reading(dtype: Any) -> str:
+    """Return how a column is read, by its type alone."""
+    name, family = str(dtype), type(dtype).__name__
+    if family == "ArrowDtype":
+        return "arrow"
+    if family == "CategoricalDtype":
+        return "undeclared" if _says_something(dtype.categories.dtype) else "other"
+    if name == "object":
+        return "undeclared"
+    if family == "StringDtype":
+        return "text"
+    if family == "DatetimeTZDtype":
+        return "zoned"
+    kind = getattr(dtype, "kind", "")
+    numpy = type(dtype).__module__.startswith("numpy")
+    if name in _NULLABLE or (numpy and kind in "biuM"):
+        return "plain"
+    if numpy and kind == "f":
+        return {2: "half", 4: "plain", 8: "plain"}.get(dtype.itemsize, "other")
+    return "other"
+
+
+def _says_something(dtype: Any) -> bool:
+    """Whether categories of a type are text, numbers, truth values or objects, each as text."""
+    how = _reading(dtype)
+    if how != "arrow":
+        return how in ("plain", "half", "text", "undeclared")
+    return str(dtype.pyarrow_dtype).startswith(_ARROW_CATEGORIES)
+
+
+def _column(name: str, how: str, declared: dict[str, str], dtype: Any) -> Column:
+    if how == "other":
+        kind = getattr(getattr(dtype, "categories", None), "dtype", dtype)
+        problem = (
+            "has a type that has no place in a private statistic; turn it into numbers, text, "
+            "dates or truth values"
+        )
+        if type(kind).__name__ == "IntervalDtype":
+            problem = (
+                "holds intervals, as pandas.cut makes them; turn them into text with .astype(str), "
+                f"or cut the numbers in the question: tc.col({name!r}).cut([0, 10, 20])"
+            )
+        return Column(name, "other", "VARCHAR", problem)
+    fixed = {"undeclared": "VARCHAR", "text": "VARCHAR", "half": "FLOAT"}
+    column = column_of(name, fixed.get(how) or declared[name])
+    return replace(column, kind="undeclared") if how == "undeclared" else column
+
+
+def _sql_type(dtype: Any) -> str:
+    """Return the engine's type of a column that is read as it is.
+
+    >>> _sql_type("Int64"), _sql_type("uint8"), _sql_type("datetime64[ns]")
+    ('BIGINT', 'UTINYINT', 'TIMESTAMP_NS')
+    """
+    name = str(dtype).lower()
+    if name.startswith("datetime64"):
+        unit = name[11:-1].upper()
+        return "TIMESTAMP" if unit == "US" else f"TIMESTAMP_{unit}"
+    if name.startswith("bool"):
+        return "BOOLEAN"
+    sign = "U" if name.startswith("u") else ""
+    whole = {"8": "TINYINT", "16": "SMALLINT", "32": "INTEGER", "64": "BIGINT"}
+    fixed = {"float32": "FLOAT", "float64": "DOUBLE"}
+    return fixed.get(name) or sign + whole[name.lstrip("uint")]
+
+
+def _as_read(column: Any, dtype: Any) -> Any:
+    """Return a column of categories that are read by their own type as that type."""
+    return column if column.dtype == dtype else column.astype(dtype)
+
+
+def _cells(column: Any, how: str) -> Any:
+    if how in ("undeclared", "text"):
+        return texts(column.tolist())
+    if how == "zoned":
+        return column.dt.tz_convert("UTC").dt.tz_localize(None)
+    if how == "other":
+        return column.notna().astype("boolean").replace(False, None)
+    # a copy in order: DuckDB cannot take every view of an array
+    return column.astype("float32") if how == "half" else column.copy()
+
+
+def _later(
+    made: Callable[[], Any], columns: list[Column], engine: DuckEngine, declared: dict[str, str]
+) -> str:
+    """Return a table that the first query fills; ``declared`` are types that the engine stated."""
+    table = engine.empty_table({c.name: declared.get(c.name, c.declared) for c in columns})
+    engine.before_reading(partial(_fill, made, columns, table, engine))
+    return table
+
+
+def _fill(made: Callable[[], Any], columns: list[Column], table: str, engine: DuckEngine) -> None:
+    found = made()
+    if isinstance(found, dict):
+        import pandas
+
+        found = pandas.DataFrame(found)
+    names = [engine.dialect.identifier(c.name) for c in columns]
+    listed = ", ".join(names)
+    relation = engine.register(found)
+    with engine.all_or_nothing():
+        engine.rows(f"insert into {table} ({listed}) select {listed} from {relation}")

@@ -1,1 +1,0 @@
-"""A released answer as a table of other tools: in columns, and as a file."""

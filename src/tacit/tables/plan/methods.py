@@ -1,0 +1,241 @@
+"""The method of each statistic: stated, or the one with the least expected error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from tacit.arithmetic.exact import show
+from tacit.errors import UsageError
+from tacit.expressions.grid import Grid
+from tacit.tables.answers.base import METHODS, Aggregate, Method, Noise, kind_of, read_method
+from tacit.tables.data_dependent.methods import (
+    SHAPES,
+    LocalPart,
+    PeopleSamplePart,
+    ProposalPart,
+    SamplePart,
+    SmoothPart,
+    made_rows,
+)
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+
+__all__ = [
+    "Choice",
+    "as_stated",
+    "choose",
+    "has_choice",
+    "local_part",
+    "record_of",
+]
+
+# Methods as a certificate states them: a choice is taken over, and what it led to is compared.
+#
+# Where a question leaves the method (or the noise, or the number of bins) to be chosen, it is the
+# one with the least expected error on made-up rows.  That decides how exact an answer is, and
+# nothing of what it loses; and to work the errors out again may take minutes.  So a choice is
+# planned with as it is stated, which proves the loss of what was stated, and the errors themselves
+# stay unchecked.
+
+
+_CHOSEN = {"smooth": "distribution", "sample_and_aggregate": "bins"}
+
+
+def has_choice(asked: Aggregate) -> bool:
+    """Return whether something of the method was left to be chosen."""
+    method = asked.method
+    if method is None or method.name == "auto":
+        return method is not None
+    return method.name in _CHOSEN and getattr(method, _CHOSEN[method.name]) is None
+
+
+def as_stated(asked: Aggregate, stated: Mapping[str, Any] | None) -> Aggregate:
+    """Return an aggregate with the method that is stated, where one was to be chosen.
+
+    Raises:
+        UsageError: what is stated is no answer to what was asked.
+    """
+    method = asked.method
+    if method is None or not has_choice(asked):
+        return asked
+    told = dict(stated or {})
+    used = told.get("used")
+    if used not in METHODS or used == "auto" or (method.name != "auto" and used != method.name):
+        raise UsageError(f"{used!r} is not a method that {method} can choose")
+    if used == "global":
+        return replace(asked, method=None)
+    option = {**_CHOSEN, "ptr": "bound"}[used]
+    given = {option: told.get(option)}
+    if getattr(method, option) not in (None, told.get(option)) and used != "ptr":
+        raise UsageError(f"{option} was asked to be {getattr(method, option)}")
+    if used == "ptr":
+        given = {option: method.bound or "search"}
+    if given[option] is None:
+        raise UsageError(f"it does not state its {option}")
+    made = read_method(asked.kind, asked.column, used, **given)
+    return replace(asked, method=made and replace(made, rows=method.rows))
+
+
+def record_of(
+    asked: Aggregate, stated: Mapping[str, Any], used: Mapping[str, Any], shares: list[str]
+) -> dict[str, Any]:
+    """Return the record of a choice: the errors as stated, all else as it follows.
+
+    Args:
+        asked: what was asked.
+        stated: the record that a certificate holds.
+        used: the record of the method as it was planned with.
+        shares: those of :func:`tacit.tables.plan.plan.shares_of`.
+
+    Raises:
+        UsageError: what was used is not what the stated errors speak for.
+    """
+    assert asked.method is not None
+    told = {name: value for name, value in used.items() if name != "asked"}
+    if asked.method.name != "auto":
+        return {"asked": asked.method.name, **told}
+    errors, left_out = stated["errors"], stated["left_out"]
+    known = all(type(e) is float and 0 <= e < math.inf for e in errors.values())
+    reasons = all(isinstance(reason, str) for reason in left_out.values())
+    if not known or not reasons or not {*errors, *left_out} <= set(METHODS[:-1]):
+        raise UsageError("expected errors are numbers, by method, and reasons are text")
+    if errors and (told["used"] not in errors or errors[told["used"]] > min(errors.values())):
+        raise UsageError(f"{told['used']} does not have the least of the expected errors")
+    return {
+        "asked": "auto",
+        "rows": asked.method.planned,
+        "shapes": list(SHAPES),
+        "shares": shares,
+        "errors": errors,
+        "left_out": left_out,
+        **told,
+    }
+
+
+# Which method answers an aggregate: the one asked for, or the one with the least expected error.
+#
+# The choice reads public facts alone (the bounds, the kind of the column, the unit, the budget, the
+# rows to plan for), so it reveals nothing of the data and anyone can make it again.  Which method
+# is best depends on how the rows are spread: the noise of some follows the data.  So errors are
+# worked out on made-up rows of several shapes (:mod:`tacit.tables.data_dependent.methods`),
+# and each method stands by its mean over them.
+
+
+_SURE = 0.01
+"""The probability of a refusal on the made-up rows up to which a test is a candidate."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What ``auto`` chose, and the numbers that it chose by.
+
+    Attributes:
+        used: the aggregate with the method that answers it.
+        rows: how many rows the errors are for.
+        shares: the epsilon or rho that they are for: of the global method, and of the others.
+        errors: the mean absolute errors of the candidates, over all shapes.
+        left_out: why others are none.
+    """
+
+    used: Aggregate
+    rows: int
+    shares: tuple[Fraction, Fraction]
+    errors: tuple[tuple[str, float], ...]
+    left_out: tuple[tuple[str, str], ...]
+
+    def record(self) -> dict[str, Any]:
+        """Return the choice as plain JSON values."""
+        return {
+            "asked": "auto",
+            "rows": self.rows,
+            "shapes": list(SHAPES),
+            "shares": [str(share) for share in self.shares],
+            "errors": {name: error for name, error in self.errors if math.isfinite(error)},
+            "left_out": dict(self.left_out),
+        }
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{name} {show(error)}" for name, error in self.errors)
+        used = self.used.method.name if self.used.method else "global"
+        return f"{used}, by the expected error at {self.rows} rows of {len(SHAPES)} shapes: {told}"
+
+
+def local_part(
+    aggregate: Aggregate, column: str, grid: Grid, unit: OneRowEach | PersonUnit, by: bool
+) -> LocalPart:
+    """Return the part that answers an aggregate whose method is not the global one."""
+    method = aggregate.method
+    assert method is not None
+    statistic = kind_of(aggregate.kind).local_statistic(aggregate)
+    named = (column, grid, aggregate.kind, statistic, method)
+    if method.name == "smooth":
+        return SmoothPart(*named)
+    if method.name == "ptr":
+        return ProposalPart(*named)
+    if unit.column is None:
+        return SamplePart(*named)
+    return PeopleSamplePart(*named, unit.rows, unit.groups if by else 1)
+
+
+@lru_cache(maxsize=64)
+def choose(
+    aggregate: Aggregate,
+    grids: tuple[Grid, Grid],
+    unit: OneRowEach | PersonUnit,
+    by: bool,
+    counted: bool,
+    noises: tuple[Noise, Noise],
+) -> Choice:
+    """Return the method with the least mean absolute error over made-up rows of every shape.
+
+    Args:
+        aggregate: with the method ``auto``.
+        grids: of the global method, and of the others.
+        unit: who is protected.
+        by: whether there are groups.
+        counted: whether rows are counted beside it.
+        noises: what one part may lose if this and the like stay global and so share parts, and if
+            each is a part of its own.
+    """
+    asked = aggregate.method
+    assert asked is not None
+    rows = asked.planned
+    shared, noise = noises
+    spreads = [made_rows(grids[1], rows, shape) for shape in SHAPES]
+    error_on = kind_of(aggregate.kind).error_on
+    errors = {"global": _mean(error_on(aggregate, grids[0], counted, shared, m) for m in spreads)}
+    used = {"global": replace(aggregate, method=None)}
+    left_out = {}
+    for name, method in _candidates(asked):
+        tried = replace(aggregate, method=method)
+        part = local_part(tried, aggregate.require_column(), grids[1], unit, by)
+        try:
+            error = _mean(part.error_on(made, noise) for made in spreads)
+            if isinstance(part, ProposalPart):
+                refusals = (part.refusal_on(made, noise) for made in spreads)
+                refused = [s for s, p in zip(SHAPES, refusals, strict=True) if p > _SURE]
+                if refused:
+                    left_out[name] = f"its test would refuse {rows} rows: {', '.join(refused)}"
+                    continue
+        except UsageError as reason:
+            left_out[name] = str(reason)
+            continue
+        errors[name], used[name] = error, tried
+    best = min(errors, key=lambda name: errors[name])
+    shares = shared.loss, noise.loss
+    return Choice(used[best], rows, shares, tuple(errors.items()), tuple(left_out.items()))
+
+
+def _candidates(asked: Method) -> Iterator[tuple[str, Method]]:
+    rows = asked.rows
+    yield "smooth", Method("smooth", distribution=asked.distribution, rows=rows)
+    yield "ptr", Method("ptr", bound=asked.bound or "search", rows=rows)
+    yield "sample_and_aggregate", Method("sample_and_aggregate", bins=asked.bins, rows=rows)
+
+
+def _mean(errors: Iterable[float]) -> float:
+    return sum(errors) / len(SHAPES)

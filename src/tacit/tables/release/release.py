@@ -1,0 +1,774 @@
+"""A release: rehearsed, charged, read as exact integers, and drawn."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+import threading
+import warnings
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from threading import Lock
+from typing import Any, Generic, NoReturn, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.accounting.budget import Budget, fit
+from tacit.accounting.ledger import Ledger
+from tacit.accounting.ledger_chain import Entry, canonical, key_of
+from tacit.calls import calls_inside
+from tacit.core import Measurement, Step
+from tacit.errors import BudgetError, DataSourceWarning, UsageError
+from tacit.expressions.expression import Expression, col
+from tacit.expressions.schema import Schema
+from tacit.mechanisms.propose_test_release import BoundedAnswer
+from tacit.report import versions
+from tacit.tables.answers.base import LEVEL, Aggregate, kind_of
+from tacit.tables.engines.base import Engine
+from tacit.tables.noise import Estimate
+from tacit.tables.open_source import Source
+from tacit.tables.plan.parse_question import person_values
+from tacit.tables.plan.plan import Plan
+from tacit.tables.plan.price import read_tag
+from tacit.tables.plan.query import Query, plain_key
+from tacit.tables.privacy_unit import PersonUnit
+from tacit.tables.query.integer_query import PartedQuery
+from tacit.tables.query.keys import person_source, sample_keys
+from tacit.tables.query.requests import ExactAggregates, Request
+from tacit.tables.reading import without_reading
+from tacit.tables.steps import Answers
+
+__all__ = [
+    "Asked",
+    "Charge",
+    "Collector",
+    "Exact",
+    "KeptPlans",
+    "PeopleOfKeys",
+    "QueryCharge",
+    "Rehearsed",
+    "Standing",
+    "TableQuestion",
+    "answer_of",
+    "fitted",
+    "in_order",
+    "rehearse",
+    "release_answer",
+    "requests_of",
+    "without_rows",
+]
+
+# A question at its price, as a ledger knows it: what stands for it, and the plan that it pays.
+#
+# What is asked may be a query of a table, or a count that is continued over time: a charge needs
+# its public description and, for a loss that is granted, its plan.
+
+
+_KEPT = 32
+_READINGS = 4
+"""The format of ledgers from which on a question says how its table is read."""
+_UNRECORDED = (
+    "the ledger holds this release at no further cost, from a version of Tacit that did not record "
+    "how the table is read: its null texts, encoding, kinds of columns or file may have been "
+    "others than now. For an answer of the table as it is read now, ask with a tag, which is "
+    "charged as a new release"
+)
+
+
+class _Priced(Protocol):
+    """A plan, as far as a charge needs it."""
+
+    @property
+    def cost(self) -> Budget:
+        """The privacy loss of the release."""
+
+
+P = TypeVar("P", bound=_Priced)
+P_co = TypeVar("P_co", bound=_Priced, covariant=True)
+
+
+class Asked(Protocol[P_co]):
+    """What is asked, at its price."""
+
+    @property
+    def query(self) -> Query:
+        """The rows and columns that it is about."""
+
+    @property
+    def request(self) -> Budget:
+        """What it may spend."""
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """The identity of its release: whatever makes it another one, as plain JSON."""
+
+    @property
+    def family(self) -> str | None:
+        """What the same question at other prices shares with it; None where nothing is shared."""
+
+    def plan(self, granted: Budget, like: Any = None) -> P_co:
+        """Return its plan, for a loss that is granted.
+
+        Args:
+            granted: the loss.
+            like: a plan of the same family, if there is one.
+
+        Raises:
+            UsageError: what is asked does not fit the table or the loss.
+        """
+
+
+@dataclass(frozen=True)
+class TableQuestion:
+    """A query of a table, at its price.
+
+    Args:
+        query: what is asked.
+        request: what it may spend.
+        tag: text that makes it another release of the same query.
+
+    Raises:
+        UsageError: a tag that is no text.
+    """
+
+    query: Query
+    request: Budget
+    tag: str | None = None
+
+    def __post_init__(self) -> None:
+        read_tag(self.tag)
+
+    @cached_property
+    def public(self) -> dict[str, Any]:
+        """The identity of its release."""
+        return {
+            "query": self.query.describe(),
+            "request": self.request.to_json(),
+            "tag": self.tag,
+        }
+
+    @cached_property
+    def family(self) -> str | None:
+        """The question without its price, where the price decides nothing but the noise."""
+        return canonical(self.public["query"]) if self.query.is_plain else None
+
+    def plan(self, granted: Budget, like: Plan | None = None) -> Plan:
+        """Return its plan, for a loss that is granted."""
+        return Plan(self.query, granted) if like is None else like.repriced(granted)
+
+
+class KeptPlans:
+    """The latest plans: a release that was priced before, on paper, is not planned again.
+
+    Of one question the latest price is kept; another price goes on from what no price changes.  A
+    table that was opened anew is planned anew: its columns may be of other kinds.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[Schema | None, str, Budget, Any]] = {}
+        self._lock = Lock()
+
+    def of(self, key: str, asked: Asked[P], granted: Budget) -> P:
+        """Return the plan of what is asked, whose key is its identity, for what is granted."""
+        name, schema = asked.family or key, asked.query.source_schema
+        of, known, spent, plan = self._kept.get(name, (None, "", granted, None))
+        if of is not schema or known != key or spent != granted:
+            plan = asked.plan(granted, plan if asked.family and of is schema else None)
+        with self._lock:
+            self._kept.pop(name, None)
+            self._kept[name] = schema, key, granted, plan
+            if len(self._kept) > _KEPT:
+                del self._kept[next(iter(self._kept))]
+        found: P = plan
+        return found
+
+
+def fitted(request: Budget, remaining: Budget) -> Budget:
+    """Return what a release may spend of what remains: the request, lowered by rounding at most.
+
+    A pure loss that is paid from a rho stays one: its chains are charged as what they are.
+
+    Raises:
+        UsageError: a loss that such a budget cannot pay.
+    """
+    if remaining.kind != "concentrated" or request.kind == remaining.kind:
+        return fit(request.cost_in(remaining.kind), remaining)
+    return request
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a ledger holds of a release at one moment, and what is left of the budget.
+
+    Attributes:
+        entry: its charge, with the answer once there is one; None where it was not charged.
+        remaining: what is left.
+    """
+
+    entry: Entry | None
+    remaining: Budget
+
+    @property
+    def is_charged(self) -> bool:
+        """Whether the release costs nothing more: it is answered, or still open."""
+        return self.entry is not None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether a recorded answer is there to be replayed."""
+        return self.entry is not None and self.entry.answer is not None
+
+
+@dataclass(frozen=True)
+class Charge(Generic[P]):
+    """A question at its price.
+
+    Args:
+        ledger: that pays.
+        asked: the question, with what it may spend.
+        plans: those that were made of late for the same table.
+    """
+
+    ledger: Ledger
+    asked: Asked[P]
+    plans: KeptPlans
+
+    @cached_property
+    def public(self) -> dict[str, Any]:
+        """The identity of its release.
+
+        A charge from before readings were part of it goes on, and replays, without one.  It may
+        be of another reading, which is warned of: a second charge would be the larger surprise.
+        """
+        now = self.asked.public
+        before: dict[str, Any] = without_reading(now)
+        if before == now or self.ledger.find(key_of(now)) is not None:
+            return now
+        entry = self.ledger.find(key_of(before))
+        if entry is None or entry.format >= _READINGS:
+            return now
+        warnings.warn(_UNRECORDED, DataSourceWarning, stacklevel=calls_inside())
+        return before
+
+    @cached_property
+    def key(self) -> str:
+        """What the ledger finds it by."""
+        return key_of(self.public)
+
+    @property
+    def standing(self) -> Entry | None:
+        """What the ledger holds of it now: a charge that is open, or an answer."""
+        return self.ledger.find(self.key)
+
+    def look(self) -> Standing:
+        """Return what the ledger holds of it, and what is left, of one state of the ledger."""
+        return Standing(*self.ledger.look(self.key))
+
+    def on_paper(self) -> P:
+        """Return the plan for the whole request, whatever remains of the budget."""
+        return self.plans.of(self.key, self.asked, self.asked.request)
+
+    def plan(self, standing: Entry | None) -> P:
+        """Return the plan, its request lowered by rounding at most, or refuse it before any work.
+
+        Where an open charge stands it is the plan that was charged: fitted to what remained then.
+
+        Raises:
+            BudgetError: more than remains.
+        """
+        ledger = self.ledger
+        remaining = ledger.remaining if standing is None else ledger.remaining_before(standing)
+        plan = self.plan_within(remaining)
+        cost = plan.cost.cost_in(remaining.kind)
+        if standing is None and not ledger.chain.affords(cost):
+            raise BudgetError(
+                f"this release costs {cost!r}, and {remaining!r} is left of {ledger.total!r}; "
+                "nothing was spent. Ask for less, or start with a larger budget"
+            )
+        return plan
+
+    def cost(self) -> Budget:
+        """Return what a release takes now: nothing where the ledger holds its charge."""
+        return self.cost_of(self.look())
+
+    def cost_of(self, standing: Standing) -> Budget:
+        """Return what a release takes, where a charge stands or not and so much remains."""
+        kind = standing.remaining.kind
+        if standing.is_charged:
+            return Budget.nothing(kind)
+        return self.plan_within(standing.remaining).cost.cost_in(kind)
+
+    def plan_within(self, remaining: Budget) -> P:
+        """Return the plan, its request lowered by rounding at most to what remains."""
+        return self.plans.of(self.key, self.asked, fitted(self.asked.request, remaining))
+
+
+QueryCharge: TypeAlias = Charge[Plan]
+"""A query of a table at its price."""
+
+
+# From a plan's steps to the engine's requests, and back to vectors in grid units.
+
+
+_COLLECTOR_KEPT = 8
+"""How many questions' bounded tables stay in the engine for the next one."""
+
+
+class Collector:
+    """Runs plans on a source, and keeps what bounding people cost for the next question.
+
+    Threads may share one.  The tables of a query are dropped once no one holds the query: neither
+    this cache nor a release that is still at work in another thread.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._queries: dict[str, PartedQuery] = {}
+        self._lock = threading.Lock()
+        self._unused: deque[list[str]] = deque()
+
+    def query(self, asked: Query, keys: Sequence[tuple[Any, ...]] | None) -> PartedQuery:
+        """Return the engine's query for a question, the same one for the same rows and groups."""
+        name = asked.rows + repr(keys)
+        with self._lock:
+            if name not in self._queries:
+                while len(self._queries) >= _COLLECTOR_KEPT:
+                    del self._queries[next(iter(self._queries))]
+                made = self._queries[name] = self._make(asked, keys)
+                # Not dropped in the finaliser itself, which may run in the middle of a request.
+                weakref.finalize(made, self._unused.append, made.tables).atexit = False
+                self._drop_unused()
+            return self._queries[name]
+
+    def forget(self) -> None:
+        """Drop what is cached, so that the next question reads the table anew."""
+        with self._lock:
+            self._queries.clear()
+            self._drop_unused()
+
+    def _drop_unused(self) -> None:
+        while self._unused:
+            for table in self._unused.popleft():
+                self._source.engine.drop(table)
+
+    def _make(self, asked: Query, keys: Sequence[tuple[Any, ...]] | None) -> PartedQuery:
+        derived = asked.resolved
+        by = {name: derived.get(name, col(name)) for name in asked.by}
+        source = rows_of(self._source, asked)
+        where = _condition(asked, derived)
+        return PartedQuery(source, asked.unit, where=where, by=by, keys=keys if by else None)
+
+    def collect(self, plan: Plan) -> Exact:
+        """Run the plan in the engine, up to where noise is needed.
+
+        The first private byte is read here: charge the ledger before.
+
+        Raises:
+            DataSourceError: the engine failed.
+        """
+        return Exact(self, plan)
+
+
+class Exact:
+    """The exact answers of a plan: not private, never shown, gone with the release."""
+
+    def __init__(self, collector: Collector, plan: Plan) -> None:
+        self._collector = collector
+        self._plan = plan
+        self._people: PeopleOfKeys | None = None
+        self._found: ExactAggregates | None = None
+        if plan.keys is None:
+            self._run(plan.query.keys)
+        else:
+            self._people = PeopleOfKeys(collector.query(plan.query, None), plan.keys.rounds)
+
+    def _run(self, keys: Sequence[tuple[Any, ...]] | None) -> ExactAggregates:
+        query = self._collector.query(self._plan.query, keys)
+        self._found = query.run(requests_of(self._plan))
+        return self._found
+
+    @property
+    def people(self) -> PeopleOfKeys:
+        """The keys that occur and how many people each has."""
+        assert self._people is not None
+        return self._people
+
+    def vectors(
+        self, chains: Sequence[Sequence[tuple[Step, Step]]], keys: Sequence[tuple[Any, ...]]
+    ) -> list[dict[Step, Any]]:
+        """Return the exact vector of each step of each part, in whole units of its grid.
+
+        Equal steps of two parts need not be of the same rows: groups by other keys have one name.
+        """
+        if not keys:
+            return [{step: [] for step, _ in ends} for ends in chains]
+        found = self._found if self._found is not None else self._run(keys)
+        asked = zip(self._plan.parts, chains, self._plan.requests(len(keys)), strict=True)
+        return [
+            {
+                step: part.vector(step, found.of(request))
+                for (step, _), request in zip(ends, requests, strict=True)
+            }
+            for part, ends, requests in asked
+        ]
+
+    def __repr__(self) -> str:
+        return "<exact answers of a plan, not shown>"
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("exact answers cannot be pickled: they are not private")
+
+
+class PeopleOfKeys:
+    """The keys that occur, met round by round, and how many people each has: not private.
+
+    Args:
+        query: of the rows.
+        rounds: how often people are counted, each time without the keys that are shown by then.
+    """
+
+    def __init__(self, query: PartedQuery, rounds: int) -> None:
+        self._query = query
+        self.keys: list[tuple[Any, ...]] = []
+        self.counts: Any = self if rounds > 1 else self.left([])
+
+    def left(self, shown: Sequence[int | None]) -> list[int]:
+        """Return the people of each key met so far, counted without the keys that are shown."""
+        public = [key for key, n in zip(self.keys, shown, strict=True) if n is not None]
+        people = self._query.people_by_key(public)
+        known = set(self.keys)
+        self.keys += [key for key in people if key not in known]
+        return [people.get(key, 0) for key in self.keys]
+
+    def __repr__(self) -> str:
+        return "<exact counts of keys, not shown>"
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("exact counts cannot be pickled: they are not private")
+
+
+def requests_of(plan: Plan) -> list[Request]:
+    """Return what a plan asks of the engine, each once."""
+    return list(dict.fromkeys(itertools.chain.from_iterable(plan.requests(plan.size))))
+
+
+def rows_of(source: Source, asked: Query) -> Source:
+    """Return the table whose rows a question is about: people, where they are made first."""
+    inner = asked.inner
+    if inner is None:
+        return source
+    assert isinstance(inner.unit, PersonUnit)
+    known = inner.resolved
+    where, values = _condition(inner, known), person_values(inner)
+    return person_source(rows_of(source, inner), inner.unit, where, known, values, asked.schema)
+
+
+def _condition(asked: Query, derived: Mapping[str, Expression]) -> Expression | None:
+    """Return all filters as one condition on the table's own columns."""
+    where = [condition.substitute(derived) for condition in asked.where]
+    return reduce(operator.and_, where) if where else None
+
+
+# What public facts decide fails before the charge: a plan is carried out on no rows first.
+#
+# A release is charged before the first private byte is read, so whatever can be known beforehand
+# must be found out beforehand.  :func:`rehearse` runs the very statements of a plan, in the engine
+# that will run them, on ``select * from the table where false``: names, types, rights, a connection
+# that is gone and the sizes of the plan are all tried, and no row is asked for.  What fails here is
+# a function of the schema, the question and the machine, and nothing was spent.
+
+
+_LAST = 32
+_KEYS = 256
+"""So many public keys stand for all: beyond a smaller number they go another way to the engine."""
+
+
+class Rehearsed:
+    """What was rehearsed of late on a table that nobody changes: it need not be again.
+
+    Args:
+        apart: whether what others asked of late, of this table or of one of its shape, is tried
+            again: a question that is answered faster because of them tells that they asked it.
+    """
+
+    def __init__(self, *, apart: bool = False) -> None:
+        self._apart = apart
+        self._last: deque[tuple[list[Request], int, str, str, object]] = deque(maxlen=_LAST)
+
+    def rehearse(self, source: Source, plan: Plan) -> None:
+        """Carry a plan out up to the noise, on no rows; see :func:`rehearse`.
+
+        Where the engine plans the queries of the table, of which another question has asked the
+        very same, they were tried.
+
+        Raises:
+            UsageError: the columns are of other kinds than when the question was made, or as
+                :func:`rehearse`.
+            DataSourceError: as :func:`rehearse`.
+        """
+        query = plan.query
+        _refuse_other_kinds(query.source_schema, source)
+        rounds = 0 if plan.keys is None else plan.keys.rounds
+        # keys last: where they are many, they are compared of the same requests alone
+        known = requests_of(plan), rounds, source.relation, query.rows, query.keys
+        if _planner_of(source, plan) is None or known not in self._last:
+            rehearse(source, plan, anew=self._apart)
+            self._last.append(known)
+
+
+def _refuse_other_kinds(asked: Schema, source: Source) -> None:
+    """Refuse a question that was made before the table was opened anew with columns that differ."""
+    for name, column in () if asked is source.schema else asked.items():
+        kind = source.schema[name].kind if name in source.schema else column.kind
+        if kind != column.kind:
+            raise UsageError(
+                f"{name!r} held {column.kind} when the question was made, and holds {kind} since "
+                "the table was opened again; nothing was spent. Make the question again"
+            )
+
+
+def _planner_of(source: Source, plan: Plan, anew: bool = False) -> Callable[[str], None] | None:
+    return source.engine.planner(anew=anew) if plan.query.unit.column is None else None
+
+
+def rehearse(source: Source, plan: Plan, *, anew: bool = False) -> None:
+    """Carry a plan out up to the noise, on no rows.
+
+    Args:
+        source: the table.
+        plan: of a question of it.
+        anew: whether an engine that plans queries plans one again that was planned before.
+
+    Raises:
+        UsageError: the question does not fit the table.
+        DataSourceError: the engine cannot be asked.
+    """
+    planner = _planner_of(source, plan, anew)
+    collector = Collector(without_rows(source) if planner is None else _planned(source, planner))
+    keys = plan.query.keys
+    asked = requests_of(plan)
+    whole = collector.query(plan.query, keys)  # each of the keys is looked at, and none asked for
+    for request in asked:
+        whole.check(request)
+    if plan.keys is not None:
+        keys = sample_keys([plan.query.columns.column(name).kind for name in plan.query.by])
+        whole.people_by_key()
+        if plan.keys.rounds > 1:
+            whole.people_by_key(keys)
+    query = collector.query(plan.query, None if keys is None else keys[:_KEYS])
+    try:
+        query.run(asked)
+    finally:
+        query.forget()
+
+
+def without_rows(source: Source) -> Source:
+    """Return the table without its rows, in the same engine."""
+    nothing = f"(select * from {source.relation} as tacit_all where 1 = 0)"
+    return Source(source.name, source.schema, _Rehearsed(source.engine), nothing)
+
+
+def _planned(source: Source, planner: Callable[[str], None]) -> Source:
+    """Return the table in an engine that plans queries of it, and runs none."""
+    engine = _Planned(source.engine, planner)
+    return Source(source.name, source.schema, engine, source.relation)
+
+
+class _Rehearsed:
+    """An engine that is asked for no row: nothing that would look at how many there are is done."""
+
+    memory: int | None = None
+
+    def __init__(self, engine: Engine) -> None:
+        self.dialect = engine.dialect
+        self._engine = engine
+        self.drop = engine.drop
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Run a query on no rows."""
+        with self._engine.rehearsal():
+            return self._engine.rows(sql)
+
+    def integers(self, sql: str) -> list[NDArray[np.int64]]:
+        """Run a query on no rows."""
+        with self._engine.rehearsal():
+            return self._engine.integers(sql)
+
+    def materialise(self, sql: str) -> str:
+        """Keep the result of a query on no rows."""
+        with self._engine.rehearsal():
+            return self._engine.materialise(sql)
+
+    def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
+        """Keep public text."""
+        with self._engine.rehearsal():
+            return self._engine.keep_text(columns)
+
+    def rehearsal(self) -> AbstractContextManager[object]:
+        """Return an empty block: this is one."""
+        return nullcontext()
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Return an empty block: no rows, no state of them."""
+        return nullcontext()
+
+    def close(self) -> None:
+        """Do nothing: the engine goes on."""
+
+    def planner(self, *, anew: bool = False) -> None:
+        """Return None: what is rehearsed is not run."""
+
+
+class _Planned(_Rehearsed):
+    """An engine that plans what it is asked; public keys alone are kept in it, as they are."""
+
+    def __init__(self, engine: Engine, planner: Callable[[str], None]) -> None:
+        super().__init__(engine)
+        self._planner = planner
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Plan a query."""
+        self._planner(sql)
+        return []
+
+    def integers(self, sql: str) -> list[NDArray[np.int64]]:
+        """Plan a query of places and their weights."""
+        self._planner(sql)
+        return [np.zeros(0, np.int64), np.zeros(0, np.int64)]
+
+
+# Carrying a plan out: exact integers in, a published answer out.
+
+
+def release_answer(plan: Plan, exact: Exact) -> dict[str, Any]:
+    """Draw the noise of every chain of a plan, and return the answer as plain JSON values.
+
+    The only place where exact aggregates meet noise.  What is returned holds released values and
+    what follows from them.
+    """
+    keys = _released_keys(plan, exact)
+    chains = plan.chains(len(keys))
+    answers = map(Answers, exact.vectors(chains, keys))
+    released = [
+        [_released(value) for value in _drawn(measurement, exactly)]
+        for chain, exactly in zip(plan.measurements(len(keys)), answers, strict=True)
+        for measurement in chain
+    ]
+    shown = [[plain_key(value) for value in key] for key in keys]
+    described = plan.describe(len(keys))
+    return {**answer_of(plan, shown, released), **described, "versions": versions()}
+
+
+def answer_of(
+    plan: Plan,
+    keys: Sequence[Sequence[Any]],
+    released: Sequence[Sequence[Any]],
+    level: float = LEVEL,
+) -> dict[str, Any]:
+    """Return the answer that released numbers make: their post-processing, and no more.
+
+    A certificate carries the numbers, so that whoever checks it works the answer out again.
+
+    Args:
+        plan: what was asked, with which noise.
+        keys: of the groups, as plain JSON values.
+        released: what each chain gave, in the order of the chains; a chain of keys is not among
+            them.
+        level: of the intervals; where the release decided them, others than its own are unknown.
+    """
+    numbers = iter(released)
+    estimates: list[dict[str, Estimate]] = []
+    for part, noise, ends in zip(plan.parts, plan.noises, plan.chains(len(keys)), strict=True):
+        found = [next(numbers) for _ in ends]
+        usual = level == LEVEL
+        estimates.append(
+            part.estimates(found, noise) if usual else part.at_level(found, noise, level)
+        )
+    columns = [
+        {"label": label, **_column(plan, aggregate, estimates, level)}
+        for label, aggregate in plan.query.aggregates
+    ]
+    listed = [list(each) for each in released]
+    return {"keys": [list(key) for key in keys], "columns": columns, "released": listed}
+
+
+def _released(value: Any) -> Any:
+    """Return what one group or coordinate gave, as plain JSON: a number, None, or a pair."""
+    if value is None:
+        return None
+    if isinstance(value, BoundedAnswer):
+        return [float(value.value), float(value.bound)]
+    return int(value) if isinstance(value, (int, np.integer)) else float(value)
+
+
+def _released_keys(plan: Plan, exact: Exact) -> list[tuple[Any, ...]]:
+    """Return the public keys, or those of the data that pass the noisy threshold."""
+    if plan.key_chain is None:
+        return list(plan.query.keys or [()])
+    step, measurement = plan.key_chain
+    people = exact.people
+    passed = _drawn(measurement, Answers({step: people.counts}))
+    released = [key for key, noisy in zip(people.keys, passed, strict=True) if noisy is not None]
+    return in_order(released)
+
+
+def in_order(keys: Iterable[Sequence[Any]]) -> list[Any]:
+    """Return released keys in the order in which they are shown.
+
+    The order in which an engine finds keys could depend on the data; this one is of what is shown.
+    """
+
+    def place(key: Sequence[Any]) -> list[Any]:
+        shown = map(plain_key, key)
+        return [(value is None, str(type(value)), value) for value in shown]
+
+    return sorted(keys, key=place)
+
+
+def _column(
+    plan: Plan, aggregate: Aggregate, estimates: Sequence[dict[str, Estimate]], level: float
+) -> dict[str, Any]:
+    """Return one answer with its errors."""
+    kind = kind_of(aggregate.kind)
+    served = plan.parts_of(aggregate)
+    parts, noises = [plan.parts[i] for i in served], [plan.noises[i] for i in served]
+    told, key = [estimates[i] for i in served], kind.key(aggregate)
+    found = told[0][key] if key != kind.name else kind.estimate(parts, told, noises, level)
+    found = found.coherent()
+    whole = kind.whole
+    column: dict[str, Any] = {
+        "kind": kind.name,
+        # floor(low) <= floor(v) <= floor(v + 1/2) <= ceil(v) <= ceil(high): rounding keeps order
+        "value": _numbers(found.value + 0.5 * whole, math.floor if whole else None),
+        "standard_error": _numbers(found.standard_error),
+        "low": _numbers(found.lower, math.floor if whole else None),
+        "high": _numbers(found.upper, math.ceil if whole else None),
+    }
+    names = kind.names(aggregate)
+    if names is not None:
+        column["bins"] = names
+    method = plan.record(aggregate)
+    if method is not None:
+        column["method"] = method
+        if method["used"] == "ptr":
+            column["refused"] = [value is None for value in column["value"]]
+    return column
+
+
+def _numbers(values: Any, rounded: Callable[[float], int] | None = None) -> list[Any]:
+    """Return plain numbers; what is not known is None."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim > 1:
+        return [_numbers(row, rounded) for row in array]
+    known = rounded or float
+    return [None if math.isnan(v) else known(v) for v in array.tolist()]
+
+
+def _drawn(measurement: Measurement, answers: Answers) -> Any:
+    return measurement(answers)

@@ -1,1 +1,0 @@
-"""What is asked: aggregates, the unit of privacy, keys, the method."""

@@ -1,1 +1,0 @@
-"""Questions in writing: conditions as text, and the fields of a question in a plan or in JSON."""

@@ -1,1 +1,0 @@
-"""Steps from records to numbers: counts, sums, means, variances, histograms."""

@@ -1,0 +1,720 @@
+"""Transformations of each row by itself: clamp, cast, bin, impute, select, filter."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.arithmetic.exact import Number as NumberLike
+from tacit.arithmetic.exact import as_fraction, float_up, show
+from tacit.arithmetic.roots_and_bisection import sqrt_up
+from tacit.core import (
+    Category,
+    ChangeOneDistance,
+    Frame,
+    HammingDistance,
+    InsertDeleteDistance,
+    Metric,
+    Number,
+    Space,
+    Step,
+    SymmetricDistance,
+    Transformation,
+    Vector,
+    register,
+)
+from tacit.core.domains import Domain, element
+from tacit.core.metrics import EVERY
+from tacit.errors import MismatchError, UsageError, did_you_mean, said
+
+__all__ = [
+    "Bin",
+    "Cast",
+    "Clamp",
+    "Filter",
+    "Impute",
+    "MapRows",
+    "Select",
+    "keep_records",
+    "linear_map",
+    "only_changes",
+    "place",
+    "records",
+    "records_of",
+    "rising_edges",
+    "root_map",
+    "row_by_row",
+    "substitutions",
+    "total",
+]
+
+# How distances in records become records that come, go or change.
+
+
+StabilityMap = Callable[[Fraction], Fraction]
+
+
+def records_of(space: Space, step: Step) -> Vector | Frame:
+    """Return the domain of a space of records.
+
+    Raises:
+        MismatchError: the space does not hold records, or does not compare them one by one.
+    """
+    domain = space.domain
+    if not isinstance(domain, (Vector, Frame)) or not isinstance(
+        space.metric, (SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance)
+    ):
+        raise MismatchError(f"{step.name} works on records, not on ({space})", space, step)
+    return domain
+
+
+def only_changes(space: Space) -> bool:
+    """Return whether records can only change: under such a metric, or where the size is public."""
+    changing = isinstance(space.metric, (ChangeOneDistance, HammingDistance))
+    return changing or getattr(space.domain, "size", None) is not None
+
+
+def substitutions(space: Space, distance: Fraction) -> Fraction:
+    """Return how many records change at most, where they can only change.
+
+    Under the symmetric and the insert-delete distance two data sets of one size differ by as many
+    records gone as come, so ``d`` stands for ``floor(d / 2)`` changes.
+    """
+    if isinstance(space.metric, (ChangeOneDistance, HammingDistance)):
+        return distance
+    return Fraction(distance // 2)
+
+
+def linear_map(space: Space, coming: Fraction | int, changing: Fraction | int) -> StabilityMap:
+    """Return the map of an aggregate to which every record contributes on its own.
+
+    Args:
+        space: the space of the records.
+        coming: how far one record that is added or removed moves the aggregate.
+        changing: how far one record that changes moves it.
+
+    A path of d single steps leads from u to v; by the triangle inequality d steps of one kind move
+    the aggregate by at most d times what one does.
+    """
+    if only_changes(space):
+        return lambda d: substitutions(space, d) * changing
+    return lambda d: d * coming
+
+
+def root_map(space: Space, coming: Fraction | int, changing: Fraction | int) -> StabilityMap:
+    """Return the same for an L2 norm whose *square* one record moves by so much; rounded up."""
+    if only_changes(space):
+        return lambda d: sqrt_up(substitutions(space, d) ** 2 * changing)
+    return lambda d: sqrt_up(d * d * coming)
+
+
+# Steps that treat each record alone.
+
+
+def row_by_row(
+    step: Step,
+    space: Space,
+    output: Space,
+    function: Callable[[Any], Any],
+    *,
+    onto: bool = False,
+) -> Transformation:
+    """Build a transformation that maps each record without looking at the others.
+
+    **Map.** ``d -> d`` under every metric that counts records.  Equal records have equal images,
+    so a chain of d insertions, deletions or changes that leads from u to v leads, applied to the
+    images, from f(u) to f(v).
+
+    Args:
+        step: the recipe.
+        space: of the records.
+        output: of their images.
+        function: all records to all images.
+        onto: whether records that are images already are left as they are, and may be data.
+
+    Raises:
+        MismatchError: the metric does not count records.
+    """
+    if not space.metric.counts_records:
+        raise MismatchError(
+            f"{step.name} works on data sets compared record by record, not by {space.metric}",
+            space,
+            step,
+        )
+    witness = EVERY if onto else None
+    return Transformation(
+        space, output, function, lambda d: d, step=step, onto=onto, witness=witness
+    )
+
+
+# Records as a person's function meets them: values of a column, or rows of a table.
+
+
+def records(domain: Vector | Frame, data: Any) -> list[Any]:
+    """List the records as people read them: a value, or a dict of one row."""
+    if isinstance(domain, Frame):
+        columns = {name: records(domain.column(name), data[name]) for name in domain.names}
+        names = tuple(columns)
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    shown: Any = domain.present(data)
+    return shown.tolist() if isinstance(shown, np.ndarray) else list(shown)
+
+
+def keep_records(data: Any, kept: list[bool]) -> Any:
+    """Return the records that are marked, in their order."""
+    if isinstance(data, dict):
+        return {name: keep_records(column, kept) for name, column in data.items()}
+    if isinstance(data, np.ndarray):
+        return data[np.array(kept, dtype=bool)]
+    return [record for record, keep in zip(data, kept, strict=True) if keep]
+
+
+def total(function: Callable[[Any], Any], default: Any) -> Callable[[Any], Any]:
+    """Make a function total: where it raises, the default stands for its answer."""
+
+    def answer(record: Any) -> Any:
+        try:
+            return function(record)
+        except Exception:  # a record must not be able to stop a release, whatever it makes it do
+            return default
+
+    return answer
+
+
+# Bin: numbers into the intervals between public edges.
+
+
+@register
+@dataclass(frozen=True)
+class Bin(Step):
+    """Replace each number by the index of its bin; bin i is ``[edges[i], edges[i + 1])``.
+
+    The last bin includes its upper edge.  A number outside all bins, or a missing one, has no bin
+    (None).
+
+    **Map.** ``d -> d`` under every metric on records: each record is placed alone.
+
+    Args:
+        edges: public and rising, at least two, in the unit of the column.
+
+    Raises:
+        UsageError: fewer than two edges, edges that do not rise, infinite ones.
+
+    Example:
+        >>> from tacit.core import SymmetricDistance
+        >>> bins = Space(Vector(float), SymmetricDistance()) >> Bin([0, 10, 20])
+        >>> bins([3.0, 10.0, 20.0, 99.0])
+        [0, 1, 1, None]
+    """
+
+    edges: Sequence[NumberLike]
+
+    name: ClassVar[str] = "bin"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "edges", rising_edges(self.edges))
+
+    def build(self, space: Space) -> Transformation:
+        """Return the binning of a column of numbers.
+
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
+        Raises:
+            MismatchError: the space is not a column of numbers.
+        """
+        edges = cast("Sequence[Fraction]", self.edges)
+        element = column_of_numbers(space, self)
+        bins = Category(tuple(range(len(self.edges) - 1)))
+        output = Space(Vector(bins, size=space.domain.size), space.metric)  # type: ignore[attr-defined]
+
+        def to_bins(column: Any) -> list[int | None]:
+            found = place(column, edges, element.grid).tolist()
+            return [None if index < 0 else index for index in found]
+
+        return row_by_row(self, space, output, to_bins)
+
+
+def rising_edges(edges: Any) -> tuple[Fraction, ...]:
+    """Read at least two numbers that rise.
+
+    Raises:
+        UsageError: anything else.
+    """
+    if isinstance(edges, (str, bytes)) or not hasattr(edges, "__iter__"):
+        raise UsageError("edges are at least two increasing numbers, such as [0, 20, 40]")
+    exact = tuple(as_fraction(edge, "an edge") for edge in edges)
+    if len(exact) < 2 or any(b <= a for a, b in itertools.pairwise(exact)):
+        raise UsageError("edges are at least two increasing numbers, such as [0, 20, 40]")
+    return exact
+
+
+def column_of_numbers(space: Space, step: Step) -> Number:
+    """Return the element domain of a column of numbers.
+
+    Raises:
+        MismatchError: the space is something else.
+    """
+    domain = space.domain
+    if not isinstance(domain, Vector) or not isinstance(domain.element, Number):
+        raise MismatchError(
+            f"{step.name} works on a column of numbers, not on {domain}", space, step
+        )
+    return domain.element
+
+
+def place(
+    column: NDArray[Any], edges: Sequence[Fraction], grid: Fraction | None = None
+) -> NDArray[np.int64]:
+    """Return the bin of every number, -1 for those outside and for missing ones.
+
+    Exact: a float is below a rational edge exactly when it is below the least float that is not
+    below the edge.
+    """
+    unit = grid or Fraction(1)
+    if column.dtype.kind == "i":
+        floors = np.array([_first_unit(edge / unit) for edge in edges], dtype=np.int64)
+        last = bool((edges[-1] / unit).denominator == 1)
+        inside = _place_whole(column, floors)
+        on_top = (column == floors[-1]) & last
+    else:
+        floors = np.array([float_up(edge) for edge in edges])
+        inside = np.searchsorted(floors, column, side="right") - 1
+        on_top = (column == floors[-1]) & (Fraction(float(floors[-1])) == edges[-1])
+    found = np.where(inside >= len(edges) - 1, np.where(on_top, len(edges) - 2, -1), inside)
+    if column.dtype.kind == "f":
+        found = np.where(np.isnan(column), -1, found)
+    return found.astype(np.int64)
+
+
+def _place_whole(column: NDArray[Any], floors: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many edges are at or below each whole number, less one: by a table if short."""
+    low, high = int(floors[0]) - 1, int(floors[-1]) + 1
+    if high - low >= 1 << 16 or max(abs(low), abs(high)) >= 1 << 62:
+        return np.searchsorted(floors, column, side="right") - 1
+    table = np.searchsorted(floors, np.arange(low, high + 1), side="right") - 1
+    return np.asarray(table[column.clip(low, high) - low])
+
+
+def _first_unit(edge: Fraction) -> int:
+    """Return the least whole unit that is not below the edge, held inside 64 bits."""
+    return min(max(-(-edge.numerator // edge.denominator), -(1 << 63)), (1 << 63) - 1)
+
+
+# Cast: read a column as another type, totally.
+
+
+_TYPES = {"float": float, "int": int, "str": str, "bool": bool}
+_TRUE = frozenset({"true", "yes", "t", "y", "1", "1.0"})
+
+
+@register
+@dataclass(frozen=True)
+class Cast(Step):
+    """Read every value as ``float``, ``int``, ``str`` or ``bool``; none can fail.
+
+    Text is parsed as a number (``" 3.5 "``, ``"1e3"``).  What is not a number becomes missing (NaN)
+    as a float and zero as an int; floats are rounded to the nearest whole number (halves up) and
+    clipped to 64 bits.  A bool is true for numbers other than zero and for true, yes, t, y in any
+    case.
+
+    **Map.** ``d -> d`` under every metric on records: each record is read alone.
+
+    Args:
+        to: one of these types, or its name.
+
+    Raises:
+        UsageError: another type.
+
+    Example:
+        >>> from tacit.core import SymmetricDistance
+        >>> column = Space(Vector(str), SymmetricDistance()) >> Cast(float)
+        >>> column(["3.5", "x"]).tolist()
+        [3.5, nan]
+    """
+
+    to: type | str
+
+    name: ClassVar[str] = "cast"
+
+    def __post_init__(self) -> None:
+        name = self.to if isinstance(self.to, str) else getattr(self.to, "__name__", None)
+        if name not in _TYPES:
+            raise UsageError(f"cast leads to float, int, str or bool, not to {said(self.to)}")
+        object.__setattr__(self, "to", name)
+
+    def build(self, space: Space) -> Transformation:
+        """Return the cast of a column.
+
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
+        Raises:
+            MismatchError: the space is not a column.
+        """
+        domain = space.domain
+        if not isinstance(domain, Vector) or not isinstance(domain.element, (Number, Category)):
+            raise MismatchError(f"cast works on a column, not on {domain}", space, self)
+        target = element(_TYPES[str(self.to)])
+        present = domain.element.present
+        readers = {"float": _to_float, "int": _to_float, "str": _to_text, "bool": _to_bool}
+        reader = readers[str(self.to)]
+        output = Vector(target, size=domain.size)
+
+        def cast(column: Any) -> Any:
+            listed = column.tolist() if hasattr(column, "tolist") else column
+            if self.to == "int":
+                whole = [v if type(v) is int else reader(v) for v in map(present, listed)]
+                return output.read(whole)
+            return output.read([reader(v) for v in map(present, listed)])
+
+        return row_by_row(self, space, Space(output, space.metric), cast)
+
+
+def _to_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _to_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None or value != value else str(value)
+
+
+def _to_bool(value: Any) -> bool:
+    if isinstance(value, str) and value.strip().lower() in _TRUE:
+        return True
+    number = _to_float(value)
+    return not math.isnan(number) and number != 0
+
+
+# Clamp: bring every number into public bounds.
+
+
+@register
+@dataclass(frozen=True)
+class Clamp(Step):
+    """Clamp numbers to [lower, upper].
+
+    **Map.** ``d -> d`` under every metric on records: a record is clamped without looking at the
+    others, so records that were equal stay equal, and no change of one touches another.
+    The bounds must be public: bounds read off the data would move with one person.
+
+    Missing values (NaN) stay missing; infinities are clamped.
+
+    Args:
+        lower, upper: the public bounds, in the unit of the column.
+
+    Raises:
+        UsageError: bounds that are not numbers, infinite, or reversed.
+
+    Example:
+        >>> from tacit.core import SymmetricDistance
+        >>> chain = Space(Vector(float), SymmetricDistance()) >> Clamp(0, 12)
+        >>> chain([3.5, 99]).tolist(), chain.map(1)
+        ([3.5, 12.0], Fraction(1, 1))
+    """
+
+    lower: NumberLike
+    upper: NumberLike
+
+    name: ClassVar[str] = "clamp"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lower", as_fraction(self.lower, "lower bound"))
+        object.__setattr__(self, "upper", as_fraction(self.upper, "upper bound"))
+        Number("float", self.lower, self.upper)  # type: ignore[arg-type]
+
+    def build(self, space: Space) -> Transformation:
+        """Return the clamp on a column of numbers.
+
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
+        Raises:
+            MismatchError: the space is not a column of numbers.
+        """
+        domain = space.domain
+        if not isinstance(domain, Vector) or not isinstance(domain.element, Number):
+            raise MismatchError(
+                f"clamp works on a column of numbers, not on {domain}; start from "
+                "Vector(float) or Vector(int), or select a column first",
+                space,
+                self,
+            )
+        inside = replace(
+            domain.element, lower=as_fraction(self.lower), upper=as_fraction(self.upper)
+        )
+        output = Space(Vector(inside, size=domain.size), space.metric)
+        ends = (inside.lower, inside.upper)
+        # members of the new domain that are members of the old one are left as they are
+        kept = all(domain.element.contains(end) for end in ends)
+        return row_by_row(self, space, output, inside.read_many, onto=kept)
+
+
+# Impute: put a public constant where a number is missing.
+
+
+@register
+@dataclass(frozen=True)
+class Impute(Step):
+    """Replace missing numbers (NaN) by a public constant.
+
+    **Map.** ``d -> d`` under every metric on records: each record is treated alone.
+
+    Args:
+        value: the constant, in the unit of the column.
+
+    Example:
+        >>> from tacit.core import SymmetricDistance
+        >>> chain = Space(Vector(float), SymmetricDistance()) >> Impute(5)
+        >>> chain([1.0, float("nan")]).tolist()
+        [1.0, 5.0]
+    """
+
+    value: NumberLike
+
+    name: ClassVar[str] = "impute"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", as_fraction(self.value, "the imputed value"))
+
+    def build(self, space: Space) -> Transformation:
+        """Return the imputation on a column of floats.
+
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
+        Raises:
+            MismatchError: the space is not a column of floats.
+            UsageError: the constant is outside the column's bounds.
+        """
+        domain = space.domain
+        if not isinstance(domain, Vector) or not isinstance(domain.element, Number):
+            raise MismatchError(
+                f"impute works on a column of numbers, not on {domain}", space, self
+            )
+        filled = replace(domain.element, nullable=False)
+        constant = as_fraction(self.value)
+        if not filled.contains(constant):
+            raise UsageError(f"the imputed value {show(constant)} is not in the domain: {filled}")
+
+        def fill(column: Any) -> Any:
+            return np.where(np.isnan(column), float(constant), column)
+
+        return row_by_row(self, space, Space(Vector(filled, size=domain.size), space.metric), fill)
+
+
+# Select: one column of a table.
+
+
+@register
+@dataclass(frozen=True)
+class Select(Step):
+    """Take one column out of a table in memory.
+
+    **Map.** ``d -> d`` under every metric on records: each row becomes one value, without a look at
+    the others.
+
+    Args:
+        column: the name of the column.
+
+    Raises:
+        UsageError: a name that is not text.
+
+    Example:
+        >>> from tacit.core import SymmetricDistance
+        >>> table = Space(Frame({"age": int, "site": str}), SymmetricDistance())
+        >>> (table >> Select("age"))({"age": [31, 45], "site": ["a", "b"]}).tolist()
+        [31, 45]
+    """
+
+    column: str
+
+    name: ClassVar[str] = "select"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, str):
+            raise UsageError(f"a column is named by text, not by {said(self.column)}")
+
+    def build(self, space: Space) -> Transformation:
+        """Return the selection from a table.
+
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
+        Raises:
+            MismatchError: the space is not a table in memory, or has no such column.
+        """
+        domain = space.domain
+        if not isinstance(domain, Frame):
+            raise MismatchError(f"select works on a Frame, not on {domain}", space, self)
+        if self.column not in domain.names:
+            raise MismatchError(
+                f"no column {self.column!r} in {domain}; {did_you_mean(self.column, domain.names)}",
+                space,
+                self,
+            )
+        output = Space(domain.column(self.column), space.metric)
+        return row_by_row(self, space, output, lambda data: data[self.column])
+
+
+# Filter: keep the records that satisfy a condition.
+
+
+@register
+@dataclass(frozen=True)
+class Filter(Step):
+    """Keep the records for which a Python function is true.
+
+    Args:
+        predicate: a function of one value of a column, or of one row of a table (a dict); it must
+            depend on nothing else.  Where it raises, the record is left out.
+
+    **Map.** Each record is kept or not by itself, so equal records share their fate: ``d -> d``
+    under the symmetric and insert-delete distance.  How many are kept is private from here on, so
+    the metrics of a public size do not apply any more: from change-one to symmetric distance, and
+    from Hamming to insert-delete, ``d -> 2 d`` (a record that changes may go and another come).
+
+    Raises:
+        UsageError: a predicate that cannot be called.
+
+    Example:
+        >>> from tacit.core import Vector
+        >>> adults = Space(Vector(int), SymmetricDistance()) >> Filter(lambda age: age >= 18)
+        >>> adults([15, 20, 40]).tolist(), adults.map(2)
+        ([20, 40], Fraction(2, 1))
+    """
+
+    predicate: Callable[..., object]
+
+    name: ClassVar[str] = "keep_where"
+
+    def __post_init__(self) -> None:
+        if not callable(self.predicate):
+            raise UsageError(
+                "filter takes a function of one record, such as lambda age: age >= 18; a chain "
+                "with a function of yours cannot be rebuilt from a certificate"
+            )
+
+    def build(self, space: Space) -> Transformation:
+        """Return the filter on a column or a table.
+
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
+        Raises:
+            MismatchError: the space does not hold records.
+        """
+        domain = records_of(space, self)
+        metric, factor = _unsized(space.metric)
+        holds = total(lambda record: bool(self.predicate(record)), default=False)
+        return Transformation(
+            space,
+            Space(replace(domain, **_without_size(domain)), metric),
+            lambda data: keep_records(data, [holds(r) for r in records(domain, data)]),
+            lambda d: d * factor,
+            step=self,
+        )
+
+
+def _without_size(domain: Any) -> dict[str, Any]:
+    return {"size": None, "bounds": None} if hasattr(domain, "bounds") else {"size": None}
+
+
+def _unsized(metric: Metric) -> tuple[Metric, Fraction]:
+    if isinstance(metric, ChangeOneDistance):
+        return SymmetricDistance(), Fraction(2)
+    if isinstance(metric, HammingDistance):
+        return InsertDeleteDistance(), Fraction(2)
+    return metric, Fraction(1)
+
+
+# Map rows: a function of the user's own, applied to each record by itself.
+
+
+@register
+@dataclass(frozen=True)
+class MapRows(Step):
+    """Apply a Python function to each record; the answers are one column.
+
+    Args:
+        function: a function of one value of a column, or of one row of a table (a dict).  It must
+            depend on nothing else: no memory of other records, no randomness.
+        output: the domain of its answers: ``float``, ``int``, ``str``, ``bool``, a
+            :class:`~tacit.core.Number` or a :class:`~tacit.core.Category`.
+        default: the member that is used where the function raises, or where its answer is not a
+            member.
+
+    **Map.** ``d -> d`` under every metric on records: equal records have equal answers.
+
+    Raises:
+        UsageError: a function that cannot be called, a default outside the output domain.
+
+    Example:
+        >>> from tacit.core import SymmetricDistance
+        >>> column = Space(Vector(int), SymmetricDistance())
+        >>> decades = column >> MapRows(lambda age: age // 10, Number("int", 0, 9), default=0)
+        >>> decades([34, 120]).tolist(), decades.map(1)
+        ([3, 0], Fraction(1, 1))
+    """
+
+    function: Callable[..., object]
+    output: Domain
+    default: object
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, function: Callable[..., object], output: Domain | type, default: object
+        ) -> None: ...
+
+    name: ClassVar[str] = "map_rows"
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise UsageError(
+                "map_rows takes a function of one record; a chain with a function of yours cannot "
+                "be rebuilt from a certificate"
+            )
+        object.__setattr__(self, "output", element(self.output))
+        if not isinstance(self.output, (Number, Category)):
+            raise UsageError(f"map_rows leads to numbers or labels, not to {self.output}")
+        if not self.output.contains(self.default):
+            raise UsageError(f"the default of map_rows is not in its output domain: {self.output}")
+
+    def build(self, space: Space) -> Transformation:
+        """Return the map on a column or a table.
+
+        Args:
+            space: what the step works on: a space, or the end of a chain before it.
+
+        Raises:
+            MismatchError: the space does not hold records.
+        """
+        domain = records_of(space, self)
+        answers = Vector(self.output, size=domain.size)
+        member = total(self._member, default=self.default)
+
+        def apply(data: Any) -> Any:
+            return answers.read([member(record) for record in records(domain, data)])
+
+        return row_by_row(self, space, Space(answers, space.metric), apply)
+
+    def _member(self, record: Any) -> Any:
+        answer = self.function(record)
+        return answer if self.output.contains(answer) else self.default

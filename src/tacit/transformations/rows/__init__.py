@@ -1,1 +1,0 @@
-"""Steps on records: clamp, bin, cast, select, resize."""

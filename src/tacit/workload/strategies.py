@@ -1,0 +1,498 @@
+"""Strategies: which queries to measure so that a workload has the least error."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.arithmetic.roots_and_bisection import sqrt_up
+from tacit.errors import UsageError
+
+__all__ = [
+    "Optimum",
+    "Strategy",
+    "block_tree",
+    "cholesky",
+    "convex_optimum",
+    "identity",
+    "inverse",
+    "minimise",
+    "p_identity",
+    "product",
+    "rounded",
+    "square_root",
+    "trace_of_product",
+    "wavelet",
+]
+
+# The minimum of a smooth function of numbers that are not negative.
+
+
+_REMEMBERED = 20
+_HALVINGS = 30
+_BLOCK = 50
+"""So many steps are taken before it is asked how much they brought."""
+
+Array = NDArray[np.float64]
+
+
+def minimise(
+    of: Callable[[Array], tuple[float, Array]],
+    start: Array,
+    steps: int,
+    tolerance: float = 1e-4,
+) -> Array:
+    """Return a point with every coordinate at least zero where a function is (locally) least.
+
+    The quasi-Newton method with limited memory, on the coordinates that are free: those above zero,
+    or that want to rise.  Each step is projected onto the numbers that are not negative, and halved
+    until the function falls enough (Byrd, Lu, Nocedal, Zhu 1995, in its simplest form).
+
+    Args:
+        of: returns the value at a point, and the gradient.
+        start: where to begin.
+        steps: at most so many are taken.
+        tolerance: it ends where 50 steps lower the value by less than this share.
+
+    >>> minimise(lambda x: (float(((x - 1) ** 2).sum()), 2 * (x - 1)), np.zeros(2), 50).tolist()
+    [1.0, 1.0]
+    """
+    point = start
+    value, slope = of(point)
+    before = value
+    memory: deque[tuple[Array, Array, float]] = deque(maxlen=_REMEMBERED)
+    for step in range(1, steps + 1):
+        free = (point > 0) | (slope < 0)
+        towards = _direction(np.where(free, slope, 0.0), free, memory)
+        if (towards * slope).sum() >= 0:
+            memory.clear()
+            towards = _direction(np.where(free, slope, 0.0), free, memory)
+        found = _shorter(of, point, value, slope, towards)
+        if found is None:
+            break
+        new, new_value, new_slope = found
+        moved, turned = new - point, new_slope - slope
+        curved = float((moved * turned).sum())
+        if curved > 1e-12 * float((turned * turned).sum()):
+            memory.append((moved, turned, 1 / curved))
+        point, value, slope = new, new_value, new_slope
+        if step % _BLOCK == 0:
+            if before - value < tolerance * abs(value):
+                break
+            before = value
+    return point
+
+
+def _direction(
+    slope: Array, free: NDArray[np.bool_], memory: deque[tuple[Array, Array, float]]
+) -> Array:
+    """Return the way down that the last steps suggest."""
+    along, used = slope, []
+    for moved, turned, inverse in reversed(memory):
+        share = inverse * float((moved * along).sum())
+        used.append(share)
+        along = along - share * turned
+    if memory:
+        _, turned, inverse = memory[-1]
+        along = along / (inverse * float((turned * turned).sum()))
+    else:
+        along = along / (10 * max(float(np.abs(along).max()), 1e-300))
+    for (moved, turned, inverse), share in zip(memory, reversed(used), strict=True):
+        along = along + moved * (share - inverse * float((turned * along).sum()))
+    return np.asarray(-np.where(free, along, 0.0))
+
+
+def _shorter(
+    of: Callable[[Array], tuple[float, Array]],
+    point: Array,
+    value: float,
+    slope: Array,
+    towards: Array,
+) -> tuple[Array, float, Array] | None:
+    """Return the first of ever shorter steps that lowers the value; None where none does."""
+    length = 1.0
+    for _ in range(_HALVINGS):
+        new = np.maximum(point + length * towards, 0.0)
+        new_value, new_slope = of(new)
+        if new_value < value and new_value <= value + 1e-4 * float((slope * (new - point)).sum()):
+            return new, new_value, new_slope
+        length /= 2
+    return None
+
+
+# Linear algebra whose every bit is the same on every machine.
+#
+# Libraries of linear algebra add up in an order that depends on the processor, so that the last
+# bits of what they find do too.  Where numbers are rounded to whole ones that a ledger or a
+# certificate states, that is not enough.  Here everything is elementwise, in a fixed order: sums,
+# differences, products, quotients and square roots of doubles are rounded as IEEE 754 says, on
+# every machine.
+
+
+_ROUNDS = 60
+_CLOSE = 1e-11
+
+
+def product(left: Array, right: Array) -> Array:
+    """Return the matrix product, added up column by column.
+
+    >>> product(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]])).tolist()
+    [[11.0]]
+    """
+    found = np.zeros((len(left), right.shape[1]))
+    for place in range(left.shape[1]):
+        found += left[:, place, None] * right[place]
+    return found
+
+
+def trace_of_product(left: Array, right: Array) -> float:
+    """Return the trace of ``left @ right.T``: the sum of the products, rounded once."""
+    return math.fsum((left * right).ravel().tolist())
+
+
+def cholesky(matrix: Array) -> Array:
+    """Return the lower triangular L with ``L L^T`` equal to a positive definite matrix.
+
+    >>> cholesky(np.array([[4.0, 2.0], [2.0, 5.0]])).tolist()
+    [[2.0, 0.0], [1.0, 2.0]]
+    """
+    rest, found = matrix.copy(), np.zeros_like(matrix)
+    least = 1e-14 * float(np.diag(matrix).max())
+    for place in range(len(matrix)):
+        root = math.sqrt(max(float(rest[place, place]), least))
+        found[place:, place] = rest[place:, place] / root
+        found[place, place] = root
+        below = found[place + 1 :, place]
+        rest[place + 1 :, place + 1 :] -= below[:, None] * below
+    return found
+
+
+def inverse(matrix: Array) -> Array:
+    """Return the inverse of a positive definite matrix, by elimination without exchanges.
+
+    >>> inverse(np.array([[2.0, 1.0], [1.0, 1.0]])).tolist()
+    [[1.0, -1.0], [-1.0, 2.0]]
+    """
+    found = matrix.copy()
+    for place in range(len(found)):
+        pivot = float(found[place, place])
+        row, column = found[place] / pivot, found[:, place].copy()
+        column[place] = 0.0
+        found -= column[:, None] * row
+        found[:, place] = -column / pivot
+        found[place] = row
+        found[place, place] = 1 / pivot
+    return found
+
+
+def square_root(matrix: Array) -> Array:
+    """Return the positive definite square root of a positive definite matrix.
+
+    The iteration of Denman and Beavers, ``Y <- (c Y + (c Z)^-1) / 2`` and ``Z <- (c Z + (c Y)^-1) /
+    2`` from the matrix and the identity, under which Y goes to the root and Z to its inverse
+    (Higham, *Functions of matrices*, 2008, section 6.3).  The numbers c speed up its beginning.
+
+    >>> square_root(np.array([[4.0, 0.0], [0.0, 9.0]])).round(9).tolist()
+    [[2.0, 0.0], [0.0, 3.0]]
+    """
+    root, other = matrix / float(np.abs(matrix).max()), np.eye(len(matrix))
+    for _ in range(_ROUNDS):
+        one, two = inverse(other), inverse(root)
+        size = math.sqrt(
+            math.sqrt(
+                trace_of_product(one, one)
+                * trace_of_product(two, two)
+                / (trace_of_product(root, root) * trace_of_product(other, other))
+            )
+        )
+        by = math.sqrt(size) if abs(size - 1) > 1e-2 else 1.0
+        new, other = (by * root + one / by) / 2, (by * other + two / by) / 2
+        moved = float(np.abs(new - root).max())
+        root = (new + new.T) / 2
+        other = (other + other.T) / 2
+        if by == 1.0 and moved <= _CLOSE * float(np.abs(root).max()):
+            break
+    return np.asarray(root * math.sqrt(float(np.abs(matrix).max())))
+
+
+# The strategy with the least total error under Laplace noise, among p-identities.
+#
+# Under pure differential privacy the program over all strategies is not convex.  A p-identity is
+# the cells and p sums of cells more, with weights: ``A = [D; T D]`` with T >= 0 of p rows, and D
+# the diagonal matrix that makes every column add up to 1 (McKenna, Miklau, Hay, Machanavajjhala,
+# *Optimizing error of high-dimensional statistical queries under differential privacy*, VLDB 2018).
+# All that is worked out with are matrices of p rows (and, by :mod:`tacit.workload.strategies`, the
+# same on every machine): with c = 1 + the column sums of T, ``H = c c^T * G`` and ``S = I + T
+# T^T``,
+#
+#     trace(G (A^T A)^-1) = trace H - trace(S^-1 T H T^T).
+#
+# Where T is equal for all cells of a block, with r_b cells in block b, only one column a block is
+# needed: ``T H T^T`` and S become ``T H' T^T`` and ``I + T diag(r) T^T`` with G added up over the
+# blocks in H', and ``trace H`` the sum of ``c_b^2`` times the diagonal of G in the block.
+
+
+_STEPS = 400
+_GOLDEN = (5**0.5 - 1) / 2
+
+
+def p_identity(gram: Array, sums: int, block: Array | None = None) -> Array:
+    """Return a p-identity with columns that add up to 1, of little error for W^T W.
+
+    Args:
+        gram: W^T W for the questions W.
+        sums: how many sums stand beside the cells.
+        block: of each cell its block, rising from 0, where the sums take whole blocks alike.
+
+    >>> found = p_identity(np.ones((4, 4)), 1)
+    >>> found.shape, np.allclose(found.sum(axis=0), 1)
+    ((5, 4), True)
+    """
+    place = np.arange(len(gram)) if block is None else np.asarray(block)
+    scaled = gram / np.trace(gram)
+    sizes, starts = np.bincount(place), np.searchsorted(place, np.arange(int(place.max()) + 1))
+    diagonal = np.add.reduceat(np.diag(scaled), starts)
+    whole = np.add.reduceat(np.add.reduceat(scaled, starts, axis=0), starts, axis=1)
+    within = _Blocks(whole, diagonal, sizes.astype(np.float64))
+    start = _scattered(sums, len(sizes))
+    found = minimise(lambda weights: _error(weights, within), start, _STEPS, 2e-3)[:, place]
+    total = 1 + found.sum(axis=0)
+    return np.asarray(np.vstack([np.eye(len(gram)), found]) / total)
+
+
+class _Blocks(NamedTuple):
+    """Questions by blocks: G and its diagonal added up, and how many cells a block has."""
+
+    gram: Array
+    diagonal: Array
+    sizes: Array
+
+
+def _scattered(sums: int, size: int) -> Array:
+    """Return numbers of [0, 1) without a pattern, the same each time: where a search begins."""
+    place = np.arange(sums * size, dtype=np.float64).reshape(sums, size)
+    coarse = 997 * (_GOLDEN * (place + 1) ** 2 % 1.0)
+    return np.asarray((coarse + 2**0.5 * place**3) % 1.0)
+
+
+def _error(weights: Array, asked: _Blocks) -> tuple[float, Array]:
+    """Return the total error of a p-identity, and its gradient in T."""
+    gram, diagonal, sizes = asked
+    total = 1 + weights.sum(axis=0)
+    across = np.ascontiguousarray(weights.T)
+    inside = product(inverse(np.eye(len(weights)) + product(weights * sizes, across)), weights)
+    half = product(inside * total, gram)
+    whole = half * total
+    square = product(whole, across)
+    value = trace_of_product(total**2, diagonal) - float(np.trace(square))
+    by_total = 2 * (total * diagonal - (weights * half).sum(axis=0))
+    return value, -2 * (whole - product(square, inside) * sizes) + by_total
+
+
+# The strategy with the least total error under Gaussian noise: a convex program, solved.
+#
+# Let G = W^T W for the questions W, and X = A^T A for a strategy A.  Where one row moves A x by at
+# most 1 in L2, ``diag X <= 1``, noise of deviation s on A x gives the total squared error
+# ``s^2 trace(G X^-1)`` (Li, Miklau, Hay, McGregor, Rastogi, *The matrix mechanism*, VLDB J. 2015),
+# convex in X.  Its dual: for multipliers v > 0 with R = diag(v)^(1/2)
+#
+#     max over v of (trace (R G R)^(1/2))^2 / sum v,   reached by X = R^-1 (R G R)^(1/2) R^-1.
+#
+# *Proof that it is a bound.*  For every X with ``diag X <= 1``, ``trace(G X^-1) sum v >= trace(G
+# X^-1) trace(R X R) >= (trace (R G R)^(1/2))^2``, the last step by Cauchy and Schwarz for the
+# nuclear norm of ``(W X^(-1/2)) (X^(1/2) R)``.  At v = 1 it is the bound of singular values.
+#
+# Multipliers are found as a fixed point, ``v <- diag (R G R)^(1/2)`` (Denisov, McMahan, Rush,
+# Smith, Thakurta, NeurIPS 2022, section 4.2); the two values show how far from the optimum X can
+# be.
+
+
+_GAP = 5e-4
+_RIDGE = 1e-9
+"""Added to G, relative to its mean diagonal: cells that no question needs are told a little too."""
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """A strategy as X = A^T A with ``diag X <= 1``, and what no strategy can be below.
+
+    Attributes:
+        square: the matrix X.
+        bound: at most the total squared error of every strategy, for noise of deviation 1.
+        multipliers: the numbers v at which X was found.
+    """
+
+    square: Array
+    bound: float
+    multipliers: Array
+
+    def factor(self) -> Array:
+        """Return A with A^T A = X, upper triangular."""
+        return np.asarray(np.linalg.cholesky(self.square).T)
+
+
+def convex_optimum(gram: Array) -> Optimum:
+    """Return the optimum for questions W, from W^T W, to a gap of a two-thousandth.
+
+    >>> found = convex_optimum(np.eye(3))
+    >>> np.allclose(found.square, np.eye(3)), round(found.bound, 6)
+    (True, 3.0)
+    """
+    size = len(gram)
+    whole = gram + np.eye(size) * (_RIDGE * np.trace(gram) / size)
+    multipliers, best = np.ones(size), 0.0
+    root, square = np.ones(size), np.eye(size)
+    for _ in range(_ROUNDS):
+        root = np.sqrt(multipliers)
+        values, vectors = np.linalg.eigh(root[:, None] * whole * root)
+        roots = np.sqrt(np.maximum(values, values[-1] * 1e-15))
+        middle = (vectors * roots) @ vectors.T
+        trace = float(roots.sum())
+        best = max(best, trace**2 / float(multipliers.sum()))
+        square = middle / root[:, None] / root
+        most = float(np.diag(square).max())
+        # trace(G X^-1) = trace(R G R M^-1) = trace M, and X is scaled to a diagonal of 1 at most
+        if most * trace <= best * (1 + _GAP):
+            break
+        multipliers = np.maximum(np.diag(middle), 1e-12 * float(np.diag(middle).max()))
+    square = (square + square.T) / (2 * float(np.diag(square).max()))
+    values = np.linalg.eigvalsh(root[:, None] * gram * root)  # of the questions without the ridge
+    bound = float(np.sqrt(np.maximum(values, 0.0)).sum()) ** 2 / float((root**2).sum())
+    return Optimum(square, bound, root**2)
+
+
+# A strategy of whole numbers: what gets noise, how far one row moves it, what follows from it.
+
+
+_LARGEST = 1 << 20
+"""No entry is larger, so that sums over all rows of a table stay far within 64 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Strategy:
+    """Whole-number combinations of cells that get noise.
+
+    Attributes:
+        name: how it was found.
+        matrix: one combination a row, of shape (combinations, cells).
+        norm: ``"L1"`` for Laplace noise, ``"L2"`` for Gaussian noise.
+
+    *Sensitivity.*  A row that is added or removed changes one cell by one, hence the combinations
+    by a column of the matrix: by its L1 norm, a whole number, or its L2 norm, whose square is one.
+    So the largest norm of a column is exact, whatever the matrix was rounded from.
+
+    >>> tree = block_tree(4, 2, "L1")
+    >>> tree.matrix.shape, tree.sensitivity
+    ((7, 4), Fraction(3, 1))
+    """
+
+    name: str
+    matrix: NDArray[np.int64]
+    norm: str
+
+    def __post_init__(self) -> None:
+        if self.matrix.ndim != 2 or int(np.abs(self.matrix).max(initial=0)) > _LARGEST:
+            raise UsageError("a strategy is a matrix of whole numbers of at most 2^20")
+
+    @property
+    def cells(self) -> int:
+        """How many cells the domain has."""
+        return int(self.matrix.shape[1])
+
+    @cached_property
+    def squared_sensitivity(self) -> int:
+        """The square of the L2 sensitivity, or of the L1 sensitivity; exact."""
+        if self.norm == "L1":
+            return int(np.abs(self.matrix).sum(axis=0).max()) ** 2
+        return max(sum(int(v) ** 2 for v in column if v) for column in self.matrix.T)
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """How far one row moves the combinations in the norm: exact, or rounded up for L2."""
+        whole = math.isqrt(self.squared_sensitivity)
+        if whole * whole == self.squared_sensitivity:
+            return Fraction(whole)
+        return Fraction(sqrt_up(Fraction(self.squared_sensitivity)))
+
+    @cached_property
+    def inverse(self) -> Array:
+        """The matrix that takes noisy combinations to cells by least squares."""
+        return np.asarray(np.linalg.pinv(self.matrix.astype(np.float64), rcond=1e-12))
+
+    @cached_property
+    def covariance(self) -> Array:
+        """The covariance of the cells where one row moves the combinations by as much as noise.
+
+        It is ``(A^T A)^-1`` times the squared sensitivity.
+        """
+        square = self.matrix.T.astype(np.float64) @ self.matrix
+        return np.asarray(np.linalg.pinv(square, hermitian=True)) * self.squared_sensitivity
+
+
+def rounded(name: str, factor: Array, norm: str, scale: int) -> Strategy:
+    """Return a strategy of real numbers times a scale, rounded to whole numbers.
+
+    Rows that become zero are left out.
+
+    >>> rounded("example", np.array([[0.5, 0.26], [0.0, 0.001]]), "L1", 100).matrix.tolist()
+    [[50, 26]]
+    """
+    matrix = np.rint(factor * scale).astype(np.int64)
+    return Strategy(name, matrix[np.abs(matrix).sum(axis=1) > 0], norm)
+
+
+def identity(cells: int, norm: str) -> Strategy:
+    """Return the strategy that adds noise to each cell."""
+    return Strategy("identity", np.eye(cells, dtype=np.int64), norm)
+
+
+def block_tree(cells: int, branching: int, norm: str) -> Strategy:
+    """Return the strategy that adds noise to every block of cells of a tree.
+
+    Hay, Rastogi, Miklau, Suciu, *Boosting the accuracy of differentially private histograms through
+    consistency* (VLDB 2010).
+
+    >>> block_tree(4, 2, "L2").matrix.tolist()[:3]
+    [[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 1]]
+    """
+    width = 1
+    while width < cells:
+        width *= branching
+    rows: list[Sequence[tuple[int, int]]] = []
+    while width >= 1:
+        rows.append([(start, min(start + width, cells)) for start in range(0, cells, width)])
+        width //= branching
+    blocks = [block for level in rows for block in level]
+    matrix = np.zeros((len(blocks), cells), dtype=np.int64)
+    for place, (start, end) in enumerate(blocks):
+        matrix[place, start:end] = 1
+    return Strategy(f"tree of {branching}", matrix, norm)
+
+
+def wavelet(cells: int, norm: str) -> Strategy:
+    """Return the strategy of Haar wavelets: differences of halves, and the total.
+
+    Xiao, Wang, Gehrke, *Differential privacy via wavelet transforms* (ICDE 2010).
+
+    >>> wavelet(4, "L1").matrix.tolist()
+    [[1, 1, 1, 1], [1, 1, -1, -1], [1, -1, 0, 0], [0, 0, 1, -1]]
+    """
+    width = 1 << max(cells - 1, 0).bit_length()
+    rows = [np.ones(cells, dtype=np.int64)]
+    while width > 1:
+        for start in range(0, cells, width):
+            row = np.zeros(cells, dtype=np.int64)
+            row[start : start + width // 2] = 1
+            row[start + width // 2 : start + width] = -1
+            if (row < 0).any():  # else the block is its own first half
+                rows.append(row)
+        width //= 2
+    return Strategy("wavelet", np.array(rows), norm)

@@ -1,0 +1,257 @@
+"""Audits by runs: what is wrong is refuted, what is right is not, at whatever time one looks."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+
+import numpy as np
+import pytest
+
+import tacit as tc
+from tacit.audit.sampled import command, sampled
+from tacit.errors import UsageError
+
+
+def geometric(scale):
+    return lambda x, n: (x + np.asarray(tc.noise.discrete_laplace(scale, size=n))).tolist()
+
+
+def float_laplace(x, n):
+    """Noise as the textbook draws it, in doubles (Mironov 2012)."""
+    return (x + np.random.default_rng().laplace(0, 1, n)).tolist()
+
+
+def test_noise_of_a_third_of_its_scale_is_refuted_in_some_hundred_runs():
+    found = sampled(geometric(1), 0, 3, epsilon=1, batch=True, confidence=1 - 1e-6, samples=3000)
+    assert not found
+    assert found.refuted
+    assert 1 <= found.lower <= 3
+    assert "REFUTED" in str(found)
+    assert [n for n, _ in found.path] == sorted({n for n, _ in found.path})
+
+
+def test_a_true_claim_stands():
+    """At confidence 1 - 1e-6 a true claim is refuted with probability 1e-6."""
+    found = sampled(geometric(1), 0, 1, epsilon=1, batch=True, confidence=1 - 1e-6, samples=3000)
+    assert found
+    assert 0 < found.lower < 1
+    assert "stands" in str(found)
+
+
+def test_float_noise_is_found_by_its_gaps():
+    """The event is learned; P = 0.27 on one side and 0 on the other."""
+    found = sampled(float_laplace, 0.0, 1.0, epsilon=1, batch=True, samples=20_000)
+    assert found.refuted
+    assert found.samples < 5000
+
+
+def test_no_claim_bounds_epsilon_and_an_event_may_be_given():
+    found = sampled(
+        geometric(1), 0, 4, batch=True, event=lambda x: x <= 0, samples=2000, confidence=1 - 1e-6
+    )
+    assert found.epsilon is None
+    assert not found.refuted
+    assert 0.2 < found.lower < 4
+    assert found.shares[0] > found.shares[1]
+
+
+def test_delta_pays_for_a_rare_failure():
+    """An output that tells all, in one run of ten: (0, 0.1), and no finite epsilon at delta 0."""
+
+    def leaky(x, n):
+        return [x if rare else 0 for rare in np.asarray(tc.noise.bernoulli("1/10", size=n))]
+
+    assert sampled(leaky, 1, 2, epsilon=1, batch=True, samples=20_000).refuted
+    kept = sampled(
+        leaky, 1, 2, epsilon=1, delta="1/10", batch=True, samples=3000, confidence=1 - 1e-6
+    )
+    assert not kept.refuted
+
+
+def test_a_command_is_audited_and_its_failure_is_an_output():
+    program = f'{sys.executable} -c "import sys; sys.exit(int(input()) > 0)"'
+    run = command(program)
+    assert run("0") == ""
+    assert run("1") == "exit 1"
+    with pytest.raises(UsageError):
+        command("")
+
+
+PRINTS_A_SUM = r"""read x
+set -- $(od -An -N8 -tu4 /dev/urandom); a=$1 b=$2
+while [ $((a % 2)) -eq 1 ]; do x=$((x + 1)) a=$((a / 2)); done
+while [ $((b % 2)) -eq 1 ]; do x=$((x - 1)) b=$((b / 2)); done
+echo "sum: $((x + 100))"
+"""
+"""Geometric noise that loses ln 2 for each step, in a text that is of one length on both sides."""
+
+
+def test_a_number_that_a_program_prints_is_read():
+    """A step of 5 loses 3.47, and the claim of 1 falls in a hundred runs of a shell."""
+    found = sampled(command(["sh", "-c", PRINTS_A_SUM]), "0", "5", epsilon=1, samples=150)
+    assert found.refuted
+
+
+@pytest.mark.full
+def test_a_program_that_prints_what_it_claims_stands():
+    run = command(["sh", "-c", PRINTS_A_SUM])
+    assert not sampled(run, "0", "1", epsilon=1, samples=300, confidence=1 - 1e-6).refuted
+
+
+@pytest.mark.full
+def test_a_command_that_fails_on_one_neighbour_is_refuted():
+    found = sampled(command("grep -q x"), "", "x", epsilon=1, samples=120)
+    assert found.refuted
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"confidence": 1}, {"confidence": "much"}, {"samples": 50}, {"delta": 1}, {"epsilon": -1}],
+    ids=str,
+)
+def test_what_makes_no_sense_is_refused(wrong):
+    with pytest.raises(UsageError):
+        sampled(geometric(1), 0, 1, batch=True, **wrong)
+
+
+def test_a_batch_of_another_size_is_refused():
+    with pytest.raises(UsageError, match="gave 1"):
+        sampled(lambda x, n: [x], 0, 1, batch=True)
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("delta", [0, "1/100"])
+def test_the_shares_and_the_curve_are_of_what_was_found(delta):
+    """The shares alone show most of the bound, and the curve is on or above the true one."""
+    found = sampled(geometric(2), 0, 2, delta=delta, batch=True, samples=4000, confidence=1 - 1e-6)
+    assert 0.3 < found.lower < 1
+    assert np.log(found.shares[0] / found.shares[1]) > found.lower
+    for type_i, type_ii in found.trade_off:
+        assert type_ii >= 1 - np.e * type_i - 1e-9
+        assert type_ii >= (1 - type_i) / np.e - 1e-9
+    assert min(a + b for a, b in found.trade_off) < 0.75
+
+
+@pytest.mark.full
+def test_the_bound_and_the_trade_off_are_drawn():
+    found = sampled(geometric(1), 0, 3, epsilon=1, batch=True, samples=1000)
+    drawn = found.plot().axes
+    assert len(drawn) == 2
+    assert [text.get_text() for text in drawn[0].get_xticklabels()][:2] == ["50", "100"]
+    assert not drawn[0].get_xticks(minor=True).size
+    names = [[text.get_text() for text in one.get_legend().get_texts()] for one in drawn]
+    assert names == [
+        ["lower bound", "claim: 1"],
+        ["of the claim", "of the lower bound on epsilon", "upper bound on the true one"],
+    ]
+
+
+SCALE = 20
+"""1/epsilon for two halves of 1/10, in grid steps of 1."""
+
+
+def above_threshold(kind, cut=1):
+    """The variants of Lyu, Su and Li (2017), figure 1, at a claim of 1/10, sensitivity 1."""
+
+    def run(queries, n):
+        draws = {
+            1: (SCALE, 2 * cut * SCALE),
+            4: (40, 13),
+            5: (SCALE, None),
+            6: (SCALE, SCALE),
+        }[kind]
+        level = np.asarray(tc.noise.discrete_laplace(draws[0], size=n))[:, None]
+        noise = 0
+        if draws[1] is not None:
+            size = n * len(queries)
+            noise = np.asarray(tc.noise.discrete_laplace(draws[1], size=size)).reshape(n, -1)
+        above = np.asarray(queries) + noise >= level
+        if kind in (1, 4):
+            stop = np.where(above.any(axis=1), above.argmax(axis=1), len(queries))
+            return stop.tolist()
+        return list(map(tuple, above.tolist()))
+
+    return run
+
+
+LEFT, RIGHT = [0] * 5 + [1] * 5, [1] * 5 + [0] * 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [4, 5, 6])
+def test_wrong_sparse_vectors_are_refuted_with_a_hundredth_of_published_samples(kind):
+    found = sampled(
+        above_threshold(kind), LEFT, RIGHT, epsilon="1/10", batch=True, samples=2_000_000
+    )
+    assert found.refuted
+    assert found.samples <= 2_000_000
+
+
+@pytest.mark.slow
+def test_controls_are_never_flagged():
+    """1,000 audits, each at confidence 1 - 1e-9: fails by chance with probability 1e-6."""
+    sure = 1 - 1e-9
+    for _ in range(500):
+        noisy = sampled(geometric(1), 0, 1, epsilon=1, batch=True, confidence=sure, samples=400)
+        assert noisy
+        right = above_threshold(1)
+        assert sampled(right, LEFT, RIGHT, epsilon="1/10", batch=True, confidence=sure, samples=400)
+
+
+def test_that_a_mechanism_raises_is_an_output():
+    found = sampled(lambda rows: 1 / rows, 0, 1, epsilon=1, samples=200)
+    assert found.refuted
+    always = sampled(lambda rows: 1 / tc.noise.bernoulli("1/2"), 0, 1, epsilon=1, samples=100)
+    assert not always.refuted
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (5, "cannot be"),
+        (lambda: 1, "all of its first 100 runs: TypeError"),
+        (lambda rows: 1 / 0, "ZeroDivisionError: division by zero"),
+        (command("/no/such/program"), "cannot be run: No such file"),
+    ],
+    ids=["no function", "no argument", "raises", "no program"],
+)
+def test_what_gives_no_output_at_all_is_refused(wrong, told):
+    with pytest.raises(UsageError, match=told):
+        sampled(wrong, 0, 1)
+
+
+def test_a_batch_that_is_one_output_is_refused():
+    with pytest.raises(UsageError, match="many outputs, not a float"):
+        sampled(lambda rows, n: 3.0, 0, 1, batch=True)
+    assert sampled(lambda rows, n: (0 for _ in range(n)), 0, 1, batch=True, samples=100)
+
+
+def test_what_changes_with_time_alone_is_no_difference_of_the_data():
+    """Fifty runs of u and then fifty of v: each saw one half of a period of a hundred."""
+    turn = itertools.cycle([0] * 50 + [1] * 50)
+    stands = sampled(lambda rows: next(turn), 0, 1, epsilon=1, samples=300, confidence=1 - 1e-6)
+    assert not stands.refuted
+
+
+def test_what_a_program_printed_before_it_failed_is_an_output():
+    assert command(["sh", "-c", "cat; exit 3"])("7") == "7 exit 3"
+
+
+def test_bytes_that_are_no_text_are_an_output():
+    one, other = (command(["printf", code])("") for code in (r"\351", r"\352"))
+    assert one != other
+
+
+@pytest.mark.parametrize(
+    ("line", "timeout"),
+    [("a 'b", 1), (None, 1), ("cat", 0), ("cat", -1), ("cat", "soon"), ("cat", math.nan)],
+)
+def test_commands_that_make_no_sense_are_refused(line, timeout):
+    with pytest.raises(UsageError):
+        command(line, timeout=timeout)
+
+
+def test_a_claim_larger_than_any_double_stands():
+    assert sampled(lambda rows: rows, 0, 1, epsilon=10**400, samples=100)

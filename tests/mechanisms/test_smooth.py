@@ -1,0 +1,373 @@
+"""Smooth noise held to its definition on small domains, and to what it promises callers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pickle
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tacit.audit import verify
+from tacit.core import ApproximateDP, PureDP, ZeroConcentratedDP
+from tacit.errors import MismatchError, UsageError
+from tacit.mechanisms.output_distribution import resized
+from tacit.mechanisms.smooth import DISTRIBUTIONS, smooth_noise
+from tacit.mechanisms.smooth_distributions import LaplaceLaw
+from tacit.statistics.smooth import at_distance, smooth_sensitivity
+
+BUDGETS: dict[str, dict[str, Any]] = {
+    "laplace": {"epsilon": 1, "delta": "1/50"},
+    "cauchy": {"epsilon": 1},
+    "student_t": {"epsilon": 1},
+    "laplace_log_normal": {"rho": "1/2", "sigma": 1},
+    "uniform_log_normal": {"rho": "1/2", "sigma": 1},
+    "arsinh_normal": {"rho": "1/2", "sigma": 1},
+}
+STATISTICS = [
+    "median",
+    "percentile(30)",
+    "min",
+    "max",
+    "mean",
+    "var",
+    "std",
+    "sum",
+    "interquartile_range",
+]
+
+
+WHOLE = pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+"""On data sets of a few records, and in the full run on those of one or two more."""
+
+
+def largest(relation: str, whole: bool) -> int:
+    """How many records there are at most: of few records, three that are exchanged or two."""
+    return 4 if whole else 3 if relation == "bounded" else 2
+
+
+def data_sets(values: list[int], relation: str, most: int) -> list[list[int]]:
+    """Every multiset of the values: of each size up to ``most``, or of that size alone."""
+    sizes = range(most + 1) if relation == "unbounded" else [most]
+    return [
+        list(m) for size in sizes for m in itertools.combinations_with_replacement(values, size)
+    ]
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("relation", ["unbounded", "bounded"])
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@WHOLE
+def test_every_noise_keeps_its_claim_on_all_neighbours(
+    distribution: str, relation: str, whole: bool
+) -> None:
+    budget = BUDGETS[distribution]
+    m = smooth_noise(
+        "median", (0, 10), distribution=distribution, relation=relation, grid=2, **budget
+    )
+    verdict = verify(m, data_sets([0, 4, 10], relation, 3 if whole else 2))
+    assert verdict, str(verdict)
+    assert verdict.kind == "exact"
+
+
+@pytest.mark.few(8)
+@pytest.mark.parametrize("relation", ["unbounded", "bounded"])
+@pytest.mark.parametrize("statistic", [*STATISTICS, "trimmed_mean(1/4)", "count"])
+@WHOLE
+def test_every_statistic_keeps_the_claim_on_all_neighbours(
+    statistic: str, relation: str, whole: bool
+) -> None:
+    if statistic.startswith("trimmed") and relation == "unbounded":
+        with pytest.raises(UsageError, match="relation='bounded'"):
+            smooth_noise(statistic, (0, 10), epsilon=1, distribution="cauchy")
+        return
+    m = smooth_noise(
+        statistic,
+        (0, 10),
+        epsilon=1,
+        distribution="student_t",
+        degrees=2,
+        relation=relation,
+        grid=1,
+        clip=(-3, 14),
+    )
+    few = data_sets([0, 3, 10], relation, largest(relation, whole))
+    verdict = verify(m, few, draws=400 if whole else 80)
+    assert verdict, str(verdict)
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("relation", ["unbounded", "bounded"])
+@WHOLE
+def test_any_function_of_a_few_values(relation: str, whole: bool) -> None:
+    def second(records: Any) -> float:
+        return float(np.sort(records)[1])  # raises on a single record
+
+    m = smooth_noise(
+        second, (0, 9), 1, distribution="cauchy", relation=relation, values=[0, 4, 9], grid=1
+    )
+    verdict = verify(m, data_sets([0, 4, 9], relation, largest(relation, whole)))
+    assert verdict, str(verdict)
+    assert m([]) in range(10)
+    assert m([4, 4, "what", math.nan]) in range(10)
+    many = [0, 4] * 500
+    assert 0 <= m(many) <= 9
+
+
+def test_a_scale_that_is_too_small_is_caught() -> None:
+    """The check has teeth: the same release with twice the proven shift fails."""
+    m = smooth_noise("median", (0, 10), 1, distribution="cauchy", relation="bounded", grid=2)
+    m.shift *= 2
+    verdict = verify(m, data_sets([0, 4, 10], "bounded", 3))
+    assert verdict.broken
+
+
+SEEN = {"cauchy": 2, "laplace_log_normal": 10, "arsinh_normal": 8}
+"""Times the proven shift that two records show; four of the others, which are not as tight."""
+
+
+@pytest.mark.few(9)
+@pytest.mark.parametrize("relation", ["unbounded", "bounded"])
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_a_scale_that_is_too_small_is_caught_on_few_records(
+    distribution: str, relation: str
+) -> None:
+    budget = BUDGETS[distribution]
+    m = smooth_noise(
+        "median", (0, 10), distribution=distribution, relation=relation, grid=2, **budget
+    )
+    m.shift *= SEEN.get(distribution, 4)
+    assert verify(m, data_sets([0, 4, 10], relation, 2)).broken
+
+
+def test_local_sensitivity_alone_is_caught() -> None:
+    """Noise for the local sensitivity, which is not smooth, tells neighbours apart."""
+    m = smooth_noise("median", (0, 10), 1, distribution="cauchy", relation="bounded", grid=2)
+
+    def local(reading: Any, beta: Fraction) -> Fraction:
+        found = at_distance("median", reading.sample, (0, 10), "bounded").at(0)
+        return max(Fraction(found), Fraction(1, 1000))
+
+    m.local.smooth = local  # type: ignore[method-assign]
+    assert verify(m, data_sets([0, 4, 10], "bounded", 3)).broken
+
+
+@pytest.mark.full
+def test_a_dip_in_the_smooth_sensitivity_of_few_records_is_not_there() -> None:
+    """Without the public value of the empty data set, one record could be seen joining it."""
+    m = smooth_noise("max", (0, 10), 1, distribution="cauchy", grid=1)
+    verdict = verify(m, [[], [0], [10], [0, 0], [10, 10], [0, 10]])
+    assert verdict, str(verdict)
+
+
+def test_maps_and_measures() -> None:
+    pure = smooth_noise("median", (0, 1), "1/2", distribution="cauchy")
+    assert pure.measure == PureDP()
+    assert pure.map(3) == Fraction(3, 2)
+    both = smooth_noise("median", (0, 1), 1, "1e-6")
+    assert both.measure == ApproximateDP()
+    assert both.map(0) == (0, 0)
+    assert both.map(1) == (1, Fraction(1, 10**6))
+    epsilon, delta = both.map(3)
+    assert epsilon == 3
+    assert float(delta) == pytest.approx(1e-6 * (1 + math.e + math.e**2))
+    assert delta >= Fraction(1, 10**6) * Fraction(11107, 1000)
+    third = smooth_noise("median", (0, 1), rho="1/8", distribution="arsinh_normal")
+    assert third.measure == ZeroConcentratedDP()
+    assert third.map(2) == Fraction(1, 2)
+
+
+def test_noise_is_much_less_than_the_textbooks() -> None:
+    delta = Fraction(1, 10**9)
+    beta = 1 / (2 * math.log(2 / delta))
+    textbook = smooth_noise("median", (0, 100), 1, delta, beta=beta)
+    assert textbook.shift > Fraction(63, 100)  # the textbook has 1/2
+    best = smooth_noise("median", (0, 100), 1, delta)
+    assert best.shift * best.beta > Fraction(13, 10) * Fraction(beta) / 2
+    data = np.linspace(20, 70, 5001)
+    assert best.expected_error(data) < textbook.expected_error(data)
+    chosen = smooth_noise("median", (0, 100), 1, delta, like=data)
+    assert chosen.expected_error(data) <= best.expected_error(data)
+
+
+def test_the_numbers_of_the_textbook_follow_from_its_formulas() -> None:
+    """Mean of 32,561 ages up to 100, epsilon 1, delta 1/n^2; the crude local sensitivity."""
+    n = 32_561
+    delta = 1 / n**2
+    beta = 1 / (2 * math.log(2 / delta))
+    smooth = max(math.exp(-beta * k) * 100 / (n - k + 1) for k in range(n))
+    assert 2 * smooth == pytest.approx(0.0061421, abs=5e-8)
+    ages = np.repeat([17, 38, 90], [8000, 16_561, 8000])
+    ours = smooth_noise("mean", (0, 100), 1, Fraction(1, n**2), beta=beta)
+    scale = float(ours.local.smooth(ours.local.read(ages), ours.beta) / ours.shift)
+    assert scale < 0.0061421
+    exact = smooth_sensitivity("mean", ages, (0, 100), beta)
+    assert exact >= max(100 - ages.mean(), ages.mean()) / (n + 1)
+
+
+def test_a_maximum_cut_at_200_is_broken() -> None:
+    """Half of 2,000 records at 0: the median's jump is 500 records away, and one record each way
+    moves the truncated maximum by as much as it likes."""
+    beta = Fraction(1, 100)
+
+    def cut(zeros: int) -> float:
+        found = at_distance("median", [0] * zeros + [1] * (801 - zeros), (0, 1), "bounded")
+        return max(math.exp(-float(beta) * t) * float(found.at(t)) for t in range(201))
+
+    flat, jump = cut(602), cut(601)
+    assert flat == 0 < jump
+    whole = [
+        smooth_sensitivity("median", [0] * z + [1] * (801 - z), (0, 1), beta, "bounded")
+        for z in (602, 601)
+    ]
+    assert max(whole) <= min(whole) * math.exp(0.01 + 1e-6)
+
+
+def test_hockey_stick_of_dilated_laplace_is_the_delta_that_is_claimed() -> None:
+    """Integrate the definition numerically over the whole family; the bound is attained at b."""
+    epsilon, delta, b = Fraction(1), Fraction(1, 1000), Fraction(1, 10)
+    s = float(LaplaceLaw(epsilon, delta).shift(b))
+    z = np.linspace(-60, 60, 1_200_001)
+    step = z[1] - z[0]
+    p = np.exp(-np.abs(z)) / 2
+    worst = 0.0
+    for t in (-0.1, -0.05, 0.0, 0.05, 0.1):
+        for share in (0.0, 0.5, 1.0):
+            a = share * s * min(1, math.exp(t))
+            q = np.exp(-np.abs(z - a) * math.exp(-t)) / 2 * math.exp(-t)
+            worst = max(worst, float(np.maximum(p - math.e * q, 0).sum() * step))
+    assert worst <= 1e-3 * (1 + 1e-4)
+    assert worst >= 1e-3 * (1 - 1e-3)
+
+
+def test_nothing_of_the_data_stays_in_the_object() -> None:
+    m = smooth_noise("median", (0, 100), 1, distribution="cauchy")
+    before = dict(vars(m))
+    shown = repr(m) + m.explain()
+    m([41.4142, 43, 47])
+    assert vars(m) == before
+    assert repr(m) + m.explain() == shown
+    assert "41.4142" not in shown
+    with pytest.raises((pickle.PicklingError, AttributeError, TypeError)):
+        pickle.dumps(m)  # functions inside: there is nothing to leak
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize(
+    "data",
+    [[], [math.nan], [math.inf, -math.inf], [5], ["text", None, 7], [1e308] * 3, [10**400, 2]],
+)
+def test_no_data_can_raise(data: Any) -> None:
+    for statistic in ("median", "mean", "var", "std", "interquartile_range", "max"):
+        for relation in ("unbounded", "bounded"):
+            m = smooth_noise(statistic, (0, 10), 1, distribution="cauchy", relation=relation)
+            assert isinstance(m(data), float)
+
+
+@pytest.mark.few(15)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("budget", ["1e-4", "1e-3", "1e3", "1e4", "1e6", "1e9"])
+def test_budgets_at_both_ends_work(distribution: str, budget: str) -> None:
+    """Above 512 the noise is that of 512, which loses less than the map says."""
+    data = np.linspace(40, 60, 41)
+    for delta in ("1e-12", "0.9") if distribution == "laplace" else (None,):
+        kind = "rho" if "rho" in BUDGETS[distribution] else "epsilon"
+        given = {kind: budget} if delta is None else {kind: budget, "delta": delta}
+        m = smooth_noise("median", (0, 100), distribution=distribution, **given)
+        loss = Fraction(budget)
+        assert m.map(1) == (loss if delta is None else (loss, Fraction(delta)))
+        assert 0 <= m(data) <= 100
+        assert m.expected_error(data) < (0.2 if loss > 1 else 51)
+
+
+@pytest.mark.parametrize("distribution", ["laplace", "cauchy", "student_t"])
+@pytest.mark.parametrize("epsilon", ["1e-9", "1e-6"])
+def test_a_budget_below_what_rounding_takes_is_refused(distribution: str, epsilon: str) -> None:
+    delta = "1e-6" if distribution == "laplace" else None
+    with pytest.raises(UsageError, match="give more epsilon"):
+        smooth_noise("median", (0, 100), epsilon, delta, distribution=distribution)
+
+
+@pytest.mark.parametrize("bounds", [(0, "1e-300"), (0, "1e300"), (-(10**400), 10**400)])
+def test_bounds_that_no_float_can_square_are_refused(bounds: Any) -> None:
+    for statistic in ("median", "var"):
+        with pytest.raises(UsageError, match="another unit"):
+            smooth_noise(statistic, bounds, 1, distribution="cauchy")
+
+
+def test_releases_are_on_the_grid_and_within_the_range() -> None:
+    m = smooth_noise("median", (0, 10), "1/100", distribution="cauchy", grid="1/4")
+    found = [m([1, 2, 3]) for _ in range(50)]
+    assert all(0 <= v <= 10 and (4 * v).is_integer() for v in found)
+    free = smooth_noise("median", (0, 10), "1/100", distribution="cauchy", clip=False)
+    assert any(not 0 <= free([1, 2, 3]) <= 10 for _ in range(50))
+    assert free.expected_error([1, 2, 3]) == math.inf
+
+
+def test_a_sum_is_not_clipped_and_has_no_listed_distribution() -> None:
+    m = smooth_noise("sum", (0, 10), 1, distribution="student_t")
+    assert m.clip is None
+    with pytest.raises(UsageError, match="no explicit"):
+        m.distribution([1])
+    listed = smooth_noise("median", (0, 10), 1, distribution="student_t")
+    with pytest.raises(UsageError, match="coarser grid"):
+        listed.distribution([1])
+
+
+def test_records_of_a_given_number() -> None:
+    assert resized(range(3), 3) == [0, 1, 2]
+    assert len(resized(range(7), 1000)) == 1000
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"bounds": None}, "give bounds"),
+        ({"bounds": (1, 0)}, "reversed"),
+        ({"bounds": (1, 1)}, "lower below upper"),
+        ({"bounds": 3}, "pair"),
+        ({"epsilon": None}, "give epsilon"),
+        ({"epsilon": 0}, "above zero"),
+        ({"epsilon": -1}, "above zero"),
+        ({"delta": "1e-6"}, "leave out delta"),
+        ({"distribution": "laplace"}, "give delta"),
+        ({"distribution": "laplace", "delta": 1}, "below 1"),
+        ({"distribution": "laplace", "delta": 0}, "above zero"),
+        ({"distribution": "arsinh_normal"}, "leave out epsilon"),
+        ({"distribution": "arsinh_normal", "epsilon": None}, "give rho"),
+        ({"distribution": "cauchi"}, "did you mean 'cauchy'"),
+        ({"beta": 0}, "above zero"),
+        ({"beta": 5}, "smaller beta"),
+        ({"relation": "add"}, "one direction"),
+        ({"grid": 0}, "above zero"),
+        ({"clip": (3, 2)}, "low below high"),
+        ({"degrees": 0}, "at least 1"),
+        ({"statistic": "medain"}, "did you mean 'median'"),
+        ({"statistic": np.ptp}, "needs values"),
+        ({"statistic": np.ptp, "values": [1, 2], "bounds": None}, "function's results"),
+        ({"statistic": np.sort, "values": [1, 2]}, "one number"),
+        ({"values": [1]}, "two values"),
+    ],
+)
+def test_bad_questions_say_what_to_do(asked: dict[str, Any], message: str) -> None:
+    good = {"statistic": "median", "bounds": (0, 1), "epsilon": 1, "distribution": "cauchy"}
+    with pytest.raises(UsageError, match=message):
+        smooth_noise(**{**good, **asked})
+
+
+def test_it_is_a_step_of_a_chain() -> None:
+    from tacit.core import Space, SymmetricDistance, Vector, step_from
+    from tacit.mechanisms.smooth import SmoothNoise
+    from tacit.transformations import Clamp, Impute
+
+    column = Space(Vector(float), SymmetricDistance())
+    step = SmoothNoise("median", epsilon=1, distribution="cauchy")
+    m = column >> Impute(5) >> Clamp(0, 10) >> step
+    assert m.map(2) == 2
+    assert 0 <= m([1, 2, math.nan]) <= 10
+    assert step_from(step.describe()) == step
+    with pytest.raises(MismatchError, match="clamp"):
+        column >> step

@@ -1,0 +1,296 @@
+"""Tokens: guessed, forged, expired, narrowed, revoked, used twice."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from tacit.errors import UsageError
+from tacit.service.access import Caller, Grant
+from tacit.service.database import Database
+from tacit.service.problem import Problem
+from tacit.service.tokens import LOGIN_NAMES, MOST_SECONDS, ONCE, SESSION, Tokens
+
+VISITS = Grant("analyst", "visits")
+BOTH = (VISITS, Grant("reviewer", "*"))
+KEY = bytes(range(32))
+
+
+@dataclass
+class Clock:
+    now: float = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    address = f"sqlite:///{tmp_path}/service.db"
+    if request.param == "postgres":
+        address = request.getfixturevalue("postgres").dsn()
+    made = Database(address)
+    made.create()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def tokens(database: Database, clock: Clock) -> Tokens:
+    return Tokens(database, KEY, clock)
+
+
+def refused(tokens: Tokens, text: str, kind: str = "bearer") -> str:
+    with pytest.raises(Problem) as caught:
+        tokens.check(text, kind)
+    assert caught.value.code == "unauthenticated"
+    assert len(text) < 10 or text not in str(caught.value.to_json())
+    return caught.value.message
+
+
+def test_a_token_says_whose_it_is(tokens: Tokens) -> None:
+    text, made = tokens.create("ada", BOTH, 60, team="oncology", issued_by="mia")
+    found = tokens.check(text)
+    assert found == made
+    assert (found.name, found.team, found.issued_by) == ("ada", "oncology", "mia")
+    assert found.grants == tuple(sorted(BOTH))
+
+
+def test_the_database_holds_no_token(tokens: Tokens, database: Database, tmp_path: Path) -> None:
+    text, _ = tokens.create("ada", BOTH, 60)
+    database.close()
+    written = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert text.encode() not in written
+    whole = base64.urlsafe_b64decode(text.removeprefix("tacit_"))
+    for part in (whole[16:40], whole[40:]):  # the secret and the signature, in any form
+        for form in (part, part.hex().encode(), base64.urlsafe_b64encode(part)):
+            assert form not in written
+
+
+def test_the_file_of_the_database_is_the_operators_alone(tmp_path: Path) -> None:
+    Database(f"sqlite:///{tmp_path}/service.db").close()
+    assert (tmp_path / "service.db").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "tacit_", "tacit_AAAA", "ada", "tacit_" + "A" * 96, "tacit_" + "ä" * 96, "tacit_" * 50],
+)
+def test_guesses(tokens: Tokens, text: str) -> None:
+    assert refused(tokens, text) == "the token is not one of this service"
+
+
+def test_every_changed_byte_is_noticed(tokens: Tokens) -> None:
+    text, _ = tokens.create("ada", BOTH, 60)
+    whole = bytearray(base64.urlsafe_b64decode(text.removeprefix("tacit_")))
+    for place in range(len(whole)):
+        changed = bytearray(whole)
+        changed[place] ^= 1
+        refused(tokens, "tacit_" + base64.urlsafe_b64encode(changed).decode())
+    assert refused(tokens, text + "=") == "the token is not one of this service"
+    assert tokens.check(text).name == "ada"
+
+
+def test_a_token_signed_with_another_key_is_refused(database: Database, clock: Clock) -> None:
+    text, _ = Tokens(database, KEY, clock).create("ada", BOTH, 60)
+    refused(Tokens(database, bytes(32), clock), text)
+
+
+def test_who_writes_to_the_database_cannot_make_a_token(
+    tokens: Tokens, database: Database, clock: Clock
+) -> None:
+    """A row copied from the writer's own service, hash and all, lacks the signature."""
+    text, made = Tokens(database, bytes(32), clock).create("eve", [Grant("curator", "*")], 60)
+    assert tokens.get(made.token_id) is not None
+    refused(tokens, text)
+
+
+def test_who_reads_the_key_cannot_make_a_token(tokens: Tokens, database: Database) -> None:
+    """With the key alone a signature can be made, and the database knows no such token."""
+    text, _ = tokens.create("ada", BOTH, 60)
+    with database.begin() as run:
+        run.execute(sa.text("delete from token"))
+    assert refused(tokens, text) == "the token is not one of this service"
+
+
+def test_expiry(tokens: Tokens, clock: Clock) -> None:
+    text, _ = tokens.create("ada", BOTH, 60)
+    clock.now += 59.9
+    assert tokens.check(text).name == "ada"
+    clock.now += 0.1
+    assert refused(tokens, text) == "the token is void: expired"
+
+
+def test_an_expired_token_stays_expired_when_the_clock_is_set_back(
+    tokens: Tokens, database: Database, clock: Clock
+) -> None:
+    used, _ = tokens.create("ada", BOTH, 60)
+    silent, made = tokens.create("bob", BOTH, 60)
+    other, _ = tokens.create("eve", BOTH, 3600)
+    clock.now += 61
+    refused(tokens, used)
+    tokens.check(other)  # any request notes what has expired, not only that of the token itself
+    clock.now -= 3600
+    assert refused(tokens, used) == "the token is void: expired"
+    assert refused(Tokens(database, KEY, clock), silent) == "the token is void: expired"
+    found = tokens.get(made.token_id)
+    assert found is not None
+    assert found.why == "expired"
+
+
+def test_narrowing(tokens: Tokens, clock: Clock) -> None:
+    _, parent = tokens.create("ada", BOTH, 60, team="oncology")
+    text, _ = tokens.narrow(parent, [Grant("reviewer", "births")], 600)
+    found = tokens.check(text)
+    assert found.grants == (Grant("reviewer", "births"),)
+    assert (found.name, found.team) == ("ada", "oncology")  # charged to the same accounts
+    assert found.expires == parent.expires
+
+
+@pytest.mark.parametrize(
+    "grants",
+    [
+        [Grant("analyst", "births")],
+        [Grant("analyst", "*")],
+        [Grant("curator", "visits")],
+        [VISITS, Grant("device", "visits")],
+        [],
+    ],
+)
+def test_narrowing_never_widens(tokens: Tokens, grants: list[Grant]) -> None:
+    _, parent = tokens.create("ada", BOTH, 60)
+    with pytest.raises(Problem) as caught:
+        tokens.narrow(parent, grants, 60)
+    assert caught.value.code == "forbidden"
+
+
+def test_revoking_a_parent_revokes_its_family(tokens: Tokens) -> None:
+    text, parent = tokens.create("ada", BOTH, 60)
+    child_text, child = tokens.narrow(parent, [VISITS], 60)
+    grandchild, _ = tokens.narrow(child, None, 60)
+    other, _ = tokens.create("bob", BOTH, 60)
+    assert tokens.revoke(parent.token_id) == 3
+    for one in (text, child_text, grandchild):
+        assert refused(tokens, one) == "the token is void: revoked"
+    assert tokens.check(other).name == "bob"
+    with pytest.raises(Problem):
+        tokens.narrow(child, None, 60)
+    assert tokens.revoke(parent.token_id) == 0
+
+
+@pytest.mark.full
+def test_no_child_escapes_while_its_family_is_revoked(database: Database, clock: Clock) -> None:
+    """Whoever narrows while an ancestor is revoked is refused, or made void with it."""
+    tokens = Tokens(database, KEY, clock)
+    made: list[Caller] = []
+    _, parent = tokens.create("ada", BOTH, 600)
+    _, child = tokens.narrow(parent, None, 600)
+
+    def narrow() -> None:
+        own = Tokens(database, KEY, clock)
+        with suppress(Problem):
+            while True:
+                made.append(own.narrow(child, None, 600)[1])
+
+    threads = [threading.Thread(target=narrow) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    while len(made) < 10:
+        time.sleep(0.001)
+    tokens.revoke(parent.token_id)
+    for thread in threads:
+        thread.join()
+    found = [tokens.get(one.token_id) for one in made]
+    assert all(one is not None and one.ended is not None for one in found)
+
+
+def test_a_child_is_revoked_alone(tokens: Tokens) -> None:
+    text, parent = tokens.create("ada", BOTH, 60)
+    child_text, child = tokens.narrow(parent, [VISITS], 60)
+    assert tokens.revoke(child.token_id) == 1
+    refused(tokens, child_text)
+    assert tokens.check(text).name == "ada"
+
+
+def test_a_link_opens_once(tokens: Tokens) -> None:
+    text, link = tokens.create("ada", BOTH, 60, kind=ONCE)
+    assert refused(tokens, text) == "the token is not one of this service"
+    cookie, made = tokens.use_once(text, 3600)
+    assert tokens.check(cookie, SESSION).name == "ada"
+    with pytest.raises(Problem):
+        tokens.use_once(text, 3600)
+    assert made.expires > link.expires
+    assert tokens.revoke(link.token_id) == 1  # the sign-in that came of it
+    refused(tokens, cookie, SESSION)
+
+
+def test_of_many_who_open_a_link_at_once_one_comes_in(tokens: Tokens) -> None:
+    text, _ = tokens.create("ada", BOTH, 60, kind=ONCE)
+    seen: list[str] = []
+
+    def use() -> None:
+        with suppress(Problem):
+            seen.append(tokens.use_once(text, 60)[0])
+
+    threads = [threading.Thread(target=use) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 1
+
+
+def test_a_cookie_is_no_bearer_token_and_a_bearer_token_no_cookie(tokens: Tokens) -> None:
+    text, parent = tokens.create("ada", BOTH, 60)
+    cookie, _ = tokens.narrow(parent, None, 60, SESSION)
+    assert tokens.check(cookie, SESSION).name == "ada"
+    refused(tokens, cookie)
+    refused(tokens, text, SESSION)
+
+
+@pytest.mark.parametrize("seconds", [0, -1, MOST_SECONDS + 1, float("inf"), float("nan")])
+def test_lives_that_are_none(tokens: Tokens, seconds: float) -> None:
+    with pytest.raises(Problem):
+        tokens.create("ada", BOTH, seconds)
+
+
+@pytest.mark.parametrize("name", ["", " ada", "a\nb", "a" * 101, "\0"])
+def test_names_that_are_none(tokens: Tokens, name: str) -> None:
+    with pytest.raises(UsageError):
+        tokens.create(name, BOTH, 60)
+    with pytest.raises(UsageError):
+        tokens.create("ada", BOTH, 60, team=name)
+
+
+def test_a_token_without_a_grant_is_not_made(tokens: Tokens) -> None:
+    with pytest.raises(Problem):
+        tokens.create("ada", [], 60)
+
+
+def test_listing_goes_on_after_the_last(tokens: Tokens) -> None:
+    made = {tokens.create(f"n{i}", BOTH, 60)[1].token_id for i in range(5)}
+    first = tokens.listed(limit=3)
+    rest = tokens.listed(after=first[-1].caller.token_id)
+    assert {one.caller.token_id for one in (*first, *rest)} == made
+    assert len(first) == 3
+    assert len(rest) == 2
+
+
+def test_no_token_takes_the_name_of_an_account_of_the_login(tokens: Tokens) -> None:
+    with pytest.raises(Problem, match="own login"):
+        tokens.create("login:ada", BOTH, 60, issued_by="mia")
+    made = tokens.create("login:ada", BOTH, 60, issued_by=LOGIN_NAMES, kind=SESSION)[1]
+    assert tokens.narrow(made, [VISITS], 60)[1].name == "login:ada"
