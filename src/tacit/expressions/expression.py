@@ -342,12 +342,6 @@ class RowMethods(Node):
 # What does not fit (text against a number, an unknown column) is refused on names and kinds alone,
 # when the expression meets a table.  An expression renders itself as SQL, evaluates itself in
 # Python (the reference for every engine), and describes itself as JSON.
-#
-# >>> adult = (col("age") >= 18) & ~col("sex").is_null()
-# >>> print(adult)
-# ((age >= 18) & ~(sex is missing))
-# >>> adult.evaluate({"age": 20, "sex": "f"}), adult.evaluate({"age": None, "sex": "f"})
-# (True, False)
 
 
 _MISSING = "missing values are those where tc.col('age').is_null() is true"
@@ -385,6 +379,12 @@ class Expression(RowMethods):
 
     Made by :func:`col`, :func:`literal`, :func:`when` and the methods and operators below; compare
     two of them by :meth:`to_json`, since ``==`` builds an expression.
+
+    >>> adult = (col("age") >= 18) & ~col("sex").is_null()
+    >>> print(adult)
+    ((age >= 18) & ~(sex is missing))
+    >>> adult.evaluate({"age": 20, "sex": "f"}), adult.evaluate({"age": None, "sex": "f"})
+    (True, False)
     """
 
     # ---- comparisons and logic

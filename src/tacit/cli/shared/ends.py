@@ -54,11 +54,6 @@ class Ends:
 #
 # The rooms below say what to do in Python.  What they show comes in few shapes, each of which has
 # its flags here; what has none stays as it is.
-#
-# >>> in_flags("say what this release may spend: release(epsilon='1/2')")
-# 'say what this release may spend: --epsilon 1/2'
-# >>> in_flags("give them, such as tc.mean('age', 0, 100)")
-# 'give them, such as --mean age:0:100'
 
 
 _FLAGS = {
@@ -98,7 +93,13 @@ _FLAGS = {
 
 
 def in_flags(message: str) -> str:
-    """Return a message in which calls of Python are flags."""
+    """Return a message in which calls of Python are flags.
+
+    >>> in_flags("say what this release may spend: release(epsilon='1/2')")
+    'say what this release may spend: --epsilon 1/2'
+    >>> in_flags("give them, such as tc.mean('age', 0, 100)")
+    'give them, such as --mean age:0:100'
+    """
     for call, flags in _FLAGS.items():
         message = re.sub(call, flags, message)
     return rewritten(message, _flag)
