@@ -56,6 +56,7 @@ def test_a_row_says_who_asked_whatever_its_column_is_called(name: str) -> None:
         run.execute(table.insert().values(id=1, **asked_by(caller("ada"), 7.0)))
         found = run.execute(sa.select(table)).one()
         stored = run.execute(sa.text(f"select {name}, team, token, asked from t")).one()
+    engine.dispose()
     assert tuple(stored) == ("ada", "oncology", "t-ada", 7.0)
     assert found.asked_by == "ada"
     who = asker_of(Question(found.asked_by, found.team, found.token))

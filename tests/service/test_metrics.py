@@ -66,9 +66,7 @@ def test_a_store_that_is_away_takes_no_other_metric_with_it() -> None:
 
 
 def test_the_docstring_says_of_every_metric_why_it_is_public() -> None:
-    from tacit.service import telemetry as module
-
     text = Metrics("1").text()
-    told = set(re.findall(r"``(tacit_\w+)``", module.__doc__ or ""))
+    told = set(re.findall(r"``(tacit_\w+)``", Metrics.__doc__ or ""))
     public = {name for name in names(text) if not name.endswith("_created")}
     assert public <= told

@@ -50,7 +50,7 @@ def test_of_an_exception_only_kinds_and_places_are_logged(written: io.StringIO) 
     text = written.getvalue()
     assert "4711" not in text
     assert [e.split()[0] for e in json.loads(text)["error"]] == ["RuntimeError", "ValueError"]
-    assert "test_logs.py:" in text
+    assert "test_telemetry.py:" in text
 
 
 def test_what_libraries_say_is_left_out(written: io.StringIO) -> None:

@@ -257,42 +257,6 @@ def _add(run: sa.Connection, name: str, labels: str, number: int) -> None:
         run.execute(_tallies.insert().values(name=name, labels=labels, number=number))
 
 
-# Metrics for Prometheus, of which no number depends on a row of a data set.
-#
-# ======================================
-# ===========================================================
-# ``tacit_requests_total``                requests by route, method and status.  Who sent a request
-#                                         saw its status, and a status that depends on data is fixed
-#                                         at a tick that is known before
-# ``tacit_outcomes_total``                outcomes of releases by data set and state, counted when
-#                                         they become visible to whoever asked, at a tick
-# ``tacit_late_ticks_total``              ticks by which outcomes were late.  An engine that took
-#                                         longer than the declared latency is seen by whoever asked,
-#                                         too: log-many bits, see ``docs/service-security.md``
-# ``tacit_refreshes_total``               refreshes by data set: by clock or by call
-# ``tacit_reports_total``                 local reports by collection and outcome: a report was made
-#                                         random on the device and is public from there on
-# ``tacit_releases``                      releases by data set and state, as whoever asked sees them
-#                                         now: before its tick an outcome counts as running
-# ``tacit_budget``                        the whole budget of each ledger, in epsilon or rho and
-# delta
-# ``tacit_budget_spent``                  what is spent of it, rounded up: a charge is made when a
-#                                         question is asked or approved, and of public facts alone
-# ``tacit_budget_remaining``              what remains, rounded down
-# ``tacit_audit_events``                  events in the audit log
-# ``tacit_build_info``                    the version
-# ======================================
-# ===========================================================
-#
-# What is left out, because it depends on the rows: seconds of an engine, the processor time and the
-# memory of the process (the usual collectors of the Prometheus client have both and are not
-# registered), sizes of answers, numbers of rows.
-#
-# All numbers are those of the whole service: counters are added up in its store
-# (:mod:`tacit.service.telemetry`), and the others are read from it.  So it does not matter
-# which process a balancer sends Prometheus to.
-
-
 Sample = tuple[Mapping[str, str], float]
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _COUNTERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -308,7 +272,39 @@ _COUNTERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 
 
 class Metrics:
-    r"""The metrics of a service, as one of its processes counts and shows them.
+    r"""The metrics of a service for Prometheus; no number depends on a row of a data set.
+
+    ======================================  ====================================================
+    ``tacit_requests_total``                requests by route, method and status.  Who sent a
+                                            request saw its status, and a status that depends on
+                                            data is fixed at a tick that is known before
+    ``tacit_outcomes_total``                outcomes of releases by data set and state, counted
+                                            when they become visible to whoever asked, at a tick
+    ``tacit_late_ticks_total``              ticks by which outcomes were late.  An engine that took
+                                            longer than the declared latency is seen by whoever
+                                            asked, too: log-many bits, see
+                                            ``docs/service-security.md``
+    ``tacit_refreshes_total``               refreshes by data set: by clock or by call
+    ``tacit_reports_total``                 local reports by collection and outcome: a report was
+                                            made random on the device and is public from there on
+    ``tacit_releases``                      releases by data set and state, as whoever asked sees
+                                            them now: before its tick an outcome counts as running
+    ``tacit_budget``                        the whole budget of each ledger, in epsilon or rho and
+                                            delta
+    ``tacit_budget_spent``                  what is spent of it, rounded up: a charge is made when
+                                            a question is asked or approved, and of public facts
+                                            alone
+    ``tacit_budget_remaining``              what remains, rounded down
+    ``tacit_audit_events``                  events in the audit log
+    ``tacit_build_info``                    the version
+    ======================================  ====================================================
+
+    What is left out, because it depends on the rows: seconds of an engine, the processor time and
+    the memory of the process (the usual collectors of the Prometheus client have both and are not
+    registered), sizes of answers, numbers of rows.
+
+    All numbers are those of the whole service: counters are added up in its store, and the others
+    are read from it.  So it does not matter which process a balancer sends Prometheus to.
 
     Args:
         version: that of Tacit.

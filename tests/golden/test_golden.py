@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from golden import FILES
 
 from .store import differences, now, read

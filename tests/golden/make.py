@@ -1,4 +1,4 @@
-"""Write golden entries that are missing: ``python -m tests..make`` from the root.
+"""Write golden entries that are missing: ``python -m tests.golden.make`` from the root.
 
 An entry that exists is not written again unless it is named, ``FILE:START``: each entry of FILE
 whose name begins with START.  With ``--check`` nothing is written.
