@@ -80,3 +80,8 @@ def in_duckdb(table: pa.Table) -> Source:
     connection.register("given", table)
     connection.execute("create table data as select * from given")
     return open_source(connection, "data")
+
+
+def count(source: Source, where: Expression) -> int:
+    """How many rows fulfil a condition, before noise."""
+    return int(Query(source, OneRowEach(), where=where).run([Rows()]).of(Rows())[0])

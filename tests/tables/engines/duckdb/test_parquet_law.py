@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from support.tables.column_questions import answers, in_duckdb
+from support.tables.column_questions import answers, count, in_duckdb
 from support.tables.parquet_writers import FAR_MILLIS, VALUES, WRITERS, random_table
 from tacit.errors import DataSourceError
-from tacit.expressions.expression import Expression, col
+from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
@@ -147,10 +147,6 @@ def test_a_far_time_is_one_cell_and_no_failure(tmp_path, writer, rows):
                 assert count(source, col("s") == "b") == 2 * len(far)
 
 
-def count(source: Source, where: Expression) -> int:
-    return int(Query(source, OneRowEach(), where=where).run([Rows()]).of(Rows())[0])
-
-
 def test_statistics_that_are_wrong_change_nothing(tmp_path):
     """A footer says that the least and the greatest number are others: nobody believes it."""
     for kind, true, lie in (("d", 7.25, 2.5), ("q", 77_000_111, 3)):
@@ -178,58 +174,6 @@ def test_statistics_that_are_wrong_change_nothing(tmp_path):
                     assert whole[0] == 3 * unit.one
                     assert whole[2] == 3 * unit.one * grid.offset(true)
                     Query(source, unit, **asked).run([Rows(), moments])
-
-
-VIEWS = {
-    "plain": "from 't.parquet'",
-    "expression": "select * from read_parquet('t' || '.parquet')",
-    "over": "select s, n, t, z from plain where n > 0",
-    "named": "with q as (from plain) select q.* from q join (select n from over) using (n)",
-    "joined": "select t.* from 't.parquet' where n in (select n from plain)",
-    "option": "select read_parquet.* from read_parquet('t.parq*', union_by_name := true)",
-    "windowed": "select s, t, z, count(*) over () as n from read_parquet(['t.parquet'])",
-}
-
-
-def test_one_cell_decides_the_fate_of_no_view(tmp_path, monkeypatch):
-    """Text that is not UTF-8 and far times, in views of files: neighbours are both answered."""
-    monkeypatch.chdir(tmp_path)
-    for bad in (1, 0):
-        cells = [0, 1 << 62 if bad else 0]
-        text = pa.array([b"a", b"\xff" if bad else b"a"]).cast(pa.string(), safe=False)
-        times = {
-            name: pa.array(cells, pa.timestamp("ms", zone))
-            for name, zone in (("t", None), ("z", "UTC"))
-        }
-        pq.write_table(pa.table({"s": text, "n": [1, 2], **times}), "t.parquet")
-        connection = duckdb.connect()
-        for name, sql in VIEWS.items():
-            connection.execute(f"create view {name} as {sql}")
-        for name in VIEWS:
-            with open_source(connection, name) as source:
-                assert count(source, col("s") == "a") == 2 - bad
-                assert count(source, col("s").is_null()) == bad
-                assert count(source, col("n") >= 1) == 2
-                for time in (col("t"), col("z")):
-                    assert count(source, time > "9999-12-31") == bad
-        connection.close()
-
-
-def test_a_view_whose_files_cannot_be_told_is_refused_by_its_text(tmp_path):
-    path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"s": ["a"], "n": [1]}), path)
-    connection = duckdb.connect()
-    connection.execute(f"create macro m() as table from '{path}'")
-    connection.execute("create view macro as select * from m()")
-    connection.execute(f"create view virtual as select *, filename from '{path}'")
-    connection.execute(f"create view text as from query('from ''{path}''')")
-    for name in ("macro", "virtual", "text"):
-        with pytest.raises(DataSourceError, match=r"reads Parquet files.*make a table of it"):
-            open_source(connection, name)
-    connection.execute("create macro one() as 1")
-    connection.execute("create view own as select one() as n, 'a' as s")
-    with open_source(connection, "own") as source:
-        assert count(source, col("s") == "a") == 1
 
 
 def test_what_a_relation_says_of_its_files_is_withheld(tmp_path):
