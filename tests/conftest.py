@@ -6,6 +6,7 @@ import gc
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -26,6 +27,9 @@ settings.load_profile("full")
 
 SERVERS = {"postgres_server": "postgres", "local_spark": "spark"}
 """What starts a server, and the group of tests that share it in one process."""
+
+MANY = 8
+"""Cases of a test above which the fast tests run a quarter of them."""
 
 LONGEST_ID = 60
 """Characters of a text that names a case of a test; a case may be a body of megabytes."""
@@ -98,19 +102,29 @@ def pytest_collection_finish() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test that asks for a server is one of the full run, and shares it with its like.
 
-    Of a test that is marked ``few(n)`` so are all cases but every n-th.
+    Of a test that is marked ``few(n)`` so are all cases but every n-th, and of a test with many
+    cases three in four.
     """
     seen: Counter[str] = Counter()
+    cases = Counter(name_of(item) for item in items)
     for item in items:
         if few := item.get_closest_marker("few"):
-            test = item.nodeid.partition("[")[0]
+            test = name_of(item)
             if seen[test] % few.args[0]:
                 item.add_marker(pytest.mark.full)
             seen[test] += 1
+        # By the name, not by the place: of a product of parameters each value has its turn.
+        elif cases[name_of(item)] > MANY and crc32(item.nodeid.encode()) % 4:
+            item.add_marker(pytest.mark.full)
         for fixture, group in SERVERS.items():
             if fixture in getattr(item, "fixturenames", ()) or engine_of(item) == group:
                 item.add_marker(pytest.mark.full)
                 item.add_marker(pytest.mark.xdist_group(group))
+
+
+def name_of(item: pytest.Item) -> str:
+    """The name of a test without its case."""
+    return item.nodeid.partition("[")[0]
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

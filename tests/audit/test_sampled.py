@@ -88,6 +88,7 @@ echo "sum: $((x + 100))"
 """Geometric noise that loses ln 2 for each step, in a text that is of one length on both sides."""
 
 
+@pytest.mark.full
 def test_a_number_that_a_program_prints_is_read():
     """A step of 5 loses 3.47, and the claim of 1 falls in a hundred runs of a shell."""
     found = sampled(command(["sh", "-c", PRINTS_A_SUM]), "0", "5", epsilon=1, samples=150)

@@ -234,7 +234,7 @@ def test_what_a_budget_cannot_pay_is_refused_before_anything_is_spent(
     assert not s.history()
 
 
-@pytest.mark.few(15)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("values", [[], [math.nan] * 4, [math.inf, -math.inf, 1e300], [7.0] * 9])
 @pytest.mark.parametrize("how", METHODS, ids=lambda how: "-".join(map(str, how.values())))
 def test_no_data_can_make_it_fail(values, how):

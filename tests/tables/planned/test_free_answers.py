@@ -66,6 +66,7 @@ def calls(many, what):
         return sum(entry.callcount for entry in profile.getstats())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("what", ["plan", "free"])
 def test_twice_as_many_questions_are_twice_as_many_calls(what):
     calls(5, what)  # what is loaded and kept

@@ -22,6 +22,7 @@ def worst(weights, kind):
     return max(part.expected_error(key_of(each), noise, 1) for each in asked)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["gaussian", "laplace"])
 def test_no_drawn_weights_are_much_better(kind):
     found = worst(worst_weights(COUNTS, kind), kind)

@@ -179,6 +179,7 @@ def test_a_release_is_asked_once_and_answered(client, ada):
     assert "Show the answer, free" in free.text
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("budget", "fields", "told"),
     [
