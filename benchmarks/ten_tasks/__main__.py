@@ -82,7 +82,7 @@ def inside(library: str, table: Path, out: Path, rounds: int) -> dict[str, Any]:
             found[name] = {"not offered": module.NOT_OFFERED[name]}
         else:
             found[name] = {"lines": lines(task), **measured(task, table, out, rounds)}
-    return {"version": version(library), "tasks": found}
+    return {"version": version({"tacit": "tacit-dp"}.get(library, library)), "tasks": found}
 
 
 def run(library: str, rounds: int) -> dict[str, Any] | None:

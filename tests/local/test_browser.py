@@ -38,8 +38,8 @@ from tacit.local import (
 )
 
 HERE = Path(__file__).parent
-VECTORS = HERE.parent / "vectors" / "reports.json"
-SCRIPT = HERE.parents[2] / "src" / "tacit" / "local" / "collecting" / "js" / "tacit-local.js"
+VECTORS = HERE / "vectors" / "reports.json"
+SCRIPT = HERE.parents[1] / "src" / "tacit" / "local" / "js" / "tacit-local.js"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 NODE = shutil.which("node")
 FLAGS = [
@@ -327,7 +327,7 @@ def test_a_page_shows_a_list_that_a_person_can_read(tmp_path: Path) -> None:
 
 def tutorial() -> str:
     """The survey of the docs, as far as its server is running."""
-    page = (HERE.parents[2] / "docs" / "tutorials" / "4-local-model.md").read_text("utf-8")
+    page = (HERE.parents[1] / "docs" / "tutorials" / "4-local-model.md").read_text("utf-8")
     blocks = re.findall(r"```python\n(?!>>>)(.*?)```", page, re.DOTALL)
     chosen = [block for block in blocks if "write_page(" in block or "class Survey" in block]
     assert len(chosen) == 2

@@ -25,7 +25,7 @@ def folder_of(module: ModuleType) -> str:
     return str(Path(str(module.__file__)).parent)
 
 
-LEDGER = (folder_of(checked_chain),)
+LEDGER = (str(Path(folder_of(checked_chain)) / "ledger"),)  # ledger.py and ledger_*.py
 """The instructions of the files below are places for a crash."""
 
 
