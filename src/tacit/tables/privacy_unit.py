@@ -118,10 +118,7 @@ class PersonUnit:
     one = 1 << 20
 
     def __post_init__(self) -> None:
-        if not isinstance(self.column, str) or not self.column:
-            raise UsageError(
-                "the person column is named by text that is not empty, such as 'person_id'"
-            )
+        _check_column(self.column)
         object.__setattr__(self, "rows", as_integer(self.rows, "rows", minimum=1))
         if self.most_groups is not None:
             groups = as_integer(self.most_groups, "groups", minimum=1)
@@ -199,13 +196,21 @@ def unit(column: str, rows: int | None = None, groups: int | None = None) -> Per
         >>> print(unit("person_id", rows=5, groups=3))
         person_id, at most 5 rows in 3 groups
     """
-    if rows is None and isinstance(column, str) and column:
+    _check_column(column)
+    if rows is None:
         raise UsageError(
             f"say how many rows per {column} count at most: tc.unit({column!r}, rows=5), or rows=1 "
             "if each person has one row. More rows mean more noise; the rows of people who have "
             "more are down-weighted"
         )
-    return PersonUnit(column, 1 if rows is None else rows, groups)
+    return PersonUnit(column, rows, groups)
+
+
+def _check_column(column: object) -> None:
+    if not isinstance(column, str) or not column:
+        raise UsageError(
+            "the person column is named by text that is not empty, such as 'person_id'"
+        )
 
 
 def few_groups(

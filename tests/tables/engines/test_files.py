@@ -413,6 +413,8 @@ def test_a_view_of_a_confined_database_reads_no_file(tmp_path: Path, kind: str) 
     for table in ("own", "plain"):
         with open_source(path, table) as source:
             assert Query(source, OneRowEach()).run([Rows()]).of(Rows()) == [2]
+    with pytest.raises(DataSourceError, match=r"there is no table 'plane'.*'plain'"):
+        open_source(path, "plane")
     for table in ("direct", "nested", "near", "content", "by_macro", "part"):
         with pytest.raises(DataSourceError, match="outside of its database"):
             open_source(path, table)

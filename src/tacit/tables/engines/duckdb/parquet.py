@@ -364,9 +364,6 @@ def parquet_view(
         millis: columns of times in milliseconds.
         without: columns that are left out.
         zoned: whether a time in milliseconds with a zone stays a moment.
-
-    Raises:
-        DataSourceError: a column is named like the place of a row, and another may need it.
     """
     shown = {n: t for n, t in types_of(scan(""), engine).items() if n not in without}
     moments = {n for n in millis if zoned and shown[n] == "TIMESTAMP WITH TIME ZONE"}

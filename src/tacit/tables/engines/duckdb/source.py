@@ -433,11 +433,19 @@ def _is(value: object, class_name: str) -> bool:
     return type(value).__name__ == class_name
 
 
-def _source_named(table: str, engine: DuckEngine, database: str = "") -> tuple[str, Schema]:
+def _source_named(
+    table: str, engine: DuckEngine, database: str = "", confined: str | None = None
+) -> tuple[str, Schema]:
     """Return the relation of a table or view of the database in use, and its columns.
 
     The statistics of a table of DuckDB's own are made by itself and cover all values.  A view may
     read files, and so may a table of another kind of database.
+
+    Args:
+        table: as the user named it.
+        engine: that has the database open.
+        database: its name there; none for the one in use.
+        confined: the place of a database that may read nothing outside of it.
     """
     known = [
         row[0] if row[1] == "main" else f"{row[1]}.{row[0]}"
@@ -448,8 +456,11 @@ def _source_named(table: str, engine: DuckEngine, database: str = "") -> tuple[s
     schema, _, bare = table.rpartition(".") if "." in table else ("main", "", table)
     names = list(map(engine.dialect.identifier, filter(None, (database, schema, bare))))
     relation = ".".join(names)
+    own = _is_own(schema, bare, engine)
+    if confined is not None and not own:
+        _refuse_files(confined, table, ".".join(names[-2:]))
     columns = described(relation, engine)
-    if not _is_own(schema, bare, engine):
+    if not own:
         relation = shielded(_of_files(relation, schema, bare, engine), columns)
     return relation, columns
 
@@ -531,27 +542,26 @@ def _from_database(
     path: str | os.PathLike[str], place: str, table: str, engine: DuckEngine
 ) -> Opened:
     data = engine.attached(place)
-    if isinstance(path, ConfinedPath):
-        _refuse_files_of_views(place, table)
     engine.rows(f"use {engine.dialect.identifier(data)}")
-    relation, schema = _source_named(table, engine, data)
+    confined = place if isinstance(path, ConfinedPath) else None
+    relation, schema = _source_named(table, engine, data, confined)
     engine.rows("use memory")
     return Opened(f"{Path(os.fspath(path)).name}:{table}", schema, engine, relation)
 
 
-def _refuse_files_of_views(place: str, table: str) -> None:
-    """Refuse a table of a database if reading it reads anything outside the database.
+def _refuse_files(place: str, table: str, relation: str) -> None:
+    """Refuse a view of a database if reading it reads anything outside the database.
 
     Raises:
         DataSourceError: it does.
     """
-    with closed_on_failure(engine := DuckEngine()):
+    with contextlib.closing(DuckEngine()) as engine:
         data = engine.attached(place)
         # DuckDB opens each file when it prepares a query, so a description shows whether it may.
         engine.rows("set enable_external_access = false")
         engine.rows(f"use {engine.dialect.identifier(data)}")
         try:
-            _source_named(table, engine, data)
+            described(relation, engine)
         except EngineMemoryError:
             raise
         except DataSourceError:
@@ -559,7 +569,6 @@ def _refuse_files_of_views(place: str, table: str) -> None:
                 f"{table!r} reads files outside of its database, which no table of this service "
                 "may: make a table of it, as in create table t as from the_view"
             ) from None
-    engine.close()
 
 
 def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
