@@ -195,7 +195,6 @@ def test_a_commit_is_durable_whatever_the_server_does_by_itself(postgres, clinic
         "default_transaction_isolation = 'serializable'",
         "default_transaction_read_only = on",
         "search_path = 'evil'",
-        "statement_timeout = '1ms'",
         "client_encoding = 'SQL_ASCII'",
         "bytea_output = 'escape'",
     ],
@@ -210,6 +209,17 @@ def test_settings_of_a_role_change_nothing(postgres, clinic, setting):
         ledger.charge("médecin", COST, {})
         assert ledger.find("médecin").cost == COST
         assert ledger.verify_chain() == 3
+
+
+def test_a_timeout_of_a_role_ends_no_transaction(postgres, clinic):
+    """The statement that lifts it is under it too, so the timeout is far longer than that takes."""
+    postgres.run(f"ALTER DATABASE {postgres.name} SET statement_timeout = '500ms'")
+    with open_ledger(clinic, dataset="clinic") as ledger:
+        ask = ledger._store._connection.execute
+        assert ask("SHOW statement_timeout").fetchone() == ("500ms",)
+        for transaction in (ledger._store.read, ledger._store.write):
+            with transaction():
+                ask("SELECT pg_sleep(0.6)")
 
 
 def test_a_standby_is_refused_for_writing(clinic, monkeypatch):
