@@ -50,7 +50,7 @@ help:
 	@echo "make check      lint, format, types, rules of the house"
 	@echo "make docs       build the site: the pages and the reference; in build/docs/html"
 	@echo "make docs-serve build it and show it at http://127.0.0.1:8123/"
-	@echo "make test-pythons  the fast tests with every Python that can be had: an hour"
+	@echo "make test-pythons  the fast tests with every Python that can be had: half an hour"
 	@echo "make bench      the benchmarks, each against a peer in the same run"
 	@echo "make setup      create $(VENV) with Tacit and what its fast tests need"
 	@echo "make setup-engines  the clients of PostgreSQL and Spark too (PySpark is 400 MB)"

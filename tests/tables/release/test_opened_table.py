@@ -20,7 +20,7 @@ SITES = [("01", "north", 1), ("2", "south", 2), ("3", "", 3), ("", "nowhere", 4)
 DECLARED = """
 name = "visits"
 unit = { person = "person", rows = 5, groups = 2 }
-budget = { epsilon = 100000000 }
+budget = { epsilon = 1000000000000 }
 [tables.visits]
 path = "visits.csv"
 [tables.visits.columns]
@@ -62,8 +62,8 @@ def session(clinic):
 
 
 def exact(question: Any) -> dict[str, Any]:
-    """What a question answers at a loss so large that the noise is below a thousandth."""
-    found = question.release(epsilon=1_000_000).to_dict()
+    """What a question answers at a loss so large that the noise is below a millionth."""
+    found = question.release(epsilon=1_000_000_000).to_dict()
     return {n: v for n, v in found.items() if not n.endswith(("_error", "_low", "_high"))}
 
 
