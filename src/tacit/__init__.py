@@ -145,6 +145,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
 }
 
+# Steps of a chain are classes; in a chain they read as verbs.
 _RENAMED: dict[str, tuple[str, str]] = {
     "open": ("tacit.tables.dataset.declaration", "open_dataset"),
     "top_code": ("tacit.transformations.top_code", "top_code"),
@@ -194,13 +195,13 @@ _RENAMED: dict[str, tuple[str, str]] = {
     "staircase": ("tacit.mechanisms", "Staircase"),
     "truncated_geometric": ("tacit.mechanisms", "TruncatedGeometric"),
 }
-"""Steps of a chain are classes; in a chain they read as verbs."""
 
 _ROOMS = ("audit", "data", "errors", "learn", "local", "noise", "sklearn", "workload")
 
 _OPEN = "a table is opened by tc.Session(path, unit=tc.one_row_each, budget=tc.epsilon(1))"
 _CHOICE = "write tc.when(tc.col('age') < 18).then('minor').otherwise('adult')"
 _BINS = "count in bins by tc.histogram('age', [0, 20, 40]), or cut: tc.col('age').cut([0, 20, 40])"
+# What to write for names of other libraries that people look for.
 _INSTEAD = {
     **dict.fromkeys(
         ("load", "DataFrame", "read", "read_csv", "read_parquet", "from_pandas"), _OPEN
@@ -220,7 +221,6 @@ _INSTEAD = {
     **dict.fromkeys(("cov", "covar_samp"), "tc.covariance('age', 'cost')"),
     "quantiles": "ask tc.percentiles('age', [25, 50, 75], 0, 100)",
 }
-"""What to write for names of other libraries that people look for."""
 
 _FOUND: dict[str, tuple[str, str]] = {
     **{name: (home, name) for home, names in _HOMES.items() for name in names},

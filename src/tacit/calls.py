@@ -1,10 +1,9 @@
-"""Answer a call whose arguments do not fit, or a name that is not there, in a sentence.
+"""Answer a call whose arguments do not fit, or a name that is not there, in a sentence."""
 
-Python refuses a wrong call with a ``TypeError`` that names one argument and does not say what the
-function takes.  What users call is marked :func:`public`: such a call ends in a
-:class:`~tacit.errors.CallError`, which names the nearest argument and the form of the call.  No
-value of an argument is in it.
-"""
+# Python refuses a wrong call with a ``TypeError`` that names one argument and does not say what the
+# function takes.  What users call is marked :func:`public`: such a call ends in a
+# :class:`~tacit.errors.CallError`, which names the nearest argument and the form of the call.  No
+# value of an argument is in it.
 
 from __future__ import annotations
 
@@ -21,8 +20,8 @@ __all__ = ["UnknownNameError", "calls_inside", "instead", "listed", "public", "r
 
 T = TypeVar("T")
 
+# A call that a message shows, such as ``tc.mean('age', 0, 100)``.
 _SHOWN = re.compile(r"tc\.([a-z_]+)\(([^()]*)\)")
-"""A call that a message shows, such as ``tc.mean('age', 0, 100)``."""
 
 _INSTEAD = "__instead__"
 _OWN = "_instead_of"
@@ -31,13 +30,10 @@ _OWN = "_instead_of"
 def rewritten(message: str, write: Callable[[str, list[str]], str | None]) -> str:
     """Return a message of Python in which ``write`` spells the calls, as a flag or in SQL.
 
-    Args:
-        message: what an error says, with calls such as ``tc.mean('age', 0, 100)``.
-        write: a name and its arguments, without quotes, to the text; None leaves the call.
-
     >>> rewritten("give tc.mean('age', 0, 100)", lambda name, given: f"{name} of {given[0]}")
     'give mean of age'
     """
+    # message: what an error says, with calls such as ``tc.mean('age', 0, 100)``.
 
     def spelled(call: re.Match[str]) -> str:
         lists = re.sub(r"\[([^\]]*)\]", lambda inner: inner[1].replace(", ", ","), call[2])
@@ -67,10 +63,6 @@ def public(thing: T) -> T:
 def instead(**texts: str) -> Callable[[T], T]:
     """Decorate a public class: say what to write for a name that people look for in vain.
 
-    What stands for the name of a method (``__init__`` for the class) is said where a call of it
-    does not fit.  A class with a method ``_instead_of(name)`` says more of names that depend on an
-    object, such as those of its columns.
-
     >>> @public
     ... @instead(where="it is called filter(...)")
     ... class Table: ...
@@ -78,6 +70,9 @@ def instead(**texts: str) -> Callable[[T], T]:
     Traceback (most recent call last):
     tacit.calls._NoSuchNameError: 'Table' object has no attribute 'where'; it is called filter(...)
     """
+    # What stands for the name of a method (``__init__`` for the class) is said where a call of it
+    # does not fit.  A class with a method ``_instead_of(name)`` says more of names that depend on
+    # an object, such as those of its columns.
 
     def mark(kind: T) -> T:
         setattr(kind, _INSTEAD, texts)
@@ -86,6 +81,7 @@ def instead(**texts: str) -> Callable[[T], T]:
     return mark
 
 
+# What to write for an argument of other libraries, where a function takes the first one.
 _ARGUMENTS = {
     "bounds": ("lower", "the bounds are two arguments: lower=0, upper=100"),
     "range": ("lower", "the bounds are two arguments: lower=0, upper=100"),
@@ -102,7 +98,6 @@ _ARGUMENTS = {
     "skipna": ("column", "missing values are left out always: leave skipna out"),
     "na_rm": ("column", "missing values are left out always: leave na_rm out"),
 }
-"""What to write for an argument of other libraries, where a function takes the first one."""
 
 
 def listed(given: Iterable[T], instead_of: str) -> tuple[T, ...]:

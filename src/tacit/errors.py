@@ -196,13 +196,12 @@ class MissingExtraError(TacitError, ImportError):
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a sentence that suggests the nearest known names, or lists them.
 
-    Only for public names: columns, statistics, options; never for values of the data.
-
     >>> did_you_mean("agee", ["age", "wage", "sex"])
     "did you mean 'age'?"
     >>> did_you_mean("x", ["age", "sex"])
     "known: 'age', 'sex'"
     """
+    # Only for public names: columns, statistics, options; never for values of the data.
     names = [str(k) for k in known]
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if close:

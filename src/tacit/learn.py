@@ -38,8 +38,7 @@ from tacit.statistics import (
 
 __all__ = ["EXERCISES", "Exercise", "Reply", "check"]
 
-_DIGITS = 3
-"""A number is right if it is within one unit of this decimal."""
+_DIGITS = 3  # a number is right if it is within one unit of this decimal
 _WORDS = ("yes", "no")
 
 Number = int | float | Fraction

@@ -1,9 +1,8 @@
-"""Text from outside, read within public limits: JSON and the numbers in it.
+"""Text from outside, read within public limits: JSON and the numbers in it."""
 
-A file that somebody else wrote may hold anything: a number of a billion digits, 200,000 brackets
-within one another, a name twice, half of a character.  Each of these has a plain answer here before
-any work is done on it, so that no file can make a reader work for hours or fall over.
-"""
+# A file that somebody else wrote may hold anything: a number of a billion digits, 200,000 brackets
+# within one another, a name twice, half of a character.  Each of these has a plain answer here
+# before any work is done on it, so that no file can make a reader work for hours or fall over.
 
 from __future__ import annotations
 
@@ -18,27 +17,16 @@ from tacit.errors import UsageError
 
 __all__ = ["MOST_BYTES", "Json", "read_json", "read_json_file", "read_own"]
 
+# What JSON can carry.
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
-"""What JSON can carry."""
 
-MOST_BYTES = 1 << 27
-"""The largest file that is read as JSON."""
-_DEEPEST = 200
-"""Far more than any expression of a question needs."""
-_LONGEST = 1000
-"""The digits of a number, as :func:`tacit.arithmetic.exact.as_fraction` has them."""
+MOST_BYTES = 1 << 27  # the largest file that is read as JSON
+_DEEPEST = 200  # far more than any expression of a question needs
+_LONGEST = 1000  # the digits of a number, as :func:`tacit.arithmetic.exact.as_fraction` has them
 
 
 def read_json_file(path: str | os.PathLike[str], what: str) -> Any:
-    """Read a file of JSON.
-
-    Args:
-        path: of the file.
-        what: its name in an error, such as ``"the plan"``.
-
-    Raises:
-        UsageError: no such file, or as :func:`read_json`.
-    """
+    """Read a file of JSON."""
     place = Path(os.path.expanduser(path))
     try:
         size = place.stat().st_size
@@ -53,13 +41,6 @@ def read_json_file(path: str | os.PathLike[str], what: str) -> Any:
 
 def read_json(data: str | bytes, what: str = "the text") -> Any:
     """Read JSON within limits: 2^27 bytes, 200 levels, 1000 digits, no name twice, whole Unicode.
-
-    Args:
-        data: the text, or its bytes in UTF-8.
-        what: its name in an error.
-
-    Raises:
-        UsageError: it is no JSON, or beyond a limit.
 
     >>> read_json('{"a": [1, 0.5]}')
     {'a': [1, 0.5]}
@@ -90,11 +71,10 @@ def read_json(data: str | bytes, what: str = "the text") -> Any:
 def read_own(text: str, value: object) -> Any:
     """Read JSON that was just written from a value of this process, as :func:`read_json` does.
 
-    What reads back equal to the value gives no name twice, and no half of a character.
-
     >>> read_own('{"a": [1]}', {"a": [1]})
     {'a': [1]}
     """
+    # What reads back equal to the value gives no name twice, and no half of a character.
     shallow = text.count("[") + text.count("{") < _DEEPEST and "\\u" not in text
     if shallow and len(text) <= MOST_BYTES and not _MANY_DIGITS.search(text):
         found = json.loads(text)

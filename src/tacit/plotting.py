@@ -1,10 +1,9 @@
-"""A small drawing kit over matplotlib: figures, axes and marks that read without colour.
+"""A small drawing kit over matplotlib: figures, axes and marks that read without colour."""
 
-matplotlib is imported when something is drawn, never before, and never through ``pyplot``: a figure
-belongs to who asked for it, and nothing global changes.  Every series differs from the others in
-colour, in dash and in marker, so that a figure survives a black-and-white printer; the colours are
-those of Okabe and Ito (2008), which the colour-blind can distinguish.
-"""
+# matplotlib is imported when something is drawn, never before, and never through ``pyplot``: a
+# figure belongs to who asked for it, and nothing global changes.  Every series differs from the
+# others in colour, in dash and in marker, so that a figure survives a black-and-white printer; the
+# colours are those of Okabe and Ito (2008), which the colour-blind can distinguish.
 
 from __future__ import annotations
 
@@ -56,8 +55,9 @@ _COLOURS = (
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "h")
 
+# The pixels of an inch on the screen; a notebook gets twice as many, for fine screens.
 _NOTEBOOK_DPI = 84
-"""The pixels of an inch on the screen; a notebook gets twice as many, for fine screens."""
+# How JupyterLab, VS Code, Colab and marimo say that their page is dark.
 _DARK = (
     'body[data-jp-theme-light="false"]',
     "body.vscode-dark",
@@ -66,7 +66,6 @@ _DARK = (
     "body.dark",
     "html.dark",
 )
-"""How JupyterLab, VS Code, Colab and marimo say that their page is dark."""
 _FONTS = {
     "font.size": 10,
     "font.family": "DejaVu Sans",
@@ -112,11 +111,7 @@ def series(index: int) -> Style:
 
 
 def figure(width: float, height: float) -> Any:
-    """A new figure, in inches, that belongs to no window.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-    """
+    """A new figure, in inches, that belongs to no window."""
     need("matplotlib", "plot")
     figures = need("matplotlib.figure", "plot")
     made = figures.Figure(figsize=(width, height), dpi=150, layout="constrained")
@@ -127,10 +122,8 @@ def figure(width: float, height: float) -> Any:
 
 
 def _png(made: Any) -> tuple[bytes, dict[str, int]]:
-    """Return a figure as a notebook shows it: once, where the last line of a cell is it.
-
-    A figure of pyplot would be shown when it is made and once more as the value of the line.
-    """
+    """Return a figure as a notebook shows it: once, where the last line of a cell is it."""
+    # A figure of pyplot would be shown when it is made and once more as the value of the line.
     out = io.BytesIO()
     made.savefig(out, format="png", dpi=2 * _NOTEBOOK_DPI)
     width, height = (round(inches * _NOTEBOOK_DPI) for inches in made.get_size_inches())
@@ -138,11 +131,9 @@ def _png(made: Any) -> tuple[bytes, dict[str, int]]:
 
 
 def _html(made: Any) -> str:
-    """Return the same picture for notebooks that may be dark: there it is light ink on dark.
-
-    Jupyter, VS Code, Colab and marimo each say in their own way that they are dark.  Where styles
-    are left out (GitHub does that), the picture is ink on white, as it is saved.
-    """
+    """Return the same picture for notebooks that may be dark: there it is light ink on dark."""
+    # Jupyter, VS Code, Colab and marimo each say in their own way that they are dark.  Where styles
+    # are left out (GitHub does that), the picture is ink on white, as it is saved.
     return str(_both(made)[0]["text/html"])
 
 
@@ -202,10 +193,8 @@ def title(one: Any, text: str, detail: str = "") -> None:
 
 
 def legend_below(made: Any, handles: Sequence[Any], names: Sequence[str], most: int = 6) -> Any:
-    """Draw one legend under all panels, in as many columns as the figure is wide.
-
-    The figure grows with the lines of its legend, and where one name alone is wider than it.
-    """
+    """Draw one legend under all panels, in as many columns as the figure is wide."""
+    # The figure grows with the lines of its legend, and where one name alone is wider than it.
     agg = need("matplotlib.backends.backend_agg", "plot")
     renderer = agg.FigureCanvasAgg(made).get_renderer()
     style = {"loc": "outside lower center", "frameon": False, "fontsize": 9}

@@ -67,9 +67,6 @@ _CAUSES = {
 def tls_cause(told: str) -> str | None:
     """Return what went wrong with TLS, or None where it was something else.
 
-    Args:
-        told: what libpq said; nothing of it is repeated.
-
     >>> print(tls_cause("server does not support SSL, but SSL was required"))
     it offers no TLS, which sslmode demands: ask its administrator to turn ssl on
     >>> tls_cause("password authentication failed; no pg_hba.conf entry, no encryption") is None
@@ -100,15 +97,11 @@ _DEFAULTS = {
 
 @dataclass(frozen=True)
 class Refused:
-    """Why there is no connection.
+    """Why there is no connection."""
 
-    Attributes:
-        told: libpq's words, which may repeat a secret: not to be shown as they are.
-        password: whether the server asked for one.
-    """
-
+    # libpq's words, which may repeat a secret: not to be shown as they are
     told: str = field(repr=False)
-    password: bool = False
+    password: bool = False  # whether the server asked for one
 
 
 def read_options(address: str) -> dict[str, Any] | None:

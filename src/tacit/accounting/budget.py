@@ -38,21 +38,15 @@ __all__ = [
 # How long an amount of privacy loss may be, and the rounding of longer ones.
 
 
+# The largest denominator of an amount; that of the smallest float is 2^1074.
+# Without a limit, releases whose costs have coprime denominators would make the running total as
+# long as the whole history, and it could no longer be written down.
 GRID = 2**1200
-"""The largest denominator of an amount; that of the smallest float is 2^1074.
-
-Without a limit, releases whose costs have coprime denominators would make the running total as long
-as the whole history, and it could no longer be written down.
-"""
 
 
 def rounded(value: Fraction, *, up: bool) -> Fraction:
-    """Return a loss as it is where it is short enough, else the next multiple of ``1 / GRID``.
-
-    Args:
-        value: of any length.
-        up: whether upwards, which is how a loss is rounded; what is left is rounded down.
-    """
+    """Return a loss as it is where it is short enough, else the next multiple of ``1 / GRID``."""
+    # up: whether upwards, which is how a loss is rounded; what is left is rounded down.
     if value.denominator <= GRID:
         return value
     scaled = value * GRID
@@ -86,26 +80,20 @@ _MOST = 1 << 20
 class Part:
     """Equal mechanisms of a release.
 
-    Attributes:
-        epsilon: of each.
-        times: how many there are.
-        ranged: whether the log ratios of all outcomes lie in an interval of length epsilon, as
-            those of the exponential mechanism do; see :mod:`tacit.core.losses.distribution`.
-
     >>> Part(Fraction(1, 100), 10).rho() < Part(Fraction(1, 10)).rho() / 9
     True
     """
 
     epsilon: Fraction
     times: int = 1
+    # whether the log ratios of all outcomes lie in an interval of length epsilon, as those of the
+    # exponential mechanism do; see :mod:`tacit.core.losses.distribution`
     ranged: bool = False
 
     def rho(self) -> Fraction:
-        """Return a rho of zCDP that all of them have together.
-
-        It is ``epsilon^2 / 8`` each where the range is bounded (Cesar and Rogers, "Bounding,
-        concentrating, and truncating", ALT 2021), else epsilon tanh(epsilon/2).
-        """
+        """Return a rho of zCDP that all of them have together."""
+        # It is ``epsilon^2 / 8`` each where the range is bounded (Cesar and Rogers, "Bounding,
+        # concentrating, and truncating", ALT 2021), else epsilon tanh(epsilon/2).
         each = self.epsilon**2 / 8 if self.ranged else pure_to_concentrated(self.epsilon)
         return self.times * each
 
@@ -134,11 +122,7 @@ def added_up(parts: Iterable[Part]) -> Fraction:
 
 
 def parts_from(said: object) -> tuple[Part, ...]:
-    """Read what :meth:`Part.to_json` wrote of each part.
-
-    Raises:
-        UsageError: they are none, or not in their order.
-    """
+    """Read what :meth:`Part.to_json` wrote of each part."""
     rows = said if isinstance(said, list) else []
     found = tuple(_part(row) for row in rows)
     order = [(-part.epsilon, part.ranged) for part in found]
@@ -546,15 +530,6 @@ def read_loss(
 ) -> Budget | None:
     """Return the loss that was said; None where none was.
 
-    Args:
-        epsilon: of pure differential privacy, or with a delta.
-        delta: what is added to it.
-        rho: of zero-concentrated differential privacy.
-        flag: what stands before these names in an error, such as ``"--budget-"``.
-
-    Raises:
-        UsageError: two of them, a delta alone, or an amount that is none.
-
     >>> read_loss("1/2", None, None), read_loss(1, "1e-6", None), read_loss(None, None, "1/10")
     (epsilon(0.5), epsilon_delta(1, 1e-06), rho(0.1))
     """
@@ -596,8 +571,8 @@ def share(part: Budget, total: Budget) -> float:
 # Requests that pass what remains by float rounding alone, and budgets that differ by it.
 
 
+# How far, relatively, a request may pass what remains and still count as float rounding.
 _TOLERANCE = Fraction(1, 2**40)
-"""How far, relatively, a request may pass what remains and still count as float rounding."""
 
 
 def fit(requested: Budget, remaining: Budget) -> Budget:

@@ -176,11 +176,10 @@ _NEAR = 1e-6
 
 @dataclass(frozen=True)
 class _Worlds:
-    """The distinct values of the statistic, how many worlds have each, and the sensitivity.
+    """The distinct values of the statistic, how many worlds have each, and the sensitivity."""
 
-    ``scale`` is the sensitivity, rounded down where it is irrational; gaps are exact or rounded up.
-    Both overstate posteriors.
-    """
+    # ``scale`` is the sensitivity, rounded down where it is irrational; gaps are exact or rounded
+    # up. Both overstate posteriors.
 
     values: list[Exact]
     counts: list[int]

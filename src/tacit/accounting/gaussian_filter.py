@@ -1,82 +1,85 @@
-"""What a budget holds as a Gaussian, and what a release takes of it: a nearly tight filter.
+"""What a budget holds as a Gaussian, and what a release takes of it: a nearly tight filter."""
 
-Write ``G_v`` for the pair of outputs N(0, 1) and N(sqrt v, 1): a Gaussian release of *variance* v.
-Its losses are normal with mean v/2 and variance v, and variances add up.  A budget of epsilon at
-delta begins with the largest v at which ``G_v`` is (epsilon, delta)-DP.  What is left of it is
-always such a Gaussian: **a release M takes the filter from variance v to variance a where**
-
-    M together with G_a is dominated by G_v        (``delta`` at every epsilon is at most as large).
-
-**Why this holds for any analyst**, who chooses each release and its epsilon after all answers
-before it.  Claim: whatever is done from variance v on, until the filter refuses, is dominated by
-``G_v``.  By induction from the last release back: after the first one, M, the rest is dominated by
-``G_a``, whatever M answered; so both are dominated by M together with ``G_a`` (Zhu, Dong, Wang,
-"Optimal accounting of differential privacy via characteristic functions", AISTATS 2022, theorem
-10), and that by ``G_v``.  Nothing but the variance that is left is handed on, so epsilons may
-depend on answers, and sessions on one ledger may take turns in any order.  (For Gaussian releases
-alone: Smith, Thakurta, "Fully adaptive composition for Gaussian differential privacy", 2022.  For
-filters in general: Rogers, Roth, Ullman, Vadhan, "Privacy odometers and filters", 2016; of releases
-that go on at once: Haney and others, "Concurrent composition for interactive differential privacy
-with adaptive privacy-loss parameters", CCS 2023.)
-
-**What an epsilon takes.**  An epsilon-DP release is dominated by randomized response with odds
-``e^epsilon : 1`` (Kairouz, Oh, Viswanath 2015), say R.  *R together with G_a is dominated by G_v,
-at every epsilon, if and only if it is at epsilon zero:*
-
-    tanh(epsilon/2) + 2/(1 + e^epsilon) delta_a(epsilon)  <=  2 Phi(sqrt(v)/2) - 1,
-    delta_a(e) = Phi(sqrt(a)/2 - e/sqrt(a)) - e^e Phi(-sqrt(a)/2 - e/sqrt(a)).
-
-Proof.  With the measure ``sqrt(P Q)`` of losses l for a pair (P, Q), ``e^(-e/2) delta(e)`` is the
-integral of ``2 sinh((l - e)/2)`` over l > e; so the difference F(e) of the two sides, times
-``e^(-e/2)``, satisfies ``F'' - F/4 = D`` with D the difference of the densities of these measures.
-That of ``G_v`` is ``e^(-v/8) N(0, v)``, that of R with ``G_a`` is the mean of ``e^(-a/8) N(+-
-epsilon, a)`` over ``cosh(epsilon/2)``.  The logarithm of their ratio is a constant and ``k l^2 - ln
-cosh(epsilon l / a)``, which falls and then rises as l > 0 grows, or only rises: so D is, from l = 0
-on, (+,) - and then +.  Far out, where D is positive from e on, F is an integral of positive
-things.  Near zero, where D is positive, F is symmetric, so that ``F(0) >= 0`` and ``F'(0) = 0``
-make it grow.  Between, where D is negative, F has no negative minimum, for there ``F'' = F/4 + D``
-would be negative.  So F is nowhere negative if ``F(0) >= 0``; and it must be.
-
-Where ``u = epsilon^2 / a`` is small there is a closed form: ``D(0) <= 0`` is enough, that is
-``ln(1 + c/a)/2 + c/8 >= epsilon^2/(2 a) + ln cosh(epsilon/2)`` for ``c = v - a``.  With ``ln(1 + x)
->= x - x^2/2`` and ``ln cosh y <= y^2/2`` it holds for ``c = epsilon^2 (1 + k)`` if ``k >= u
-(1 + k)^2 / 2``, so for ``k = 0.51 u`` where u is at most 1/100.
-
-So a small release takes little more than epsilon^2, whose sum is what any accounting must charge;
-the last one, to variance zero, takes up to pi/2 times that.  Of releases of epsilon 1/100 that are
-fixed beforehand, no accounting takes more than 562 into (1, 10^-6), and 528 into (1, 5 10^-7); of
-those that are chosen one after the other, 558 and 522 fit here: a part in a hundred fewer.
-
-**What a bounded range takes.**  A release whose log ratios lie in an interval of length epsilon is
-dominated by the pair of :mod:`tacit.core.losses.distribution`.  Its profile there, ``(sqrt E -
-sqrt x)^2 / (E - 1)``, makes ``F'' - F/4`` constant: its losses have the measure ``sqrt(P Q)`` of a
-*uniform* density ``1 / (4 sinh(epsilon/2))`` between -epsilon and epsilon.  With G_a it is again
-enough to compare at epsilon zero, where delta is, with ``y = epsilon/2`` and F_a that of G_a,
-
-    (2 F_a'(epsilon) - 2 e^(-a/8) (Phi(epsilon/sqrt a) - 1/2) + cosh y) / sinh y,
-    F_a'(l) = -e^(-l/2) delta_a(l)/2 - e^(l/2) Phi(-sqrt(a)/2 - l/sqrt a).
-
-Proof.  In place of ``ln cosh(epsilon l / a)`` stands ``K(l/a)``, where K(s) is the logarithm of the
-mean of e^(s u) for u normal of variance a, cut off beyond -epsilon and epsilon.  K is even, and
-``K'(s)/s`` falls, which is all that was used: for the third derivative is not above zero for s > 0.
-It is the third moment about its mean m of a normal variable with mean ``M = a s > 0``, cut off
-likewise, with density f.  By parts ``m = M - a (f(epsilon) - f(-epsilon))``, and f(x) > f(-x) for
-x > 0: so ``0 < m < M``.  Then ``f(m+t) / f(m-t) = e^(2 t (M-m)/a)`` is above one up to ``t =
-epsilon - m``, and f(m+t) is zero beyond.  So ``g(t) = f(m+t) - f(m-t)`` is first positive and then
-negative, from some T on; and since ``t g(t)`` has the integral zero, that of ``t (t^2 - T^2)
-g(t)``, the third moment, is not above zero.  At s = 0, K' is zero; so K' is concave, and K'(s)/s
-falls.
-
-For the closed form, ``D(0) <= 0``: by Jensen the mean of ``e^(-u^2/(2 a))`` is at least
-``e^(-epsilon^2/(6 a))``, and ``ln(sinh(y)/y) <= y^2/6``.  So it is that of above for the square
-``epsilon^2/3``: a third of what an epsilon takes.
-
-**Several at once.**  Of k equal releases each takes ``c = s (1 + k_i)`` of the closed form for the
-square s, with ``k_i = 0.51 s / a_i`` and a_i what it leaves, which is no less than what the last
-one leaves: with that for all a_i, they take the sum.
-
-Ends of the search are multiples of a step, found by enclosures: the same on every machine.
-"""
+# Write ``G_v`` for the pair of outputs N(0, 1) and N(sqrt v, 1): a Gaussian release of *variance*
+# v. Its losses are normal with mean v/2 and variance v, and variances add up.  A budget of epsilon
+# at delta begins with the largest v at which ``G_v`` is (epsilon, delta)-DP.  What is left of it is
+# always such a Gaussian: **a release M takes the filter from variance v to variance a where**
+#
+#     M together with G_a is dominated by G_v        (``delta`` at every epsilon is at most as
+# large).
+#
+# **Why this holds for any analyst**, who chooses each release and its epsilon after all answers
+# before it.  Claim: whatever is done from variance v on, until the filter refuses, is dominated by
+# ``G_v``.  By induction from the last release back: after the first one, M, the rest is dominated
+# by ``G_a``, whatever M answered; so both are dominated by M together with ``G_a`` (Zhu, Dong,
+# Wang, "Optimal accounting of differential privacy via characteristic functions", AISTATS 2022,
+# theorem 10), and that by ``G_v``.  Nothing but the variance that is left is handed on, so epsilons
+# may depend on answers, and sessions on one ledger may take turns in any order.  (For Gaussian
+# releases alone: Smith, Thakurta, "Fully adaptive composition for Gaussian differential privacy",
+# 2022.  For filters in general: Rogers, Roth, Ullman, Vadhan, "Privacy odometers and filters",
+# 2016; of releases that go on at once: Haney and others, "Concurrent composition for interactive
+# differential privacy with adaptive privacy-loss parameters", CCS 2023.)
+#
+# **What an epsilon takes.**  An epsilon-DP release is dominated by randomized response with odds
+# ``e^epsilon : 1`` (Kairouz, Oh, Viswanath 2015), say R.  *R together with G_a is dominated by G_v,
+# at every epsilon, if and only if it is at epsilon zero:*
+#
+#     tanh(epsilon/2) + 2/(1 + e^epsilon) delta_a(epsilon)  <=  2 Phi(sqrt(v)/2) - 1,
+#     delta_a(e) = Phi(sqrt(a)/2 - e/sqrt(a)) - e^e Phi(-sqrt(a)/2 - e/sqrt(a)).
+#
+# Proof.  With the measure ``sqrt(P Q)`` of losses l for a pair (P, Q), ``e^(-e/2) delta(e)`` is the
+# integral of ``2 sinh((l - e)/2)`` over l > e; so the difference F(e) of the two sides, times
+# ``e^(-e/2)``, satisfies ``F'' - F/4 = D`` with D the difference of the densities of these
+# measures. That of ``G_v`` is ``e^(-v/8) N(0, v)``, that of R with ``G_a`` is the mean of
+# ``e^(-a/8) N(+- epsilon, a)`` over ``cosh(epsilon/2)``.  The logarithm of their ratio is a
+# constant and ``k l^2 - ln cosh(epsilon l / a)``, which falls and then rises as l > 0 grows, or
+# only rises: so D is, from l = 0 on, (+,) - and then +.  Far out, where D is positive from e on, F
+# is an integral of positive things.  Near zero, where D is positive, F is symmetric, so that
+# ``F(0) >= 0`` and ``F'(0) = 0`` make it grow.  Between, where D is negative, F has no negative
+# minimum, for there ``F'' = F/4 + D`` would be negative.  So F is nowhere negative if
+# ``F(0) >= 0``; and it must be.
+#
+# Where ``u = epsilon^2 / a`` is small there is a closed form: ``D(0) <= 0`` is enough, that is
+# ``ln(1 + c/a)/2 + c/8 >= epsilon^2/(2 a) + ln cosh(epsilon/2)`` for ``c = v - a``.  With
+# ``ln(1 + x) >= x - x^2/2`` and ``ln cosh y <= y^2/2`` it holds for ``c = epsilon^2 (1 + k)`` if
+# ``k >= u (1 + k)^2 / 2``, so for ``k = 0.51 u`` where u is at most 1/100.
+#
+# So a small release takes little more than epsilon^2, whose sum is what any accounting must charge;
+# the last one, to variance zero, takes up to pi/2 times that.  Of releases of epsilon 1/100 that
+# are fixed beforehand, no accounting takes more than 562 into (1, 10^-6), and 528 into (1, 5
+# 10^-7); of those that are chosen one after the other, 558 and 522 fit here: a part in a hundred
+# fewer.
+#
+# **What a bounded range takes.**  A release whose log ratios lie in an interval of length epsilon
+# is dominated by the pair of :mod:`tacit.core.losses.distribution`.  Its profile there,
+# ``(sqrt E - sqrt x)^2 / (E - 1)``, makes ``F'' - F/4`` constant: its losses have the measure
+# ``sqrt(P Q)`` of a *uniform* density ``1 / (4 sinh(epsilon/2))`` between -epsilon and epsilon.
+# With G_a it is again enough to compare at epsilon zero, where delta is, with ``y = epsilon/2`` and
+# F_a that of G_a,
+#
+#     (2 F_a'(epsilon) - 2 e^(-a/8) (Phi(epsilon/sqrt a) - 1/2) + cosh y) / sinh y,
+#     F_a'(l) = -e^(-l/2) delta_a(l)/2 - e^(l/2) Phi(-sqrt(a)/2 - l/sqrt a).
+#
+# Proof.  In place of ``ln cosh(epsilon l / a)`` stands ``K(l/a)``, where K(s) is the logarithm of
+# the mean of e^(s u) for u normal of variance a, cut off beyond -epsilon and epsilon.  K is even,
+# and ``K'(s)/s`` falls, which is all that was used: for the third derivative is not above zero for
+# s > 0. It is the third moment about its mean m of a normal variable with mean ``M = a s > 0``, cut
+# off likewise, with density f.  By parts ``m = M - a (f(epsilon) - f(-epsilon))``, and f(x) > f(-x)
+# for x > 0: so ``0 < m < M``.  Then ``f(m+t) / f(m-t) = e^(2 t (M-m)/a)`` is above one up to
+# ``t = epsilon - m``, and f(m+t) is zero beyond.  So ``g(t) = f(m+t) - f(m-t)`` is first positive
+# and then negative, from some T on; and since ``t g(t)`` has the integral zero, that of
+# ``t (t^2 - T^2) g(t)``, the third moment, is not above zero.  At s = 0, K' is zero; so K' is
+# concave, and K'(s)/s falls.
+#
+# For the closed form, ``D(0) <= 0``: by Jensen the mean of ``e^(-u^2/(2 a))`` is at least
+# ``e^(-epsilon^2/(6 a))``, and ``ln(sinh(y)/y) <= y^2/6``.  So it is that of above for the square
+# ``epsilon^2/3``: a third of what an epsilon takes.
+#
+# **Several at once.**  Of k equal releases each takes ``c = s (1 + k_i)`` of the closed form for
+# the square s, with ``k_i = 0.51 s / a_i`` and a_i what it leaves, which is no less than what the
+# last one leaves: with that for all a_i, they take the sum.
+#
+# Ends of the search are multiples of a step, found by enclosures: the same on every machine.
 
 from __future__ import annotations
 
@@ -102,15 +105,11 @@ __all__ = [
 ]
 
 _ZERO = Fraction(0)
-_LEAST = Fraction(1, 1 << 40)
-"""Less is charged as this."""
-_MOST = 64
-"""A larger epsilon is not held as a Gaussian."""
+_LEAST = Fraction(1, 1 << 40)  # less is charged as this
+_MOST = 64  # a larger epsilon is not held as a Gaussian
 _SMALL = 1 << 8
-_STEPS = 20
-"""A step of the search is this many halves of epsilon squared."""
-_HALVED = 60
-"""So often is the way halved on which a search in floats looks for where to begin."""
+_STEPS = 20  # a step of the search is this many halves of epsilon squared
+_HALVED = 60  # so often is the way halved on which a search in floats looks for where to begin
 
 
 def delta_of(variance: Fraction, epsilon: Fraction, bits: int = 128) -> Enclosure:
@@ -156,12 +155,6 @@ def after(
     variance: Fraction, epsilon: Fraction, times: int = 1, ranged: bool = False
 ) -> Fraction | None:
     """Return the variance that epsilon-DP releases leave; None where they do not fit.
-
-    Args:
-        variance: before them.
-        epsilon: of each.
-        times: how many there are.
-        ranged: whether their ranges are bounded by epsilon.
 
     >>> left = after(Fraction(1), Fraction(1, 10))
     >>> round(float(1 - left), 6), after(Fraction(1, 100), Fraction(1, 10)) is None
@@ -227,12 +220,6 @@ def _after_one(
 @lru_cache(maxsize=1 << 12)
 def before(variance: Fraction, epsilon: Fraction, times: int = 1, ranged: bool = False) -> Fraction:
     """Return a variance, nearly the least, that dominates releases and a Gaussian.
-
-    Args:
-        variance: of the Gaussian.
-        epsilon: of each release.
-        times: how many there are.
-        ranged: whether their ranges are bounded by epsilon.
 
     >>> round(float(before(Fraction(0), Fraction(1, 10))), 6)
     0.015702

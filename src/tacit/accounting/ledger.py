@@ -64,11 +64,10 @@ _turns: dict[tuple[str, ...], tuple[threading.Lock, int]] = {}
 def turn(*name: str) -> Iterator[None]:
     """Wait until no other thread of this process is inside a turn of the same name.
 
-    A name costs memory only while somebody is inside or waits.
-
     >>> with turn("a ledger", "a question"):
     ...     pass
     """
+    # A name costs memory only while somebody is inside or waits.
     with _guard:
         lock, count = _turns.get(name, (threading.Lock(), 0))
         _turns[name] = lock, count + 1
@@ -102,9 +101,6 @@ _T = TypeVar("_T")
 def staying_open(cost: Budget, work: Callable[[], _T]) -> _T:
     """Do what a charge has paid for; say of whatever stops it that the release stays open.
 
-    An error of ours says it in its message; any other (an interrupt, an error that nobody foresaw)
-    carries it as a note, and its type stays.
-
     >>> from tacit.accounting.budget import epsilon
     >>> from tacit.errors import DataSourceError
     >>> def cut():
@@ -114,6 +110,8 @@ def staying_open(cost: Budget, work: Callable[[], _T]) -> _T:
     tacit.errors.DataSourceError: the connection was cut. epsilon 0.5 was charged for this release,
     and it stays open: ask the same again, and it is answered at no further cost
     """
+    # An error of ours says it in its message; any other (an interrupt, an error that nobody
+    # foresaw) carries it as a note, and its type stays.
     try:
         return work()
     except TacitError as error:
@@ -507,10 +505,8 @@ class Ledger(Shown):
     # --- how ---------------------------------------------------------------------------------
 
     def _refuse_dearer(self, entry: Entry, cost: Budget) -> None:
-        """Refuse more than an open release was charged with; the key holds the price, so none is.
-
-        Less may come of a finer plan of a later version, and was paid in full.
-        """
+        """Refuse more than an open release was charged with; the key contains the price."""
+        # Less may come of a finer plan of a later version, and was paid in full.
         if entry.answer is None and not entry.cost.covers(cost.cost_in(entry.cost.kind)):
             raise UsageError(
                 f"this release was charged {entry.cost} and is not answered yet, and it costs "
@@ -539,14 +535,6 @@ class Ledger(Shown):
 def charge_once(ledger: Ledger, key: str, cost: Budget, question: Mapping[str, Any]) -> Entry:
     """Return the charge of a key, or make it: whoever asks, and however often, one is paid.
 
-    Unlike :meth:`Ledger.charge` it takes the charge that stands also where its question says more
-    than the key does: what was chosen for whoever paid, such as the scale of the noise.
-
-    Raises:
-        BudgetError: more than remains; nothing was spent.
-        UsageError: a cost of zero or of another kind, or no plain JSON.
-        LedgerError: the ledger cannot be written; nothing was spent.
-
     >>> from tacit.accounting import epsilon, open_ledger
     >>> ledger = open_ledger(None, dataset="clinic", budget=epsilon(1))
     >>> entry = charge_once(ledger, "visits", epsilon("1/4"), {"count": "visits"})
@@ -557,6 +545,8 @@ def charge_once(ledger: Ledger, key: str, cost: Budget, question: Mapping[str, A
     >>> parts_of(ledger, entry), ledger.spent
     ([{'n': 17}], epsilon(0.25))
     """
+    # Unlike :meth:`Ledger.charge` it takes the charge that stands also where its question says more
+    # than the key does: what was chosen for whoever paid, such as the scale of the noise.
     canonical(question, "question")
     payer = ledger.payer
     with ledger.chain.write() as (transaction, head):
@@ -567,22 +557,12 @@ def charge_once(ledger: Ledger, key: str, cost: Budget, question: Mapping[str, A
 
 
 def record_part(ledger: Ledger, entry: Entry, place: int, part: Mapping[str, Any]) -> bool:
-    """Write a part if it is the next one of its charge, durably; say whether it was written.
-
-    Where it was not, the caller's part must be thrown away: another one stands, or an earlier one
-    is still lacking.
-
-    Args:
-        ledger: where the charge is.
-        entry: what :func:`charge_once` returned.
-        place: how many parts the caller had read before it made this one.
-        part: the released values, *with their noise*, in plain JSON.
-
-    Raises:
-        LedgerError: the entry is no charge of this ledger, or the ledger cannot be written.
-            A server that went away is waited for: the part is paid already.
-        UsageError: the part is no plain JSON.
-    """
+    """Write a part if it is the next one of its charge, durably; say whether it was written."""
+    # Where it was not, the caller's part must be thrown away: another one stands, or an earlier one
+    # is still lacking.
+    #
+    # LedgerError: the entry is no charge of this ledger, or the ledger cannot be written. A server
+    # that went away is waited for: the part is paid already.
     wanted, tried = canonical(part, "part"), False
 
     def write() -> bool:
@@ -606,19 +586,6 @@ def record_new(
 ) -> None:
     """Write those of some parts that a charge does not have yet, in one transaction, durably.
 
-    They are parts that do not depend on those before them, such as notes of what was derived from
-    an answer; the time is linear in the number of parts.
-
-    Args:
-        ledger: where the charge is.
-        entry: the charge.
-        parts: in plain JSON.
-        most: how many parts a charge may have in all.
-
-    Raises:
-        LedgerError: the entry is no charge of this ledger, or the ledger cannot be written.
-        UsageError: a part is no plain JSON, or there are too many; none was written.
-
     >>> from tacit.accounting import epsilon, open_ledger
     >>> ledger = open_ledger(None, dataset="clinic", budget=epsilon(1))
     >>> entry = charge_once(ledger, "visits", epsilon("1/4"), {"count": "visits"})
@@ -627,6 +594,8 @@ def record_new(
     >>> parts_of(ledger, entry)
     [{'n': 1}, {'n': 2}, {'n': 3}]
     """
+    # They are parts that do not depend on those before them, such as notes of what was derived from
+    # an answer; the time is linear in the number of parts.
     wanted = {canonical(part, "part"): dict(part) for part in parts}
 
     def write() -> None:
@@ -673,12 +642,6 @@ def _standing(transaction: Transaction, entry: Entry) -> list[Event]:
 def on_account_of(ledger: Ledger, *accounts: str) -> Ledger:
     """Return a ledger as one whose charges name accounts, and stay within their caps.
 
-    Each account has what the charges that name it come to; see
-    :mod:`tacit.accounting.ledger_chain`.  An answer that stands is replayed for everybody.
-
-    Raises:
-        UsageError: no name of an account.
-
     >>> from tacit.accounting import epsilon, open_ledger
     >>> ledger = open_ledger(None, dataset="clinic", budget=epsilon(1))
     >>> set_cap(ledger, "team:oncology", epsilon("1/4"), "a quarter each")
@@ -692,6 +655,8 @@ def on_account_of(ledger: Ledger, *accounts: str) -> Ledger:
     the cap of team:oncology: nothing was spent. Ask for less, or ask whoever sets the caps to raise
     this one
     """
+    # Each account has what the charges that name it come to; see
+    # :mod:`tacit.accounting.ledger_chain`.  An answer that stands is replayed for everybody.
     payer = ledger.payer
     named = (*payer.accounts, *map(account_name, accounts))
     return ledger.view(
@@ -700,20 +665,11 @@ def on_account_of(ledger: Ledger, *accounts: str) -> Ledger:
 
 
 def shared_by(ledger: Ledger, dataset: str, terms: Mapping[str, Any]) -> Ledger:
-    """Return a ledger as that of one of the data sets whose people share its budget.
-
-    The chain holds which data sets share it, and on which terms.  Each has keys of its own: the
-    same question to two of them is two releases, and both are paid from the one budget.
-
-    Args:
-        ledger: of the people.
-        dataset: the identity of the data set.
-        terms: what a charge for it means: the unit of privacy, the neighbour relation.
-
-    Raises:
-        LedgerError: the data set shares it on other terms.
-        UsageError: no identity, or terms that are not plain JSON.
-    """
+    """Return a ledger as that of one of the data sets whose people share its budget."""
+    # The chain holds which data sets share it, and on which terms.  Each has keys of its own: the
+    # same question to two of them is two releases, and both are paid from the one budget.
+    #
+    # terms: what a charge for it means: the unit of privacy, the neighbour relation.
     canonical(terms, "terms")
     if not (dataset and dataset.isprintable()):
         raise UsageError("a ledger protects a data set: give its identity")
@@ -735,26 +691,11 @@ def shared_by(ledger: Ledger, dataset: str, terms: Mapping[str, Any]) -> Ledger:
 
 
 def continued(ledger: Ledger, dataset: str, terms: Mapping[str, Any], *, same: bool) -> Ledger:
-    """Return a ledger as that of a data set with the people whose budget it is.
-
-    A table whose file was converted, or is read with another delimiter, has other columns, and so
-    another identity, and its people have the budget that they had: the data set shares the ledger.
-    Each charge bounds what one person, with their rows in either table, moves its answers, so the
-    losses of all of them add up to no more than the budget.
-
-    Args:
-        ledger: the ledger.
-        dataset: the identity of the data set.
-        terms: what a charge for it means.
-        same: whether the user named it as the ledger does, which says that the people are the same.
-
-    Returns:
-        The ledger itself where the data set does not share it.
-
-    Raises:
-        LedgerError: rows are protected in one data set and people in the other, or it shares the
-            ledger on other terms.
-    """
+    """Return a ledger as that of a data set with the people whose budget it is."""
+    # A table whose file was converted, or is read with another delimiter, has other columns, and so
+    # another identity, and its people have the budget that they had: the data set shares the
+    # ledger. Each charge bounds what one person, with their rows in either table, moves its
+    # answers, so the losses of all of them add up to no more than the budget.
     if dataset == ledger.dataset:
         return ledger
     begun = ledger.dataset.rpartition(" (")[0]
@@ -777,19 +718,8 @@ def _protects(terms: Mapping[str, Any]) -> tuple[bool, Any]:
 
 
 def set_cap(ledger: Ledger, account: str, cap: Budget | None, reason: str) -> None:
-    """Set the most that an account may spend of the budget; the chain holds it, and the reason.
-
-    It may be below what the account has spent: then nothing more is granted.
-
-    Args:
-        ledger: whose budget is shared out.
-        account: such as ``team:oncology``; ``team:*`` is each team that has no cap of its own.
-        cap: counted as the budget is; None takes the account's own cap away.
-        reason: why.
-
-    Raises:
-        UsageError: no account, a cap of another kind, or no reason.
-    """
+    """Set the most that an account may spend of the budget; the chain holds it, and the reason."""
+    # It may be below what the account has spent: then nothing more is granted.
     if not reason.strip():
         raise UsageError("say why the cap is set: the reason is recorded in the ledger")
     if not is_account(account):
@@ -815,9 +745,7 @@ def named_accounts(ledger: Ledger, names: Sequence[str]) -> tuple[Head, list[Acc
 
 
 def shares_of(ledger: Ledger) -> dict[str, Mapping[str, Any]]:
-    """Return the data sets that share a ledger, by identity, with the terms of their charges.
-
-    There are none where the ledger is that of one data set alone.
-    """
+    """Return the data sets that share a ledger, by identity, with the terms of their charges."""
+    # There are none where the ledger is that of one data set alone.
     with ledger.chain.read() as (transaction, _):
         return dict(ledger.chain.accounts(transaction).shared)

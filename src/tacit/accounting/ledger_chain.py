@@ -79,17 +79,12 @@ _ANY = "*"
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What an account may spend and has spent.
+    """What an account may spend and has spent."""
 
-    Attributes:
-        name: such as ``team:oncology``.
-        cap: the most that it may spend; None where only the budget of the ledger limits it.
-        spent: what the charges that name it come to.
-    """
-
-    name: str
+    name: str  # such as ``team:oncology``
+    # the most that it may spend; None where only the budget of the ledger limits it
     cap: Budget | None
-    spent: Budget
+    spent: Budget  # what the charges that name it come to
 
     @property
     def remaining(self) -> Budget | None:
@@ -101,18 +96,13 @@ class Account:
 
 @dataclass
 class Accounts:
-    """The accounts of a ledger, after some event of its chain.
+    """The accounts of a ledger, after some event of its chain."""
 
-    Attributes:
-        kind: what the budget of the ledger counts; None before its first event.
-        caps: by account, or by ``team:*`` for those that have none of their own.
-        spent: by account.
-        shared: of the data sets that share the ledger, by identity, the terms of their charges.
-    """
-
-    kind: Kind | None = None
+    kind: Kind | None = None  # what the budget of the ledger counts; None before its first event
+    # by account, or by ``team:*`` for those that have none of their own
     caps: dict[str, Budget] = field(default_factory=dict)
     spent: dict[str, Budget] = field(default_factory=dict)
+    # of the data sets that share the ledger, by identity, the terms of their charges
     shared: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def copy(self) -> Accounts:
@@ -130,11 +120,7 @@ class Accounts:
         return [self.of(name) for name in sorted({*self.caps, *self.spent})]
 
     def require(self, names: Iterable[str], cost: Budget) -> None:
-        """Refuse a cost that a cap does not cover.
-
-        Raises:
-            BudgetError: an account would pass its cap.
-        """
+        """Refuse a cost that a cap does not cover."""
         for account in map(self.of, names):
             if account.cap is not None and not account.cap.covers(account.spent + cost):
                 raise BudgetError(
@@ -144,11 +130,7 @@ class Accounts:
                 )
 
     def count(self, event: str, body: Mapping[str, Any]) -> None:
-        """Count an event of the chain.
-
-        Raises:
-            VerificationError: a charge beyond a cap, or an event that cannot follow.
-        """
+        """Count an event of the chain."""
         if event == "create":
             self.kind = Budget.from_json(body.get("budget")).kind
         elif event == "charge" and set(body) & {"accounts", "dataset"}:
@@ -204,11 +186,7 @@ def is_account(name: object) -> bool:
 
 
 def account_name(name: str) -> str:
-    """Return the name of an account that a charge names.
-
-    Raises:
-        UsageError: it is none, or stands for all accounts of its kind.
-    """
+    """Return the name of an account that a charge names."""
     if not is_account(name) or name.endswith(f":{_ANY}"):
         raise UsageError(
             f"the name of an account is a kind and a name, such as 'team:oncology', not {name!r}"
@@ -248,17 +226,15 @@ def _nothing(like: Budget) -> Budget:
 # on it, so a clock that is wrong or set back does no harm.
 
 
+# The version of what is written; a ledger of a later version is refused as one.
+# 1 had no accounts, caps and shares, and charges that did not state what they left; in 2 the cost
+# of a charge was one loss, and did not name its parts; in 3 a question did not say how its table is
+# read, and a charge not by which version it was made.  A Tacit of that time would call these
+# damaged. A ledger of an earlier version is read, and is of this one from the first event that is
+# added to it.
 FORMAT = 4
-"""The version of what is written; a ledger of a later version is refused as one.
 
-1 had no accounts, caps and shares, and charges that did not state what they left; in 2 the cost of
-a charge was one loss, and did not name its parts; in 3 a question did not say how its table is
-read, and a charge not by which version it was made.  A Tacit of that time would call these damaged.
-A ledger of an earlier version is read, and is of this one from the first event that is added to it.
-"""
-
-GENESIS = "0" * 64
-"""What the first event has in place of the hash of the one before it."""
+GENESIS = "0" * 64  # what the first event has in place of the hash of the one before it
 
 _BODIES = {
     "create": {"ledger", "dataset", "terms", "budget", "home"},
@@ -270,23 +246,19 @@ _BODIES = {
     "cap": {"account", "cap", "reason"},
     "share": {"dataset", "terms"},
 }
+# What an event may hold besides: whether the budget has a filter (``spending.py``); of a charge,
+# who it is on account of, what it left, and the version of what is written, from 4 on.
 _MORE = {"create": {"filter"}, "charge": {"accounts", "dataset", "balance", "format"}}
-"""What an event may hold besides: whether the budget has a filter (``spending.py``); of a charge,
-who it is on account of, what it left, and the version of what is written, from 4 on."""
 
 
 def canonical(value: object, name: str = "value", *, sort: bool = True) -> str:
     """Write a JSON value in one certain way: compact, ASCII, keys sorted unless stated otherwise.
 
-    Floats are written so that they read back to the same bits; NaN and the infinities, which a
-    released answer may hold, are written as Python's :mod:`json` reads them.
-
-    Raises:
-        UsageError: it holds something that is no JSON; the value itself is not shown.
-
     >>> canonical({"b": 0.1, "a": [1, None]})
     '{"a":[1,null],"b":0.1}'
     """
+    # Floats are written so that they read back to the same bits; NaN and the infinities, which a
+    # released answer may hold, are written as Python's :mod:`json` reads them.
     try:
         text = json.dumps(value, sort_keys=sort, separators=(",", ":"))
         if "\\ud" in text:  # halves of characters come in pairs, or no reader takes them
@@ -404,13 +376,8 @@ class Head:
 
     @staticmethod
     def following(head: Head | None, event: Event) -> Head:
-        """Return the head once ``event`` has happened.
-
-        Every event that is written and every event that is verified goes through here.
-
-        Raises:
-            VerificationError: the event cannot follow.
-        """
+        """Return the head once ``event`` has happened."""
+        # Every event that is written and every event that is verified goes through here.
         expected = (head.sequence + 1, head.hash) if head else (1, GENESIS)
         if (event.sequence, event.previous) != expected:
             raise VerificationError(f"event {expected[0]} does not follow the one before it")
@@ -439,16 +406,11 @@ class Head:
 
 
 def verify(events: Iterable[Event], head: Head) -> int:
-    """Replay a whole chain and return how many events it has.
-
-    Checked: every hash and every link; that no charge passed the budget of its time, nor the cap of
-    an account that it names; that every answer belongs to an earlier charge of the same key, and no
-    key has two; that the parts of a charge are of its key and without a gap; and that the totals
-    kept beside the events are what the events come to.
-
-    Raises:
-        VerificationError: what does not hold, and at which event.
-    """
+    """Replay a whole chain and return how many events it has."""
+    # Checked: every hash and every link; that no charge passed the budget of its time, nor the cap
+    # of an account that it names; that every answer belongs to an earlier charge of the same key,
+    # and no key has two; that the parts of a charge are of its key and without a gap; and that the
+    # totals kept beside the events are what the events come to.
     replayed: Head | None = None
     charged: dict[int, str | None] = {}
     answered: set[str | None] = set()
@@ -484,11 +446,7 @@ def verify(events: Iterable[Event], head: Head) -> int:
 
 
 def count(accounts: Accounts, event: Event) -> None:
-    """Count an event of the chain in its accounts.
-
-    Raises:
-        VerificationError: the event cannot follow.
-    """
+    """Count an event of the chain in its accounts."""
     try:
         accounts.count(event.event, event.body)
     except (VerificationError, UsageError) as error:
@@ -498,8 +456,7 @@ def count(accounts: Accounts, event: Event) -> None:
 # One charge of a ledger, with its answer once there is one.
 
 
-_EXACT_BITS = 1000
-"""A sum whose denominator has fewer bits was not rounded."""
+_EXACT_BITS = 1000  # a sum whose denominator has fewer bits was not rounded
 
 
 @public
@@ -580,11 +537,9 @@ def with_answer(entry: Entry, answer: Event) -> Entry:
 
 
 def entry_of(events: Sequence[Event]) -> Entry | None:
-    """Return what the events of one key come to: its answered charge, else its latest one.
-
-    Of several charges of one key only ledgers of earlier versions know, which charged again what
-    had come to nothing.
-    """
+    """Return what the events of one key come to: its answered charge, else its latest one."""
+    # Of several charges of one key only ledgers of earlier versions know, which charged again what
+    # had come to nothing.
     charges = {event.sequence: event for event in events if event.event == "charge"}
     for event in events:
         if event.event == "answer":
@@ -637,22 +592,17 @@ class Store(Protocol):
         ...
 
     def home(self) -> dict[str, str] | None:
-        """Return what distinguishes this place from a copy of it, or None where nothing does.
-
-        It is the same for everyone who may open the place, and from one opening to the next.
-        """
+        """Return what distinguishes this place from a copy of it, or None where nothing does."""
+        # It is the same for everyone who may open the place, and from one opening to the next.
         ...
 
     def write(self) -> AbstractContextManager[Transaction]:
-        """Begin a transaction that no other writer runs beside, and commit it at the end.
-
-        The exclusive lock is taken *before* anything is read, so that what is read stays true
-        until the commit.  An exception inside undoes everything.
-
-        Raises:
-            LostError: the place went away.  It says whether anything was stored, or that this is
-                not known; what may have been stored is never taken for not stored.
-        """
+        """Begin a transaction that no other writer runs beside, and commit it at the end."""
+        # The exclusive lock is taken *before* anything is read, so that what is read stays true
+        # until the commit.  An exception inside undoes everything.
+        #
+        # LostError: the place went away.  It says whether anything was stored, or that this is not
+        # known; what may have been stored is never taken for not stored.
         ...
 
     def read(self) -> AbstractContextManager[Transaction]:
@@ -669,11 +619,7 @@ _Result = TypeVar("_Result")
 
 
 def patiently(work: Callable[[], _Result]) -> _Result:
-    """Do what may be done twice, again and again for half a minute while the place is away.
-
-    Raises:
-        LostError: it did not come back.
-    """
+    """Do what may be done twice, again and again for half a minute while the place is away."""
     for pause in _PAUSES:
         with suppress(LostError):
             return work()
@@ -682,11 +628,10 @@ def patiently(work: Callable[[], _Result]) -> _Result:
 
 
 class MemoryStore:
-    """Events in a list, for a ledger that ends with its process.
+    """Events in a list, for a ledger that ends with its process."""
 
-    It is safe among threads.  A process that was forked off holds a copy of everything, and a
-    budget must not be spent once in each copy: there, every use is refused.
-    """
+    # It is safe among threads.  A process that was forked off holds a copy of everything, and a
+    # budget must not be spent once in each copy: there, every use is refused.
 
     name = "the ledger in memory"
 
@@ -737,10 +682,8 @@ class MemoryStore:
         return (self._copy(place) for place in range(after, len(self._links)))
 
     def _copy(self, place: int) -> Event:
-        """Return the event with a body of its own, so that nobody can change the one that is kept.
-
-        Its text was checked when it was made.
-        """
+        """The event with a body of its own, so that nobody can change the one that is kept."""
+        # Its text was checked when it was made.
         event, _ = self._links[place]
         return Event(**json.loads(event.text), text=event.text, hash=event.hash)
 
@@ -749,11 +692,7 @@ class MemoryStore:
 
 
 def read_head(row: Sequence[Any] | None) -> Head | None:
-    """Read a stored head: its sequence, hash, total and spent.
-
-    Raises:
-        LedgerError: it cannot be read.
-    """
+    """Read a stored head: its sequence, hash, total and spent."""
     if row is None:
         return None
     sequence, digest, total, spent = row
@@ -776,11 +715,7 @@ def stored_head(head: Head) -> tuple[int, str, str, str]:
 
 
 def read_event(row: Sequence[Any]) -> Event:
-    """Read a stored event: its sequence, key, text and hash.
-
-    Raises:
-        LedgerError: it cannot be read, or is not the event of that sequence and key.
-    """
+    """Read a stored event: its sequence, key, text and hash."""
     sequence, key, text, digest = row
     event = Event.parse(text, digest)
     if (event.sequence, event.key) != (sequence, key):
@@ -799,11 +734,10 @@ def went_back(name: str) -> LedgerError:
 def same_home(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -> bool:
     """Return whether two homes are the same place, as far as both are known.
 
-    A server may hide a part of it from some roles.
-
     >>> same_home({"system": "7", "table": "3"}, {"table": "3"}), same_home({"path": "a"}, None)
     (True, False)
     """
+    # A server may hide a part of it from some roles.
     if one is None or other is None:
         return one is other
     shared = one.keys() & other.keys()
@@ -822,15 +756,10 @@ _seen: dict[str, tuple[int, str]] = {}
 
 @dataclass(frozen=True)
 class Payer:
-    """On whose account a charge is made.
+    """On whose account a charge is made."""
 
-    Attributes:
-        accounts: that the charge names; their caps hold for it.
-        dataset: the identity of the data set, where several share the ledger.
-    """
-
-    accounts: tuple[str, ...] = ()
-    dataset: str | None = None
+    accounts: tuple[str, ...] = ()  # that the charge names; their caps hold for it
+    dataset: str | None = None  # the identity of the data set, where several share the ledger
 
     def key(self, key: str) -> str:
         """Return the key of a question in the ledger: data sets that share it have keys apart."""
@@ -838,12 +767,7 @@ class Payer:
 
 
 class CheckedChain:
-    """The transactions of one ledger.
-
-    Attributes:
-        store: where the chain is.
-        id: the random name of the ledger.
-    """
+    """The transactions of one ledger."""
 
     def __init__(self, store: Store, id: str) -> None:
         self.store, self.id = store, id
@@ -855,11 +779,7 @@ class CheckedChain:
 
     @contextmanager
     def write(self) -> Iterator[tuple[Transaction, Head]]:
-        """Open an exclusive transaction, with the head of the chain.
-
-        Raises:
-            LedgerError: the chain went back in time, or cannot be written.
-        """
+        """Open an exclusive transaction, with the head of the chain."""
         seen = _seen.get(self.id)
         with self.store.write() as transaction:
             yield transaction, self._checked_head(transaction, seen)
@@ -868,11 +788,7 @@ class CheckedChain:
 
     @contextmanager
     def read(self) -> Iterator[tuple[Transaction, Head]]:
-        """Open a transaction that reads one state, with the head of the chain.
-
-        Raises:
-            LedgerError: the chain went back in time, or cannot be read.
-        """
+        """Open a transaction that reads one state, with the head of the chain."""
         seen = _seen.get(self.id)  # before the transaction begins: others may go on meanwhile
         with self.store.read() as transaction:
             yield transaction, self._checked_head(transaction, seen)
@@ -887,13 +803,8 @@ class CheckedChain:
         return self.head().spending.affords(*costs)
 
     def accounts(self, transaction: Transaction) -> Accounts:
-        """Return the accounts of the chain, up to the last event of a transaction.
-
-        Only the events since the last look are read.
-
-        Raises:
-            VerificationError: an event cannot follow.
-        """
+        """Return the accounts of the chain, up to the last event of a transaction."""
+        # Only the events since the last look are read.
         sequence, digest, accounts = self._counted
         later = list(transaction.events(sequence))
         if not later:
@@ -917,12 +828,7 @@ class CheckedChain:
         question: Mapping[str, Any],
         payer: Payer,
     ) -> Entry:
-        """Append a charge, for whoever pays.
-
-        Raises:
-            BudgetError: more than remains, or than a cap leaves; nothing was spent.
-            UsageError: a cost of zero or of another kind, or no plain JSON.
-        """
+        """Append a charge, for whoever pays."""
         paid = affordable(cost, head)
         body: dict[str, Any] = {"question": dict(question), "cost": paid.charged_json()}
         body["format"] = FORMAT
@@ -955,12 +861,7 @@ class CheckedChain:
 
 
 def affordable(cost: Budget, head: Head) -> Budget:
-    """Return a cost in the kind of the ledger's budget.
-
-    Raises:
-        BudgetError: more than remains.
-        UsageError: a cost of nothing, or of a kind that does not convert.
-    """
+    """Return a cost in the kind of the ledger's budget."""
     paid = cost.cost_in(head.total.kind)
     if paid.is_nothing:
         raise UsageError("a release must cost something: its privacy loss is above zero")

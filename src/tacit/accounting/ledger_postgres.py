@@ -89,9 +89,6 @@ def is_address(path: str | os.PathLike[str] | None) -> bool:
 def shown(path: str | os.PathLike[str]) -> str:
     """Return a ledger's place as it may be shown: a file as it is, an address without secrets.
 
-    Raises:
-        LedgerError: an address that cannot be read; it is not repeated.
-
     >>> shown("postgresql://ann:secret@db.example/clinic?sslmode=verify-full&ledger=visits")
     'postgresql://ann@db.example/clinic?ledger=visits'
     >>> shown("clinic.ledger")
@@ -102,26 +99,17 @@ def shown(path: str | os.PathLike[str]) -> str:
 
 @dataclass(frozen=True)
 class Address:
-    """An address, taken apart.
+    """An address, taken apart."""
 
-    Attributes:
-        connect: what libpq is given, secrets among it; it stands in no ``repr``.
-        ledger: the name of the ledger in the database.
-        shown: the address without its secrets and without options that say nothing of the place.
-        secrets: every password in it, as written and as meant.
-    """
-
+    # what libpq is given, secrets among it; it stands in no ``repr``
     connect: str = field(repr=False)
-    ledger: str
-    shown: str
-    secrets: tuple[str, ...] = field(repr=False)
+    ledger: str  # the name of the ledger in the database
+    shown: str  # the address without its secrets and without options that say nothing of the place
+    secrets: tuple[str, ...] = field(repr=False)  # every password in it, as written and as meant
 
     @classmethod
     def parse(cls, path: str | os.PathLike[str]) -> Address:
         """Take an address apart.
-
-        Raises:
-            LedgerError: it cannot be read with certainty, or the name of the ledger is none.
 
         >>> Address.parse("postgresql://ann:secret@db.example/clinic")
         Address(ledger='main', shown='postgresql://ann@db.example/clinic?ledger=main')
@@ -174,8 +162,8 @@ def _options(text: str | None) -> list[tuple[str, str]]:
 # its words are masked (how it is reached: :mod:`tacit.postgres`).
 
 
+# Seconds to wait for another writer, or for a server that went away in the middle of a commit.
 PATIENCE = 60.0
-"""Seconds to wait for another writer, or for a server that went away in the middle of a commit."""
 
 # What was sent and is acknowledged by nobody ends the connection, milliseconds.
 _SILENCE = "30000"
@@ -192,13 +180,7 @@ SETTINGS: str = (
 
 
 def connect(address: Address, name: str) -> Connection:
-    """Connect, for transactions that are started and ended by hand.
-
-    Raises:
-        LedgerError: the address holds what libpq does not know.
-        LostError: the server cannot be reached, or does not let this user in.
-        MissingExtraError: psycopg is not installed.
-    """
+    """Connect, for transactions that are started and ended by hand."""
     found = _attempt(address)
     if found is None:
         raise LedgerError(
@@ -218,10 +200,8 @@ def connect(address: Address, name: str) -> Connection:
 
 
 def _attempt(address: Address) -> Connection | Refused | None:
-    """Return a connection, or why there is none, or None for a wrong option.
-
-    The options stand in this frame alone, which no error of ours has behind it.
-    """
+    """Return a connection, or why there is none, or None for a wrong option."""
+    # The options stand in this frame alone, which no error of ours has behind it.
     given = read_options(address.connect)
     if given is None:
         return None
@@ -259,17 +239,7 @@ def is_lost(error: psycopg.Error, connection: Connection) -> bool:
 
 @contextmanager
 def explained(name: str, connection: Connection, remedy: Callable[[], str]) -> Iterator[None]:
-    """Turn an error of the database into one of ours, inside a transaction before its commit.
-
-    Args:
-        name: of the ledger.
-        connection: that is used inside.
-        remedy: what to say where a right is missing.
-
-    Raises:
-        LostError: the connection was cut; nothing was written.
-        LedgerError: anything else.
-    """
+    """Turn an error of the database into one of ours, inside a transaction before its commit."""
     psycopg = need("psycopg", "postgres")
     try:
         yield
@@ -336,31 +306,18 @@ _SYSTEM = "SELECT system_identifier::text FROM pg_control_system()"
 
 @dataclass(frozen=True)
 class Facts:
-    """What a connection reports of the server and of the tables of a ledger.
+    """What a connection reports of the server and of the tables of a ledger."""
 
-    Attributes:
-        system: the number of the server's data, or None where the role may not ask for it.
-        version: of the server, such as 15.
-        standby: whether it only follows another server.
-        synced: whether it syncs its commits to the disk at all.
-        role: who is connected.
-        database: the number of the database.
-        table: the number of the table of events, or None where there is none.
-        comment: of that table.
-        reads: whether the role may read the tables.
-        writes: whether it may add to them.
-    """
-
-    system: str | None
-    version: int
-    standby: bool
-    synced: bool
+    system: str | None  # the number of the server's data, or None where the role may not ask for it
+    version: int  # of the server, such as 15
+    standby: bool  # whether it only follows another server
+    synced: bool  # whether it syncs its commits to the disk at all
     role: str
-    database: str
-    table: str | None
+    database: str  # the number of the database
+    table: str | None  # the number of the table of events, or None where there is none
     comment: str | None
-    reads: bool | None
-    writes: bool | None
+    reads: bool | None  # whether the role may read the tables
+    writes: bool | None  # whether it may add to them
 
     @property
     def home(self) -> dict[str, str]:
@@ -370,12 +327,7 @@ class Facts:
 
 
 class Tables:
-    """The two tables of a ledger.
-
-    Args:
-        ledger: the name of the ledger, a plain word.
-        name: what to call it in a message.
-    """
+    """The two tables of a ledger."""
 
     def __init__(self, ledger: str, name: str) -> None:
         self.event = f"{_SCHEMA}.{ledger}_event"
@@ -397,11 +349,9 @@ class Tables:
         return Facts(system[0] if system else None, *row)
 
     def begun(self, connection: Connection) -> bool:
-        """Return whether there are tables with an event, or some that this role may not read.
-
-        A process that was killed while it began a ledger leaves tables without an event: nothing
-        was charged there, and it can begin anew.
-        """
+        """Return whether there are tables with an event, or some that this role may not read."""
+        # A process that was killed while it began a ledger leaves tables without an event: nothing
+        # was charged there, and it can begin anew.
         found = self.look(connection)
         if found.table is None or not found.reads:
             return found.table is not None
@@ -445,11 +395,7 @@ class Tables:
         )
 
     def refuse_server(self, found: Facts, *, writes: bool) -> None:
-        """Refuse a server that cannot keep a budget.
-
-        Raises:
-            LedgerError: it is too old, loses what was written, or only follows another one.
-        """
+        """Refuse a server that cannot keep a budget."""
         if found.version < _OLDEST:
             raise LedgerError(
                 f"{self._name} is in PostgreSQL {found.version}: upgrade the server to {_OLDEST} "
@@ -467,11 +413,7 @@ class Tables:
             )
 
     def refuse_tables(self, found: Facts, *, writes: bool) -> None:
-        """Refuse what is no ledger, a newer one, or one that the role may not use.
-
-        Raises:
-            LedgerError: with the remedy.
-        """
+        """Refuse what is no ledger, a newer one, or one that the role may not use."""
         if found.table is None:
             raise LedgerError(f"{self._name} does not exist: create it first, or check the address")
         match = _FORMAT.fullmatch(found.comment or "")
@@ -553,18 +495,9 @@ _inherited: list[Connection] = []
 
 
 class PostgresStore:
-    """The events of one ledger in a database.
+    """The events of one ledger in a database."""
 
-    Args:
-        address: ``postgresql://user@host/database?ledger=name``, with any options of libpq.
-        create: make the tables where there are none.
-        writes: refuse a role that may not write; without it, one that may read is enough.
-
-    Raises:
-        LedgerError: the server cannot be reached, is too old or not durable; there is no such
-            ledger, it is a newer one, or the role may not use it.
-        MissingExtraError: psycopg is not installed.
-    """
+    # writes: refuse a role that may not write; without it, one that may read is enough.
 
     def __init__(self, address: str, *, create: bool, writes: bool = True) -> None:
         self._address = Address.parse(address)
@@ -577,11 +510,7 @@ class PostgresStore:
 
     @staticmethod
     def exists(address: str) -> bool:
-        """Return whether there is such a ledger: not one whose beginning was cut short.
-
-        Raises:
-            LedgerError: the server cannot be reached.
-        """
+        """Return whether there is such a ledger: not one whose beginning was cut short."""
         place = Address.parse(address)
         name = f"the ledger {place.shown!r}"
         with connect(place, name) as connection, explained(name, connection, lambda: _CLOSED):
@@ -732,11 +661,7 @@ class PostgresStore:
             self._find_out(transaction.sequence, transaction.token, cause)
 
     def _find_out(self, sequence: int, token: str, cause: str) -> None:
-        """Return if an interrupted commit happened after all.
-
-        Raises:
-            LostError: it did not happen, or the server did not come back in time to say.
-        """
+        """Return if an interrupted commit happened after all."""
         end = time.monotonic() + PATIENCE
         while True:
             try:
@@ -765,12 +690,7 @@ class PostgresStore:
 
 
 class _Transaction:
-    """The queries, inside one transaction of a connection; see :class:`Transaction`.
-
-    Attributes:
-        token: which no other transaction has.
-        sequence: of the event that was appended; None while there is none.
-    """
+    """The queries, inside one transaction of a connection; see :class:`Transaction`."""
 
     def __init__(self, connection: Connection, tables: Tables, row: list[Any]) -> None:
         self._connection = connection

@@ -46,18 +46,13 @@ __all__ = [
 # :data:`MOST` are open, and those in use at one time beyond that.
 
 
-MOST = 100
-"""How many ledgers a process keeps open."""
+MOST = 100  # how many ledgers a process keeps open
 
 
 class Resting(Protocol):
-    """A file that can be closed for a while.
+    """A file that can be closed for a while."""
 
-    Attributes:
-        used: when it was used last, as ``time.monotonic()`` counts.
-    """
-
-    used: float
+    used: float  # when it was used last, as ``time.monotonic()`` counts
 
     def rest(self) -> bool:
         """Close it unless it is in use; return whether it is closed now."""
@@ -65,11 +60,7 @@ class Resting(Protocol):
 
 
 class OpenFiles:
-    """The open files of a process; threads share one, and each step is whole without a lock.
-
-    Args:
-        most: how many are kept open.
-    """
+    """The open files of a process; threads share one, and each step is whole without a lock."""
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most
@@ -96,8 +87,7 @@ class OpenFiles:
 # What the errors of SQLite mean for a ledger, and what to do.
 
 
-PATIENCE = 60.0
-"""Seconds to wait for another writer."""
+PATIENCE = 60.0  # seconds to wait for another writer
 
 _PROBE = 1 << 16  # bytes, more than SQLite writes at once to the files beside the ledger
 
@@ -115,11 +105,7 @@ CAUSES = {
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Say what an error of SQLite means for whoever uses the ledger at a path.
-
-    Raises:
-        LedgerError: with the cause.
-    """
+    """Say what an error of SQLite means for whoever uses the ledger at a path."""
     try:
         yield
     except sqlite3.Error as error:
@@ -183,16 +169,9 @@ open_files = OpenFiles()
 
 
 class SqliteStore:
-    """The events of one ledger in the file at ``path``.
+    """The events of one ledger in the file at ``path``."""
 
-    Args:
-        path: the file; its folder must exist and be writable.
-        create: make the file if there is none, or if it is empty.
-
-    Raises:
-        LedgerError: there is no such file, it is no ledger, it is a newer one, or it cannot be
-            opened and written.
-    """
+    # path: the file; its folder must exist and be writable.
 
     def __init__(self, path: Path, *, create: bool) -> None:
         self._path = Path(os.path.realpath(path))
@@ -238,10 +217,8 @@ class SqliteStore:
         self._finalizer()
 
     def rest(self) -> bool:
-        """Close the file until it is used again; return whether it is closed.
-
-        It stays open while it is in use, and where what stands in it cannot be read.
-        """
+        """Close the file until it is used again; return whether it is closed."""
+        # It stays open while it is in use, and where what stands in it cannot be read.
         lock = self._lock()
         if not lock.acquire(blocking=False):
             return False
@@ -299,10 +276,8 @@ class SqliteStore:
                 raise went_back(self.name)
 
     def _make(self) -> None:
-        """Make the file before SQLite does, for its owner alone: questions and answers are in it.
-
-        SQLite gives the files beside it (``-wal``, ``-shm``) the same rights.
-        """
+        """Create the file before SQLite does, for its owner alone: it contains answers."""
+        # SQLite gives the files beside it (``-wal``, ``-shm``) the same rights.
         try:
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except FileExistsError:
@@ -330,11 +305,9 @@ class SqliteStore:
 
     @staticmethod
     def begun(path: Path) -> bool:
-        """Return whether a file holds anything: not one whose beginning was cut short.
-
-        A process that was killed while it began a ledger leaves an empty file, or tables without
-        an event.  Nothing was charged there, and the next one begins anew.
-        """
+        """Return whether a file holds anything: not one whose beginning was cut short."""
+        # A process that was killed while it began a ledger leaves an empty file, or tables without
+        # an event.  Nothing was charged there, and the next one begins anew.
         try:
             if not path.exists() or path.stat().st_size == 0:
                 return False
@@ -434,11 +407,9 @@ class SqliteStore:
         self._turn_on_the_log()
 
     def _turn_on_the_log(self) -> None:
-        """Turn on the write-ahead log, again while others are turning it on or off.
-
-        SQLite waits for other locks by itself; but of two connections that both have the file
-        open and both want it alone, one learns at once that it is busy.
-        """
+        """Turn on the write-ahead log, again while others are turning it on or off."""
+        # SQLite waits for other locks by itself; but of two connections that both have the file
+        # open and both want it alone, one learns at once that it is busy.
         end = time.monotonic() + PATIENCE
         while True:
             try:

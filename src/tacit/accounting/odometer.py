@@ -65,16 +65,12 @@ _FIELD = "filter"
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The Gaussian that is left of a budget; all of it before the first charge.
+    """The Gaussian that is left of a budget; all of it before the first charge."""
 
-    Attributes:
-        halved: whether half of delta pays for it; None before the first charge.
-        left: its variance; None where a charge did not fit, since when epsilons add up.
-        together: the variance of a Gaussian that dominates all charges together.
-    """
-
-    halved: bool | None = None
+    halved: bool | None = None  # whether half of delta pays for it; None before the first charge
+    # its variance; None where a charge did not fit, since when epsilons add up
     left: Fraction | None = None
+    # the variance of a Gaussian that dominates all charges together
     together: Fraction = Fraction(0)
 
     def delta(self, total: Budget) -> Fraction:
@@ -118,11 +114,6 @@ class Filter:
 class Spending:
     """A budget, and what was charged on it.
 
-    Attributes:
-        total: the budget.
-        added: what the charges add up to.
-        filter: where there is one.
-
     >>> from tacit.accounting.budget import epsilon_delta
     >>> spending = Spending.begun(epsilon_delta(1, "1e-6"))
     >>> for _ in range(100):
@@ -134,11 +125,11 @@ class Spending:
     """
 
     total: Budget
-    added: Budget
+    added: Budget  # what the charges add up to
     filter: Filter | None = None
 
+    # A charge, and what stands after it: each is looked at several times before it is made.
     _latest: ClassVar[tuple[Budget, Spending] | None] = None
-    """A charge, and what stands after it: each is looked at several times before it is made."""
 
     @classmethod
     def begun(cls, total: Budget, *, filtered: bool = True) -> Spending:
@@ -170,11 +161,7 @@ class Spending:
         return Budget(self.total.kind, amount, share + self.added.delta)
 
     def require(self, cost: Budget) -> None:
-        """Refuse a cost that does not fit.
-
-        Raises:
-            BudgetError: it does not.
-        """
+        """Refuse a cost that does not fit."""
         if not self.affords(cost):
             raise BudgetError(
                 f"the release costs {cost} and {self.remaining} of {self.total} remains: nothing "
@@ -232,11 +219,7 @@ class Spending:
 
     @classmethod
     def from_json(cls, total: Budget, said: object) -> Spending:
-        """Read what :meth:`to_json` wrote.
-
-        Raises:
-            UsageError: it is none.
-        """
+        """Read what :meth:`to_json` wrote."""
         if not isinstance(said, Mapping):
             raise UsageError("the description of a charge is not that of a budget")
         added = Budget.from_json({name: said[name] for name in said if name != _FIELD})
@@ -298,14 +281,13 @@ class Spending:
 # differential privacy", ICML 2023, who bound the probability of a loss above E.)
 
 
+# From 1/2 to 725, about the root of two apart; a list that is twice as fine gains nothing.
 POWERS = tuple(Fraction(2) ** k * step for k in range(-1, 10) for step in (1, Fraction(17, 12)))
-"""From 1/2 to 725, about the root of two apart; a list that is twice as fine gains nothing."""
 _MIDDLE = POWERS.index(Fraction(8))
 _WEIGHTS = [Fraction(9, 9 + (place - _MIDDLE) ** 2) for place in range(len(POWERS))]
 SHARES = tuple(weight / sum(_WEIGHTS) for weight in _WEIGHTS)
 _FOR_DELTAS = Fraction(1, 4)
-_GRID = 1 << 96
-"""Log moments are rounded up to multiples of its inverse."""
+_GRID = 1 << 96  # log moments are rounded up to multiples of its inverse
 _DIGITS = 1 << 40
 _STEPS = 60
 _BITS = 96
@@ -314,25 +296,16 @@ _NOTHING = Enclosure.of(0)
 
 @dataclass(frozen=True)
 class Charge:
-    """What one release adds.
+    """What one release adds."""
 
-    Attributes:
-        moments: a log moment for each power, in units of ``2^-96``; None where none is known.
-        delta: the probability of what they leave out.
-        epsilon: what the loss is at most, where something is known.
-    """
-
+    # a log moment for each power, in units of ``2^-96``; None where none is known
     moments: tuple[int | None, ...]
-    delta: Fraction
-    epsilon: Fraction | None
+    delta: Fraction  # the probability of what they leave out
+    epsilon: Fraction | None  # what the loss is at most, where something is known
 
     @classmethod
     def of(cls, cost: Budget, losses: PrivacyLoss | None = None) -> Charge:
         """Return the charge of a release, by its cost and by its losses where they are known.
-
-        Args:
-            cost: in pure, approximate or zero-concentrated DP.
-            losses: that dominate those of the release.
 
         >>> from tacit.accounting.budget import rho
         >>> POWERS[2], Charge.of(rho(1)).moments[2] // _GRID
@@ -354,10 +327,6 @@ class Charge:
 class LossOdometer:
     """All charges so far, and what they come to.
 
-    Attributes:
-        delta: above 0 and below 1, at which what is spent is reported.
-        total: the sum of all charges.
-
     >>> odometer = LossOdometer.begun(Fraction(1, 10**6))
     >>> for _ in range(40):
     ...     odometer = odometer.charged(Charge.of(Budget("approximate", Fraction(1, 10))))
@@ -365,27 +334,18 @@ class LossOdometer:
     (Fraction(4, 1), 3.11)
     """
 
-    delta: Fraction
-    total: Charge
+    delta: Fraction  # above 0 and below 1, at which what is spent is reported
+    total: Charge  # the sum of all charges
 
     @classmethod
     def begun(cls, delta: Fraction) -> LossOdometer:
-        """Return an odometer before any charge.
-
-        Raises:
-            UsageError: a delta that is not above 0 and below 1.
-        """
+        """Return an odometer before any charge."""
         if not 0 < delta < 1:
             raise UsageError(f"a delta is above 0 and below 1, not {show(delta)}")
         return cls(delta, Charge((0,) * len(POWERS), Fraction(0), Fraction(0)))
 
     def charged(self, charge: Charge) -> LossOdometer:
-        """Return what stands after a charge.
-
-        Raises:
-            BudgetError: the deltas of all charges come to more than a quarter of delta, or nothing
-                finite is known.
-        """
+        """Return what stands after a charge."""
         deltas = rounded_up(self.total.delta + charge.delta)
         if deltas > _FOR_DELTAS * self.delta:
             raise BudgetError(

@@ -27,8 +27,8 @@ __all__ = [
     "restore_ledger",
 ]
 
+# The identity of a table: its public name, and a digest of its columns.
 _NAMED = re.compile(r"(.+) \([0-9a-f]{16}\)")
-"""The identity of a table: its public name, and a digest of its columns."""
 
 
 @public
@@ -153,13 +153,8 @@ adopt_ledger = restore_ledger
 
 
 def has_ledger(path: str | os.PathLike[str] | InMemory) -> bool:
-    """Return whether there is a ledger at a place, of whatever content.
-
-    None is where a beginning was cut short: nothing was charged there, and it can begin anew.
-
-    Raises:
-        LedgerError: the server of an address cannot be reached, or cannot keep a budget.
-    """
+    """Return whether there is a ledger at a place, of whatever content."""
+    # None is where a beginning was cut short: nothing was charged there, and it can begin anew.
     if isinstance(path, InMemory):
         return False
     if not is_address(path):
@@ -216,11 +211,7 @@ def check_ledger(
     budget: Budget | None = None,
     terms: Mapping[str, Any] | None = None,
 ) -> Ledger:
-    """Return a ledger that is open already, or refuse it as :func:`open_ledger` would.
-
-    Raises:
-        LedgerError: it is another data set's, has another budget or other terms, or was moved.
-    """
+    """Return a ledger that is open already, or refuse it as :func:`open_ledger` would."""
     _check(ledger, ledger.chain.store, dataset, budget, terms)
     return ledger
 

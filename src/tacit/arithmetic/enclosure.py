@@ -38,11 +38,9 @@ __all__ = [
 
 
 def _atanh_inverse(n: int, bits: int) -> tuple[int, int]:
-    """Enclose ``atanh(1/n)`` for ``n >= 2``: the sum of ``1 / ((2k+1) n**(2k+1))``.
-
-    Each term is floored twice, so it is low by less than 2 ulp; after the last term the powers
-    are below one ulp and shrink by 4 or more, so the rest is below 2 ulp.
-    """
+    """Enclose ``atanh(1/n)`` for ``n >= 2``: the sum of ``1 / ((2k+1) n**(2k+1))``."""
+    # Each term is floored twice, so it is low by less than 2 ulp; after the last term the powers
+    # are below one ulp and shrink by 4 or more, so the rest is below 2 ulp.
     square, power, total, terms = n * n, (1 << bits) // n, 0, 0
     while power:
         total += power // (2 * terms + 1)
@@ -55,12 +53,11 @@ def _atanh_inverse(n: int, bits: int) -> tuple[int, int]:
 def log_two(bits: int) -> tuple[int, int]:
     """Enclose ``ln 2``, by ``18 atanh(1/26) - 2 atanh(1/4801) + 8 atanh(1/8749)``.
 
-    The identity holds because ``(27/25)**9 * (4802/4800)**-1 * (8750/8748)**4 == 2``.
-
     >>> low, high = log_two(64)
     >>> low / 2**64, high - low <= 2
     (0.693147180559945..., True)
     """
+    # The identity holds because ``(27/25)**9 * (4802/4800)**-1 * (8750/8748)**4 == 2``.
     guard = 16 + bits.bit_length()
     (a, a_up), (b, b_up), (c, c_up) = (_atanh_inverse(n, bits + guard) for n in (26, 4801, 8749))
     low, high = 18 * a - 2 * b_up + 8 * c, 18 * a_up - 2 * b + 8 * c_up
@@ -71,12 +68,11 @@ def log_two(bits: int) -> tuple[int, int]:
 def pi_fixed(bits: int) -> tuple[int, int]:
     """Enclose pi by Machin's formula, ``16 atan(1/5) - 4 atan(1/239)``.
 
-    The signed series is summed with every term floored, so it is off by less than 2 ulp a term
-    either way, and the rest is below 2 ulp.
-
     >>> pi_fixed(20)[0] / 2**20
     3.14159...
     """
+    # The signed series is summed with every term floored, so it is off by less than 2 ulp a term
+    # either way, and the rest is below 2 ulp.
     guard = 16 + bits.bit_length()
 
     def arctangent_inverse(n: int) -> tuple[int, int]:
@@ -96,21 +92,20 @@ def pi_fixed(bits: int) -> tuple[int, int]:
 def exp_scaled(numerator: int, denominator: int, bits: int) -> tuple[int, int, int]:
     """Enclose ``exp(x)``, x = numerator / denominator, with *relative* precision.
 
-    Returns ``(low, high, k)`` with ``low <= exp(x) 2**(bits - k) <= high``, where
-    ``2**bits <= high`` roughly, and ``high - low`` a few units.
-
-    Proof.  Work at ``w = bits + guard`` binary places.  Let y = floor(x 2**w), so x 2**w lies in
-    [y, y + 1).  With ln 2 in [L, L'] (ulps), let K be the larger of k L and k L'.  For k near
-    y / ln 2 and K <= y, the number rest = y - K >= 0 is at or below the true remainder
-    x - k ln 2, and misses at most ``slack = |k| (L' - L) + 1`` ulp of it.  The Taylor series of
-    e**z at z = floor(rest / 2**s) has terms floored twice, each ``t_j = t_(j-1) z / j`` therefore
-    low by at most ``e_j <= e_(j-1)/2 + 2 <= 4``; with n terms, the rest of the series below 5 and
-    the floor in z worth less than 2, the sum is low by at most ``4 n + 8``.  Squaring s times
-    keeps both ends (floor, and floor plus one).  At last e**(r + d) <= e**r (1 + 2 d) for d <= 1.
-
     >>> exp_scaled(0, 1, 8)[2]
     0
     """
+    # Returns ``(low, high, k)`` with ``low <= exp(x) 2**(bits - k) <= high``, where
+    # ``2**bits <= high`` roughly, and ``high - low`` a few units.
+    #
+    # Proof.  Work at ``w = bits + guard`` binary places.  Let y = floor(x 2**w), so x 2**w lies in
+    # [y, y + 1).  With ln 2 in [L, L'] (ulps), let K be the larger of k L and k L'.  For k near
+    # y / ln 2 and K <= y, the number rest = y - K >= 0 is at or below the true remainder
+    # x - k ln 2, and misses at most ``slack = |k| (L' - L) + 1`` ulp of it.  The Taylor series of
+    # e**z at z = floor(rest / 2**s) has terms floored twice, each ``t_j = t_(j-1) z / j`` therefore
+    # low by at most ``e_j <= e_(j-1)/2 + 2 <= 4``; with n terms, the rest of the series below 5 and
+    # the floor in z worth less than 2, the sum is low by at most ``4 n + 8``.  Squaring s times
+    # keeps both ends (floor, and floor plus one).  At last e**(r + d) <= e**r (1 + 2 d) for d <= 1.
     magnitude = max(abs(numerator) // denominator, 1).bit_length()
     halvings = 4 + int(bits**0.5) // 2
     places = bits + halvings + magnitude + bits.bit_length() + 16
@@ -159,13 +154,12 @@ def exp_minus(x: Fraction, bits: int) -> tuple[int, int]:
 def log_unit(numerator: int, denominator: int, bits: int) -> tuple[int, int]:
     """Enclose ``log(m)`` for 1 <= m = numerator / denominator <= 2: ``2 atanh((m-1)/(m+1))``.
 
-    With t = (m-1)/(m+1) <= 1/3 floored, its square floored, and each power and term floored:
-    every power is low by at most 3 ulp (t is low by 1; then e <= (e + 2)/3 + 1), every term by
-    at most 4, and the rest, below twice the first power left out, is below 8.
-
     >>> log_unit(1, 1, 64)[0]
     0
     """
+    # With t = (m-1)/(m+1) <= 1/3 floored, its square floored, and each power and term floored:
+    # every power is low by at most 3 ulp (t is low by 1; then e <= (e + 2)/3 + 1), every term by
+    # at most 4, and the rest, below twice the first power left out, is below 8.
     guard = 8 + bits.bit_length()
     places = bits + guard
     t = ((numerator - denominator) << places) // (numerator + denominator)
@@ -189,8 +183,7 @@ def log_unit(numerator: int, denominator: int, bits: int) -> tuple[int, int]:
 # Each takes an exact number or an :class:`Enclosure`, for all are increasing functions.
 
 
-LARGEST_EXPONENT = 1 << 16
-"""Beyond this an exponential has more digits than anyone can use."""
+LARGEST_EXPONENT = 1 << 16  # beyond this an exponential has more digits than anyone can use
 
 
 @public
@@ -443,23 +436,16 @@ def _sqrt(x: Fraction, bits: int) -> Enclosure:
 def exp(x: Exactly, bits: int = 64) -> Enclosure:
     """Enclose ``e**x`` with relative width at most ``2**-bits`` (plus that of ``x``).
 
-    Below -65,536 the enclosure is [0, 2**-65536].
-
-    Raises:
-        InfeasibleError: ``x`` is above 65,536.
-
     >>> one = exp(Fraction(1, 2)) * exp(Fraction(-1, 2))
     >>> one.contains(1), one.width < Fraction(1, 2**62)
     (True, True)
     """
+    # Below -65,536 the enclosure is [0, 2**-65536].
     return _increasing(_exp, x, bits)
 
 
 def log(x: Exactly, bits: int = 64) -> Enclosure:
     """Enclose the natural logarithm with relative width at most ``2**-bits``.
-
-    Raises:
-        UsageError: ``x`` is not above zero.
 
     >>> log(2).contains(0), float(log(2))
     (False, 0.693147180559945...)
@@ -469,9 +455,6 @@ def log(x: Exactly, bits: int = 64) -> Enclosure:
 
 def sqrt(x: Exactly, bits: int = 64) -> Enclosure:
     """Enclose the square root with relative width at most ``2**-bits``; exact where it is.
-
-    Raises:
-        UsageError: ``x`` is negative.
 
     >>> sqrt(Fraction(9, 4))
     1.5

@@ -1,10 +1,9 @@
-"""Numbers read exactly, and rounded only toward the safe side.
+"""Numbers read exactly, and rounded only toward the safe side."""
 
-A privacy number (an epsilon, a scale, a bound, a sensitivity) is a :class:`fractions.Fraction`
-from the moment it is handed in.  A float is taken at its exact binary value, a string as the
-decimal or the ratio that it spells.  Floats come back only at the end, through
-:func:`float_up` and :func:`float_down`, which never round toward less privacy loss.
-"""
+# A privacy number (an epsilon, a scale, a bound, a sensitivity) is a :class:`fractions.Fraction`
+# from the moment it is handed in.  A float is taken at its exact binary value, a string as the
+# decimal or the ratio that it spells.  Floats come back only at the end, through
+# :func:`float_up` and :func:`float_down`, which never round toward less privacy loss.
 
 from __future__ import annotations
 
@@ -31,14 +30,13 @@ __all__ = [
     "show_between",
 ]
 
+# What a caller may pass wherever Tacit takes a number.
 Number: TypeAlias = int | float | str | Fraction | Decimal
-"""What a caller may pass wherever Tacit takes a number."""
 
 
 _LONGEST = 1000
 _LARGEST_EXPONENT = 1000
-_LARGEST_POWER = 3400
-"""Beyond two to it, or under one by it, a number is not written in decimal."""
+_LARGEST_POWER = 3400  # beyond two to it, or under one by it, a number is not written in decimal
 _SIX_DIGITS = Context(prec=6, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _MOST_DIGITS = 12
 _LOG_TWO = math.log10(2)
@@ -48,15 +46,11 @@ _EXPONENT = re.compile(r"[eE]\s*[+-]?([0-9_]+)")
 def as_fraction(value: object, name: str = "value") -> Fraction:
     """Read a number exactly.
 
-    Text is at most 1000 characters and its power of ten within -1000..1000, so that a line of text
-    from outside cannot ask for a number of a billion digits.
-
-    Raises:
-        UsageError: text that is no number or too long, a bool, NaN or an infinity.
-
     >>> as_fraction("1/3"), as_fraction(0.5), as_fraction("0.1")
     (Fraction(1, 3), Fraction(1, 2), Fraction(1, 10))
     """
+    # Text is at most 1000 characters and its power of ten within -1000..1000, so that a line of
+    # text from outside cannot ask for a number of a billion digits.
     if type(value) is Fraction:  # the two that are read most, before what takes long to ask
         return value
     if type(value) is int:
@@ -115,9 +109,6 @@ def positive(value: object, name: str = "value") -> Fraction:
 def as_percent(value: object, name: str = "a percentile") -> Fraction:
     """Read a number from 0 to 100.
 
-    Raises:
-        UsageError: no number from 0 to 100.
-
     >>> as_percent(90), as_percent("1/2")
     (Fraction(90, 1), Fraction(1, 2))
     """
@@ -129,10 +120,6 @@ def as_percent(value: object, name: str = "a percentile") -> Fraction:
 
 def as_share(value: object, name: str = "a quantile") -> Fraction:
     """Read a number from 0 to 1.
-
-    Raises:
-        UsageError: no number from 0 to 1; for one from 1 to 100, which is taken for a percentage,
-            the message says what to write.
 
     >>> as_share("1/3")
     Fraction(1, 3)
@@ -189,12 +176,11 @@ def float_down(value: Fraction | int) -> float:
 def decimal(amount: Fraction, *, up: bool = True) -> float:
     """Return the decimal that a number is written as in a file: the amount, or next to it.
 
-    The shortest text that makes the float again is what a reader reads; that text, and not the
-    float's binary value, is on the safe side.
-
     >>> decimal(Fraction(1, 10)), decimal(Fraction(1, 3), up=False)
     (0.1, 0.3333333333333333)
     """
+    # The shortest text that makes the float again is what a reader reads; that text, and not the
+    # float's binary value, is on the safe side.
     near = float(amount)
     written = Fraction(repr(near))  # what a reader of the decimals reads, and not the double
     if written < amount and up:
@@ -227,14 +213,13 @@ def show(value: Fraction | int | float) -> str:
 def show_between(lower: Fraction, upper: Fraction) -> str:
     """Write an enclosure for people: both ends in the digits that they differ in.
 
-    The lower end is rounded down and the upper end up, to no more than twelve digits, so what is
-    written encloses the number too.  Where the ends are one number it is written once.
-
     >>> show_between(Fraction("4.88630796"), Fraction("4.88655752"))
     '4.8863 to 4.8866'
     >>> show_between(*2 * [Fraction(1, 2)]), show_between(Fraction(0), Fraction(1, 3 * 10**6))
     ('0.5', '0 to 3.34e-07')
     """
+    # The lower end is rounded down and the upper end up, to no more than twelve digits, so what is
+    # written encloses the number too.  Where the ends are one number it is written once.
     largest = max(abs(lower), abs(upper))
     if _shown_exactly(lower) and _shown_exactly(upper):
         return show(lower) if lower == upper else f"{show(lower)} to {show(upper)}"
@@ -279,12 +264,11 @@ def _in_units(count: int, place: int, top: int) -> str:
 def _short(number: Fraction) -> str:
     """Write the six digits nearest to a number; of a giant or a dwarf, the nearest power of two.
 
-    The division is exact up to its one rounding, so every digit is right, also of numbers that no
-    float holds or that floats hold with fewer bits.
-
     >>> _short(Fraction(3, 2**1075)), _short(-Fraction(10**400, 3)), _short(Fraction(2) ** 10**6)
     ('7.41098e-324', '-3.33333e+399', 'about 2^1000000')
     """
+    # The division is exact up to its one rounding, so every digit is right, also of numbers that no
+    # float holds or that floats hold with fewer bits.
     sign = "-" if number < 0 else ""
     power = _nearest_power(abs(number)) if number else 0
     if abs(power) > _LARGEST_POWER:
@@ -298,10 +282,8 @@ def _short(number: Fraction) -> str:
 
 
 def _nearest_power(size: Fraction) -> int:
-    """The whole number nearest to the binary logarithm of a positive number.
-
-    It is the least p at which ``size**2 < 2**(2 * p + 1)``; lengths in bits give p to within two.
-    """
+    """The whole number nearest to the binary logarithm of a positive number."""
+    # It is the least p at which ``size**2 < 2**(2 * p + 1)``; lengths in bits give p to within two.
     power = size.numerator.bit_length() - size.denominator.bit_length() - 1
     while size**2 >= Fraction(2) ** (2 * power + 1):
         power += 1

@@ -1,9 +1,9 @@
-"""The mixing of SplitMix64: numbers that look random and are the same on every machine.
+"""The mixing of SplitMix64: numbers that look random and are the same on every machine."""
 
-Not secret and no source of noise: for hashes, and for searches that repeat.
-
-Source: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
-"""
+# Not secret and no source of noise: for hashes, and for searches that repeat.
+#
+# Source: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", OOPSLA
+# 2014.
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 __all__ = ["GOLDEN", "Repeatable", "mixed"]
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-"""The odd constant whose multiples SplitMix64 mixes."""
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # the odd constant whose multiples SplitMix64 mixes
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 

@@ -153,14 +153,10 @@ Real = TypeVar("Real", float, Fraction)
 def least_integer(holds: Callable[[int], bool], low: int, high: int) -> int:
     """Return the least whole number above ``low`` at which a test holds, once it does for good.
 
-    Args:
-        holds: false up to some number, true above it.
-        low: a number at which it does not hold.
-        high: where to look first, above ``low`` and above 0; doubled until it holds.
-
     >>> least_integer(lambda n: n * n >= 50, 0, 1)
     8
     """
+    # high: where to look first, above ``low`` and above 0; doubled until it holds.
     while not holds(high):
         low, high = high, 2 * high
     return least_between(holds, low, high)
@@ -169,13 +165,12 @@ def least_integer(holds: Callable[[int], bool], low: int, high: int) -> int:
 def least_integer_until(holds: Callable[[int], bool], last: int, start: int = 0) -> int | None:
     """Return the least of ``start .. last`` from which on a test holds: doubling, then halving.
 
-    None where there is none.
-
     >>> least_integer_until(lambda t: t >= 11, 100), least_integer_until(bool, 0)
     (11, None)
     >>> least_integer_until(lambda t: t >= 11, 100, 20)
     20
     """
+    # None where there is none.
     low, step = start - 1, 1  # it does not hold at ``low``
     while low + step < last and not holds(low + step):
         low, step = low + step, 2 * step
@@ -216,18 +211,10 @@ def golden(function: Callable[[float], float], low: float, high: float) -> float
 def narrowed(holds: Callable[[Real], bool], yes: Real, no: Real, steps: int) -> tuple[Real, Real]:
     """Halve the way between a number at which a test holds and one at which it does not.
 
-    Args:
-        holds: changes once between the two.
-        yes: where it holds; above or below ``no``.
-        no: where it does not.
-        steps: how often to halve.
-
-    Returns:
-        The two ends that are left: the test holds at the first, and not at the second.
-
     >>> narrowed(lambda x: x * x <= 2, 1.0, 2.0, 20)
     (1.4142131805419922, 1.414214134216308...)
     """
+    # Returns: the two ends that are left: the test holds at the first, and not at the second.
     for _ in range(steps):
         middle = (yes + no) / 2
         if holds(middle):

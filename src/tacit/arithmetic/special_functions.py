@@ -34,12 +34,11 @@ _FARTHEST = 24
 def arctangent(x: Enclosure, bits: int = 128) -> Enclosure:
     """Enclose ``atan x``, which grows in x.
 
-    ``atan x = 2 atan(x / (1 + sqrt(1 + x^2)))`` four times brings x below 1/10; there the series
-    ``x - x^3/3 + x^5/5 - ...`` alternates and falls, so that its next term bounds the rest.
-
     >>> arctangent(Enclosure.of(1)).contains(pi(200).middle / 4)
     True
     """
+    # ``atan x = 2 atan(x / (1 + sqrt(1 + x^2)))`` four times brings x below 1/10; there the series
+    # ``x - x^3/3 + x^5/5 - ...`` alternates and falls, so that its next term bounds the rest.
     return _increasing(_arctangent, x, bits)
 
 
@@ -62,13 +61,12 @@ def _arctangent(x: Fraction, bits: int) -> Enclosure:
 def _alternating(x: int, places: int) -> tuple[int, int]:
     """Enclose ``x - x^3/3 + x^5/5 - ...`` for x up to 1/8, all in units of ``2^-places``.
 
-    A power is low by at most e, where the next one is by ``e / 64 + 1/8 + 1``: never by 2.  So each
-    of n terms is off by less than 3, and what follows a power of zero by less than 2.
-
     >>> low, high = _alternating(1 << 61, 64)
     >>> low / 2**64 <= math.atan(1 / 8) <= high / 2**64, high - low < 200
     (True, True)
     """
+    # A power is low by at most e, where the next one is by ``e / 64 + 1/8 + 1``: never by 2.  So
+    # each of n terms is off by less than 3, and what follows a power of zero by less than 2.
     square, power, total, terms = x * x >> places, x, 0, 0
     while power:
         term = power // (2 * terms + 1)
@@ -90,13 +88,12 @@ def normal_density(w: Enclosure, bits: int = 128) -> Enclosure:
 def normal_cdf(w: Enclosure, bits: int = 128) -> Enclosure:
     """Enclose P(N <= w), which grows in w, within about ``2**-bits``.
 
-    ``1/2 + phi(w) (w + w^3/3 + w^5/(3 5) + ...)``; once a term's factor ``w^2 / (2k + 1)`` is below
-    one half, the rest is below the last term.  Beyond 24, where the tail is below ``2**-400``, the
-    bound ``phi(w) / w`` is all that is said.
-
     >>> normal_cdf(Enclosure.of(0)) == Enclosure.of(Fraction(1, 2))
     True
     """
+    # ``1/2 + phi(w) (w + w^3/3 + w^5/(3 5) + ...)``; once a term's factor ``w^2 / (2k + 1)`` is
+    # below one half, the rest is below the last term.  Beyond 24, where the tail is below
+    # ``2**-400``, the bound ``phi(w) / w`` is all that is said.
     return _increasing(_cdf, w, bits)
 
 
@@ -115,12 +112,11 @@ def _cdf(w: Fraction, bits: int) -> Enclosure:
 def _sum(w: int, places: int, up: int) -> int:
     """Bound ``w + w^3/3 + w^5/(3 5) + ...`` from below, or above, in units of ``2^-places``.
 
-    Nothing is negative, so that rounding all one way bounds from that side.
-
     >>> low, high = _sum(1 << 64, 64, 0), _sum(1 << 64, 64, 1)
     >>> low / 2**64 <= 1.410686134642448 <= high / 2**64, high - low < 2**17
     (True, True)
     """
+    # Nothing is negative, so that rounding all one way bounds from that side.
     square = (w * w >> places) + up
     term, total, k = w, w, 1
     while 2 * square >= k << places or term >> 16:
@@ -133,13 +129,12 @@ def _sum(w: int, places: int, up: int) -> int:
 def mills_ratio(w: Enclosure, bits: int = 128) -> Enclosure:
     """Enclose ``P(N > w)`` over the density at ``w``, relatively, for w from 1 on: it falls in w.
 
-    It is ``1 / (w + 1 / (w + 2 / (w + 3 / (w + ...))))``, in which what stands behind the first n
-    fractions lies between w and ``w + n / w`` (Laplace; each of its parts is positive).
-
     >>> ratio = mills_ratio(Enclosure.of(40))
     >>> round(float(ratio), 12), ratio.width < Fraction(1, 2**128)
     (0.024984404206, True)
     """
+    # It is ``1 / (w + 1 / (w + 2 / (w + 3 / (w + ...))))``, in which what stands behind the first n
+    # fractions lies between w and ``w + n / w`` (Laplace; each of its parts is positive).
     if w.lower == w.upper:
         return _mills(w.lower, bits)
     return Enclosure(_mills(w.upper, bits).lower, _mills(w.lower, bits).upper)
@@ -156,10 +151,8 @@ def _mills(w: Fraction, bits: int) -> Enclosure:
 
 
 def _fractions(w: float, bits: int) -> int:
-    """Return how many fractions bring the two ends of the rest so near to each other.
-
-    The k-th one brings them nearer by about k over the square of what it stands above.
-    """
+    """Return how many fractions bring the two ends of the rest so near to each other."""
+    # The k-th one brings them nearer by about k over the square of what it stands above.
     n, left = 1, bits + 2.0
     while left > 0:
         left -= 2 * math.log2((w + math.sqrt(w * w + 4 * n)) / 2) - math.log2(n)
@@ -256,12 +249,11 @@ def student_density(z: Floats, degrees: int) -> Floats:
 def student_tail(z: Floats, degrees: int) -> Floats:
     """Return ``P(T > z)`` for ``z >= 0``: half the incomplete beta ratio ``I_x(d/2, 1/2)``.
 
-    With ``x = d / (d + z^2)``, by the continued fraction of that side on which it converges fast
-    (Press et al., *Numerical Recipes*, section 6.4).
-
     >>> student_tail(np.array([0.0, 1.0]), 1).round(12).tolist()
     [0.5, 0.25]
     """
+    # With ``x = d / (d + z^2)``, by the continued fraction of that side on which it converges fast
+    # (Press et al., *Numerical Recipes*, section 6.4).
     d = degrees
     x, y = d / (d + z * z), z * z / (d + z * z)
     far = x < (d + 2) / (d + 5)

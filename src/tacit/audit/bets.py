@@ -51,8 +51,8 @@ __all__ = [
 # others, "Sequentially auditing differential privacy" (arXiv 2509.07055), who bet on audits so.
 
 
+# Shares of the largest stake that cannot lose more than everything.
 _STAKES = np.concatenate([np.geomspace(1e-4, 0.3, 14), np.linspace(0.4, 0.999, 10)])
-"""Shares of the largest stake that cannot lose more than everything."""
 
 
 def grid_up_to(top: float, steps: int = 400) -> NDArray[np.float64]:
@@ -70,19 +70,15 @@ def grid_up_to(top: float, steps: int = 400) -> NDArray[np.float64]:
 class Bets:
     """The wealth of all claims on a grid, and the bound that follows from it.
 
-    Attributes:
-        delta: the delta of the claims.
-        confidence: how sure the bound is, at all times together.
-        grid: the claims, rising.
-
     >>> bets = Bets(delta=0.0, confidence=0.99)
     >>> bets.add(left=[True] * 60, right=[False] * 60)
     >>> bets.lower > 1
     True
     """
 
-    delta: float
-    confidence: float
+    delta: float  # the delta of the claims
+    confidence: float  # how sure the bound is, at all times together
+    # the claims, rising
     grid: NDArray[np.float64] = field(default_factory=lambda: grid_up_to(40.0))
     rounds: int = 0
     _counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros((2, 2), dtype=np.int64))
@@ -98,14 +94,10 @@ class Bets:
         right: Sequence[bool],
         beside: NDArray[np.float64] | None = None,
     ) -> None:
-        """Count rounds: whether the output of u, and that of v, lay in the event of the round.
-
-        Args:
-            left: one answer a round, of u.
-            right: as many, of v.  The event of a round may depend on earlier rounds only.
-            beside: the logarithm of the wealth of other bets against each claim, after these
-                rounds, a row for each account.  The mean of all accounts counts.
-        """
+        """Count rounds: whether the output of u, and that of v, lay in the event of the round."""
+        # right: as many, of v.  The event of a round may depend on earlier rounds only.
+        # beside: the logarithm of the wealth of other bets against each claim, after these rounds,
+        #   a row for each account.  The mean of all accounts counts.
         x, y = np.asarray(left, dtype=np.intp), np.asarray(right, dtype=np.intp)
         self._counts += np.bincount(2 * x + y, minlength=4).reshape(2, 2)
         self.rounds += len(x)
@@ -197,24 +189,15 @@ Score = Callable[[Sequence[Any]], NDArray[np.float64]]
 _HALVINGS = 40
 _BINS = 24
 _TAILS = 12
-_SHARE = 0.95
-"""Of the best payoffs: they are estimated, and no bin may lose everything."""
-_CAREFUL = 0.5
-"""Standard errors that are held against the ratio of a bin."""
-_ROUNDED = 1e-14
-"""More than the rounding of one factor."""
+_SHARE = 0.95  # of the best payoffs: they are estimated, and no bin may lose everything
+_CAREFUL = 0.5  # standard errors that are held against the ratio of a bin
+_ROUNDED = 1e-14  # more than the rounding of one factor
 
 
 def payoffs(
     p: NDArray[np.float64], q: NDArray[np.float64], grid: NDArray[np.float64], delta: float = 0.0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the factors of the bins for a run of u, and for one of v, a row for each claim.
-
-    Args:
-        p: estimated chances of the bins under u, above 0.
-        q: the same under v.
-        grid: the claims.
-        delta: their delta.
 
     >>> a, b = payoffs(np.array([0.9, 0.1]), np.array([0.1, 0.9]), np.array([0.0, 9.0]))
     >>> a.round(3).tolist(), b.round(3).tolist()
@@ -245,8 +228,8 @@ def payoffs(
     return best[0], best[1]
 
 
+# The shares of all outputs that lie above the levels of a score.
 LEVELS = np.array([0.001, 0.003, 0.01, 0.03, *np.linspace(0.1, 0.9, 9), 0.97, 0.99, 0.997, 0.999])
-"""The shares of all outputs that lie above the levels of a score."""
 _CAPS = 0.5 ** np.arange(0, 12, 0.5)
 
 
@@ -276,17 +259,11 @@ def gained(
 ) -> NDArray[np.float64]:
     """Return what bets on bins add to the logarithm of the wealth against each claim.
 
-    Args:
-        p: estimated chances of the bins under u, above 0, from rounds before.
-        q: the same under v.
-        counts: how many runs of u, and of v, fell into each bin.
-        grid: the claims.
-        delta: their delta.
-
     >>> runs = np.array([[9.0, 1.0], [1.0, 9.0]])
     >>> gained(np.array([0.9, 0.1]), np.array([0.1, 0.9]), runs, np.zeros(1), 0.0).round(1)
     array([7.3])
     """
+    # p: estimated chances of the bins under u, above 0, from rounds before.
     gain = np.zeros(len(grid))
     against = grid < np.abs(np.log(p / q)).max()  # nothing is bet on claims that all ratios keep
     a, b = payoffs(p, q, grid[against], delta)
@@ -303,12 +280,6 @@ def expected_bound(
     confidence: float,
 ) -> float:
     """Estimate the bound that bets on a score reach, from grades that it was not fitted to.
-
-    Args:
-        grades: of outputs of u, and of v.
-        samples: the runs of the audit on each side.
-        delta: at which epsilon is bounded.
-        confidence: of the audit.
 
     >>> grades = np.repeat([0.0, 1.0], [10, 30]), np.repeat([0.0, 1.0], [30, 10])
     >>> few, more = (expected_bound(grades, n, 0.0, 0.99) for n in (60, 2000))
@@ -329,10 +300,6 @@ _CLAIMS = 60
 class GradedBets:
     """The wealth of bets on grades, against each claim of a grid.
 
-    Args:
-        grid: the claims, rising.
-        delta: the delta of the claims.
-
     >>> bets = GradedBets(np.array([0.0, 1.0]))
     >>> bets.learn(lambda outputs: np.array(outputs, float), [0, 1, 1, 1] * 9, [1, 0, 0, 0] * 9)
     >>> found = bets.add([1] * 9, [0] * 9)
@@ -348,13 +315,8 @@ class GradedBets:
         self._counts: NDArray[np.float64] = np.empty((2, 0))
 
     def learn(self, score: Score, left: Sequence[Any], right: Sequence[Any]) -> None:
-        """Bet on the grades of a score from now on.
-
-        Args:
-            score: how much more an output tells of u than of v; from outputs seen before.
-            left: outputs of u that the score was not fitted to, for the chances of its bins.
-            right: the same of v.
-        """
+        """Bet on the grades of a score from now on."""
+        # left: outputs of u that the score was not fitted to, for the chances of its bins.
         grades = score(left), score(right)
         self._score = score
         self._cuts = _cuts(np.concatenate(grades))
@@ -363,16 +325,9 @@ class GradedBets:
         self._levels = np.searchsorted(self._cuts, levels, side="right")
 
     def add(self, left: Sequence[Any], right: Sequence[Any]) -> NDArray[np.int64] | None:
-        """Bet on rounds by what was learned and counted before, then count them too.
-
-        Args:
-            left: an output of u for each round.
-            right: as many of v.
-
-        Returns:
-            How many outputs of u and of v are above each of the levels, which are events chosen
-            before, near the shares of :data:`LEVELS`.  None where nothing was learned.
-        """
+        """Bet on rounds by what was learned and counted before, then count them too."""
+        # Returns: how many outputs of u and of v are above each of the levels, which are events
+        # chosen before, near the shares of :data:`LEVELS`.  None where nothing was learned.
         if self._score is None:
             return None
         fresh = _counted((self._score(left), self._score(right)), self._cuts)
@@ -410,12 +365,10 @@ def _cuts(grades: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _chances(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Estimate the chances of the bins: the ratios rise with the score, each held nearer to 1.
-
-    A bin whose ratio is below that of the bin before is joined with it (isotonic regression by
-    pooling adjacent violators), so that few ratios are estimated, each from many outputs; then
-    each is moved towards 1 by its standard error.
-    """
+    """Estimate the chances of the bins: the ratios rise with the score, each held nearer to 1."""
+    # A bin whose ratio is below that of the bin before is joined with it (isotonic regression by
+    # pooling adjacent violators), so that few ratios are estimated, each from many outputs; then
+    # each is moved towards 1 by its standard error.
     more = counts + 0.5
     total = more.sum(axis=1)
     pooled = _pooled(more)
@@ -474,16 +427,15 @@ def _pooled(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 # Gruenwald, de Heide and Koolen, "Safe testing" (JRSS B 2024).
 
 
+# Of the prior of each weight, on features of variance 1, over their number: scores have a standard
+# deviation of 1, of 1/2, and so on, before anything is seen.
 _PRECISIONS = 4.0 ** np.arange(0, 10)
-"""Of the prior of each weight, on features of variance 1, over their number: scores have a standard
-deviation of 1, of 1/2, and so on, before anything is seen."""
+# What few outputs have in common is not to weigh as much as what divides them in halves.
 _LEAST_SPREAD = 0.05
-"""What few outputs have in common is not to weigh as much as what divides them in halves."""
 _ROUNDS = 8
+# Rows times the square of their features: outputs after that are bet on, and not learned from.
 _MOST_WORK = 4e10
-"""Rows times the square of their features: outputs after that are bet on, and not learned from."""
-_MOST_CELLS = 4_000_000
-"""Features of the outputs that are kept to place the cells."""
+_MOST_CELLS = 4_000_000  # features of the outputs that are kept to place the cells
 _CHUNK = 50_000
 _SHARES = np.concatenate([np.geomspace(1e-5, 3e-3, 6), np.linspace(0.01, 0.99, 60)])
 _PLACES = np.unique(np.concatenate([_SHARES, 1 - _SHARES[:6]]))
@@ -493,11 +445,6 @@ Rows = NDArray[np.float32]
 
 class FittedBets:
     """The wealth of bets on a fitted ratio, against each claim of a grid.
-
-    Args:
-        grid: the claims, rising.
-        delta: the delta of the claims.
-        features: learns from outputs of u and of v what a regression is on.
 
     >>> bets = FittedBets(np.array([0.0, 1.0]))
     >>> draw = np.random.default_rng(1)
@@ -521,12 +468,7 @@ class FittedBets:
         self._work = 0.0
 
     def learn(self, left: Sequence[Any], right: Sequence[Any]) -> None:
-        """Choose features and fit the pilot anew, on outputs seen before; bet by it from now on.
-
-        Args:
-            left: outputs of u.
-            right: as many of v.
-        """
+        """Choose features and fit the pilot anew, on outputs seen before; bet by it from now on."""
         self._features = self._learn_features(left, right)
         raw = self._features([*left[:_CHUNK], *right[:_CHUNK]])[:, 1:]
         self._mean, self._scale = raw.mean(axis=0), np.maximum(raw.std(axis=0), _LEAST_SPREAD)
@@ -543,12 +485,7 @@ class FittedBets:
         self._gather(*sides)
 
     def add(self, left: Sequence[Any], right: Sequence[Any]) -> None:
-        """Bet on rounds by what was learned before, then learn from them too.
-
-        Args:
-            left: an output of u for each round.
-            right: as many of v.
-        """
+        """Bet on rounds by what was learned before, then learn from them too."""
         if self._features is None:
             return
         weights = self._weights().astype(np.float32)
@@ -616,14 +553,13 @@ def _fitted_chances(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the chances of the cells of a score, which is the log ratio, of u and of v.
 
-    Every output seen is of u with the probability that its score says: one with a wild score moves
-    its cell by no more than itself.
-
     >>> scores = np.log(np.array([3.0, 3.0, 1 / 3, 1 / 3], dtype=np.float32))
     >>> p, q = _fitted_chances(scores, np.zeros(1))
     >>> p.round(2).tolist(), q.round(2).tolist()
     ([0.26, 0.74], [0.74, 0.26])
     """
+    # Every output seen is of u with the probability that its score says: one with a wild score
+    # moves its cell by no more than itself.
     cell = np.searchsorted(cuts, scores, side="right")
     of_u = 1 / (1 + np.exp(-np.clip(scores, -_SURE, _SURE)))
     p = np.bincount(cell, of_u, len(cuts) + 1) + _UNSEEN / 2
@@ -632,5 +568,5 @@ def _fitted_chances(
 
 
 _SURE = 30.0
+# Outputs of both sides that are added to a cell, so that one which none fell into has a ratio.
 _UNSEEN = 0.1
-"""Outputs of both sides that are added to a cell, so that one which none fell into has a ratio."""

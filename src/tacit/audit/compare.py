@@ -60,8 +60,8 @@ __all__ = [
 
 
 OF_THE_VALUE = "global sensitivity of the value"
+# The methods whose noise is set by the bounds alone; that of all others follows the data.
 GLOBAL = frozenset({OF_THE_VALUE, "sum over count", "noisy moments", "exponential mechanism"})
-"""The methods whose noise is set by the bounds alone; that of all others follows the data."""
 
 
 @dataclass(frozen=True)
@@ -91,24 +91,17 @@ class Asked:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way to release, at one setting.
-
-    Attributes:
-        method: its name.
-        setting: what was set: ``"k = 100"``, or nothing.
-        simulate: so many answers on the public data, each None where it was refused.
-        predicted: the mean absolute error where it answers, by formula.
-        refused: the share of refusals, by formula.
-        mechanism: the measurement, where it is a single one.
-    """
+    """One way to release, at one setting."""
 
     method: str
+    # what was set: ``"k = 100"``, or nothing
     setting: str
     value: float | None
+    # so many answers on the public data, each None where it was refused
     simulate: Callable[[int], Sequence[float | None]]
-    predicted: float
-    refused: float = 0.0
-    mechanism: Any = None
+    predicted: float  # the mean absolute error where it answers, by formula
+    refused: float = 0.0  # the share of refusals, by formula
+    mechanism: Any = None  # the measurement, where it is a single one
 
 
 # What a Session does by default, as candidates: the global methods that tables are answered with.
@@ -124,11 +117,9 @@ _MOMENTS: dict[type, str] = {Mean: "mean", Variance: "var", StandardDeviation: "
 
 
 def noisy_moments(asked: Asked) -> Iterator[Candidate]:
-    """Laplace noise on the Bernstein sums of a column, and the statistic worked out from them.
-
-    The sums of a row add up to one, so a row that comes or goes moves them by one in L1, and one
-    that changes by at most two.
-    """
+    """Laplace noise on the Bernstein sums of a column, and the statistic worked out from them."""
+    # The sums of a row add up to one, so a row that comes or goes moves them by one in L1, and one
+    # that changes by at most two.
     kind = _MOMENTS.get(type(asked.statistic))
     if kind is None or asked.statistic.least > 1:  # with ddof = 1 a Session has none
         return
@@ -156,12 +147,11 @@ def noisy_moments(asked: Asked) -> Iterator[Candidate]:
 def _even_laplace(width: int) -> NDArray[np.float64]:
     """Return points of so many unit Laplace variables, spread evenly: no draw, always the same.
 
-    Quantiles: of the first by turns, of the others at irrational steps, the powers of 1 / g
-    with ``g^width = g + 1`` (Niederreiter 1992).
-
     >>> bool(np.allclose(np.abs(_even_laplace(3)).mean(axis=1), 1, rtol=1e-3))
     True
     """
+    # Quantiles: of the first by turns, of the others at irrational steps, the powers of 1 / g
+    # with ``g^width = g + 1`` (Niederreiter 1992).
     root = 2.0
     for _ in range(60):
         root = (1 + root) ** (1 / width)
@@ -183,10 +173,8 @@ def _bernstein(offsets: list[int], grid: Grid, degree: int) -> list[int]:
 
 
 def exponential_mechanism(asked: Asked) -> Iterator[Candidate]:
-    """A point of the grid, by how far off in rank it is.
-
-    See :mod:`tacit.mechanisms.private_quantile`.
-    """
+    """A point of the grid, by how far off in rank it is."""
+    # See :mod:`tacit.mechanisms.private_quantile`.
     if type(asked.statistic) not in (Quantile, Median, Minimum, Maximum):
         return
     q = asked.statistic.q.limit_denominator(_RESOLUTION)  # type: ignore[attr-defined]
@@ -287,11 +275,9 @@ def _range(asked: Asked, unknown: Ends = None) -> Ends:
 
 
 def _sum_over_count(asked: Asked) -> Iterator[Candidate]:
-    """A noisy sum over a noisy count, clipped to the bounds: the middle where the count is 0.
-
-    Values are added up as distances from the middle of the bounds, so that a record moves the sum
-    by at most half their span: the least noise of this kind, as a table's mean has it.
-    """
+    """A noisy sum over a noisy count, clipped to the bounds: the middle where the count is 0."""
+    # Values are added up as distances from the middle of the bounds, so that a record moves the sum
+    # by at most half their span: the least noise of this kind, as a table's mean has it.
     if type(asked.statistic) is not Mean:
         return
     half = asked.epsilon / 2
@@ -482,12 +468,11 @@ def _clipped_error(
 ) -> NDArray[np.float64]:
     """Return ``E|clip(centre + Laplace(scale)) - truth|``, for a truth within the ends.
 
-    ``max(X - truth, 0)``, X clipped at ``high``, is ``max(X - truth, 0) - max(X - high, 0)``; the
-    same below.
-
     >>> _clipped_error(np.array([0.0]), 1.0, 0.0, -math.inf, math.inf)
     array([1.])
     """
+    # ``max(X - truth, 0)``, X clipped at ``high``, is ``max(X - truth, 0) - max(X - high, 0)``; the
+    # same below.
 
     def above(end: float) -> NDArray[np.float64]:
         return _excess(end - centre, scale)

@@ -35,11 +35,10 @@ _LEVELS = 3
 _TREES = 60
 _RATE = 0.25
 _BINS = 32
+# Cuts at each end beyond the first of the bins, the last with a few dozen outputs outside.
 _TAIL = 10
-"""Cuts at each end beyond the first of the bins, the last with a few dozen outputs outside."""
 _PATIENCE = 5
-_FEWEST = 4.0
-"""Of the weight p (1 - p) of the outputs in a leaf."""
+_FEWEST = 4.0  # of the weight p (1 - p) of the outputs in a leaf
 
 Rows = NDArray[np.float64]
 
@@ -62,15 +61,10 @@ class _Tree:
 
 @dataclass(frozen=True)
 class Boosted:
-    """A sum of trees on numbers that are cut in bins.
+    """A sum of trees on numbers that are cut in bins."""
 
-    Attributes:
-        edges: the cuts of each feature.
-        trees: what is added up.
-    """
-
-    edges: tuple[NDArray[np.float64], ...]
-    trees: tuple[_Tree, ...]
+    edges: tuple[NDArray[np.float64], ...]  # the cuts of each feature
+    trees: tuple[_Tree, ...]  # what is added up
 
     def __call__(self, rows: Rows) -> NDArray[np.float64]:
         """Return what the trees add to the score of each row."""
@@ -84,11 +78,6 @@ class Boosted:
 
 def boosted(rows: Rows, of_u: NDArray[np.bool_], start: NDArray[np.float64]) -> Boosted:
     """Fit trees to what a first score leaves over.
-
-    Args:
-        rows: features, one row an output; every fourth row decides when to stop.
-        of_u: whether each output is of u.
-        start: the first score of each row, a logarithm of odds.
 
     >>> rows = np.arange(400.0)[:, None] % 20
     >>> inside = np.abs(rows[:, 0] - 9.5) < 5
@@ -220,52 +209,38 @@ def _gains(slope: NDArray[np.float64], bend: NDArray[np.float64]) -> NDArray[np.
 # variance; or where the ratio is the largest, if no bet would have gained clearly.
 
 
+# From outputs to whether each lies in the event.
 Event = Callable[[Sequence[Any]], NDArray[np.bool_]]
-"""From outputs to whether each lies in the event."""
 
 
 @dataclass(frozen=True)
 class LearnedEvent:
-    """The outputs whose score is on one side of a cut.
+    """The outputs whose score is on one side of a cut."""
 
-    Attributes:
-        score: an estimate of how much more likely an output is from u than from v.
-        cut: where the outputs are divided.
-        tells_of_v: the event is those below the cut, which tell of v; else those above, of u.
-    """
-
+    # an estimate of how much more likely an output is from u than from v
     score: Callable[[Sequence[Any]], NDArray[np.float64]]
-    cut: float
-    tells_of_v: bool
+    cut: float  # where the outputs are divided
+    tells_of_v: bool  # the event is those below the cut, which tell of v; else those above, of u
 
     def __call__(self, outputs: Sequence[Any]) -> NDArray[np.bool_]:
         """Return whether each output lies in the event."""
         return np.asarray((self.score(outputs) < self.cut) == self.tells_of_v)
 
 
+# Outputs are counted where there are at most so many different ones for each output.
 _REPEATS = 0.03
-"""Outputs are counted where there are at most so many different ones for each output."""
 _ROUNDS = 25
 _STEADY = 1e-4
 _RIDGE, _RIDGE_AT_LEAST = 1e-5, 0.1
 _CHUNK = 20_000
-_MOST_CELLS = 40_000_000
-"""Outputs times features of one fit."""
-_CAREFUL = 2.0
-"""Standard errors that are held against an event."""
+_MOST_CELLS = 40_000_000  # outputs times features of one fit
+_CAREFUL = 2.0  # standard errors that are held against an event
 
 
 def learned_event(
     left: Sequence[Any], right: Sequence[Any], delta: float, epsilon: float | None = None
 ) -> LearnedEvent:
-    """Return the event that would have shown the most on these outputs.
-
-    Args:
-        left: outputs of u.
-        right: outputs of v, as many.
-        delta: the delta of the claim, which decides how rare an event may be.
-        epsilon: the claim; None to look for the largest ratio.
-    """
+    """Return the event that would have shown the most on these outputs."""
     names = [Counter(map(_name, side)) for side in (left, right)]
     if len(names[0] | names[1]) <= max(4, _REPEATS * (len(left) + len(right))):
         scores = [_by_count(names[0], names[1])]
@@ -284,8 +259,7 @@ def learned_event(
     return event if against else best(None)[1]
 
 
-_FEW = 100
-"""Outputs are counted one by one where there are at most so many different ones."""
+_FEW = 100  # outputs are counted one by one where there are at most so many different ones
 _TREE_CELLS = 8_000_000
 _HALF = 250_000
 
@@ -293,14 +267,8 @@ _HALF = 250_000
 def learned_score(
     left: Sequence[Any], right: Sequence[Any]
 ) -> Callable[[Sequence[Any]], NDArray[np.float64]]:
-    """Return a score of how much more an output tells of u than of v.
-
-    Few different outputs are counted; else trees correct a logistic regression.
-
-    Args:
-        left: outputs of u.
-        right: outputs of v, as many.
-    """
+    """Return a score of how much more an output tells of u than of v."""
+    # Few different outputs are counted; else trees correct a logistic regression.
     left, right = left[-_HALF:], right[-_HALF:]
     names = [Counter(map(_name, side)) for side in (left, right)]
     if len(names[0] | names[1]) <= min(_FEW, len(left) / 4):
@@ -328,10 +296,8 @@ def _best_threshold(
     delta: float,
     epsilon: float | None,
 ) -> tuple[float, LearnedEvent]:
-    """Cut the score where the bets on the outputs seen would have gained the most.
-
-    Both tails are tried: outputs that tell of u, and outputs that tell of v.
-    """
+    """Cut the score where the bets on the outputs seen would have gained the most."""
+    # Both tails are tried: outputs that tell of u, and outputs that tell of v.
     sides = [np.sort(score(side)) for side in (left, right)]
     places = np.linspace(0.002, 0.998, 200)
     if len(left) > 4 * _FEWEST_WITH_EVENT / 0.002:
@@ -347,17 +313,14 @@ def _best_threshold(
     return float(gains[way, place]), event
 
 
-_FEWEST_WITH_EVENT = 40
-"""Outputs of both sides in the rarest event that is tried."""
+_FEWEST_WITH_EVENT = 40  # outputs of both sides in the rarest event that is tried
 
 
 def _gain(
     p: NDArray[np.float64], q: NDArray[np.float64], runs: int, delta: float, epsilon: float | None
 ) -> NDArray[np.float64]:
-    """Return what an event promises: against a claim, the mean of a bet over its deviation.
-
-    Without a claim, the logarithm of (p - delta) / q with some standard errors against it.
-    """
+    """Return what an event promises: against a claim, the mean of a bet over its deviation."""
+    # Without a claim, the logarithm of (p - delta) / q with some standard errors against it.
     if epsilon is not None:
         loss = math.exp(min(epsilon, 300.0))
         some = 1 / runs  # an event that v never showed may have this share

@@ -77,21 +77,18 @@ class Tail:
 
 @dataclass(frozen=True)
 class Table:
-    """Outcomes with their probability under p and under q.
+    """Outcomes with their probability under p and under q."""
 
-    Attributes:
-        outcomes: what is listed; a :class:`Tail` stands for all outcomes beyond a point.
-        p, q: enclosures, one an outcome.
-        rest_p, rest_q: upper bounds of the probability of what is not listed.
-        gaussian: whether the rest is the two tails of discrete Gaussian noise, along which the
-            terms ``p^a q^(1-a)`` fall ever faster and the ratios p / q move without end.
-    """
-
+    # what is listed; a :class:`Tail` stands for all outcomes beyond a point
     outcomes: tuple[Hashable, ...]
+    # p, q: enclosures, one an outcome
     p: tuple[Enclosure, ...]
     q: tuple[Enclosure, ...]
+    # rest_p, rest_q: upper bounds of the probability of what is not listed
     rest_p: Fraction = Fraction(0)
     rest_q: Fraction = Fraction(0)
+    # whether the rest is the two tails of discrete Gaussian noise, along which the terms
+    # ``p^a q^(1-a)`` fall ever faster and the ratios p / q move without end
     gaussian: bool = False
 
     def turned(self) -> Table:
@@ -109,17 +106,9 @@ class Table:
 
 
 def tables(p: Any, q: Any, orders: Fraction = Fraction(1)) -> list[Table]:
-    """Return the tables of two distributions, one for each independent part that differs.
-
-    Args:
-        p: the distribution of a mechanism on one input, or a mapping of outcomes to numbers.
-        q: that on another input.
-        orders: the largest Renyi order that will be asked for; the window of Gaussian noise reaches
-            as far as the terms of that order do.
-
-    Raises:
-        UsageError: what is no distribution; distributions that cannot be listed side by side.
-    """
+    """Return the tables of two distributions, one for each independent part that differs."""
+    # orders: the largest Renyi order that will be asked for; the window of Gaussian noise reaches
+    #   as far as the terms of that order do.
     if isinstance(p, Product) and isinstance(q, Product) and len(p.parts) == len(q.parts):
         pairs = zip(p.parts, q.parts, strict=True)
         return [t for a, b in pairs if a != b for t in tables(a, b, orders)]
@@ -180,12 +169,10 @@ def _windows(p: Any, q: Any, orders: Fraction) -> Table:
 
 
 def _folded(p: Any, q: Any, law: Any, grid: Fraction, period: int, decay: Enclosure) -> Table:
-    """List what lies between the centres, and fold each tail into ``period`` outcomes.
-
-    Beyond all centres ``P(x + period) = decay P(x)`` under p and q alike, so outcomes a period
-    apart have the same ratio of probabilities, and joining them loses nothing: the folded table has
-    exactly the divergences of the distributions, and nothing is left out of it.
-    """
+    """List what lies between the centres, and fold each tail into ``period`` outcomes."""
+    # Beyond all centres ``P(x + period) = decay P(x)`` under p and q alike, so outcomes a period
+    # apart have the same ratio of probabilities, and joining them loses nothing: the folded table
+    # has exactly the divergences of the distributions, and nothing is left out of it.
     centres = [*_centres(p), *_centres(q)]
     lowest, highest = min(centres), max(centres)
     if highest - lowest + 2 * period > _MOST_OUTCOMES:
@@ -325,27 +312,19 @@ def _ln(value: Fraction) -> float:
 
 _CHANCE = 1e-9
 _MASSES = (Fraction(0), Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))
-_SINGLE = 8
-"""How many outputs of a listed distribution are events of their own."""
+_SINGLE = 8  # how many outputs of a listed distribution are events of their own
 _PARTS = 12
 _NEVER = object()
-_LEAST = 4
-"""Draws on each data set, however many data sets there are."""
+_LEAST = 4  # draws on each data set, however many data sets there are
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """What running a function beside its distribution showed.
+    """What running a function beside its distribution showed."""
 
-    Attributes:
-        draws: how many there were in all.
-        data_sets: on how many data sets.
-        refuted: what does not fit, in words; empty where all fits.
-    """
-
-    draws: int
-    data_sets: int
-    refuted: str = ""
+    draws: int  # how many there were in all
+    data_sets: int  # on how many data sets
+    refuted: str = ""  # what does not fit, in words; empty where all fits
 
     def __str__(self) -> str:
         if not self.draws:
@@ -400,12 +379,6 @@ def agreement(
 ) -> Agreement:
     """Draw on each data set, and hold what comes out to the distribution there.
 
-    Args:
-        prepare: data to what releases, drawing anew each time.
-        law: data to the explicit distribution that it is said to have.
-        data_sets: where to run it.
-        draws: in all, divided among the data sets, at least 4 on each; 0 for none.
-
     >>> from tacit import noise
     >>> fair = lambda data: FiniteDistribution.of({0: "1/2", 1: "1/2"})
     >>> print(agreement(lambda data: lambda: int(noise.bernoulli("1/2")), fair, ["any"], 500))
@@ -413,6 +386,7 @@ def agreement(
     >>> agreement(lambda data: lambda: 1, fair, ["any"], 500).refuted
     "on 'any', the output 0 came 0 of 500 times, and the distribution gives it 0.5"
     """
+    # draws: in all, divided among the data sets, at least 4 on each; 0 for none.
     if not draws or not data_sets:
         return Agreement(0, 0)
     each = max(_LEAST, draws // len(data_sets))
@@ -577,8 +551,7 @@ def _events_of_parts(law: ProductOfOutcomes) -> Iterator[_Event]:
 # verdicts allow for that.  Everything else is exact (:mod:`tacit.core.divergences`).
 
 
-HIGHEST_ORDER = 64
-"""The order up to which zCDP is looked at where the max divergence is not finite."""
+HIGHEST_ORDER = 64  # the order up to which zCDP is looked at where the max divergence is not finite
 
 _ROUNDING = 1e-9
 _MOST_PAIRED_OUTCOMES = 1 << 20
@@ -587,29 +560,20 @@ _CUT = Fraction(1, 1 << 30)
 
 @dataclass(frozen=True)
 class Attained:
-    """A divergence between certified ends, and the event that shows it.
+    """A divergence between certified ends, and the event that shows it."""
 
-    Attributes:
-        lower, upper: the ends; ``math.inf`` where an outcome is impossible on one side alone.
-        event: outputs that p makes more likely than the claim allows: the event that breaks it.
-        note: what was left out, if anything was.
-    """
-
+    # lower, upper: the ends; ``math.inf`` where an outcome is impossible on one side alone
     lower: float | Fraction
     upper: float | Fraction
+    # outputs that p makes more likely than the claim allows: the event that breaks it
     event: tuple[Hashable, ...] = ()
-    note: str = ""
+    note: str = ""  # what was left out, if anything was
 
 
 def attained(measure: Measure, parts: Sequence[Table], claim: Any) -> Attained:
-    """Return what a pair attains in one direction: epsilon, rho, or delta at the claimed epsilon.
-
-    Args:
-        measure: pure, approximate, zero-concentrated, approximate zero-concentrated or Renyi DP.
-        parts: the tables of the independent parts that differ.
-        claim: a loss of ``measure``; its epsilon matters for approximate DP, its delta for
-            approximate zCDP, of which rho is returned.
-    """
+    """What a pair attains in one direction: epsilon, rho, or delta at the claimed epsilon."""
+    # claim: a loss of ``measure``; its epsilon matters for approximate DP, its delta for
+    #   approximate zCDP, of which rho is returned.
     if not parts:
         return Attained(Fraction(0), Fraction(0))
     if isinstance(measure, PureDP):
@@ -718,12 +682,10 @@ def _renyi(parts: Sequence[Table], alpha: Fraction) -> Attained:
 
 
 def _concentrated(parts: Sequence[Table], claim: Any) -> Attained:
-    """Enclose ``sup over a > 1 of D_a / a``.
-
-    ``g(a) = (a - 1) D_a`` is convex with g(1) = 0, so between two orders it lies below the chord;
-    the largest ratio of a chord to ``a (a - 1)`` is found in closed form.  Near 1, D_a is at most
-    that of the first order.  Above the highest order A, ``D_a / a`` is at most D_infinity / A.
-    """
+    """Enclose ``sup over a > 1 of D_a / a``."""
+    # ``g(a) = (a - 1) D_a`` is convex with g(1) = 0, so between two orders it lies below the chord;
+    # the largest ratio of a chord to ``a (a - 1)`` is found in closed form.  Near 1, D_a is at most
+    # that of the first order.  Above the highest order A, ``D_a / a`` is at most D_infinity / A.
     top, highest = _order_range(parts, claim)
     above = np.geomspace(2.0**-20, highest - 1, 2500)
     moments = _moments(parts, 1 + above)
@@ -743,19 +705,19 @@ def _concentrated(parts: Sequence[Table], claim: Any) -> Attained:
 
 
 def _concentrated_but_for(parts: Sequence[Table], rho: Fraction, delta: Fraction) -> Attained:
-    """Enclose the least rho of P and Q given events of probability ``1 - delta``, the best ones.
-
-    Let P' <= P and Q' <= Q have the total ``1 - delta`` (events, cut by a coin where an outcome is
-    partly in them).  ``sum of P'^a Q'^(1-a)`` is jointly convex, so it is least where no mass can
-    be moved for gain: where its derivative by P', ``a (P'/Q')^(a-1)``, is the same at all outcomes
-    that are cut and at most that elsewhere, ``P' = min(P, c Q')``; likewise ``Q' = min(Q, c' P')``.
-    With c and c' at least one this is ``P' = min(P, c Q)`` and ``Q' = min(Q, c' P)``.  The best cut
-    is the same for each order above one and in both directions, so it is the best for their
-    supremum; where c would be below one, ``min(P, Q)`` serves both sides, and rho is zero.
-
-    Outcomes that are not listed are cut first: what is left is reached, and no lower end is known.
-    Nothing is known where the probabilities are less certain than a relative 2^-30 of delta.
-    """
+    """Enclose the least rho of P and Q given events of probability ``1 - delta``, the best ones."""
+    # Let P' <= P and Q' <= Q have the total ``1 - delta`` (events, cut by a coin where an outcome
+    # is partly in them).  ``sum of P'^a Q'^(1-a)`` is jointly convex, so it is least where no mass
+    # can be moved for gain: where its derivative by P', ``a (P'/Q')^(a-1)``, is the same at all
+    # outcomes that are cut and at most that elsewhere, ``P' = min(P, c Q')``; likewise
+    # ``Q' = min(Q, c' P')``. With c and c' at least one this is ``P' = min(P, c Q)`` and
+    # ``Q' = min(Q, c' P)``.  The best cut is the same for each order above one and in both
+    # directions, so it is the best for their supremum; where c would be below one, ``min(P, Q)``
+    # serves both sides, and rho is zero.
+    #
+    # Outcomes that are not listed are cut first: what is left is reached, and no lower end is
+    # known. Nothing is known where the probabilities are less certain than a relative 2^-30 of
+    # delta.
     table = _joint(parts)
     listed = table.complete
     note = "" if listed else "outcomes that were not listed are cut first"
@@ -775,10 +737,8 @@ def _concentrated_but_for(parts: Sequence[Table], rho: Fraction, delta: Fraction
 def _cut(
     p: Sequence[Enclosure], q: Sequence[Enclosure], delta: Fraction
 ) -> tuple[Enclosure, ...] | None:
-    """Return ``min(p, c q)`` as probabilities, c at least 1 and such that delta is cut, if any is.
-
-    None where q misses more than delta (up to a relative 2^-30) of p.
-    """
+    """Return ``min(p, c q)`` as probabilities, c at least 1 and such that delta is cut."""
+    # None where q misses more than delta (up to a relative 2^-30) of p.
     pairs = [(a.middle, b.middle) for a, b in zip(p, q, strict=True)]
     cut_p = sum((a for a, b in pairs if not b), Fraction(0))
     cut_q = Fraction(0)

@@ -1,14 +1,13 @@
-"""Outputs as rows of numbers, on which a regression tells two data sets apart.
+"""Outputs as rows of numbers, on which a regression tells two data sets apart."""
 
-For each number of an output, and for the difference of each to the one before it: the number,
-whether it is no number or infinite, whether it is a multiple of 2^-53 and of 1 (what floating-point
-noise leaves behind), and whether it is the largest.  Of a whole output a *summary*: how many
-numbers there are, and under which keys; how many of them are odd, and how many positive; where the
-first positive one stands and where the largest; the sum, the largest, the smallest and the last.  A
-regression gets their ranks, and all products of two ranks of the summary.  A list of answers until
-a first success with a number behind it is recognised by such a product: the number of failures
-times the last.
-"""
+# For each number of an output, and for the difference of each to the one before it: the number,
+# whether it is no number or infinite, whether it is a multiple of 2^-53 and of 1 (what
+# floating-point noise leaves behind), and whether it is the largest.  Of a whole output a
+# *summary*: how many numbers there are, and under which keys; how many of them are odd, and how
+# many positive; where the first positive one stands and where the largest; the sum, the largest,
+# the smallest and the last.  A regression gets their ranks, and all products of two ranks of the
+# summary.  A list of answers until a first success with a number behind it is recognised by such a
+# product: the number of failures times the last.
 
 from __future__ import annotations
 
@@ -31,10 +30,10 @@ __all__ = [
     "width_of",
 ]
 
+# From outputs to their features, a row for each, with a column of ones.
 Features = Callable[[Sequence[Any]], NDArray[np.float32]]
-"""From outputs to their features, a row for each, with a column of ones."""
+# Values, rising, and what stands for each; between them by interpolation.
 Knots = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Values, rising, and what stands for each; between them by interpolation."""
 
 _WIDEST = 64
 _HUGE, _TINY = 1e150, 1e-150
@@ -43,14 +42,11 @@ _HUGE, _TINY = 1e150, 1e-150
 def numbers_of(outputs: Sequence[Any], width: int | None = None) -> NDArray[np.float64]:
     """Return features of outputs, one row each; a number stands for what is none.
 
-    Args:
-        outputs: of a mechanism, of any lengths.
-        width: of how many numbers of each output there are features, zeros where it has fewer, so
-            that the same features stand in the same places; None for as many as the longest has.
-
     >>> numbers_of([[0.5], [2.0, 1.0]]).shape, numbers_of([0.5, 2.0], 2).shape
     ((2, 20), (2, 20))
     """
+    # width: of how many numbers of each output there are features, zeros where it has fewer, so
+    #   that the same features stand in the same places; None for as many as the longest has.
     table, sizes = _table(outputs)
     if width is not None:
         table = np.pad(table[:, :width], ((0, 0), (0, max(0, width - table.shape[1]))))
@@ -65,8 +61,7 @@ def numbers_of(outputs: Sequence[Any], width: int | None = None) -> NDArray[np.f
     return np.column_stack([_summary(plain, odd, sizes), plain, steps, odd, fine, whole, largest])
 
 
-SUMMARIES = 9
-"""Features of a whole output, which come first."""
+SUMMARIES = 9  # features of a whole output, which come first
 
 
 def width_of(features: NDArray[np.float64]) -> int:
@@ -96,10 +91,8 @@ def _summary(
 
 
 def _table(outputs: Sequence[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the numbers of each output, zeros behind them, and how many there are.
-
-    Of a dictionary digits after the decimal point of how many tell one set of keys from others.
-    """
+    """Return the numbers of each output, zeros behind them, and how many there are."""
+    # Of a dictionary digits after the decimal point of how many tell one set of keys from others.
     plain = _as_array(outputs)
     if plain is not None:
         sizes = np.full(len(plain), float(plain.shape[1]))
@@ -189,24 +182,18 @@ def _flat(output: Any) -> list[float]:
 
 @dataclass(frozen=True)
 class Design:
-    """Features by their rank among the outputs seen, which is steady where values run far out.
+    """Features by their rank among the outputs seen, which is steady where values run far out."""
 
-    Of each feature the rank between -1 and 1, and where it has more than two values the logarithm
-    of the odds of its rank too, which goes on rising in the tails; and all products of two of these
-    that are of the summary.
+    # Of each feature the rank between -1 and 1, and where it has more than two values the logarithm
+    # of the odds of its rank too, which goes on rising in the tails; and all products of two of
+    # these that are of the summary.
 
-    Attributes:
-        width: of how many numbers of an output there are features.
-        knots: of each feature, values at which its rank is known, and these ranks.
-        kept: the features that say something: others are the same for all outputs, or nearly
-            a copy of one before.
-        cut: those of them with more than two values.
-    """
-
-    width: int
-    knots: tuple[Knots, ...]
+    width: int  # of how many numbers of an output there are features
+    knots: tuple[Knots, ...]  # of each feature, values at which its rank is known, and these ranks
+    # the features that say something: others are the same for all outputs, or nearly a copy of one
+    # before
     kept: NDArray[np.bool_]
-    cut: NDArray[np.bool_]
+    cut: NDArray[np.bool_]  # those of them with more than two values
 
     @classmethod
     def of(cls, left: Sequence[Any], right: Sequence[Any]) -> Design:
@@ -239,25 +226,19 @@ class Design:
 
 @dataclass(frozen=True)
 class FewFeatures:
-    """Few features, for a claim that is wrong by little: each that is fitted costs money.
+    """Few features, for a claim that is wrong by little: each that is fitted costs money."""
 
-    The numbers of an output, and all products of two of them; or, where there are more than three,
-    the numbers and its summary, and all products of two of the summary.  What counts or places
-    something has few different whole values and stands as it is, for each of many independent
-    answers changes the ratio by a factor; of any other number stands the rank, and whether it is
-    the one value that is more frequent than all others, as 0 where there was nothing to tell.
+    # The numbers of an output, and all products of two of them; or, where there are more than
+    # three, the numbers and its summary, and all products of two of the summary.  What counts or
+    # places something has few different whole values and stands as it is, for each of many
+    # independent answers changes the ratio by a factor; of any other number stands the rank, and
+    # whether it is the one value that is more frequent than all others, as 0 where there was
+    # nothing to tell.
 
-    Attributes:
-        width: of how many numbers of an output there are features.
-        knots: of each feature, values at which its form is known, and these forms.
-        kept: the features that say something, as of :class:`Design`.
-        frequent: of each feature the frequent value; NaN where there is none.
-    """
-
-    width: int
-    knots: tuple[Knots, ...]
-    kept: NDArray[np.bool_]
-    frequent: NDArray[np.float64]
+    width: int  # of how many numbers of an output there are features
+    knots: tuple[Knots, ...]  # of each feature, values at which its form is known, and these forms
+    kept: NDArray[np.bool_]  # the features that say something, as of :class:`Design`
+    frequent: NDArray[np.float64]  # of each feature the frequent value; NaN where there is none
 
     @classmethod
     def of(cls, left: Sequence[Any], right: Sequence[Any]) -> FewFeatures:
@@ -306,16 +287,15 @@ def _as_they_are(column: NDArray[np.float64], values: NDArray[np.float64]) -> ND
     return np.asarray((forms - values[0]) / max(1.0, float(values[-1] - values[0]) / _LARGE))
 
 
+# Whole numbers up to it are distinguished in single precision, and their squares are finite.
 _LARGE = 1e6
-"""Whole numbers up to it are distinguished in single precision, and their squares are finite."""
 _SHORT = 3
+# Different values of a number that stands as it is, but for so few outputs at both ends; and the
+# share of a frequent value.
 _FEW, _RARE, _FREQUENT = 100, 1e-3, 0.02
-"""Different values of a number that stands as it is, but for so few outputs at both ends; and the
-share of a frequent value."""
-_SPREADS = 3.0
-"""Odds of ranks are divided by so much, so that they are about as large as ranks."""
+_SPREADS = 3.0  # odds of ranks are divided by so much, so that they are about as large as ranks
+# A correlation of ranks; each number that is fitted costs as much noise, whatever it says.
 _ALIKE = 0.99
-"""A correlation of ranks; each number that is fitted costs as much noise, whatever it says."""
 _COMPARED = 4_000
 _KNOTS = 300
 _TAIL = 30

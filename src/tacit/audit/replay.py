@@ -47,8 +47,8 @@ __all__ = [
 
 _HERE = Path(__file__)
 _PACKAGE = _HERE.parents[1]
+# Files whose lines say nothing of where a draw is made.
 _PASSED = tuple(str(path) for path in (_HERE, _PACKAGE / "noise", _PACKAGE / "calls.py"))
-"""Files whose lines say nothing of where a draw is made."""
 
 
 class Diverged(BaseException):
@@ -74,14 +74,9 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Meeting:
-    """A number that noise was added to.
+    """A number that noise was added to."""
 
-    Attributes:
-        draws: of which calls the noise is, each with its place in the call and its factor.
-        value: the number.
-        released: the sum.
-    """
-
+    # of which calls the noise is, each with its place in the call and its factor
     draws: tuple[tuple[int, int, Fraction], ...]
     value: Any
     released: Any
@@ -89,18 +84,12 @@ class Meeting:
 
 @dataclass
 class Tape:
-    """A recording, or the replay of one.
+    """A recording, or the replay of one."""
 
-    Attributes:
-        recorded: the tape of the recorded run, where this is a replay.
-        draws: the calls for noise, in order.
-        meetings: the numbers that met noise, in order.
-        lost: places where noise became a plain number before it met anything.
-    """
-
-    recorded: Tape | None = None
-    draws: list[Drawn] = field(default_factory=list)
-    meetings: list[Meeting] = field(default_factory=list)
+    recorded: Tape | None = None  # the tape of the recorded run, where this is a replay
+    draws: list[Drawn] = field(default_factory=list)  # the calls for noise, in order
+    meetings: list[Meeting] = field(default_factory=list)  # the numbers that met noise, in order
+    # places where noise became a plain number before it met anything
     lost: list[str] = field(default_factory=list)
 
     def watch(self, law: Any, size: Size | None, draw: Callable[[], Any]) -> Any:
@@ -156,10 +145,8 @@ class Tape:
 
 
 def _same_law(law: Any, other: Any) -> bool:
-    """Return whether two draws may differ by what they hide alone.
-
-    The costs of a private choice, and the probabilities of a coin, are what such a draw hides.
-    """
+    """Return whether two draws may differ by what they hide alone."""
+    # The costs of a private choice, and the probabilities of a coin, are what such a draw hides.
     if isinstance(law, ExponentialChoice) and isinstance(other, ExponentialChoice):
         return len(law.costs) == len(other.costs) and law.factor == other.factor
     if isinstance(law, Choice) and isinstance(other, Choice) and law.name == other.name:
@@ -182,11 +169,10 @@ def _place() -> tuple[tuple[str, int], ...]:
 
 
 class Noise:
-    """A draw of noise on its way to the number that it hides.
+    """A draw of noise on its way to the number that it hides."""
 
-    It may be multiplied by public numbers and added to other noise.  Added to (or compared with) a
-    number it gives a plain one.
-    """
+    # It may be multiplied by public numbers and added to other noise.  Added to (or compared with)
+    # a number it gives a plain one.
 
     __slots__ = ("amount", "draws", "tape")
     __array_ufunc__ = None
@@ -344,13 +330,10 @@ def _is_number(value: Any) -> bool:
 
 
 class Cost:
-    """A loss in pure DP and one in zCDP.
+    """A loss in pure DP and one in zCDP."""
 
-    Attributes:
-        epsilon: of the draws whose loss is bounded; infinite where one hides nothing.
-        rho: of all draws together, a pure loss of e counting e tanh(e/2).
-        lines: of the draws that hide nothing of what moved under them.
-    """
+    # epsilon: of the draws whose loss is bounded; infinite where one hides nothing.
+    # rho: of all draws together, a pure loss of e counting e tanh(e/2).
 
     def __init__(self) -> None:
         self.epsilon: Fraction | float = Fraction(0)
@@ -396,11 +379,9 @@ def cost_of(recorded: Tape, replayed: Tape) -> Cost:
 
 
 def coins(recorded: Tape, replayed: Tape) -> list[str]:
-    """Return where outcomes were drawn from the same law in both runs.
-
-    Such an outcome may be put together with the data afterwards, as randomized response does, so
-    that it is no released number, and freezing it freezes nothing.
-    """
+    """Return where outcomes were drawn from the same law in both runs."""
+    # Such an outcome may be put together with the data afterwards, as randomized response does, so
+    # that it is no released number, and freezing it freezes nothing.
     pairs = zip(recorded.draws, replayed.draws, strict=False)
     return [
         one.line
@@ -461,8 +442,8 @@ def _noise_loss(law: Any, moved: Fraction | float) -> tuple[bool, Fraction | flo
     return True, math.inf
 
 
+# Noise hides no move by more, whatever its scale; beyond are losses that are no doubles.
 _FAR = 10**100
-"""Noise hides no move by more, whatever its scale; beyond are losses that are no doubles."""
 
 
 def _choice_loss(one: Any, other: Any) -> float:

@@ -72,11 +72,6 @@ def mean_below(
 ) -> NDArray[np.float64]:
     """Return bounds that the mean chances are below, at all times, with probability 1 - alpha each.
 
-    Args:
-        count: how many of the runs gave a 1.
-        runs: the number of runs.
-        alpha: the probability of an error of one of them.
-
     >>> mean_below(np.array([0.0, 500.0]), np.array([1000.0, 1000.0]), 0.01).round(3).tolist()
     [0.006, 0.56]
     """
@@ -94,9 +89,6 @@ def mean_below(
 class TradeOff:
     """The errors of several events, counted round by round.
 
-    Args:
-        events: how many of them; each may be another one from round to round.
-
     >>> curve = TradeOff(1)
     >>> curve.add(slice(0, 1), np.array([[900], [100]]), 1000)
     >>> [(round(a, 2), round(b, 2)) for a, b in curve.corners(0.99)]
@@ -108,22 +100,12 @@ class TradeOff:
         self._runs = np.zeros(events)
 
     def add(self, which: slice, counts: NDArray[np.int64], runs: int) -> None:
-        """Count rounds.
-
-        Args:
-            which: the events that are counted.
-            counts: how many outputs of u lay in each of them, which tells of u, and how many of v.
-            runs: the rounds.
-        """
+        """Count rounds."""
         self._inside[:, which] += counts
         self._runs[which] += runs
 
     def corners(self, confidence: float) -> tuple[tuple[float, float], ...]:
-        """Return the corners of a curve that the trade-off curve lies nowhere above.
-
-        Args:
-            confidence: of all of it, at all times together.
-        """
+        """Return the corners of a curve that the trade-off curve lies nowhere above."""
         pairs = np.column_stack(self._errors(confidence)).tolist()
         below = sorted((a, b) for a, b in pairs if a + b < 1)
         hull: list[tuple[float, float]] = []
@@ -134,11 +116,9 @@ class TradeOff:
         return tuple(hull)
 
     def shares(self, confidence: float, delta: float) -> tuple[float, float]:
-        """Return how often the event occurred that shows the most, of its side and of the other.
-
-        That is the one of the largest log((1 - B - delta) / A), or, for its complement, which tells
-        of v, of the largest log((1 - A - delta) / B).
-        """
+        """Return how often the event occurred that shows the most, of its side and of the other."""
+        # That is the one of the largest log((1 - B - delta) / A), or, for its complement, which
+        # tells of v, of the largest log((1 - A - delta) / B).
         first, second = self._errors(confidence)
         with np.errstate(divide="ignore"):
             shown = [
@@ -167,8 +147,7 @@ def _turns_right(
 # Run a mechanism on two neighbours until its claim is refuted, or the runs are used up.
 
 
-_FIRST = 50
-"""The runs a side that choose the first event, and are not counted."""
+_FIRST = 50  # the runs a side that choose the first event, and are not counted
 
 
 @public
@@ -396,15 +375,13 @@ def sampled(
     )
 
 
-_ANY_CLAIM = Fraction(1_000_000)
-"""A claim of more is as far out of reach as this one."""
+_ANY_CLAIM = Fraction(1_000_000)  # a claim of more is as far out of reach as this one
 _MOST_KEPT = 500_000
+# Runs from which grades are learned, one half of them for the score and one for its bins.
 _GRADED_FROM = 200
-"""Runs from which grades are learned, one half of them for the score and one for its bins."""
-_AGAIN = 1.4
-"""An event is learned again from so many times as many runs."""
+_AGAIN = 1.4  # an event is learned again from so many times as many runs
+# Runs from which a ratio is fitted; in between it learns from every run.
 _FITTED_FROM, _FITTED_AGAIN = 500, 4
-"""Runs from which a ratio is fitted; in between it learns from every run."""
 
 
 def _given(event: Callable[[Any], bool]) -> Event:
@@ -412,11 +389,7 @@ def _given(event: Callable[[Any], bool]) -> Event:
 
 
 def checked_numbers(samples: Any, delta: Any, confidence: Any) -> tuple[int, float, float]:
-    """Return the numbers that an audit is asked with.
-
-    Raises:
-        UsageError: fewer than 100 samples, a delta outside [0, 1), a confidence outside (0, 1).
-    """
+    """Return the numbers that an audit is asked with."""
     limit = as_integer(samples, "samples", minimum=100)
     rest, sure = float(as_fraction(delta, "delta")), float(as_fraction(confidence, "confidence"))
     if not 0 < sure < 1:
@@ -436,10 +409,6 @@ def outputs_of_both(
     mechanism: Callable[..., Any], pair: tuple[Any, Any], count: int, batch: bool
 ) -> tuple[Sequence[Any], Sequence[Any]]:
     """Run a mechanism so often on each of two data sets, in an order that coins decide.
-
-    Raises:
-        UsageError: the mechanism cannot be called, or one of batches gave another number of
-            outputs.
 
     >>> outputs_of_both(lambda data: 1 / data, (2, 0), 2, batch=False)
     ([0.5, 0.5], ['raised ZeroDivisionError', 'raised ZeroDivisionError'])

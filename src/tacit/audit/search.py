@@ -150,11 +150,9 @@ def moves(space: Space, data: Any, d_in: Fraction, draw: random.Random) -> Itera
 def _record_moves(
     records: list[Any], ends: list[Any], most: int, draw: random.Random
 ) -> Iterator[list[Any]]:
-    """Yield records of which at most so many were added, left out or changed.
-
-    Also all at once, as those of one person are: equal ones, or each of another kind, as under
-    other keys; and all records of one kind left out, so that a key is gone.
-    """
+    """Yield records of which at most so many were added, left out or changed."""
+    # Also all at once, as those of one person are: equal ones, or each of another kind, as under
+    # other keys; and all records of one kind left out, so that a key is gone.
     place = draw.randrange(len(records)) if records else 0
     for many in dict.fromkeys((min(most, _MOST_RECORDS), 1)):
         yield from ([*records, *[end] * many] for end in ends)
@@ -273,10 +271,9 @@ def _witnesses(space: Space, statistic: Any) -> list[Pair]:
 # Look for the pair of neighbours on which a mechanism loses the most, and audit it there.
 
 
+# Runs a side of the first look at a pair, at least; each later look has four times as many.
 _SHORT, _SHORT_OF_BATCHES = 60, 600
-"""Runs a side of the first look at a pair, at least; each later look has four times as many."""
-_PART = 4
-"""The first looks have this part of the runs of the audit together, or more."""
+_PART = 4  # the first looks have this part of the runs of the audit together, or more
 
 
 @public
@@ -415,13 +412,11 @@ def _scores(
     samples: int,
     confidence: float,
 ) -> tuple[float, float]:
-    """Estimate what an audit of a pair may reach, and how far apart its outputs are.
-
-    Grades are learned on one half of the runs and counted on the other.  The first score is the
-    largest claim against which bets on them would grow, in all samples of the audit, to what
-    refutes.  Few runs tell little of that; the second is the difference of the mean grades in its
-    standard errors, which few runs tell better and rare outputs hardly move.
-    """
+    """Estimate what an audit of a pair may reach, and how far apart its outputs are."""
+    # Grades are learned on one half of the runs and counted on the other.  The first score is the
+    # largest claim against which bets on them would grow, in all samples of the audit, to what
+    # refutes.  Few runs tell little of that; the second is the difference of the mean grades in its
+    # standard errors, which few runs tell better and rare outputs hardly move.
     sides = outputs_of_both(mechanism, pair, runs, batch)
     half = runs // 2
     score = learned_score(sides[0][:half], sides[1][:half])

@@ -53,23 +53,18 @@ __all__ = [
 
 
 _MOST = 2000
-_SIZE = 3
-"""The length up to which vectors of no public size are listed."""
+_SIZE = 3  # the length up to which vectors of no public size are listed
 
 
 def members(domain: Domain) -> list[Any]:
     """List the members of a domain, in units that a caller would write.
 
-    Whole numbers between bounds are all listed, and -2..2 where there are no bounds (near a lone
-    bound: five from there); floats by their bounds, the middle, and a missing value; vectors of
-    unknown length up to three members.
-
-    Raises:
-        UsageError: more than 2,000 members, or a kind that cannot be listed.
-
     >>> members(Vector(Number("int", 0, 1), size=2))
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
+    # Whole numbers between bounds are all listed, and -2..2 where there are no bounds (near a lone
+    # bound: five from there); floats by their bounds, the middle, and a missing value; vectors of
+    # unknown length up to three members.
     found = list(itertools.islice(_members(domain), _MOST + 1))
     if len(found) > _MOST:
         raise UsageError(
@@ -121,8 +116,8 @@ def _numbers(domain: Number) -> Iterator[Any]:
 
 
 _TOLERANCE = Fraction(1, 1 << 30)
+# Of the supremum over Renyi orders, which is enclosed by chords.
 _CURVE_TOLERANCE = Fraction(1, 20_000)
-"""Of the supremum over Renyi orders, which is enclosed by chords."""
 _OF_ALL_ORDERS = (ZeroConcentratedDP, ApproximateZeroConcentratedDP)
 
 
@@ -189,14 +184,9 @@ _BINS = 64
 
 
 def estimate(m: Measurement, u: Any, v: Any, claim: Any, samples: int) -> Attained:
-    """Return a lower bound, at confidence 0.999, of what one pair attains; the upper end is open.
-
-    For zCDP the bound is half the Renyi divergence of order 2 between the event and its complement
-    on the two sides, which is at most rho.
-
-    Raises:
-        UsageError: fewer than 100 samples, or a measure that is not looked at this way.
-    """
+    """A lower bound, at confidence 0.999, of what one pair attains; the upper end is open."""
+    # For zCDP the bound is half the Renyi divergence of order 2 between the event and its
+    # complement on the two sides, which is at most rho.
     if samples < 100:
         raise UsageError("an estimate needs at least 100 samples")
     half = samples // 2
@@ -214,10 +204,8 @@ def estimate(m: Measurement, u: Any, v: Any, claim: Any, samples: int) -> Attain
 
 
 def _comparable(output: Any) -> Hashable:
-    """Return an output so that equals are equal; what cannot be compared stands as its text.
-
-    That is a function of the output, which shows no more than the output does.
-    """
+    """Return an output so that equals are equal; what cannot be compared stands as its text."""
+    # That is a function of the output, which shows no more than the output does.
     value = outcome(output)
     try:
         hash(value)
@@ -280,12 +268,11 @@ def _best_event(
 def binomial_limits(count: int, runs: int, level: float = CONFIDENCE) -> tuple[float, float]:
     """Return limits that hold the probability of a success, each end with error ``(1 - level)/2``.
 
-    Clopper and Pearson (1934): the p at which so few, or so many, successes would be that rare.
-
     >>> low, high = binomial_limits(50, 100, 0.95)
     >>> round(low, 4), round(high, 4)
     (0.3983, 0.6017)
     """
+    # Clopper and Pearson (1934): the p at which so few, or so many, successes would be that rare.
     error = (1 - level) / 2
     low = 0.0 if count == 0 else _solve(lambda p: _at_most(runs - count, runs, 1 - p), error)
     high = 1.0 if count == runs else 1 - _solve(lambda p: _at_most(count, runs, 1 - p), error)
@@ -520,10 +507,9 @@ def _chosen_pairs(
 
 
 class _Laws:
-    """The stated distributions, each worked out once: by the object, for data may not be hashed.
+    """The stated distributions, each worked out once: by the object, for data may not be hashed."""
 
-    Valid while the data sets live, which the pairs see to.
-    """
+    # Valid while the data sets live, which the pairs see to.
 
     def __init__(self, m: Measurement) -> None:
         self._measurement = m

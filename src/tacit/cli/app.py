@@ -26,8 +26,8 @@ from tacit.errors import UsageError
 __all__ = ["app"]
 
 
+# What typer raises where a command or a flag is wrong; it has no public name there.
 _Mistyped: type[Any] = typer.BadParameter.__mro__[1]
-"""What typer raises where a command or a flag is wrong; it has no public name there."""
 
 
 @contextmanager

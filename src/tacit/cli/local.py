@@ -37,16 +37,11 @@ __all__ = [
 
 Reader = Callable[[Any], Any]
 _AT_ONCE = 1 << 16
-BETWEEN = ";"
-"""What stands between the items of a set in one field."""
+BETWEEN = ";"  # what stands between the items of a set in one field
 
 
 def reader_of(oracle: Oracle) -> Reader:
-    """Return how one field, or one line of a terminal, is read; an empty one is missing.
-
-    Raises:
-        UsageError: a question with several answers.
-    """
+    """Return how one field, or one line of a terminal, is read; an empty one is missing."""
     from tacit import local
 
     if isinstance(oracle, (local.AttributeSplitting, local.KeyValue)) or (
@@ -68,20 +63,8 @@ def _members(cell: Any) -> list[str]:
 
 
 def answers_of(source: Source, column: str | None, oracle: Oracle) -> Iterator[Any]:
-    """Return the answers in a table, one a person.
-
-    A cell that cannot be read is a missing answer, as it is to every other command.
-
-    Args:
-        source: the table.
-        column: its column; a question of several attributes or keys takes the columns of their
-            names, and none here.
-        oracle: the question.
-
-    Raises:
-        UsageError: a column is missing, or there is one too many.
-        DataSourceError: a table that cannot be read, a column that is not there.
-    """
+    """Return the answers in a table, one a person."""
+    # A cell that cannot be read is a missing answer, as it is to every other command.
     from tacit import local
 
     if isinstance(oracle, local.KeyValue):
@@ -153,8 +136,8 @@ _WORDS = {
     "hadamard-sketch": "HadamardCountMeanSketch",
     "rappor": "Rappor",
 }
+# Whole numbers with a range among them: 1..12, or 1..5,9.
 _WHOLE = r"[-\s\d,]*\d\s*\.\.\s*-?\d[-\s\d,.]*"
-"""Whole numbers with a range among them: 1..12, or 1..5,9."""
 _ALL = {**_MECHANISMS, **_NUMBERS, **_WORDS, "ranges": "HierarchicalRanges"}
 
 
@@ -229,12 +212,7 @@ class Asked:
 
 
 def items_of(asked: Asked) -> Items:
-    """Return the possible answers.
-
-    Raises:
-        UsageError: none, or both a list and a file.
-        DataSourceError: a file that cannot be read.
-    """
+    """Return the possible answers."""
     from tacit.local import Items
 
     if (asked.items is None) == (asked.items_file is None):
@@ -265,11 +243,7 @@ def items_of(asked: Asked) -> Items:
 
 
 def oracle_of(asked: Asked) -> Oracle:
-    """Return the mechanism that the flags or the file of ``--question`` name.
-
-    Raises:
-        UsageError: flags that do not make a mechanism, or a file that describes none.
-    """
+    """Return the mechanism that the flags or the file of ``--question`` name."""
     from tacit import local
 
     if asked.question is not None:

@@ -61,11 +61,7 @@ class Population:
 
 
 def domain_of(given: Population) -> Any:
-    """Return the domain, or one for each column.
-
-    Raises:
-        UsageError: none or several of the kinds are given, or values that are no numbers.
-    """
+    """Return the domain, or one for each column."""
     from tacit.cli.shared.flag_values import numbers
     from tacit.statistics import Interval, Records, Values
 
@@ -94,10 +90,8 @@ def domain_of(given: Population) -> Any:
 
 
 def _columns(path: str, names: Sequence[str]) -> dict[str, list[Any]]:
-    """Read columns of a public file; with none named, all that hold numbers.
-
-    The population is public, so its cells may say what a column of a CSV file holds.
-    """
+    """Read columns of a public file; with none named, all that hold numbers."""
+    # The population is public, so its cells may say what a column of a CSV file holds.
     from tacit.tables import open_source
 
     with open_source(path) as source:

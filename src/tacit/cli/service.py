@@ -70,12 +70,7 @@ class AuditOptions:
 
 
 def show_audit(settings: Settings, asked: AuditOptions, *, as_json: bool) -> None:
-    """Print the latest events, or whether the chain holds.
-
-    Raises:
-        UsageError: the service was not started yet, or what was noted is no event.
-        VerificationError: the chain does not hold.
-    """
+    """Print the latest events, or whether the chain holds."""
     from tacit.cli.shared.output import note, print_json, print_table, working
     from tacit.service.audit_log import AuditLog
     from tacit.service.database import Database

@@ -37,8 +37,7 @@ __all__ = [
 # A release that a service works on.
 
 
-_WAIT = 30
-"""The seconds that one request waits for the tick."""
+_WAIT = 30  # the seconds that one request waits for the tick
 _OVER = ("done", "failed", "refused", "cancelled")
 
 
@@ -163,14 +162,7 @@ class Job:
 
 
 class RemoteDataset:
-    """A data set of a service: what is public of it is read once, the budget each time.
-
-    Attributes:
-        transport: asks the service.
-        name: of the data set.
-        said: what the service says of it.
-        shapes: what is public of its tables, by name.
-    """
+    """A data set of a service: what is public of it is read once, the budget each time."""
 
     def __init__(self, transport: Transport, name: str) -> None:
         self.transport, self.name = transport, name
@@ -196,11 +188,7 @@ class RemoteDataset:
         return Budget.from_json(self.transport.get(self.path)[which])
 
     def table(self, name: str | None) -> str:
-        """Return the name of a protected table: by default the first.
-
-        Raises:
-            UsageError: there is none of that name.
-        """
+        """Return the name of a protected table: by default the first."""
         known = [table for table, _ in self.people]
         if name is None:
             return str(self.said.get("table") or known[0])
@@ -254,8 +242,7 @@ def _never(_beside: Source) -> NoReturn:
 # A question to a data set of a service: built here from public facts, previewed and paid there.
 
 
-_JOINED = ("table", "how", "on")
-"""What a client says of a join; the service knows the rest."""
+_JOINED = ("table", "how", "on")  # what a client says of a join; the service knows the rest
 
 
 class _Sent:

@@ -38,18 +38,12 @@ __all__ = [
 # Where a service is, and with which token it is asked.
 
 
-TOKEN = "TACIT_TOKEN"
-"""The environment variable that holds a token."""
+TOKEN = "TACIT_TOKEN"  # the environment variable that holds a token
 _LONGEST = 4096
 
 
 def read_address(url: str) -> str:
     """Return the address of a service without a slash at its end, or refuse an unsafe one.
-
-    A token over plain HTTP could be read on the way, so that is for this machine alone.
-
-    Raises:
-        UsageError: it is no address, or it is of plain HTTP on another machine.
 
     >>> read_address("https://statistics.example/")
     'https://statistics.example'
@@ -57,6 +51,7 @@ def read_address(url: str) -> str:
     Traceback (most recent call last):
     tacit.errors.UsageError: http://statistics.example would send your token unencrypted: ...
     """
+    # A token over plain HTTP could be read on the way, so that is for this machine alone.
     example = "such as 'https://statistics.example'"
     try:
         parts = urlsplit(url)
@@ -91,9 +86,6 @@ def is_loopback(host: str) -> bool:
 
 def read_token(token: str | None, file: str | os.PathLike[str] | None) -> str:
     """Return the token that is given, in a file, or in the environment variable TACIT_TOKEN.
-
-    Raises:
-        UsageError: both are given, none is, or it is no token.
 
     >>> read_token("tacit_abc ", None)
     'tacit_abc'
@@ -138,8 +130,8 @@ def _from_file(path: Path) -> str:
 
 _WRONG = ("invalid_request", "not_found", "too_large", "gone")
 _LATER = ("not_ready", "too_many", "unavailable", "internal")
+# The codes after which the same request may be sent again.
 LATER = ("not_ready", "too_many", "unavailable")
-"""The codes after which the same request may be sent again."""
 _PLACE = re.compile(r"line \d+, column \d+: ")
 
 
@@ -188,18 +180,9 @@ _CONNECT, _READ = 10.0, 90.0
 
 
 class Transport:
-    """Asks a service, with a token that nothing here shows.
+    """Asks a service, with a token that nothing here shows."""
 
-    Args:
-        url: of the service.
-        token: who asks.
-        token_file: a file that holds the token instead.
-        ca_file: a file of certificates that are trusted besides, of an authority of one's own.
-
-    Raises:
-        UsageError: an unsafe address, no token, or a file that cannot be read.
-        MissingExtraError: httpx is not installed.
-    """
+    # token_file: a file that holds the token instead.
 
     def __init__(
         self,
@@ -231,13 +214,8 @@ class Transport:
         return self._asked("GET", path, {"params": given})
 
     def post(self, path: str, body: Any, key: str | None = None) -> Any:
-        """Send a body, and return what the route says.
-
-        Args:
-            path: of the route.
-            body: plain JSON values.
-            key: an idempotency key, by which the service knows a request that it had already.
-        """
+        """Send a body, and return what the route says."""
+        # key: an idempotency key, by which the service knows a request that it had already.
         headers = {} if key is None else {"Idempotency-Key": key}
         return self._asked("POST", path, {"json": body, "headers": headers})
 

@@ -247,11 +247,9 @@ def _as_it_is(data: Any) -> Any:
 
 
 def _of_one_part(parts: Sequence[Measurement], *, known: bool) -> LossMap | None:
-    """Return the losses at a distance of one record, which is in one part, if all have the same.
-
-    Where the parts are made by a function of the records, that some record is in a part is not
-    known: the losses are a bound alone.
-    """
+    """Return the losses at a distance of one record, which is in one part, if all have the same."""
+    # Where the parts are made by a function of the records, that some record is in a part is not
+    # known: the losses are a bound alone.
     maps = [part.losses for part in parts]
 
     def losses(d: Fraction) -> PrivacyLoss | None:
@@ -352,10 +350,8 @@ def _common_measure(measures: Sequence[Measure]) -> Measure:
 def _worst_split(
     measure: Measure, maps: Sequence[Callable[[Fraction], Loss]], distance: int
 ) -> Loss:
-    """Return the largest composed loss over all splits of a whole distance, by max-plus steps.
-
-    Pairs (epsilon, delta) are bounded part by part, which covers every split.
-    """
+    """Return the largest composed loss over all splits of a whole distance, by max-plus steps."""
+    # Pairs (epsilon, delta) are bounded part by part, which covers every split.
     tables = [[m(Fraction(d)) for d in range(distance + 1)] for m in maps]
 
     def join(left: list[Loss], right: list[Loss]) -> list[Loss]:

@@ -54,23 +54,19 @@ __all__ = [
 # The least epsilon at delta that a measurement can claim, enclosed.
 
 
-_MANY = 16
-"""More different losses are added up at once where they can be."""
+_MANY = 16  # more different losses are added up at once where they can be
 
-_PAIRS = 8
-"""Of releases that share no pair, so many pairs are looked at from below."""
+_PAIRS = 8  # of releases that share no pair, so many pairs are looked at from below
 
+# From an input distance to losses that dominate those of all inputs that near, if known.
 LossMap = Callable[[Fraction], PrivacyLoss | None]
-"""From an input distance to losses that dominate those of all inputs that near, if known."""
 
 
 def implied_loss(measure: Measure, loss: Any) -> PrivacyLoss | None:
-    """Return privacy losses that dominate those of every release with this loss, if there are any.
-
-    Pure and approximate DP have such a pair (:func:`dominating_pair`); a bound on Renyi divergences
-    has none that is attained.  That some pair of inputs attains them is not known: what they say is
-    a bound from above.
-    """
+    """Return privacy losses that dominate those of every release with this loss, if any."""
+    # Pure and approximate DP have such a pair (:func:`dominating_pair`); a bound on Renyi
+    # divergences has none that is attained.  That some pair of inputs attains them is not known:
+    # what they say is a bound from above.
     if isinstance(measure, PureDP):
         return Dominating(dominating_pair(loss))
     if isinstance(measure, ApproximateDP):
@@ -78,26 +74,22 @@ def implied_loss(measure: Measure, loss: Any) -> PrivacyLoss | None:
     return None
 
 
+# The losses of a release, the measure and the privacy map.
 Part = tuple[LossMap | None, Measure, Callable[[Fraction], Any]]
-"""The losses of a release, the measure and the privacy map."""
 
 
 def composed_losses(
     parts: Sequence[Part], witnesses: Callable[[], Sequence[Witness]] = lambda: ()
 ) -> LossMap:
-    """Return the loss map of several releases of one data set, from what is known of each.
-
-    Each part that knows no losses of its own stands with those that its privacy map implies.  The
-    order does not matter, so equal parts are composed with each other first: a part that stands
-    often is asked once, and its losses are composed by repeated squaring.  Where no pair of inputs
-    is known to have the losses of all parts, all together are a bound, and what a pair loses in the
-    parts that share it is known from below.
-
-    Args:
-        parts: the releases.
-        witnesses: the pairs that have the losses of each part, asked for once they are needed; by
-            default all that far apart.
-    """
+    """Return the loss map of several releases of one data set, from what is known of each."""
+    # Each part that knows no losses of its own stands with those that its privacy map implies.  The
+    # order does not matter, so equal parts are composed with each other first: a part that stands
+    # often is asked once, and its losses are composed by repeated squaring.  Where no pair of
+    # inputs is known to have the losses of all parts, all together are a bound, and what a pair
+    # loses in the parts that share it is known from below.
+    #
+    # witnesses: the pairs that have the losses of each part, asked for once they are needed; by
+    #   default all that far apart.
     places = [tuple(map(id, part)) for part in parts]
     different, times = dict(zip(places, parts, strict=True)), Counter(places)
 
@@ -139,14 +131,8 @@ def _added_up(times: Counter[Any], losses: Mapping[Any, PrivacyLoss]) -> Privacy
 def losses_behind(
     stability: Callable[[Fraction], Fraction], losses: LossMap, *, onto: bool, known: bool
 ) -> LossMap:
-    """Return the losses of a release behind a transformation.
-
-    Args:
-        stability: the map of the transformation.
-        losses: of the release.
-        onto: whether every two inputs of the release come of two that are as far apart.
-        known: whether some two attain the map, and all inputs that far apart have the losses.
-    """
+    """Return the losses of a release behind a transformation."""
+    # known: whether some two attain the map, and all inputs that far apart have the losses.
 
     def found(d: Fraction) -> PrivacyLoss | None:
         loss = losses(stability(d))
@@ -186,9 +172,6 @@ def _at_once(found: Sequence[tuple[PrivacyLoss, int]]) -> PrivacyLoss | None:
 def delta_bound(measure: Measure, loss: Any, epsilon: Fraction) -> Enclosure:
     """Enclose delta at epsilon from a loss in a measure alone: the lower end is zero.
 
-    Raises:
-        UsageError: the measure says no delta.
-
     >>> float(delta_bound(ZeroConcentratedDP(), Fraction(1, 2), Fraction(5)))
     2.896122...e-06
     """
@@ -223,11 +206,7 @@ def _beyond(given: Fraction, delta: Fraction) -> UsageError:
 
 
 def epsilon_bound(measure: Measure, loss: Any, delta: Fraction) -> Enclosure | float:
-    """Enclose epsilon at delta from a loss in a measure alone: the lower end is zero.
-
-    Raises:
-        UsageError: the measure says nothing at this delta.
-    """
+    """Enclose epsilon at delta from a loss in a measure alone: the lower end is zero."""
     zero = Fraction(0)
     dominating = implied_loss(measure, loss)
     if dominating is not None:
@@ -260,18 +239,15 @@ def epsilon_bound(measure: Measure, loss: Any, delta: Fraction) -> Enclosure | f
 class ConcentratedToo(Dominating):
     """What dominates a release, and the rho of its zCDP: each answer is the smaller of the two.
 
-    Of few releases the pair says more, of many releases of bounded range rho does.
-
-    Attributes:
-        rho: the release is rho-zCDP.
-
     >>> from tacit.core.losses.distribution import BoundedRange
     >>> one = ConcentratedToo(BoundedRange(Fraction(1, 100)), Fraction(1, 80000))
     >>> float(one.self_compose(10_000).epsilon("1e-6"))
     2.4190...
     """
 
-    rho: Fraction
+    # Of few releases the pair says more, of many releases of bounded range rho does.
+
+    rho: Fraction  # the release is rho-zCDP
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Enclose the least delta at ``epsilon`` between zero and the smaller bound."""
@@ -314,12 +290,10 @@ class ConcentratedToo(Dominating):
 def of_range(reach: Fraction) -> PrivacyLoss:
     """Return what dominates the losses of every release whose log ratios lie in an interval.
 
-    Args:
-        reach: its length; the release is then ``reach^2 / 8``-zCDP (Cesar and Rogers, ALT 2021).
-
     >>> round(float(of_range(Fraction(1)).delta(0)), 4)
     0.2449
     """
+    # reach: its length; the release is then ``reach^2 / 8``-zCDP (Cesar and Rogers, ALT 2021).
     if not reach:
         return dominating_pair(reach)
     return ConcentratedToo(BoundedRange(reach), reach**2 / 8)
@@ -345,25 +319,21 @@ def of_range(reach: Fraction) -> PrivacyLoss:
 # smaller moments.
 
 
+# A log moment for each power, None where no finite one is known, and the probability d.
 Moments: TypeAlias = tuple[tuple[Fraction | None, ...], Fraction]
-"""A log moment for each power, None where no finite one is known, and the probability d."""
 
 _BITS = 128
 _DUST = 1e-40
 _PLACES = 1 << 16
+# More than the relative error of a mean in floats: exponents are below 2^10, masses exact to
+# 2^-40, and the sums have less than 2^17 terms, added in pairs.
 _SLACK = 2.0**-36
-"""More than the relative error of a mean in floats: exponents are below 2^10, masses exact to
-2^-40, and the sums have less than 2^17 terms, added in pairs."""
 _LARGEST_POWER = 700
 _MOST_ATOMS = 1 << 8
 
 
 def log_moments(losses: PrivacyLoss, powers: Sequence[Fraction]) -> Moments | None:
     """Return log moments of losses in the worse direction; None where none are known.
-
-    Args:
-        losses: that dominate those of a release.
-        powers: each above zero.
 
     >>> (found,), nothing = log_moments(GaussianShift(Fraction(10), 1), [Fraction(1)])
     >>> found, nothing
@@ -389,13 +359,12 @@ def log_moments(losses: PrivacyLoss, powers: Sequence[Fraction]) -> Moments | No
 def moments_of_range(reach: Fraction, powers: Sequence[Fraction]) -> list[Fraction]:
     """Return log moments of every release whose log ratios lie in an interval of a length.
 
-    They are ``t (t + 1) reach^2 / 8`` (Cesar and Rogers, ALT 2021), and no more than those of the
-    pair of :mod:`tacit.core.losses.distribution`, ``ln(sinh((t + 1/2) reach) / ((2 t + 1)
-    sinh(reach / 2)))``, nor than ``t reach``.
-
     >>> [round(float(k), 4) for k in moments_of_range(Fraction(2), [Fraction(1), Fraction(9)])]
     [1.0, 15.201]
     """
+    # They are ``t (t + 1) reach^2 / 8`` (Cesar and Rogers, ALT 2021), and no more than those of the
+    # pair of :mod:`tacit.core.losses.distribution`, ``ln(sinh((t + 1/2) reach) / ((2 t + 1)
+    # sinh(reach / 2)))``, nor than ``t reach``.
     return [min(t * (t + 1) * reach**2 / 8, _of_range(reach, t), t * reach) for t in powers]
 
 

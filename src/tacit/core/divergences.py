@@ -48,12 +48,11 @@ _NONE = Enclosure(Fraction(0), Fraction(0))
 def outcome(value: Any) -> Hashable:
     """Return an output in the form that distributions list it in: hashable, vectors as tuples.
 
-    A mapping, such as :func:`~tacit.core.parallel` releases, is a tuple of its pairs, and every
-    NaN is one and the same.
-
     >>> outcome(np.array([1, 2])), outcome([True, None]), outcome({"north": 3, "south": [4]})
     ((1, 2), (True, None), (('north', 3), ('south', (4,))))
     """
+    # A mapping, such as :func:`~tacit.core.parallel` releases, is a tuple of its pairs, and every
+    # NaN is one and the same.
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and math.isnan(value):
@@ -124,21 +123,15 @@ _ZERO = Fraction(0)
 
 @dataclass(frozen=True)
 class Ratio:
-    """The largest ratio ``p / q``, between certified ends.
+    """The largest ratio ``p / q``, between certified ends."""
 
-    Attributes:
-        lower, upper: the ends, over the pairs whose q is above zero; 0 where there are none.
-        place: which pair ``lower`` is of; None where it is 0.
-        impossible: the first pair whose p is above zero and whose q is zero: then the ratio is
-            infinite.
-        unsure: whether the enclosures of some pair leave open if its ratio is finite.
-    """
-
+    # lower, upper: the ends, over the pairs whose q is above zero; 0 where there are none
     lower: Fraction
     upper: Fraction
-    place: int | None
+    place: int | None  # which pair ``lower`` is of; None where it is 0
+    # the first pair whose p is above zero and whose q is zero: then the ratio is infinite
     impossible: int | None
-    unsure: bool
+    unsure: bool  # whether the enclosures of some pair leave open if its ratio is finite
 
 
 def largest_ratio(pairs: Iterable[Pair]) -> Ratio:
@@ -195,18 +188,9 @@ _MOST_OUTCOMES = 1 << 16
 
 
 def mass_of(distribution: Any, event: Any) -> Enclosure:
-    """Enclose the probability of an event.
-
-    Args:
-        distribution: what ``m.distribution(data)`` returned, or a mapping of outcomes.
-        event: ``(lower, upper)``, an interval with both ends in it (None or an infinity for no
-            end); a set or list of outcomes; or a function of an outcome.
-
-    Raises:
-        UsageError: an event of another kind, or reversed ends.
-        InfeasibleError: a probability too small to distinguish from zero, a function asked of too
-            many outcomes.
-    """
+    """Enclose the probability of an event."""
+    # event: ``(lower, upper)``, an interval with both ends in it (None or an infinity for no end);
+    #   a set or list of outcomes; or a function of an outcome.
     if callable(event):
         return _where(distribution, event)
     if isinstance(event, tuple):
@@ -280,18 +264,14 @@ def _lattice_interval(
 def interval_mass(law: Any, first: int | None, last: int | None, right: int = 40) -> Enclosure:
     """Enclose ``P(first <= X <= last)`` for a symmetric distribution on the integers.
 
-    The interval is mirrored to the lower side, where the distribution function is small itself, and
-    enclosed with more and more bits until ``right`` of them are right.  Where a Gaussian is far
-    out, the terms from the nearer end on are added instead; those of a log-concave distribution
-    fall at least geometrically, which bounds the rest.
-
     >>> from tacit.noise import DiscreteGaussian
     >>> float(interval_mass(DiscreteGaussian(1), 36, 40))
     1.5069...e-282
-
-    Raises:
-        InfeasibleError: a probability too small to be distinguished from zero.
     """
+    # The interval is mirrored to the lower side, where the distribution function is small itself,
+    # and enclosed with more and more bits until ``right`` of them are right.  Where a Gaussian is
+    # far out, the terms from the nearer end on are added instead; those of a log-concave
+    # distribution fall at least geometrically, which bounds the rest.
     if first is not None and last is not None and last < first:
         return Enclosure.of(0)
     if first is not None and first > 0:
@@ -406,20 +386,15 @@ _FLOAT_SLACK = Fraction(1, 1 << 40)
 def distribution(p: Any) -> Probabilities:
     """Read an explicit distribution, and refuse one that cannot sum to one.
 
-    Probabilities in binary floating point rarely sum to one exactly (0.9 + 0.1 is above it by
-    2^-55): where floats are among them and the sum is within 2^-40 of one, each is divided by the
-    exact sum, so that what is compared are distributions.  Write ``"9/10"`` to be taken at the
-    word.
-
-    Raises:
-        UsageError: no distribution, an outcome given twice, a negative probability, or a sum that
-            is not one.
-
     >>> distribution([0.1] * 10)[0] == Enclosure.of(Fraction(1, 10))
     True
     >>> distribution({"yes": 0.5, "no": 0.5}) == distribution({"yes": "1/2", "no": "1/2"})
     True
     """
+    # Probabilities in binary floating point rarely sum to one exactly (0.9 + 0.1 is above it by
+    # 2^-55): where floats are among them and the sum is within 2^-40 of one, each is divided by the
+    # exact sum, so that what is compared are distributions.  Write ``"9/10"`` to be taken at the
+    # word.
     read: Probabilities = {}
     rounded = False
     for outcome, probability in _pairs_of(p):
@@ -591,20 +566,12 @@ Floats = NDArray[np.float64]
 def log_moments(log_p: Floats, log_q: Floats, orders: Floats, *, tails: bool = False) -> Floats:
     """Return ``ln of sum p^a q^(1-a)`` for each order a.
 
-    Args:
-        log_p: the logarithms of the masses under p, one an outcome, in the order of the outcomes.
-        log_q: those under q.
-        orders: each a.
-        tails: whether the outcomes go on at both ends, with terms that fall ever faster: what is
-            beyond is bounded from above and added.
-
-    Raises:
-        UsageError: the terms do not fall yet at an end.
-
     >>> half, two = np.log([0.5, 0.5]), np.array([2.0])
     >>> float(np.exp(log_moments(half, np.log([0.25, 0.75]), two))[0])
     1.333333333333333...
     """
+    # tails: whether the outcomes go on at both ends, with terms that fall ever faster: what is
+    #   beyond is bounded from above and added.
     found = np.zeros(len(orders))
     for start in range(0, len(orders), _CHUNK):
         order = orders[start : start + _CHUNK, None]
@@ -619,10 +586,8 @@ def log_moments(log_p: Floats, log_q: Floats, orders: Floats, *, tails: bool = F
 
 
 def _beyond(terms: Floats) -> Floats:
-    """Bound, in each row, the terms beyond the last one, of a sequence whose ratios never grow.
-
-    ``p^a q^(1-a)`` of two shifted Gaussians is the exponential of a concave parabola.
-    """
+    """Bound, in each row, the terms beyond the last one, of a sequence whose ratios never grow."""
+    # ``p^a q^(1-a)`` of two shifted Gaussians is the exponential of a concave parabola.
     last, before = terms[:, -1], terms[:, -2]
     ratio = np.divide(last, before, out=np.zeros_like(last), where=before > 0)
     if bool((ratio >= 1).any()):
@@ -631,10 +596,8 @@ def _beyond(terms: Floats) -> Floats:
 
 
 def largest_of_chords(x: Floats, f: Floats) -> Floats:
-    """Return the largest ``(fa + m (x - a)) / (x (x + 1))`` on each [a, b], m the slope to fb.
-
-    With L(x) = c + m x the derivative vanishes where ``m x^2 + 2 c x + c = 0``.
-    """
+    """Return the largest ``(fa + m (x - a)) / (x (x + 1))`` on each [a, b], m the slope to fb."""
+    # With L(x) = c + m x the derivative vanishes where ``m x^2 + 2 c x + c = 0``.
     a, b, ends = x[:-1], x[1:], f / (x * (x + 1))
     best = np.maximum(ends[:-1], ends[1:])
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -713,15 +676,14 @@ def _power_term(p: Enclosure, q: Enclosure, alpha: Fraction) -> Enclosure:
 def concentrated(p: Any, q: Any, tolerance: Fraction = Fraction(1, 1024)) -> Enclosure | float:
     """Enclose ``sup over alpha > 1 of D_alpha(p, q) / alpha`` to a relative tolerance.
 
-    D_alpha grows with alpha, so on [a, b] the ratio is at most ``D_b / a`` and at b it is
-    ``D_b / b``; above A it is at most ``D_inf / A``.  Intervals whose bound exceeds the best value
-    found by more than the tolerance are halved until none is left.
-
     >>> half, third = {0: "1/2", 1: "1/2"}, {0: "1/3", 1: "2/3"}
     >>> found = concentrated(half, third)
     >>> found.lower <= found.upper <= found.lower * Fraction(1025, 1024)
     True
     """
+    # D_alpha grows with alpha, so on [a, b] the ratio is at most ``D_b / a`` and at b it is
+    # ``D_b / b``; above A it is at most ``D_inf / A``.  Intervals whose bound exceeds the best
+    # value found by more than the tolerance are halved until none is left.
     ceiling = max_divergence(p, q)
     if not isinstance(ceiling, Enclosure):
         return ceiling

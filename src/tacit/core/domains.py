@@ -572,10 +572,8 @@ class Frame(Domain):
 def element(
     spec: Any, bounds: tuple[NumberLike, NumberLike] | Sequence[NumberLike] | None = None
 ) -> Domain:
-    """Return the element domain that ``float``, ``int``, ``str``, ``bool`` or a Domain stands for.
-
-    Floats may be missing (NaN) unless a :class:`Number` says otherwise.
-    """
+    """The element domain that ``float``, ``int``, ``str``, ``bool`` or a Domain stands for."""
+    # Floats may be missing (NaN) unless a :class:`Number` says otherwise.
     if isinstance(spec, Domain):
         if bounds is not None and getattr(spec, "bounds", None) != _pair(bounds):
             raise UsageError(

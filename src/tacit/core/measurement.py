@@ -34,16 +34,14 @@ __all__ = [
 class TwoParts:
     """A random function in two parts, so that much can be drawn on data that are read but once.
 
-    Attributes:
-        prepare: an internal member to what draws a released value, with fresh noise each time.  It
-            draws nothing itself: all that is random comes after it.
-
     >>> from tacit import noise
     >>> twice = TwoParts(lambda x: lambda: 2 * x + int(noise.bernoulli(1)))
     >>> twice(3)
     7
     """
 
+    # an internal member to what draws a released value, with fresh noise each time.  It draws
+    # nothing itself: all that is random comes after it.
     prepare: Callable[[Any], Callable[[], Any]]
 
     def __call__(self, member: Any) -> Any:
@@ -256,11 +254,9 @@ class Measurement(Shown):
         return ProfilePoints(lambda epsilon: self.delta(epsilon, d_in), deltas)
 
     def _proven(self, distance: Fraction) -> tuple[Fraction, Fraction] | None:
-        """Return the epsilon and delta that the map proves; None where it is of another kind.
-
-        The last one is cached: a profile asks at many epsilons of one distance, and the map of a
-        composition evaluates those of all its parts.
-        """
+        """Return the epsilon and delta that the map proves; None where it is of another kind."""
+        # The last one is cached: a profile asks at many epsilons of one distance, and the map of a
+        # composition evaluates those of all its parts.
         if not isinstance(self.measure, (PureDP, ApproximateDP)):
             return None
         last = self._last_proof
@@ -273,11 +269,9 @@ class Measurement(Shown):
     def _at_most_map(
         self, found: Enclosure | float, distance: Fraction, delta: Fraction
     ) -> Enclosure | float:
-        """Lower the upper end to what the map proves at this delta, where that is less.
-
-        Losses that are listed up to a small mass have to take that mass for infinite; the map is
-        proven without a list, so the lesser of the two holds.
-        """
+        """Lower the upper end to what the map proves at this delta, where that is less."""
+        # Losses that are listed up to a small mass have to take that mass for infinite; the map is
+        # proven without a list, so the lesser of the two holds.
         proven = self._proven(distance)
         if proven is None or delta < proven[1]:
             return found

@@ -385,14 +385,9 @@ def _comparable(value: Any) -> Hashable:
 class Parts(Domain):
     """A mapping of public names to members of a domain; each record is in one part.
 
-    Args:
-        names: the names, each once.
-        part: the domain of each.
-
-    Example:
-        >>> from tacit.core import Vector
-        >>> Parts(("north", "south"), Vector(int)).read({"north": [1, 2], "east": [3]})["south"]
-        array([], dtype=int64)
+    >>> from tacit.core import Vector
+    >>> Parts(("north", "south"), Vector(int)).read({"north": [1, 2], "east": [3]})["south"]
+    array([], dtype=int64)
     """
 
     names: tuple[Hashable, ...]
@@ -407,11 +402,7 @@ class Parts(Domain):
         )
 
     def read(self, value: Any) -> Any:
-        """Read each part; one that is absent is empty, and other names are in no part.
-
-        Raises:
-            UsageError: the data is no mapping, or a part is no data set.
-        """
+        """Read each part; one that is absent is empty, and other names are in no part."""
         if not isinstance(value, Mapping):
             raise UsageError("the data must be a mapping of the name of each part to its records")
         nothing = {n: [] for n in self.part.names} if isinstance(self.part, Frame) else []

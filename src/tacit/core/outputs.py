@@ -147,11 +147,9 @@ class IdealisedGaussian(_Idealised):
 
 
 def _mills(z: float) -> float:
-    """Return (1 - Phi(z)) / phi(z) for z >= 8.
-
-    It is the continued fraction 1/(z + 1/(z + 2/(z + 3/(z + ...)))).
-    At 60 levels from z = 8 on the rest is below the last bit of a double.
-    """
+    """Return (1 - Phi(z)) / phi(z) for z >= 8."""
+    # It is the continued fraction 1/(z + 1/(z + 2/(z + 3/(z + ...)))).
+    # At 60 levels from z = 8 on the rest is below the last bit of a double.
     tail = z
     for level in range(60, 0, -1):
         tail = z + level / tail
@@ -268,11 +266,9 @@ class DrawnMeasurement(HasOutputs, Protocol):
 
 
 def shown(p: Any, q: Any) -> tuple[list[Any], list[float], list[float]]:
-    """List the outputs that hold nearly all of both distributions, with their probabilities.
-
-    Where a grid has more than can be drawn, an output stands for as many around it as are left out
-    on either side of it, with their number times its own probability.
-    """
+    """List the outputs that hold nearly all of both distributions, with their probabilities."""
+    # Where a grid has more than can be drawn, an output stands for as many around it as are left
+    # out on either side of it, with their number times its own probability.
     step = 1
     if hasattr(p, "table") and hasattr(q, "table"):
         values: list[Any] = list(dict.fromkeys([*p.table, *q.table]))
@@ -438,11 +434,9 @@ def privacy_losses(m: DrawnMeasurement, u: Any, v: Any) -> Any:
 
 
 def trade_off(m: DrawnMeasurement, u: Any, v: Any) -> Any:
-    """Draw the best error rates of anyone who distinguishes the two inputs (Dong, Roth, Su 2022).
-
-    The curve goes through the tests that reject at the largest ratios ``Q(x) / P(x)`` first, which
-    are best for every level (Neyman and Pearson 1933).
-    """
+    """Draw the best error rates of any test between the two inputs (Dong, Roth, Su 2022)."""
+    # The curve goes through the tests that reject at the largest ratios ``Q(x) / P(x)`` first,
+    # which are best for every level (Neyman and Pearson 1933).
     claim = _claim(m, u, v)
     _, left, right = shown(m.distribution(u), m.distribution(v))
     pairs = sorted(zip(left, right, strict=True), key=lambda m: -m[1] / m[0] if m[0] else -math.inf)

@@ -36,13 +36,12 @@ __all__ = [
 # Renyi DP: of one order, and of several at once, which is what a Renyi accountant keeps.
 
 
-_LARGEST_POWER = 1 << 10
-"""Powers of e beyond this are too long to be worth it."""
+_LARGEST_POWER = 1 << 10  # powers of e beyond this are too long to be worth it
 
+# From 1.25 to 897, four to each doubling of the order above one.
 _ORDERS = tuple(
     1 + Fraction(4 + part, 4) * Fraction(2) ** k for k in range(-2, 10) for part in range(4)
 )
-"""From 1.25 to 897, four to each doubling of the order above one."""
 
 
 @public

@@ -153,11 +153,7 @@ def steps_between(space: Start, fits: Callable[[Start], bool]) -> tuple[str, ...
 
 
 def build_or_advise(step: Recipe, space: Start) -> Any:
-    """Build a step on a space; if it does not fit, say which step before it would make it fit.
-
-    Raises:
-        MismatchError: the step does not fit; names both sides and what would join them.
-    """
+    """Build a step on a space; if it does not fit, say which step before it would make it fit."""
     try:
         return step.build(space)
     except MismatchError as error:
@@ -356,11 +352,7 @@ def register(kind: type[Kind]) -> type[Kind]:
 
 
 def as_step(thing: object) -> Step:
-    """Return a step, or say what stands behind ``>>``.
-
-    Raises:
-        CallError: anything but a step.
-    """
+    """Return a step, or say what stands behind ``>>``."""
     if isinstance(thing, Step):
         return thing
     name = getattr(thing, "__name__", "")
@@ -479,11 +471,7 @@ class Unfinished(Shown):
 
 
 def unfinished(chain: Any, step: Any) -> Unfinished | None:
-    """Return the unfinished chain if ``step`` is a class of steps (or a partial of one).
-
-    Raises:
-        UsageError: the class has no open parameter.
-    """
+    """Return the unfinished chain if ``step`` is a class of steps (or a partial of one)."""
     kind = step.func if isinstance(step, partial) else step
     if not (isinstance(kind, type) and issubclass(kind, Step)):
         return None

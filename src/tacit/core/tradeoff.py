@@ -133,14 +133,11 @@ _BITS = 128
 
 @dataclass(frozen=True)
 class ProfilePoints:
-    """A profile that remembers where it was asked.
+    """A profile that remembers where it was asked."""
 
-    Attributes:
-        delta: from an epsilon that is not negative to an enclosure of the least delta there.
-        deltas: the same for several in rising order, where that is faster than one by one.
-    """
-
+    # from an epsilon that is not negative to an enclosure of the least delta there
     delta: Callable[[Fraction], Enclosure]
+    # the same for several in rising order, where that is faster than one by one
     deltas: Callable[[Sequence[Fraction]], Sequence[Enclosure]] | None = None
     _known: dict[Fraction, Enclosure] = field(default_factory=dict)
 
@@ -169,19 +166,16 @@ class ProfilePoints:
 class Concave:
     """A concave function on an interval, enclosed at a few points: the most that it can be.
 
-    Args:
-        slopes: the least and the largest slope that it has anywhere.
-
-    A point is a pair of a place and an enclosure of the value there.  Right of a point the function
-    lies under the line through it and the point before, and left of it under that through it and
-    the next: with the ends of the enclosures that make the line the higher.
-
     >>> bumpy = Concave((Fraction(-1), Fraction(1)))
     >>> for place in (0, 1, 2):
     ...     bumpy.add(Fraction(place), Enclosure.of(1 - abs(place - 1)))
     >>> float(bumpy.least), float(bumpy.most()[0])
     (1.0, 1.0)
     """
+
+    # A point is a pair of a place and an enclosure of the value there.  Right of a point the
+    # function lies under the line through it and the point before, and left of it under that
+    # through it and the next: with the ends of the enclosures that make the line the higher.
 
     def __init__(self, slopes: tuple[Fraction, Fraction]) -> None:
         self._slopes = slopes
@@ -373,12 +367,10 @@ class TradeoffFunction(Shown):
         return figure
 
     def _corners(self) -> list[tuple[Fraction, Fraction]]:
-        """Return the corners of a curve that no test lies below, straight between them.
-
-        Each epsilon that was asked gives two lines that no test lies below, and beta is not
-        negative: the curve is the largest of all these.  It lies below the trade-off function, also
-        where that has a kink, and touches it where the lines do.
-        """
+        """Return the corners of a curve that no test lies below, straight between them."""
+        # Each epsilon that was asked gives two lines that no test lies below, and beta is not
+        # negative: the curve is the largest of all these.  It lies below the trade-off function,
+        # also where that has a kink, and touches it where the lines do.
         lines = [(_ZERO, _ZERO)]  # the slope downwards, and the height at alpha zero
         for epsilon in self.profile.epsilons:
             left, x = 1 - self.profile.at(epsilon).upper, power_of(epsilon)[0]
@@ -535,14 +527,6 @@ _STEPS = 60
 
 def least_mu(profile: ProfilePoints, end: Fraction, forgiven: Fraction) -> Enclosure:
     """Enclose the least mu whose Gaussian profile is nowhere below that of a release.
-
-    Args:
-        profile: of the release.
-        end: an epsilon at which its delta is at most ``forgiven``.
-        forgiven: the delta that is not looked at.
-
-    Raises:
-        InfeasibleError: an epsilon too large for a mu.
 
     >>> from tacit.core.losses.distribution import dominating_pair
     >>> one = dominating_pair(Fraction(1))

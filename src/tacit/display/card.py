@@ -27,11 +27,7 @@ __all__ = [
 
 @cache
 def _templates(package: str) -> Any:
-    """Return the templates of a package, with escaping on and nothing undefined in silence.
-
-    Raises:
-        MissingExtraError: jinja2 is not installed.
-    """
+    """Return the templates of a package, with escaping on and nothing undefined in silence."""
     jinja2 = need("jinja2", "page")
     return jinja2.Environment(
         loader=jinja2.PackageLoader(package),
@@ -43,11 +39,7 @@ def _templates(package: str) -> Any:
 
 
 def render(package: str, name: str, given: Mapping[str, Any]) -> str:
-    """Return a template of the folder ``templates`` of a package, filled in.
-
-    Raises:
-        MissingExtraError: jinja2 is not installed.
-    """
+    """Return a template of the folder ``templates`` of a package, filled in."""
     return str(_templates(package).get_template(name).render(given))
 
 
@@ -63,29 +55,20 @@ def drawing(svg: str) -> Any:
 # for nothing from outside.
 
 
-_MOST = 60
-"""How many rows of a table are shown."""
-_BAR = 24
-"""The characters of a bar in text."""
+_MOST = 60  # how many rows of a table are shown
+_BAR = 24  # the characters of a bar in text
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts.
+    """A table of texts."""
 
-    Attributes:
-        head: the names of the columns.
-        rows: the cells; at most sixty rows are shown, and the others are counted.
-        names: how many columns, from the first, name the row.
-        caption: what stands above.
-        more: where the rows that are left out can be had.
-    """
-
-    head: Sequence[str]
+    head: Sequence[str]  # the names of the columns
+    # the cells; at most sixty rows are shown, and the others are counted
     rows: Sequence[Sequence[str]]
-    names: int = 0
-    caption: str = ""
-    more: str = "to_pandas()"
+    names: int = 0  # how many columns, from the first, name the row
+    caption: str = ""  # what stands above
+    more: str = "to_pandas()"  # where the rows that are left out can be had
 
     @property
     def shown(self) -> Sequence[Sequence[str]]:
@@ -130,8 +113,7 @@ class Shares:
 
     total: str
     parts: Sequence[Share]
-    spoken: bool = True
-    """Whether it stands in the text too, where no note says the same."""
+    spoken: bool = True  # whether it stands in the text too, where no note says the same
 
     @property
     def bar(self) -> object:
@@ -155,13 +137,9 @@ class Shares:
 
 @dataclass(frozen=True)
 class Pictures:
-    """Drawings, made when they are shown; a table of the card says the same in text.
+    """Drawings, made when they are shown; a table of the card says the same in text."""
 
-    Attributes:
-        draw: returns each with its caption.
-    """
-
-    draw: Callable[[], Sequence[tuple[str, object]]]
+    draw: Callable[[], Sequence[tuple[str, object]]]  # returns each with its caption
 
     def text(self) -> list[str]:
         """Return no line."""

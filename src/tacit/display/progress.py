@@ -12,20 +12,18 @@ from typing import Any
 
 __all__ = ["working"]
 
-_SOON = 1.0
-"""Seconds: what takes less needs no word."""
+_SOON = 1.0  # seconds: what takes less needs no word
 
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
     """Say in a notebook that something is under way, and for how long; elsewhere nothing.
 
-    The line is emptied at the end: how long a query took may depend on the rows, and a notebook is
-    saved with what it shows.
-
     >>> with working("reading the table"):
     ...     pass
     """
+    # The line is emptied at the end: how long a query took may depend on the rows, and a notebook
+    # is saved with what it shows.
     if not in_notebook():
         yield
         return

@@ -17,8 +17,7 @@ _CHARACTER = 6.7  # the width of a character of a label, about, at 12 px
 _TICK_CHARACTER = 6.2  # at 11 px
 _TICK_GAP = 6
 _LONGEST_LABEL = 34
-PHONE_WIDTH = 360
-"""Of a drawing whose words stay readable on a phone, where it fills the screen."""
+PHONE_WIDTH = 360  # of a drawing whose words stay readable on a phone, where it fills the screen
 
 
 @dataclass(frozen=True)
@@ -34,12 +33,6 @@ class Mark:
 
 def chart(marks: Sequence[Mark], bars: bool, title: str, width: int = _WIDTH) -> str:
     """Draw values with their intervals, one a line.
-
-    Args:
-        marks: what to draw, from top to bottom.
-        bars: whether the values are amounts, drawn as bars from zero, rather than points.
-        title: what a screen reader says.
-        width: of the drawing, in pixels on the screen.
 
     >>> "<svg" in chart([Mark("a", 3.0, 2.0, 4.0, "3")], bars=True, title="how many")
     True

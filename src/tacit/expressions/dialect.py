@@ -39,125 +39,105 @@ __all__ = [
 _INT64 = 1 << 63
 _WIDE = 1 << 126
 _NEAR = 1 << 61
+# Whole numbers, digits and powers of ten up to which all are doubles.
 _EXACT, _DIGITS, _TENS = 1 << 53, 15, 22
-"""Whole numbers, digits and powers of ten up to which all are doubles."""
-_SHORT = 1500
-"""Characters of SQL that are rather repeated than named."""
+_SHORT = 1500  # characters of SQL that are rather repeated than named
+# The most bytes of a text that names people or groups: a longer one is missing.
 LONGEST_NAME = 1 << 16
-"""The most bytes of a text that names people or groups: a longer one is missing."""
 
 
 @dataclass(frozen=True)
 class Dialect:
     """How one engine spells what the integer plan needs; the defaults are those of DuckDB.
 
-    Attributes:
-        name: the engine.
-        quote: the character around an identifier, doubled inside.
-        integer, wide, double, text, date, timestamp, boolean: names of types, for :meth:`cast`;
-            ``wide`` is exact to 126 bits, a ``timestamp`` has no zone.
-        small: the smallest type that holds 0 to 2^31.
-        byte: a whole number ``{x}`` as one of 0 to 255, by which the engine groups faster than it
-            joins, and NULL for others; None where there is no such type.
-        as_is: text ``{x}``, compared by its characters, whatever its collation says.
-        unicode: text ``{x}``, or NULL where its bytes are no text in Unicode.
-        bytes: how many bytes a text ``{x}`` takes, asked without looking at them.
-        nul: whether text may hold the character NUL.
-        floor_divide: quotient of 64-bit integers ``{x}`` and ``{y}``, both at least zero.
-        wide_divide: the same where one of them is wide.
-        shift_right: ``{x} >> {n}`` of an integer at least zero.
-        starts_with: whether text ``{x}`` begins with ``{y}``.
-        ends_with: whether text ``{x}`` ends with ``{y}``, which has ``{n}`` characters.
-        contains: whether ``{y}`` stands in text ``{x}``.
-        like_any: in a pattern of :attr:`matches`, any characters and then ``{s}``, in a form that
-            is tried at one place only; empty where the engine's own LIKE does so.
-        total: the exact sum of 64-bit integers ``{x}``.
-        wide_total: the exact sum of wide integers ``{x}``.
-        short_total: that of integers of at most 2^20, where it can be had for less.
-        near_total: the sum of integers ``{x}`` of at most 2^41, 0 for none, as an integer of 64
-            bits: exact within 2^61, else a number of its sign that is beyond 2^61.  None where
-            ``total`` costs no more.
-        zero_or_one: the whole number of a boolean ``{x}``.
-        same: whether ``{x}`` and ``{y}`` are equal or both NULL, in a form that a join can hash;
-            ``{filler}`` is some value of their type.
-        fence: a query ``{sql}`` of rows with people, whose columns are computed once a row, however
-            often they are used.
-        ordered: the people ``u`` of ``{rows}`` in the order in which numbers are counted fastest.
-        few: the query ``{sql}`` of some people ``v`` and what their rows have ``lost``, in a form
-            in which the engine sees that it is they who are kept, and rows looked up among them.
-        meets: that test of a row's person ``{x}`` and one of those, ``{y}``.
-        apart: whether it is cheaper to read the rows of people beyond the limit once more than to
-            look up everybody while all rows are read.
-        once: the hint that a named subquery is made once.
-        let: ``{body}``, in which ``tacit_v`` stands for the value ``{x}``, which is computed once.
-        seconds: whole seconds since 1970 (UTC) of a timestamp ``{x}``, rounded down; NULL where it
-            is NULL or infinite.
-        days: days since 1970 of a date ``{x}``; NULL where it is NULL, beyond all or NULL where it
-            is infinite.
-        date_of: the date that many days ``{x}`` after 1 January 1970, of the years 1 to 9999.
-        part: whether a person ``{x}`` belongs to part ``{0}`` of ``{1}``; None where the engine
-            itself divides the work as its memory needs it.
-        matches: whether the text ``{x}`` fits a pattern ``{p}`` of at most 100 characters.
-        whole: a pattern ``{p}`` that is to fit the whole text.
-        rounds_twice: whether a number of more digits than a double has is cast to one inexactly.
-        far_times: the types of times that reach beyond those that it computes with.
-        hexadecimal: text whose UTF-8 is ``{x}``, in hexadecimal; None for text in quotes.
-        keeps: whether the engine keeps rows for the next query, rather than a query for them.
-        one_scan: whether rows stand once in a statement, for an engine that cannot promise to keep
-            a named subquery.
-        longest: the most bytes of the name of a column, where longer ones are cut off, so that two
-            could become one; None where there is no end.
-
     >>> print(Dialect("duckdb").identifier('a "b" c'))
     "a ""b"" c"
     """
 
     name: str
-    quote: str = '"'
+    quote: str = '"'  # the character around an identifier, doubled inside
+    # integer, wide, double, text, date, timestamp, boolean: names of types, for :meth:`cast`;
+    # ``wide`` is exact to 126 bits, a ``timestamp`` has no zone
     integer: str = "bigint"
-    small: str = "uinteger"
+    small: str = "uinteger"  # the smallest type that holds 0 to 2^31
+    # a whole number ``{x}`` as one of 0 to 255, by which the engine groups faster than it joins,
+    # and NULL for others; None where there is no such type
     byte: str | None = "try_cast({x} as utinyint)"
     wide: str = "hugeint"
     double: str = "double"
     text: str = "varchar"
+    # text ``{x}``, compared by its characters, whatever its collation says
     as_is: str = "({x} collate C)"
-    unicode: str = "{x}"
-    bytes: str = "strlen({x})"
-    nul: bool = True
+    unicode: str = "{x}"  # text ``{x}``, or NULL where its bytes are no text in Unicode
+    bytes: str = "strlen({x})"  # how many bytes a text ``{x}`` takes, asked without looking at them
+    nul: bool = True  # whether text may hold the character NUL
     date: str = "date"
     timestamp: str = "timestamp"
     boolean: str = "boolean"
+    # quotient of 64-bit integers ``{x}`` and ``{y}``, both at least zero
     floor_divide: str = "({x} // {y})"
-    wide_divide: str = "({x} // {y})"
-    shift_right: str = "(({x}) >> {n})"
-    starts_with: str = "starts_with({x}, {y})"
+    wide_divide: str = "({x} // {y})"  # the same where one of them is wide
+    shift_right: str = "(({x}) >> {n})"  # ``{x} >> {n}`` of an integer at least zero
+    starts_with: str = "starts_with({x}, {y})"  # whether text ``{x}`` begins with ``{y}``
+    # whether text ``{x}`` ends with ``{y}``, which has ``{n}`` characters
     ends_with: str = "ends_with({x}, {y})"
-    contains: str = "contains({x}, {y})"
+    contains: str = "contains({x}, {y})"  # whether ``{y}`` stands in text ``{x}``
+    # in a pattern of :attr:`matches`, any characters and then ``{s}``, in a form that is tried at
+    # one place only; empty where the engine's own LIKE does so
     like_any: str = ".*?{s}"
-    total: str = "sum({x})"
-    wide_total: str = "sum({x})"
-    short_total: str | None = None
+    total: str = "sum({x})"  # the exact sum of 64-bit integers ``{x}``
+    wide_total: str = "sum({x})"  # the exact sum of wide integers ``{x}``
+    short_total: str | None = None  # that of integers of at most 2^20, where it can be had for less
+    # the sum of integers ``{x}`` of at most 2^41, 0 for none, as an integer of 64 bits: exact
+    # within 2^61, else a number of its sign that is beyond 2^61.  None where ``total`` costs no
+    # more.
     near_total: str | None = None
-    zero_or_one: str = "cast({x} as bigint)"
+    zero_or_one: str = "cast({x} as bigint)"  # the whole number of a boolean ``{x}``
+    # whether ``{x}`` and ``{y}`` are equal or both NULL, in a form that a join can hash;
+    # ``{filler}`` is some value of their type
     same: str = "{x} is not distinct from {y}"
+    # a query ``{sql}`` of rows with people, whose columns are computed once a row, however often
+    # they are used
     fence: str = "{sql}"
+    # the people ``u`` of ``{rows}`` in the order in which numbers are counted fastest
     ordered: str = "{rows}"
+    # the query ``{sql}`` of some people ``v`` and what their rows have ``lost``, in a form in which
+    # the engine sees that it is they who are kept, and rows looked up among them
     few: str = "{sql}"
-    meets: str = "{x} = {y}"
+    meets: str = "{x} = {y}"  # that test of a row's person ``{x}`` and one of those, ``{y}``
+    # whether it is cheaper to read the rows of people beyond the limit once more than to look up
+    # everybody while all rows are read
     apart: bool = True
-    once: str = ""
+    once: str = ""  # the hint that a named subquery is made once
+    # ``{body}``, in which ``tacit_v`` stands for the value ``{x}``, which is computed once
     let: str = "[{body} for tacit_v in [{x}]][1]"
+    # whole seconds since 1970 (UTC) of a timestamp ``{x}``, rounded down; NULL where it is NULL or
+    # infinite
     seconds: str = "datediff('second', timestamp '1970-01-01', {x})"
+    # days since 1970 of a date ``{x}``; NULL where it is NULL, beyond all or NULL where it is
+    # infinite
     days: str = "({x} - date '1970-01-01')"
+    # the date that many days ``{x}`` after 1 January 1970, of the years 1 to 9999
     date_of: str = "(date '1970-01-01' + cast({x} as integer))"
+    # whether a person ``{x}`` belongs to part ``{0}`` of ``{1}``; None where the engine itself
+    # divides the work as its memory needs it
     part: str | None = "hash({x}, 1) % {1} = {0}"
+    # whether the text ``{x}`` fits a pattern ``{p}`` of at most 100 characters
     matches: str = "regexp_full_match({x}, {p})"
-    whole: str = "{p}"
+    whole: str = "{p}"  # a pattern ``{p}`` that is to fit the whole text
+    # whether a number of more digits than a double has is cast to one inexactly
     rounds_twice: bool = False
+    # the types of times that reach beyond those that it computes with
     far_times: tuple[str, ...] = ()
+    # text whose UTF-8 is ``{x}``, in hexadecimal; None for text in quotes
     hexadecimal: str | None = None
+    # whether the engine keeps rows for the next query, rather than a query for them
     keeps: bool = False
+    # whether rows stand once in a statement, for an engine that cannot promise to keep a named
+    # subquery
     one_scan: bool = False
+    # the most bytes of the name of a column, where longer ones are cut off, so that two could
+    # become one; None where there is no end
     longest: int | None = None
 
     def column(self, name: str) -> str:
@@ -180,9 +160,6 @@ class Dialect:
 
     def literal(self, value: object) -> str:
         """Write a public value: None, a bool, an integer, a float, text or a date.
-
-        Raises:
-            UsageError: another type, a NaN, an integer beyond 126 bits.
 
         >>> write = Dialect("duckdb").literal
         >>> write("it's"), write(3), write(0.5)
@@ -231,12 +208,10 @@ class Dialect:
         return (short or (self.wide_total if kind == "wide" else self.total)).format(x=x)
 
     def near_sum(self, x: str, limit: int) -> str | None:
-        """Return a sum of 64 bits that is exact within ``limit``, and beyond it where the sum is.
-
-        The integers are at most ``limit`` / 2^20 in absolute value, so at most 2^41: their upper
-        21 bits add up to at most 2^60 over 2^40 rows, and so do the lower.  None where the engine
-        has no such sum, or needs none.
-        """
+        """A sum of 64 bits that is exact within ``limit``, and beyond it where the sum is."""
+        # The integers are at most ``limit`` / 2^20 in absolute value, so at most 2^41: their upper
+        # 21 bits add up to at most 2^60 over 2^40 rows, and so do the lower.  None where the engine
+        # has no such sum, or needs none.
         return self.near_total.format(x=x) if self.near_total and limit <= _NEAR else None
 
     def shift(self, x: str, n: int) -> str:
@@ -244,20 +219,17 @@ class Dialect:
         return self.shift_right.format(x=x, n=n) if n else x
 
     def share(self, sql: str, body: Callable[[str], str]) -> str:
-        """Return a formula in which a value stands several times, a costly one written out once.
-
-        Otherwise an expression of n operations, each within the next, would have 3^n parts.
-        """
+        """Return a formula in which a value stands several times, a costly one written out once."""
+        # Otherwise an expression of n operations, each within the next, would have 3^n parts.
         if len(sql) <= _SHORT and self.matches.partition("(")[0] not in sql:
             return body(sql)
         return self.let.format(x=sql, body=body("tacit_v"))
 
     def name_of(self, text: str) -> str:
-        """Return a text that names people or groups: missing beyond :data:`LONGEST_NAME`.
-
-        So what is put together for a digest, kept in a row or sent to the client is far below what
-        an engine holds (1 GB in PostgreSQL, 2 GB in Spark), in as many columns as a table can have.
-        """
+        """Return a text that names people or groups: missing beyond :data:`LONGEST_NAME`."""
+        # So what is put together for a digest, kept in a row or sent to the client is far below
+        # what an engine holds (1 GB in PostgreSQL, 2 GB in Spark), in as many columns as a table
+        # can have.
 
         def short(x: str) -> str:
             return f"(case when {self.bytes.format(x=x)} <= {LONGEST_NAME} then {x} end)"
@@ -265,20 +237,16 @@ class Dialect:
         return self.as_is.format(x=self.share(text, short))
 
     def to_double(self, sql: str, *, wide: bool = False) -> str:
-        """Return the double nearest to a number, which may be a wide integer.
-
-        One that is not exact by itself is read from its digits, as all engines do alike.
-        """
+        """Return the double nearest to a number, which may be a wide integer."""
+        # One that is not exact by itself is read from its digits, as all engines do alike.
         if not (wide and self.rounds_twice):
             return self.cast(sql, "double")
         low, high = self.literal(-_EXACT), self.literal(_EXACT)
         return self.share(sql, lambda x: self._digits(x, low, high))
 
     def decimal_to_double(self, sql: str, declared: str) -> str:
-        """Return the double nearest to a decimal of a declared type.
-
-        A whole number of at most 2^53 divided by a power of ten of at most 10^22 is rounded once.
-        """
+        """Return the double nearest to a decimal of a declared type."""
+        # A whole number of at most 2^53 divided by a power of ten of at most 10^22 is rounded once.
         found = re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", declared.upper())
         if found is None or not self.rounds_twice or int(found[1]) <= _DIGITS:
             return self.cast(sql, "double")
@@ -373,12 +341,7 @@ _LARGEST = float.fromhex("0x1.fffffffffffffp+1023")
 
 
 def spelled(x: str, dialect: Dialect) -> str:
-    """Return the SQL of the text of a double; NULL where it is NULL.
-
-    Args:
-        x: SQL of a double that is not NaN.
-        dialect: the engine's.
-    """
+    """Return the SQL of the text of a double; NULL where it is NULL."""
     d = dialect
     arms = [f"when abs({x}) > {d.literal(_LARGEST)} then 'infinite'"]
     for block in range(_HIGHEST, _LOWEST, -1):
@@ -447,6 +410,7 @@ _TIME = f"{_DAY}([ T]{_CLOCK})?"
 _TRUE = "([tT]([rR][uU][eE])?|[yY]([eE][sS])?|1([.]0{0,18})?)"
 _FALSE = "([fF]([aA][lL][sS][eE])?|[nN]([oO])?|0([.]0{0,18})?)"
 
+# The kind of each reading; ``read_seconds`` is the whole seconds since 1970 of a time.
 GIVES = {
     "read_number": "float",
     "read_integer": "integer",
@@ -459,24 +423,23 @@ GIVES = {
     "read_year": "date",
     "read_month": "date",
 }
-"""The kind of each reading; ``read_seconds`` is the whole seconds since 1970 of a time."""
 _PATTERNS = {
     "read_number": _NUMBER,
     "read_integer": _INTEGER,
     "read_date": _TIME,
     "read_seconds": _TIME,
 }
+# Dates without a day, how many characters count, and what makes a date of these.
 _PARTIAL = {
     "read_year": (f"{_YEAR}(-(0[1-9]|1[0-2]))?", 4, "-01-01"),
     "read_month": (f"{_YEAR}-(0[1-9]|1[0-2])", 7, "-01"),
 }
-"""Dates without a day, how many characters count, and what makes a date of these."""
 _OR_BOOLEAN = {"read_numeric": "read_number", "read_whole": "read_integer"}
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _DAY_SECONDS = 86400
 FIRST_SECOND = (1 - _EPOCH) * _DAY_SECONDS
+# Those of the years 1 to 9999, since 1970.
 LAST_SECOND = (datetime.date.max.toordinal() - _EPOCH + 1) * _DAY_SECONDS - 1
-"""Those of the years 1 to 9999, since 1970."""
 
 
 def is_date(text: str) -> bool:
@@ -492,13 +455,7 @@ def is_date(text: str) -> bool:
 
 
 def reading_sql(name: str, cell: str, d: Dialect) -> str:
-    """Return the SQL of a reading of a cell.
-
-    Args:
-        name: of the reading, one of :data:`GIVES`.
-        cell: SQL of text.
-        d: the engine's dialect.
-    """
+    """Return the SQL of a reading of a cell."""
     if name in _PARTIAL:
         pattern, length, rest = _PARTIAL[name]
         day = d.cast(f"(substr(trim({cell}), 1, {length}) || {d.literal(rest)})", "date")

@@ -51,15 +51,14 @@ __all__ = [
 
 
 NUMBERS = ("integer", "float", "decimal", "boolean", "missing")
-FAR = 2.0**500
-"""Arithmetic clips its operands to this on either side."""
+FAR = 2.0**500  # arithmetic clips its operands to this on either side
+# The most characters of a text that a computed text has, so that no engine runs out of room.
 LONGEST = 1 << 20
-"""The most characters of a text that a computed text has, so that no engine runs out of room."""
 UPPER, LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 _DEEPEST, _MOST = 50, 1000
 
+# What an operation has beside its operands.
 Constant: TypeAlias = "bool | int | float | str | datetime.date | tuple[Constant, ...] | None"
-"""What an operation has beside its operands."""
 
 _N = TypeVar("_N", bound="Node")
 
@@ -206,27 +205,20 @@ _KINDS: dict[str, tuple[tuple[str, ...], str]] = {
 
 @dataclass(frozen=True)
 class RowFunction:
-    """One function.
+    """One function."""
 
-    Attributes:
-        form: how it has its operands: as ``text``; as a ``date``; as whole ``seconds`` since 1970
-            of a column of times; as a ``double``; as an ``integer``; or ``exact``: as a whole
-            number, a truth value or text.
-        gives: the kind of its value.
-        sql: the dialect, the SQL of each operand in that form, and the parameters, to SQL.
-        value: the same in Python, of operands that are there and the parameters.
-        operands: how many it has.
-        checks: whether each parameter is one.
-        range: the least and the greatest value, or what gives them from the operands' ranges (None
-            for an operand that nothing bounds) and the parameters; None where nothing bounds it.
-    """
-
+    # how it has its operands: as ``text``; as a ``date``; as whole ``seconds`` since 1970 of a
+    # column of times; as a ``double``; as an ``integer``; or ``exact``: as a whole number, a truth
+    # value or text
     form: Literal["text", "date", "seconds", "double", "integer", "exact"]
-    gives: str
+    gives: str  # the kind of its value
+    # the dialect, the SQL of each operand in that form, and the parameters, to SQL
     sql: Callable[[Dialect, Sequence[str], Sequence[Any]], str]
-    value: Callable[..., Any]
+    value: Callable[..., Any]  # the same in Python, of operands that are there and the parameters
     operands: int = 1
-    checks: tuple[Callable[[Any], bool], ...] = ()
+    checks: tuple[Callable[[Any], bool], ...] = ()  # whether each parameter is one
+    # the least and the greatest value, or what gives them from the operands' ranges (None for an
+    # operand that nothing bounds) and the parameters; None where nothing bounds it
     range: tuple[int, int] | Ends | None = None
 
     @property
@@ -639,19 +631,11 @@ _ZONES_MOST = 1000
 def offsets_of(zone: str) -> tuple[tuple[int, int], ...]:
     """Return the offsets of a zone, each with when it begins.
 
-    Args:
-        zone: its name, such as ``"Europe/Berlin"``.
-
-    Returns:
-        Pairs of whole seconds: when an offset begins, since 1970 (UTC), rising, from the second day
-        of the calendar to 2050; and how far local time is ahead of UTC from then on.
-
-    Raises:
-        UsageError: no such zone, or no database of zones on this machine.
-
     >>> dict(offsets_of("Europe/Berlin"))[1711846800]  # from 31 March 2024, 01:00 UTC
     7200
     """
+    # Returns: pairs of whole seconds: when an offset begins, since 1970 (UTC), rising, from the
+    # second day of the calendar to 2050; and how far local time is ahead of UTC from then on.
     try:
         found = ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -726,5 +710,5 @@ ZONES = {
 # Every function of a row, by the name that expressions have for it.
 
 
+# One row says of each what it takes and gives, its SQL, its value in Python and its range.
 FUNCTIONS: Mapping[str, RowFunction] = {**TEXT, **DATES, **NUMBERS_OF, **ZONES}
-"""One row says of each what it takes and gives, its SQL, its value in Python and its range."""

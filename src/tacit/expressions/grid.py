@@ -43,20 +43,15 @@ __all__ = [
 # whatever order and however divided between threads or tasks the engine adds them up.
 
 
-ROWS = 1 << 40
-"""A public ceiling on the rows of a table, which the widths of all sums rest on."""
+ROWS = 1 << 40  # a public ceiling on the rows of a table, which the widths of all sums rest on
 _INTEGER = (1 << 63) - 1
 _WIDE = 10**38 - 1
 _SMALL = 1 << 20
-_NEAR = (1 << 62) + (1 << 21)
-"""The most that a sum is that is only near."""
+_NEAR = (1 << 62) + (1 << 21)  # the most that a sum is that is only near
 
 
 def type_of(most: int) -> str:
     """Return the type that holds all whole numbers up to ``most`` in absolute value.
-
-    Raises:
-        UsageError: none does on every engine.
 
     >>> type_of(5), type_of(1 << 63)
     ('integer', 'wide')
@@ -75,15 +70,12 @@ def type_of(most: int) -> str:
 class Whole:
     """SQL of a whole number.
 
-    Attributes:
-        sql: the text.
-        low, high: the interval that it is proven to lie in, where it is not NULL.
-
     >>> Whole("z", 0, 9).most, Whole("z", -12, 9).type
     (9, 'integer')
     """
 
     sql: str
+    # low, high: the interval that it is proven to lie in, where it is not NULL
     low: int
     high: int
 
@@ -116,23 +108,17 @@ class Whole:
         return Whole(sql, max(self.low, low), min(self.high, high))
 
     def clamped(self, low: int, high: int, dialect: Dialect) -> Whole:
-        """Return the number held within public ends; a NULL stays one.
-
-        Where the SQL is a name, which costs nothing to repeat, an engine does this faster.
-        """
+        """Return the number held within public ends; a NULL stays one."""
+        # Where the SQL is a name, which costs nothing to repeat, an engine does this faster.
         ends = f"when {self.sql} > {{0}} then {{0}} when {self.sql} < {{1}} then {{1}}"
         ends = ends.format(dialect.literal(high), dialect.literal(low))
         sql = f"case {ends} else {self.sql} end"
         return Whole(sql, max(self.low, low), min(self.high, high))
 
     def total(self, dialect: Dialect, most: int | None = None) -> Whole:
-        """Return the exact sum over rows, 0 of none.
-
-        Args:
-            dialect: the engine's.
-            most: what the sum of the absolute values is proven to be at most; by default what
-                :data:`ROWS` rows could add up to.
-        """
+        """Return the exact sum over rows, 0 of none."""
+        # most: what the sum of the absolute values is proven to be at most; by default what
+        #   :data:`ROWS` rows could add up to.
         most = ROWS * self.most if most is None else most
         type_of(most)
         kind = "small" if self.most <= _SMALL else self.type
@@ -140,14 +126,8 @@ class Whole:
         return Whole(found, min(0, -most if self.low < 0 else 0), most)
 
     def near_total(self, within: int, dialect: Dialect) -> Whole:
-        """Return the sum over rows, 0 of none: exact within ``within``, else a number beyond it.
-
-        It is for sums of which it does not matter what they are beyond that, and costs less.
-
-        Args:
-            within: at least 2^20 times the most that the number is.
-            dialect: the engine's.
-        """
+        """Return the sum over rows, 0 of none: exact within ``within``, else a number beyond it."""
+        # It is for sums of which it does not matter what they are beyond that, and costs less.
         near = None if self.most <= _SMALL else dialect.near_sum(self.sql, within)
         return Whole(near, -_NEAR, _NEAR) if near else self.total(dialect)
 
@@ -155,17 +135,13 @@ class Whole:
 def product(factors: Sequence[Whole], dialect: Dialect, most: int | None = None) -> Whole:
     """Return the product of whole numbers, computed in a type that holds it and every factor.
 
-    Args:
-        factors: what is multiplied.
-        dialect: the engine's.
-        most: what the product is proven to be at most in absolute value, where that is less than
-            the product of the intervals says.
-
     >>> from tacit.expressions.dialect import Dialect
     >>> z = Whole("z", 0, (1 << 31) - 1)
     >>> product([z, z], Dialect("duckdb")).sql
     'cast(z as bigint) * z'
     """
+    # most: what the product is proven to be at most in absolute value, where that is less than the
+    #   product of the intervals says.
     low = high = 1
     for factor in factors:
         ends = [a * b for a in (low, high) for b in (factor.low, factor.high)]
@@ -218,38 +194,26 @@ def _round(value: Fraction) -> int:
 class Grid:
     """Bounds, and a step of 2^-``exponent`` between neighbouring points.
 
-    Attributes:
-        lower, upper: the bounds as given, exact.
-        exponent: p; the step is 2^-p (p below zero: a step above 1).
-
     >>> grid = Grid.for_bounds(0, 100, whole=True)
     >>> grid.step, grid.cells, grid.offset(17), grid.value(17)
     (Fraction(1, 1), 100, 17, Fraction(17, 1))
     """
 
+    # lower, upper: the bounds as given, exact
     lower: Fraction
     upper: Fraction
-    exponent: int
+    exponent: int  # p; the step is 2^-p (p below zero: a step above 1)
 
     @classmethod
     def for_bounds(
         cls, lower: Number, upper: Number, *, bits: int = 31, whole: bool = False
     ) -> Grid:
-        """Return the finest grid with at most 2^``bits`` cells between the bounds.
-
-        With the default of 31 bits the rounding of a sum of n values is below n 2^-32 of the
-        width U - L: less than the noise, of scale (U - L)/epsilon, for n below 2^32/epsilon even if
-        every value rounds the same way.
-
-        Args:
-            lower: the public lower bound.
-            upper: the public upper bound, above it.
-            bits: at most this many bits for an offset, 1 to 31.
-            whole: the column holds whole numbers: no step below 1 where the bounds are whole.
-
-        Raises:
-            UsageError: bounds reversed or equal, too close, or so far that sums cannot be held.
-        """
+        """Return the finest grid with at most 2^``bits`` cells between the bounds."""
+        # With the default of 31 bits the rounding of a sum of n values is below n 2^-32 of the
+        # width U - L: less than the noise, of scale (U - L)/epsilon, for n below 2^32/epsilon even
+        # if every value rounds the same way.
+        #
+        # whole: the column holds whole numbers: no step below 1 where the bounds are whole.
         ends = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
         return cls._finest(*ends, bits, whole)
 
@@ -328,17 +292,8 @@ class Grid:
         return min(max(_round(as_fraction(number) / self.step), self.first), self.last) - self.first
 
     def sql(self, value: str, kind: str, dialect: Dialect, *, clamp: bool = True) -> str:
-        """Return the SQL of the offset of a value: NULL where the value is missing.
-
-        Args:
-            value: SQL text; NULL and NaN are missing.
-            kind: ``integer``, ``boolean``, ``float`` or ``missing``.
-            dialect: the engine's.
-            clamp: whether a value beyond the bounds is at the nearer end, or else missing.
-
-        Raises:
-            UsageError: the grid is too fine, or too far from zero, for values of this kind.
-        """
+        """Return the SQL of the offset of a value: NULL where the value is missing."""
+        # clamp: whether a value beyond the bounds is at the nearer end, or else missing.
         if kind == "boolean":
             value, kind = dialect.zero_or_one.format(x=value), "integer"
         if kind == "missing":
@@ -355,12 +310,10 @@ class Grid:
         return point.plus(-self.first, dialect).sql
 
     def _float(self, value: str, dialect: Dialect, clamp: bool) -> str:
-        """Return the offset of a double: its own within the bounds, an end beyond them.
-
-        NaN is above every number in the engines' order, and no greater than nothing: it passes
-        none of the three tests.  Within the bounds the floor is at most 2^62 in size, and so fits
-        the cast; scaled down, nothing is so small that it vanishes, which some engines refuse.
-        """
+        """Return the offset of a double: its own within the bounds, an end beyond them."""
+        # NaN is above every number in the engines' order, and no greater than nothing: it passes
+        # none of the three tests.  Within the bounds the floor is at most 2^62 in size, and so fits
+        # the cast; scaled down, nothing is so small that it vanishes, which some engines refuse.
         if self.most > 1 << _EXACT_WHOLE:
             raise UsageError("the grid is finer than doubles of this size: give wider bounds")
         high, low = dialect.literal(float(self.upper)), dialect.literal(float(self.lower))
@@ -401,11 +354,9 @@ class Grid:
         return self._offset_of(Whole(within, *ends), dialect)
 
     def _scaled(self, clipped: Whole, dialect: Dialect) -> Whole:
-        """Return a whole number as points of the grid.
-
-        For ``low`` a multiple of ``2^m``: ``floor(x 2^-m + 1/2) = floor((x - low + half) / 2^m) +
-        low / 2^m``, in which nothing is below zero.
-        """
+        """Return a whole number as points of the grid."""
+        # For ``low`` a multiple of ``2^m``: ``floor(x 2^-m + 1/2) = floor((x - low + half) / 2^m) +
+        # low / 2^m``, in which nothing is below zero.
         if self.exponent == 0:
             return clipped
         if self.exponent > 0:

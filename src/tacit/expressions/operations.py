@@ -46,8 +46,8 @@ __all__ = [
 # Columns of a table in SQL: as values that nothing fails on, and as what distinguishes values.
 
 
+# The whole number up to which all are doubles: the farthest key of a column of doubles.
 EXACT = 1 << 53
-"""The whole number up to which all are doubles: the farthest key of a column of doubles."""
 _NO_KEY = 1 << 62
 _DECIMAL = re.compile(r"(?:decimal|numeric)(?:\((\d+),\s*(-?\d+)\))?", re.IGNORECASE)
 
@@ -68,14 +68,9 @@ def column_sql(node: Node, schema: Schema, d: Dialect) -> str:
 
 
 def has_time(node: Node, side: Node, schema: Schema) -> None:
-    """Refuse an operand of ``hour`` and its like that has no time of day.
-
-    A column of times is one, or text that is read as such; a date that was computed has lost it.
-    Where the engine's own type is not known (a certificate states kinds alone) any date is one.
-
-    Raises:
-        UsageError: it has none.
-    """
+    """Refuse an operand of ``hour`` and its like that has no time of day."""
+    # A column of times is one, or text that is read as such; a date that was computed has lost it.
+    # Where the engine's own type is not known (a certificate states kinds alone) any date is one.
     if side.operation in ("read_seconds", "in_zone") or side.parameters == (None,):
         return
     column = schema.column(constants_of(side)[0]) if side.operation == "col" else None
@@ -127,10 +122,8 @@ def compared_sql(
 
 
 def _one_decimal(sides: list[Node], schema: Schema) -> bool:
-    """Whether all of them are columns of one type of decimals, which an engine compares exactly.
-
-    Those of different types have no common type that holds both, and are compared as doubles.
-    """
+    """Whether all of them are columns of one type of decimals, which an engine compares exactly."""
+    # Those of different types have no common type that holds both, and are compared as doubles.
     if any(o.operation != "col" for o in sides):
         return False
     columns = [schema.column(constants_of(o)[0]) for o in sides]
@@ -147,11 +140,9 @@ def whole_key(value: Any) -> int:
 
 
 def whole_key_sql(node: Node, double: str, schema: Schema, d: Dialect) -> str:
-    """Return the SQL of :func:`whole_key`: NULL where the number ``double`` is missing.
-
-    A whole number is held within 2^53 before it is cast, and is a double then, so that no value can
-    raise; it is equal to the double if and only if that is whole and within the same bounds.
-    """
+    """Return the SQL of :func:`whole_key`: NULL where the number ``double`` is missing."""
+    # A whole number is held within 2^53 before it is cast, and is a double then, so that no value
+    # can raise; it is equal to the double if and only if that is whole and within the same bounds.
     column = schema.column(constants_of(node)[0]) if node.operation == "col" else None
     typed = _DECIMAL.fullmatch(column.declared) if column and column.kind == "decimal" else None
     if column is not None and typed is not None:
@@ -167,10 +158,8 @@ def whole_key_sql(node: Node, double: str, schema: Schema, d: Dialect) -> str:
 
 
 def _decimal_key(sql: str, declared: str, typed: re.Match[str], d: Dialect) -> str:
-    """Return the same of a decimal, all of whose digits count: its remainder of 1 is exact.
-
-    The literals fit its type by their digits, so that no cast can raise.
-    """
+    """Return the same of a decimal, all of whose digits count: its remainder of 1 is exact."""
+    # The literals fit its type by their digits, so that no cast can raise.
     before = int(typed[1]) - int(typed[2]) if typed[1] else len(str(EXACT))
     far = min(EXACT, 10 ** max(before, 0) - 1)
     zero, one, low, high = (f"cast('{n}' as {declared})" for n in (0, 1, -far, far))
@@ -672,17 +661,13 @@ def as_asked(node: _N, schema: Schema) -> _N:
 def as_keys(by: Mapping[str, _N], keys: Iterable[Any] | None, schema: Schema) -> dict[str, _N]:
     """Return grouping columns, those that are undeclared read as the public keys are.
 
-    Args:
-        by: the columns, by name.
-        keys: one tuple per group, or one value where there is one column; None where they are
-            unknown, which are text then.
-        schema: the columns of the table.
-
     >>> from tacit.expressions.expression import col
     >>> from tacit.expressions.schema import Column, Schema
     >>> as_keys({"y": col("year")}, [2020, 2021], Schema([Column("year", "undeclared", "VARCHAR")]))
     {'y': read_whole(year)}
     """
+    # keys: one tuple per group, or one value where there is one column; None where they are
+    #   unknown, which are text then.
     rows = [key if isinstance(key, (tuple, list)) else (key,) for key in keys or ()]
     found = {}
     for place, (name, expression) in enumerate(by.items()):

@@ -1,10 +1,9 @@
-"""The public shape of a table: names and kinds of its columns.
+"""The public shape of a table: names and kinds of its columns."""
 
-Names and kinds are *public facts*: questions are refused on them alone, before anything is spent
-(unknown column, text where numbers must be).  A Parquet file, a database or a data frame declares
-its types.  A CSV file does not: its columns are *undeclared* unless ``types=`` declares them, and
-so are the columns of Python objects of a data frame.  No value decides the kind of a column.
-"""
+# Names and kinds are *public facts*: questions are refused on them alone, before anything is spent
+# (unknown column, text where numbers must be).  A Parquet file, a database or a data frame declares
+# its types.  A CSV file does not: its columns are *undeclared* unless ``types=`` declares them, and
+# so are the columns of Python objects of a data frame.  No value decides the kind of a column.
 
 from __future__ import annotations
 
@@ -15,9 +14,9 @@ from tacit.errors import UsageError, did_you_mean
 
 __all__ = ["KINDS", "Column", "Schema", "kind_of"]
 
+# What a column can hold.  ``undeclared`` is text that the question says how to read; ``missing``
+# is a column of the type of NULL, which fits every use.
 KINDS = ("integer", "float", "decimal", "text", "boolean", "date", "undeclared", "missing", "other")
-"""What a column can hold.  ``undeclared`` is text that the question says how to read; ``missing``
-is a column of the type of NULL, which fits every use."""
 
 _INTEGERS = {
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),

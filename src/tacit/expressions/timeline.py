@@ -1,8 +1,7 @@
-"""Periods of time: when each begins, when it is over, and in which one a row stands.
+"""Periods of time: when each begins, when it is over, and in which one a row stands."""
 
-Everything is whole numbers: the values of an integer column, the days since 1970 of a date, the
-whole seconds since 1970 of a time, rounded down.  Times without a zone are read as UTC.
-"""
+# Everything is whole numbers: the values of an integer column, the days since 1970 of a date, the
+# whole seconds since 1970 of a time, rounded down.  Times without a zone are read as UTC.
 
 from __future__ import annotations
 
@@ -21,15 +20,15 @@ from tacit.expressions.schema import Schema
 
 __all__ = ["Moment", "Span", "Timeline"]
 
+# A point in time, as the column has it: a whole number, a date, or a time.
 Moment: TypeAlias = int | str | datetime.date | datetime.datetime
-"""A point in time, as the column has it: a whole number, a date, or a time."""
+# A length of time: a whole number of an integer column, ``"1h"``, or a timedelta.
 Span: TypeAlias = int | str | datetime.timedelta
-"""A length of time: a whole number of an integer column, ``"1h"``, or a timedelta."""
 
 _MOST = 1 << 20
 _FAR = 1 << 60
+# Beyond every whole number that an engine has, and a :class:`Whole` before it is held.
 _LONG = 1 << 128
-"""Beyond every whole number that an engine has, and a :class:`Whole` before it is held."""
 _DAY = 24 * 60 * 60
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": _DAY, "w": 7 * _DAY}
 _SPAN = re.compile(r"([0-9]{1,12}) ?(s|min|h|d|w)")
@@ -42,32 +41,21 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 class Timeline:
     """Periods of one length, one after the other.
 
-    Attributes:
-        column: the column that holds the time of a row.
-        reads: what its whole numbers are: ``"integers"``, ``"days"`` or ``"seconds"``.
-        start: where the first period begins.
-        every: how long a period is.
-        periods: how many there are.
-
-    Example:
-        >>> hours = Timeline("at", "seconds", start=0, every=3600, periods=48)
-        >>> hours.closed(7300), hours.label(2)
-        (2, '1970-01-01T02:00:00')
+    >>> hours = Timeline("at", "seconds", start=0, every=3600, periods=48)
+    >>> hours.closed(7300), hours.label(2)
+    (2, '1970-01-01T02:00:00')
     """
 
-    column: str
+    column: str  # the column that holds the time of a row
+    # what its whole numbers are: ``"integers"``, ``"days"`` or ``"seconds"``
     reads: str
-    start: int
-    every: int
+    start: int  # where the first period begins
+    every: int  # how long a period is
     periods: int
 
     @classmethod
     def of(cls, schema: Schema, column: str, start: Moment, every: Span, periods: int) -> Timeline:
-        """Read what a user gave, for a column of a table.
-
-        Raises:
-            UsageError: no such column, one that holds no time, or periods that do not fit it.
-        """
+        """Read what a user gave, for a column of a table."""
         found = schema.column(column)
         if found.declared.upper().startswith("TIMESTAMP"):
             reads = "seconds"
@@ -92,11 +80,7 @@ class Timeline:
         return _READINGS[self.reads]
 
     def check(self) -> None:
-        """Refuse periods that are too many or reach too far.
-
-        Raises:
-            UsageError: what is wrong with them.
-        """
+        """Refuse periods that are too many or reach too far."""
         parts = (self.start, self.every, self.periods)
         if self.reads not in _LATEST or not all(type(part) is int for part in parts):
             raise UsageError(f"periods are whole numbers of {', '.join(_LATEST)}")
@@ -128,11 +112,7 @@ class Timeline:
         return begins.strftime("%Y-%m-%d" if self.reads == "days" else "%Y-%m-%dT%H:%M:%S")
 
     def now(self, given: Moment | None) -> int:
-        """Return a point in time, by default that of the machine's clock.
-
-        Raises:
-            UsageError: it is not of the kind of the column, or none for whole numbers.
-        """
+        """Return a point in time, by default that of the machine's clock."""
         if given is not None:
             return moment(given, self.reads, "now")
         if self.reads == "integers":
@@ -144,12 +124,10 @@ class Timeline:
         return seconds // _DAY if self.reads == "days" else seconds
 
     def sql(self, schema: Schema, dialect: Dialect, closed: int) -> tuple[str, str]:
-        """Return the SQL of the period of a row, and of whether it is one of the first ``closed``.
-
-        The value is held within the periods before it is computed with, so that none can overflow,
-        in whatever order an engine looks at the two: their ends are within 2^60, so that what has
-        gone by since the start is below 2^61 and has 64 bits.
-        """
+        """The SQL of the period of a row, and of whether it is one of the first ``closed``."""
+        # The value is held within the periods before it is computed with, so that none can
+        # overflow, in whatever order an engine looks at the two: their ends are within 2^60, so
+        # that what has gone by since the start is below 2^61 and has 64 bits.
         d = dialect
         column = schema.column(self.column)
         value = column.value(d.column(column.name))

@@ -1,27 +1,28 @@
-"""The public range of an expression's values, from the bounds of its columns.
+"""The public range of an expression's values, from the bounds of its columns."""
 
-Interval arithmetic over what an expression really computes: doubles, each operation rounded to the
-nearest one (:mod:`tacit.expressions.operations`).
-
-*Theorem.*  Let every column that is read lie within its bounds on a row, or be missing.  Then the
-value of the expression is missing or within :func:`range_of`.
-
-*Proof*, by induction over the operations.  A column that is a decimal is the double nearest to it,
-so its range holds its bounds and their nearest doubles.  Rounding to the nearest double, ``fl``, is
-monotone: x <= y gives fl(x) <= fl(y).  So is what is done to an operand before an operation: it is
-rounded, clipped to +-2^500, and in a product or quotient made zero below 2^-500 in size.  Hence an
-operand that lies in [a, b] lies in [f(a), f(b)] then.  On a box of operands, x + y, x - y and x y
-are monotone in each operand, and so is x / y where the divisors keep one sign; so their extremes
-over the box are taken at its corners, exactly, and fl of what lies between two numbers lies between
-their fl.  ``abs``, ``clamp``, ``floor``, ``ceil`` and ``round`` are monotone, or monotone on
-each side of zero.  A choice (``when``, ``fill``) is one of its two values, or the double nearest to
-it.  Parts of dates, and conditions as 0 and 1, have the range of their definition.
-
-No step rounds outward more than the doubles themselves do: the range of one operation on one row of
-columns is attained.  Where an operand stands twice, as in ``x - x``, it is wider than the truth.
-
-Source: R. E. Moore, *Interval Analysis*, 1966.
-"""
+# Interval arithmetic over what an expression really computes: doubles, each operation rounded to
+# the nearest one (:mod:`tacit.expressions.operations`).
+#
+# *Theorem.*  Let every column that is read lie within its bounds on a row, or be missing.  Then the
+# value of the expression is missing or within :func:`range_of`.
+#
+# *Proof*, by induction over the operations.  A column that is a decimal is the double nearest to
+# it, so its range holds its bounds and their nearest doubles.  Rounding to the nearest double,
+# ``fl``, is monotone: x <= y gives fl(x) <= fl(y).  So is what is done to an operand before an
+# operation: it is rounded, clipped to +-2^500, and in a product or quotient made zero below 2^-500
+# in size.  Hence an operand that lies in [a, b] lies in [f(a), f(b)] then.  On a box of operands, x
+# + y, x - y and x y are monotone in each operand, and so is x / y where the divisors keep one sign;
+# so their extremes over the box are taken at its corners, exactly, and fl of what lies between two
+# numbers lies between their fl.  ``abs``, ``clamp``, ``floor``, ``ceil`` and ``round`` are
+# monotone, or monotone on each side of zero.  A choice (``when``, ``fill``) is one of its two
+# values, or the double nearest to it.  Parts of dates, and conditions as 0 and 1, have the range of
+# their definition.
+#
+# No step rounds outward more than the doubles themselves do: the range of one operation on one row
+# of columns is attained.  Where an operand stands twice, as in ``x - x``, it is wider than the
+# truth.
+#
+# Source: R. E. Moore, *Interval Analysis*, 1966.
 
 from __future__ import annotations
 
@@ -37,8 +38,7 @@ __all__ = ["public_values", "range_of"]
 _MOST_VALUES = 366
 
 _FAR, _NEAR = Fraction(FAR), Fraction(1 / FAR)
-_NEVER = Fraction(1), Fraction(0)
-"""The range of what is always missing: it holds nothing."""
+_NEVER = Fraction(1), Fraction(0)  # the range of what is always missing: it holds nothing
 _TRUTH = Fraction(0), Fraction(1)
 _CONDITIONS = {
     *("==", "!=", "<", "<=", ">", ">=", "&", "|", "~"),
@@ -56,15 +56,6 @@ _CORNERS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
 def range_of(expression: Node, bounds: Mapping[str, Range]) -> Range | None:
     """Return the least and the greatest value that an expression can have.
 
-    Args:
-        expression: of the columns of a row.
-        bounds: the public bounds of columns, by name.
-
-    Returns:
-        Both ends, exact, in the unit of the expression; None where nothing bounds it: it reads a
-        column without bounds, divides by what may be zero, holds text or a date, or is always
-        missing.
-
     >>> from tacit.expressions.expression import col
     >>> cost = {"cost": (Fraction(0), Fraction(1000)), "n": (Fraction(1), Fraction(4))}
     >>> print(*range_of(col("cost") * 2 - 50, cost))
@@ -74,6 +65,9 @@ def range_of(expression: Node, bounds: Mapping[str, Range]) -> Range | None:
     >>> range_of(col("n") / col("cost"), cost) is None
     True
     """
+    # Returns: both ends, exact, in the unit of the expression; None where nothing bounds it: it
+    # reads a column without bounds, divides by what may be zero, holds text or a date, or is always
+    # missing.
     found = _range(expression, bounds)
     return None if found is None or found[0] > found[1] else found
 
@@ -83,23 +77,16 @@ def public_values(
 ) -> list[Any] | None:
     """Return every value that an expression can have, where they are public and few.
 
-    They are the groups of a column that a question computes: the bins of a cut, true and false, the
-    values of a choice, whole numbers whose range is public (a weekday, an hour).
-
-    Args:
-        expression: of the columns of a row.
-        bounds: the public bounds of columns, by name.
-        keys: the public categories of columns, by name.
-
-    Returns:
-        At most 366 of them, without missing; None where they are more, or not public.
-
     >>> from tacit.expressions.expression import col, when
     >>> public_values(col("day").weekday(), {}, {})
     [1, 2, 3, 4, 5, 6, 7]
     >>> public_values(when(col("age") < 18).then("young").otherwise("old"), {}, {})
     ['young', 'old']
     """
+    # They are the groups of a column that a question computes: the bins of a cut, true and false,
+    # the values of a choice, whole numbers whose range is public (a weekday, an hour).
+    #
+    # Returns: at most 366 of them, without missing; None where they are more, or not public.
     name, operands = expression.operation, expression.operands
     found: list[Any] | None = None
     if name == "col":

@@ -343,9 +343,6 @@ class AttributeSampling(Attributes):
 def same_names(names: Iterable[str]) -> tuple[str, ...]:
     """Return names as a tuple, each once.
 
-    Raises:
-        UsageError: a name given twice.
-
     >>> same_names(["a", "b"])
     ('a', 'b')
     """

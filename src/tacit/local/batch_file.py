@@ -48,22 +48,21 @@ CHUNK_BYTES = 1 << 23
 
 @dataclass(frozen=True)
 class Header:
-    """What a batch file says of itself.
+    """What a batch file says of itself."""
 
-    ====== ===== ==========================================================
-    offset bytes content
-    ====== ===== ==========================================================
-    0      7     "TACITLB"
-    7      1     version, 1
-    8      32    fingerprint of the mechanism: SHA-256 of its description
-    40     2     mechanism: the first two bytes of the SHA-256 of its name
-    42     2     1 where records carry ids, else 0
-    44     4     bits of a payload
-    48     4     bytes of the description
-    52     4     CRC-32 of everything before, and of the description
-    56     .     the description, as JSON
-    ====== ===== ==========================================================
-    """
+    # ====== ===== ==========================================================
+    # offset bytes content
+    # ====== ===== ==========================================================
+    # 0      7     "TACITLB"
+    # 7      1     version, 1
+    # 8      32    fingerprint of the mechanism: SHA-256 of its description
+    # 40     2     mechanism: the first two bytes of the SHA-256 of its name
+    # 42     2     1 where records carry ids, else 0
+    # 44     4     bits of a payload
+    # 48     4     bytes of the description
+    # 52     4     CRC-32 of everything before, and of the description
+    # 56     .     the description, as JSON
+    # ====== ===== ==========================================================
 
     fingerprint: bytes
     mechanism: bytes
@@ -97,11 +96,7 @@ class Header:
         return _FIXED.pack(*fields, *sizes, check) + self.description
 
     def oracle(self) -> Oracle:
-        """Build the mechanism that the file describes.
-
-        Raises:
-            UsageError: the description is not one, or its fingerprint is another.
-        """
+        """Build the mechanism that the file describes."""
         try:
             made = oracle_from(read_json(self.description))
         except (ValueError, RecursionError) as error:
@@ -149,11 +144,9 @@ class Chunk(NamedTuple):
 def read_records(
     file: BinaryIO, header: Header, chunk_bytes: int = CHUNK_BYTES
 ) -> Iterator[Chunk | int]:
-    """Read the records after the header, a bounded number at a time.
-
-    The arrays are views of one buffer that the next step overwrites.  A record that is cut short at
-    the end of the file comes last, as the number of its bytes.
-    """
+    """Read the records after the header, a bounded number at a time."""
+    # The arrays are views of one buffer that the next step overwrites.  A record that is cut short
+    # at the end of the file comes last, as the number of its bytes.
     size = header.record_bytes
     per_chunk = max(1, chunk_bytes // size)
     buffer = np.empty(per_chunk * size, np.uint8)
@@ -294,12 +287,11 @@ def locked(file: BinaryIO) -> Iterator[None]:
 def random_order(n: int) -> NDArray[np.intp]:
     """Return a permutation of n things, each with probability exactly 1/n!, from secure bits.
 
-    Independent keys of 64 bits are sorted.  Given that all differ, each order is equally
-    likely; keys of which two are equal are all thrown away.
-
     >>> sorted(random_order(4).tolist())
     [0, 1, 2, 3]
     """
+    # Independent keys of 64 bits are sorted.  Given that all differ, each order is equally
+    # likely; keys of which two are equal are all thrown away.
     while True:
         keys = words64(n)
         order = np.argsort(keys, kind="stable")

@@ -50,8 +50,7 @@ __all__ = [
 
 Remembering: TypeAlias = Literal["exact", "bitmap"]
 Ids = NDArray[np.uint8]
-_ID_AT, _ID_BYTES = 22, 16
-"""Where the id of a report stands: see :mod:`tacit.local.wire`."""
+_ID_AT, _ID_BYTES = 22, 16  # where the id of a report stands: see :mod:`tacit.local.wire`
 
 _PROBES = 4
 _BITMAP_BITS = 30
@@ -61,12 +60,12 @@ _BITMAP_BITS = 30
 class Shards:
     """The shares of all ids that a collector looks after: ids whose number is theirs.
 
-    The number of an id is four of its bytes, mixed, modulo ``of``.
-
     >>> shards = Shards.one(1, 4)
     >>> shards.hold(np.arange(64, dtype=np.uint8).reshape(4, 16)).tolist()
     [False, False, False, True]
     """
+
+    # The number of an id is four of its bytes, mixed, modulo ``of``.
 
     held: frozenset[int]
     of: int
@@ -74,11 +73,7 @@ class Shards:
 
     @classmethod
     def one(cls, number: int, of: int, at: int = 0) -> Shards:
-        """Return one share of ``of``.
-
-        Raises:
-            UsageError: a share that is not one of 0 .. of - 1.
-        """
+        """Return one share of ``of``."""
         many = as_integer(of, "the number of shards", minimum=1)
         one = as_integer(number, "a shard", minimum=0)
         if one >= many:
@@ -149,28 +144,16 @@ class Seen(ABC):
 
     @abstractmethod
     def fresh(self, ids: Ids, candidates: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which of the candidates have an id not seen before, and remember those.
-
-        Args:
-            ids: (n, 16) of uint8.
-            candidates: which of the n are reports at all; the others leave no trace.
-        """
+        """Return which of the candidates have an id not seen before, and remember those."""
+        # candidates: which of the n are reports at all; the others leave no trace.
 
     @abstractmethod
     def __add__(self, other: Seen) -> Seen:
-        """Return a memory of both, which must have counted no report twice.
-
-        Raises:
-            MismatchError: they did, or cannot know.
-        """
+        """Return a memory of both, which must have counted no report twice."""
 
     @abstractmethod
     def joined(self, other: Any) -> Seen:
-        """Return a memory of both, known to look after different ids or to share a past.
-
-        Raises:
-            MismatchError: another size or kind of memory.
-        """
+        """Return a memory of both, known to look after different ids or to share a past."""
 
     @abstractmethod
     def to_bytes(self) -> bytes:
@@ -202,11 +185,7 @@ class ExactSet(Seen):
         return result
 
     def __add__(self, other: Seen) -> ExactSet:
-        """Return both together.
-
-        Raises:
-            MismatchError: a report was counted on both sides, or the memories differ in kind.
-        """
+        """Return both together."""
         if not isinstance(other, ExactSet):
             raise MismatchError("collectors that remember ids differently cannot be added")
         both = len(self._ids & other._ids)
@@ -231,14 +210,14 @@ class ExactSet(Seen):
 class Bitmap(Seen):
     """A Bloom filter (B. Bloom, 1970): a fixed number of bits, four of them a report.
 
-    No replay gets through.  An honest report is taken for one with probability
-    ``(1 - e**(-4 n / bits))**4`` after n reports, whatever its content: it is then refused and
-    counted, which costs a little precision and no bias.  With the default 2**30 bits (128 MiB)
-    that is 2e-6 at n = 10**7.
-
     >>> round(Bitmap(24).false_refusals(100_000), 8)
     3.1e-07
     """
+
+    # No replay gets through.  An honest report is taken for one with probability
+    # ``(1 - e**(-4 n / bits))**4`` after n reports, whatever its content: it is then refused and
+    # counted, which costs a little precision and no bias.  With the default 2**30 bits (128 MiB)
+    # that is 2e-6 at n = 10**7.
 
     kind: Remembering = "bitmap"
 
@@ -278,11 +257,7 @@ class Bitmap(Seen):
         return result
 
     def __add__(self, other: Seen) -> Bitmap:
-        """Refuse: what both counted cannot be distinguished from bitmaps.
-
-        Raises:
-            MismatchError: always; :meth:`joined` is for memories of different shards.
-        """
+        """Refuse: what both counted cannot be distinguished from bitmaps."""
         raise MismatchError(
             "a bitmap cannot know whether both collectors counted a report: give each ids of its "
             "own, shard=(0, 2) and shard=(1, 2), or take replay='exact'"
@@ -312,11 +287,7 @@ def _first_of_each(ids: Ids) -> NDArray[np.bool_]:
 
 
 def seen_from(kind: str, data: bytes) -> Seen:
-    """Build a memory from :meth:`Seen.to_bytes`.
-
-    Raises:
-        UsageError: no such kind, or a size that cannot be.
-    """
+    """Build a memory from :meth:`Seen.to_bytes`."""
     if kind == "exact" and len(data) % 16 == 0:
         return ExactSet({data[i : i + 16] for i in range(0, len(data), 16)})
     size = 8 * len(data)
@@ -349,11 +320,7 @@ class Kept:
 
 
 def write_kept(path: Path, kept: Kept) -> None:
-    """Save to a file, which after a crash is either complete or the former one.
-
-    Raises:
-        DataSourceError: the file cannot be written.
-    """
+    """Save to a file, which after a crash is either complete or the former one."""
     memory = b"" if kept.seen is None else kept.seen.to_bytes()
     header = {
         "oracle": kept.oracle.describe(),
@@ -372,11 +339,7 @@ def write_kept(path: Path, kept: Kept) -> None:
 
 
 def read_kept(path: Path) -> Kept:
-    """Read what :func:`write_kept` wrote.
-
-    Raises:
-        DataSourceError: the file cannot be read, is not that of a collector, or was damaged.
-    """
+    """Read what :func:`write_kept` wrote."""
     try:
         data = path.read_bytes()
     except OSError as error:

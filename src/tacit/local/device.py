@@ -237,8 +237,7 @@ SECRET_BYTES = 32
 _PERSON = b"tacit permanent1"
 _VERSION = 1
 
-Answer: TypeAlias = int | list[int]
-"""The whole numbers by which a mechanism knows a true answer."""
+Answer: TypeAlias = int | list[int]  # the whole numbers by which a mechanism knows a true answer
 
 
 @public
@@ -485,11 +484,7 @@ def _kept(question: Oracle) -> Oracle:
 
 
 def _identity(question: Oracle, value: Any) -> Answer:
-    """Return what makes two true answers the same one, after refusing what has no place.
-
-    Raises:
-        UsageError: an answer outside the domain that has no declared place.
-    """
+    """Return what makes two true answers the same one, after refusing what has no place."""
     if not isinstance(question, Oracle):
         raise UsageError("give a local mechanism, such as UnaryEncoding(items, epsilon=1)")
     if isinstance(question, PaddedSets):

@@ -36,21 +36,16 @@ __all__ = [
 
 
 Floats = NDArray[np.float64]
-SHOWN = 40
-"""How many items a figure shows at most."""
+SHOWN = 40  # how many items a figure shows at most
 
 
 def quantile(level: Any, ways: int = 1) -> float:
     """Return z such that ``ways`` standard normals all lie within -z..z with at least ``level``.
 
-    By the union bound, whatever their dependence (Bonferroni).
-
-    Raises:
-        UsageError: a level that is not above 0 and below 1.
-
     >>> round(quantile(0.95), 3), round(quantile(0.95, ways=14), 3)
     (1.96, 2.914)
     """
+    # By the union bound, whatever their dependence (Bonferroni).
     share = as_fraction(level, "level")
     if not 0 < share < 1:
         raise UsageError("level is the confidence of an interval: above 0 and below 1")

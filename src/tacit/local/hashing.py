@@ -53,11 +53,11 @@ FIRST = np.uint32(0x85EBCA6B)
 SECOND = np.uint32(0xC2B2AE35)
 HALF = 16
 
+# Reports compared at once: the 8 bytes of a word count 4 reports of 2 items, up to 255 each.
 REPORTS = 1008
-"""Reports compared at once: the 8 bytes of a word count 4 reports of 2 items, up to 255 each."""
 
+# Reports times pairs of items compared at once: their words stay in a core's cache.
 CELLS = 64 * REPORTS
-"""Reports times pairs of items compared at once: their words stay in a core's cache."""
 
 
 def mix(words: Words, h: Words, spare: Words) -> None:
@@ -104,13 +104,11 @@ def bucket_shares(g: int) -> list[Fraction]:
 
 
 def count_matches(seeds: Words, sent: Words, g: int, items: int) -> NDArray[np.int64]:
-    """Return for each item how many reports sent its bucket.
-
-    The halves of bucket y are those with ``half - edge[y] < size[y]`` (mod 2**16), so one
-    subtraction and one comparison find a match.  Reports are taken in the order of the buckets, so
-    that nearly always all that are looked at together have the same edge and size.  Matches are
-    bytes, and are added eight at once, as the bytes of a word.
-    """
+    """Return for each item how many reports sent its bucket."""
+    # The halves of bucket y are those with ``half - edge[y] < size[y]`` (mod 2**16), so one
+    # subtraction and one comparison find a match.  Reports are taken in the order of the buckets,
+    # so that nearly always all that are looked at together have the same edge and size.  Matches
+    # are bytes, and are added eight at once, as the bytes of a word.
     edges = np.array(_edges(g), np.uint32)
     low, size = edges[:-1].astype(np.uint16), np.diff(edges).astype(np.uint16)
     order = np.argsort(sent.astype(np.uint16), kind="stable")
@@ -178,11 +176,10 @@ def digests(values: Iterable[Any]) -> DigestWords:
 def places_under(words: DigestWords, function: Any, size: int) -> NDArray[np.int64]:
     """Return the place below ``size``, a power of two, of each digest under a numbered function.
 
-    ``digest + (function + 1) golden``, mixed (:mod:`tacit.arithmetic.mixing`).
-
     >>> places_under(np.array([5], np.uint64), 0, 16).tolist()
     [10]
     """
+    # ``digest + (function + 1) golden``, mixed (:mod:`tacit.arithmetic.mixing`).
     with np.errstate(over="ignore"):
         z = words + (np.asarray(function, np.uint64) + np.uint64(1)) * GOLDEN
     found: NDArray[np.int64] = (mixed(z) & np.uint64(size - 1)).astype(np.int64)
@@ -209,11 +206,9 @@ def places_under(words: DigestWords, function: Any, size: int) -> NDArray[np.int
 
 Columns = NDArray[np.uint64]
 
-BLOCK = 1 << 14
-"""Words of columns that are worked on at once: they stay in the cache of a core."""
+BLOCK = 1 << 14  # words of columns that are worked on at once: they stay in the cache of a core
 
-LATE = 2
-"""Bits of an element that are read between two looks at who is settled, once most are."""
+LATE = 2  # bits of an element that are read between two looks at who is settled, once most are
 
 
 def full_column(size: int) -> Columns:
@@ -252,17 +247,13 @@ def columns_to_rows(columns: Columns, size: int) -> NDArray[np.uint8]:
 def nested_sets(elements: Columns, rank: int) -> tuple[Columns, Columns]:
     """Draw from each column the ``rank - 1`` elements that come first, and the one that is next.
 
-    Args:
-        elements: (words, n), n sets of at least ``rank`` and fewer than 2**16 elements.
-        rank: w, from 1.
-
-    Returns:
-        The sets of ``rank - 1`` elements, and the elements of that rank as sets of one.
-
     >>> first, following = nested_sets(full_column(70)[:, None], 20)
     >>> [int(np.bitwise_count(part).sum()) for part in (first, following, first | following)]
     [19, 1, 20]
     """
+    # elements: (words, n), n sets of at least ``rank`` and fewer than 2**16 elements.
+    #
+    # Returns: the sets of ``rank - 1`` elements, and the elements of that rank as sets of one.
     words, n = elements.shape
     race = _Race(
         elements.copy(), np.zeros_like(elements), np.full(n, rank, np.uint16), _sizes(elements)
@@ -287,18 +278,12 @@ def _sizes(columns: Columns) -> NDArray[np.uint16]:
 
 @dataclass
 class _Race:
-    """Columns on the way.
+    """Columns on the way."""
 
-    Attributes:
-        open: the elements that may still have the rank.
-        chosen: those known to come before it.
-        need: the rank among the open ones.
-        left: how many are open; with one left a column is settled, and reading on changes nothing.
-    """
-
-    open: Columns
-    chosen: Columns
-    need: NDArray[np.uint16]
+    open: Columns  # the elements that may still have the rank
+    chosen: Columns  # those known to come before it
+    need: NDArray[np.uint16]  # the rank among the open ones
+    # how many are open; with one left a column is settled, and reading on changes nothing
     left: NDArray[np.uint16]
 
     def run(self, which: Any, rounds: int) -> None:
@@ -337,14 +322,13 @@ Floats = NDArray[np.float64]
 def nonnegative_least_squares(design: Floats, target: Floats) -> Floats:
     """Return the b >= 0 that minimises the length of ``design b - target``.
 
-    The active-set method: the coefficient whose growth helps most joins the free set, which is
-    solved by least squares; any that would turn negative stop at zero and leave it.  Each round
-    makes the residual shorter, so no set comes twice and it ends.
-    Source: C. Lawson, R. Hanson, *Solving least squares problems* (1974), chapter 23.
-
     >>> nonnegative_least_squares(np.eye(2), np.array([3.0, -1.0])).tolist()
     [3.0, 0.0]
     """
+    # The active-set method: the coefficient whose growth helps most joins the free set, which is
+    # solved by least squares; any that would turn negative stop at zero and leave it.  Each round
+    # makes the residual shorter, so no set comes twice and it ends.
+    # Source: C. Lawson, R. Hanson, *Solving least squares problems* (1974), chapter 23.
     gram, moment = design.T @ design, design.T @ target
     size = len(moment)
     result, free = np.zeros(size), np.zeros(size, bool)

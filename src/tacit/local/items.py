@@ -40,8 +40,8 @@ __all__ = [
 
 
 _PLAIN = (str, int, float, bool, type(None))
+# A decimal number of more digits keeps its exponent, so that no answer becomes a giant text.
 _MAX_DIGITS = 40
-"""A decimal number of more digits keeps its exponent, so that no answer becomes a giant text."""
 
 
 def is_missing(value: Any) -> bool:
@@ -61,11 +61,10 @@ def is_missing(value: Any) -> bool:
 def plain(value: Any) -> Any:
     """Return a scalar of numpy, Arrow or another library as Python's own; others as they are.
 
-    Bytes are the text that they encode in UTF-8.
-
     >>> plain(np.int64(3)), plain(np.datetime64("2024-01-31")), plain(b"yes"), plain(np.ma.masked)
     (3, datetime.date(2024, 1, 31), 'yes', None)
     """
+    # Bytes are the text that they encode in UTF-8.
     if type(value) in _PLAIN:
         return value
     try:
@@ -163,15 +162,7 @@ def whole_number(value: Any) -> int | None:
 
 
 def values_of(values: Any, *, sets: bool = False) -> Iterable[Any]:
-    """Return the answers of many people in a column of any library, one a person.
-
-    Args:
-        values: a list, a column of a data frame, an array, ...
-        sets: whether an answer is a set, which a row of an array may be.
-
-    Raises:
-        UsageError: text, a mapping, a table or an array of several dimensions in place of a column.
-    """
+    """Return the answers of many people in a column of any library, one a person."""
     if isinstance(values, (str, bytes, bytearray)) or not np.iterable(values):
         raise UsageError("give a list of answers, one a person; for one person: perturb(value)")
     if isinstance(values, Mapping) or _columns_of(values) is not None:
@@ -192,13 +183,8 @@ def values_of(values: Any, *, sets: bool = False) -> Iterable[Any]:
 
 
 def people_of(values: Any, names: Sequence[str]) -> Iterable[Any]:
-    """Return what each of many people answers to several named questions.
-
-    The rows of a table are mappings by the names of its columns.
-
-    Raises:
-        UsageError: a table without one of the columns, or as :func:`values_of`.
-    """
+    """Return what each of many people answers to several named questions."""
+    # The rows of a table are mappings by the names of its columns.
     columns = _columns_of(values)
     if columns is None:
         return values_of(values, sets=True)
@@ -242,8 +228,8 @@ def _columns_of(values: Any) -> list[str] | None:
 LARGEST = 1 << 32
 OUTSIDE = -1
 _JSON = (str, int, float, bool)
+# Answers that may be listed by what they are written as.
 _READ_AS_TEXT = (str, int, float, Decimal, Fraction, datetime.date, datetime.time, UUID)
-"""Answers that may be listed by what they are written as."""
 
 
 @public

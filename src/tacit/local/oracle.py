@@ -203,9 +203,6 @@ def read_size(n: Any) -> int:
 def read_bounds(lower: Any, upper: Any) -> tuple[Fraction, Fraction]:
     """Read the public bounds of a number.
 
-    Raises:
-        UsageError: no numbers, reversed, or so large that an estimate would be no float.
-
     >>> read_bounds(0, "1/2")
     (Fraction(0, 1), Fraction(1, 2))
     """
@@ -219,9 +216,6 @@ def read_bounds(lower: Any, upper: Any) -> tuple[Fraction, Fraction]:
 
 def read_answer(value: Any, lower: Fraction, upper: Fraction) -> Fraction:
     """Return where a person's number lies between two bounds, from 0 to 1; beyond them is clamped.
-
-    Raises:
-        UsageError: what is no number; the message does not repeat it.
 
     >>> read_answer(3, Fraction(0), Fraction(4))
     Fraction(3, 4)
@@ -239,21 +233,13 @@ def read_answer(value: Any, lower: Fraction, upper: Fraction) -> Fraction:
 
 
 def refuse_wide(layout: Layout, what: str) -> None:
-    """Refuse noise so wide that a number of a report, or the sum of two billion, does not fit.
-
-    Raises:
-        UsageError: a number of a report has more than 32 bits.
-    """
+    """Refuse noise so wide that a number of a report, or the sum of two billion, does not fit."""
     if layout.limit > 1 << 32:
         raise UsageError(f"the noise of this epsilon does not fit 32 bits: take fewer {what}")
 
 
 def refuse_large(domain: Items, most: int, what: str, instead: str) -> None:
-    """Refuse a domain that is too large for a mechanism, and name what takes it.
-
-    Raises:
-        UsageError: more than ``most`` items.
-    """
+    """Refuse a domain that is too large for a mechanism, and name what takes it."""
     if len(domain) > most:
         raise UsageError(
             f"{what} is for at most {most:,} items, not {len(domain):,}: use {instead}"
@@ -261,11 +247,7 @@ def refuse_large(domain: Items, most: int, what: str, instead: str) -> None:
 
 
 def one_of(epsilon: Any, p: Any) -> None:
-    """Refuse both or neither of two ways to set a mechanism.
-
-    Raises:
-        UsageError: both or neither is given.
-    """
+    """Refuse both or neither of two ways to set a mechanism."""
     if (epsilon is None) == (p is None):
         raise UsageError("give either epsilon or the probabilities, and not both")
 
@@ -287,10 +269,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "ranges_and_sets": ("HierarchicalRanges", "PaddedSets", "PrefixExtending"),
     "rappor": ("Rappor",),
 }
+# The module of each mechanism.
 MODULES: dict[str, str] = {
     name: f"tacit.local.{module}" for module, names in _HOMES.items() for name in names
 }
-"""The module of each mechanism."""
 
 
 def load(name: str) -> None:
@@ -315,8 +297,7 @@ def load(name: str) -> None:
 
 
 BATCH = 1 << 14
-BATCH_BYTES = 1 << 20
-"""Reports drawn at once: their working memory stays in the cache of a core."""
+BATCH_BYTES = 1 << 20  # reports drawn at once: their working memory stays in the cache of a core
 
 _KNOWN: dict[str, type[Oracle]] = {}
 

@@ -55,21 +55,13 @@ _MAKERS: dict[str, Callable[[Items, Any], FrequencyOracle]] = {
 
 @dataclass(frozen=True)
 class Option:
-    """One mechanism, and what it costs.
-
-    Attributes:
-        name: what it is called.
-        oracle: the mechanism itself, ready for use.
-        variance: of the estimated count of a rare item, exactly.
-        report_bits: the size of a report.
-        influence: how many people one poisoned report can add to one item's count.
-    """
+    """One mechanism, and what it costs."""
 
     name: str
-    oracle: FrequencyOracle
-    variance: Fraction
-    report_bits: int
-    influence: Fraction
+    oracle: FrequencyOracle  # the mechanism itself, ready for use
+    variance: Fraction  # of the estimated count of a rare item, exactly
+    report_bits: int  # the size of a report
+    influence: Fraction  # how many people one poisoned report can add to one item's count
 
 
 @public
@@ -210,8 +202,8 @@ def choose(domain: int | Iterable[object] | Items, n: int, epsilon: Number) -> C
 
 _BITS = 96
 _EXACT_FACTORIAL = 256
+# More people only protect more, so a bound for so many holds for all above.
 _MOST_CLONES_COUNTED = 10**9
-"""More people only protect more, so a bound for so many holds for all above."""
 _BLOCKS = 96
 _LARGEST_EPSILON = 24
 
@@ -297,19 +289,12 @@ def _ratio(oracle: Oracle | Number) -> tuple[Fraction, Fraction]:
 
 @dataclass(frozen=True, eq=False)
 class _Clones:
-    """The distribution of the number of clones, cut into blocks.
-
-    Attributes:
-        ratio: E.
-        left: the least number of clones of each block, increasing.
-        weight: an upper bound on the probability of each block.
-        missing: an upper bound on the probability of fewer clones than ``left[0]``.
-    """
+    """The distribution of the number of clones, cut into blocks."""
 
     ratio: Fraction
-    left: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    missing: float
+    left: NDArray[np.int64]  # the least number of clones of each block, increasing
+    weight: NDArray[np.float64]  # an upper bound on the probability of each block
+    missing: float  # an upper bound on the probability of fewer clones than ``left[0]``
 
     @classmethod
     def of(cls, ratio: Fraction, n: int, failure: Fraction) -> _Clones:
@@ -365,10 +350,8 @@ def _half_term(c: int, a: int) -> Enclosure:
 
 
 def _half_tail(c: int, t: int, before: Fraction) -> Fraction:
-    """Return a lower bound on the probability of at least ``t`` heads among ``c`` fair coins.
-
-    ``before`` is a lower bound on that of exactly t - 1.
-    """
+    """Return a lower bound on the probability of at least ``t`` heads among ``c`` fair coins."""
+    # ``before`` is a lower bound on that of exactly t - 1.
     if t > c:
         return Fraction(0)
     # B(j+1)/B(j) = (c-j)/(j+1); ten deviations beyond t nothing is left that counts
@@ -392,12 +375,10 @@ def _binomial_terms(m: int, p: Fraction, low: int, high: int) -> NDArray[np.floa
 
 
 def _widening(terms: int) -> float:
-    """Return 1 plus more than the roundings of products and sums of so many terms amount to.
-
-    A term is the product of as many quotients, each of at most four roundings by 2**-53; adding all
-    makes one more each: fewer than (5 terms + 8) 2**-53 in all, and (1 + x/n)**n < 1 + 2 x for x <
-    1.
-    """
+    """Return 1 plus more than the roundings of products and sums of so many terms amount to."""
+    # A term is the product of as many quotients, each of at most four roundings by 2**-53; adding
+    # all makes one more each: fewer than (5 terms + 8) 2**-53 in all, and (1 + x/n)**n < 1 + 2 x
+    # for x < 1.
     return 1.0 + (10 * terms + 16) * 2.0**-53
 
 
@@ -410,12 +391,10 @@ def _log_choose(n: int, k: int) -> Enclosure:
 
 @lru_cache(maxsize=8192)
 def _log_factorial(n: int) -> Enclosure:
-    """Enclose ln n!: exactly for small n, else by Stirling's series.
-
-    The series ``1/(12 n) - 1/(360 n**3) + 1/(1260 n**5)`` alternates and its error is below the
-    first term left out, with its sign (H. Robbins, *A remark on Stirling's formula*, 1955, for the
-    first).
-    """
+    """Enclose ln n!: exactly for small n, else by Stirling's series."""
+    # The series ``1/(12 n) - 1/(360 n**3) + 1/(1260 n**5)`` alternates and its error is below the
+    # first term left out, with its sign (H. Robbins, *A remark on Stirling's formula*, 1955, for
+    # the first).
     if n <= _EXACT_FACTORIAL:
         return log(math.factorial(n), _BITS) if n > 1 else Enclosure.of(0)
     main = (n + Fraction(1, 2)) * log(n, _BITS + 48) - n + _log_root_two_pi()

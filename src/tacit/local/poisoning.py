@@ -1,14 +1,14 @@
-"""Poisoning: how far poisoned reports move an estimate, and a bound on the most blatant ones.
+"""Poisoning: how far poisoned reports move an estimate, and a bound on the most blatant ones."""
 
-In the local model nobody sees true answers, so nobody can distinguish a poisoned report from an
-honest
-one: a report that an honest device may send is always accepted.  What can be done is to say how
-much m such reports move, to choose a mechanism in which they move little, and to refuse reports
-that honest devices all but never send.
-
-Sources: A. Cheu, A. Smith, J. Ullman, *Manipulation attacks in local differential privacy* (2021);
-X. Cao, J. Jia, N. Gong, *Data poisoning attacks to local differential privacy protocols* (2021).
-"""
+# In the local model nobody sees true answers, so nobody can distinguish a poisoned report from an
+# honest
+# one: a report that an honest device may send is always accepted.  What can be done is to say how
+# much m such reports move, to choose a mechanism in which they move little, and to refuse reports
+# that honest devices all but never send.
+#
+# Sources: A. Cheu, A. Smith, J. Ullman, *Manipulation attacks in local differential privacy*
+# (2021); X. Cao, J. Jia, N. Gong, *Data poisoning attacks to local differential privacy protocols*
+# (2021).
 
 from __future__ import annotations
 
@@ -186,17 +186,12 @@ class Bounds:
 
 
 def honest_bounds(oracle: Oracle, miss: Number) -> Bounds:
-    """Return bounds that an honest report keeps: on supported items, or on noisy numbers.
-
-    An honest report of unary encoding over k items supports ``B(1, p) + B(k - 1, q)`` of them,
-    whatever the answer.  Within the bounds it stays with probability at least ``1 - miss``; a
-    poisoned report that raises all k items at once does not.  Refusing the others shifts an
-    estimate by at most ``miss n / (p - q)``, so choose a ``miss`` such as 1e-9.  The noise of a
-    summation histogram or of a Laplace mean keeps within bounds likewise.
-
-    Raises:
-        UsageError: a mechanism of another kind; a ``miss`` that is not above 0 and below 1.
-    """
+    """Return bounds that an honest report keeps: on supported items, or on noisy numbers."""
+    # An honest report of unary encoding over k items supports ``B(1, p) + B(k - 1, q)`` of them,
+    # whatever the answer.  Within the bounds it stays with probability at least ``1 - miss``; a
+    # poisoned report that raises all k items at once does not.  Refusing the others shifts an
+    # estimate by at most ``miss n / (p - q)``, so choose a ``miss`` such as 1e-9.  The noise of a
+    # summation histogram or of a Laplace mean keeps within bounds likewise.
     share = as_fraction(miss, "outliers")
     if not 0 < share < 1:
         raise UsageError(
@@ -221,10 +216,8 @@ def honest_bounds(oracle: Oracle, miss: Number) -> Bounds:
 
 
 def _noise_bounds(zero: int, top: int, scale: Fraction, miss: Fraction) -> Bounds:
-    """Return bounds on ``zero + an answer of 0 .. top + discrete Laplace noise``.
-
-    Beyond -t .. t the noise has the probability ``2 a**(t+1) / (1 + a)``, a = e**(-1/scale).
-    """
+    """Return bounds on ``zero + an answer of 0 .. top + discrete Laplace noise``."""
+    # Beyond -t .. t the noise has the probability ``2 a**(t+1) / (1 + a)``, a = e**(-1/scale).
     a = math.exp(-1 / float(scale))
     t = max(0, math.ceil(float(scale) * math.log(2 / (float(miss) * (1 + a)))) - 1)
     return Bounds(max(0, zero - t), zero + top + t, bits=False)

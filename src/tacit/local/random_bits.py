@@ -42,20 +42,16 @@ __all__ = [
 
 Words = NDArray[np.uint64]
 
-VALUES = 1 << 14
-"""Values that are counted at once: they stay in the cache of one core."""
+VALUES = 1 << 14  # values that are counted at once: they stay in the cache of one core
 
+# Bytes of rows that are added at once: some slabs fit the cache, and few calls are needed.
 SLAB = 1 << 16
-"""Bytes of rows that are added at once: some slabs fit the cache, and few calls are needed."""
 
-COLUMNS = 1 << 10
-"""Bytes of a row that are looked at in one go: longer rows are cut."""
+COLUMNS = 1 << 10  # bytes of a row that are looked at in one go: longer rows are cut
 
-FEW = 2048
-"""Rows so few that they are counted bit by bit."""
+FEW = 2048  # rows so few that they are counted bit by bit
 
-LAST = 32
-"""Rows of the sums that are counted bit by bit in the end."""
+LAST = 32  # rows of the sums that are counted bit by bit in the end
 
 
 def count_values(values: NDArray[Any], size: int) -> NDArray[np.int64]:
@@ -90,17 +86,16 @@ def count_ones(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
 def count_bits(rows: NDArray[np.uint8], width: int) -> NDArray[np.int64]:
     """Return in how many rows of packed bits each of the first ``width`` bits is set.
 
-    Slabs of rows are added like binary numbers, all their bits at once: three slabs of the
-    same weight become their sum, of the same weight, and their carry, of twice the weight, by five
-    operations of whole words (a carry-save adder).  Each addition leaves one slab fewer, so a row
-    costs five operations a word, whatever the bits.  The slabs left in the end, one or two of each
-    weight, are cut in halves and added again until they are so low that their bits can be counted
-    one by one.
-    Source: W. Mula, N. Kurz, D. Lemire, *Faster population counts using AVX2 instructions* (2018).
-
     >>> count_bits(np.array([[3], [1], [1]], np.uint8), 2).tolist()
     [3, 1]
     """
+    # Slabs of rows are added like binary numbers, all their bits at once: three slabs of the same
+    # weight become their sum, of the same weight, and their carry, of twice the weight, by five
+    # operations of whole words (a carry-save adder).  Each addition leaves one slab fewer, so a row
+    # costs five operations a word, whatever the bits.  The slabs left in the end, one or two of
+    # each weight, are cut in halves and added again until they are so low that their bits can be
+    # counted one by one. Source: W. Mula, N. Kurz, D. Lemire, *Faster population counts using AVX2
+    # instructions* (2018).
     counts = np.empty(width, np.int64)
     for start in range(0, rows.shape[1], COLUMNS):
         mine = slice(8 * start, 8 * (start + COLUMNS))
@@ -131,14 +126,9 @@ def _count_part(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 class _Sum:
-    """A sum of slabs.
+    """A sum of slabs."""
 
-    Args:
-        size: the words of a slab.
-
-    Attributes:
-        weights: for each power of two one slab of digits, then at most one that waits for another.
-    """
+    # weights: for each power of two one slab of digits, then at most one that waits for another.
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -239,14 +229,14 @@ def _lanes(groups: NDArray[np.uint8]) -> NDArray[np.uint8]:
 # no refinement, and an epsilon that is the logarithm of a fraction.
 
 
+# Beyond this a report hides nothing: the truth is e**24 = 2.6e10 times as likely as a lie.
 LARGEST_EPSILON = 24
-"""Beyond this a report hides nothing: the truth is e**24 = 2.6e10 times as likely as a lie."""
 
+# Below this a report reveals nothing: n reports would have the error of 4 * 10**12 n people.
 SMALLEST_EPSILON = Fraction(1, 1 << 20)
-"""Below this a report reveals nothing: n reports would have the error of 4 * 10**12 n people."""
 
+# Thresholds keep this many significant bits of the smaller of p and 1 - p, at least.
 SLACK_BITS = 20
-"""Thresholds keep this many significant bits of the smaller of p and 1 - p, at least."""
 
 FINEST = 62
 _WORDS: dict[int, Callable[[int], NDArray[Any]]] = {
@@ -259,9 +249,6 @@ _WORDS: dict[int, Callable[[int], NDArray[Any]]] = {
 
 def exp_at_most(epsilon: Number) -> Fraction:
     """Return a fraction within 2**-80 below ``e**epsilon``, for the loss of one report.
-
-    Raises:
-        UsageError: an epsilon that is not above 0, is not finite, is above 24 or below 2**-20.
 
     >>> float(exp_at_most(1))
     2.718281828459045
@@ -300,9 +287,6 @@ def most_exp(loss: Fraction) -> Fraction:
 
 def read_loss(*given: Any) -> Fraction:
     """Read the loss of one report: the first that is given.
-
-    Raises:
-        UsageError: none is given, or one that no report can have (:func:`exp_at_most`).
 
     >>> read_loss(None, "1/2")
     Fraction(1, 2)
@@ -366,9 +350,6 @@ def dyadic_near(p: Fraction, bits: int | None = None) -> Fraction:
 def probability(value: Number, name: str) -> Fraction:
     """Read a probability above 0 and below 1; one that is not dyadic goes to the nearest that is.
 
-    Raises:
-        UsageError: 0, 1, or outside them: such a coin hides nothing.
-
     >>> probability("3/4", "p"), float(probability("1/3", "p"))
     (Fraction(3, 4), 0.333333313465118...)
     """
@@ -381,14 +362,10 @@ def probability(value: Number, name: str) -> Fraction:
 def truth_probability(p: Number | None, epsilon: Any, others: int) -> Fraction:
     """Return the probability of the truth beside ``others`` answers that are equally likely.
 
-    Args:
-        p: the probability itself; or
-        epsilon: the greatest loss, ``ln(p / q)`` with ``q = (1 - p) / others``.
-        others: how many answers there are besides the truth.
-
     >>> truth_probability("3/4", None, 1), float(truth_probability(None, 1, 1))
     (Fraction(3, 4), 0.73105...)
     """
+    # epsilon: the greatest loss, ``ln(p / q)`` with ``q = (1 - p) / others``.
     if p is not None:
         return probability(p, "p")
     e = exp_at_most(epsilon)
@@ -415,13 +392,12 @@ def coins(p: Fraction, n: int) -> NDArray[np.bool_]:
 def uniform_below(k: int, n: int) -> NDArray[Any]:
     """Draw ``n`` integers below ``k``, each with probability exactly 1/k: uint32, or uint64.
 
-    The high half of ``word * k`` is uniform if the words are kept whose low half is not below
-    ``2**width mod k`` (D. Lemire, *Fast random integer generation in an interval*, 2019).  Which
-    words are thrown away is independent of those that are kept.
-
     >>> bool((uniform_below(10, 1000) < 10).all())
     True
     """
+    # The high half of ``word * k`` is uniform if the words are kept whose low half is not below
+    # ``2**width mod k`` (D. Lemire, *Fast random integer generation in an interval*, 2019).  Which
+    # words are thrown away is independent of those that are kept.
     if k > 1 << 32:
         return uniform_words(k, n)
     width = 16 if k <= 1 << 12 else 32
@@ -450,22 +426,21 @@ def _scaled(k: int, n: int, width: int) -> tuple[NDArray[Any], NDArray[np.intp]]
 # Rows of packed random bits, all with one dyadic probability.
 
 
+# Words of 64 bits drawn at once: 64 KiB, one request to the generator, and in a core's cache.
 BLOCK = 1 << 13
-"""Words of 64 bits drawn at once: 64 KiB, one request to the generator, and in a core's cache."""
 
 
 def random_rows(p: Fraction, n: int, width: int) -> NDArray[np.uint8]:
     """Return ``n`` rows of ``width`` packed bits, each set with the dyadic probability p exactly.
 
-    With p = 0.m1 m2 ... mb in binary, a bit is set iff a uniform U = 0.u1 u2 ... ub is below p.
-    From the last digit to the first: where m = 1 the answer is "u = 0, or the answer so far",
-    where m = 0 it is "u = 0, and the answer so far".  So b words of random bits
-    decide 64 bits at once, by AND and OR, with no comparison and no branch.  Bits beyond the
-    width are zero.
-
     >>> random_rows(Fraction(1, 4), 5, 12).shape
     (5, 2)
     """
+    # With p = 0.m1 m2 ... mb in binary, a bit is set iff a uniform U = 0.u1 u2 ... ub is below p.
+    # From the last digit to the first: where m = 1 the answer is "u = 0, or the answer so far",
+    # where m = 0 it is "u = 0, and the answer so far".  So b words of random bits
+    # decide 64 bits at once, by AND and OR, with no comparison and no branch.  Bits beyond the
+    # width are zero.
     columns = (width + 7) // 8
     words = np.empty(-(-n * columns // 8), np.uint64)
     bits = p.denominator.bit_length() - 1
@@ -498,10 +473,8 @@ def _chain(digits: list[int], out: NDArray[np.uint64]) -> None:
 def blend_own_bit(
     rows: NDArray[np.uint8], places: NDArray[np.int64], bits: NDArray[np.bool_]
 ) -> None:
-    """Set bit ``places[i]`` of row i to ``bits[i]``, by the same work on every byte of the row.
-
-    So neither time nor the order in which memory is touched reveals the place.
-    """
+    """Set bit ``places[i]`` of row i to ``bits[i]``, by the same work on every byte of the row."""
+    # So neither time nor the order in which memory is touched reveals the place.
     columns = np.arange(rows.shape[1], dtype=places.dtype)
     single = np.left_shift(np.uint8(1), (places & 7).astype(np.uint8))
     step = max(1, BLOCK * 8 // rows.shape[1])

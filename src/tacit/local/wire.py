@@ -1,24 +1,23 @@
-"""The wire: how reports travel and lie in files, and how anything that is no report is refused.
+"""The wire: how reports travel and lie in files, and how anything that is no report is refused."""
 
-Whole numbers are little-endian and bits are counted from the least significant one.
-
-**One report**, 38 bytes and its payload::
-
-    0   3   "TLR"
-    3   1   version, 1
-    4   2   mechanism: the first two bytes of the SHA-256 of its name
-    6   16  schema: the first 16 bytes of the fingerprint, a SHA-256 of oracle.describe()
-    22  16  a random id, by which a replay is known
-    38  .   payload
-
-**A payload** has the same size for every report of a mechanism: the values of the report, each of
-``layout.value_bits`` bits, one after the other; the last byte is filled with zeros.  So a payload
-takes ``ceil(layout.bits / 8)`` bytes, and a file of them is read as an array, without a loop.
-
-**A batch file** says its header once (see :class:`Header`); what follows is records of one size:
-the id, if the file keeps ids, and the payload.  Records end on bytes, so that a file is appended to
-by writing at its end; a record that a crash cut short is cut away by the next append.
-"""
+# Whole numbers are little-endian and bits are counted from the least significant one.
+#
+# **One report**, 38 bytes and its payload::
+#
+#     0   3   "TLR"
+#     3   1   version, 1
+#     4   2   mechanism: the first two bytes of the SHA-256 of its name
+#     6   16  schema: the first 16 bytes of the fingerprint, a SHA-256 of oracle.describe()
+#     22  16  a random id, by which a replay is known
+#     38  .   payload
+#
+# **A payload** has the same size for every report of a mechanism: the values of the report, each of
+# ``layout.value_bits`` bits, one after the other; the last byte is filled with zeros.  So a payload
+# takes ``ceil(layout.bits / 8)`` bytes, and a file of them is read as an array, without a loop.
+#
+# **A batch file** says its header once (see :class:`Header`); what follows is records of one size:
+# the id, if the file keeps ids, and the payload.  Records end on bytes, so that a file is appended
+# to by writing at its end; a record that a crash cut short is cut away by the next append.
 
 from __future__ import annotations
 
@@ -52,8 +51,8 @@ SCHEMA_BYTES = 16
 _SCHEMA_AT = len(MAGIC) + 3
 _ID_AT = _SCHEMA_AT + SCHEMA_BYTES
 PAYLOAD_AT = _ID_AT + ID_BYTES
+# A report in JSON is no longer than this and so much for each number or bit, however spaced.
 _JSON_MOST, _JSON_EACH = 4096, 64
-"""A report in JSON is no longer than this and so much for each number or bit, however spaced."""
 
 Reason: TypeAlias = Literal[
     "not a report",
@@ -66,6 +65,10 @@ Reason: TypeAlias = Literal[
     "replay",
     "outlier",
 ]
+# Why a report is refused, in the order in which it is looked at.
+# ``length``: cut short, or bytes left over; ``range``: a value that the mechanism cannot send;
+# ``shard``: an id that another collector looks after; ``replay``: an id that was seen before;
+# ``outlier``: see :mod:`tacit.local.poisoning`.
 REASONS: tuple[Reason, ...] = (
     "not a report",
     "version",
@@ -77,12 +80,6 @@ REASONS: tuple[Reason, ...] = (
     "replay",
     "outlier",
 )
-"""Why a report is refused, in the order in which it is looked at.
-
-``length``: cut short, or bytes left over; ``range``: a value that the mechanism cannot send;
-``shard``: an id that another collector looks after; ``replay``: an id that was seen before;
-``outlier``: see :mod:`tacit.local.poisoning`.
-"""
 
 
 class Decoded(NamedTuple):

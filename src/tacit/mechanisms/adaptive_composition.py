@@ -23,9 +23,6 @@ __all__ = [
 def cost_of(measurement: Measurement, d_in: Number = 1) -> Budget:
     """Return what a release costs at a distance, as a budget of its own kind.
 
-    Raises:
-        MismatchError: a measure that no budget counts.
-
     >>> from tacit.core import AbsoluteDistance
     >>> from tacit.core import Number as Numbers
     >>> from tacit.mechanisms import Laplace

@@ -73,11 +73,7 @@ class Additive(Step):
             object.__setattr__(self, "grid", positive(self.grid, "grid"))
 
     def _lattice(self, space: Space, norm: type[Metric], named: str) -> Lattice:
-        """Return the grid of a number, or of a vector under a norm.
-
-        Raises:
-            MismatchError: another metric, or no numbers.
-        """
+        """Return the grid of a number, or of a vector under a norm."""
         if not isinstance(space.metric, (AbsoluteDistance, norm)):
             raise MismatchError(
                 f"{self.name} needs an aggregate under the absolute or the {named} distance, not "
@@ -95,15 +91,7 @@ class Additive(Step):
         shift: Any,
         loss: Callable[[Fraction], Fraction],
     ) -> Measurement:
-        """Return the release of an aggregate plus noise.
-
-        Args:
-            lattice: the grid of the aggregate.
-            measure: in which the loss counts.
-            law: of the noise, in grid units.
-            shift: the privacy loss between two shifted distributions.
-            loss: of a distance above zero between two points of the grid.
-        """
+        """Return the release of an aggregate plus noise."""
 
         def draw(size: int | None) -> Any:
             return law.draw() if size is None else law.draw_many(size)
@@ -216,19 +204,18 @@ class Geometric(Laplace):
 # theorem 7; the continuous case: Balle and Wang, ICML 2018, theorem 8.
 
 
+# Below this sigma, in units of the grid, the discrete profile is searched, not the continuous.
 _SMALL = 100.0
-"""Below this sigma, in units of the grid, the discrete profile is searched, not the continuous."""
 
 
 def least_sigma(shift: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a sigma, in units, certified by the exact profile and least to about a relative 1e-10.
 
-    The search is made in doubles (on the continuous profile where sigma is large); what it finds is
-    certified, and widened where it must be.
-
     >>> float(least_sigma(1, Fraction(1), Fraction(1, 10**6)))
     4.2307...
     """
+    # The search is made in doubles (on the continuous profile where sigma is large); what it finds
+    # is certified, and widened where it must be.
     target = float(delta)
     sigma = shift * continuous_sigma(epsilon, delta)
     if sigma < _SMALL:
@@ -250,15 +237,14 @@ def _short(value: float) -> Fraction:
 def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the largest rho, nearly, that the conversion of zCDP allows at epsilon and delta.
 
-    For every order a the conversion (see
-    :func:`~tacit.core.measures.concentrated_epsilon`) is
-    ``epsilon = a rho + ln((a - 1) / a) - (ln a + ln delta) / (a - 1)``; solved for rho, the best
-    order is looked for in doubles, and rho at that order is then enclosed and rounded down.
-
     >>> rho = largest_rho(Fraction(1), Fraction(1, 10**6))
     >>> concentrated_epsilon(rho, Fraction(1, 10**6)) <= 1
     True
     """
+    # For every order a the conversion (see
+    # :func:`~tacit.core.measures.concentrated_epsilon`) is
+    # ``epsilon = a rho + ln((a - 1) / a) - (ln a + ln delta) / (a - 1)``; solved for rho, the best
+    # order is looked for in doubles, and rho at that order is then enclosed and rounded down.
     e, log_delta = float(epsilon), math.log(delta.numerator) - math.log(delta.denominator)
 
     def rho_at(t: float) -> float:
@@ -488,19 +474,14 @@ class TruncatedGeometric(Step):
 
 @dataclass(frozen=True)
 class ClampedDistribution:
-    """A number plus discrete noise, clamped: all mass outside sits on the two ends.
+    """A number plus discrete noise, clamped: all mass outside sits on the two ends."""
 
-    Args:
-        law: of the noise, in grid units.
-        centre, lowest, highest: in grid units.
-        grid: the unit.
-    """
-
-    law: Any
+    law: Any  # of the noise, in grid units
+    # centre, lowest, highest: in grid units
     centre: int
     lowest: int
     highest: int
-    grid: Fraction
+    grid: Fraction  # the unit
 
     def probability(self, value: NumberLike) -> Enclosure:
         """Return an enclosure of the probability of exactly this value."""

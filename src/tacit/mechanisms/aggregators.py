@@ -43,18 +43,13 @@ _MOST_UNITS = 1 << 62
 
 @dataclass(frozen=True)
 class Coordinate:
-    """One number that the function returns: its bounds, its grid, what stands for a missing one.
+    """One number that the function returns: its bounds, its grid, what stands for a missing one."""
 
-    Attributes:
-        lower, upper: the public bounds.
-        grid: the unit.
-        default: in units; what an empty bin counts as, and one where the function fails.
-    """
-
+    # lower, upper: the public bounds
     lower: Fraction
     upper: Fraction
-    grid: Fraction
-    default: int
+    grid: Fraction  # the unit
+    default: int  # in units; what an empty bin counts as, and one where the function fails
 
     @cached_property
     def least(self) -> int:
@@ -74,13 +69,12 @@ class Coordinate:
     def units(self, value: float) -> int:
         """Clip to the bounds and round to the grid; NaN counts as the default.
 
-        Rounding in floats is a function of the bin alone, and what it gives is clipped again in
-        units, so no bin moves by more than :attr:`steps`.
-
         >>> one = Coordinate(Fraction(0), Fraction(4), Fraction(1, 2), 4)
         >>> one.units(1.3), one.units(math.inf), one.units(math.nan)
         (3, 8, 4)
         """
+        # Rounding in floats is a function of the bin alone, and what it gives is clipped again in
+        # units, so no bin moves by more than :attr:`steps`.
         if math.isnan(value):
             return self.default
         low, high, grid = self._floats
@@ -107,18 +101,9 @@ class Coordinate:
 
 
 def coordinates(bounds: Any, default: Any, grid: Any, bits: int) -> tuple[Coordinate, ...]:
-    """Read the bounds of a number, or of every number of a vector.
-
-    Args:
-        bounds: ``(lower, upper)``, or a sequence of such pairs.
-        default: a number, one per coordinate, or None for the middle of the bounds.
-        grid: the unit, or None for the power of two that is just below the range over ``2^bits``.
-        bits: see ``grid``.
-
-    Raises:
-        UsageError: bounds that are missing, reversed or equal; a default outside them; a grid that
-            is not above zero, or above the range.
-    """
+    """Read the bounds of a number, or of every number of a vector."""
+    # default: a number, one per coordinate, or None for the middle of the bounds.
+    # grid: the unit, or None for the power of two that is just below the range over ``2^bits``.
     pairs = _pairs(bounds)
     defaults = [default] * len(pairs) if _is_single(default) else list(default)
     if len(defaults) != len(pairs):
@@ -186,12 +171,11 @@ def _power_of_two(value: Fraction) -> Fraction:
 
 @dataclass(frozen=True, repr=False)
 class BinFunction:
-    """The function asked of a bin, with every way to fail turned into the default.
+    """The function asked of a bin, with every way to fail turned into the default."""
 
-    NaN, an exception of any kind, an answer of the wrong shape or of no numbers: each gives the
-    public default, and no trace of it is kept, logged or shown.  Warnings are not shown.  Only
-    ``KeyboardInterrupt`` passes: it is the person at the keyboard who ends a release.
-    """
+    # NaN, an exception of any kind, an answer of the wrong shape or of no numbers: each gives the
+    # public default, and no trace of it is kept, logged or shown.  Warnings are not shown.  Only
+    # ``KeyboardInterrupt`` passes: it is the person at the keyboard who ends a release.
 
     function: Callable[[Any], Any]
     reads: tuple[Coordinate, ...]
@@ -258,34 +242,25 @@ def _numbers(value: Any, size: int) -> Sequence[float]:
 #   under exchange.
 
 
-_WIDTH = 4
-"""Interquartile ranges on either side of the middle: five and more standard deviations."""
+_WIDTH = 4  # interquartile ranges on either side of the middle: five and more standard deviations
 
 _LEAST = Fraction(1, 10**120)
 
-_SHARES = 128
-"""Shares at which a private quartile is taken, for expected errors."""
+_SHARES = 128  # shares at which a private quartile is taken, for expected errors
 
 Units: TypeAlias = NDArray[np.int64]
 
 _NONE = Enclosure(Fraction(0), Fraction(0))
-_FAR = 45
-"""Scales of noise to either side of a listed distribution: e^-45 lies beyond."""
+_FAR = 45  # scales of noise to either side of a listed distribution: e^-45 lies beyond
 
 
 @dataclass(frozen=True)
 class Centre(ABC):
-    """A private centre of the values of ``bins`` bins, in one coordinate.
+    """A private centre of the values of ``bins`` bins, in one coordinate."""
 
-    Attributes:
-        bins: how many values there are.
-        where: their public ends and grid.
-        epsilon: the loss when one value is exchanged.
-    """
-
-    bins: int
-    where: Coordinate
-    epsilon: Fraction
+    bins: int  # how many values there are
+    where: Coordinate  # their public ends and grid
+    epsilon: Fraction  # the loss when one value is exchanged
 
     grid_bits: ClassVar[int] = 20
 
@@ -361,11 +336,9 @@ class MedianOfBins(Centre):
         )
 
     def mean_error(self, units: Sequence[int], truth: float) -> float:
-        """Return the mean over all candidates, run by run of those that are as likely.
-
-        Of the distances from t of ``0, 1, ..., n - 1``, m of them at most t, the sum is ``m t - m
-        (m - 1) / 2`` below t and ``(n (n - 1) - m (m - 1)) / 2 - (n - m) t`` above.
-        """
+        """Return the mean over all candidates, run by run of those that are as likely."""
+        # Of the distances from t of ``0, 1, ..., n - 1``, m of them at most t, the sum is ``m t - m
+        # (m - 1) / 2`` below t and ``(n (n - 1) - m (m - 1)) / 2 - (n - m) t`` above.
         starts, lengths, chances = _runs(units, self.where, Fraction(1, 2), self.epsilon / 4)
         t = truth / float(self.where.grid) - self.where.least - starts
         m = np.clip(np.floor(t) + 1, 0, lengths)

@@ -60,8 +60,7 @@ __all__ = [
 
 NO_NOISE = "inputs at this distance do not move what is released: no noise is needed"
 
-_NEAR = 2.0**-32
-"""Of the scale: so near the least one is the answer."""
+_NEAR = 2.0**-32  # of the scale: so near the least one is the answer
 _FARTHEST = 200
 _GROWTH = 1.5
 _STEPS = 100
@@ -75,18 +74,8 @@ def least_noise(
     epsilon: Fraction,
     delta: Fraction,
 ) -> Measurement:
-    """Return the release of the least scale that is (epsilon, delta)-DP, stated as such.
-
-    Args:
-        build: a scale to a release whose losses never grow with it.
-        d_in: the distance between neighbouring inputs.
-        epsilon: at least 0.
-        delta: above 0 and below 1.
-
-    Raises:
-        InfeasibleError: no scale is enough.
-        UsageError: every scale is.
-    """
+    """Return the release of the least scale that is (epsilon, delta)-DP, stated as such."""
+    # build: a scale to a release whose losses never grow with it.
     target = _log(delta)
 
     def excess(place: float) -> float:
@@ -119,11 +108,9 @@ def _around(excess: Callable[[float], float]) -> tuple[tuple[float, float], tupl
 def _narrowed(
     excess: Callable[[float], float], low: tuple[float, float], high: tuple[float, float]
 ) -> float:
-    """Return a place that is enough, so that what is a little less is not.
-
-    By the rule of Illinois: the line between the two ends finds the next place, where the excess of
-    an end that has stayed before counts half.
-    """
+    """Return a place that is enough, so that what is a little less is not."""
+    # By the rule of Illinois: the line between the two ends finds the next place, where the excess
+    # of an end that has stayed before counts half.
     (a, over), (b, under) = low, high
     stayed = 0
     for _ in range(_STEPS):
@@ -157,12 +144,6 @@ def _log(value: Fraction) -> float:
 def stated_at(m: Measurement, known: Fraction, epsilon: Fraction, delta: Fraction) -> Measurement:
     """State a release as (epsilon, delta)-DP at one delta, for every distance.
 
-    Args:
-        m: with an epsilon at this delta.
-        known: the distance at which ``(epsilon, delta)`` has been proven already.
-        epsilon: at that distance.
-        delta: above 0 and below 1.
-
     >>> from tacit.core import AbsoluteDistance, Number, Space
     >>> from tacit.mechanisms import Gaussian
     >>> one = Space(Number("int"), AbsoluteDistance()) >> Gaussian(5)
@@ -170,6 +151,7 @@ def stated_at(m: Measurement, known: Fraction, epsilon: Fraction, delta: Fractio
     >>> pair.map(1) == (1, Fraction(1, 10**6)), round(float(pair.map(2)[0]), 4)
     (True, 1.7596)
     """
+    # known: the distance at which ``(epsilon, delta)`` has been proven already.
 
     def loss(d: Fraction) -> tuple[Fraction, Fraction]:
         if d == known:

@@ -1,18 +1,17 @@
-"""Counts over a stream, released at every step, charged once for the whole stream.
+"""Counts over a stream, released at every step, charged once for the whole stream."""
 
-Let x_1 .. x_T be what each step adds; the running totals are released, all T of them, with noise.
-
-- *Tree* (Dwork, Naor, Pitassi, Rothblum, STOC 2010; Chan, Shi, Song, ICALP 2010): the total up to t
-  is the sum of the blocks that t's binary digits name, the one that ends at t as long as the lowest
-  digit of t.  Each block gets noise once.  A step is in one block of each length 1, 2, 4, ... at
-  most, so in ``T.bit_length()`` of them.
-- *Factorisation* (Fichtenberger, Henzinger, Upadhyay, ICML 2023; Henzinger, Upadhyay, Upadhyay,
-  SODA 2023): the matrix A of running totals is C B with B lower triangular; ``B x + z`` is
-  released, and C times it shown.  B is near the square root of A, whose diagonals are
-  ``f_k = binomial(2 k, k) / 4^k``; here each f_k is rounded to a multiple of ``2^-24``, so that all
-  is done in whole numbers, and ``C = A B^-1`` undoes just that.  A step moves ``B x`` by at most
-  the length of B's first column, of the numbers that are used.
-"""
+# Let x_1 .. x_T be what each step adds; the running totals are released, all T of them, with noise.
+#
+# - *Tree* (Dwork, Naor, Pitassi, Rothblum, STOC 2010; Chan, Shi, Song, ICALP 2010): the total up to
+#   t is the sum of the blocks that t's binary digits name, the one that ends at t as long as the
+#   lowest digit of t.  Each block gets noise once.  A step is in one block of each length 1, 2, 4,
+#   ... at most, so in ``T.bit_length()`` of them.
+# - *Factorisation* (Fichtenberger, Henzinger, Upadhyay, ICML 2023; Henzinger, Upadhyay, Upadhyay,
+#   SODA 2023): the matrix A of running totals is C B with B lower triangular; ``B x + z`` is
+#   released, and C times it shown.  B is near the square root of A, whose diagonals are
+#   ``f_k = binomial(2 k, k) / 4^k``; here each f_k is rounded to a multiple of ``2^-24``, so that
+#   all is done in whole numbers, and ``C = A B^-1`` undoes just that.  A step moves ``B x`` by at
+#   most the length of B's first column, of the numbers that are used.
 
 from __future__ import annotations
 
@@ -159,11 +158,10 @@ class ContinualCount(Step):
 
 
 class RunningTotals(Product):
-    """The distribution of a tree's running totals: that of its noisy blocks, one for each step.
+    """The distribution of a tree's running totals: that of its noisy blocks, one for each step."""
 
-    The block that ends at t is the total at t less the total at ``t - (t & -t)``: totals and blocks
-    determine each other, so they distinguish two inputs equally well.
-    """
+    # The block that ends at t is the total at t less the total at ``t - (t & -t)``: totals and
+    # blocks determine each other, so they distinguish two inputs equally well.
 
     def outputs(self, value: Any) -> tuple[Any, ...] | None:
         """List the noisy blocks that these totals were shown from; None for anything else."""

@@ -25,37 +25,27 @@ __all__ = [
     "LatticeDistribution",
 ]
 
-_MOST_SQUARE = 3
-"""The square of an L2 distance in units up to which no cell can move by two."""
+_MOST_SQUARE = 3  # the square of an L2 distance in units up to which no cell can move by two
 
 
 @dataclass(frozen=True)
 class Lattice:
-    """How the values of a space become whole units, and what that costs in distance.
+    """How the values of a space become whole units, and what that costs in distance."""
 
-    Attributes:
-        grid: the unit.
-        charge: what rounding may add to the distance between two inputs.
-        size: None for a number, else the length of a vector (or -1 where it is not public).
-    """
+    # size: None for a number, else the length of a vector (or -1 where it is not public).
 
     space: Space
-    grid: Fraction
-    charge: Fraction
+    grid: Fraction  # the unit
+    charge: Fraction  # what rounding may add to the distance between two inputs
     rounds: bool
 
     @classmethod
     def of(cls, space: Space, step: Step, grid: Fraction | None) -> Lattice:
-        """Return the lattice of a space of numbers.
-
-        Aggregates of Tacit are on a grid already: nothing is rounded, nothing charged.  Floats
-        without a grid are rounded to the nearest multiple of ``grid``: each of n numbers moves by
-        at most half of it, so two of them move apart by at most ``grid``: n grids in L1, and
-        no more in L2.
-
-        Raises:
-            MismatchError: no numbers, or floats of unknown number or without a grid.
-        """
+        """Return the lattice of a space of numbers."""
+        # Aggregates of Tacit are on a grid already: nothing is rounded, nothing charged.  Floats
+        # without a grid are rounded to the nearest multiple of ``grid``: each of n numbers moves by
+        # at most half of it, so two of them move apart by at most ``grid``: n grids in L1, and
+        # no more in L2.
         domain = space.domain
         element = domain.element if isinstance(domain, Vector) else domain
         if not isinstance(element, Number):
@@ -75,10 +65,8 @@ class Lattice:
         return cls(space, grid, grid * count, rounds=True)
 
     def units(self, value: Any) -> Any:
-        """Return whole units: Python integers, so that nothing overflows, or an int64 array.
-
-        Never through an array that numpy finds a type for: of 2^63 and -1 it would make floats.
-        """
+        """Return whole units: Python integers, so that nothing overflows, or an int64 array."""
+        # Never through an array that numpy finds a type for: of 2^63 and -1 it would make floats.
         if not isinstance(self.space.domain, Vector):
             return self._unit(value)
         if isinstance(value, np.ndarray):
@@ -115,11 +103,9 @@ class Lattice:
         return np.array(numbers, dtype=np.int64 if _fit(numbers) else object)
 
     def _divides(self, units: Any) -> bool:
-        """Return whether one float division is exact but for its rounding, as float(Fraction) is.
-
-        It is where both sides are whole numbers below 2^53, and where the divisor is a power of two
-        (then the rounding is that of the units, and the shift is exact).
-        """
+        """Whether one float division is exact except for rounding, as float(Fraction) is."""
+        # It is where both sides are whole numbers below 2^53, and where the divisor is a power of
+        # two (then the rounding is that of the units, and the shift is exact).
         top, bottom = self.grid.numerator, self.grid.denominator
         if top == 1 and bottom & (bottom - 1) == 0 and bottom < 1 << 900:
             return True
@@ -141,21 +127,15 @@ class Lattice:
         scale: Fraction,
         within: tuple[int, int] | None = None,
     ) -> Callable[[Fraction], PrivacyLoss | None]:
-        """Return the privacy losses of numbers plus noise, by distance; None where not known.
-
-        Two numbers within d are at most ``floor((d + charge) / grid)`` whole units apart, and of
-        all shifts that far the largest loses most.  Two numbers that far apart have these losses;
-        where the bounds have no room for them, or inputs are rounded, they are a bound alone.
-
-        Of a vector the cells that may move are few where d is small.  Under L1, one unit is one
-        cell moved by one.  Under L2, with a square of the distance of n units up to three, at most
-        n cells move, each by one; and of these n of them lose most, for each adds its own losses.
-
-        Args:
-            kind: the losses of one number, of a scale and a whole shift.
-            scale: in units.
-            within: the units that inputs are clamped to, if they are.
-        """
+        """Return the privacy losses of numbers plus noise, by distance; None where not known."""
+        # Two numbers within d are at most ``floor((d + charge) / grid)`` whole units apart, and of
+        # all shifts that far the largest loses most.  Two numbers that far apart have these losses;
+        # where the bounds have no room for them, or inputs are rounded, they are a bound alone.
+        #
+        # Of a vector the cells that may move are few where d is small.  Under L1, one unit is one
+        # cell moved by one.  Under L2, with a square of the distance of n units up to three, at
+        # most n cells move, each by one; and of these n of them lose most, for each adds its own
+        # losses.
         domain = self.space.domain
 
         def losses(d: Fraction) -> PrivacyLoss | None:
@@ -234,17 +214,11 @@ def _fit(numbers: Any, bits: int = 63) -> bool:
 
 @dataclass(frozen=True)
 class LatticeDistribution:
-    """The exact distribution of a number plus discrete noise, on a grid.
+    """The exact distribution of a number plus discrete noise, on a grid."""
 
-    Args:
-        law: the distribution of the noise in grid units (of :mod:`tacit.noise`).
-        centre: the exact aggregate, in grid units.
-        grid: the unit.
-    """
-
-    law: Any
-    centre: int
-    grid: Fraction
+    law: Any  # the distribution of the noise in grid units (of :mod:`tacit.noise`)
+    centre: int  # the exact aggregate, in grid units
+    grid: Fraction  # the unit
 
     def _offset(self, value: NumberLike) -> Fraction:
         return as_fraction(value) / self.grid - self.centre
@@ -263,11 +237,7 @@ class LatticeDistribution:
         return found
 
     def interval(self, lower: NumberLike, upper: NumberLike) -> Enclosure:
-        """Return the probability of the event ``lower <= output <= upper``.
-
-        Raises:
-            UsageError: the ends are reversed.
-        """
+        """Return the probability of the event ``lower <= output <= upper``."""
         if as_fraction(lower) > as_fraction(upper):
             raise UsageError("the ends of the event are reversed; swap them")
         first = math.ceil(self._offset(lower))

@@ -42,12 +42,11 @@ __all__ = [
 def total(function: Function, lower: float, upper: float) -> Function:
     """Return a function that gives the middle of the bounds where the given one gives no number.
 
-    What lies outside the bounds counts as the nearer one.
-
     >>> f = total(Function(lambda row: 1 / row[0]), 0.0, 3.0)
     >>> f(np.array([0.0])), f(np.array([0.25])), f(np.array([1.0]))
     (1.5, 3.0, 1.0)
     """
+    # What lies outside the bounds counts as the nearer one.
     one = _one_of(function.function) if function.many else function.function
     return Function(_Total(one, lower, upper, (lower + upper) / 2))
 
@@ -98,8 +97,8 @@ def _one_of(rows: Callable[..., Any]) -> Callable[..., Any]:
 # same for ``(n, t)`` and ``(n + 1, t - 1)`` and only ever raises it, so that both properties stay.
 
 
+# Releases of a function that are evaluated at most, where the number of records is private.
 _STATES = 1 << 14
-"""Releases of a function that are evaluated at most, where the number of records is private."""
 _STATES_OF_ONE_SIZE = 1 << 20
 _WIDEST = Fraction(10**120)
 
@@ -144,12 +143,11 @@ def column_space(bounds: Any, relation: str, values: Sequence[Any] | None) -> Sp
 def nearest_unit(value: Fraction | Root, grid: Fraction) -> int:
     """Return ``floor(value / grid + 1/2)``, exactly.
 
-    It moves by at most ``k`` where the value moves by at most ``k grid``, for whole ``k``: it never
-    falls, and a shift of the value by ``k grid`` shifts it by ``k``.
-
     >>> nearest_unit(Fraction(5, 2), Fraction(1)), nearest_unit(Root(Fraction(2)), Fraction(1, 2))
     (3, 3)
     """
+    # It moves by at most ``k`` where the value moves by at most ``k grid``, for whole ``k``: it
+    # never falls, and a shift of the value by ``k grid`` shifts it by ``k``.
     if isinstance(value, Fraction):
         return int((value / grid + Fraction(1, 2)).__floor__())
     bits = 80
@@ -161,12 +159,7 @@ def nearest_unit(value: Fraction | Root, grid: Fraction) -> int:
 
 
 class Reading:
-    """A data set as a statistic reads it; what is known of it lives as long as it does.
-
-    Attributes:
-        sample: the records, sorted; None where there are none.
-        steps: its ``A(t)``, once asked for.
-    """
+    """A data set as a statistic reads it; what is known of it lives as long as it does."""
 
     def __init__(self, sample: Sample | None) -> None:
         self.sample = sample
@@ -182,25 +175,15 @@ class Reading:
 class LocalStatistic:
     """A statistic on a column, total: value and ``A+`` of every data set, even of none.
 
-    Args:
-        statistic: a name, a statistic, or (on a column of known values) a function of one release.
-        space: columns of bounded numbers that are never missing, or of a few known numbers, under
-            the symmetric or the change-one distance.
-        bounds: of a function's results; what lies outside counts as the nearer bound, and the
-            middle stands for an exception, NaN or anything that is not a number.
-
-    Attributes:
-        full: a public bound on how far the value moves between any neighbours.
-        range: public bounds on the value, or None where there are none.
-
-    Raises:
-        MismatchError: another domain or metric.
-        UsageError: no algorithm for this statistic, bounds that are missing or reversed.
-
     >>> s = LocalStatistic("median", column_space((0, 10), "unbounded", None))
     >>> s.value(s.read([1, 2, 9])), s.value(s.read([])), s.full
     (Fraction(2, 1), Fraction(5, 1), Fraction(10, 1))
     """
+
+    # space: columns of bounded numbers that are never missing, or of a few known numbers, under the
+    #   symmetric or the change-one distance.
+    # bounds: of a function's results; what lies outside counts as the nearer bound, and the middle
+    #   stands for an exception, NaN or anything that is not a number.
 
     def __init__(self, statistic: Any, space: Space, bounds: Any = None) -> None:
         self.space, self.given = space, statistic
@@ -258,10 +241,8 @@ class LocalStatistic:
             return None
 
     def _public(self) -> PublicRange:
-        """Bounds that hold for every data set, with the value of the empty one.
-
-        They are those of the statistic's type: a name says nothing about what a function does.
-        """
+        """Bounds that hold for every data set, with the value of the empty one."""
+        # They are those of the statistic's type: a name says nothing about what a function does.
         if isinstance(self.statistic, Function):
             low, high = self.result_bounds
             return PublicRange(high - low, (low, high), (low + high) / 2)
@@ -273,11 +254,9 @@ class LocalStatistic:
         return found
 
     def read(self, records: Any) -> Reading:
-        """Return the records of an internal member, to ask about.
-
-        A table hands in a sample, which is counted and not written out.
-        A label that is none of the values counts as the first of them.
-        """
+        """Return the records of an internal member, to ask about."""
+        # A table hands in a sample, which is counted and not written out.
+        # A label that is none of the values counts as the first of them.
         if isinstance(records, Sample):
             return Reading(records if len(records) else None)
         if self.values is None:
@@ -336,11 +315,9 @@ class LocalStatistic:
         return reading.steps
 
     def smooth(self, reading: Reading, beta: Fraction) -> Fraction:
-        """Return ``max_t exp(-beta t) A+(t)``, never below the truth; smooth as its parts are.
-
-        Where the logarithms of two functions move by at most so much between neighbours, so does
-        that of their maximum.  A floor of ``full 2**-400`` keeps clear of the smallest floats.
-        """
+        """Return ``max_t exp(-beta t) A+(t)``, never below the truth; smooth as its parts are."""
+        # Where the logarithms of two functions move by at most so much between neighbours, so does
+        # that of their maximum.  A floor of ``full 2**-400`` keeps clear of the smallest floats.
         limit = self.limit(len(reading))
         floor = self.full * Fraction(1, 2**400)
         if not len(reading):
@@ -433,12 +410,6 @@ def laplace_distance(
 ) -> NDArray[np.float64]:
     """Return ``E|clip(offset + X) - 0|``, X discrete Laplace, all in units of the grid.
 
-    Args:
-        offset: of where the noise is centred from the truth; numbers or an array.
-        scale: s, above zero; a number, or an array of the same shape.
-        low: the lower end as seen from the truth, at most 0.
-        high: the upper end, at least 0.
-
     >>> laplace_distance(np.array([0, 3.5]), np.array([1e6, 1e-3])).round(3).tolist()
     [1000000.0, 3.5]
     """
@@ -451,12 +422,6 @@ def distance_on_grid(
     value: Fraction | Root, grid: Fraction, scale: Any, ends: tuple[float, float] | None
 ) -> float:
     """Return the mean distance from a value of its nearest multiple of a grid plus noise.
-
-    Args:
-        value: the truth.
-        grid: the unit.
-        scale: of the noise, in units.
-        ends: to which the sum is clipped, or None.
 
     >>> distance_on_grid(Fraction(7, 2), Fraction(1), 1e-3, None)
     0.5

@@ -50,11 +50,7 @@ FARTHEST = 1 << 62
 
 
 def score_lattice(space: Space, step: Step) -> Lattice:
-    """Return the lattice of a vector of scores of public number, under the L-infinity distance.
-
-    Raises:
-        MismatchError: another metric, or a number of scores that is not public or is zero.
-    """
+    """Return the lattice of a vector of scores of public number, under the L-infinity distance."""
     if not isinstance(space.metric, LInfinityDistance):
         raise MismatchError(
             f"{step.name} needs scores under the L-infinity distance, not under {space.metric}",
@@ -75,12 +71,11 @@ def score_lattice(space: Space, step: Step) -> Lattice:
 def costs_below_best(units: Any) -> NDArray[np.int64]:
     """Return how far each score is below the best one, at most 2^62.
 
-    Holding a cost there keeps the maps: it raises the score to ``best - 2^62``, and the greater of
-    two numbers that move by at most d moves by at most d, the same way if both do.
-
     >>> costs_below_best([3, 5, 4]).tolist()
     [2, 0, 1]
     """
+    # Holding a cost there keeps the maps: it raises the score to ``best - 2^62``, and the greater
+    # of two numbers that move by at most d moves by at most d, the same way if both do.
     if isinstance(units, np.ndarray) and units.dtype == np.int64:
         low, high = int(units.min()), int(units.max())
         if high - low <= FARTHEST:
@@ -93,17 +88,11 @@ def costs_below_best(units: Any) -> NDArray[np.int64]:
 
 
 _BITS = 224
-_FAR = 300
-"""In scales: what is so far below the best is taken with probability below 2^-432."""
+_FAR = 300  # in scales: what is so far below the best is taken with probability below 2^-432
 
 
 def crossings(lattice: Lattice, rate: Fraction, units: int) -> tuple[PrivacyLoss, ...]:
     """Return the losses of pairs of scores of which the best two cross.
-
-    Args:
-        lattice: of the scores.
-        rate: one grid unit over the scale.
-        units: how far the difference of two scores may move between neighbours, in grid units.
 
     >>> from tacit.core import LInfinityDistance, Space, Vector
     >>> from tacit.mechanisms.noisy_max import PermuteAndFlip
@@ -112,6 +101,7 @@ def crossings(lattice: Lattice, rate: Fraction, units: int) -> tuple[PrivacyLoss
     >>> [round(float(one.epsilon(0)), 4) for one in found]
     [0.1909, 0.2]
     """
+    # units: how far the difference of two scores may move between neighbours, in grid units.
     domain = lattice.space.domain
     count: int = domain.size  # type: ignore[attr-defined]
     low, high = domain.element.lower, domain.element.upper  # type: ignore[attr-defined]
@@ -336,11 +326,9 @@ class PermuteAndFlip(Step):
 
 
 def _losses(most: Fraction, pairs: tuple[PrivacyLoss, ...]) -> Dominating:
-    """Return the losses of Laplace noise whose loss is at most this, above those of known pairs.
-
-    They are those on a fine lattice, whose curve meets that of the real line at the losses on the
-    lattice and runs straight, so above it, between them.
-    """
+    """Return the losses of Laplace noise whose loss is at most this, above those of known pairs."""
+    # They are those on a fine lattice, whose curve meets that of the real line at the losses on the
+    # lattice and runs straight, so above it, between them.
     if not most:
         return Dominating(LaplaceShift(Fraction(1), 0))
     return Dominating(LaplaceShift(_FINE / most, _FINE), below=pairs)
@@ -357,11 +345,9 @@ def _flip(costs: Sequence[int], rate: Fraction) -> int:
 
 
 def _law(costs: Sequence[int], rate: Fraction) -> FiniteDistribution:
-    """Integrate the product, a polynomial in x; one division of polynomials an index is avoided.
-
-    All coefficients of ``prod (1 - x p_j)`` alternate in sign, so each is kept as the enclosure of
-    its size, an elementary symmetric function of numbers in (0, 1].
-    """
+    """Integrate the product, a polynomial in x; one division of polynomials an index is avoided."""
+    # All coefficients of ``prod (1 - x p_j)`` alternate in sign, so each is kept as the enclosure
+    # of its size, an elementary symmetric function of numbers in (0, 1].
     shares = [exp(-rate * cost, 192) for cost in costs]
     bits = 192 + 2 * len(shares)
     table: dict[Any, Enclosure] = {}

@@ -166,16 +166,9 @@ PairMap = Callable[[Fraction], tuple[Fraction, Fraction]]
 def stated_at(
     measurement: Measurement, delta: NumberLike | None
 ) -> tuple[PureDP | ApproximateDP, PairMap]:
-    """Return the measure in which what is made of a release is stated, and the map of the release.
-
-    Args:
-        measurement: in pure or approximate DP, which stays; or in another measure.
-        delta: at which the losses of a release in another measure are stated in approximate DP.
-
-    Returns:
-        The measure, and a map from distances to pairs of epsilon and delta; pure DP has a delta of
-        zero.
-    """
+    """The measure in which what is made of a release is stated, and the map of the release."""
+    # Returns: the measure, and a map from distances to pairs of epsilon and delta; pure DP has a
+    # delta of zero.
     privacy: Any
     measure, privacy = measurement.measure, measurement.privacy
     if isinstance(measure, ApproximateDP):
@@ -217,12 +210,11 @@ def approximate_loss(
 ) -> tuple[Fraction, Fraction]:
     """Return ``(k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1))`` for k steps, rounded up.
 
-    Along a chain of k neighbours, ``P_0(S) <= e^epsilon P_1(S) + delta <= e^(2 epsilon) P_2(S) +
-    delta + e^epsilon delta <= ...`` (Dwork and Roth 2014, after theorem 2.2).
-
     >>> approximate_loss(Fraction(1), Fraction(1, 1000), Fraction(1))
     (Fraction(1, 1), Fraction(1, 1000))
     """
+    # Along a chain of k neighbours, ``P_0(S) <= e^epsilon P_1(S) + delta <= e^(2 epsilon) P_2(S) +
+    # delta + e^epsilon delta <= ...`` (Dwork and Roth 2014, after theorem 2.2).
     steps = int(distance)
     if steps <= 1:
         return steps * epsilon, steps * delta

@@ -149,11 +149,10 @@ def _one_key(scale: Fraction, threshold: int, count: int) -> FiniteDistribution:
 def tail(scale: Fraction, low: int) -> Fraction:
     """Return ``P(X >= low)`` for discrete Laplace X and ``low >= 1``, rounded up.
 
-    ``r^low / (1 + r)`` with ``r = exp(-1 / scale)``.
-
     >>> float(tail(Fraction(1), 1)) >= 0.268941
     True
     """
+    # ``r^low / (1 + r)`` with ``r = exp(-1 / scale)``.
     ratio = exp(-1 / scale, 128)
     return exp(Fraction(-low) / scale, 128).upper / (1 + ratio.lower)
 
@@ -181,13 +180,11 @@ def least_threshold(scale: Fraction, groups: int, delta: Fraction) -> int:
 # Partition selection by Gaussian noise: for people who are in many groups.
 
 
+# Above this epsilon the noise is about as narrow as its grid, and zCDP bounds its delta.
 _LARGE = 50
-"""Above this epsilon the noise is about as narrow as its grid, and zCDP bounds its delta."""
-_LEAST_DELTA = Fraction(1, 10**40)
-"""Deltas below are for nobody, and take long."""
+_LEAST_DELTA = Fraction(1, 10**40)  # deltas below are for nobody, and take long
 _LARGEST_DELTA = Fraction(99, 100)
-_MOST = 2.0
-"""No more than thrice the continuous noise is tried."""
+_MOST = 2.0  # no more than thrice the continuous noise is tried
 
 
 @register
@@ -278,15 +275,7 @@ class GaussianKeys(Step):
 
 
 def keys_each(step: Step, space: Space) -> int:
-    """Return how many keys a person has at most, in a space of people counts.
-
-    Args:
-        step: that is built on the space.
-        space: the input.
-
-    Raises:
-        MismatchError: no vector of whole numbers under the sparse distance.
-    """
+    """Return how many keys a person has at most, in a space of people counts."""
     metric = space.metric
     if not isinstance(space.domain, Vector) or not isinstance(metric, SparseDistance):
         raise MismatchError(
@@ -316,13 +305,7 @@ def _tail(scale: Fraction, low: int) -> Fraction:
 
 
 def passes(scale: Fraction, threshold: int, moved: int) -> Fraction:
-    """Return ``max(d f(1), f(d))``, where f(c) is the probability that a key of c people passes.
-
-    Args:
-        scale: of the noise.
-        threshold: the least noisy count that passes.
-        moved: d.
-    """
+    """Return ``max(d f(1), f(d))``, where f(c) is the probability that a key of c people passes."""
     if moved >= threshold:
         return Fraction(1)
     return max(moved * _tail(scale, threshold - 1), _tail(scale, threshold - moved))
@@ -332,14 +315,7 @@ def passes(scale: Fraction, threshold: int, moved: int) -> Fraction:
 def delta_of_noise(
     scales: tuple[Fraction, ...], epsilon: Fraction, groups: int, moved: int
 ) -> Fraction:
-    """Return the delta, at ``moved epsilon``, of the noise on the keys of both data sets.
-
-    Args:
-        scales: of the noise, one for each time that the keys are counted.
-        epsilon: what is claimed at distance 1.
-        groups: how many keys a person has at most.
-        moved: the distance.
-    """
+    """Return the delta, at ``moved epsilon``, of the noise on the keys of both data sets."""
     rho = sum(groups * moved**2 / (2 * scale**2) for scale in scales)
     bound = delta_bound(ZeroConcentratedDP(), rho, moved * epsilon).upper
     if moved > 1 or epsilon > _LARGE or not _LEAST_DELTA**2 < bound < _LARGEST_DELTA:
@@ -353,13 +329,13 @@ def least_noise_and_threshold(
 ) -> tuple[Fraction, int] | None:
     """Return the noise that takes half of delta, and the least threshold for the rest.
 
-    (The best share lowers the threshold by less than a hundredth more.) None where the noise of the
-    continuous distribution is far from enough, as with a large epsilon, or where delta is tiny.
-
     >>> scale, threshold = least_noise_and_threshold(10, Fraction(1), Fraction(1, 10**6))
     >>> round(float(scale), 1), threshold
     (13.8, 76)
     """
+    # (The best share lowers the threshold by less than a hundredth more.) None where the noise of
+    # the continuous distribution is far from enough, as with a large epsilon, or where delta is
+    # tiny.
     found = least_noise_and_thresholds(groups, epsilon, delta, (Fraction(1),))
     return None if found is None else found[0]
 
@@ -370,18 +346,13 @@ def least_noise_and_thresholds(
 ) -> tuple[tuple[Fraction, int], ...] | None:
     """Return the noise and the threshold of each round; see :func:`least_noise_and_threshold`.
 
-    Args:
-        groups: how many keys a person has at most.
-        epsilon: of all rounds together; above zero.
-        delta: of all rounds together.
-        shares: what each round spends, of the sum of ``1 / scale^2`` and of the delta of the
-            thresholds; they add up to 1.
-
     >>> shares = Fraction(1, 10), Fraction(9, 10)
     >>> rounds = least_noise_and_thresholds(10, Fraction(1), Fraction(1, 10**6), shares)
     >>> [(round(float(scale), 1), threshold) for scale, threshold in rounds]
     [(43.7, 252), (14.6, 80)]
     """
+    # shares: what each round spends, of the sum of ``1 / scale^2`` and of the delta of the
+    #   thresholds; they add up to 1.
     if epsilon > _LARGE or delta < _LEAST_DELTA:
         return None
     guess = continuous_sigma(epsilon, delta / 2) * math.sqrt(groups)
@@ -423,11 +394,8 @@ class CountsOfRounds(Protocol):
     """People counts that are taken anew in each round."""
 
     def left(self, shown: Sequence[int | None]) -> Sequence[int]:
-        """Return the number of people of each key, without the keys that are shown already.
-
-        Args:
-            shown: of each key what is shown so far; keys that are met later come after them.
-        """
+        """Return the number of people of each key, without the keys that are shown already."""
+        # shown: of each key what is shown so far; keys that are met later come after them.
 
 
 @register
@@ -709,11 +677,9 @@ class TruncatedNoise:
         return _reach(self.epsilon, self.delta)[1]
 
     def draw(self, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return for each of n keys its k, and its noise.
-
-        A geometric number modulo ``k + 1`` has the geometric distribution on 0 to k. With a fair
-        sign, and drawn again where it is zero below zero, it is the noise.
-        """
+        """Return for each of n keys its k, and its noise."""
+        # A geometric number modulo ``k + 1`` has the geometric distribution on 0 to k. With a fair
+        # sign, and drawn again where it is zero below zero, it is the noise.
         reach = np.full(n, self.reach, dtype=object)
         if self.share < 1 and n:
             reach -= ~noise.bernoulli(self.share, n)
@@ -756,10 +722,8 @@ def _at(epsilon: Fraction, reach: int, value: int) -> Enclosure:
 
 @lru_cache(maxsize=256)
 def _reach(epsilon: Fraction, delta: Fraction) -> tuple[int, Fraction]:
-    """Return the least k at which ``P(Y = k) <= delta``, and the least share of it, k - 1 beside.
-
-    The share w solves ``w P_k + (1 - w) P_(k - 1) = delta``, rounded up.
-    """
+    """The least k at which ``P(Y = k) <= delta``, and the least share of it, k - 1 beside."""
+    # The share w solves ``w P_k + (1 - w) P_(k - 1) = delta``, rounded up.
 
     def last(reach: int) -> Enclosure:
         return _at(epsilon, reach, reach)

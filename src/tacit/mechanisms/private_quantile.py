@@ -1,24 +1,23 @@
-"""Private quantiles: the cost of every candidate on a public grid, and the choice of one.
+"""Private quantiles: the cost of every candidate on a public grid, and the choice of one."""
 
-**Cost.**  For a quantile ``q = a / b`` and a candidate c with ``below`` rows under it, ``equal`` at
-it and ``above`` over it, let
-
-    ``low(c)  = (b - a) below - a (above + equal)``,
-    ``high(c) = (b - a) (below + equal) - a above``.
-
-Both rise with c, and c is a q-quantile exactly when ``low(c) <= 0 <= high(c)``.  The cost of c for
-a target t is the distance from t to the interval [low(c), high(c)], where the interval of the
-lowest candidate reaches down without end and that of the highest one up without end; so the least
-cost is always zero.  The target 0 asks for the quantile; a target ``-r b`` for about r rows less.
-
-**Map.**  One row that comes or goes moves low(c) and high(c) by at most ``max(a, b - a)``, for all
-c, hence every cost by no more.  One row that changes leaves the number of rows as it is and moves
-``below`` and ``below + equal`` by at most one each; as ``low = b below - a (all rows)`` and
-``high = b (below + equal) - a (all rows)``, every cost moves by at most b.
-
-**Error.**  With M candidates of which one has cost zero, the mechanism at scale s returns a cost of
-x or more with probability at most ``M exp(-x / s)`` (McSherry and Talwar 2007).
-"""
+# **Cost.**  For a quantile ``q = a / b`` and a candidate c with ``below`` rows under it, ``equal``
+# at it and ``above`` over it, let
+#
+#     ``low(c)  = (b - a) below - a (above + equal)``,
+#     ``high(c) = (b - a) (below + equal) - a above``.
+#
+# Both rise with c, and c is a q-quantile exactly when ``low(c) <= 0 <= high(c)``.  The cost of c
+# for a target t is the distance from t to the interval [low(c), high(c)], where the interval of the
+# lowest candidate reaches down without end and that of the highest one up without end; so the least
+# cost is always zero.  The target 0 asks for the quantile; a target ``-r b`` for about r rows less.
+#
+# **Map.**  One row that comes or goes moves low(c) and high(c) by at most ``max(a, b - a)``, for
+# all c, hence every cost by no more.  One row that changes leaves the number of rows as it is and
+# moves ``below`` and ``below + equal`` by at most one each; as ``low = b below - a (all rows)`` and
+# ``high = b (below + equal) - a (all rows)``, every cost moves by at most b.
+#
+# **Error.**  With M candidates of which one has cost zero, the mechanism at scale s returns a cost
+# of x or more with probability at most ``M exp(-x / s)`` (McSherry and Talwar 2007).
 
 from __future__ import annotations
 
@@ -64,8 +63,8 @@ __all__ = [
     "quantile_costs",
 ]
 
+# The cells that occur, rising, and how often each does.
 Histogram: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
-"""The cells that occur, rising, and how often each does."""
 
 _FAR = 1 << 61
 _DEFAULT_CELLS = 1 << 12
@@ -223,25 +222,17 @@ def quantile_costs(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the candidates as runs of equal cost: first cell, length and cost of each run.
 
-    Args:
-        histogram: the cells that occur, rising, and how often each does.
-        cells: candidates are 0..cells.
-        q: the quantile.
-        target: what cost zero means; see the module.
-
-    Example:
-        >>> runs = quantile_costs((np.array([2, 5]), np.array([1, 2])), 6, Fraction(1, 2), 0)
-        >>> [r.tolist() for r in runs]
-        [[0, 2, 3, 5, 6], [2, 1, 2, 1, 1], [3, 1, 1, 0, 3]]
+    >>> runs = quantile_costs((np.array([2, 5]), np.array([1, 2])), 6, Fraction(1, 2), 0)
+    >>> [r.tolist() for r in runs]
+    [[0, 2, 3, 5, 6], [2, 1, 2, 1, 1], [3, 1, 1, 0, 3]]
     """
     return _costs(_runs([histogram], cells, q), target)[:3]
 
 
 class Tallies(list[Histogram]):
-    """Histograms of which several choices are made: what they share is worked out once.
+    """Histograms of which several choices are made: what they share is worked out once."""
 
-    They are not private, and held no longer than the choices take.
-    """
+    # They are not private, and held no longer than the choices take.
 
     _known: tuple[tuple[int, Fraction], _Runs] | None = None
 
@@ -253,21 +244,16 @@ class Tallies(list[Histogram]):
 
 
 class _Runs(NamedTuple):
-    """Candidates of equal cost, group by group, whatever the target.
+    """Candidates of equal cost, group by group, whatever the target."""
 
-    Attributes:
-        starts, lengths: the first cell of each run, and how many it has.
-        low, high: of its candidates, as in the module.
-        firsts: where the runs of each group begin.
-        largest: what ``low`` and ``high`` are within, on either side.
-    """
-
+    # starts, lengths: the first cell of each run, and how many it has
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
+    # low, high: of its candidates, as in the module
     low: NDArray[Any]
     high: NDArray[Any]
-    firsts: NDArray[np.intp]
-    largest: int
+    firsts: NDArray[np.intp]  # where the runs of each group begin
+    largest: int  # what ``low`` and ``high`` are within, on either side
 
 
 def _runs(histograms: Sequence[Histogram], cells: int, q: Fraction) -> _Runs:
@@ -325,10 +311,8 @@ def _open_ends(
     target: int,
     firsts: NDArray[np.intp],
 ) -> tuple[NDArray[Any], ...]:
-    """Let the end candidate on the target's side reach without end, in a run of its own.
-
-    It stands first or last in each group of runs; ``firsts`` says where each group begins.
-    """
+    """Let the end candidate on the target's side reach without end, in a run of its own."""
+    # It stands first or last in each group of runs; ``firsts`` says where each group begins.
     if not target:
         return starts, lengths, low, high, firsts
     ends = firsts if target < 0 else np.append(firsts[1:], len(starts)) - 1

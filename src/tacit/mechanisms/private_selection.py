@@ -80,10 +80,6 @@ Points = Sequence[tuple[Fraction, Fraction]]
 def least_growth(losses: PrivacyLoss, stop: Fraction) -> Fraction:
     """Return nearly the least c of which the scores' probabilities grow by at most ``e^c``.
 
-    Args:
-        losses: of one run.
-        stop: the probability to stop after it, above 0 and at most 1.
-
     >>> from tacit.core.losses.distribution import dominating_pair
     >>> c = least_growth(dominating_pair(Fraction(1)), Fraction(1, 2))
     >>> round(float(c), 6)  # ln((e + 1/2) / (1 + e/2))
@@ -105,10 +101,6 @@ def least_growth(losses: PrivacyLoss, stop: Fraction) -> Fraction:
 
 def selected(losses: PrivacyLoss, stop: Fraction) -> PrivacyLoss:
     """Return losses that dominate those of the best of a random number of runs.
-
-    Args:
-        losses: of one run.
-        stop: the probability to stop after it, above 0 and at most 1.
 
     >>> from tacit.core.losses.distribution import dominating_pair
     >>> best = selected(dominating_pair(Fraction(1)), Fraction(1, 2))
@@ -134,14 +126,12 @@ def selected(losses: PrivacyLoss, stop: Fraction) -> PrivacyLoss:
 def of_profile(points: Points) -> PrivacyLossDistribution:
     """Return the losses of a pair whose profile is at most some values, and convex between them.
 
-    Args:
-        points: of ``x = e^epsilon``, one or more, and what delta is at most there, in both
-            directions.
-
     >>> pair = of_profile([(Fraction(1), Fraction(1, 2)), (Fraction(3), Fraction(0))])
     >>> [(float(loss), float(p)) for loss, p in pair.masses()]
     [(-1.098612288668109..., 0.25), (1.098612288668109..., 0.75)]
     """
+    # points: of ``x = e^epsilon``, one or more, and what delta is at most there, in both
+    #   directions.
     last, left = max(points), min(delta for _, delta in points)
     mirrored = [(1 / x, 1 - (1 - delta) / x) for x, delta in points if x > 1]
     corners = _hull([(_ZERO, _ONE), *sorted({*points, *mirrored}), (last[0] + 1, left)])
@@ -170,10 +160,8 @@ def _slope(left: tuple[Fraction, Fraction], right: tuple[Fraction, Fraction]) ->
 
 
 def _levels(losses: PrivacyLoss) -> tuple[list[Fraction], Fraction | None]:
-    """Return epsilons to ask a profile at, and the one, if any, from which on delta is zero.
-
-    Between the corners of a profile that has few, it is linear in ``e^epsilon``.
-    """
+    """Return epsilons to ask a profile at, and the one, if any, from which on delta is zero."""
+    # Between the corners of a profile that has few, it is linear in ``e^epsilon``.
     largest, corners = losses.epsilon(0), _corners(losses)
     sure = largest.upper if isinstance(largest, Enclosure) else None
     if corners is not None:

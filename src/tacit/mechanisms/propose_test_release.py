@@ -91,24 +91,21 @@ def read_split(split: Number | None, what: str) -> Fraction | None:
 class LocalMode:
     """The mode of a column of known labels; ties go to the label that is listed first.
 
-    A record with another label counts for none.  Without records the first label is the mode.
-
-    **Distance.**  Label j takes over from the mode m once its count is above that of m, or equal if
-    j is listed first: after ``c_m - c_j + [m before j]`` steps, for a record that joins or leaves
-    changes the difference by one, and less than that is not enough.  A substitution changes it by
-    two, by turning an m into a j; the steps are half as many, rounded up.  The mode of a neighbour
-    differs after the last of these steps, so the distance to a data set where that is so is one
-    less.
-
-    Raises:
-        MismatchError: no column of known labels, or another metric.
-
     >>> from tacit.mechanisms.local_statistic import column_space
     >>> mode = LocalMode(column_space(None, "unbounded", ("a", "b")))
     >>> counts = mode.read(["a", "a", "a", "b"])
     >>> mode.value(counts), mode.distance(counts)
     ('a', 2)
     """
+
+    # A record with another label counts for none.  Without records the first label is the mode.
+    #
+    # **Distance.**  Label j takes over from the mode m once its count is above that of m, or equal
+    # if j is listed first: after ``c_m - c_j + [m before j]`` steps, for a record that joins or
+    # leaves changes the difference by one, and less than that is not enough.  A substitution
+    # changes it by two, by turning an m into a j; the steps are half as many, rounded up.  The mode
+    # of a neighbour differs after the last of these steps, so the distance to a data set where that
+    # is so is one less.
 
     def __init__(self, space: Space) -> None:
         domain = space.domain
@@ -150,13 +147,12 @@ _WIDEST = 10_000
 
 
 class Ladder:
-    """A geometric ladder of bounds below the largest sensitivity, and the test along it.
+    """A geometric ladder of bounds below the largest sensitivity, and the test along it."""
 
-    The distances to instability of all rungs are queries of sensitivity one; they are asked of the
-    above-threshold mechanism from the smallest bound on.  With scales ``25 / (9 epsilon)`` on the
-    threshold and ``25 / (8 epsilon)`` on the queries its cost is ``epsilon``, or 512 if that is
-    less.
-    """
+    # The distances to instability of all rungs are queries of sensitivity one; they are asked of
+    # the above-threshold mechanism from the smallest bound on.  With scales ``25 / (9 epsilon)`` on
+    # the threshold and ``25 / (8 epsilon)`` on the queries its cost is ``epsilon``, or 512 if that
+    # is less.
 
     def __init__(
         self, local: LocalStatistic, epsilon: Fraction, ratio: Fraction, rungs: int
@@ -177,11 +173,7 @@ class Ladder:
         return [_FAR if d is None else min(d, _FAR) for d in found]
 
     def law(self, sample: Any, test: Any) -> Any:
-        """List which rung is used, by its place, and None for none of them.
-
-        Raises:
-            UsageError: noise so wide that this is too long a list.
-        """
+        """List which rung is used, by its place, and None for none of them."""
         if self.scales[0] * len(self.bounds) > _WIDEST:
             raise UsageError(
                 "at this epsilon the noise of the search is too wide to list its distribution: "
@@ -205,13 +197,11 @@ class Ladder:
         return least_integer(lambda least: self._tail(least) <= chance, 0, 1)
 
     def _tail(self, least: int) -> Fraction:
-        """Bound ``P(X - Y >= T)`` from above, Y and X discrete Laplace with ratios p and q.
-
-        Summed over ``Y = r``: ``P(X >= T + r) = q^(T+r) / (1 + q)`` where ``T + r >= 0``, and at
-        most one below.  The terms ``r >= 0`` give ``q^T / (1 - p q)``, those ``-T <= r < 0`` give
-        ``p (q^T - p^T) / (q - p)``, all times ``(1 - p) / ((1 + p) (1 + q))``; the rest is
-        ``p^(T+1) / (1 + p)``.
-        """
+        """Bound ``P(X - Y >= T)`` from above, Y and X discrete Laplace with ratios p and q."""
+        # Summed over ``Y = r``: ``P(X >= T + r) = q^(T+r) / (1 + q)`` where ``T + r >= 0``, and at
+        # most one below.  The terms ``r >= 0`` give ``q^T / (1 - p q)``, those ``-T <= r < 0`` give
+        # ``p (q^T - p^T) / (q - p)``, all times ``(1 - p) / ((1 + p) (1 + q))``; the rest is
+        # ``p^(T+1) / (1 + p)``.
         p, q = (exp(-1 / scale, 128) for scale in self.scales)
         pt, qt = (exp(-least / scale, 128) for scale in self.scales)
         near = qt / (1 - p * q) + p * ((qt - pt).maximum(0) / (q - p))
@@ -522,12 +512,11 @@ _LIKELY = Fraction(99, 100)
 def passing_threshold(epsilon: Fraction, delta: Fraction) -> int:
     """Return the least whole T with ``P(Z >= T) <= delta``, Z discrete Laplace of scale 1/epsilon.
 
-    ``P(Z >= T) = q^T / (1 + q)`` with ``q = e^-epsilon``, for T >= 1.  The continuous ``ln(1 / (2
-    delta)) / epsilon`` is its limit for small epsilon.
-
     >>> passing_threshold(Fraction(1), Fraction(1, 10**6))
     14
     """
+    # ``P(Z >= T) = q^T / (1 + q)`` with ``q = e^-epsilon``, for T >= 1.  The continuous ``ln(1 / (2
+    # delta)) / epsilon`` is its limit for small epsilon.
     above = log(1 / delta, 128) - log(1 + exp(-epsilon, 128), 128)
     found = max(1, math.floor(above.middle / epsilon))
     while tail(1 / epsilon, found) > delta:

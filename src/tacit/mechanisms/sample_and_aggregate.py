@@ -123,12 +123,12 @@ class AnyRecord(Domain):
 class Rows(Vector):
     """Data sets of records of any kind: a list, an array (a row is a record), a table.
 
-    A table is a pandas, polars or Arrow one, or a dict of columns of one length.  The index of a
-    pandas frame is no part of its records: bins are numbered from 0 on.
-
     >>> Rows().read([3, "a"]), record_count({"x": [1, 2], "y": [3, 4]})
     ([3, 'a'], 2)
     """
+
+    # A table is a pandas, polars or Arrow one, or a dict of columns of one length.  The index of a
+    # pandas frame is no part of its records: bins are numbered from 0 on.
 
     element: Any = field(default_factory=AnyRecord)
 
@@ -141,11 +141,7 @@ class Rows(Vector):
         return True
 
     def read(self, value: Any) -> Any:
-        """Return the data as they are.
-
-        Raises:
-            UsageError: no collection of records, or columns of different lengths.
-        """
+        """Return the data as they are."""
         record_count(value)
         return value
 
@@ -158,11 +154,7 @@ class Rows(Vector):
 
 
 def record_count(records: Any) -> int:
-    """Return how many records there are.
-
-    Raises:
-        UsageError: no collection of records, or columns of different lengths.
-    """
+    """Return how many records there are."""
     if isinstance(records, Mapping):
         lengths = {len(column) for column in records.values()}
         if len(lengths) != 1:
@@ -181,14 +173,13 @@ def record_count(records: Any) -> int:
 def assignment(n: int, bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw bins: the records in the order of their bins, and where each bin begins.
 
-    A word of 64 bits below the largest multiple of ``bins`` gives the bin, its remainder, uniform;
-    and the quotient, which is independent of it and alike for all records.  Sorted keys carry
-    bin, leading bits of the quotient and the record, from high to low.
-
     >>> order, edges = assignment(10, 4)
     >>> sorted(order.tolist()) == list(range(10)), len(edges), int(edges[-1])
     (True, 5, 10)
     """
+    # A word of 64 bits below the largest multiple of ``bins`` gives the bin, its remainder,
+    # uniform; and the quotient, which is independent of it and alike for all records.  Sorted keys
+    # carry bin, leading bits of the quotient and the record, from high to low.
     high, low = (bins - 1).bit_length(), max(n - 1, 0).bit_length()
     words = _words_below((1 << 64) // bins * bins, n)
     quotient = words // np.uint64(bins)
@@ -239,11 +230,9 @@ def into_bins(records: Any, bins: int) -> list[Any]:
 
 
 def _taken(records: Any, order: NDArray[np.int64]) -> Any:
-    """Return the records in another order, in a container of the same kind.
-
-    The index of a pandas frame counts rows, or did before a filter: a record that joins would move
-    the labels of all behind it.  So no label goes into a bin; a column is where data belong.
-    """
+    """Return the records in another order, in a container of the same kind."""
+    # The index of a pandas frame counts rows, or did before a filter: a record that joins would
+    # move the labels of all behind it.  So no label goes into a bin; a column is where data belong.
     if isinstance(records, Mapping):
         return {name: _taken(column, order) for name, column in records.items()}
     if isinstance(records, np.ndarray):
@@ -339,13 +328,9 @@ def _answered(ask: BinFunction, rows: NDArray[Any]) -> Units:
 
 @dataclass(frozen=True)
 class SmoothMedianOfBins(Centre):
-    """The median with Laplace noise for ``(epsilon, delta)``, or Student noise for epsilon alone.
+    """The median with Laplace noise for ``(epsilon, delta)``, or Student noise for epsilon."""
 
-    Attributes:
-        delta: None for pure DP.
-    """
-
-    delta: Fraction | None = None
+    delta: Fraction | None = None  # None for pure DP
 
     @cached_property
     def _inner(self) -> SmoothRelease:
@@ -399,27 +384,16 @@ _CLUSTERS = {
 
 @dataclass(frozen=True)
 class Engine:
-    """Where bins are answered.
+    """Where bins are answered."""
 
-    Attributes:
-        processes: worker processes of this machine; 0 for this very process.
-        backend: the name of a joblib backend, or None.
-        jobs: how many jobs the backend is asked to run at once; -1 for as many as it has.
-        timeout: seconds for one bin in a worker process, or None.
-    """
-
-    processes: int = 0
-    backend: str | None = None
-    jobs: int = -1
-    timeout: float | None = None
+    processes: int = 0  # worker processes of this machine; 0 for this very process
+    backend: str | None = None  # the name of a joblib backend, or None
+    jobs: int = -1  # how many jobs the backend is asked to run at once; -1 for as many as it has
+    timeout: float | None = None  # seconds for one bin in a worker process, or None
 
     @classmethod
     def of(cls, parallel: Any, timeout: Any) -> Engine:
         """Read ``parallel`` and ``timeout`` as a caller gives them.
-
-        Raises:
-            UsageError: no whole number of processes, no name, a timeout that is not above zero or
-                is asked of a backend that cannot end one bin alone.
 
         >>> Engine.of(2, 1.5)
         Engine(processes=2, backend=None, jobs=-1, timeout=1.5)
@@ -443,10 +417,8 @@ class Engine:
         return cls(processes=count, timeout=limit)
 
     def answers(self, ask: BinFunction, contents: Sequence[Any]) -> list[tuple[int, ...]]:
-        """Return the units of every bin, in the order of the bins.
-
-        The wall clock is read for a timeout, from when a bin is handed to its process.
-        """
+        """Return the units of every bin, in the order of the bins."""
+        # The wall clock is read for a timeout, from when a bin is handed to its process.
         with _progress(len(contents)) as tick:
             if self.backend is not None:
                 return list(_ticked(self._by_joblib(ask, contents), tick))
@@ -504,10 +476,8 @@ class Engine:
 
 
 def _refuse_unknown(name: str) -> None:
-    """Refuse a backend that joblib does not know, or whose package is not there.
-
-    That of Spark is registered with joblib here; that of Dask registers itself.
-    """
+    """Refuse a backend that joblib does not know, or whose package is not there."""
+    # That of Spark is registered with joblib here; that of Dask registers itself.
     known = need("joblib.parallel", "parallel").BACKENDS
     for backend, (package, install) in _CLUSTERS.items():
         if name == backend and importlib.util.find_spec(package) is None:
@@ -782,11 +752,7 @@ class SampledRelease(Measurement):
             yield [unit for (unit,) in answers]
 
     def _law_on(self, records: Any) -> Mixture:
-        """Mix the centre's distributions over every order of the records and every way to bin them.
-
-        Raises:
-            UsageError: more than 20,000 ways, or a vector.
-        """
+        """Mix the centre's distributions over every order and every binning of the records."""
         if len(self._centres) > 1:
             raise UsageError("the distribution is known for functions that return one number")
         n = record_count(records)

@@ -239,8 +239,7 @@ CONCENTRATED: dict[str, type[ConcentratedLaw]] = {
     "uniform_log_normal": UniformLogNormalLaw,
     "arsinh_normal": ArsinhNormalLaw,
 }
-DISTRIBUTIONS = ("laplace", "cauchy", "student_t", *CONCENTRATED)
-"""The noises by name."""
+DISTRIBUTIONS = ("laplace", "cauchy", "student_t", *CONCENTRATED)  # the noises by name
 
 _ENOUGH = Fraction(512)
 _STEEPEST = 64
@@ -261,14 +260,9 @@ def calibrated(
     beta: Fraction | None,
     sigma: Fraction | None,
 ) -> tuple[SmoothLaw, Fraction, Fraction]:
-    """Return distribution, rate and s; of those left open, with the largest ``beta s / E|Z|``.
-
-    A budget above 512 gets the noise of 512, which costs less: nothing that matters to a person
-    hides behind either, and the numbers stay within floats.
-
-    Raises:
-        UsageError: a budget that leaves no noise that is proven enough.
-    """
+    """Return distribution, rate and s; of those left open, with the largest ``beta s / E|Z|``."""
+    # A budget above 512 gets the noise of 512, which costs less: nothing that matters to a person
+    # hides behind either, and the numbers stay within floats.
     laws: list[SmoothLaw]
     epsilon, rho = (None if x is None else min(x, _ENOUGH) for x in (epsilon, rho))
     if distribution in CONCENTRATED:

@@ -234,10 +234,8 @@ class SmoothLaw(ABC):
 
     @abstractmethod
     def area(self, start: float, end: float) -> float:
-        """Return the integral of :meth:`tail`, ``0 <= start <= end``; end may be infinite.
-
-        Of a distribution without a mean it may not.
-        """
+        """Return the integral of :meth:`tail`, ``0 <= start <= end``; end may be infinite."""
+        # Of a distribution without a mean it may not.
 
     @property
     @abstractmethod
@@ -258,30 +256,31 @@ class SmoothLaw(ABC):
 class LaplaceLaw(SmoothLaw):
     """Laplace noise: (epsilon, delta).
 
-    **Proof.**  Write ``H`` for the mass of Z above ``e^epsilon`` times that of ``a + e^t Z``, the
-    least delta.  For ``t >= 0`` the log-ratio of the densities, ``t - |z| + |z - a| e^-t``, is
-    largest at ``z = 0``: ``t + |a| e^-t <= t + s e^-t``, convex in t, so at most ``max(s, b + s
-    e^-b)``; that is to be at most epsilon, and then ``H = 0``.  For ``t = -r < 0`` it exceeds
-    epsilon in the two tails ``z > z1`` and ``z < -y1``, where ``z1, y1 = (epsilon + r ± a e^r) /
-    (e^r - 1)``, both on their own sides of 0 and a because ``a e^r <= s <= epsilon``.  In each, the
-    second mass times ``e^epsilon`` is ``e^-r`` of the first (the densities agree at the edge, and
-    the second falls ``e^r`` times as fast), so
-
-        ``H = (1 - e^-r) exp(-(epsilon + r) / (e^r - 1)) cosh(a e^r / (e^r - 1))``.
-
-    It grows with ``a e^r <= s``; and with r, since ``1 - e^-r`` grows while ``r / (e^r - 1)`` and
-    ``(epsilon ± s) / (e^r - 1)`` fall.  So delta is attained at ``r = b``, and ``s`` is the largest
-    with ``cosh(s / (e^b - 1)) <= C``, where ``ln C = ln delta + (epsilon + b) / (e^b - 1) - ln(1 -
-    e^-b)``.  Tight wherever this, or ``s = epsilon``, is what limits s.
-
-    Nissim, Raskhodnikova and Smith (2007) use ``b = epsilon / (2 ln(2 / delta))``, ``s = epsilon /
-    2``.
-
     >>> law = LaplaceLaw(Fraction(1), Fraction(1, 10**6))
     >>> textbook = Fraction("0.0344")  # 1 / (2 ln(2 / delta))
     >>> 0.69 < law.shift(textbook) < 0.70
     True
     """
+
+    # **Proof.**  Write ``H`` for the mass of Z above ``e^epsilon`` times that of ``a + e^t Z``, the
+    # least delta.  For ``t >= 0`` the log-ratio of the densities, ``t - |z| + |z - a| e^-t``, is
+    # largest at ``z = 0``: ``t + |a| e^-t <= t + s e^-t``, convex in t, so at most
+    # ``max(s, b + s e^-b)``; that is to be at most epsilon, and then ``H = 0``.  For ``t = -r < 0``
+    # it exceeds epsilon in the two tails ``z > z1`` and ``z < -y1``, where
+    # ``z1, y1 = (epsilon + r ± a e^r) / (e^r - 1)``, both on their own sides of 0 and a because
+    # ``a e^r <= s <= epsilon``.  In each, the second mass times ``e^epsilon`` is ``e^-r`` of the
+    # first (the densities agree at the edge, and the second falls ``e^r`` times as fast), so
+    #
+    #     ``H = (1 - e^-r) exp(-(epsilon + r) / (e^r - 1)) cosh(a e^r / (e^r - 1))``.
+    #
+    # It grows with ``a e^r <= s``; and with r, since ``1 - e^-r`` grows while ``r / (e^r - 1)`` and
+    # ``(epsilon ± s) / (e^r - 1)`` fall.  So delta is attained at ``r = b``, and ``s`` is the
+    # largest with ``cosh(s / (e^b - 1)) <= C``, where
+    # ``ln C = ln delta + (epsilon + b) / (e^b - 1) - ln(1 - e^-b)``.  Tight wherever this, or
+    # ``s = epsilon``, is what limits s.
+    #
+    # Nissim, Raskhodnikova and Smith (2007) use ``b = epsilon / (2 ln(2 / delta))``,
+    # ``s = epsilon / 2``.
 
     epsilon: Fraction
     delta: Fraction
@@ -336,27 +335,27 @@ class LaplaceLaw(SmoothLaw):
 class StudentLaw(SmoothLaw):
     """Student's t with d degrees of freedom, pure DP; ``d = 1`` is Cauchy noise.
 
-    **Proof.**  With ``g = e^t``, the ratio of the densities of Z and ``a + g Z`` at z is
-    ``e^(-t (d-1)/2) R^((d+1)/2)`` with ``R = (d g^2 + (z - a)^2) / (g (d + z^2))``.  ``R <= L`` for
-    all z says that a quadratic in z is nowhere negative, ``a^2 <= (L g - 1)(L g d - g^2 d - a^2)``,
-    that is
-
-        ``L + 1/L >= (1 + g^2 + a^2 / d) / g = 2 cosh t + (a^2 / d) e^-t``;
-
-    and ``R >= 1/L`` says the same.  By (*) ``a^2 e^-t <= s^2 e^-|t|``.  So with ``u = ln L`` the
-    loss is at most ``(d+1)/2 u(t) + (d-1)/2 t`` over ``0 <= t <= b``, where ``2 cosh u = 2 cosh t +
-    (s^2/d) e^-t``.  The right side is ``2 K cosh(t - v)`` with ``K > 1``, hence ``u'' = (K^2 - 1)
-    cosh u / sinh^3 u > 0``: the loss is convex and largest at an end.  At 0 it asks ``s <= 2
-    sqrt(d) sinh(epsilon / (d + 1))``, at b ``s^2 <= 2 d e^b (cosh u - cosh b)`` with ``u = (2
-    epsilon - (d-1) b) / (d + 1)``, for ``b < epsilon / d``.  Every step is an equality for some
-    pair of (*): tight.
-
-    Nissim, Raskhodnikova and Smith (2007) have ``b = epsilon / 6``, ``s = epsilon / 6`` for d = 1;
-    Bun and Steinke (2019) ``epsilon = b (d + 1) + s (d + 1) / (2 sqrt d)``.
-
     >>> StudentLaw(Fraction(1), 1).shift(Fraction(1, 6)) > 6 * Fraction(1, 6)
     True
     """
+
+    # **Proof.**  With ``g = e^t``, the ratio of the densities of Z and ``a + g Z`` at z is
+    # ``e^(-t (d-1)/2) R^((d+1)/2)`` with ``R = (d g^2 + (z - a)^2) / (g (d + z^2))``.  ``R <= L``
+    # for all z says that a quadratic in z is nowhere negative,
+    # ``a^2 <= (L g - 1)(L g d - g^2 d - a^2)``, that is
+    #
+    #     ``L + 1/L >= (1 + g^2 + a^2 / d) / g = 2 cosh t + (a^2 / d) e^-t``;
+    #
+    # and ``R >= 1/L`` says the same.  By (*) ``a^2 e^-t <= s^2 e^-|t|``.  So with ``u = ln L`` the
+    # loss is at most ``(d+1)/2 u(t) + (d-1)/2 t`` over ``0 <= t <= b``, where
+    # ``2 cosh u = 2 cosh t + (s^2/d) e^-t``.  The right side is ``2 K cosh(t - v)`` with ``K > 1``,
+    # hence ``u'' = (K^2 - 1) cosh u / sinh^3 u > 0``: the loss is convex and largest at an end.  At
+    # 0 it asks ``s <= 2 sqrt(d) sinh(epsilon / (d + 1))``, at b
+    # ``s^2 <= 2 d e^b (cosh u - cosh b)`` with ``u = (2 epsilon - (d-1) b) / (d + 1)``, for
+    # ``b < epsilon / d``.  Every step is an equality for some pair of (*): tight.
+    #
+    # Nissim, Raskhodnikova and Smith (2007) have ``b = epsilon / 6``, ``s = epsilon / 6`` for d =
+    # 1; Bun and Steinke (2019) ``epsilon = b (d + 1) + s (d + 1) / (2 sqrt d)``.
 
     epsilon: Fraction
     degrees: int = 1
@@ -377,11 +376,9 @@ class StudentLaw(SmoothLaw):
         return student(self.degrees)
 
     def cdf(self, z: Fraction, bits: int = 160) -> Enclosure:
-        """Enclose the distribution function (Abramowitz and Stegun 26.7.3 and 26.7.4).
-
-        With ``tan a = z / sqrt d``: ``1/2 + (a + sin a (cos a + 2/3 cos^3 a + ...)) / pi`` for odd
-        d, up to the power ``d - 2``; ``1/2 + sin a (1 + 1/2 cos^2 a + ...) / 2`` for even d.
-        """
+        """Enclose the distribution function (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
+        # With ``tan a = z / sqrt d``: ``1/2 + (a + sin a (cos a + 2/3 cos^3 a + ...)) / pi`` for
+        # odd d, up to the power ``d - 2``; ``1/2 + sin a (1 + 1/2 cos^2 a + ...) / 2`` for even d.
         d = self.degrees
         square = Fraction(d) / (d + z * z)
         odd = d % 2
@@ -407,10 +404,8 @@ class StudentLaw(SmoothLaw):
         return student_tail(z, self.degrees)
 
     def area(self, start: float, end: float) -> float:
-        """Return a difference of means beyond: ``f(z) (d + z^2) / (d - 1) - z P(Z > z)``.
-
-        For ``d = 1`` the integral is ``(z arctan(1/z) + ln(1 + z^2) / 2) / pi``.
-        """
+        """Return a difference of means beyond: ``f(z) (d + z^2) / (d - 1) - z P(Z > z)``."""
+        # For ``d = 1`` the integral is ``(z arctan(1/z) + ln(1 + z^2) / 2) / pi``.
         if self.degrees == 1:
             return _cauchy_area(end) - _cauchy_area(start)
         return self._beyond(start) - self._beyond(end)
@@ -493,18 +488,10 @@ _STEP = 1 / 24
 
 @dataclass(frozen=True)
 class ConcentratedLaw(SmoothLaw):
-    """What the three share: rho, sigma, and the bound of the module.
+    """What the three share: rho, sigma, and the bound of the module."""
 
-    Args:
-        rho: the claim at distance one.
-        sigma: the parameter of the normal inside, from 1/16 to 8.
-
-    Raises:
-        UsageError: another sigma.
-    """
-
-    rho: Fraction
-    sigma: Fraction
+    rho: Fraction  # the claim at distance one
+    sigma: Fraction  # the parameter of the normal inside, from 1/16 to 8
 
     def __post_init__(self) -> None:
         if not Fraction(1, 16) <= self.sigma <= 8:
@@ -534,15 +521,16 @@ class ConcentratedLaw(SmoothLaw):
 class LaplaceLogNormalLaw(ConcentratedLaw):
     """``Z = X e^(sigma Y)``, X Laplace: ``D(t) = t / sigma``, ``k = e^(3/2 sigma^2)``.
 
-    **Dilation.**  ``e^t Z = X e^(sigma (Y + t / sigma))``: what Gaussian noise costs at a shift of
-    ``t / sigma`` (data processing).  **Slope.**  The density is ``E[v e^(-|z| v) / 2]`` with ``v =
-    e^(-sigma Y)``, so the slope of its logarithm is the mean of v under weights ``v e^(-|z| v)``,
-    which falls in ``|z|``; at 0 it is ``E[v^2] / E[v] = e^(2 sigma^2 - sigma^2 / 2)``.
-
     >>> law = LaplaceLogNormalLaw(Fraction(1, 2), Fraction(1, 2))
     >>> 0.68 < law.shift(Fraction(1, 1000)) < math.exp(-3 / 8)
     True
     """
+
+    # **Dilation.**  ``e^t Z = X e^(sigma (Y + t / sigma))``: what Gaussian noise costs at a shift
+    # of ``t / sigma`` (data processing).  **Slope.**  The density is ``E[v e^(-|z| v) / 2]`` with
+    # ``v = e^(-sigma Y)``, so the slope of its logarithm is the mean of v under weights
+    # ``v e^(-|z| v)``, which falls in ``|z|``; at 0 it is
+    # ``E[v^2] / E[v] = e^(2 sigma^2 - sigma^2 / 2)``.
 
     def slope(self) -> Enclosure:
         """Enclose ``e^(3/2 sigma^2)``."""
@@ -594,19 +582,17 @@ class LaplaceLogNormalLaw(ConcentratedLaw):
 
 @dataclass(frozen=True)
 class UniformLogNormalLaw(ConcentratedLaw):
-    """``Z = X e^(sigma Y)``, X uniform on [-1, 1]: ``D(t) = t / sigma``.
+    """``Z = X e^(sigma Y)``, X uniform on [-1, 1]: ``D(t) = t / sigma``."""
 
-    **Slope.**  For ``z > 0`` let ``y = ln z / sigma``.  The density is ``E[e^(-sigma Y); Y > y] / 2
-    = e^(sigma^2 / 2) P(N > y + sigma) / 2`` and its slope ``-phi(y) / (2 sigma z^2)``, so that of
-    the logarithm has size ``(e^(3/2 sigma^2) / sigma) phi(w + sigma) / P(N > w)``, ``w = y +
-    sigma``. The logarithm of the last quotient has derivative ``h(w) - w - sigma`` with h the
-    normal hazard rate, and ``h(w) - w`` falls from infinity to 0: one maximum, at the ``w*`` with
-    ``h(w*) = w* + sigma``.  It is
-    bracketed with certified h, and on a bracket the quotient is at most its largest numerator over
-    its least denominator.
-    (Bun and Steinke bound it by ``sqrt(2 / pi)``, for ``sigma >= sqrt
-    2`` alone.)
-    """
+    # **Slope.**  For ``z > 0`` let ``y = ln z / sigma``.  The density is
+    # ``E[e^(-sigma Y); Y > y] / 2 = e^(sigma^2 / 2) P(N > y + sigma) / 2`` and its slope
+    # ``-phi(y) / (2 sigma z^2)``, so that of the logarithm has size
+    # ``(e^(3/2 sigma^2) / sigma) phi(w + sigma) / P(N > w)``, ``w = y + sigma``. The logarithm of
+    # the last quotient has derivative ``h(w) - w - sigma`` with h the normal hazard rate, and
+    # ``h(w) - w`` falls from infinity to 0: one maximum, at the ``w*`` with ``h(w*) = w* + sigma``.
+    # It is bracketed with certified h, and on a bracket the quotient is at most its largest
+    # numerator over its least denominator. (Bun and Steinke bound it by ``sqrt(2 / pi)``, for
+    # ``sigma >= sqrt 2`` alone.)
 
     def slope(self) -> Enclosure:
         """Enclose k."""
@@ -667,25 +653,24 @@ class UniformLogNormalLaw(ConcentratedLaw):
 
 @dataclass(frozen=True)
 class ArsinhNormalLaw(ConcentratedLaw):
-    """``Z = sinh(sigma Y) / sigma``.
+    """``Z = sinh(sigma Y) / sigma``."""
 
-    **Slope.**  The log-density at ``z = sinh(sigma y) / sigma`` is ``-y^2/2 - ln cosh(sigma y)``,
-    so its slope in z is ``(y + sigma tanh(sigma y)) / cosh(sigma y)`` in size, at most ``k = 0.6628
-    / sigma + sigma / 2``: ``v / cosh v`` is largest where ``v tanh v = 1`` (v = 1.19968), and
-    ``sinh / cosh^2`` is at most 1/2.
-
-    **Dilation.**  Let ``h_r`` be the density of ``e^r Z`` and ``y_r`` the y of ``e^-r z``.  Then
-    ``d/dr ln h_r(z) = q(y_r) - 1`` with ``q(y) = y tanh(sigma y) / sigma + tanh^2(sigma y)``, and
-    ``|q'| <= c = 1.2 / sigma + 0.77 sigma``, since ``tanh v + v / cosh^2 v`` is largest, 1.19968,
-    where ``v tanh v = 1``, and ``2 tanh / cosh^2`` is at most ``4 / (3 sqrt 3)``.  By Stein's
-    identity ``E[Y tanh(sigma Y)] = sigma E[1 / cosh^2(sigma Y)]``, so ``E[q(Y)] = 1``.  As ``|dy_r
-    / dr| <= 1 / sigma``, the mean of the loss ``-int_0^t (q(y_r) - 1) dr`` of Z against ``e^t Z``
-    is at most ``c t^2 / (2 sigma)``.  As ``|dy_r / dy| <= e^|r|``, the loss is Lipschitz in the
-    normal Y with constant ``m = c (e^|t| - 1)``, hence subgaussian about its mean: ``D_alpha <= c
-    t^2 / (2 sigma) + (alpha - 1) m^2 / 2``, at most ``alpha D^2 / 2`` with ``D(t) = max(t sqrt(c /
-    sigma), m)``, which is convex.  It is linear in t near 0, where Bun and Steinke's ``sqrt(t (t /
-    sigma^2 + 1 / sigma + 2))`` is a square root.
-    """
+    # **Slope.**  The log-density at ``z = sinh(sigma y) / sigma`` is ``-y^2/2 - ln cosh(sigma y)``,
+    # so its slope in z is ``(y + sigma tanh(sigma y)) / cosh(sigma y)`` in size, at most
+    # ``k = 0.6628 / sigma + sigma / 2``: ``v / cosh v`` is largest where ``v tanh v = 1`` (v =
+    # 1.19968), and ``sinh / cosh^2`` is at most 1/2.
+    #
+    # **Dilation.**  Let ``h_r`` be the density of ``e^r Z`` and ``y_r`` the y of ``e^-r z``.  Then
+    # ``d/dr ln h_r(z) = q(y_r) - 1`` with ``q(y) = y tanh(sigma y) / sigma + tanh^2(sigma y)``, and
+    # ``|q'| <= c = 1.2 / sigma + 0.77 sigma``, since ``tanh v + v / cosh^2 v`` is largest, 1.19968,
+    # where ``v tanh v = 1``, and ``2 tanh / cosh^2`` is at most ``4 / (3 sqrt 3)``.  By Stein's
+    # identity ``E[Y tanh(sigma Y)] = sigma E[1 / cosh^2(sigma Y)]``, so ``E[q(Y)] = 1``.  As
+    # ``|dy_r / dr| <= 1 / sigma``, the mean of the loss ``-int_0^t (q(y_r) - 1) dr`` of Z against
+    # ``e^t Z`` is at most ``c t^2 / (2 sigma)``.  As ``|dy_r / dy| <= e^|r|``, the loss is
+    # Lipschitz in the normal Y with constant ``m = c (e^|t| - 1)``, hence subgaussian about its
+    # mean: ``D_alpha <= c t^2 / (2 sigma) + (alpha - 1) m^2 / 2``, at most ``alpha D^2 / 2`` with
+    # ``D(t) = max(t sqrt(c / sigma), m)``, which is convex.  It is linear in t near 0, where Bun
+    # and Steinke's ``sqrt(t (t / sigma^2 + 1 / sigma + 2))`` is a square root.
 
     @property
     def _steepness(self) -> Fraction:
@@ -749,10 +734,8 @@ def _grown(sigma: Fraction, y: Lazy, bits: int) -> Enclosure:
 
 @lru_cache(maxsize=256)
 def _hazard_peak(sigma: Fraction) -> Enclosure:
-    """Bound the largest ``phi(w + sigma) / P(N > w)``: floats guess where, enclosures certify.
-
-    The sign of ``phi(w) - (w + sigma) P(N > w)`` is plus before ``w*`` and minus after it.
-    """
+    """Bound the largest ``phi(w + sigma) / P(N > w)``: floats guess where, enclosures certify."""
+    # The sign of ``phi(w) - (w + sigma) P(N > w)`` is plus before ``w*`` and minus after it.
 
     def rises(w: float) -> bool:
         tail = math.erfc(w / math.sqrt(2)) * math.sqrt(math.pi / 2)
@@ -806,20 +789,13 @@ def mean_distance(
 ) -> float:
     """Return the mean of ``|U - target|``, all in units of the grid.
 
-    Args:
-        law: of Z.
-        scale: s, above zero.
-        centre: c.
-        target: t.
-        low: a whole number, or infinite if the distribution has a mean.
-        high: the same.
-
     >>> from fractions import Fraction
     >>> from tacit.mechanisms.smooth_distributions import LaplaceLaw
     >>> law = LaplaceLaw(Fraction(1), Fraction(1, 9))
     >>> round(mean_distance(law, 1e6, 0, 0, -math.inf, math.inf), 3)
     1000000.0
     """
+    # low: a whole number, or infinite if the distribution has a mean.
     above = _above(law, scale, centre, target, low, high)
     return above + _above(law, scale, -centre, -target, -high, -low)
 
@@ -863,11 +839,9 @@ def _area(law: SmoothLaw, start: float, end: float) -> float:
 
 
 def _area_right(law: SmoothLaw, start: float, end: float) -> float:
-    """Return the same for ``start >= 0``.
-
-    The closed forms are differences of means.  Of a distribution with so heavy a tail that nothing
-    is left of their digits, the tail is integrated over the logarithm of z.
-    """
+    """Return the same for ``start >= 0``."""
+    # The closed forms are differences of means.  Of a distribution with so heavy a tail that
+    # nothing is left of their digits, the tail is integrated over the logarithm of z.
     found = law.area(start, end)
     if found > _LITTLE * law.size or found == 0 or math.isinf(end):
         return found

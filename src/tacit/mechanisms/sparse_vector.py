@@ -173,10 +173,8 @@ class _Test:
         return above
 
     def law(self, queries: Sequence[int]) -> FiniteDistribution:
-        """Add up over the noise of the threshold, in fixed point; all but 2^-120 of it is listed.
-
-        Given the threshold the queries are independent.
-        """
+        """Sum over the noise of the threshold, in fixed point; all but 2^-120 of it is listed."""
+        # Given the threshold the queries are independent.
         outputs = [tuple(o) for o in _outputs(len(queries), self.answers)]
         totals = [(0, 0)] * len(outputs)
         passes: dict[int, tuple[tuple[int, int], tuple[int, int]]] = {}
@@ -204,11 +202,9 @@ class _Test:
         return [(shift, _fixed(law(shift, 192))) for shift in range(low, high + 1)]
 
     def _passes(self, gap: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return the probabilities that noise stays below a gap, and that it reaches it: 1 in all.
-
-        The distribution is symmetric, so that the lesser is ``P(X <= -k)`` and the greater is what
-        is left.
-        """
+        """The probabilities that noise stays below a gap, and that it reaches it: 1 in all."""
+        # The distribution is symmetric, so that the lesser is ``P(X <= -k)`` and the greater is
+        # what is left.
         lesser = self.query_noise.cdf(-gap if gap > 0 else gap - 1, 192)
         both = _fixed(1 - lesser), _fixed(lesser)
         return both if gap > 0 else both[::-1]

@@ -31,22 +31,17 @@ _BITS = 256
 class DiscreteStaircase:
     """``P(X = x)`` is proportional to ``exp(-epsilon n(|x|))``, n(x) the stairs at or below x.
 
-    Stairs stand at ``step, step + width, step + 2 width, ...``; on each stretch between two the
-    distribution is flat.
-
-    Args:
-        epsilon: the height of a stair, in log probability.
-        width: from stair to stair, in grid units.
-        step: where the first one stands, from 1 to width.
-
     >>> law = DiscreteStaircase(Fraction(1), 3, 1)
     >>> float(law.probability(0)) > float(law.probability(1)) == float(law.probability(3))
     True
     """
 
-    epsilon: Fraction
-    width: int
-    step: int
+    # Stairs stand at ``step, step + width, step + 2 width, ...``; on each stretch between two the
+    # distribution is flat.
+
+    epsilon: Fraction  # the height of a stair, in log probability
+    width: int  # from stair to stair, in grid units
+    step: int  # where the first one stands, from 1 to width
 
     @property
     def period(self) -> int:
@@ -58,13 +53,11 @@ class DiscreteStaircase:
         return (abs(x) + self.width - self.step) // self.width
 
     def losses(self, shift: int) -> PrivacyLossDistribution | None:
-        """Return the privacy losses of the noise against itself, shifted; None beyond the width.
-
-        A shift s of at most the width crosses one stair or none, so the losses are epsilon, 0 and
-        -epsilon.  P is at least Q where ``|x| <= |x + s|``, so the total variation is
-        ``P(-s/2 <= X < s/2)``, and it is ``1 - e^-epsilon`` times the mass whose loss is epsilon.
-        Both grow with s: of all shifts up to s in size, s is the worst.
-        """
+        """Return the privacy losses of the noise against itself, shifted; None beyond the width."""
+        # A shift s of at most the width crosses one stair or none, so the losses are epsilon, 0 and
+        # -epsilon.  P is at least Q where ``|x| <= |x + s|``, so the total variation is
+        # ``P(-s/2 <= X < s/2)``, and it is ``1 - e^-epsilon`` times the mass whose loss is epsilon.
+        # Both grow with s: of all shifts up to s in size, s is the worst.
         if shift > self.width:
             return None
         if not shift:
@@ -75,10 +68,8 @@ class DiscreteStaircase:
         return three_losses(self.epsilon, up)
 
     def _total(self, bits: int) -> Enclosure:
-        """Enclose the sum of the weights: twice one side, less the zero counted twice.
-
-        One side is ``(step + (width - step) r) / (1 - r)`` with ``r = exp(-epsilon)``.
-        """
+        """Enclose the sum of the weights: twice one side, less the zero counted twice."""
+        # One side is ``(step + (width - step) r) / (1 - r)`` with ``r = exp(-epsilon)``.
         ratio = exp(-self.epsilon, bits)
         side = (self.step + (self.width - self.step) * ratio) / (1 - ratio)
         return 2 * side - 1
@@ -136,12 +127,10 @@ class DiscreteStaircase:
         return int(self.draw_many(1)[0])
 
     def draw_many(self, size: int) -> np.ndarray[Any, Any]:
-        """Draw several, exactly.
-
-        |X| is drawn as ``stretch * width + offset``, the stretch geometric, the offset uniform on
-        its low or its high part; then a sign.  A zero with a minus is drawn again, since zero
-        would count twice; whether it is does not depend on what is kept.
-        """
+        """Draw several, exactly."""
+        # |X| is drawn as ``stretch * width + offset``, the stretch geometric, the offset uniform on
+        # its low or its high part; then a sign.  A zero with a minus is drawn again, since zero
+        # would count twice; whether it is does not depend on what is kept.
         result = np.zeros(size, np.int64)
         todo = np.arange(size)
         while len(todo):
@@ -168,13 +157,12 @@ def _squares_below(n: int) -> int:
 def best_step(epsilon: Fraction, width: int) -> int:
     """Return the step with the least expected size of the noise.
 
-    The continuous optimum is ``width / (1 + e^(epsilon / 2))`` (Geng and Viswanath 2014, theorem
-    3); the whole numbers around it are compared.  A choice from public numbers: it moves the error
-    alone, not the guarantee.
-
     >>> best_step(Fraction(1), 1), best_step(Fraction(2), 100)
     (1, 27)
     """
+    # The continuous optimum is ``width / (1 + e^(epsilon / 2))`` (Geng and Viswanath 2014, theorem
+    # 3); the whole numbers around it are compared.  A choice from public numbers: it moves the
+    # error alone, not the guarantee.
     steepness = float(min(epsilon, Fraction(700)))  # what floats hold; beyond, nothing changes
     near = int(width / (1 + math.exp(steepness / 2)))
     candidates = range(max(1, near - 1), min(width, near + 2) + 1)

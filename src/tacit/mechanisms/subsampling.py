@@ -50,20 +50,17 @@ __all__ = [
 def loss_of_equal_records(measurement: Measurement, common: int | None) -> ShiftedLoss | None:
     """Return the losses of noise on a number, of a record among equal ones; None where not known.
 
-    Every sample without that record is the same data, whichever records it holds: so what comes of
-    a sample is exactly a mixture of the two output distributions.
-
-    Args:
-        measurement: of records in a column, whose losses are those of one noise, shifted.
-        common: how many equal records the record stands beside, in place of one more of them; None
-            where it stands alone against no record.
-
     >>> import tacit as tc
     >>> from tacit.core import Space, SymmetricDistance
     >>> ages = Space(Vector(int, bounds=(0, 9)), SymmetricDistance())
     >>> loss_of_equal_records(ages >> tc.sum() >> tc.laplace(3), None)
     LaplaceShift(scale=Fraction(3, 1), shift=9)
     """
+    # Every sample without that record is the same data, whichever records it holds: so what comes
+    # of a sample is exactly a mixture of the two output distributions.
+    #
+    # common: how many equal records the record stands beside, in place of one more of them; None
+    #   where it stands alone against no record.
     domain: Any = measurement.input.domain
     if not isinstance(domain, Vector) or not isinstance(domain.element, Number):
         return None

@@ -1,8 +1,7 @@
-"""A process that answers for one bin at a time, and can be killed without harm to the others.
+"""A process that answers for one bin at a time, and can be killed without harm to the others."""
 
-The parent writes messages to its standard input, each a length of 8 bytes and that many bytes; it
-answers on what was its standard output.  What the function prints goes nowhere.
-"""
+# The parent writes messages to its standard input, each a length of 8 bytes and that many bytes; it
+# answers on what was its standard output.  What the function prints goes nowhere.
 
 from __future__ import annotations
 
@@ -27,15 +26,7 @@ def packed(value: Any) -> bytes:
 
 
 class Worker:
-    """One process with the function, started when it is made and again after it was killed.
-
-    Args:
-        function: packed; a bin's content to a tuple of whole numbers.
-        timeout: seconds for one bin, or None.
-
-    Raises:
-        UsageError: the process cannot start or cannot load the function.
-    """
+    """One process with the function, started when it is made and again after it was killed."""
 
     def __init__(self, function: bytes, timeout: float | None) -> None:
         self._function, self._timeout = function, timeout

@@ -44,9 +44,6 @@ Size: TypeAlias = int | tuple[int, ...]
 def shape_of(size: Size) -> tuple[tuple[int, ...], int]:
     """Return the shape that ``size`` asks for, and its number of elements.
 
-    Raises:
-        UsageError: a length that is negative or not whole.
-
     >>> shape_of(3), shape_of((2, 5))
     (((3,), 3), ((2, 5), 10))
     """
@@ -63,8 +60,7 @@ def shape_of(size: Size) -> tuple[tuple[int, ...], int]:
 # many were thrown away is independent of the one that is kept.
 
 
-_MORE = 8
-"""So many words more than half as many again are asked for: few are drawn a second time."""
+_MORE = 8  # so many words more than half as many again are asked for: few are drawn a second time
 
 
 @overload
@@ -121,10 +117,8 @@ def uniform_word(n: int) -> int:
 
 
 def uniform_words(n: int, count: int) -> NDArray[np.uint64]:
-    """Draw ``count`` words uniform below ``n``, 1 <= n <= 2**64.
-
-    The top ``bits`` of a word are kept when they are below n.
-    """
+    """Draw ``count`` words uniform below ``n``, 1 <= n <= 2**64."""
+    # The top ``bits`` of a word are kept when they are below n.
     bits = (n - 1).bit_length()
     if bits == 0:
         return np.zeros(count, np.uint64)
@@ -149,8 +143,8 @@ def uniform_words(n: int, count: int) -> NDArray[np.uint64]:
 # *The complexity of nonuniform random number generation* (1976).
 
 
+# A number known as precisely as one likes: ``enclose(bits)`` gives ``(low, high)``.
 EncloseAt: TypeAlias = Callable[[int], tuple[int, int]]
-"""A number known as precisely as one likes: ``enclose(bits)`` gives ``(low, high)``."""
 
 STEP = 64
 MOST_BITS = 1 << 16
@@ -190,16 +184,12 @@ def exponential(x: Fraction) -> EncloseAt:
 def certified_floors(enclose: Callable[[int], Sequence[tuple[int, int]]], width: int) -> list[int]:
     """Return ``floor(F 2**width)`` for each number F that ``enclose(bits)`` encloses.
 
-    Where the two ends differ in their floor the precision is raised, for all of them.  This
-    ends for every F that is not itself a whole number of units, and for those whose
-    enclosure becomes a point.
-
-    Raises:
-        InfeasibleError: a floor is still in doubt at 65,536 bits.
-
     >>> certified_floors(lambda bits: [exp_minus(Fraction(1), bits)], 8)
     [94]
     """
+    # Where the two ends differ in their floor the precision is raised, for all of them.  This
+    # ends for every F that is not itself a whole number of units, and for those whose
+    # enclosure becomes a point.
     guard = STEP
     while guard <= MOST_BITS:
         ends = [(low >> guard, high >> guard) for low, high in enclose(width + guard)]
@@ -221,14 +211,13 @@ def certified_floor(enclose: EncloseAt, width: int) -> int:
 def cumulative(weights: Sequence[tuple[int, int]], bits: int) -> list[tuple[int, int]]:
     """Enclose the cumulative probabilities of all but the last of the enclosed ``weights``.
 
-    With C the weight so far and R the rest, F = C / (C + R) grows with C and falls with R, so
-    its least value takes the low C with the high R.  The last weight must be above zero, if only
-    by less than one unit: then F is below 1, which no precision could show where R is tiny.  So
-    the upper end is cut to ``2**bits - 1``, which has the floor of every number below 1.
-
     >>> cumulative([(1, 1), (1, 1), (2, 2)], 8)
     [(64, 64), (128, 128)]
     """
+    # With C the weight so far and R the rest, F = C / (C + R) grows with C and falls with R, so
+    # its least value takes the low C with the high R.  The last weight must be above zero, if only
+    # by less than one unit: then F is below 1, which no precision could show where R is tiny.  So
+    # the upper end is cut to ``2**bits - 1``, which has the floor of every number below 1.
     rest_low, rest_high = (sum(w[end] for w in weights) for end in (0, 1))
     low = high = 0
     result = []
@@ -310,10 +299,8 @@ def _draw(p: EncloseAt, size: Size | None) -> bool | NDArray[np.bool_]:
 
 
 def biased_bits(p: EncloseAt, n: int) -> NDArray[np.bool_]:
-    """Draw ``n`` bits that are True with the enclosed probability ``p``.
-
-    ``p`` must become a point, or be no binary fraction.
-    """
+    """Draw ``n`` bits that are True with the enclosed probability ``p``."""
+    # ``p`` must become a point, or be no binary fraction.
     threshold = certified_floor(p, 64)
     if threshold >> 64:
         return np.ones(n, bool)

@@ -1,14 +1,13 @@
-"""Secure random bits: OpenSSL's generator, or the operating system's.
+"""Secure random bits: OpenSSL's generator, or the operating system's."""
 
-OpenSSL's generator (``ssl.RAND_bytes``) reseeds itself in a forked child, is safe across
-threads, and needs no dependency.  It is asked for at most 64 KiB at once, which is the most that
-its default generator gives for one request.  Releases 1.1.1 to 1.1.1c could repeat their
-stream in a forked child (CVE-2019-1549): with those, or with the environment variable
-``TACIT_RANDOM=os``, all bits come from :func:`os.urandom`.
-
-Nothing is kept between calls, so no bit can serve twice, nor be read later from memory or from
-a copied process.  There is no seed.
-"""
+# OpenSSL's generator (``ssl.RAND_bytes``) reseeds itself in a forked child, is safe across
+# threads, and needs no dependency.  It is asked for at most 64 KiB at once, which is the most that
+# its default generator gives for one request.  Releases 1.1.1 to 1.1.1c could repeat their
+# stream in a forked child (CVE-2019-1549): with those, or with the environment variable
+# ``TACIT_RANDOM=os``, all bits come from :func:`os.urandom`.
+#
+# Nothing is kept between calls, so no bit can serve twice, nor be read later from memory or from
+# a copied process.  There is no seed.
 
 from __future__ import annotations
 
@@ -69,10 +68,8 @@ _generator: ContextVar[Generator] = ContextVar("generator", default=_DEFAULT)
 
 @contextmanager
 def injected(generator: Generator) -> Iterator[None]:
-    """Draw from ``generator(n) -> bytes`` inside the block.
-
-    For tests, and for a device's permanent answers, whose bits come from a secret key.
-    """
+    """Draw from ``generator(n) -> bytes`` inside the block."""
+    # For tests, and for a device's permanent answers, whose bits come from a secret key.
     token = _generator.set(generator)
     try:
         yield
@@ -82,19 +79,15 @@ def injected(generator: Generator) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a draw of one of finitely many outcomes is drawn from.
+    """What a draw of one of finitely many outcomes is drawn from."""
 
-    Attributes:
-        name: of the function that draws it.
-        parameters: what decides its probabilities, so that equal ones give equal laws.
-    """
-
-    name: str
+    name: str  # of the function that draws it
+    # what decides its probabilities, so that equal ones give equal laws
     parameters: tuple[Any, ...]
 
 
+# Gets a law, a size, and what draws from it; returns what the caller is to have.
 Watcher: TypeAlias = Callable[[Any, Any, Callable[[], Any]], Any]
-"""Gets a law, a size, and what draws from it; returns what the caller is to have."""
 
 _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
@@ -108,13 +101,12 @@ def watcher() -> Watcher | None:
 def watched(by: Watcher | None) -> Iterator[None]:
     """Have every draw inside of the block go through a watcher; None lets them alone.
 
-    For audits that replay a run, :mod:`tacit.audit.replaying`.
-
     >>> from tacit.noise import bernoulli
     >>> with watched(lambda law, size, draw: (law.name, size)):
     ...     bernoulli("1/2", 3)
     ('bernoulli', 3)
     """
+    # For audits that replay a run, :mod:`tacit.audit.replaying`.
     token = _watcher.set(by)
     try:
         yield

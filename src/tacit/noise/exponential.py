@@ -1,17 +1,16 @@
-"""The draw of the exponential mechanism: index i with weight w_i exp(-c_i factor), exactly.
+"""The draw of the exponential mechanism: index i with weight w_i exp(-c_i factor), exactly."""
 
-Let c be the costs less the least cost of a candidate with weight, g_i = c_i factor, and S a
-power of two such that the sum of S w_i exp(-g_i) is near 2**60.  Each candidate gets a whole number
-
-    v_i >= S w_i exp(-g_i)
-
-from arithmetic in doubles and a safety factor of 1 + 2**-30, a million times the rounding error.
-An exact uniform below the sum of the v proposes i with probability proportional to v_i, and i is
-accepted with probability S w_i exp(-g_i) / v_i, which is enclosed as closely as needed.  So the
-doubles only shape a proposal, and the result has exactly the distribution.  Sources: F. McSherry,
-K. Talwar, *Mechanism design via differential privacy* (2007); C. Ilvento, *Implementing the
-exponential mechanism with base-2 differential privacy* (2020), on why doubles alone do not do.
-"""
+# Let c be the costs less the least cost of a candidate with weight, g_i = c_i factor, and S a power
+# of two such that the sum of S w_i exp(-g_i) is near 2**60.  Each candidate gets a whole number
+#
+#     v_i >= S w_i exp(-g_i)
+#
+# from arithmetic in doubles and a safety factor of 1 + 2**-30, a million times the rounding error.
+# An exact uniform below the sum of the v proposes i with probability proportional to v_i, and i is
+# accepted with probability S w_i exp(-g_i) / v_i, which is enclosed as closely as needed.  So the
+# doubles only shape a proposal, and the result has exactly the distribution.  Sources: F. McSherry,
+# K. Talwar, *Mechanism design via differential privacy* (2007); C. Ilvento, *Implementing the
+# exponential mechanism with base-2 differential privacy* (2020), on why doubles alone do not do.
 
 from __future__ import annotations
 
@@ -44,8 +43,8 @@ Integers: TypeAlias = NDArray[np.integer[Any]] | Sequence[int]
 
 PROPOSAL_BITS = 60
 SAFETY = 2.0**-30
+# Exponents are cut here in doubles, which only raises the proposal and avoids slow tiny floats.
 LARGEST_EXPONENT = 700.0
-"""Exponents are cut here in doubles, which only raises the proposal and avoids slow tiny floats."""
 
 
 def _int64(values: Integers, name: str) -> NDArray[np.int64]:
@@ -169,10 +168,8 @@ class ExponentialChoice:
 
 
 def _surely(estimates: NDArray[np.float64], proposals: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return what each acceptance probability is certainly above.
-
-    An estimate of at least 1 is so far from the cut of the exponents that it is no part of it.
-    """
+    """Return what each acceptance probability is certainly above."""
+    # An estimate of at least 1 is so far from the cut of the exponents that it is no part of it.
     return np.where(estimates >= 1, estimates * (1 - 4 * SAFETY) / proposals, 0.0)
 
 
@@ -197,19 +194,12 @@ def choices_within(
 ) -> Iterator[int]:
     """Draw a candidate within each of several groups, all of which are prepared at once.
 
-    Args:
-        groups: the place of each group's first candidate, rising from 0.
-        costs: of all candidates, from 0 to 2**62.
-        factor: at least 0.
-        weights: of all candidates, from 1 to 2**62.
-
-    Yields:
-        The place of the one that is drawn, group by group, as :class:`ExponentialChoice` draws it.
-
     >>> costs, ones = np.array([0, 90, 90, 0]), np.ones(4, np.int64)
     >>> list(choices_within(np.array([0, 2]), costs, Fraction(1), ones))
     [0, 3]
     """
+    # Yields: the place of the one that is drawn, group by group, as :class:`ExponentialChoice`
+    # draws it.
     ends = [*groups.tolist(), len(costs)]
     lengths = np.diff(ends)
     least = np.minimum.reduceat(costs, groups)

@@ -1,14 +1,13 @@
-"""The discrete Gaussian: P(x) proportional to exp(-x**2 / (2 sigma**2)) on the integers.
+"""The discrete Gaussian: P(x) proportional to exp(-x**2 / (2 sigma**2)) on the integers."""
 
-Few draws: with t = floor(sigma) + 1, propose Y from the discrete Laplace distribution of scale t
-and accept it with probability exp(-(|Y| - sigma**2/t)**2 / (2 sigma**2)); the product of the two is
-proportional to exp(-Y**2 / (2 sigma**2)).  Source: C. Canonne, G. Kamath, T. Steinke, *The
-discrete Gaussian for differential privacy* (2020), algorithm 3.  Trials are independent of each
-other and each does the same work, so how many are needed, and hence the time, is independent of the
-value that is accepted; one batch of 64 is enough but for a probability below 2**-50.
-
-Many draws: :mod:`tacit.noise.samplers`.
-"""
+# Few draws: with t = floor(sigma) + 1, propose Y from the discrete Laplace distribution of scale t
+# and accept it with probability exp(-(|Y| - sigma**2/t)**2 / (2 sigma**2)); the product of the two
+# is proportional to exp(-Y**2 / (2 sigma**2)).  Source: C. Canonne, G. Kamath, T. Steinke, *The
+# discrete Gaussian for differential privacy* (2020), algorithm 3.  Trials are independent of each
+# other and each does the same work, so how many are needed, and hence the time, is independent of
+# the value that is accepted; one batch of 64 is enough but for a probability below 2**-50.
+#
+# Many draws: :mod:`tacit.noise.samplers`.
 
 from __future__ import annotations
 
@@ -39,8 +38,8 @@ from tacit.noise.samplers import (
 __all__ = ["DiscreteGaussian", "discrete_gaussian"]
 
 BATCH = 64
+# Far above any rounding error of the acceptance probability in doubles, about 2**-45.
 MARGIN = 2.0**-30
-"""Far above any rounding error of the acceptance probability in doubles, about 2**-45."""
 
 
 @public
@@ -121,11 +120,9 @@ class DiscreteGaussian(Law):
     def _accepted(
         self, ratios: NDArray[np.float64], values: Any, certain: Iterable[int] = ()
     ) -> NDArray[np.bool_]:
-        """Accept each proposal, given the size of Y/t in doubles.
-
-        Those in doubt, and those at ``certain``, are decided exactly.  With
-        a = sigma**2/t**2 the exponent is (|Y|/t - a)**2 / (2 a).
-        """
+        """Accept each proposal, given the size of Y/t in doubles."""
+        # Those in doubt, and those at ``certain``, are decided exactly.  With
+        # a = sigma**2/t**2 the exponent is (|Y|/t - a)**2 / (2 a).
         a = max(float(self.sigma_squared / self._proposal_scale**2), 2.0**-900)
         words = words64(len(ratios))
         gap = words * 2.0**-64 - np.exp(-((ratios - a) ** 2) / (2 * a))

@@ -1,16 +1,15 @@
-"""The discrete Laplace and the geometric distribution.
+"""The discrete Laplace and the geometric distribution."""
 
-With q = exp(-1/s), G geometric (P(G = k) = (1 - q) q**k) and B an independent bit with
-P(B = 1) = q / (1 + q), the integer X = G if B = 0, else -1 - G, is discrete Laplace:
-
-    P(X = x) = (1 - q) q**x / (1 + q)                        for x >= 0,
-    P(X = x) = (1 - q) q**(-1 - x) q / (1 + q), the same      for x < 0.
-
-No draw is rejected and zero is not drawn twice.  Backwards, G = X if X >= 0 else -1 - X is
-geometric.
-Source: A. Ghosh, T. Roughgarden, M. Sundararajan, *Universally utility-maximizing privacy
-mechanisms* (2009), for the distribution; the split into G and B is elementary.
-"""
+# With q = exp(-1/s), G geometric (P(G = k) = (1 - q) q**k) and B an independent bit with
+# P(B = 1) = q / (1 + q), the integer X = G if B = 0, else -1 - G, is discrete Laplace:
+#
+#     P(X = x) = (1 - q) q**x / (1 + q)                        for x >= 0,
+#     P(X = x) = (1 - q) q**(-1 - x) q / (1 + q), the same      for x < 0.
+#
+# No draw is rejected and zero is not drawn twice.  Backwards, G = X if X >= 0 else -1 - X is
+# geometric.
+# Source: A. Ghosh, T. Roughgarden, M. Sundararajan, *Universally utility-maximizing privacy
+# mechanisms* (2009), for the distribution; the split into G and B is elementary.
 
 from __future__ import annotations
 

@@ -45,8 +45,7 @@ __all__ = [
 # What every distribution of integer noise can answer and do.
 
 
-BULK = 1 << 15
-"""From this many draws on, a lookup table is worth its building."""
+BULK = 1 << 15  # from this many draws on, a lookup table is worth its building
 
 
 @public
@@ -164,17 +163,10 @@ class Law(ABC):
 
 
 class InversionTable:
-    """Thresholds of a finite distribution, and the table of cells that hold none of them.
+    """Thresholds of a finite distribution, and the table of cells that hold none of them."""
 
-    Args:
-        floors: ``floors(width)`` lists ``floor(F_i 2**width)`` for all states but the last.
-        first: how many bits index the table.
-        width: how many bits are compared before a tie is refined; small only in tests.
-
-    Attributes:
-        thresholds: ``floors(width)`` as uint64, at most ``2**width - 1``.
-        certain: per cell, the state, or -1 where the cell holds a threshold.
-    """
+    # floors: ``floors(width)`` lists ``floor(F_i 2**width)`` for all states but the last.
+    # width: how many bits are compared before a tie is refined; small only in tests.
 
     def __init__(
         self, floors: Callable[[int], Sequence[int]], first: int = 16, width: int = 64
@@ -230,11 +222,10 @@ class InversionTable:
 
 
 WIDTH = 64
-CHUNK = 2048
-"""Rows compared at once: some 60 words each, about a megabyte."""
+CHUNK = 2048  # rows compared at once: some 60 words each, about a megabyte
 
+# Up to this scale bulk draws are int64 arrays; above it, arrays of Python integers.
 LARGEST_INT64_SCALE = 1 << 52
-"""Up to this scale bulk draws are int64 arrays; above it, arrays of Python integers."""
 
 
 def wrapped(value: int) -> int:
@@ -259,12 +250,11 @@ def _odds(scale: Fraction, digit: int) -> EncloseAt:
 
 @dataclass(frozen=True)
 class GeometricDigits:
-    """Thresholds of the binary digits of a geometric distribution of the given ``scale``.
+    """Thresholds of the binary digits of a geometric distribution of the given ``scale``."""
 
-    ``odds[j]`` encloses P(digit j = 1) and ``thresholds[j]`` is its floor at 64 bits; the last of
-    each belongs to T > 0, the carry beyond the digits.  ``width`` is 64 outside tests; a few bits
-    make ties frequent.
-    """
+    # ``odds[j]`` encloses P(digit j = 1) and ``thresholds[j]`` is its floor at 64 bits; the last of
+    # each belongs to T > 0, the carry beyond the digits.  ``width`` is 64 outside tests; a few bits
+    # make ties frequent.
 
     scale: Fraction
     odds: Sequence[EncloseAt]
@@ -277,11 +267,9 @@ class GeometricDigits:
         return len(self.odds) - 1
 
     def bits(self, n: int, sign: bool) -> NDArray[np.bool_]:
-        """Draw ``n`` rows of J + 1 digits, then a sign bit of the distribution of digit 0 if asked.
-
-        The comparison of word and threshold settles every digit but ties, which have
-        probability 2**-64 each and are settled by further bits.
-        """
+        """Draw ``n`` rows of J + 1 digits, then, if asked, a sign bit distributed as digit 0."""
+        # The comparison of word and threshold settles every digit but ties, which have
+        # probability 2**-64 each and are settled by further bits.
         thresholds = np.append(self.thresholds, self.thresholds[:1]) if sign else self.thresholds
         odds = [*self.odds, self.odds[0]]
         words = words64(n * len(thresholds)).reshape(n, len(thresholds))
@@ -355,12 +343,10 @@ class GeometricDigits:
 
 
 def _by_squaring(scale: Fraction, count: int, width: int) -> list[tuple[int, int]]:
-    """Enclose the floors of all odds at ``width`` bits, from one exponential.
-
-    Digit j + 1 has the square of the q of digit j: both ends are squared, the upper one rounded up.
-    Ends that are e units apart have squares at most 2 e + 2 units apart, so after ``count`` of them
-    they are still some ``2**-(width + STEP)`` apart, and nearly always have one floor.
-    """
+    """Enclose the floors of all odds at ``width`` bits, from one exponential."""
+    # Digit j + 1 has the square of the q of digit j: both ends are squared, the upper one rounded
+    # up. Ends that are e units apart have squares at most 2 e + 2 units apart, so after ``count``
+    # of them they are still some ``2**-(width + STEP)`` apart, and nearly always have one floor.
     places = width + STEP + count + 8
     one = 1 << places
     low, high = exp_minus(1 / scale, places)
@@ -376,12 +362,11 @@ def _by_squaring(scale: Fraction, count: int, width: int) -> list[tuple[int, int
 def geometric_digits(scale: Fraction, width: int = WIDTH, reach: int = 45) -> GeometricDigits:
     """Prepare the digits of the geometric distribution with ratio exp(-1/scale).
 
-    ``2**J >= reach scale`` makes the carry rarer than e**-45 < 2**-64; tests lower ``width`` and
-    ``reach`` to make ties and carries frequent.
-
     >>> geometric_digits(Fraction(25)).count
     11
     """
+    # ``2**J >= reach scale`` makes the carry rarer than e**-45 < 2**-64; tests lower ``width`` and
+    # ``reach`` to make ties and carries frequent.
     count = max(1, (reach * scale.numerator // scale.denominator).bit_length())
     odds = [_odds(scale, j) for j in range(count)]
     odds.append(exponential((1 << count) / scale))
@@ -416,31 +401,26 @@ def geometric_digits(scale: Fraction, width: int = WIDTH, reach: int = 45) -> Ge
 # fixed number.
 
 
-BLOCK = 1 << 15
-"""Draws looked up at once: their words are one request of 64 KiB."""
+BLOCK = 1 << 15  # draws looked up at once: their words are one request of 64 KiB
 
 SUPERBLOCK = 16 * BLOCK
+# Far above the rounding error of an acceptance probability in doubles, below 2**-38.
 MARGIN = 2.0**-30
-"""Far above the rounding error of an acceptance probability in doubles, below 2**-38."""
 
 
 @dataclass(frozen=True)
 class Convex:
-    """The exponent g of a distribution, exactly and in doubles.
+    """The exponent g of a distribution, exactly and in doubles."""
 
-    Attributes:
-        exact: g(m) for a whole m >= 0.
-        rise: ``rise(m, low)`` is g(m + low) - g(m) in doubles, for arrays.
-        scale: a length over which p falls noticeably: the scale, or sigma.
-        reach: the m at which g is about 28, where the blocks may stop: p(m) is near 2**-40.
-        per_scale: there are from one to two times so many blocks to a ``scale``; the more, the
-            fewer residual draws and the longer the building.
-    """
-
-    exact: Callable[[int], Fraction]
+    exact: Callable[[int], Fraction]  # g(m) for a whole m >= 0
+    # ``rise(m, low)`` is g(m + low) - g(m) in doubles, for arrays
     rise: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+    # a length over which p falls noticeably: the scale, or sigma
     scale: int
+    # the m at which g is about 28, where the blocks may stop: p(m) is near 2**-40
     reach: int
+    # there are from one to two times so many blocks to a ``scale``; the more, the fewer residual
+    # draws and the longer the building
     per_scale: int
 
 
@@ -469,13 +449,7 @@ def gaussian_exponent(sigma_squared: Fraction) -> Convex:
 
 
 class BlockTable:
-    """The states of a distribution, their thresholds, and the values that single lookups give.
-
-    Args:
-        law: the exponent.
-        first, width: as for :class:`~tacit.noise.samplers.InversionTable`.
-        margin: acceptances this close to the uniform are decided exactly.
-    """
+    """The states of a distribution, their thresholds, and the values that single lookups give."""
 
     def __init__(
         self,

@@ -1,15 +1,14 @@
-"""The sums behind the discrete Gaussian distribution, enclosed.
+"""The sums behind the discrete Gaussian distribution, enclosed."""
 
-Let p(x) = exp(-x**2 / (2 v)), v = sigma**2.  For v below 1 the sums over the integers are made
-directly.  For larger v, Poisson's summation formula turns them into sums that converge at once:
-
-    sum p(x)      = sqrt(2 pi v) sum_k e(k),               e(k) = exp(-2 pi**2 v k**2),
-    sum x**2 p(x) = sqrt(2 pi v) v sum_k (1 - 4 pi**2 v k**2) e(k).
-
-In either case the terms beyond the last one fall by a factor below 1/2 each, so the rest is at
-most twice the first term left out.
-Source: Canonne, Kamath, Steinke (2020), section 2.
-"""
+# Let p(x) = exp(-x**2 / (2 v)), v = sigma**2.  For v below 1 the sums over the integers are made
+# directly.  For larger v, Poisson's summation formula turns them into sums that converge at once:
+#
+#     sum p(x)      = sqrt(2 pi v) sum_k e(k),               e(k) = exp(-2 pi**2 v k**2),
+#     sum x**2 p(x) = sqrt(2 pi v) v sum_k (1 - 4 pi**2 v k**2) e(k).
+#
+# In either case the terms beyond the last one fall by a factor below 1/2 each, so the rest is at
+# most twice the first term left out.
+# Source: Canonne, Kamath, Steinke (2020), section 2.
 
 from __future__ import annotations
 
@@ -23,10 +22,9 @@ from tacit.errors import InfeasibleError
 
 __all__ = ["cumulative", "total", "variance", "weight"]
 
-SMOOTH = 400
-"""From this v on, sums are made by the formula of Euler and Maclaurin."""
+SMOOTH = 400  # from this v on, sums are made by the formula of Euler and Maclaurin
+# Distribution functions are enclosed no finer: the time grows faster than the cube of the bits.
 MOST_BITS = 2048
-"""Distribution functions are enclosed no finer: the time grows faster than the cube of the bits."""
 
 
 def weight(v: Fraction, x: int, bits: int) -> Enclosure:
@@ -82,9 +80,6 @@ def variance(v: Fraction, bits: int = 64) -> Enclosure:
 def cumulative(v: Fraction, k: int, bits: int = 64) -> Enclosure:
     """Enclose P(X <= k) within about ``2**-bits``: 1/2 + (p(0)/2 + p(1) + ... + p(k)) / total.
 
-    Raises:
-        InfeasibleError: more than :data:`MOST_BITS` bits.
-
     >>> float(cumulative(Fraction(10**30), 10**15))
     0.841344746068543...
     """
@@ -111,15 +106,13 @@ def _sum_plainly(v: Fraction, k: int, bits: int) -> Enclosure:
 
 
 def _sum_smoothly(v: Fraction, k: int, bits: int) -> Enclosure:
-    """Enclose p(0)/2 + p(1) + ... + p(k) by the formula of Euler and Maclaurin.
-
-    It is the integral of p from 0 to k, plus p(k)/2, plus the sum over j <= m of B_2j / (2j)!
-    times the derivative of order 2j - 1 at k (those at 0 vanish).  The rest is at most
-    2 zeta(2m) / (2 pi)**2m times the integral of the size of the derivative of order 2m, which by
-    Cauchy and Schwarz is at most sqrt(2 pi v) sqrt((2m)!) / v**m (Hermite polynomials are
-    orthogonal, of squared norm (2m)!).  As zeta(2m) < 2 and 2 pi > 6, relative to the total, about
-    sqrt(2 pi v), it is below 4 sqrt((2m)!) / (36 v)**m.
-    """
+    """Enclose p(0)/2 + p(1) + ... + p(k) by the formula of Euler and Maclaurin."""
+    # It is the integral of p from 0 to k, plus p(k)/2, plus the sum over j <= m of B_2j / (2j)!
+    # times the derivative of order 2j - 1 at k (those at 0 vanish).  The rest is at most 2 zeta(2m)
+    # / (2 pi)**2m times the integral of the size of the derivative of order 2m, which by Cauchy and
+    # Schwarz is at most sqrt(2 pi v) sqrt((2m)!) / v**m (Hermite polynomials are orthogonal, of
+    # squared norm (2m)!).  As zeta(2m) < 2 and 2 pi > 6, relative to the total, about sqrt(2 pi v),
+    # it is below 4 sqrt((2m)!) / (36 v)**m.
     a, order = Fraction(k * k) / v, 1
     while (1 << bits + 2) * (isqrt(factorial(2 * order)) + 1) > (36 * v) ** order:
         order += 1
@@ -136,10 +129,8 @@ def _sum_smoothly(v: Fraction, k: int, bits: int) -> Enclosure:
 
 
 def _series(a: Fraction, bits: int) -> Enclosure:
-    """Enclose the sum of a**n / (1 3 5 ... (2n+1)), which is the integral of p over k p(k).
-
-    Once 2n + 1 is above 2 a the terms more than halve, so the rest is below the last term.
-    """
+    """Enclose the sum of a**n / (1 3 5 ... (2n+1)), which is the integral of p over k p(k)."""
+    # Once 2n + 1 is above 2 a the terms more than halve, so the rest is below the last term.
     low = high = total_low = total_high = 1 << bits
     n = 1
     while high > 1 or 2 * n + 1 <= 2 * a:

@@ -1,30 +1,29 @@
-"""Answers that are computed from released ones: ``sum(cost) / count(*)``, ``round(avg(cost), 2)``.
+"""Answers computed from released ones: ``sum(cost) / count(*)``, ``round(avg(cost), 2)``."""
 
-They are post-processing: they read no row and cost nothing.  A certificate states the formula of
-each with its values, and whoever checks it computes them again.
-
-**Interval.**  A formula f reads the answers T_1, ..., T_k of a group.  Each has an interval of its
-own that holds its value without noise with probability ``1 - 0.05 / k`` or more, whatever the
-others do.  By the union bound all k hold at once with probability 0.95 or more, and then the point
-(T_1, ..., T_k) is in the box of the intervals.  Interval arithmetic over the box
-(:func:`~tacit.expressions.value_range.range_of`, with its proof) encloses f of every point of it,
-so that f(T_1, ..., T_k) is within the result with probability 0.95 or more.  For k = 1 the box is
-the published interval.  Where f rises or falls with each T_i, and reads each once, the enclosure is
-f at the corners of the box, and no shorter interval follows from the box.
-
-**Ratio.**  x / y over a box [a, b] x [c, d] whose divisors keep one sign has its extremes at the
-corners: for fixed y it is linear in x, and for fixed x it is monotone in y.  Where the interval of
-y holds zero, x / y takes any value in size over the box: no bounded interval has coverage then (the
-set of Fieller's theorem is unbounded there too), so none is given, and the answer says so.
-
-**Missing values.**  An answer with an interval is a number, never missing.  So ``coalesce(x, y)``
-is x, and a condition whose sides have disjoint intervals is decided, on the whole box.  Where a
-formula may be missing at some points of the box, as ``nullif`` makes it, the interval is about the
-others.
-
-Source: R. E. Moore, *Interval Analysis*, 1966; E. C. Fieller, *Some Problems in Interval
-Estimation*, 1954.
-"""
+# They are post-processing: they read no row and cost nothing.  A certificate states the formula of
+# each with its values, and whoever checks it computes them again.
+#
+# **Interval.**  A formula f reads the answers T_1, ..., T_k of a group.  Each has an interval of
+# its own that holds its value without noise with probability ``1 - 0.05 / k`` or more, whatever the
+# others do.  By the union bound all k hold at once with probability 0.95 or more, and then the
+# point (T_1, ..., T_k) is in the box of the intervals.  Interval arithmetic over the box
+# (:func:`~tacit.expressions.value_range.range_of`, with its proof) encloses f of every point of it,
+# so that f(T_1, ..., T_k) is within the result with probability 0.95 or more.  For k = 1 the box is
+# the published interval.  Where f rises or falls with each T_i, and reads each once, the enclosure
+# is f at the corners of the box, and no shorter interval follows from the box.
+#
+# **Ratio.**  x / y over a box [a, b] x [c, d] whose divisors keep one sign has its extremes at the
+# corners: for fixed y it is linear in x, and for fixed x it is monotone in y.  Where the interval
+# of y holds zero, x / y takes any value in size over the box: no bounded interval has coverage then
+# (the set of Fieller's theorem is unbounded there too), so none is given, and the answer says so.
+#
+# **Missing values.**  An answer with an interval is a number, never missing.  So ``coalesce(x, y)``
+# is x, and a condition whose sides have disjoint intervals is decided, on the whole box.  Where a
+# formula may be missing at some points of the box, as ``nullif`` makes it, the interval is about
+# the others.
+#
+# Source: R. E. Moore, *Interval Analysis*, 1966; E. C. Fieller, *Some Problems in Interval
+# Estimation*, 1954.
 
 from __future__ import annotations
 
@@ -51,17 +50,15 @@ __all__ = [
     "without_derived",
 ]
 
+# The label of a derived answer, and how it is computed from others and from the groups.
 Formula = tuple[str, Expression]
-"""The label of a derived answer, and how it is computed from others and from the groups."""
-Columns = Sequence[Mapping[str, Any]]
-"""Released answers, a column per label."""
+Columns = Sequence[Mapping[str, Any]]  # released answers, a column per label
 _Range = tuple[Fraction, Fraction]
 
 _CLAIM = "the answers that are computed from released ones follow from them"
-_WRONG = 0.05
-"""How often an interval of 95% may miss."""
+_WRONG = 0.05  # how often an interval of 95% may miss
+# Operations whose value is missing only where an operand is.
 _KEEPS = {"+", "-", "*", "abs", "clamp", "floor", "ceil", "round"}
-"""Operations whose value is missing only where an operand is."""
 _WHOLE = {"+", "-", "*", "abs"}
 _INT = {int, type(None)}
 _EXACT = 1 << 53
@@ -102,11 +99,9 @@ def without_derived(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def columns_at(body: Mapping[str, Any]) -> Callable[[float], Columns]:
-    """Return the released answers with intervals of another level, from a certificate.
-
-    They follow from the released numbers, for noise that is added; an interval that the release
-    itself fixed, as that of a median, is unknown at other levels.
-    """
+    """Return the released answers with intervals of another level, from a certificate."""
+    # They follow from the released numbers, for noise that is added; an interval that the release
+    # itself fixed, as that of a median, is unknown at other levels.
 
     def at(level: float) -> Columns:
         again, answer = planner().replan(body), body["answer"]
@@ -124,19 +119,14 @@ def derived_columns(
 ) -> list[dict[str, Any]]:
     """Return the columns of derived answers.
 
-    Args:
-        formulas: of each its label, and how it is computed.
-        by: the grouping columns.
-        answer: keys and columns, as they were released.
-        at: returns the columns with intervals of another level; None where none can be had, and
-            formulas of several answers have no intervals.
-
     >>> from tacit.expressions.expression import col
     >>> n = {"label": "n", "value": [40], "standard_error": [2.0], "low": [36], "high": [44]}
     >>> (twice,) = derived_columns([("twice", 2 * col("n"))], [], {"keys": [[]], "columns": [n]})
     >>> twice["value"], twice["low"], twice["high"]
     ([80], [72], [88])
     """
+    # at: returns the columns with intervals of another level; None where none can be had, and
+    #   formulas of several answers have no intervals.
     known = {str(one["label"]): one for one in answer["columns"]}
     levels: dict[float, Mapping[str, Any]] = {}
     found = []
@@ -186,13 +176,7 @@ def _column(
 def interval_of(
     formula: Expression, group: Mapping[str, Any], box: Mapping[str, _Range]
 ) -> _Range | None:
-    """Return what a formula lies in where its answers lie in a box; None where nothing bounds it.
-
-    Args:
-        formula: of answers and of grouping columns.
-        group: the values of the grouping columns.
-        box: the least and the greatest value of each answer; others may be anything.
-    """
+    """What a formula lies in where its answers lie in a box; None where nothing bounds it."""
     fixed = {name: literal(value) for name, value in group.items() if not _is_odd(value)}
     return range_of(_resolved(formula.substitute(fixed), box), box)
 

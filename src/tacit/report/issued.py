@@ -45,21 +45,21 @@ __all__ = [
 
 
 FORMAT = "tacit certificate 2"
+# Without the kinds of the columns, and without the released numbers.
 FIRST_FORMAT = "tacit certificate 1"
-"""Without the kinds of the columns, and without the released numbers."""
+# Of an answer that follows from earlier releases, whose certificates it holds.
 FOLLOWING = "tacit free answer 1"
-"""Of an answer that follows from earlier releases, whose certificates it holds."""
 ACCURACY = "errors and 95% intervals count the noise, which is known without the data"
 
 _NEIGHBOURS = {
     "unbounded": "data sets that differ by one unit, with all its rows, added or removed",
 }
 APART = "teams apart"
+# What the terms of a ledger may assume of those who are answered, and what that means.
 ASSUMED = {
     APART: "each team has a budget of its own, and teams do not compare their answers: of those "
     "that do, the losses add up",
 }
-"""What the terms of a ledger may assume of those who are answered, and what that means."""
 _PARTS = (
     *("format", "dataset", "protects", "question", "table", "chains", "composition", "spent"),
     *("answer", "accuracy", "ledger", "versions", "digest"),
@@ -67,11 +67,7 @@ _PARTS = (
 
 
 def fields_of(format: str) -> dict[str, tuple[str, ...]]:
-    """Return the names in a certificate of a format, and in two of its parts.
-
-    Raises:
-        LookupError: there is no such format.
-    """
+    """Return the names in a certificate of a format, and in two of its parts."""
     first = {FORMAT: False, FIRST_FORMAT: True}[format]
     return {
         "": tuple(name for name in _PARTS if not (first and name == "table")),
@@ -102,14 +98,11 @@ def canonical_text(value: Any) -> bytes:
 def digest(body: Mapping[str, Any], lists: Mapping[str, Sequence[bytes]] | None = None) -> str:
     """Return the SHA-256 of a certificate without its own digest.
 
-    Args:
-        body: of the certificate.
-        lists: those of its parts that are lists whose members were written before, by
-            :func:`canonical_text`: the same long certificate may stand in many others.
-
     >>> digest({"a": [1], "b": 2}) == digest({"b": 2, "a": None}, {"a": [b"1"]})
     True
     """
+    # lists: those of its parts that are lists whose members were written before, by
+    #   :func:`canonical_text`: the same long certificate may stand in many others.
     found, known = hashlib.sha256(b"{"), {} if lists is None else lists
     for place, name in enumerate(sorted(name for name in body if name != "digest")):
         found.update(b"," * bool(place) + canonical_text(name) + b":")
@@ -130,11 +123,7 @@ def sealed(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def issued_body(entry: Entry, ledger: Ledger) -> dict[str, Any]:
-    """Return the body of the certificate of an answered charge, without its digest.
-
-    Raises:
-        UsageError: the charge has no answer.
-    """
+    """Return the body of the certificate of an answered charge, without its digest."""
     if entry.answer is None:
         raise UsageError("only an answered release has a certificate")
     answer = entry.answer
@@ -163,12 +152,10 @@ def issued_body(entry: Entry, ledger: Ledger) -> dict[str, Any]:
 
 
 def _place(entry: Entry) -> dict[str, Any]:
-    """Return where in its chain a charge stands; nothing where it is on somebody's account.
-
-    Answers stand in the chain too, from the moment when the engine was done.  Who asks small
-    questions while a large one is at work would read in their places, or in their hashes, when that
-    moment was; such a charge is found by its question.
-    """
+    """Return where in its chain a charge stands; nothing where it is on somebody's account."""
+    # Answers stand in the chain too, from the moment when the engine was done.  Who asks small
+    # questions while a large one is at work would read in their places, or in their hashes, when
+    # that moment was; such a charge is found by its question.
     told = entry.balance is None
     return {"sequence": entry.sequence if told else None, "hash": entry.hash if told else None}
 
@@ -197,26 +184,19 @@ def _versions() -> dict[str, str]:
 # Where two pieces of JSON first differ, in words.
 
 
+# Machines may differ in the last digits of what is worked out in floating point, and no more.
 _NEAR = 1e-9
-"""Machines may differ in the last digits of what is worked out in floating point, and no more."""
 
 
 def difference(claimed: Any, derived: Any, path: str = "", *, close: bool = False) -> str | None:
     """Return where what is claimed differs from what was derived; None where it does not.
-
-    Kinds of values are distinguished: 1 is neither 1.0 nor true.
-
-    Args:
-        claimed: JSON that somebody wrote.
-        derived: what it should be.
-        path: where the two stand.
-        close: whether fractional numbers may differ by a relative 1e-9.
 
     >>> difference({"a": [1, 2]}, {"a": [1, 3]})
     'at a[1] it says 2, and 3 is right'
     >>> difference(0.1 + 0.2, 0.3, close=True) is None
     True
     """
+    # Kinds of values are distinguished: 1 is neither 1.0 nor true.
     if isinstance(claimed, dict) and isinstance(derived, dict):
         return _of_parts(claimed, derived, path, close)
     if isinstance(claimed, (list, tuple)) and isinstance(derived, (list, tuple)):
@@ -368,21 +348,17 @@ class Replanned(Protocol):
 
 @dataclass(frozen=True)
 class Planner:
-    """What a check asks of the room of tables.
+    """What a check asks of the room of tables."""
 
-    Attributes:
-        identity: the digest of a data set, from its name and its columns.
-        replan: the release that a certificate's body describes, planned again.
-        published: the keys and columns of a count over time, from its question, the recorded parts
-            and the most periods to state.
-        follow: the answer to a question from the certificates of earlier releases, and of each
-            label the place of its release; from the description of the question, the columns of
-            the table, and the certificates.  None where it does not follow.
-    """
-
-    identity: Callable[[str, Any], str]
+    identity: Callable[[str, Any], str]  # the digest of a data set, from its name and its columns
+    # the release that a certificate's body describes, planned again
     replan: Callable[[Mapping[str, Any]], Replanned]
+    # the keys and columns of a count over time, from its question, the recorded parts and the most
+    # periods to state
     published: Callable[[Mapping[str, Any], Sequence[Mapping[str, Any]], int], dict[str, Any]]
+    # the answer to a question from the certificates of earlier releases, and of each label the
+    # place of its release; from the description of the question, the columns of the table, and the
+    # certificates.  None where it does not follow.
     follow: Callable[
         [Mapping[str, Any], Any, Sequence[Mapping[str, Any]]],
         tuple[dict[str, Any], dict[str, int]] | None,

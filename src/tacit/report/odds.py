@@ -31,51 +31,47 @@ __all__ = [
 # The guarantee as odds: how far a release can move anybody's belief about a person.
 
 
-STATED_DELTA = Fraction(1, 10**6)
-"""The delta at which a rho is stated as an epsilon."""
+STATED_DELTA = Fraction(1, 10**6)  # the delta at which a rho is stated as an epsilon
 
 _MOST_EPSILON = Fraction(10)
+# How many people a table has where that is not public: no row is read to find out.
 _ASSUMED_SIZE = 100_000
-"""How many people a table has where that is not public: no row is read to find out."""
 
+# How much is added to an epsilon that comes with a delta; see :class:`Odds`.
 _MARGIN = Fraction(1, 10)
-"""How much is added to an epsilon that comes with a delta; see :class:`Odds`."""
 
 
 @dataclass(frozen=True)
 class Odds:
     """What a loss lets anybody believe.
 
-    Somebody believes with probability p, before they see the answers, that the data set is u and
-    not its neighbour v.  By Bayes' rule their belief afterwards is ``L p / (L p + 1 - p)``, with L
-    the ratio of the probabilities of the answers under u and v.
-
-    *Pure epsilon.*  ``L <= e^epsilon`` always, so the belief is at most
-    ``e^epsilon p / (e^epsilon p + 1 - p)``.
-
-    *(epsilon, delta).*  Let B be the answers with ``L > e^(epsilon + m)``.  Then
-    ``P_u(B) <= e^epsilon P_v(B) + delta <= e^-m P_u(B) + delta``, so
-    ``P_u(B) <= delta / (1 - e^-m)``, and ``P_v(B)`` is below it.  So the bound above holds at
-    ``epsilon + m``, but for answers of that probability.  Here ``m = 1/10``.
-
-    *rho.*  It is (epsilon, delta)-DP for every delta, with the epsilon of
-    :meth:`~tacit.accounting.Budget.epsilon_at`; then as before.
-
-    "Is this person in the table or not" is one step between neighbours.  "Does the table hold this
-    version of their rows or that one" is two, one version leaves and another joins: ``2 epsilon``;
-    ``(2 epsilon, (1 + e^epsilon) delta)``; ``4 rho`` (group privacy, which Dwork and Roth 2014,
-    theorem 2.2, and Bun and Steinke 2016, proposition 1.9, prove).
-
-    Attributes:
-        epsilon: the ratio is at most ``e^epsilon``.
-        exception: but for answers of at most this probability; zero for pure epsilon.
-
     >>> odds = Odds.of(Budget("pure", Fraction(1)))
     >>> odds.percent(10), odds.exception
     (23.2, Fraction(0, 1))
     """
 
-    epsilon: Fraction
+    # Somebody believes with probability p, before they see the answers, that the data set is u and
+    # not its neighbour v.  By Bayes' rule their belief afterwards is ``L p / (L p + 1 - p)``, with
+    # L the ratio of the probabilities of the answers under u and v.
+    #
+    # *Pure epsilon.*  ``L <= e^epsilon`` always, so the belief is at most
+    # ``e^epsilon p / (e^epsilon p + 1 - p)``.
+    #
+    # *(epsilon, delta).*  Let B be the answers with ``L > e^(epsilon + m)``.  Then
+    # ``P_u(B) <= e^epsilon P_v(B) + delta <= e^-m P_u(B) + delta``, so
+    # ``P_u(B) <= delta / (1 - e^-m)``, and ``P_v(B)`` is below it.  So the bound above holds at
+    # ``epsilon + m``, but for answers of that probability.  Here ``m = 1/10``.
+    #
+    # *rho.*  It is (epsilon, delta)-DP for every delta, with the epsilon of
+    # :meth:`~tacit.accounting.Budget.epsilon_at`; then as before.
+    #
+    # "Is this person in the table or not" is one step between neighbours.  "Does the table hold
+    # this version of their rows or that one" is two, one version leaves and another joins:
+    # ``2 epsilon``; ``(2 epsilon, (1 + e^epsilon) delta)``; ``4 rho`` (group privacy, which Dwork
+    # and Roth 2014, theorem 2.2, and Bun and Steinke 2016, proposition 1.9, prove).
+
+    epsilon: Fraction  # the ratio is at most ``e^epsilon``
+    # but for answers of at most this probability; zero for pure epsilon
     exception: Fraction = Fraction(0)
 
     @classmethod
@@ -104,11 +100,10 @@ class Odds:
 def percent_at_most(epsilon: Fraction, before: int) -> float:
     """Return ``100 e^epsilon p / (e^epsilon p + 1 - p)`` for ``p = before / 100``, rounded up.
 
-    It is ``100 / (1 + e^-epsilon (100 - before) / before)``; up to a tenth.
-
     >>> percent_at_most(Fraction(0), 10), percent_at_most(Fraction(500), 10)
     (10.0, 100.0)
     """
+    # It is ``100 / (1 + e^-epsilon (100 - before) / before)``; up to a tenth.
     if epsilon > 60:  # within 1e-20 of certainty
         return 100.0
     ratio = exp(-epsilon, 64).lower * Fraction(100 - before, before)
@@ -192,29 +187,20 @@ def probability_words(probability: Fraction) -> str:
 # What is reported of the answers to a local question, of every kind: a table, and JSON.
 
 
-PARTS = 8
-"""Into how many equal parts a spread of numbers is cut where no ranges are asked for."""
+PARTS = 8  # into how many equal parts a spread of numbers is cut where no ranges are asked for
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked of the sums.
+    """What is asked of the sums."""
 
-    Attributes:
-        level: the confidence of the intervals.
-        together: whether all intervals hold at once.
-        candidates: the answers to look for, where any text may have been given.
-        ranges: of whole numbers, such as ``18..25,26..64``.
-        heaviest: how many of the most frequent answers.
-        flag: what stands before the name of an option in a message.
-    """
-
-    level: str = "0.95"
-    together: bool = False
+    level: str = "0.95"  # the confidence of the intervals
+    together: bool = False  # whether all intervals hold at once
+    # the answers to look for, where any text may have been given
     candidates: list[str] | None = None
-    ranges: str | None = None
-    heaviest: int | None = None
-    flag: str = ""
+    ranges: str | None = None  # of whole numbers, such as ``18..25,26..64``
+    heaviest: int | None = None  # how many of the most frequent answers
+    flag: str = ""  # what stands before the name of an option in a message
 
 
 @dataclass(frozen=True)
@@ -230,12 +216,7 @@ class Result:
 
 
 def results_of(oracle: Oracle, state: State, wanted: Wanted) -> Iterator[Result]:
-    """Return a table for the question, or one for each of its attributes.
-
-    Raises:
-        UsageError: candidates, ranges or a number of answers that this question has no use for, or
-            that it needs.
-    """
+    """Return a table for the question, or one for each of its attributes."""
     from tacit import local
 
     if isinstance(oracle, (local.AttributeSplitting, local.AttributeSampling)) and not isinstance(

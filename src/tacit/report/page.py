@@ -43,17 +43,12 @@ __all__ = [
 
 _MOST_MARKS = 60
 _MOST_PANELS = 12
+# Answers with their ranges in one line of the table; of more each has a line of its own.
 _MOST_SIDE_BY_SIDE = 2
-"""Answers with their ranges in one line of the table; of more each has a line of its own."""
 
 
 def answers(body: Mapping[str, Any], width: int = 720) -> dict[str, Any]:
-    """Return what the template shows: each answer with its chart, then all of them as a table.
-
-    Args:
-        body: of the certificate.
-        width: of a chart, in pixels on the screen.
-    """
+    """Return what the template shows: each answer with its chart, then all of them as a table."""
     query = body["question"]["query"]
     told = dict(query["aggregates"])
     by = [str(name) for name in query["by"]]
@@ -213,17 +208,13 @@ def _key(part: Any) -> str:
 # certificate may come from anybody.  Here is what they are filled with.
 
 
+# What a certificate that is not whole may raise.
 BROKEN = (*(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError),)
-"""What a certificate that is not whole may raise."""
 _BELIEFS = (1, 10, 50, 90)
 
 
 def certificate_page(body: Mapping[str, Any], verify: Callable[[], Verification]) -> str:
     """Return the body of a certificate as one HTML page, checked while it is written.
-
-    Raises:
-        UsageError: the certificate lacks something that a page shows.
-        MissingExtraError: jinja2 is not installed.
 
     >>> from tacit.report import Certificate
     >>> Certificate({}).to_html()
@@ -255,11 +246,7 @@ def summary(body: Mapping[str, Any]) -> list[str]:
 
 
 def certificate_card(body: Mapping[str, Any]) -> Card:
-    """Return what a notebook shows of a certificate; nothing of it is checked for that.
-
-    Raises:
-        Exception: one of :data:`BROKEN`, where the certificate is not whole.
-    """
+    """Return what a notebook shows of a certificate; nothing of it is checked for that."""
     first, *facts = summary(body)
     if body.get("format") == FOLLOWING:
         todo = "not checked yet: .verify() derives it again, .save('name.html') writes the page"

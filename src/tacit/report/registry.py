@@ -122,22 +122,16 @@ def _character(one: str) -> str:
 
 @dataclass(frozen=True)
 class Asked:
-    """One thing that a person is asked.
+    """One thing that a person is asked."""
 
-    Attributes:
-        name: of the answer, in Python; behind ``--`` on the command line.
-        question: as a person reads it.
-        tier: of the registry's three tiers, the first that wants it; 0 where a certificate has an
-            answer already, which this one replaces or adds to.
-        choices: the answers that there are, each with the word of the registry; none for free text.
-        several: whether there may be several answers.
-    """
-
-    name: str
-    question: str
+    name: str  # of the answer, in Python; behind ``--`` on the command line
+    question: str  # as a person reads it
+    # of the registry's three tiers, the first that wants it; 0 where a certificate has an answer
+    # already, which this one replaces or adds to
     tier: int
+    # the answers that there are, each with the word of the registry; none for free text
     choices: tuple[tuple[str, str], ...] = ()
-    several: bool = False
+    several: bool = False  # whether there may be several answers
 
     @property
     def flag(self) -> str:
@@ -153,6 +147,7 @@ _ONE_OR_MANY = (("one", "One release"), ("many", "Many releases"))
 _DATA = (("static", "Static"), ("dynamic", "Dynamic"))
 _ACCESS = (("interactive", "Interactive"), ("non-interactive", "Non-interactive"))
 
+# In the order in which they are asked.
 ASKED: tuple[Asked, ...] = (
     Asked("name", "The name of what is published", 1),
     Asked("curator", "Who publishes it", 1, several=True),
@@ -174,19 +169,12 @@ ASKED: tuple[Asked, ...] = (
     Asked("notes", "Notes", 0),
     Asked("slug", "The short name of the entry in addresses; made of the names otherwise", 0),
 )
-"""In the order in which they are asked."""
 
 
 def read_answers(
     answers: Mapping[str, str | Sequence[str] | None],
 ) -> dict[str, list[str]]:
     """Return the answers that were given, each as a list of texts in the registry's words.
-
-    Args:
-        answers: by the names of :data:`ASKED`; None and blank text are no answers.
-
-    Raises:
-        UsageError: a name or a choice that there is not.
 
     >>> read_answers({"name": "Visits", "releases": "many", "curator": ["Ada", " "], "notes": ""})
     {'name': ['Visits'], 'curator': ['Ada'], 'releases': ['Many releases']}
@@ -222,8 +210,7 @@ def _texts(asked: Asked, answer: str | Sequence[str] | None) -> list[str]:
 # What a certificate knows of an entry of the registry, in the registry's words.
 
 
-Body = Mapping[str, Any]
-"""A certificate, as JSON."""
+Body = Mapping[str, Any]  # a certificate, as JSON
 
 VARIANTS = {
     "PureDP": "Pure DP",
@@ -233,10 +220,8 @@ VARIANTS = {
 
 
 def parameters(body: Body) -> dict[str, float]:
-    """Return the privacy parameters of the release, never below the exact ones.
-
-    They are those in which the release was proven: a conversion to others would lose something.
-    """
+    """Return the privacy parameters of the release, never below the exact ones."""
+    # They are those in which the release was proven: a conversion to others would lose something.
     return {name: decimal(exact) for name, exact in _loss(body).items()}
 
 
@@ -413,16 +398,7 @@ class RegistryEntry:
 def registry_entry(
     body: Mapping[str, Any], answers: Mapping[str, str | Sequence[str] | None]
 ) -> RegistryEntry:
-    """Return the entry of a certificate, with a person's answers.
-
-    Args:
-        body: a whole certificate.
-        answers: what it does not know, by the names of
-            :data:`~tacit.report.registry.ASKED`.
-
-    Raises:
-        UsageError: an answer to what is not asked, a choice that there is not, or no date.
-    """
+    """Return the entry of a certificate, with a person's answers."""
     given = read_answers(answers)
     if many_releases(body) or grows(body):
         given.setdefault("releases", ["Many releases"])

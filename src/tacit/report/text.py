@@ -59,8 +59,7 @@ __all__ = [
 
 _HOME = "tacit.tables.replan"
 
-Described = Mapping[str, Any]
-"""An answer or a step, as a certificate has it."""
+Described = Mapping[str, Any]  # an answer or a step, as a certificate has it
 
 
 class AnswerWords(Protocol):
@@ -94,20 +93,15 @@ def rows_in_all(step: Described, shown: str) -> str:
 
 @dataclass(frozen=True)
 class StepWords:
-    """What one step of a chain is in words.
-
-    Attributes:
-        does: says what it does.
-        moves: says how far one person can move what comes out of it, from the step, with its
-            ``distance``, and that distance as it is shown.
-    """
+    """What one step of a chain is in words."""
 
     does: Callable[[Described], str]
+    # says how far one person can move what comes out of it, from the step, with its ``distance``,
+    # and that distance as it is shown
     moves: Callable[[Described, str], str] = rows_in_all
 
 
-DERIVED = "derived"
-"""The kind of an answer that is computed from released ones."""
+DERIVED = "derived"  # the kind of an answer that is computed from released ones
 
 
 class _DerivedWords:
@@ -186,11 +180,7 @@ def say_step(
 
 
 def answer_words(kind: str) -> AnswerWords:
-    """Return the words of a kind of answer.
-
-    Raises:
-        LookupError: nobody has any.
-    """
+    """Return the words of a kind of answer."""
     if kind not in _ANSWERS:
         load_tables()
     return _ANSWERS[kind]
@@ -316,9 +306,6 @@ def _by_method(aggregate: Mapping[str, Any]) -> str:
 
 def question_words(question: Mapping[str, Any]) -> str:
     """Say a whole question in one sentence.
-
-    Args:
-        question: the ``question`` of a certificate or of a ledger's entry.
 
     >>> question_words({"query": {"aggregates": [["n", {"kind": "count"}]], "by": ["site"],
     ...                           "keys": [["a"], ["b"]], "where": [], "derived": []}})
@@ -604,11 +591,6 @@ def step_words(step: Mapping[str, Any]) -> str:
 
 def distance_words(step: Mapping[str, Any], measure: str, last: bool) -> str:
     """Say how far one person can move what comes out of a step.
-
-    Args:
-        step: the step, with its ``distance``.
-        measure: the name of the measure that the chain ends in.
-        last: whether it is the noise, whose distance is a privacy loss.
 
     >>> distance_words({"step": "laplace", "distance": "1/8"}, "PureDP", True)
     'epsilon 0.125'

@@ -57,16 +57,7 @@ def following_body(
     versions: Mapping[str, str],
     texts: Sequence[bytes] | None = None,
 ) -> dict[str, Any]:
-    """Return the body of the certificate of an answer that follows from releases.
-
-    Args:
-        question: ``query`` and ``tag``, as a ledger has them.
-        answer: keys and columns.
-        by_label: of each label the place of the source that it follows from.
-        sources: the bodies of the certificates of these releases.
-        versions: of the software.
-        texts: the sources, written before.
-    """
+    """Return the body of the certificate of an answer that follows from releases."""
     first = sources[0]
     kind = first["spent"]["budget"]["kind"]
     body = {
@@ -101,13 +92,7 @@ def verify_following(
     ledger: Ledger | None,
     verify: Callable[[Mapping[str, Any], Ledger | None], Verification],
 ) -> Verification:
-    """Check a certificate of an answer that follows from others.
-
-    Args:
-        body: of the certificate.
-        ledger: where the releases that it follows from were charged, or None.
-        verify: checks the certificate of a release.
-    """
+    """Check a certificate of an answer that follows from others."""
     found = Verification()
     found.check("the certificate is as it was sealed", lambda: _sealed(body))
     found.check("it has the parts of a certificate, and no others", lambda: _whole(body))
@@ -446,11 +431,9 @@ def _charge(body: Mapping[str, Any], ledger: Ledger) -> Entry | None:
 
 
 def _first_in_ledger(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a ledger holds of a certificate of the first format.
-
-    Not the versions, nor the budget before it was raised; and the intervals of a count over time
-    are those of today's version, which works them out of the recorded blocks.
-    """
+    """Return what a ledger holds of a certificate of the first format."""
+    # Not the versions, nor the budget before it was raised; and the intervals of a count over time
+    # are those of today's version, which works them out of the recorded blocks.
     spent = {**body["spent"], "budget": None}
     found = {**body, "spent": spent, "versions": None, "digest": None}
     if "noise" in body["question"]:

@@ -36,6 +36,7 @@ __all__ = [
 # Roles and rights: one table, and everything that does not stand in it is denied.
 
 
+# What can be done, and its words.
 ACTIONS: dict[str, str] = {
     "see_dataset": "see what a data set holds and whom it protects",
     "see_budget": "see the budget and what is left of it",
@@ -53,10 +54,10 @@ ACTIONS: dict[str, str] = {
     "observe": "read the metrics",
     "report": "send a report of the local model",
 }
-"""What can be done, and its words."""
 
 _READING = ("see_dataset", "see_budget", "see_own_releases", "see_releases", "see_certificates")
 
+# The table: what each role may do, on the data sets that it is granted for.
 RIGHTS: dict[str, frozenset[str]] = {
     "curator": frozenset(
         (*_READING, "preview", "ask", "approve", "declare", "set_budget", "refresh", "tokens")
@@ -66,17 +67,13 @@ RIGHTS: dict[str, frozenset[str]] = {
     "auditor": frozenset((*_READING, "audit", "observe")),
     "device": frozenset(("report",)),
 }
-"""The table: what each role may do, on the data sets that it is granted for."""
 
+# What concerns the whole service: a grant for one data set is not enough.
 WITHOUT_DATASET = frozenset(("audit", "observe"))
-"""What concerns the whole service: a grant for one data set is not enough."""
 
 
 def read_role(name: str) -> str:
     """Return a role by its name.
-
-    Raises:
-        UsageError: there is no such role.
 
     >>> read_role("analyst")
     'analyst'
@@ -101,8 +98,7 @@ def roles_with(action: str) -> list[str]:
 # Who calls: a name, a team, and what they were granted.
 
 
-EVERYTHING = "*"
-"""In a grant: every data set of the service, also those that come later."""
+EVERYTHING = "*"  # in a grant: every data set of the service, also those that come later
 _LONGEST = 100
 
 
@@ -125,11 +121,7 @@ class Grant:
 
     @classmethod
     def from_fields(cls, said: Mapping[str, Any]) -> Grant:
-        """Read a grant: ``{"role": "analyst", "dataset": "visits"}``.
-
-        Raises:
-            UsageError: a field that is unknown or missing, or a role that does not exist.
-        """
+        """Read a grant: ``{"role": "analyst", "dataset": "visits"}``."""
         known_fields(said, ("role", "dataset"), "a grant")
         dataset = said.get("dataset")
         if not isinstance(dataset, str) or not dataset:
@@ -143,22 +135,15 @@ class Grant:
 
 @dataclass(frozen=True)
 class Caller:
-    """Somebody whose token or sign-in was checked.
+    """Somebody whose token or sign-in was checked."""
 
-    Attributes:
-        name: of the person or program: the account that releases are charged to.
-        team: theirs, or None.
-        grants: what they may do, and where.
-        token_id: the public name of the token that they came with.
-        expires: seconds since 1970 in UTC, from which the token is void.
-        issued_by: who created the token; ``operator`` from the command line beside the service.
-    """
-
+    # of the person or program: the account that releases are charged to
     name: str
     team: str | None
-    grants: tuple[Grant, ...]
-    token_id: str
-    expires: float
+    grants: tuple[Grant, ...]  # what they may do, and where
+    token_id: str  # the public name of the token that they came with
+    expires: float  # seconds since 1970 in UTC, from which the token is void
+    # who created the token; ``operator`` from the command line beside the service
     issued_by: str = "operator"
 
     @property
@@ -188,10 +173,6 @@ class Caller:
 def plain_name(name: str, what: str) -> str:
     """Return the name of a person or a team, as accounts and logs may show it.
 
-    Raises:
-        UsageError: empty, too long, with blanks around it or characters that print nothing; or one
-            that stands for everybody in the names of accounts.
-
     >>> plain_name("ada", "a name")
     'ada'
     """
@@ -218,14 +199,6 @@ class Decision:
 
 def decide(caller: Caller | None, action: str, dataset: str | None = None) -> Decision:
     """Decide whether a caller may do something.
-
-    Args:
-        caller: who asks; None for somebody without a token.
-        action: one of :data:`tacit.service.access.ACTIONS`.
-        dataset: on which data set; None asks whether on any at all.
-
-    Raises:
-        Problem: there is no such action.
 
     >>> from tacit.service.access import Grant
     >>> ada = Caller("ada", None, (Grant("analyst", "visits"),), "t", 0)
@@ -261,14 +234,9 @@ def decide(caller: Caller | None, action: str, dataset: str | None = None) -> De
 
 
 def demand(caller: Caller, action: str, dataset: str | None = None) -> None:
-    """Refuse what a caller may not do.
-
-    Whoever has no right to a data set at all learns no more than that it is not for them: the
-    answer is the same whether there is such a data set or not.
-
-    Raises:
-        Problem: ``forbidden``.
-    """
+    """Refuse what a caller may not do."""
+    # Whoever has no right to a data set at all learns no more than that it is not for them: the
+    # answer is the same whether there is such a data set or not.
     decision = decide(caller, action, dataset)
     if not decision.allowed:
         raise Problem("forbidden", decision.because, decision.remedy)
@@ -299,12 +267,7 @@ class Asked(Protocol):
 
 
 def asked_columns(name: str = "asked_by", *, index: bool = False) -> list[sa.Column[Any]]:
-    """Return the columns of a table that say who asked, and when.
-
-    Args:
-        name: of the column of who asked; in Python it is ``asked_by`` in every table.
-        index: whether rows are looked up by who asked.
-    """
+    """Return the columns of a table that say who asked, and when."""
     return [
         sa.Column(name, sa.String(100), key="asked_by", nullable=False, index=index),
         sa.Column("team", sa.String(100)),
@@ -331,10 +294,6 @@ def asker_of(asked: Asked) -> Caller:
 class Decisions:
     """Keeps who asked for something from deciding on it.
 
-    Args:
-        behind: returns of a token, by its public name and whose it is, who can have used it: that
-            person, whoever made it for them, and so on.
-
     >>> from types import SimpleNamespace
     >>> decisions = Decisions(lambda token, name: frozenset({name}))
     >>> asked = SimpleNamespace(asked_by="ada", team=None, token="t1")
@@ -344,30 +303,22 @@ class Decisions:
     (True, False)
     """
 
+    # behind: returns of a token, by its public name and whose it is, who can have used it: that
+    #   person, whoever made it for them, and so on.
+
     def __init__(self, behind: Callable[[str, str], frozenset[str]]) -> None:
         self._behind = behind
 
     def is_own(self, asked: Asked, caller: Caller) -> bool:
-        """Return whether one person can be behind what was asked and whoever would decide on it.
-
-        A curator can make a token under any name, ask with it or decide with it.  So nobody decides
-        who made the token that asked, or with a token that the asker made, or where somebody made
-        both.  (The operator makes tokens too, and is trusted with all of it.)
-        """
+        """Return whether one person can be behind what was asked and whoever would decide on it."""
+        # A curator can make a token under any name, ask with it or decide with it.  So nobody
+        # decides who made the token that asked, or with a token that the asker made, or where
+        # somebody made both.  (The operator makes tokens too, and is trusted with all of it.)
         who = self._behind(asked.token, asked.asked_by)
         return not who.isdisjoint(self._behind(caller.token_id, caller.name))
 
     def refuse_own(self, asked: Asked, caller: Caller, what: str) -> None:
-        """Refuse a decision on what one asked for oneself.
-
-        Args:
-            asked: what was asked for.
-            caller: who would decide.
-            what: what it is, after "who asked": ``a question``, ``for a dashboard``.
-
-        Raises:
-            Problem: one person can be behind both.
-        """
+        """Refuse a decision on what one asked for oneself."""
         if self.is_own(asked, caller):
             raise Problem(
                 "forbidden",

@@ -48,6 +48,7 @@ __all__ = [
 # depends on it.
 
 
+# What can happen, and which details each action may carry.
 ACTIONS: Mapping[str, frozenset[str]] = {
     action: frozenset(details)
     for action, details in {
@@ -73,16 +74,15 @@ ACTIONS: Mapping[str, frozenset[str]] = {
         "service_stopped": (),
     }.items()
 }
-"""What can happen, and which details each action may carry."""
 
+# ``refused``: by a rule or a person; ``failed``: by something that broke.
 OUTCOMES = ("done", "refused", "failed")
-"""``refused``: by a rule or a person; ``failed``: by something that broke."""
 
 _GENESIS = "0" * 64
 _FORMAT = 1
 _LONGEST = 500
+# The number of the lock under which PostgreSQL lets one process append at a time.
 _LOCK = 0x7AC17A0D17
-"""The number of the lock under which PostgreSQL lets one process append at a time."""
 
 _events = sa.Table(
     "audit_event",
@@ -117,35 +117,20 @@ def _only_grows(_table: sa.Table, connection: sa.Connection, **_: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
-    """One event.
+    """One event."""
 
-    Attributes:
-        sequence: 1 for the first event, and one more for each after it.
-        when: the time by the clock of the machine that wrote, ISO 8601, UTC.
-        who: the name of the person or device, or ``operator`` or ``service``.
-        team: the team of that person, or None.
-        token: the public number of the token that was used, or None.
-        action: one of :data:`ACTIONS`.
-        outcome: one of :data:`OUTCOMES`.
-        dataset: the data set or collection that it was about, or None.
-        subject: the release, token or dashboard that it was about, or None.
-        details: what else the action says.
-        previous: the hash of the event before.
-        hash: SHA-256 of this one as it is stored.
-    """
-
-    sequence: int
-    when: str
-    who: str
-    team: str | None
-    token: str | None
-    action: str
-    outcome: str
-    dataset: str | None
-    subject: str | None
-    details: dict[str, Any]
-    previous: str
-    hash: str
+    sequence: int  # 1 for the first event, and one more for each after it
+    when: str  # the time by the clock of the machine that wrote, ISO 8601, UTC
+    who: str  # the name of the person or device, or ``operator`` or ``service``
+    team: str | None  # the team of that person, or None
+    token: str | None  # the public number of the token that was used, or None
+    action: str  # one of :data:`ACTIONS`
+    outcome: str  # one of :data:`OUTCOMES`
+    dataset: str | None  # the data set or collection that it was about, or None
+    subject: str | None  # the release, token or dashboard that it was about, or None
+    details: dict[str, Any]  # what else the action says
+    previous: str  # the hash of the event before
+    hash: str  # SHA-256 of this one as it is stored
 
     def to_json(self) -> dict[str, Any]:
         """Return the event as JSON."""
@@ -165,21 +150,17 @@ class About(TypedDict, total=False):
 class AuditLog:
     """The audit log of a service, in its store; any number of processes write to it.
 
-    Args:
-        database: the store.
-
-    Example:
-        >>> import tempfile
-        >>> from tacit.service.database import Database
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     database = Database(f"sqlite:///{folder}/service.db")
-        ...     database.create()
-        ...     audit = AuditLog(database)
-        ...     made = audit.write("token_made", "operator", subject="t1", details={"for": "ada"})
-        ...     asked = audit.write("release_asked", "ada", dataset="visits", outcome="refused")
-        ...     print(audit.verify(), [event.action for event in audit.read()])
-        ...     database.close()
-        2 ['token_made', 'release_asked']
+    >>> import tempfile
+    >>> from tacit.service.database import Database
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     database = Database(f"sqlite:///{folder}/service.db")
+    ...     database.create()
+    ...     audit = AuditLog(database)
+    ...     made = audit.write("token_made", "operator", subject="t1", details={"for": "ada"})
+    ...     asked = audit.write("release_asked", "ada", dataset="visits", outcome="refused")
+    ...     print(audit.verify(), [event.action for event in audit.read()])
+    ...     database.close()
+    2 ['token_made', 'release_asked']
     """
 
     def __init__(self, database: Database) -> None:
@@ -198,26 +179,15 @@ class AuditLog:
         details: Mapping[str, Any] | None = None,
         connection: sa.Connection | None = None,
     ) -> AuditEvent:
-        """Append an event, durably.
-
-        Args:
-            action: one of :data:`ACTIONS`.
-            who: the name of the person or device; ``operator`` at the machine itself, ``service``
-                for what the service does by its clock.
-            outcome: one of :data:`OUTCOMES`.
-            team: the team of the person.
-            token: the public number of the token, never its secret.
-            dataset: what it was about.
-            subject: the release, token or dashboard that it was about.
-            details: those that the action may carry: text, whole numbers, lists and mappings of
-                them; text beyond 500 characters is cut.
-            connection: a transaction of the store that the event becomes part of: it is then there
-                if and only if the rest is.  Others that append wait for its end, so write the event
-                last; a thread that has a transaction open must pass it here.
-
-        Raises:
-            UsageError: an action, outcome or detail that is not on the lists.
-        """
+        """Append an event, durably."""
+        # who: the name of the person or device; ``operator`` at the machine itself, ``service`` for
+        #   what the service does by its clock.
+        # token: the public number of the token, never its secret.
+        # details: those that the action may carry: text, whole numbers, lists and mappings of them;
+        #   text beyond 500 characters is cut.
+        # connection: a transaction of the store that the event becomes part of: it is then there if
+        #   and only if the rest is.  Others that append wait for its end, so write the event last;
+        #   a thread that has a transaction open must pass it here.
         body = _body(action, who, outcome, details)
         about = {"team": team, "token": token, "dataset": dataset, "subject": subject}
         body |= {name: _plain(value) for name, value in about.items()}
@@ -227,14 +197,7 @@ class AuditLog:
         return event
 
     def write_together(self, acts: Iterable[tuple[str, Caller, About]]) -> list[AuditEvent]:
-        """Append what callers did, in one transaction: all of it is there at its end, or nothing.
-
-        Args:
-            acts: of each the action, who did it, and what :meth:`acted` takes but a connection.
-
-        Raises:
-            UsageError: as :meth:`write`.
-        """
+        """Append what callers did, in one transaction: all of it or nothing."""
         bodies = []
         for action, who, about in acts:
             body = _body(action, who.name, about.get("outcome", "done"), about.get("details"))
@@ -248,16 +211,7 @@ class AuditLog:
         return events
 
     def acted(self, action: str, caller: Caller, **about: Unpack[About]) -> AuditEvent:
-        """Append what a caller did, with their name, team and token.
-
-        Args:
-            action: as in :meth:`write`.
-            caller: who did it.
-            **about: ``outcome``, ``dataset``, ``subject``, ``details`` and ``connection`` as there.
-
-        Raises:
-            UsageError: as :meth:`write`.
-        """
+        """Append what a caller did, with their name, team and token."""
         return self.write(action, caller.name, team=caller.team, token=caller.token_id, **about)
 
     @contextmanager
@@ -270,17 +224,9 @@ class AuditLog:
     def read(
         self, after: int = 0, limit: int = 100, *, newest_first: bool = False
     ) -> list[AuditEvent]:
-        """Return events in their order.
-
-        Args:
-            after: the sequence number behind which to begin (0: at the beginning; with
-                ``newest_first`` 0 means the end, and other numbers the event before which).
-            limit: the most events.
-            newest_first: from the last event backwards.
-
-        Raises:
-            VerificationError: an event that cannot be read.
-        """
+        """Return events in their order."""
+        # after: the sequence number behind which to begin (0: at the beginning; with
+        #   ``newest_first`` 0 means the end, and other numbers the event before which).
         order = _events.c.sequence
         asked = sa.select(_events).order_by(order.desc() if newest_first else order).limit(limit)
         if after:
@@ -297,15 +243,9 @@ class AuditLog:
             return int(run.execute(sa.select(sa.func.max(_events.c.sequence))).scalar() or 0)
 
     def verify(self, noted: tuple[int, str] | None = None) -> int:
-        """Check every hash and every link, and return how many events there are.
-
-        Args:
-            noted: the sequence number and the hash of an event that was noted elsewhere; it must
-                still stand there.
-
-        Raises:
-            VerificationError: what does not hold, and at which event.
-        """
+        """Check every hash and every link, and return how many events there are."""
+        # noted: the sequence number and the hash of an event that was noted elsewhere; it must
+        #   still stand there.
         before, previous, after = 0, _GENESIS, 0
         found = noted is None
         while True:
@@ -418,8 +358,7 @@ def _parse(stored: str, digest: str) -> AuditEvent:
 # once each waits for two transactions at most, and not for as many as there are others.
 
 
-_MOST = 100
-"""Events in one transaction: others of the database wait for its end."""
+_MOST = 100  # events in one transaction: others of the database wait for its end
 
 
 @dataclass(eq=False)
@@ -433,11 +372,7 @@ class _Waiting:
 
 
 class Gathered:
-    """Writes to an audit log for the threads of a process.
-
-    Args:
-        audit: the log.
-    """
+    """Writes to an audit log for the threads of a process."""
 
     def __init__(self, audit: AuditLog) -> None:
         self._audit = audit
@@ -446,16 +381,7 @@ class Gathered:
         self._writing = False
 
     def acted(self, action: str, caller: Caller, **about: Unpack[About]) -> None:
-        """Append what a caller did; return once it is in the log.
-
-        Args:
-            action: as in :meth:`tacit.service.audit_log.AuditLog.write`.
-            caller: who did it.
-            **about: as there, but a connection.
-
-        Raises:
-            Problem: the log cannot be written; the event is not in it.
-        """
+        """Append what a caller did; return once it is in the log."""
         mine = _Waiting((action, caller, about))
         with self._lock:
             self._waiting.append(mine)
@@ -468,10 +394,8 @@ class Gathered:
             raise mine.error
 
     def _write(self) -> None:
-        """Write the events that wait, in the order in which they came; then it is another's turn.
-
-        The first of them is that of this thread.
-        """
+        """Write the waiting events, in the order in which they came."""
+        # The first of them is that of this thread.
         with self._lock:
             batch, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
         try:
@@ -492,10 +416,8 @@ class Gathered:
 
 
 def noted_in(audit: AuditLog) -> Note:
-    """Return what writes down in an audit log what happens to tokens.
-
-    An event stands there if and only if the token was changed: both are of one transaction.
-    """
+    """Return what writes down in an audit log what happens to tokens."""
+    # An event stands there if and only if the token was changed: both are of one transaction.
 
     def note(
         run: sa.Connection, action: str, who: str, token: Caller, details: Mapping[str, Any]

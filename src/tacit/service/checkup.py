@@ -30,28 +30,16 @@ _CLOCK_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """One thing that was looked at."""
 
-    Attributes:
-        level: ``stops``, ``weakens`` or ``good``.
-        about: what was looked at.
-        said: what was found.
-        remedy: what to do about it.
-    """
-
-    level: str
+    level: str  # ``stops``, ``weakens`` or ``good``
     about: str
     said: str
-    remedy: str = ""
+    remedy: str = ""  # what to do about it
 
 
 def check_service(settings: Settings, clock: Callable[[], float] = time.time) -> list[Finding]:
-    """Look at everything that a service of a folder rests on; reads no row, and charges nothing.
-
-    Args:
-        settings: of the folder.
-        clock: seconds since 1970.
-    """
+    """Look at everything that a service of a folder rests on; reads no row, and charges nothing."""
     found = [*_files(settings), *_network(settings)]
     try:
         database, key = open_store(settings)

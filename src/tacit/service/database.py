@@ -50,11 +50,9 @@ __all__ = [
 # - An error of the database is not passed on: it could hold a value, an address or a password.
 
 
-metadata = sa.MetaData()
-"""On it every owner defines its tables."""
+metadata = sa.MetaData()  # on it every owner defines its tables
 
-VERSION = 1
-"""Of the tables of this release; a newer one is refused."""
+VERSION = 1  # of the tables of this release; a newer one is refused
 
 _versions = sa.Table(
     "tacit_service",
@@ -70,12 +68,6 @@ _OVERFLOW = 24
 
 class Database:
     """The database at an address; closed at the end of a ``with``, or with its last reference.
-
-    Args:
-        address: ``sqlite:///PATH``, or ``postgresql://user@host/database``.
-
-    Raises:
-        UsageError: the address is none, or the database cannot be used.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -108,11 +100,7 @@ class Database:
         self.close()
 
     def create(self) -> None:
-        """Make the tables that lack, once for all processes that start together.
-
-        Raises:
-            UsageError: a newer release of Tacit made them, or the database cannot be used.
-        """
+        """Make the tables that lack, once for all processes that start together."""
         try:
             with self.begin(lock="tables") as run:
                 metadata.create_all(run)
@@ -129,15 +117,7 @@ class Database:
 
     @contextmanager
     def begin(self, lock: str | None = None) -> Iterator[sa.Connection]:
-        """Run one transaction: committed at the end, undone where anything is raised.
-
-        Args:
-            lock: a name; on PostgreSQL transactions of one name follow each other.  (On SQLite all
-                that write do.)
-
-        Raises:
-            Problem: ``unavailable``, the database cannot be reached or written.
-        """
+        """Run one transaction: committed at the end, undone where anything is raised."""
         with _explained(), self._turn(), self._engine.begin() as connection:
             if lock is not None and self.on_server:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_number(lock))))
@@ -158,11 +138,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
-        """Read one state; waits for no writer on either engine.
-
-        Raises:
-            Problem: ``unavailable``, the database cannot be reached.
-        """
+        """Read one state; waits for no writer on either engine."""
         with _explained(), self._engine.connect() as made:
             connection = made.execution_options(tacit_begin="BEGIN")
             with connection.begin():
@@ -185,10 +161,8 @@ class Database:
         return time.time() - float(there or 0)
 
     def settle_key(self, digest: str) -> bool:
-        """Note the digest of the key that signs tokens; False where it is another one.
-
-        Several machines on one database must sign with one key.
-        """
+        """Note the digest of the key that signs tokens; False where it is another one."""
+        # Several machines on one database must sign with one key.
         with self.begin(lock="tables") as run:
             found = run.execute(sa.select(_versions.c.key)).scalar()
             if found is None:
@@ -308,18 +282,8 @@ _KEY = 32
 
 
 def declarations(settings: Settings, *, drafts: bool = False) -> dict[str, Dataset]:
-    """Return the data sets of the folder by name.
-
-    A data set is a TOML file beside ``service.toml``.
-
-    Args:
-        settings: of the folder.
-        drafts: take those as well that leave a question to a person.
-
-    Raises:
-        UsageError: one that cannot be read or is not finished, or two of one name (also where only
-            the case of letters or the way to write a letter differs).
-    """
+    """Return the data sets of the folder by name."""
+    # A data set is a TOML file beside ``service.toml``.
     found: dict[str, Dataset] = {}
     seen: dict[str, Path] = {}
     for path in sorted(settings.folder.glob("*.toml")):
@@ -352,14 +316,9 @@ def _refuse_draft(dataset: Dataset, path: Path) -> None:
 
 
 def signing_key(folder: Path, *, create: bool = True) -> bytes:
-    """Return the key that signs tokens; made where there is none.
-
-    It stands in ``service.key``, which only the operator may read.  Machines that share a database
-    need the same file.
-
-    Raises:
-        UsageError: the file cannot be read or made, or is no key.
-    """
+    """Return the key that signs tokens; made where there is none."""
+    # It stands in ``service.key``, which only the operator may read.  Machines that share a
+    # database need the same file.
     path = folder / KEY_FILE
     try:
         if create and not path.exists():
@@ -381,11 +340,7 @@ def signing_key(folder: Path, *, create: bool = True) -> bytes:
 
 
 def open_store(settings: Settings) -> tuple[Database, bytes]:
-    """Return the database of a service, with its tables made, and the key that signs tokens.
-
-    Raises:
-        UsageError: the database cannot be used, or belongs to a service with another key.
-    """
+    """Return the database of a service, with its tables made, and the key that signs tokens."""
     key = signing_key(settings.folder)
     database = Database(settings.database)
     try:

@@ -43,11 +43,7 @@ _LINK_SECONDS = 3600
 
 
 def write_demo(folder: Path) -> None:
-    """Write the bundled table, its declaration and the settings; what is there already stays.
-
-    Raises:
-        UsageError: the folder cannot be written.
-    """
+    """Write the bundled table, its declaration and the settings; what is there already stays."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         table = folder / "health_insurance.parquet"

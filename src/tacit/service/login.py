@@ -1,17 +1,17 @@
-"""The organisation's own login: OpenID Connect, the code flow with PKCE, as a confidential client.
+"""Login by OpenID Connect: the code flow with PKCE, as a confidential client."""
 
-*One secret a sign-in.*  The browser that begins is given a random cookie; the state, the nonce and
-the verifier of PKCE are derived from it, each under its own name.  So the reply of the provider is
-good only in the browser that began (state), the token was made for this sign-in (nonce), and the
-code is of use to nobody else (verifier); and no machine has to remember anything.
-
-*The token* is read with the keys that the issuer's own description names: signature, by a public
-key alone, issuer, audience, times and nonce (OpenID Connect Core 1.0, section 3.1.3.7), and the
-issuer stands in the reply where the provider says that it does (RFC 9207).
-
-*Names* of people that come by the login begin with ``login:``, which no token of a curator or an
-operator may: an account of the login is never that of a token.
-"""
+# *One secret a sign-in.*  The browser that begins is given a random cookie; the state, the nonce
+# and the verifier of PKCE are derived from it, each under its own name.  So the reply of the
+# provider is good only in the browser that began (state), the token was made for this sign-in
+# (nonce), and the code is of use to nobody else (verifier); and no machine has to remember
+# anything.
+#
+# *The token* is read with the keys that the issuer's own description names: signature, by a public
+# key alone, issuer, audience, times and nonce (OpenID Connect Core 1.0, section 3.1.3.7), and the
+# issuer stands in the reply where the provider says that it does (RFC 9207).
+#
+# *Names* of people that come by the login begin with ``login:``, which no token of a curator or an
+# operator may: an account of the login is never that of a token.
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ _LEEWAY = 60  # seconds by which clocks may differ
 _MOST_BYTES = 1_000_000
 _LONGEST = 24 * 3600.0  # seconds that a token of the provider may live
 _MOST_TOKEN = 8_000  # characters of one
+# Signatures by a public key; a shared secret or none at all is refused.
 _SIGNATURES = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "Ed25519")
-"""Signatures by a public key; a shared secret or none at all is refused."""
+# How a token that does not hold fails.
 _BROKEN = (JoseError, UsageError, ValueError, TypeError, KeyError)
-"""How a token that does not hold fails."""
 
 
 @dataclass(frozen=True)
@@ -72,14 +72,7 @@ class _Described:
 
 
 class Provider:
-    """A provider of OpenID Connect.
-
-    Args:
-        login: the settings.
-        back: the address to which the provider sends a browser back.
-        clock: seconds since 1970.
-        client: asks the provider.
-    """
+    """A provider of OpenID Connect."""
 
     def __init__(
         self,
@@ -97,14 +90,7 @@ class Provider:
         self._failed = -_PAUSE
 
     def start(self, secret: str) -> str:
-        """Return the address at the provider where a sign-in begins.
-
-        Args:
-            secret: the random text in the cookie of the browser.
-
-        Raises:
-            Problem: ``unavailable``, the provider does not answer as it should.
-        """
+        """Return the address at the provider where a sign-in begins."""
         said = self._description().said
         challenge = hashlib.sha256(_derived(secret, "verifier").encode()).digest()
         asked = {
@@ -121,16 +107,7 @@ class Provider:
         return f"{place}{'&' if '?' in place else '?'}{urlencode(asked)}"
 
     def finish(self, secret: str, reply: Mapping[str, str]) -> Identity:
-        """Return who signed in.
-
-        Args:
-            secret: the random text in the cookie of the browser.
-            reply: what the provider sent back in the address.
-
-        Raises:
-            Problem: ``unauthenticated``, the sign-in is not whole; ``unavailable``, the provider
-                does not answer; ``forbidden``, they have no right here.
-        """
+        """Return who signed in."""
         described = self._description()
         if not hmac.compare_digest(
             reply.get("state", "").encode(), _derived(secret, "state").encode()
@@ -149,16 +126,10 @@ class Provider:
         return self._login.api_audience is not None and text.count(".") == 2
 
     def caller(self, text: str) -> Caller:
-        """Return whose token of the provider a program sent.
-
-        It is one that the provider made for this service's API: held against its keys, issuer,
-        audience and times, and for at most a day, because nobody can revoke it here.  A token of a
-        sign-in has another audience, and is refused.
-
-        Raises:
-            Problem: ``unauthenticated``, it does not hold; ``unavailable``, the provider does not
-                answer; ``forbidden``, they have no right here.
-        """
+        """Return whose token of the provider a program sent."""
+        # It is one that the provider made for this service's API: held against its keys, issuer,
+        # audience and times, and for at most a day, because nobody can revoke it here.  A token of
+        # a sign-in has another audience, and is refused.
         named = {"aud": {"essential": True, "value": self._login.api_audience}}
         read = self._held(text, self._description(), named)
         expires = float(read["exp"])

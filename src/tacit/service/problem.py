@@ -1,8 +1,7 @@
-"""What the service refuses: a code, a sentence and the remedy, in one shape for every status.
+"""What the service refuses: a code, a sentence and the remedy, in one shape for every status."""
 
-A message of an engine, of the database or of Python could quote a value, so only exceptions of
-Tacit, which are made of public facts, speak for themselves.
-"""
+# A message of an engine, of the database or of Python could quote a value, so only exceptions of
+# Tacit, which are made of public facts, speak for themselves.
 
 from __future__ import annotations
 
@@ -24,6 +23,7 @@ __all__ = ["STATUS", "Problem", "problem_of"]
 
 _OPERATOR = "try again later; the operator sees more with tacit serve check"
 
+# The code of each error, and the status of HTTP that goes with it.
 STATUS: dict[str, int] = {
     "invalid_request": 400,
     "unsupported_query": 400,
@@ -39,17 +39,10 @@ STATUS: dict[str, int] = {
     "internal": 500,
     "unavailable": 503,
 }
-"""The code of each error, and the status of HTTP that goes with it."""
 
 
 class Problem(TacitError):  # noqa: N818  (the word of RFC 9457)
     """A request that is refused; the caller sees all that it holds.
-
-    Args:
-        code: one of :data:`STATUS`.
-        message: what was wrong, in a sentence made of public facts alone.
-        remedy: what to do about it; empty where nothing helps.
-        details: more for a program, such as what remains of a budget.
 
     >>> Problem("not_found", "there is no data set 'visit'", "did you mean 'visits'?").status
     404

@@ -37,27 +37,16 @@ _HTTPS = re.compile(r"https://[^/\s?#@]+|http://(localhost|127\.[\d.]+|\[::1\])(
 
 @dataclass(frozen=True)
 class Caps:
-    """Shares of one budget that no team and no analyst may exceed.
+    """Shares of one budget that no team and no analyst may exceed."""
 
-    Attributes:
-        each_team: of every team that is not named.
-        each_analyst: of every analyst that is not named.
-        teams: of a team by its name.
-        analysts: of an analyst by their name.
-    """
-
-    each_team: Budget | None = None
-    each_analyst: Budget | None = None
-    teams: Mapping[str, Budget] = field(default_factory=dict)
-    analysts: Mapping[str, Budget] = field(default_factory=dict)
+    each_team: Budget | None = None  # of every team that is not named
+    each_analyst: Budget | None = None  # of every analyst that is not named
+    teams: Mapping[str, Budget] = field(default_factory=dict)  # of a team by its name
+    analysts: Mapping[str, Budget] = field(default_factory=dict)  # of an analyst by their name
 
     @classmethod
     def from_fields(cls, said: Any, where: str) -> Caps:
-        """Read caps: ``{each_analyst = {epsilon = 1}, teams = {oncology = {epsilon = 2}}}``.
-
-        Raises:
-            UsageError: a field that is unknown, or an amount that is none.
-        """
+        """Read caps: ``{each_analyst = {epsilon = 1}, teams = {oncology = {epsilon = 2}}}``."""
         fields = mapping(said, where)
         known_fields(fields, ("each_team", "each_analyst", "teams", "analysts"), where)
         each = {
@@ -77,31 +66,19 @@ class Caps:
 
 @dataclass(frozen=True)
 class DatasetSettings:
-    """How one data set is hosted.
+    """How one data set is hosted."""
 
-    Attributes:
-        latency: seconds after which the outcome of a question becomes visible.
-        approval: whether somebody must approve each question.
-        collusion: ``everyone`` (all analysts spend one budget) or ``teams apart``.
-        people: whom the budget belongs to; data sets of the same people share one ledger.
-        caps: shares of teams and analysts.
-        refresh: when a growing data set is read again, such as ``daily 03:00``.
-    """
-
-    latency: Fraction = Fraction(2)
-    approval: bool = False
-    collusion: str = "everyone"
+    latency: Fraction = Fraction(2)  # seconds after which the outcome of a question becomes visible
+    approval: bool = False  # whether somebody must approve each question
+    collusion: str = "everyone"  # ``everyone`` (all analysts spend one budget) or ``teams apart``
+    # whom the budget belongs to; data sets of the same people share one ledger
     people: str | None = None
-    caps: Caps = Caps()
-    refresh: str | None = None
+    caps: Caps = Caps()  # shares of teams and analysts
+    refresh: str | None = None  # when a growing data set is read again, such as ``daily 03:00``
 
     @classmethod
     def from_fields(cls, said: Mapping[str, Any], where: str, others: DatasetSettings) -> Any:
-        """Read the settings of a data set; what is not said is as for the others.
-
-        Raises:
-            UsageError: a field that is unknown, or of another kind.
-        """
+        """Read the settings of a data set; what is not said is as for the others."""
         known_fields(said, _OF_A_DATASET, where)
         found: dict[str, Any] = {}
         if "latency" in said:
@@ -122,35 +99,20 @@ class DatasetSettings:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request, one caller or one address may ask of the service.
-
-    Attributes:
-        body_bytes: of a request.
-        report_bytes: of a request with reports of the local model.
-        header_seconds: until the head of a request is there.
-        body_seconds: until its body is there.
-        page: of a list, the most items at once.
-        waiting_jobs: of one caller, not yet done.
-        failed_tokens: of one address, in a minute.
-        connections: at once, of one process.
-    """
+    """What one request, one caller or one address may ask of the service."""
 
     body_bytes: int = 1_000_000
-    report_bytes: int = 10_000_000
-    header_seconds: int = 10
-    body_seconds: int = 20
-    page: int = 100
-    waiting_jobs: int = 100
-    failed_tokens: int = 20
-    connections: int = 500
+    report_bytes: int = 10_000_000  # of a request with reports of the local model
+    header_seconds: int = 10  # until the head of a request is there
+    body_seconds: int = 20  # until its body is there
+    page: int = 100  # of a list, the most items at once
+    waiting_jobs: int = 100  # of one caller, not yet done
+    failed_tokens: int = 20  # of one address, in a minute
+    connections: int = 500  # at once, of one process
 
     @classmethod
     def from_fields(cls, said: Any) -> Limits:
-        """Read limits.
-
-        Raises:
-            UsageError: a field that is unknown, or no whole number of at least 1.
-        """
+        """Read limits."""
         names = tuple(cls.__dataclass_fields__)
         fields = mapping(said, "limits")
         known_fields(fields, names, "limits")
@@ -159,38 +121,24 @@ class Limits:
 
 @dataclass(frozen=True)
 class Login:
-    """The organisation's own login: a provider of OpenID Connect.
+    """The organisation's own login: a provider of OpenID Connect."""
 
-    Attributes:
-        issuer: the address of the provider.
-        client_id: of this service there.
-        secret_file: the file that holds the client's secret.
-        name_claim: the claim that names a person for good; ``sub`` where nothing is said.
-        team_claim: the claim that names their team.
-        roles_claim: the claim whose values give roles.
-        grants: of each value of it, what it grants.
-        scopes: what is asked of the provider.
-        api_audience: the audience of the provider's own tokens that programs may send; None where
-            they send tokens of this service alone.
-    """
-
-    issuer: str
+    issuer: str  # the address of the provider
     client_id: str
-    secret_file: Path | None = None
-    name_claim: str = "sub"
-    team_claim: str | None = None
-    roles_claim: str = "groups"
+    secret_file: Path | None = None  # the file that holds the client's secret
+    name_claim: str = "sub"  # the claim that names a person for good; ``sub`` where nothing is said
+    team_claim: str | None = None  # the claim that names their team
+    roles_claim: str = "groups"  # the claim whose values give roles
+    # of each value of it, what it grants
     grants: Mapping[str, tuple[Grant, ...]] = field(default_factory=dict)
-    scopes: tuple[str, ...] = ("openid", "profile")
+    scopes: tuple[str, ...] = ("openid", "profile")  # what is asked of the provider
+    # the audience of the provider's own tokens that programs may send; None where they send tokens
+    # of this service alone
     api_audience: str | None = None
 
     @classmethod
     def from_fields(cls, said: Any, folder: Path) -> Login:
-        """Read the login.
-
-        Raises:
-            UsageError: a field that is unknown, missing or of another kind.
-        """
+        """Read the login."""
         fields = mapping(said, "login")
         known_fields(fields, tuple(cls.__dataclass_fields__), "login")
         for name in ("issuer", "client_id"):
@@ -221,35 +169,25 @@ class Login:
 class Settings:
     """All settings of a service.
 
-    Attributes:
-        folder: where the data sets are declared.
-        title: what pages call the service.
-        database: its address, as :class:`tacit.service.database.Database` takes it.
-        url: where people reach it, such as ``https://statistics.example``; None on one machine.
-        trusted_proxies: the addresses whose word about the caller's address is taken.
-        datasets: how each data set is hosted, where that is said.
-        default: how the others are.
-        session_hours: how long a sign-in to the pages lasts.
-        workers: how many questions a process answers at once.
-        limits: of requests.
-        login: the organisation's own, or None.
-        collections: the fields of each question of the local model.
-
     >>> Settings(Path("clinic")).dataset("visits").latency
     Fraction(2, 1)
     """
 
-    folder: Path
-    title: str = "Tacit"
-    database: str = ""
+    folder: Path  # where the data sets are declared
+    title: str = "Tacit"  # what pages call the service
+    database: str = ""  # its address, as :class:`tacit.service.database.Database` takes it
+    # where people reach it, such as ``https://statistics.example``; None on one machine
     url: str | None = None
+    # the addresses whose word about the caller's address is taken
     trusted_proxies: tuple[str, ...] = ()
+    # how each data set is hosted, where that is said
     datasets: Mapping[str, DatasetSettings] = field(default_factory=dict)
     default: DatasetSettings = DatasetSettings()
-    session_hours: int = 8
-    workers: int = 2
+    session_hours: int = 8  # how long a sign-in to the pages lasts
+    workers: int = 2  # how many questions a process answers at once
     limits: Limits = Limits()
-    login: Login | None = None
+    login: Login | None = None  # the organisation's own, or None
+    # the fields of each question of the local model
     collections: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -267,11 +205,7 @@ class Settings:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Settings:
-        """Read the settings of a folder; without a ``service.toml`` they are the defaults.
-
-        Raises:
-            UsageError: there is no such folder, or a field is unknown or of another kind.
-        """
+        """Read the settings of a folder; without a ``service.toml`` they are the defaults."""
         place = Path(os.path.expanduser(folder))
         if not place.is_dir():
             raise UsageError(f"there is no folder {str(place)!r}: name that of the data sets")
@@ -285,11 +219,7 @@ class Settings:
 
     @classmethod
     def from_fields(cls, said: Mapping[str, Any], folder: Path) -> Settings:
-        """Read the settings from the fields of a file.
-
-        Raises:
-            UsageError: a field is unknown or of another kind.
-        """
+        """Read the settings from the fields of a file."""
         where = "the service"
         known_fields(said, _FIELDS, where)
         default = DatasetSettings.from_fields(

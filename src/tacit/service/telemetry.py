@@ -51,6 +51,7 @@ __all__ = [
 # text.
 
 
+# What is logged, and the fields that each event has.
 EVENTS: Mapping[str, frozenset[str]] = {
     event: frozenset(fields.split())
     for event, fields in {
@@ -66,25 +67,15 @@ EVENTS: Mapping[str, frozenset[str]] = {
         "metrics": "outcome code",
     }.items()
 }
-"""What is logged, and the fields that each event has."""
 
 LOGGER = "tacit.service"
 _FIELDS = "tacit_fields"
+# Loggers whose messages are about the server's own start and stop.
 _SPEAK_FOR_THEMSELVES = ("uvicorn.error",)
-"""Loggers whose messages are about the server's own start and stop."""
 
 
 def log(event: str, *, level: int = logging.INFO, error: bool = False, **fields: Any) -> None:
     """Write one line.
-
-    Args:
-        event: one of :data:`EVENTS`.
-        level: as in :mod:`logging`.
-        error: add the kinds and places of the exception that is being handled, without its text.
-        **fields: those of the event.
-
-    Raises:
-        UsageError: an event or a field that is not listed.
 
     >>> import io
     >>> out = io.StringIO()
@@ -146,15 +137,7 @@ def places(error: BaseException) -> list[str]:
 
 
 def configure(stream: TextIO | None = None, level: int = logging.INFO) -> logging.Handler:
-    """Send all that is logged, by Tacit and by the libraries, to one stream as lines of JSON.
-
-    Args:
-        stream: where to; by default the error stream of the process.
-        level: the least level.
-
-    Returns:
-        The handler; a second call takes the place of the first.
-    """
+    """Send all that is logged, by Tacit and by the libraries, to one stream as lines of JSON."""
     handler = logging.StreamHandler(stream if stream is not None else sys.stderr)
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
@@ -194,9 +177,6 @@ _tallies = sa.Table(
 class Tallies:
     """Counts by name and labels; threads may share one.
 
-    Args:
-        database: the store of the service; None counts in this process alone.
-
     >>> tallies = Tallies(None)
     >>> tallies.add("refreshes", ("visits",))
     >>> tallies.add("refreshes", ("visits",), 2)
@@ -215,11 +195,7 @@ class Tallies:
             self._fresh[name, labels] += number
 
     def note(self) -> None:
-        """Add what was counted here since the last time to the store.
-
-        Raises:
-            Problem: the store is away; what was counted is added the next time.
-        """
+        """Add what was counted here since the last time to the store."""
         if self._database is None:
             return
         with self._lock:
@@ -236,11 +212,7 @@ class Tallies:
             raise
 
     def totals(self) -> Mapping[Key, int]:
-        """Return the counts of the whole service, with what was counted here until now.
-
-        Raises:
-            Problem: the store is away.
-        """
+        """Return the counts of the whole service, with what was counted here until now."""
         if self._database is None:
             with self._lock:
                 return dict(self._fresh)
@@ -447,9 +419,8 @@ _NAME = "tacit.service"
 class Traces:
     """Makes spans, where a provider for them is set.
 
-    Example:
-        >>> with Traces().request("GET", {}) as span:
-        ...     span.end("/v1/me", 200, "r1")
+    >>> with Traces().request("GET", {}) as span:
+    ...     span.end("/v1/me", 200, "r1")
     """
 
     def __init__(self) -> None:
@@ -478,15 +449,7 @@ class Traces:
             yield RequestSpan(span)
 
     def release(self, number: str, dataset: str, state: str, asked: float, visible: float) -> None:
-        """Record the span of a release; called at the tick at which its outcome became visible.
-
-        Args:
-            number: of the release.
-            dataset: its name.
-            state: as the API says it.
-            asked: seconds since 1970 at which it was asked.
-            visible: those of its tick.
-        """
+        """Record the span of a release; called at the tick at which its outcome became visible."""
         if self._trace is None:
             return
         span = self._trace.get_tracer(_NAME).start_span(
@@ -526,25 +489,19 @@ Send = Callable[[Message], Awaitable[None]]
 Receive = Callable[[], Awaitable[Message]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
+# The header of every reply with the number of its request, as the log has it.
 HEADER = "x-request-id"
-"""The header of every reply with the number of its request, as the log has it."""
 
 NO_ROUTE = "(none)"
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 class Observe:
-    """An ASGI application around another one.
+    """An ASGI application around another one."""
 
-    The number of a request is drawn here and never taken from the client, so that nobody can plant
-    text in the log.  The route is the pattern that the request matched, such as
-    ``/v1/releases/{id}``: the address itself, with what a client wrote in it, is not kept.
-
-    Args:
-        app: the application inside.
-        metrics: those of the process.
-        traces: those of the process.
-    """
+    # The number of a request is drawn here and never taken from the client, so that nobody can
+    # plant text in the log.  The route is the pattern that the request matched, such as
+    # ``/v1/releases/{id}``: the address itself, with what a client wrote in it, is not kept.
 
     def __init__(self, app: App, metrics: Metrics, traces: Traces) -> None:
         self._app, self._metrics, self._traces = app, metrics, traces

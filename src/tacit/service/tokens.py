@@ -38,10 +38,8 @@ __all__ = [
 # What is stored of tokens: all but the tokens, and who can be behind one.
 
 
-OPERATOR = "operator"
-"""Who makes the tokens that no curator made."""
-LOGIN_NAMES = "login:"
-"""What the names of accounts of the organisation's own login begin with."""
+OPERATOR = "operator"  # who makes the tokens that no curator made
+LOGIN_NAMES = "login:"  # what the names of accounts of the organisation's own login begin with
 
 token_table = sa.Table(
     "token",
@@ -63,19 +61,14 @@ token_table = sa.Table(
 
 @dataclass(frozen=True)
 class Stored:
-    """What is stored of a token: all but the token.
-
-    Attributes:
-        ended: since when it is void, in seconds since 1970; None where it is not.
-        why: ``expired``, ``revoked`` or ``used``.
-    """
+    """What is stored of a token: all but the token."""
 
     caller: Caller
     kind: str
     parent: str | None
     created: float
-    ended: float | None
-    why: str | None
+    ended: float | None  # since when it is void, in seconds since 1970; None where it is not
+    why: str | None  # ``expired``, ``revoked`` or ``used``
 
 
 class Note(Protocol):
@@ -94,15 +87,8 @@ def silent(
 
 
 def behind(database: Database, identifier: str, name: str) -> frozenset[str]:
-    """Return who can have used a token: whose it is, who made it, who made theirs, and so on.
-
-    The operator and the organisation's login, who make tokens for everybody, are left out.
-
-    Args:
-        database: of the service.
-        identifier: the public name of the token.
-        name: whose it is.
-    """
+    """Return who can have used a token: whose it is, who made it, who made theirs, and so on."""
+    # The operator and the organisation's login, who make tokens for everybody, are left out.
     names = {name}
     issuer = token_table.c.issued_by
     with database.read() as run:
@@ -117,14 +103,8 @@ def behind(database: Database, identifier: str, name: str) -> frozenset[str]:
 
 
 def root(database: Database, identifier: str) -> str:
-    """Return the token that one was narrowed from, in the end: itself where it was not.
-
-    What a token may do so many times, all that were narrowed from it may do together.
-
-    Args:
-        database: of the service.
-        identifier: the public name of the token.
-    """
+    """Return the token that one was narrowed from, in the end: itself where it was not."""
+    # What a token may do so many times, all that were narrowed from it may do together.
     own = (token_table.c.id, token_table.c.parent)
     family = sa.select(*own).where(token_table.c.id == identifier).cte(recursive=True)
     family = family.union(sa.select(*own).join(family, family.c.parent == token_table.c.id))
@@ -144,25 +124,19 @@ def root(database: Database, identifier: str) -> str:
 # it down, and it stays void, whatever a clock says later.
 
 
+# Of a program, of a sign-in to the pages, and of a link that opens the pages once.
 BEARER, SESSION, ONCE = "bearer", "session", "once"
-"""Of a program, of a sign-in to the pages, and of a link that opens the pages once."""
 _TAKEN = (OPERATOR, "service")
-MOST_SECONDS = 366 * 24 * 3600
-"""The longest life of a token."""
+MOST_SECONDS = 366 * 24 * 3600  # the longest life of a token
 _PREFIX = "tacit_"
 _ID, _SECRET, _SIGNATURE = 16, 24, 32
 _SWEEP = 10.0  # seconds between two looks for tokens that expired
 
 
 class Tokens:
-    """The tokens of a service.
+    """The tokens of a service."""
 
-    Args:
-        database: where they are stored.
-        key: signs them; at least 32 bytes, kept beside the service and not in the database.
-        clock: seconds since 1970.
-        note: writes down what happens to them; nothing does by default.
-    """
+    # key: signs them; at least 32 bytes, kept beside the service and not in the database.
 
     def __init__(
         self,
@@ -187,20 +161,7 @@ class Tokens:
         issued_by: str = OPERATOR,
         kind: str = BEARER,
     ) -> tuple[str, Caller]:
-        """Make a token.  Its text is returned here, and never again.
-
-        Args:
-            name: of whom it is for.
-            grants: what it allows.
-            seconds: how long it lives.
-            team: of whom it is for.
-            issued_by: who makes it.
-            kind: :data:`BEARER`, :data:`SESSION` or :data:`ONCE`.
-
-        Raises:
-            UsageError: a name that is none.
-            Problem: no grant, or a life that is too long or none.
-        """
+        """Make a token.  Its text is returned here, and never again."""
         plain_name(name, "the name of a token")
         if team is not None:
             plain_name(team, "the team of a token")
@@ -229,11 +190,7 @@ class Tokens:
     def narrow(
         self, parent: Caller, grants: Iterable[Grant] | None, seconds: float, kind: str = BEARER
     ) -> tuple[str, Caller]:
-        """Make a token from another that allows no more, lives no longer, and has the same name.
-
-        Raises:
-            Problem: a grant that the parent does not cover, or the parent is void.
-        """
+        """Make a token from another that allows no more, lives no longer, and has the same name."""
         held = parent.grants if grants is None else tuple(sorted(set(grants)))
         if not held or not parent.covers(held):
             raise Problem(
@@ -254,11 +211,7 @@ class Tokens:
         return self._signed(text) is not None
 
     def check(self, text: str, kind: str = BEARER) -> Caller:
-        """Return whose token this is.
-
-        Raises:
-            Problem: ``unauthenticated``; it is no token of this service, or it is void.
-        """
+        """Return whose token this is."""
         identifier = self._signed(text)
         if identifier is None:
             raise _unknown()
@@ -270,11 +223,7 @@ class Tokens:
         return self._checked(row, text, kind).caller
 
     def use_once(self, text: str, seconds: float) -> tuple[str, Caller]:
-        """Make the token of a sign-in from that of a link, which is void from then on.
-
-        Raises:
-            Problem: ``unauthenticated``; it is no such link, or it was used.
-        """
+        """Make the token of a sign-in from that of a link, which is void from then on."""
         identifier = self._signed(text)
         if identifier is None:
             raise _unknown()
@@ -289,12 +238,7 @@ class Tokens:
             return made
 
     def revoke(self, identifier: str, by: str = OPERATOR) -> int:
-        """Make a token void, and all that were narrowed from it; return how many that were.
-
-        Args:
-            identifier: its public name.
-            by: who does it.
-        """
+        """Make a token void, and all that were narrowed from it; return how many that were."""
         with self._database.begin(lock="tokens") as run:
             family = (
                 sa.select(token_table.c.id)
@@ -318,11 +262,7 @@ class Tokens:
         return len(found)
 
     def still(self, caller: Caller) -> None:
-        """Refuse a caller whose token became void since it was checked.
-
-        Raises:
-            Problem: ``unauthenticated``.
-        """
+        """Refuse a caller whose token became void since it was checked."""
         with self._database.read() as run:
             row = self._find(run, caller.token_id)
         if row is None and caller.issued_by == LOGIN_NAMES and self._clock() < caller.expires:

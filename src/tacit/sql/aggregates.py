@@ -47,14 +47,9 @@ def plain_name(name: str) -> str:
 
 
 def find(identifier: Any, known: Mapping[str, Any], what: str) -> str:
-    """Return the name among those known that an identifier means.
-
-    In quotes it is a name as it is written; without, A to Z are as a to z, and it must mean one
-    name.
-
-    Raises:
-        UnsupportedQueryError: it means none, or several.
-    """
+    """Return the name among those known that an identifier means."""
+    # In quotes it is a name as it is written; without, A to Z are as a to z, and it must mean one
+    # name.
     name = str(identifier.this)
     if name in known and identifier.args.get("quoted"):
         return name
@@ -72,13 +67,7 @@ def find(identifier: Any, known: Mapping[str, Any], what: str) -> str:
 
 
 class Scope:
-    """The rows that a part of a query asks, and what each name stands for there.
-
-    Attributes:
-        question: the rows, with the filters so far.
-        tables: of each table by its name there, what its columns stand for.
-        conditions: the filters so far.
-    """
+    """The rows that a part of a query asks, and what each name stands for there."""
 
     def __init__(self, question: Question, tables: Mapping[str, Mapping[str, Expression]]) -> None:
         self.question = question
@@ -93,12 +82,7 @@ class Scope:
         return renamed
 
     def column(self, node: Any, times: bool = False) -> Expression:
-        """Return the value that a name stands for.
-
-        Raises:
-            UnsupportedQueryError: there is none, there are several, or it has times of day where
-                its day would be taken for them.
-        """
+        """Return the value that a name stands for."""
         if type(node.this).__name__ != "Identifier":
             refuse(node, "* is allowed only in count(*): name the columns")
         if node.args.get("db") or node.args.get("join_mark"):
@@ -138,11 +122,7 @@ class Scope:
         return None
 
     def kind(self, value: Expression) -> str:
-        """Return the kind of a value.
-
-        Raises:
-            UsageError: values that do not fit together.
-        """
+        """Return the kind of a value."""
         return value.kind(self.question.schema)
 
     def has_times(self, value: Expression) -> bool:
@@ -163,10 +143,8 @@ class Scope:
         self.conditions.append(condition)
 
     def name_of(self, value: Expression, wanted: str, node: Any) -> str:
-        """Return the name of a column that holds a value; a new one is called as wanted, if free.
-
-        One that has no name, or the name of another column, is called by its expression.
-        """
+        """The name of a column that holds a value; a new one is called as wanted, if free."""
+        # One that has no name, or the name of another column, is called by its expression.
         if value.operation == "col":
             return str(value.parameters[0])
         key = repr(value.to_json())
@@ -192,31 +170,18 @@ Bounds = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True)
 class Asked:
-    """An aggregate of the text.
-
-    Attributes:
-        node: where it stands.
-        kind: the kind of answer.
-        value: what it is asked of, or None.
-        called: the name of the value, where the text gives it one.
-        bounds: the bounds that the text gives, or None.
-        q: of a percentile.
-        several: of percentiles that are asked for together.
-        beside: the other column of a covariance, asked in the same way.
-        label: what it is called where the text gives no name; empty for the kind's own name.
-        note: what a reader should know of the answer.
-    """
+    """An aggregate of the text."""
 
     node: Any
-    kind: str
-    value: Expression | None = None
-    called: str = ""
-    bounds: Bounds | None = None
+    kind: str  # the kind of answer
+    value: Expression | None = None  # what it is asked of, or None
+    called: str = ""  # the name of the value, where the text gives it one
+    bounds: Bounds | None = None  # the bounds that the text gives, or None
     q: Fraction | None = None
-    several: tuple[Fraction, ...] = ()
-    beside: Asked | None = None
-    label: str = ""
-    note: str = ""
+    several: tuple[Fraction, ...] = ()  # of percentiles that are asked for together
+    beside: Asked | None = None  # the other column of a covariance, asked in the same way
+    label: str = ""  # what it is called where the text gives no name; empty for the kind's own name
+    note: str = ""  # what a reader should know of the answer
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -304,11 +269,7 @@ def is_aggregate(node: Any) -> bool:
 
 
 def asked_of(node: Any, scope: Scope) -> Asked:
-    """Return the aggregate that a node is.
-
-    Raises:
-        UnsupportedQueryError: it is none, or one that has no translation.
-    """
+    """Return the aggregate that a node is."""
     while type(node).__name__ == "Paren":
         node = node.this
     name = class_of(node)
@@ -331,19 +292,16 @@ def _of(node: Any, scope: Scope, kind: str, inner: Any, **more: Any) -> Asked:
 
 
 def own_name(node: Any) -> str:
-    """Return the name that a value has in the text: that of a column, or of what a subquery names.
-
-    Nothing where it is computed on the spot.
-    """
+    """The name that a value has in the text: that of a column, or of what a subquery names."""
+    # Nothing where it is computed on the spot.
     return str(node.this.this) if type(node).__name__ == "Column" else ""
 
 
 def _bounded(inner: Any, scope: Names) -> tuple[Expression, str, Bounds | None]:
-    """Return a value, its name, and the bounds that its text gives, where all of it is a clamp.
-
-    An aggregate clamps its column to its bounds, so that a clamp around the whole is the bounds and
-    nothing more, exactly as they are written.  Other bounds are declared, or follow from those.
-    """
+    """Return a value, its name, and the bounds that its text gives, where all of it is a clamp."""
+    # An aggregate clamps its column to its bounds, so that a clamp around the whole is the bounds
+    # and nothing more, exactly as they are written.  Other bounds are declared, or follow from
+    # those.
     while type(inner).__name__ == "Paren":
         inner = inner.this
     found = value(inner, scope)

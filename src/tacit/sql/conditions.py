@@ -32,6 +32,7 @@ __all__ = [
 # Functions of dates, text and whole numbers, by their names in SQL.
 
 
+# Parts of dates and times, by DuckDB's words for them, with the methods of an expression.
 PARTS = {
     "YEAR": "year",
     "QUARTER": "quarter",
@@ -44,7 +45,6 @@ PARTS = {
     "MINUTE": "minute",
     "SECOND": "second",
 }
-"""Parts of dates and times, by DuckDB's words for them, with the methods of an expression."""
 _SUNDAY_FIRST = ("DOW", "DAYOFWEEK", "WEEKDAY")
 _MOST_DECIMALS = 15
 _CLASSES = {"DAYOFWEEKISO": "ISODOW"}
@@ -213,6 +213,7 @@ def _rest(node: Any, names: Names) -> Expression:
 # those of Kleene, and each comparison is unknown exactly where one of its sides is missing.
 
 
+# Of each comparison itself, and the one that is true where it is false.
 _COMPARE: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
     "EQ": (operator.eq, operator.ne),
     "NEQ": (operator.ne, operator.eq),
@@ -221,15 +222,14 @@ _COMPARE: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]]
     "GT": (operator.gt, operator.le),
     "GTE": (operator.ge, operator.lt),
 }
-"""Of each comparison itself, and the one that is true where it is false."""
 _PLAIN, _LEFT, _RIGHT = (False, False), (True, False), (False, True)
+# Which sides of a comparison may have times of day: t < d means the same of the day of t as of t,
+# where d is a day and so its first moment; t > d does not.
 _SAME_OF_DAYS = {
     **dict.fromkeys(("EQ", "NEQ"), (_PLAIN,)),
     **dict.fromkeys(("LT", "GTE"), (_PLAIN, _LEFT)),
     **dict.fromkeys(("GT", "LTE"), (_PLAIN, _RIGHT)),
 }
-"""Which sides of a comparison may have times of day: t < d means the same of the day of t as of t,
-where d is a day and so its first moment; t > d does not."""
 
 
 def conjuncts(node: Any) -> list[Any]:

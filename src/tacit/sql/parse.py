@@ -26,10 +26,8 @@ __all__ = [
 
 
 def place_of(node: Any) -> tuple[int, int]:
-    """Return line and column of the first word below a node that the parser has a place for.
-
-    Where it has none below, those of the nearest node above count.
-    """
+    """Return line and column of the first word below a node that the parser has a place for."""
+    # Where it has none below, those of the nearest node above count.
     while node is not None:
         known = [each.meta for each in node.walk() if "line" in each.meta]
         if known:
@@ -41,20 +39,12 @@ def place_of(node: Any) -> tuple[int, int]:
 
 
 def refuse(node: Any, reason: str) -> NoReturn:
-    """Refuse a part of a query.
-
-    Raises:
-        UnsupportedQueryError: always.
-    """
+    """Refuse a part of a query."""
     raise UnsupportedQueryError(reason, place_of(node))
 
 
 def only(node: Any, *understood: str) -> None:
-    """Refuse a node that says more than is translated.
-
-    Raises:
-        UnsupportedQueryError: it has an argument besides those that are understood.
-    """
+    """Refuse a node that says more than is translated."""
     for name, said in node.args.items():
         if name not in understood and said is not None and said is not False and said != []:
             reason = _ARGUMENTS.get(name.rstrip("_"))
@@ -85,15 +75,16 @@ def _bounded(name: str, given: list[str]) -> str | None:
     return f"{_BOUNDED[name]}(clamp({column}, {low}, {high}))"
 
 
+# What SQL calls the statistics that need bounds.
 _BOUNDED = {
     **{name: name for name in ("sum", "median", "min", "max")},
     "mean": "avg",
     "var": "var_samp",
     "std": "stddev",
 }
-"""What SQL calls the statistics that need bounds."""
 
 
+# What a reader is shown of an argument that is not understood, and the nearest thing that is.
 _ARGUMENTS = {
     "distinct": "DISTINCT has no translation: group by the columns, and ask for count(*)",
     "qualify": "windows have no translation: group by columns instead",
@@ -121,7 +112,6 @@ _ARGUMENTS = {
     "replace": "* REPLACE has no translation: name the columns",
     "rename": "* RENAME has no translation: name the columns",
 }
-"""What a reader is shown of an argument that is not understood, and the nearest thing that is."""
 
 
 # From text to a tree: the limits of a text, and the parser's errors in plain words.
@@ -132,32 +122,24 @@ _ARGUMENTS = {
 # spaces before anything else looks at the text, so that none is in a question, an error or a log.
 
 
-LONGEST = 65_536
-"""The most characters of a query."""
+LONGEST = 65_536  # the most characters of a query
 _MOST_WORDS = 20_000
-_DEEPEST = 40
-"""How deep parentheses, CASE and chains of signs are nested at most."""
+_DEEPEST = 40  # how deep parentheses, CASE and chains of signs are nested at most
 _BEGINS = ("SELECT", "WITH", "FROM", "L_PAREN")
 _CHANGES = {
     *("INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "DROP", "ALTER", "TRUNCATE", "COPY", "SET"),
     *("ATTACH", "DETACH", "INSTALL", "LOAD", "EXPORT", "IMPORT", "PRAGMA", "GRANT", "REVOKE"),
     *("CALL", "EXECUTE", "PREPARE", "VACUUM", "BEGIN", "COMMIT", "ROLLBACK", "USE", "COMMAND"),
 }
+# How many joins may stand before the condition of the first: the parser reads each of them twice,
+# with and without those after it, so that thirty in a row took hours.
 _MOST_WAITING = 6
-"""How many joins may stand before the condition of the first: the parser reads each of them twice,
-with and without those after it, so that thirty in a row took hours."""
 _JOINS = {"JOIN", "STRAIGHT_JOIN"}
 _CHAINED = {"NOT", "DASH", "PLUS", "TILDE", "TILDA", "CASE"}
 
 
 def parse(text: str) -> Any:
-    """Return the tree of one query.
-
-    Raises:
-        UnsupportedQueryError: a text that is too long, holds several statements, is nested too
-            deep, changes something, or cannot be parsed.
-        MissingExtraError: sqlglot is not installed.
-    """
+    """Return the tree of one query."""
     if not isinstance(text, str):
         raise UsageError(f"a query is text, not {type(text).__name__}")
     if len(text) > LONGEST:
@@ -172,17 +154,12 @@ def parse(text: str) -> Any:
 def without_comments(text: str) -> str:
     """Return a query with spaces in place of its comments: every word stays where it was.
 
-    Line comments, block comments (nested ones too), hints and the comments of templates
-    (``{# ... #}``) are comments; within quotes they are text.  All that is between two words of the
-    tokenizer is white space and comments, so the words are what is kept.
-
-    Raises:
-        UnsupportedQueryError: a quote or a comment that is not closed.
-        MissingExtraError: sqlglot is not installed.
-
     >>> without_comments("select '--' /* all /* of */ them */ -- so")
     "select '--'                              "
     """
+    # Line comments, block comments (nested ones too), hints and the comments of templates
+    # (``{# ... #}``) are comments; within quotes they are text.  All that is between two words of
+    # the tokenizer is white space and comments, so the words are what is kept.
     if not any(mark in text for mark in _OPEN):
         return text
     kept, end = [], 0
@@ -258,11 +235,7 @@ def _dialect() -> Any:
 
 
 def _check_characters(text: str) -> None:
-    """Refuse what a reader cannot see: control characters, marks that turn the reading direction.
-
-    Raises:
-        UnsupportedQueryError: such a character.
-    """
+    """Refuse what a reader cannot see: control characters, marks of reading direction."""
     if text.isascii() and text.isprintable():
         return
     for place, sign in enumerate(text):
@@ -338,10 +311,8 @@ def _refuse_beginning(token: Any) -> None:
 
 
 def _numbers_are_listed(tokens: Sequence[Any], place: int) -> bool:
-    """Return whether a bracket opens a list of numbers, and nothing that the parser would change.
-
-    What it logs, and changes, are brackets after a value, braces, and entries of other kinds.
-    """
+    """Whether a bracket opens a list of numbers, and nothing that the parser would change."""
+    # What it logs, and changes, are brackets after a value, braces, and entries of other kinds.
     before = tokens[place - 1].token_type.name if place else ""
     names = (token.token_type.name for token in tokens[place + 1 :])
     inside = list(itertools.takewhile(lambda name: name != "R_BRACKET", names))

@@ -30,19 +30,9 @@ _ON = "say how the rows belong together: join patients on visits.person = patien
 
 
 def joined(scope: Scope, join: Any, names: tuple[str, ...]) -> Scope:
-    """Return the rows with the columns of another table beside them.
-
-    The columns of the other table stand for those that the join adds.  Its key is not added; in an
-    inner join it stands for the column of the rows that is equal to it.
-
-    Args:
-        scope: the rows.
-        join: the node.
-        names: of the tables that can be joined.
-
-    Raises:
-        UnsupportedQueryError: another table, or rows that would not belong together by its key.
-    """
+    """Return the rows with the columns of another table beside them."""
+    # The columns of the other table stand for those that the join adds.  Its key is not added; in
+    # an inner join it stands for the column of the rows that is equal to it.
     only(join, "this", "side", "kind", "on", "using")
     side, kind = str(join.args.get("side") or ""), str(join.args.get("kind") or "")
     if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER"):
@@ -147,12 +137,7 @@ PEOPLE: dict[str, Any] = {}
     },
 )
 def people_of(select: Any, scope: Scope) -> Scope:
-    """Return the table of people that a subquery grouped by the person makes.
-
-    Raises:
-        UnsupportedQueryError: it is grouped by something else, or asks what is not made of the rows
-            of one person.
-    """
+    """Return the table of people that a subquery grouped by the person makes."""
     only(select, "expressions", "from_", "joins", "where", "with_", "group")
     group = select.args["group"]
     only(group, "expressions")
@@ -240,21 +225,14 @@ _CLAUSES = {
 
 @dataclass
 class Tables:
-    """The tables that a query can name.
+    """The tables that a query can name."""
 
-    Attributes:
-        open: returns the rows of a table by its name.
-        names: of those tables.
-        joins: the names of tables that stand beside them.
-        views: the common table expressions before this place, by their names in small letters.
-        used: those that were named.
-    """
-
-    open: Callable[[str], Question]
-    names: tuple[str, ...]
-    joins: tuple[str, ...] = ()
+    open: Callable[[str], Question]  # returns the rows of a table by its name
+    names: tuple[str, ...]  # of those tables
+    joins: tuple[str, ...] = ()  # the names of tables that stand beside them
+    # the common table expressions before this place, by their names in small letters
     views: Mapping[str, tuple[Any, Tables]] = field(default_factory=dict)
-    used: set[int] = field(default_factory=set)
+    used: set[int] = field(default_factory=set)  # those that were named
 
     def with_views(self, said: Any) -> Tables:
         """Return the tables with the views that WITH names, each knowing those before it."""
@@ -280,11 +258,7 @@ class Tables:
 
 
 def rows_of(select: Any, tables: Tables) -> Scope:
-    """Return the rows that FROM, JOIN and WHERE of a query give.
-
-    Raises:
-        UnsupportedQueryError: a table that is not there, or what is not row by row.
-    """
+    """Return the rows that FROM, JOIN and WHERE of a query give."""
     source = select.args.get("from_")
     if source is None:
         refuse(select, "say which table is asked: select count(*) from visits")

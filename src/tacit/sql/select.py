@@ -97,13 +97,12 @@ def possible_values(found: Node) -> list[Any] | None:
 def listed_keys(name: str, conditions: Sequence[Expression]) -> list[Any] | None:
     """Return the values of a column that the conditions let through, where they list them.
 
-    Rows with another value are filtered out before anything is counted, so that the list, which is
-    a constant of the question, holds the value of every row that is left.
-
     >>> from tacit.expressions.expression import col
     >>> listed_keys("site", [col("site").is_in([1, 2]), col("cost") < 3])
     [1, 2]
     """
+    # Rows with another value are filtered out before anything is counted, so that the list, which
+    # is a constant of the question, holds the value of every row that is left.
     found: list[Any] | None = None
     for condition in conditions:
         if condition.operation not in ("==", "is_in"):
@@ -121,9 +120,9 @@ def listed_keys(name: str, conditions: Sequence[Expression]) -> list[Any] | None
 # A whole query: groups, aggregates, and how the answer is shown.
 
 
+# A certificate states each answer's chain whole, with all computed columns, so it grows by the
+# square of the items: 2 MB for 100 of them.
 _MOST_ITEMS, _MOST_BY, _MOST_GROUPS = 100, 20, 100_000
-"""A certificate states each answer's chain whole, with all computed columns, so it grows by the
-square of the items: 2 MB for 100 of them."""
 
 
 @dataclass(frozen=True)
@@ -144,11 +143,7 @@ class _Group:
 
 
 def question_of_select(select: Any, tables: Tables) -> Question:
-    """Return the question that a query asks.
-
-    Raises:
-        UnsupportedQueryError: a part of it has no translation.
-    """
+    """Return the question that a query asks."""
     only(
         select,
         *("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset"),
@@ -255,10 +250,8 @@ def _groups(select: Any, items: Sequence[_Item], scope: Scope) -> list[_Group]:
 
 
 def _group_of(node: Any, items: Sequence[_Item], scope: Scope) -> tuple[Any, str]:
-    """Return what a grouping column is: a place in the select list, a name, an expression.
-
-    A name is that of a column; of an item of the select list where no column has it.
-    """
+    """Return what a grouping column is: a place in the select list, a name, an expression."""
+    # A name is that of a column; of an item of the select list where no column has it.
     place = number(node)
     if place is not None:
         if place.denominator != 1 or not 1 <= place <= len(items):
@@ -276,11 +269,9 @@ def _group_of(node: Any, items: Sequence[_Item], scope: Scope) -> tuple[Any, str
 def _answers(
     items: Sequence[_Item], groups: Sequence[_Group], scope: Scope
 ) -> tuple[dict[str, _Answer], list[tuple[str, _Item]], dict[str, str]]:
-    """Return the answers by label, the items with their labels, and what groups are called.
-
-    An item that computes with aggregates asks for those that are no items themselves, too.  It has
-    an empty label where the text gives it none.
-    """
+    """Return the answers by label, the items with their labels, and what groups are called."""
+    # An item that computes with aggregates asks for those that are no items themselves, too.  It
+    # has an empty label where the text gives it none.
     answers: dict[str, _Answer] = {}
     parts: list[tuple[str, _Item]] = []
     names: dict[str, str] = {}
@@ -388,10 +379,8 @@ def _better_together(question: Question) -> Iterator[str]:
 
 
 def _keys(groups: Sequence[_Group], scope: Scope) -> tuple[Any, list[str]]:
-    """Return the public keys, and the columns whose keys are those that WHERE lists.
-
-    None leaves them to the data set, and to partition selection where it declares none.
-    """
+    """Return the public keys, and the columns whose keys are those that WHERE lists."""
+    # None leaves them to the data set, and to partition selection where it declares none.
     found: dict[str, Any] = {}
     listed, declared = [], scope.question.declared.keys
     for group in groups:
@@ -567,18 +556,7 @@ def question_of(
     joins: Sequence[str],
     open: Callable[[str], Question],
 ) -> Question:
-    """Return the question that a query asks.
-
-    Args:
-        text: one query, in the dialect of DuckDB.
-        names: of the tables that it may ask.
-        joins: the names of tables that can be joined to them.
-        open: returns a question about all rows of a table, by its name.
-
-    Raises:
-        UnsupportedQueryError: the text has no translation; the error says where and why.
-        MissingExtraError: sqlglot is not installed.
-    """
+    """Return the question that a query asks."""
     try:
         return _translated(parse(text), Tables(open, tuple(names), tuple(joins)))
     except RecursionError:

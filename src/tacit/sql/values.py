@@ -62,13 +62,12 @@ class Names(Protocol):
 
 @dataclass(frozen=True)
 class Truth:
-    """A condition of SQL, which is true, false or unknown: where it is true, and where false.
+    """A condition of SQL, which is true, false or unknown: where it is true, and where false."""
 
-    Where one of the two is missing, as a column of truth values may be, it counts as false, in a
-    filter and in every connective.  NOT exchanges them, so that the conditions that
-    Tacit evaluates (two-valued: a comparison with a missing value is false) keep the rows that SQL
-    keeps.
-    """
+    # Where one of the two is missing, as a column of truth values may be, it counts as false, in a
+    # filter and in every connective.  NOT exchanges them, so that the conditions that Tacit
+    # evaluates (two-valued: a comparison with a missing value is false) keep the rows that SQL
+    # keeps.
 
     true: Expression
     false: Expression
@@ -84,15 +83,9 @@ class Truth:
 
 @dataclass(frozen=True)
 class Form:
-    """A form of SQL that is accepted.
+    """A form of SQL that is accepted."""
 
-    Attributes:
-        part: which part of a query it belongs to.
-        example: how it is written.
-        means: what it becomes.
-    """
-
-    part: str
+    part: str  # which part of a query it belongs to
     example: str
     means: str
 
@@ -101,6 +94,7 @@ FORMS: list[Form] = []
 VALUES: dict[str, Callable[[Any, Names], Expression]] = {}
 CONDITIONS: dict[str, Callable[[Any, Names], Truth]] = {}
 
+# What a reader is shown of a node that has no form, by its class.
 _NEAREST: Mapping[str, str] = {
     "Window": "windows have no translation: group by columns instead",
     "Subquery": "a subquery is allowed only in FROM, row by row",
@@ -136,7 +130,6 @@ _NEAREST: Mapping[str, str] = {
     "quantile_cont(cost, [0.25, 0.5, 0.75])",
     "Anonymous": "there is no such function here",
 }
-"""What a reader is shown of a node that has no form, by its class."""
 _AGGREGATES = {
     *("Count", "CountIf", "Sum", "Avg", "Min", "Max", "Median", "Variance", "VariancePop"),
     *("Stddev", "StddevSamp", "StddevPop", "PercentileCont", "Quantile", "WithinGroup", "Filter"),
@@ -146,15 +139,7 @@ _AGGREGATES = {
 def form(
     part: str, table: dict[str, Any], *names: str, examples: Mapping[str, str]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a function as what translates nodes of these classes.
-
-    Args:
-        part: the part of the page of the grammar.
-        table: the table of such functions.
-        *names: classes of nodes; of a function that the parser has no class for, its name in small
-            letters.
-        examples: how it is written, with what that becomes.
-    """
+    """Register a function as what translates nodes of these classes."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
@@ -177,11 +162,7 @@ def class_of(node: Any) -> str:
 
 
 def value(node: Any, names: Names) -> Expression:
-    """Return the expression of a value.
-
-    Raises:
-        UnsupportedQueryError: it has no translation.
-    """
+    """Return the expression of a value."""
     known = names.stands_for(node)
     if known is not None:
         return known
@@ -206,11 +187,7 @@ def timed(node: Any, names: Names) -> Expression:
 
 
 def truth(node: Any, names: Names) -> Truth:
-    """Return where a condition is true and where it is false.
-
-    Raises:
-        UnsupportedQueryError: it has no translation, or is no condition.
-    """
+    """Return where a condition is true and where it is false."""
     name = class_of(node)
     if name == "Paren":
         return truth(node.this, names)
@@ -226,11 +203,7 @@ def truth(node: Any, names: Names) -> Truth:
 
 
 def refuse_unknown(node: Any) -> None:
-    """Refuse a node that no table knows, and that is no name.
-
-    Raises:
-        UnsupportedQueryError: it is such a node.
-    """
+    """Refuse a node that no table knows, and that is no name."""
     if type(node).__name__ not in ("Column", "Star") and class_of(node) not in {
         *VALUES,
         *CONDITIONS,
@@ -260,11 +233,7 @@ _MOST_BUCKETS = 200
 
 
 def number(node: Any) -> Fraction | None:
-    """Return the exact number that a node writes out, or None where it is no number.
-
-    Raises:
-        UnsupportedQueryError: a number with too many digits.
-    """
+    """Return the exact number that a node writes out, or None where it is no number."""
     while type(node).__name__ == "Paren":
         node = node.this
     if type(node).__name__ == "Neg":

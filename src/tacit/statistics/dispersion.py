@@ -96,11 +96,10 @@ __all__ = [
 
 
 class Extreme(NamedTuple):
-    """A pair at 0 and 1: its change of variance, and how many of each release are at 1.
+    """A pair at 0 and 1: its change of variance, and how many of each release are at 1."""
 
-    ``wide_ones`` of the ``wide`` records are 1, the others 0; of the narrow release the shared
-    ``narrow_ones`` are 1, and what only it has is at the mean of what it shares.
-    """
+    # ``wide_ones`` of the ``wide`` records are 1, the others 0; of the narrow release the shared
+    # ``narrow_ones`` are 1, and what only it has is at the mean of what it shares.
 
     change: Fraction
     kept: int
@@ -322,17 +321,11 @@ class _Extreme:
 def extreme_neighbours(
     question: Question, moves: Iterable[tuple[int, int]], ddof: int
 ) -> tuple[Fraction, list[tuple[Callable[[], Sample], Fraction]], int]:
-    """The neighbours of ``question.at`` with the largest and with the smallest variance.
-
-    Args:
-        question: a local question.
-        moves: the moves to look at, at least one; the neighbours have more than ``ddof`` records.
-        ddof: 0 or 1, the variance being over ``n - ddof``.
-
-    Returns:
-        The exact variance of the release; the two neighbours (made into samples when asked for)
-        with their exact variances; and how many candidates were compared.
-    """
+    """The neighbours of ``question.at`` with the largest and with the smallest variance."""
+    # moves: the moves to look at, at least one; the neighbours have more than ``ddof`` records.
+    #
+    # Returns: the exact variance of the release; the two neighbours (made into samples when asked
+    # for) with their exact variances; and how many candidates were compared.
     x = question.at
     assert x is not None
     moves = list(moves)
@@ -412,11 +405,9 @@ def _rough(count: int) -> float:
 
 
 def _offer_smallest(extreme: _Extreme, removed: int, added: int) -> None:
-    """Every window of ``x`` with every window of the pool that may be the best for it.
-
-    For one window ``K``, what differs is ``g = sum a**2 - (2 S_K + S_A) S_A/m``, small numbers
-    that floats tell apart well even where the whole variance is too flat for them.
-    """
+    """Every window of ``x`` with every window of the pool that may be the best for it."""
+    # For one window ``K``, what differs is ``g = sum a**2 - (2 S_K + S_A) S_A/m``, small numbers
+    # that floats tell apart well even where the whole variance is too flat for them.
     local = extreme.local
     x, pool, kept = local.x, local.pool, local.x.size - removed
     m = kept + added
@@ -499,13 +490,9 @@ Sizes = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Dispersion(Statistic):
-    """Variance or standard deviation, over ``n - ddof``.
+    """Variance or standard deviation, over ``n - ddof``."""
 
-    Args:
-        ddof: 0 (numpy's default) or 1 (the unbiased variance, undefined for a single record).
-    """
-
-    ddof: int = 0
+    ddof: int = 0  # 0 (numpy's default) or 1 (the unbiased variance, undefined for a single record)
 
     def __post_init__(self) -> None:
         if self.ddof not in (0, 1):

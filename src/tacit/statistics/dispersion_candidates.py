@@ -47,23 +47,16 @@ Booleans = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Blocks:
-    """``C`` is one block of the others, ``B`` the lowest and highest of what remains.
-
-    Attributes:
-        population: ``N``.
-        kept, gained, lost: the sizes ``c`` of ``C``, ``b`` of ``B`` and ``a`` of ``A``.
-        j: the first rank of ``A``.
-        i: the first rank of ``C`` among the others.
-        p: how many of ``B`` are the lowest.
-    """
+    """``C`` is one block of the others, ``B`` the lowest and highest of what remains."""
 
     population: int
+    # kept, gained, lost: the sizes ``c`` of ``C``, ``b`` of ``B`` and ``a`` of ``A``
     kept: int
     gained: int
     lost: int
-    j: int
-    i: int
-    p: int
+    j: int  # the first rank of ``A``
+    i: int  # the first rank of ``C`` among the others
+    p: int  # how many of ``B`` are the lowest
 
     def ranges(self) -> tuple[list[Range], list[Range]]:
         """``C`` with ``B``, and ``C`` with ``A``."""
@@ -79,23 +72,16 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Tails:
-    """``B`` and ``C`` are the lowest and highest of the others, ``C`` in one piece of them.
-
-    Attributes:
-        population: ``N``.
-        kept, gained, lost: the sizes ``c`` of ``C``, ``b`` of ``B`` and ``a`` of ``A``.
-        j: the first rank of ``A``.
-        p: how many of ``B`` lie below ``C``.
-        t: how many of ``B`` and ``C`` are the lowest of the others.
-    """
+    """``B`` and ``C`` are the lowest and highest of the others, ``C`` in one piece of them."""
 
     population: int
+    # kept, gained, lost: the sizes ``c`` of ``C``, ``b`` of ``B`` and ``a`` of ``A``
     kept: int
     gained: int
     lost: int
-    j: int
-    p: int
-    t: int
+    j: int  # the first rank of ``A``
+    p: int  # how many of ``B`` lie below ``C``
+    t: int  # how many of ``B`` and ``C`` are the lowest of the others
 
     def ranges(self) -> tuple[list[Range], list[Range]]:
         """``C`` with ``B``, and ``C`` with ``A``."""
@@ -128,10 +114,8 @@ def outside(start: int, stop: int, window: int, length: int) -> list[Range]:
 
 
 def bisect(lowest: Integers, highest: Integers, gains: Callable[[Integers], Booleans]) -> Integers:
-    """For every row the least place in ``lowest..highest`` from which going on gains nothing.
-
-    ``gains(place)`` says whether ``place + 1`` is better than ``place``: true and then false.
-    """
+    """For every row the least place in ``lowest..highest`` from which going on gains nothing."""
+    # ``gains(place)`` says whether ``place + 1`` is better than ``place``: true and then false.
     low, high = lowest.copy(), highest.copy()
     while bool((low < high).any()):
         middle = (low + high) // 2
@@ -207,12 +191,9 @@ class Finding(NamedTuple):
 
 
 class Contest:
-    """The running maximum of ``spread(wide) - spread(narrow)`` over candidates of a population.
+    """The running maximum of ``spread(wide) - spread(narrow)`` over candidates of a population."""
 
-    Attributes:
-        floor: a proven lower bound on the maximum so far, in the units of ``moments.values``.
-        evaluations: how many candidates were offered.
-    """
+    # floor: a proven lower bound on the maximum so far, in the units of ``moments.values``.
 
     def __init__(self, moments: Moments, spread: Spread) -> None:
         self.moments = moments
@@ -228,14 +209,8 @@ class Contest:
         make: Callable[[int], Walk],
         loss: float = 0.0,
     ) -> None:
-        """Offer many pairs at once.
-
-        Args:
-            wide: float sums, sums of squares, and the size of the wide releases.
-            narrow: the same of the narrow releases.
-            make: builds the candidate of an index.
-            loss: how much more variance the wide release may have at the true optimum.
-        """
+        """Offer many pairs at once."""
+        # loss: how much more variance the wide release may have at the true optimum.
         top, top_error = self._variance(*wide)
         bottom, bottom_error = self._variance(*narrow)
         low = self._measure(top - top_error) - self._measure(bottom + bottom_error)
@@ -256,10 +231,8 @@ class Contest:
     def may_win(
         self, union: tuple[Floats, Floats, int], size: int, narrow: tuple[Floats, Floats, int]
     ) -> npt.NDArray[np.intp]:
-        """Which pairs may win whatever ``size`` records of the union the wide release has.
-
-        Leaving records out of the union only lowers its sum of squared deviations.
-        """
+        """Which pairs may win whatever ``size`` records of the union the wide release has."""
+        # Leaving records out of the union only lowers its sum of squared deviations.
         sums, squares, count = union
         ddof = self.spread.ddof
         most = (squares - sums * sums / count) / (size - ddof)
@@ -373,17 +346,10 @@ _GLANCE = 1024
 
 
 def windows(contest: Contest, kept: int, gained: int, lost: int, anchored: bool = False) -> None:
-    """The narrow release is a window of the population; ``A`` is the best block inside it.
-
-    Args:
-        contest: where to offer the candidates.
-        kept: ``c``, the size of ``C``.
-        gained: ``b``.
-        lost: ``a``.
-        anchored: only the windows that start within the ``p`` lowest records (at most at rank
-        ``p``)
-            or end within the ``b - p`` highest, which suffices where ``C`` is a prefix or a suffix.
-    """
+    """The narrow release is a window of the population; ``A`` is the best block inside it."""
+    # anchored: only the windows that start within the ``p`` lowest records (at most at rank
+    # ``p``) or end within the ``b - p`` highest, which suffices where ``C`` is a prefix or a
+    #   suffix.
     last = contest.moments.size - kept - lost
     if anchored:
         for low in range(gained + 1):
@@ -550,17 +516,10 @@ def tails(
     lost: int,
     steepness: tuple[float, float] | None = None,
 ) -> None:
-    """Every window ``A``; ``B`` and ``C`` the lowest and highest of the others, ``C`` in one piece.
-
-    Args:
-        contest: where to offer the candidates.
-        kept: ``c``, the size of ``C``.
-        gained: ``b``.
-        lost: ``a``.
-        steepness: the least and the largest weight ``theta`` of the narrow variance to serve (for a
-            standard deviation); None for 1, the variance itself.  ``X`` is linear in ``theta``, so
-            that its sign change for any weight between lies between those for the two ends.
-    """
+    """Every window ``A``; ``B`` and ``C`` the lowest and highest others, ``C`` in one piece."""
+    # steepness: the least and the largest weight ``theta`` of the narrow variance to serve (for a
+    #   standard deviation); None for 1, the variance itself.  ``X`` is linear in ``theta``, so that
+    #   its sign change for any weight between lies between those for the two ends.
     moments, m = contest.moments, kept + gained
     last = moments.size - lost
     for low in range(gained + 1):
@@ -791,26 +750,14 @@ def _loss(moments: Moments, size: int, ddof: int, steps: int) -> float:
 # spread of its own to lose and ``B`` alone decides (1).
 
 
-_MOST_STEPS = 1 << 28
-"""How many places are enumerated where ``t`` cannot be found by bisection."""
-_MOST_PAIRS = 1 << 31
-"""How many pairs of windows and blocks are looked at (about 20 seconds)."""
+_MOST_STEPS = 1 << 28  # how many places are enumerated where ``t`` cannot be found by bisection
+_MOST_PAIRS = 1 << 31  # how many pairs of windows and blocks are looked at (about 20 seconds)
 
 
 def widen(contest: Contest, kept: int, gained: int, lost: int, within: bool) -> float:
-    """Offer what may be the worst pair with ``spread(T) > spread(W)`` by one move.
-
-    Args:
-        contest: where to offer the candidates.
-        kept: the size of ``C``.
-        gained: the size of ``B``.
-        lost: the size of ``A``.
-        within: whether pairs that are nearer are asked for as well.
-
-    Returns:
-        An upper bound on the pairs that no proof covers, in the contest's float unit; ``-inf``
-        where all are covered.
-    """
+    """Offer what may be the worst pair with ``spread(T) > spread(W)`` by one move."""
+    # Returns: an upper bound on the pairs that no proof covers, in the contest's float unit;
+    # ``-inf`` where all are covered.
     m, s, ddof = kept + gained, kept + lost, contest.spread.ddof
     if m < 2:
         return -math.inf
@@ -839,11 +786,9 @@ def _closing_in(contest: Contest, kept: int, gained: int, lost: int, within: boo
 
 
 def bound_of_move(contest: Contest, kept: int, gained: int, lost: int) -> float:
-    """An upper bound on the change by a move, in the contest's float unit.
-
-    ``f <= (alpha - beta) SS(C) + alpha SS(B) + (alpha c b/m) (difference of means)**2``, since
-    ``A`` never lowers ``SS``; and ``sd(T) - sd(W) <= sqrt(V(T) - V(W))``.
-    """
+    """An upper bound on the change by a move, in the contest's float unit."""
+    # ``f <= (alpha - beta) SS(C) + alpha SS(B) + (alpha c b/m) (difference of means)**2``, since
+    # ``A`` never lowers ``SS``; and ``sd(T) - sd(W) <= sqrt(V(T) - V(W))``.
     values, ddof = contest.moments.values, contest.spread.ddof
     width = float(values[-1] - values[0]) * (1 + 1e-12)
     change = reach(kept, gained, lost, ddof) * width**2

@@ -208,8 +208,7 @@ class Interval:
         return f"Interval({show(self.lower)}, {show(self.upper)}{sized})"
 
 
-Domain: TypeAlias = Records | Values | Interval
-"""Any of the three domains."""
+Domain: TypeAlias = Records | Values | Interval  # any of the three domains
 
 
 def columns_of(values: Any) -> dict[str, Any] | None:
@@ -363,11 +362,9 @@ class Endless:
 
 
 def blocked_sum(values: npt.NDArray[np.float64]) -> float:
-    """A float sum whose error is at most ``(2048 + n / 1024) * 2**-53`` of the sum of magnitudes.
-
-    Blocks are summed first and their sums then: in whatever order numpy adds, no value takes
-    part in more than ``1024 + n / 1024`` additions, nor the remainder in more than 1024 more.
-    """
+    """A float sum with an error of at most ``(2048 + n / 1024) * 2**-53`` of all magnitudes."""
+    # Blocks are summed first and their sums then: in whatever order numpy adds, no value takes
+    # part in more than ``1024 + n / 1024`` additions, nor the remainder in more than 1024 more.
     whole = len(values) // _BLOCK * _BLOCK
     blocks = values[:whole].reshape(-1, _BLOCK).sum(axis=1)
     return float(blocks.sum()) + float(values[whole:].sum())

@@ -1,15 +1,13 @@
-"""Local sensitivity at a distance of any function over a small value set, by dilation, exact.
+"""Local sensitivity at a distance of any function over a small value set, by dilation, exact."""
 
-The function is evaluated once on every multiset that can be met
-(:mod:`tacit.statistics.search`). The local sensitivity of each follows from its
-neighbours, one step along the axes.  ``A(t)`` is then the largest of these within ``t`` more steps:
-the table of local sensitivities, dilated ``t`` times.  What is dilated are ranks, so nothing is
-rounded.
-
-Under ``bounded`` and ``remove`` there are finitely many releases, and ``A`` is known for every
-``t``. Under ``unbounded`` and ``add`` it is known up to a chosen ``farthest``; beyond it, only a
-public bound on the global sensitivity can speak.
-"""
+# The function is evaluated once on every multiset that can be met (:mod:`tacit.statistics.search`).
+# The local sensitivity of each follows from its neighbours, one step along the axes.  ``A(t)`` is
+# then the largest of these within ``t`` more steps: the table of local sensitivities, dilated ``t``
+# times.  What is dilated are ranks, so nothing is rounded.
+#
+# Under ``bounded`` and ``remove`` there are finitely many releases, and ``A`` is known for every
+# ``t``. Under ``unbounded`` and ``add`` it is known up to a chosen ``farthest``; beyond it, only a
+# public bound on the global sensitivity can speak.
 
 from __future__ import annotations
 
@@ -37,24 +35,15 @@ _NEVER = np.iinfo(np.int32).max
 class LatticeAtDistance(AtDistance):
     """``A(t)`` of any statistic or function of records out of a small value set.
 
-    Args:
-        statistic: what is computed; a function is called once for each distinct release.
-        data: the records, each one of ``values``.
-        values: the public values that a record may have.
-        relation: what counts as one step.
-        farthest: under ``unbounded`` and ``add``, the largest ``t`` to search.
-        largest: under ``unbounded`` and ``add``, a proven bound on the global sensitivity, which is
-            what ``A(t)`` is taken to be beyond ``farthest``.
-
-    Raises:
-        UsageError: data outside the value set, a function that fails.
-        InfeasibleError: more releases than can be searched.
-
     >>> import tacit.statistics as ts
     >>> a = LatticeAtDistance(ts.lookup("median"), Sample([1, 2, 9]), Sample([1, 2, 9]), "bounded")
     >>> [str(a.at(t)) for t in range(3)]
     ['7', '8', '8']
     """
+
+    # statistic: what is computed; a function is called once for each distinct release.
+    # largest: under ``unbounded`` and ``add``, a proven bound on the global sensitivity, which is
+    #   what ``A(t)`` is taken to be beyond ``farthest``.
 
     def __init__(
         self,
@@ -88,11 +77,7 @@ class LatticeAtDistance(AtDistance):
         self._box = Lattice(limits)
 
     def at(self, distance: int) -> Fraction | float:
-        """``A(distance)``, exact up to ``farthest``.
-
-        Raises:
-            InfeasibleError: a distance beyond ``farthest``, without ``largest``.
-        """
+        """``A(distance)``, exact up to ``farthest``."""
         if distance <= self.farthest or not self._grows:
             return self._profile[min(distance, len(self._profile) - 1)]
         if self.largest is None:

@@ -47,11 +47,10 @@ _ROOMS: dict[str, tuple[str, str]] = {
     "interquartile_range": ("quantiles", "InterquartileRange"),
     "trimmed_mean": ("means", "TrimmedMean"),
 }
+# The statistics that have a plain name; percentiles and histograms are made with a number.
 NAMES: tuple[str, ...] = tuple(_ROOMS)
-"""The statistics that have a plain name; percentiles and histograms are made with a number."""
 
-_SHORT: dict[str, str] = {"iqr": "interquartile_range"}
-"""Other names that people type."""
+_SHORT: dict[str, str] = {"iqr": "interquartile_range"}  # other names that people type
 _TAKE_NUMBER: dict[str, str] = {"var": "ddof", "std": "ddof", "trimmed_mean": "share"}
 _CALLED = re.compile(r"\s*([a-z_]+?)\s*[:(]\s*(?:([a-z]+)\s*=\s*)?([^()=:]+?)\s*\)?\s*")
 
@@ -122,8 +121,8 @@ class Stands(Protocol):
         """The statistic."""
 
 
+# A statistic as it may be given: by name, as an object, or as a function of a 1-D array.
 Asked: TypeAlias = str | Statistic | Stands | Callable[..., object]
-"""A statistic as it may be given: by name, as an object, or as a function of a 1-D array."""
 
 
 @overload

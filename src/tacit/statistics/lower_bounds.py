@@ -230,10 +230,9 @@ def lower_bound(
 
 
 class _Scatter:
-    """Numbers that look random, the same on every run: a search hides nothing and repeats.
+    """Numbers that look random, the same on every run: a search hides nothing and repeats."""
 
-    The words of :mod:`tacit.arithmetic.mixing`.
-    """
+    # The words of :mod:`tacit.arithmetic.mixing`.
 
     def __init__(self) -> None:
         self._words = Repeatable(0).words
@@ -248,11 +247,10 @@ class _Scatter:
 
 
 class _Climb:
-    """A search among pairs that differ by one move.
+    """A search among pairs that differ by one move."""
 
-    An order of the record pool says it all: shared records first, then those only in ``x``, then
-    those only in ``y``, then the unused.  A step exchanges two records of different groups.
-    """
+    # An order of the record pool says it all: shared records first, then those only in ``x``, then
+    # those only in ``y``, then the unused.  A step exchanges two records of different groups.
 
     def __init__(
         self, statistic: Statistic, question: Question, move: tuple[int, int], budget: int

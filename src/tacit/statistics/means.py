@@ -254,10 +254,6 @@ class Mean(Monotone, proven=True):
 class TrimmedAtDistance(AtDistance):
     """``A(t)`` of the trimmed mean under ``bounded``.
 
-    Args:
-        data: the records in bounds.
-        left_out: how many records are left out at either end, fewer than half of all.
-
     >>> a = TrimmedAtDistance(Clamped([1, 2, 4, 7, 9], 0, 10), 1)
     >>> [str(a.at(t)) for t in range(3)]
     ['7/3', '8/3', '3']
@@ -329,16 +325,11 @@ class _Wider:
 class TrimmedMean(Statistic):
     """The mean of the sorted records without the ``floor(share n)`` smallest and as many largest.
 
-    Args:
-        share: the share to leave out at either end, from 0 (the mean) to below a half.
-
-    Raises:
-        UsageError: a share outside that range.
-
     >>> TrimmedMean("1/4")([1, 2, 4, 100])
     3.0
     """
 
+    # the share to leave out at either end, from 0 (the mean) to below a half
     share: Fraction = Fraction(1, 10)
 
     def __post_init__(self) -> None:

@@ -1,28 +1,27 @@
-"""Sums and sums of squares of sorted records, fast in floats and exact where asked for.
+"""Sums and sums of squares of sorted records, fast in floats and exact where asked for."""
 
-The search for the worst neighbours compares millions of variances, almost all of which are far
-from the largest.  :class:`Moments` therefore keeps two views of the same records:
-
-* float prefix sums of *centred and scaled* values ``v = (x - centre) / scale``, ``|v| <= 1``, with
-  a proven bound on their error.  Centring first is what makes a large offset harmless;
-* exact integer sums over any range of ranks, for the few candidates that the floats cannot tell
-  apart.
-
-**Floats.**  ``v`` is rounded at most three times, so its relative error is below ``4 u``, ``u =
-2**-53``. A prefix sum is the sum of all whole blocks of 128 before it, and a running sum inside
-its own block.  The blocks are summed by halving (7 additions, so ``7 u`` of their magnitudes) and
-added up in extended precision; the running sum passes at most 127 additions of numbers from one
-block only. With the roundings of ``v``, of ``v**2`` and of the two last steps the error is at most
-``24 u`` plus the number of blocks times the unit of extended precision, of ``sum |v|`` (or ``sum
-v**2``), plus ``128 u`` of the largest block (Higham 2002, *Accuracy and Stability of Numerical
-Algorithms*, 4.2).
-
-**Exact.**  A float is a signed integer over a power of two.  All values are written with digits
-of 20 bits, ``x = sum_l d_l 2**(e - 20 l)`` with ``|d_l| <= 2**20``, kept in floats.  A product of
-two digits is at most ``2**40`` and 1,024 of them add up to at most ``2**50``, so that the matrix
-products of a block of digits are exact in floats whatever order they are summed in; blocks are
-added as 64-bit integers, and the digits are put together as Python integers.
-"""
+# The search for the worst neighbours compares millions of variances, almost all of which are far
+# from the largest.  :class:`Moments` therefore keeps two views of the same records:
+#
+# * float prefix sums of *centred and scaled* values ``v = (x - centre) / scale``, ``|v| <= 1``,
+#   with a proven bound on their error.  Centring first is what makes a large offset harmless;
+# * exact integer sums over any range of ranks, for the few candidates that the floats cannot tell
+#   apart.
+#
+# **Floats.**  ``v`` is rounded at most three times, so its relative error is below ``4 u``,
+# ``u = 2**-53``. A prefix sum is the sum of all whole blocks of 128 before it, and a running sum
+# inside its own block.  The blocks are summed by halving (7 additions, so ``7 u`` of their
+# magnitudes) and added up in extended precision; the running sum passes at most 127 additions of
+# numbers from one block only. With the roundings of ``v``, of ``v**2`` and of the two last steps
+# the error is at most ``24 u`` plus the number of blocks times the unit of extended precision, of
+# ``sum |v|`` (or ``sum v**2``), plus ``128 u`` of the largest block (Higham 2002, *Accuracy and
+# Stability of Numerical Algorithms*, 4.2).
+#
+# **Exact.**  A float is a signed integer over a power of two.  All values are written with digits
+# of 20 bits, ``x = sum_l d_l 2**(e - 20 l)`` with ``|d_l| <= 2**20``, kept in floats.  A product of
+# two digits is at most ``2**40`` and 1,024 of them add up to at most ``2**50``, so that the matrix
+# products of a block of digits are exact in floats whatever order they are summed in; blocks are
+# added as 64-bit integers, and the digits are put together as Python integers.
 
 from __future__ import annotations
 
@@ -44,8 +43,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 Frame = tuple[Fraction, int]
-Range = tuple[int, int]
-"""Ranks ``start <= rank < stop``."""
+Range = tuple[int, int]  # ranks ``start <= rank < stop``
 
 UNIT = 2.0**-53
 _DIGIT = 20
@@ -58,19 +56,14 @@ _FLOAT_BLOCK = 128
 class Moments:
     """Prefix sums of the records of a sorted sample, and of their squares.
 
-    Attributes:
-        values: the centred and scaled values, at most 1 in magnitude.
-        sums: ``sums[i]`` is the sum of the first ``i`` values; shape ``(N + 1,)``.
-        squares: the same of the squared values.
-        frame: the exact centre, and the exponent of the scale; samples that are added up in
-            floats must share it.
-        sum_error, square_error: bounds on the errors of any sum or difference of up to sixteen
-            entries of ``sums`` and of ``squares``.
-
     >>> m = Moments(Sample([1.5, 2, 4]))
     >>> m.variance([(0, 2)]), m.variance([(0, 1), (2, 3)], ddof=1)
     (Fraction(1, 16), Fraction(25, 8))
     """
+
+    # sums: ``sums[i]`` is the sum of the first ``i`` values; shape ``(N + 1,)``.
+    # frame: the exact centre, and the exponent of the scale; samples that are added up in floats
+    #   must share it.
 
     def __init__(self, sample: Sample, frame: Frame | None = None) -> None:
         self.sample = sample
@@ -272,10 +265,8 @@ def _gram(digits: Floats) -> tuple[Array, Array]:
 
 
 def _prefix(values: Floats, magnitude: float | None) -> tuple[Floats, float]:
-    """Prefix sums from 0, and a bound on the error of each of them.
-
-    ``magnitude`` is the sum of the magnitudes, if that is not the sum itself.
-    """
+    """Prefix sums from 0, and a bound on the error of each of them."""
+    # ``magnitude`` is the sum of the magnitudes, if that is not the sum itself.
     result = np.empty(len(values) + 1)
     result[0] = 0.0
     whole = len(values) // _FLOAT_BLOCK

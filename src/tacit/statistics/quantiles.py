@@ -59,13 +59,11 @@ _MANY = 10**7
 def quantile_one_way(
     q: Fraction, data: Clamped, relation: Literal["add", "remove"]
 ) -> PointsAtDistance:
-    """``A(t)`` of the ``q``-quantile under ``add`` or ``remove``.
-
-    Joining, one kind of pair for each remainder of ``m`` modulo the denominator of ``q`` is kept at
-    every rank.  Where that is above ten million pairs, all weights are taken as ``1 - q``, the
-    largest there is (``c1`` is at most ``1 - q`` by its formula, and ``c3 = g`` is too, since
-    ``c3 > 0`` only where ``g' = g + q < 1``): an upper bound.
-    """
+    """``A(t)`` of the ``q``-quantile under ``add`` or ``remove``."""
+    # Joining, one kind of pair for each remainder of ``m`` modulo the denominator of ``q`` is kept
+    # at every rank.  Where that is above ten million pairs, all weights are taken as ``1 - q``, the
+    # largest there is (``c1`` is at most ``1 - q`` by its formula, and ``c3 = g`` is too, since
+    # ``c3 > 0`` only where ``g' = g + q < 1``): an upper bound.
     steps: list[Indices] = []
     values: list[Array] = []
     exact = True
@@ -257,11 +255,11 @@ def _substitution(
 
 
 class _AddOrRemove:
-    """The least size ``m`` of the larger data set for each pair of ranks.
+    """The least size ``m`` of the larger data set for each pair of ranks."""
 
-    ``a >= 0`` says ``p(m) >= i``, that is ``m - 1 >= (i - 1) / q``.  That ``a`` is at most the
-    number of records added says ``m - p(m) >= n + 2 - r``, that is ``(1 - q)(m - 1) > n + 1 - r``.
-    """
+    # ``a >= 0`` says ``p(m) >= i``, that is ``m - 1 >= (i - 1) / q``.  That ``a`` is at most the
+    # number of records added says ``m - p(m) >= n + 2 - r``, that is
+    # ``(1 - q)(m - 1) > n + 1 - r``.
 
     def __init__(self, q: Fraction, n: int, period: int) -> None:
         self.n, self.period = n, period
@@ -276,14 +274,12 @@ class _AddOrRemove:
         return np.where(m <= 2 * self.n + 4, 2 * taken + m - self.n - is_added, FAR)
 
     def least(self, kind: Indices, i1: Indices, i2: Indices, r1: Indices, r2: Indices) -> Indices:
-        """No more than the steps of any pair in each square.
-
-        ``m - [a >= 1]`` is at least the limit of ``i``: an ``a >= 1`` asks for the limit of ``i +
-        1``, which is larger but for the first indices, where all are 2.  With ``2 d`` that limit is
-        convex in ``i`` and rounded up, with a kink at the second or third index, so it is least at
-        an end or there; that of ``r`` is linear and rounded down.  Where records tie, long rows of
-        pairs take equal steps, and no looser bound passes over them.
-        """
+        """No more than the steps of any pair in each square."""
+        # ``m - [a >= 1]`` is at least the limit of ``i``: an ``a >= 1`` asks for the limit of
+        # ``i + 1``, which is larger but for the first indices, where all are 2.  With ``2 d`` that
+        # limit is convex in ``i`` and rounded up, with a kink at the second or third index, so it
+        # is least at an end or there; that of ``r`` is linear and rounded down.  Where records tie,
+        # long rows of pairs take equal steps, and no looser bound passes over them.
         taken = np.maximum(r1 - i2 - 2, 0)
         lows = (np.clip(i, i1, i2) for i in (i1, i2, 2, 3))
         by_low = np.minimum.reduce([2 * (r1 - i - 2) + self._by_low(i) for i in lows]) - (i1 < 3)
@@ -525,13 +521,11 @@ class InterquartileRange(Statistic):
         return PublicRange(upper - lower, (Fraction(0), upper - lower), Fraction(0))
 
     def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
-        """``A(t)`` is at most the sum of those of the two quartiles, and the span: an upper bound.
-
-        A difference of two statistics moves by no more than the two together, and each moves by no
-        more than its own ``A(t)``.  The range is between 0 and the span, so no two values of it are
-        farther apart.  The lesser of two bounds, of which one is constant, still grows by no more
-        than that of a neighbour one step on.
-        """
+        """``A(t)`` is at most the sum of those of the two quartiles, and the span."""
+        # A difference of two statistics moves by no more than the two together, and each moves by
+        # no more than its own ``A(t)``.  The range is between 0 and the span, so no two values of
+        # it are farther apart.  The lesser of two bounds, of which one is constant, still grows by
+        # no more than that of a neighbour one step on.
         low, high = data.bounds
         parts = [quantile_at_distance(q, data, relation) for q in _QUARTERS]
         return _SumAtDistance(parts, high - low)
@@ -562,10 +556,8 @@ class _SumAtDistance(AtDistance):
         return min(total, self._span)
 
     def _broken(self, bound: Fraction, last: int, least: int) -> int | None:
-        """Not before a part breaks its equal share of the bound, and not after one breaks it all.
-
-        Each part finds its own distances at once.
-        """
+        """Not before a part breaks its equal share of the bound, nor after one breaks it all."""
+        # Each part finds its own distances at once.
         if bound >= self._span:
             return None
         shares = [part.instability(bound / len(self._parts)) for part in self._parts]

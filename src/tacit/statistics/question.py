@@ -1,27 +1,26 @@
-"""The question asked: which domain, at which data, how far, along which relation.
+"""The question asked: which domain, at which data, how far, along which relation."""
 
-A *move* ``(r, a)`` leads from a release ``x`` to a neighbour ``y`` by removing ``r`` records and
-adding ``a`` others.  The relation, the distance and whether *within* or *exactly* is meant say
-which moves count:
-
-=============  =======================================  ============================
-relation       within ``k``                             exactly ``k``, one direction
-=============  =======================================  ============================
-``unbounded``  ``1 <= r + a <= k``                      ``(k, 0)`` and ``(0, k)``
-``add``        ``r = 0``, ``1 <= a <= k``               ``(0, k)``
-``remove``     ``a = 0``, ``1 <= r <= k``               ``(k, 0)``
-``bounded``    ``1 <= r = a <= k``                      ``(k, k)``
-=============  =======================================  ============================
-
-Moves that the domain cannot make (no such records left) drop out, and so does a move to the empty
-release where the statistic has no value on it (``fewest`` is 1; a count, a sum and a histogram have
-one, and are asked with ``fewest`` 0: noise that hides the last record must cover the step from one
-record to none).  Records are people: one that is substituted may be followed by another with an
-equal value, so that over values without limit exactly ``k`` substitutions include fewer.  Within
-``k`` is the definition of differential privacy's neighbours (the symmetric distance, or the
-change-one distance).  Exactly ``k`` is what experiments in the literature use; it is not monotone
-in ``k`` and misses mixed neighbours, so no noise may be based on it.
-"""
+# A *move* ``(r, a)`` leads from a release ``x`` to a neighbour ``y`` by removing ``r`` records and
+# adding ``a`` others.  The relation, the distance and whether *within* or *exactly* is meant say
+# which moves count:
+#
+# =============  =======================================  ============================
+# relation       within ``k``                             exactly ``k``, one direction
+# =============  =======================================  ============================
+# ``unbounded``  ``1 <= r + a <= k``                      ``(k, 0)`` and ``(0, k)``
+# ``add``        ``r = 0``, ``1 <= a <= k``               ``(0, k)``
+# ``remove``     ``a = 0``, ``1 <= r <= k``               ``(k, 0)``
+# ``bounded``    ``1 <= r = a <= k``                      ``(k, k)``
+# =============  =======================================  ============================
+#
+# Moves that the domain cannot make (no such records left) drop out, and so does a move to the empty
+# release where the statistic has no value on it (``fewest`` is 1; a count, a sum and a histogram
+# have one, and are asked with ``fewest`` 0: noise that hides the last record must cover the step
+# from one record to none).  Records are people: one that is substituted may be followed by another
+# with an equal value, so that over values without limit exactly ``k`` substitutions include fewer.
+# Within ``k`` is the definition of differential privacy's neighbours (the symmetric distance, or
+# the change-one distance).  Exactly ``k`` is what experiments in the literature use; it is not
+# monotone in ``k`` and misses mixed neighbours, so no noise may be based on it.
 
 from __future__ import annotations
 

@@ -41,8 +41,7 @@ __all__ = [
 
 
 Indices = npt.NDArray[np.int64]
-FAR = 2**60
-"""The steps of a pair that cannot be reached."""
+FAR = 2**60  # the steps of a pair that cannot be reached
 _DONE = 1 + 2.0**-22
 _SMALL, _PLENTY = 1 << 12, 16
 
@@ -105,15 +104,12 @@ class _Squares:
 
 @dataclass(frozen=True)
 class _Edges:
-    """Where the value of pairs can change, of ranks that tie: best places to cut squares.
+    """Where the value of pairs can change, of ranks that tie: best places to cut squares."""
 
-    Attributes:
-        last, first: the last and the first index of every run of equal records.
-        lows, highs: lower and upper ranks after which the value may be another.
-    """
-
+    # last, first: the last and the first index of every run of equal records
     last: Indices
     first: Indices
+    # lows, highs: lower and upper ranks after which the value may be another
     lows: Indices
     highs: Indices
 
@@ -139,23 +135,15 @@ def _nearest(cuts: Indices, middle: Indices, start: Indices, end: Indices) -> In
 
 @dataclass(frozen=True)
 class Staircase:
-    """The search over all pairs of ranks.
+    """The search over all pairs of ranks."""
 
-    Attributes:
-        ranks: the padded records, ascending: integers for exact answers, or floats.
-        c1: the weight below ``mid`` of every kind, whole numbers.
-        c3: the weight above ``mid`` of every kind, whole numbers.
-        steps: what a pair costs.
-        lows: the first and last lower rank.
-        highs: the first and last upper rank.
-    """
-
+    # the padded records, ascending: integers for exact answers, or floats
     ranks: Array | Ranks
-    c1: Indices
-    c3: Indices
-    steps: Steps
-    lows: tuple[int, int]
-    highs: tuple[int, int]
+    c1: Indices  # the weight below ``mid`` of every kind, whole numbers
+    c3: Indices  # the weight above ``mid`` of every kind, whole numbers
+    steps: Steps  # what a pair costs
+    lows: tuple[int, int]  # the first and last lower rank
+    highs: tuple[int, int]  # the first and last upper rank
     kinds: Indices = field(init=False)
 
     def __post_init__(self) -> None:
@@ -166,10 +154,8 @@ class Staircase:
         return between(self.ranks, self.c1[kind], self.c3[kind], low, high)
 
     def within(self, distance: int) -> Any:
-        """The largest value of a pair that costs at most ``distance`` steps; 0 if there is none.
-
-        In the ranks' own kind of number: exact if those are integers.
-        """
+        """The largest value of a pair that costs at most ``distance`` steps; 0 if there is none."""
+        # In the ranks' own kind of number: exact if those are integers.
         best: Any = 0
 
         def settle(squares: _Squares) -> _Squares:
@@ -203,11 +189,9 @@ class Staircase:
         return best if best < FAR else None
 
     def decayed(self, beta: Fraction, start: int, best: float = 0.0) -> float:
-        """``max exp(-beta (steps - start)) value``, at most 2.4e-7 above the truth, relatively.
-
-        The floats here are good to 2**-43, which the caller adds; ``best`` is a value that is
-        reached elsewhere already.
-        """
+        """``max exp(-beta (steps - start)) value``, at most 2.4e-7 above the truth, relatively."""
+        # The floats here are good to 2**-43, which the caller adds; ``best`` is a value that is
+        # reached elsewhere already.
         rate = float(beta)
         safe = best
 
@@ -250,10 +234,8 @@ class Staircase:
         return self.steps.least(s.kind, s.i1, s.i2, s.r1, s.r2)
 
     def _corners(self, s: _Squares) -> list[tuple[Indices, Indices]]:
-        """Pairs of each square that stand a chance: the nearest, the widest, and between.
-
-        Where records tie, also the widest pair brought as near as its values allow.
-        """
+        """Pairs of each square that stand a chance: the nearest, the widest, and between."""
+        # Where records tie, also the widest pair brought as near as its values allow.
         nearest = np.maximum(s.r1, s.i2 + 2)
         low = np.minimum(s.i2, s.r2 - 2)
         found = [
@@ -287,10 +269,8 @@ class Staircase:
 
 
 def weights(q: Fraction, period: int) -> tuple[Indices, Indices, Fraction]:
-    """``c1`` and ``c3`` of every remainder of ``m``, for a low record that joins or leaves.
-
-    As whole numbers, with the unit that one of them stands for.
-    """
+    """``c1`` and ``c3`` of every remainder of ``m``, for a low record that joins or leaves."""
+    # As whole numbers, with the unit that one of them stands for.
     below, above = [], []
     for remainder in range(period):
         m = remainder if remainder >= 2 else remainder + 2 * period

@@ -40,12 +40,10 @@ __all__ = [
 def extreme_pair(
     question: Question, size: int, removed: int, added: int, *, up: bool = True
 ) -> tuple[Sample, Sample]:
-    """Return ``(x, y)`` where ``y`` loses extreme records of ``x`` and gains opposite ones.
-
-    Upward, ``y`` loses the smallest and gains the largest that there are; otherwise the mirror
-    image. ``x`` is the release asked about, or, for a global question, one of ``size`` records
-    that holds what is removed and not what is added.
-    """
+    """Return ``(x, y)`` where ``y`` loses extreme records of ``x`` and gains opposite ones."""
+    # Upward, ``y`` loses the smallest and gains the largest that there are; otherwise the mirror
+    # image. ``x`` is the release asked about, or, for a global question, one of ``size`` records
+    # that holds what is removed and not what is added.
     if question.at is not None:
         rest = question.rest if isinstance(question.domain, Records) else None
         pool = pool_of(question.domain, rest)
@@ -63,19 +61,17 @@ def extreme_pair(
 def differing_pair(question: Question, least: int = 1) -> tuple[Sample, Sample] | None:
     """Return two neighbours that are not equal, or None where the question has none.
 
-    A move of as many additions as removals changes nothing only where what goes equals what comes.
-    If that is so of the smallest that go and the largest that come, and of the mirror image too,
-    then all that can go and come is one value, and no choice of records makes a difference.
-
-    Args:
-        question: which moves count.
-        least: the fewest records that either of the two may have.
-
     >>> from tacit.statistics.domains import Values
     >>> [side.values() for side in differing_pair(Question(Values([1, 4], size=2), None, 1))]
     [(1, 1), (1, 1, 4)]
     >>> differing_pair(Question(Values([3], size=2), None, 1, "bounded"))
     """
+    # A move of as many additions as removals changes nothing only where what goes equals what
+    # comes. If that is so of the smallest that go and the largest that come, and of the mirror
+    # image too, then all that can go and come is one value, and no choice of records makes a
+    # difference.
+    #
+    # least: the fewest records that either of the two may have.
     if question.relation == "bounded" and question.domain.lower == question.domain.upper:
         return None
     for size in _sizes(question, least):
@@ -387,8 +383,7 @@ Method: TypeAlias = Literal[
 ]
 Witness: TypeAlias = tuple[tuple[Plain, ...], tuple[Plain, ...]]
 
-_MOST_RECORDS = 24
-"""How many records of a witness a notebook shows."""
+_MOST_RECORDS = 24  # how many records of a witness a notebook shows
 
 
 class Named(Protocol):

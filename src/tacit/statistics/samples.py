@@ -84,8 +84,8 @@ def _block_sum(
 
 
 Array: TypeAlias = npt.NDArray[Any]
+# A number as people read it: an ``int`` where it is whole, else a ``Fraction``.
 Plain: TypeAlias = int | Fraction
-"""A number as people read it: an ``int`` where it is whole, else a ``Fraction``."""
 
 _INT64_SAFE = 2**62
 
@@ -358,10 +358,6 @@ def _floats_to_grid(floats: npt.NDArray[np.float64]) -> tuple[Array, Fraction]:
 class CountedSample(Sample):
     """A sample of so many records of each value.
 
-    Args:
-        points: the values that occur, ascending.
-        counts: how many records each has, at least one.
-
     >>> s = CountedSample(Sample([2, 5]), np.array([3, 1]))
     >>> len(s), s[2], s[-1], s.total(), s.raw.tolist()
     (4, Fraction(2, 1), Fraction(5, 1), Fraction(11, 1), [2, 2, 2, 5])
@@ -463,22 +459,14 @@ _ROOM = 2**60
 class Clamped:
     """The records of a data set, clamped to ``[lower, upper]``, exact.
 
-    A value below ``lower`` counts as ``lower`` and one above ``upper`` as ``upper``: clamping a
-    record never moves another one, so whatever is proven of the clamped records holds for a
-    release that clamps first.
-
-    Args:
-        data: a non-empty 1-D sequence of finite numbers, or a sample.
-        lower: the lower bound, public.
-        upper: the upper bound, public and above ``lower``.
-
-    Raises:
-        UsageError: no data, NaN or infinite data, bounds that are not numbers or out of order.
-
     >>> c = Clamped([3, -5, 40], 0, 10)
     >>> c.records.tolist(), c.lower, c.upper, c.grain
     ([0, 3, 10], 0, 10, Fraction(1, 1))
     """
+
+    # A value below ``lower`` counts as ``lower`` and one above ``upper`` as ``upper``: clamping a
+    # record never moves another one, so whatever is proven of the clamped records holds for a
+    # release that clamps first.
 
     def __init__(self, data: Iterable[Any] | Sample, lower: Number, upper: Number) -> None:
         self.bounds = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
@@ -521,10 +509,8 @@ class Clamped:
 
     @property
     def runs(self) -> tuple[Array, npt.NDArray[np.int64] | None]:
-        """Clamped records as ascending integers, and how many records stand up to each.
-
-        None instead of those numbers where the records are not counted: one record each.
-        """
+        """Clamped records as ascending integers, and how many records stand up to each."""
+        # None instead of those numbers where the records are not counted: one record each.
         sample = self.sample
         return self._grid[0], sample.ends if isinstance(sample, CountedSample) else None
 
@@ -557,10 +543,8 @@ class Clamped:
 
     @cached_property
     def quick(self) -> tuple[Array | Ranks, Fraction]:
-        """``padded`` and its unit, for arithmetic in floats: floats stay as they are.
-
-        Differences of two entries are then right to one rounding, whatever the offset.
-        """
+        """``padded`` and its unit, for arithmetic in floats: floats stay as they are."""
+        # Differences of two entries are then right to one rounding, whatever the offset.
         low, high = float(self.bounds[0]), float(self.bounds[1])
         exact = Fraction(low) == self.bounds[0] and Fraction(high) == self.bounds[1]
         raw = self._points.raw
@@ -607,18 +591,16 @@ _LOW = 30
 class Sums:
     """``P_k``, the sum of the ``k`` smallest of some whole numbers, for every ``k``.
 
-    Running sums are kept at the ends of the runs of equal numbers, and in between ``P`` is linear.
-    They are 64-bit integers; where those would not do, the upper and the lower 30 bits of the
-    numbers are summed apart; and Python integers where even that would not.
-
-    Args:
-        values: ascending, of at least zero: ``int64`` below 2**61, or Python integers.
-        ends: how many records stand up to the end of each value's run; None: one record each.
-
     >>> p = Sums(np.array([1, 5]), np.array([3, 5]))
     >>> [p(k) for k in range(6)]
     [0, 1, 2, 3, 8, 13]
     """
+
+    # Running sums are kept at the ends of the runs of equal numbers, and in between ``P`` is
+    # linear. They are 64-bit integers; where those would not do, the upper and the lower 30 bits of
+    # the numbers are summed apart; and Python integers where even that would not.
+    #
+    # values: ascending, of at least zero: ``int64`` below 2**61, or Python integers.
 
     def __init__(self, values: Array, ends: npt.NDArray[np.int64] | None = None) -> None:
         self.values, self.ends = values, ends

@@ -67,9 +67,6 @@ Indices = npt.NDArray[np.int64]
 class Lattice:
     """The box of counts.
 
-    Args:
-        counts: how many records of each value exist, one number an axis.
-
     >>> box = Lattice([1, 2])
     >>> box.states, box.at_level(2).tolist()
     (6, [2, 4])
@@ -122,16 +119,8 @@ def spread(
     down: bool = False,
     stay: bool = True,
 ) -> Ranks:
-    """For every point, the best rank among the points that ``steps`` unit steps can reach.
-
-    Args:
-        ranks: the rank of every point's value; where there is none, a value that never wins.
-        steps: how many unit steps.
-        better: ``np.maximum`` or ``np.minimum``.
-        up: whether a step may raise a count (add a record).
-        down: whether a step may lower one.
-        stay: whether fewer steps are allowed too.
-    """
+    """For every point, the best rank among the points that ``steps`` unit steps can reach."""
+    # ranks: the rank of every point's value; where there is none, a value that never wins.
     worst = ranks.dtype.type(-1 if better is np.maximum else np.iinfo(np.int32).max)
     for _ in range(steps):
         best = ranks.copy() if stay else np.full_like(ranks, worst)
@@ -313,12 +302,10 @@ def evaluate(
     counts_of: Callable[[Indices], Indices],
     told: str = "",
 ) -> list[npt.NDArray[np.float64]]:
-    """The values of a statistic on blocks of releases, each block of one size.
-
-    Releases are named by indices, and ``counts_of`` turns a few of them at a time into count
-    vectors over ``values``.  Slow functions of one release run on all cores where joblib is
-    installed.  ``told`` is shown beside the progress.
-    """
+    """The values of a statistic on blocks of releases, each block of one size."""
+    # Releases are named by indices, and ``counts_of`` turns a few of them at a time into count
+    # vectors over ``values``.  Slow functions of one release run on all cores where joblib is
+    # installed.  ``told`` is shown beside the progress.
     pieces = [
         (i, block[start : start + step])
         for i, block in enumerate(blocks)
@@ -438,18 +425,9 @@ def parts(limits: Indices, size: int) -> Indices:
 def neighbours_of(
     held: Indices, free: Indices, moves: Iterable[tuple[int, int]], limit: int | None = None
 ) -> Indices:
-    """The distinct releases that the moves lead to, as count vectors.
-
-    Args:
-        held: the counts of the release.
-        free: how many more records of each value exist.
-        moves: pairs ``(removed, added)``; a record that is removed does not come back, but one
-            of the same value may.
-        limit: the most neighbours to list.
-
-    Raises:
-        InfeasibleError: more than ``limit``.
-    """
+    """The distinct releases that the moves lead to, as count vectors."""
+    # moves: pairs ``(removed, added)``; a record that is removed does not come back, but one of the
+    #   same value may.
     moves = list(moves)
     held, free = np.asarray(held), np.asarray(free)
     count = sum(
@@ -472,12 +450,9 @@ def neighbours_of(
 # What an exhaustive search takes, stated before it starts, and where it is refused.
 
 
-MOST_STATES = 1 << 26
-"""The largest lattice searched: 64 million points, about 1 GiB."""
-MOST_EVALUATIONS = 50_000_000
-"""The most releases evaluated."""
-MOST_LISTED = 1 << 27
-"""The most counts listed, one a neighbour and distinct value: 1 GiB."""
+MOST_STATES = 1 << 26  # the largest lattice searched: 64 million points, about 1 GiB
+MOST_EVALUATIONS = 50_000_000  # the most releases evaluated
+MOST_LISTED = 1 << 27  # the most counts listed, one a neighbour and distinct value: 1 GiB
 
 
 def values_and_counts(name: str, question: Question) -> tuple[Sample, list[int]]:
@@ -616,13 +591,7 @@ _NEVER = np.iinfo(np.int32).max
 
 
 def exhaustive(statistic: Statistic, question: Question) -> Sensitivity:
-    """Evaluate the statistic on every release concerned and return the exact sensitivity.
-
-    Raises:
-        InfeasibleError: the search is too large, or over an interval; says how large, and what to
-            do instead.
-        UsageError: the function raised, or returned something else than one finite number.
-    """
+    """Evaluate the statistic on every release concerned and return the exact sensitivity."""
     values, counts = values_and_counts(statistic.name, question)
     asked = question
     if question.relation == "bounded" and not isinstance(question.domain, Records):

@@ -35,30 +35,19 @@ def at_distance(
 ) -> AtDistance:
     """``A(t)`` as an object: ``.at(t)``, ``.smooth(beta)``, ``.instability(bound)``, ``.exact``.
 
-    ``A(t)`` is the largest local sensitivity of a data set within ``t`` steps of ``data``: the
-    largest change of the statistic from that data set to one of its neighbours.  Under ``add`` and
-    ``remove`` every step, the last one too, goes that way.  A data set is empty only where the
-    statistic has a value on no records.
-
-    Args:
-        statistic: a name such as ``"median"``, a statistic, or (with ``values``) any function.
-        data: the records, at least one.  Records outside the bounds count as the nearer bound.
-        bounds: the public bounds ``(lower, upper)`` of a record; every real number between them is
-            a possible record.
-        relation: ``"unbounded"``, ``"add"``, ``"remove"`` or ``"bounded"``.
-        values: instead of bounds, the public values that a record may have: few enough to search.
-        farthest: with ``values``, under ``unbounded`` and ``add``: the largest ``t`` to search.
-        largest: with ``values``, under ``unbounded`` and ``add``: a proven bound on the global
-            sensitivity, for ``t`` beyond ``farthest``.
-
-    Raises:
-        UsageError: bounds missing or reversed, no data, NaN, an unknown name or relation.
-        InfeasibleError: no neighbour at all, or a search that is too large.
-
     >>> a = at_distance("median", [1, 2, 4, 7, 9], bounds=(0, 10), relation="bounded")
     >>> a.at(0), a.exact, a.last
     (Fraction(3, 1), True, 5)
     """
+    # ``A(t)`` is the largest local sensitivity of a data set within ``t`` steps of ``data``: the
+    # largest change of the statistic from that data set to one of its neighbours.  Under ``add``
+    # and ``remove`` every step, the last one too, goes that way.  A data set is empty only where
+    # the statistic has a value on no records.
+    #
+    # data: the records, at least one.  Records outside the bounds count as the nearer bound.
+    # values: instead of bounds, the public values that a record may have: few enough to search.
+    # largest: with ``values``, under ``unbounded`` and ``add``: a proven bound on the global
+    #   sensitivity, for ``t`` beyond ``farthest``.
     asked = lookup(statistic)
     if relation not in RELATIONS:
         raise UsageError(

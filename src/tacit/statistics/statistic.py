@@ -52,9 +52,9 @@ __all__ = [
 # * where ``A`` stops growing, so that no ``t`` is left out of the maximum: :attr:`AtDistance.last`.
 
 
+# Between neighbours the logarithm of the computed smooth sensitivity moves by at most ``beta`` and
+# this: the search stops, and floats round, within a relative 1e-6.  A mechanism counts both.
 SMOOTHNESS_SLACK = Fraction(1, 10**6)
-"""Between neighbours the logarithm of the computed smooth sensitivity moves by at most ``beta`` and
-this: the search stops, and floats round, within a relative 1e-6.  A mechanism counts both."""
 _SLACK = 1 + 2.0**-22
 
 
@@ -180,13 +180,12 @@ def _weight(rate: float, steps: int) -> float:
 def decayed(value: float, beta: Fraction, start: int) -> float:
     """``exp(-beta start) value`` rounded up, after adding 2**-40 of it for roundings so far.
 
-    The floats before this were rounded a few times each and went through one exponential, whose
-    argument is at most 745 before the result vanishes: together less than 2**-42, relatively.  A
-    result too small for a float becomes the least positive float, never 0.
-
     >>> decayed(1.0, Fraction(1), 10**6)
     5e-324
     """
+    # The floats before this were rounded a few times each and went through one exponential, whose
+    # argument is at most 745 before the result vanishes: together less than 2**-42, relatively.  A
+    # result too small for a float becomes the least positive float, never 0.
     exponent = beta * start
     if exponent > 4000:  # the truth is below every positive float
         return math.nextafter(0.0, 1.0) if value > 0 else 0.0
@@ -199,16 +198,12 @@ def decayed(value: float, beta: Fraction, start: int) -> float:
 class PointsAtDistance(AtDistance):
     """``A(t)``, the largest of the values that are reached within ``t`` steps.
 
-    Args:
-        steps: the distance at which each value is reached, at least 0.
-        values: the local sensitivities, exact: whole numbers.
-        unit: what one of the values stands for.
-        exact: whether the values are attained, or only bound what is.
-
     >>> a = PointsAtDistance(np.array([2, 0, 1]), np.array([7, 3, 1]), Fraction(1, 2))
     >>> [str(a.at(t)) for t in range(4)]
     ['3/2', '3/2', '7/2', '7/2']
     """
+
+    # exact: whether the values are attained, or only bound what is.
 
     def __init__(
         self, steps: npt.NDArray[np.int64], values: Array, unit: Fraction, exact: bool = True
@@ -240,8 +235,8 @@ class PointsAtDistance(AtDistance):
 # search where the domain is small enough.
 
 
+# An exact value: rational, a square root of a rational, or the counts of a histogram.
 Exact: TypeAlias = Fraction | Root | tuple[int, ...]
-"""An exact value: rational, a square root of a rational, or the counts of a histogram."""
 
 
 class PublicRange(NamedTuple):

@@ -243,8 +243,7 @@ def _set(records: tuple[Any, ...]) -> str:
 # Every release of a small domain, its neighbours and its local sensitivity, side by side.
 
 
-MOST_PAIRS = 200_000
-"""The most pairs of neighbours that a table lists."""
+MOST_PAIRS = 200_000  # the most pairs of neighbours that a table lists
 
 
 @dataclass(frozen=True)

@@ -119,14 +119,12 @@ class VarianceBySize(AtDistance):
 
     @cached_property
     def _table(self) -> Floats:
-        """The bound for every distance up to 128, or to the last.
-
-        Prefix sums of ``n`` squares err by at most ``2**-52 n`` of ``n span**2``, which enters the
-        result times ``gamma``: the allowance is added.  If ``D`` is small the rise to the farther
-        bound is large, else the fall: under ``unbounded`` their mean is never below
-        ``span**2 / (16 (s + 1))``.  So the allowance stays below a relative 1e-6 up to two million
-        records; above, the bound from the size serves.
-        """
+        """The bound for every distance up to 128, or to the last."""
+        # Prefix sums of ``n`` squares err by at most ``2**-52 n`` of ``n span**2``, which enters
+        # the result times ``gamma``: the allowance is added.  If ``D`` is small the rise to the
+        # farther bound is large, else the fall: under ``unbounded`` their mean is never below
+        # ``span**2 / (16 (s + 1))``.  So the allowance stays below a relative 1e-6 up to two
+        # million records; above, the bound from the size serves.
         steps = min(_STEPS, self.last)
         table = np.zeros(steps + 2)
         for records in self._sides:
@@ -231,9 +229,6 @@ def variance_at_distance(
 ) -> VarianceAtDistance | VarianceBySize:
     """``A(t)`` of the variance: exact by substitution, else a proven upper bound.
 
-    Raises:
-        InfeasibleError: too few records for this ``ddof``.
-
     >>> a = variance_at_distance(Clamped([1, 2, 4], 0, 10), "bounded")
     >>> str(a.at(0)), str(a.at(3))
     ('44/3', '200/9')
@@ -312,16 +307,6 @@ class _Rise:
 class Variance(Dispersion, proven=True):
     """The mean squared deviation from the mean: ``sum (v - mean)**2 / (n - ddof)``.
 
-    The worst neighbours are found, with proofs, in :mod:`~tacit.statistics.dispersion_candidates`
-    (a known population), :mod:`~tacit.statistics.dispersion` (values without limit)
-    and :mod:`~tacit.statistics.dispersion` (one release).
-
-    Args:
-        ddof: 0 (numpy's default) or 1 (the unbiased variance, undefined for a single record).
-
-    Raises:
-        UsageError: any other ``ddof``.
-
     >>> from tacit.statistics import Interval, Records, sensitivity
     >>> s = sensitivity("var", over=Records([1, 2, 2, 2, 5, 5, 7, 8, 9, 9], size=6))
     >>> s.value, s.witness
@@ -329,6 +314,12 @@ class Variance(Dispersion, proven=True):
     >>> sensitivity(Variance(ddof=1), over=Interval(0, 100, size=50), relation="bounded").value
     Fraction(200, 1)
     """
+
+    # The worst neighbours are found, with proofs, in :mod:`~tacit.statistics.dispersion_candidates`
+    # (a known population), :mod:`~tacit.statistics.dispersion` (values without limit)
+    # and :mod:`~tacit.statistics.dispersion` (one release).
+    #
+    # ddof: 0 (numpy's default) or 1 (the unbiased variance, undefined for a single record).
 
     @property
     def name(self) -> str:
@@ -350,10 +341,8 @@ class Variance(Dispersion, proven=True):
         return PublicRange(most, (Fraction(0), most), Fraction(0))
 
     def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
-        """``A(t)`` within bounds.
-
-        See :mod:`tacit.statistics.variances`.
-        """
+        """``A(t)`` within bounds."""
+        # See :mod:`tacit.statistics.variances`.
         return variance_at_distance(data, relation, self.ddof)
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
@@ -412,10 +401,8 @@ class DeviationAtDistance(AtDistance):
         return min(found, float(self._by_length(t))) if self.relation == "bounded" else found
 
     def exceeds(self, distance: int, bound: Fraction) -> bool:
-        """Whether the bound exceeds ``bound``, without a root.
-
-        ``sqrt(v0 + A) - sqrt(v0) > b`` says ``A - b**2 > 2 b sqrt(v0)``.
-        """
+        """Whether the bound exceeds ``bound``, without a root."""
+        # ``sqrt(v0 + A) - sqrt(v0) > b`` says ``A - b**2 > 2 b sqrt(v0)``.
         t = min(distance, self.last)
         if self.relation == "bounded" and not self._by_length(t) > bound:
             return False
@@ -425,10 +412,8 @@ class DeviationAtDistance(AtDistance):
         return self._least_variance_is_below(t + 1, (room / (2 * bound)) ** 2)
 
     def _least_variance_is_below(self, steps: int, limit: Fraction) -> bool:
-        """Whether :meth:`_least_variance` is below a limit, from what is known where that says it.
-
-        It falls as the steps grow: fewer records are kept, and more are divided by.
-        """
+        """Whether :meth:`_least_variance` is below a limit, from what is known if possible."""
+        # It falls as the steps grow: fewer records are kept, and more are divided by.
         at = bisect.bisect_left(self._known, steps, key=itemgetter(0))
         if at and self._known[at - 1][1] < limit:
             return True
@@ -446,12 +431,10 @@ class DeviationAtDistance(AtDistance):
         return Root(square / (self.n * (self.n - self.ddof)))
 
     def _least_variance(self, steps: int) -> Fraction:
-        """No more than the least variance of a data set within so many steps, exact.
-
-        While both ends of the window move within runs of equal records, its sum and its sum of
-        squares change by the same at every step, so that the squared deviations are concave: the
-        least are where an end of the window meets the edge of a run.
-        """
+        """No more than the least variance of a data set within so many steps, exact."""
+        # While both ends of the window move within runs of equal records, its sum and its sum of
+        # squares change by the same at every step, so that the squared deviations are concave: the
+        # least are where an end of the window meets the edge of a run.
         kept = self.n - steps
         if kept < 2:
             return Fraction(0)
@@ -466,13 +449,11 @@ class DeviationAtDistance(AtDistance):
         return Fraction(least, kept * (most_records - self.ddof)) * self.data.grain**2
 
     def _likely(self, first: npt.NDArray[np.int64], kept: int) -> npt.NDArray[np.int64]:
-        """Those of the windows whose ``kept q - p**2`` can be the least, judged in floats.
-
-        With S and Q the sum and the sum of squares of all records and u = 2**-53, the floats give p
-        within 8 u S and q within 8 u Q, so that ``kept q - p**2`` is within 32 u n Q, as
-        ``S**2 <= n Q`` by Cauchy and Schwarz.  The least is among those that come within twice
-        that of the least float.
-        """
+        """Those of the windows whose ``kept q - p**2`` can be the least, judged in floats."""
+        # With S and Q the sum and the sum of squares of all records and u = 2**-53, the floats give
+        # p within 8 u S and q within 8 u Q, so that ``kept q - p**2`` is within 32 u n Q, as
+        # ``S**2 <= n Q`` by Cauchy and Schwarz.  The least is among those that come within twice
+        # that of the least float.
         (low, low_squares), (high, high_squares) = (
             _up_to(self._floats, count) for count in (first, first + kept)
         )
@@ -483,10 +464,8 @@ class DeviationAtDistance(AtDistance):
 
     @cached_property
     def _runs(self) -> Runs:
-        """Where runs of equal records begin, their values, and sums and squares before them.
-
-        In integers above the lower bound; and the end of all records, as a run of zeros.
-        """
+        """Where runs of equal records begin, their values, and sums and squares before them."""
+        # In integers above the lower bound; and the end of all records, as a run of zeros.
         values, ends = self.data.runs
         if ends is None:
             ends = np.append(np.flatnonzero(values[1:] != values[:-1]) + 1, self.n)
@@ -522,16 +501,6 @@ def _up_to(runs: Runs, count: npt.NDArray[np.int64]) -> tuple[Array, Array]:
 class StandardDeviation(Dispersion, proven=True):
     """The square root of the variance over ``n - ddof``.
 
-    A sensitivity is a ``Fraction`` where both standard deviations of the worst pair are rational,
-    and else the float just above the truth.  The worst neighbours are found, with proofs, where
-    those of :class:`~tacit.statistics.variances.Variance` are.
-
-    Args:
-        ddof: 0 (numpy's default) or 1 (undefined for a single record).
-
-    Raises:
-        UsageError: any other ``ddof``.
-
     >>> from tacit.statistics import Interval, Records, sensitivity
     >>> s = sensitivity("std", over=Records([1, 2, 2, 2, 5, 5, 7, 8, 9, 9], size=6))
     >>> round(s.value, 6), s.witness
@@ -539,6 +508,10 @@ class StandardDeviation(Dispersion, proven=True):
     >>> sensitivity("std", over=Interval(0, 100, size=2), relation="bounded").value
     Fraction(50, 1)
     """
+
+    # A sensitivity is a ``Fraction`` where both standard deviations of the worst pair are rational,
+    # and else the float just above the truth.  The worst neighbours are found, with proofs, where
+    # those of :class:`~tacit.statistics.variances.Variance` are.
 
     @property
     def name(self) -> str:
@@ -560,10 +533,8 @@ class StandardDeviation(Dispersion, proven=True):
         return PublicRange(most, (Fraction(0), most), Fraction(0))
 
     def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
-        """``A(t)`` within bounds.
-
-        See :mod:`tacit.statistics.variances`.
-        """
+        """``A(t)`` within bounds."""
+        # See :mod:`tacit.statistics.variances`.
         return DeviationAtDistance(data, relation, self.ddof)
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:

@@ -41,22 +41,12 @@ def listed(edges: Any) -> list[Number]:
 
 Key = tuple[Any, ...]
 
-_FEW = 12
-"""So many keys are compared one after another, which is less to write than halves of them."""
+_FEW = 12  # so many keys are compared one after another, which is less to write than halves of them
 
 
 @dataclass(frozen=True)
 class Axis:
     """The cells of a column: its keys or its bins, and a last one for every other value.
-
-    Every row is in exactly one cell, whatever its values are.  Where the axis is whole, the rows
-    with other values are filtered out beforehand (:meth:`holds`), and there is no cell for them.
-
-    Attributes:
-        columns: the column; or several, whose keys are listed together.
-        keys: the public keys, one part a column; none where there are edges.
-        edges: of bins of one column: a bin holds its lower edge, the last one its upper too.
-        whole: whether every row has a listed value.
 
     >>> Axis(("sex",), (("f",), ("m",))).size
     3
@@ -64,10 +54,14 @@ class Axis:
     ['[0, 18)', '[18, 99]']
     """
 
-    columns: tuple[str, ...]
-    keys: tuple[Key, ...] = ()
+    # Every row is in exactly one cell, whatever its values are.  Where the axis is whole, the rows
+    # with other values are filtered out beforehand (:meth:`holds`), and there is no cell for them.
+
+    columns: tuple[str, ...]  # the column; or several, whose keys are listed together
+    keys: tuple[Key, ...] = ()  # the public keys, one part a column; none where there are edges
+    # of bins of one column: a bin holds its lower edge, the last one its upper too
     edges: tuple[Fraction, ...] = ()
-    whole: bool = False
+    whole: bool = False  # whether every row has a listed value
 
     def __post_init__(self) -> None:
         if bool(self.keys) == bool(self.edges) or (self.edges and len(self.columns) > 1):
@@ -134,12 +128,7 @@ class Axis:
         return {_exactly(key): place for place, key in enumerate(self.keys)}
 
     def code(self, value: Callable[[str], Expression], stride: int = 1) -> Expression:
-        """Return the number of a row's cell, from 0; the last one for what is not listed.
-
-        Args:
-            value: what a column holds, by its name.
-            stride: what each number is a multiple of, for codes that are added up.
-        """
+        """Return the number of a row's cell, from 0; the last one for what is not listed."""
         other = (self.size - 1) * stride
         if self.edges:
             labels = [str(place * stride) for place in range(self.listed)]
@@ -158,10 +147,6 @@ class Axis:
         self, value: Callable[[str], Expression], booleans: Container[str] = ()
     ) -> Expression:
         """Return whether a row has one of the keys, or is in one of the bins.
-
-        Args:
-            value: what a column holds, by its name.
-            booleans: the columns that hold true and false.
 
         >>> from tacit.expressions.expression import col
         >>> ages = Axis(("age",), edges=(Fraction(0), Fraction(18)))
@@ -186,9 +171,6 @@ class Axis:
 
 def axis_from(described: Any) -> Axis:
     """Return the axis that :meth:`Axis.to_json` described.
-
-    Raises:
-        UsageError: it is none.
 
     >>> axis_from({"columns": ["sex"], "keys": [["f"], ["m"]]}).names
     ['f', 'm']
@@ -265,24 +247,18 @@ def _either(conditions: Sequence[Expression]) -> Expression:
 # Public keys: what a caller may list, read into one tuple per group.
 
 
+# Public keys as they may be given: a list, a mapping of column to values, or a table.
 Keys: TypeAlias = Iterable[object] | Mapping[str, Iterable[object]] | None
-"""Public keys as they may be given: a list, a mapping of column to values, or a table."""
 
 
 def public_keys(by: Sequence[str], keys: Any) -> tuple[tuple[Any, ...], ...]:
     """Return the keys as tuples, in the order given.
 
-    Args:
-        by: the grouping columns.
-        keys: a list of values, or of tuples for several columns; a mapping of column to values, of
-            which all combinations are meant; or a *public* table with these columns.
-
-    Raises:
-        UsageError: no keys, a key twice, a key of the wrong length, or a value that is no key.
-
     >>> public_keys(["site", "plan"], {"site": ["a", "b"], "plan": [1, 2]})
     (('a', 1), ('a', 2), ('b', 1), ('b', 2))
     """
+    # keys: a list of values, or of tuples for several columns; a mapping of column to values, of
+    #   which all combinations are meant; or a *public* table with these columns.
     found = [tuple(_plain(value) for value in key) for key in _rows(by, keys)]
     if not found:
         raise UsageError("the list of keys is empty; list at least one")

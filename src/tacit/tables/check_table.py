@@ -1,7 +1,6 @@
-"""The curator's own look at a table: what would be missing, where, and what to declare.
+"""The curator's own look at a table: what would be missing, where, and what to declare."""
 
-What comes out is exact and therefore **not private**.  Nothing else in Tacit calls this.
-"""
+# What comes out is exact and therefore **not private**.  Nothing else in Tacit calls this.
 
 from __future__ import annotations
 
@@ -43,21 +42,16 @@ WRONG = {
 
 @dataclass(frozen=True)
 class ColumnCheck:
-    """What a column holds.  Exact counts: not private.
+    """What a column holds.  Exact counts: not private."""
 
-    Attributes:
-        kind: what it is declared as, or ``"undeclared"``.
-        filled: how many cells are not empty.
-        missing_as: of these, how many would be missing as each kind; for an undeclared column.
-        suggestion: the kind that keeps what every cell says, else text; None where none is needed.
-        changed_as: how many cells fit a kind in another writing than its usual one, so that what
-            they say may be lost: ``01001`` is an integer, and no longer the code that it was.
-    """
-
-    kind: str
-    filled: int
+    kind: str  # what it is declared as, or ``"undeclared"``
+    filled: int  # how many cells are not empty
+    # of these, how many would be missing as each kind; for an undeclared column
     missing_as: Mapping[str, int] = field(default_factory=dict)
+    # the kind that keeps what every cell says, else text; None where none is needed
     suggestion: str | None = None
+    # how many cells fit a kind in another writing than its usual one, so that what they say may be
+    # lost: ``01001`` is an integer, and no longer the code that it was
     changed_as: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -214,11 +208,9 @@ def _open_csv(
 
 
 def _columns(schema: Schema, relation: str, engine: Engine, form: CsvFormat) -> Columns:
-    """Return what the columns contain.
-
-    All columns with a type are counted by one statement, because each statement looks at all
-    columns of a file; one of text has enough counts for a statement of its own.
-    """
+    """Return what the columns contain."""
+    # All columns with a type are counted by one statement, because each statement looks at all
+    # columns of a file; one of text has enough counts for a statement of its own.
     d = engine.dialect
     typed = {name for name, c in schema.items() if c.kind not in ("other", "undeclared")}
     counted = ", ".join(f"count({d.identifier(name)})" for name in schema if name in typed)

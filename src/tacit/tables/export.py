@@ -37,11 +37,10 @@ __all__ = [
 # All of it is a new arrangement of released numbers, which costs nothing and reads no row.
 
 
+# A released number or category, or one a bin; None where it was refused or is not known.
 Released: TypeAlias = "int | float | str | list[Released] | None"
-"""A released number or category, or one a bin; None where it was refused or is not known."""
 
-Form = Literal["wide", "long"]
-"""How an answer becomes a table."""
+Form = Literal["wide", "long"]  # how an answer becomes a table
 
 _SUFFIXES = (("", "value"), ("_error", "standard_error"), ("_low", "low"), ("_high", "high"))
 _LONG = (("value", "value"), ("lower", "low"), ("upper", "high"))
@@ -49,30 +48,23 @@ _MOST = 2**63 - 1
 
 
 class Column(NamedTuple):
-    """A column of a table.
-
-    Attributes:
-        name: in its header.
-        values: its cells; None for what is missing.
-        number: whether it holds numbers, be they all missing.
-    """
+    """A column of a table."""
 
     name: str
-    values: list[Any]
-    number: bool
+    values: list[Any]  # its cells; None for what is missing
+    number: bool  # whether it holds numbers, be they all missing
 
     @property
     def plain(self) -> list[Any]:
         """Its cells as one type, which tables with typed columns hold.
-
-        Whole numbers that 64 bits do not hold, or that stand beside others, are floats; keys of
-        several types are text.
 
         >>> Column("n", [2, None, 0.5], True).plain, Column("n", [10**20, 1], True).plain
         ([2.0, None, 0.5], [1e+20, 1.0])
         >>> Column("site", [1, "x", None], False).plain
         ['1', 'x', None]
         """
+        # Whole numbers that 64 bits do not hold, or that stand beside others, are floats; keys of
+        # several types are text.
         known = [value for value in self.values if value is not None]
         types = {type(value) for value in known}
         if types == {int} and all(-_MOST <= value <= _MOST for value in known):
@@ -109,15 +101,6 @@ def columns_of(
     form: Form = "wide",
 ) -> list[Column]:
     """Return the columns of an answer.
-
-    Args:
-        by: the grouping columns.
-        keys: one key a group.
-        statistics: what was released, by label.
-        form: ``"wide"`` or ``"long"``.
-
-    Raises:
-        UsageError: another form.
 
     >>> n = Statistic("n", {"value": [5], "standard_error": [1.5], "low": [2], "high": [8]})
     >>> [column.name for column in columns_of(["site"], [["a"]], [n])]
@@ -219,25 +202,21 @@ _FORMULA = re.compile(r"[\s'\"]*[=+\-@＝＋－＠]|[\t\r\n]")
 _BREAKS = re.compile(r'[",\r\n]')
 _NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?")
 
+# What a sheet of Excel holds: rows with the header, columns, characters of a cell.
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST = 1_048_576, 16_384, 32_767
-"""What a sheet of Excel holds: rows with the header, columns, characters of a cell."""
-_EXACT = 10**15
-"""Excel holds fifteen digits of a number."""
+_EXACT = 10**15  # Excel holds fifteen digits of a number
 
 
 def csv_text(columns: Sequence[Column], *, escape_formulas: bool = True) -> str:
     r"""Return a table as CSV: UTF-8, commas, a line of names, nothing for what is missing.
 
-    Args:
-        columns: the table.
-        escape_formulas: whether text that a spreadsheet would run as a formula (it begins with
-            ``=``, ``+``, ``-`` or ``@`` and is no number) gets an apostrophe before it.
-
-    Source: OWASP, *CSV injection*.
-
     >>> csv_text([Column("site", ["=1+1", "-5"], False), Column("n", [2, None], True)])
     "site,n\n'=1+1,2\n-5,\n"
     """
+    # escape_formulas: whether text that a spreadsheet would run as a formula (it begins with ``=``,
+    #   ``+``, ``-`` or ``@`` and is no number) gets an apostrophe before it.
+    #
+    # Source: OWASP, *CSV injection*.
     cell = _harmless if escape_formulas else _same
     cells = [c.values if c.number else [cell(value) for value in c.values] for c in columns]
     lines = [[cell(column.name) for column in columns], *zip(*cells, strict=True)]
@@ -255,11 +234,9 @@ def _harmless(value: Any) -> Any:
 
 
 def _field(value: Any) -> str:
-    """Return a cell; text that is empty, or would end a cell or a line, stands in quotes.
-
-    The writer of the standard library leaves a lone carriage return bare, which others read as the
-    end of a line.
-    """
+    """Return a cell; text that is empty, or would end a cell or a line, stands in quotes."""
+    # The writer of the standard library leaves a lone carriage return bare, which others read as
+    # the end of a line.
     if value is None:
         return ""
     text = str(value)
@@ -269,11 +246,7 @@ def _field(value: Any) -> str:
 
 
 def arrow_table(columns: Sequence[Column]) -> Any:
-    """Return a table of pyarrow; what is missing is null, in columns that have a type all the same.
-
-    Raises:
-        MissingExtraError: pyarrow is not installed.
-    """
+    """A table of pyarrow; what is missing is null, in columns that have a type all the same."""
     pa = need("pyarrow", "arrow")
     arrays = []
     for column in columns:
@@ -285,11 +258,7 @@ def arrow_table(columns: Sequence[Column]) -> Any:
 
 
 def parquet_bytes(columns: Sequence[Column]) -> bytes:
-    """Return a table as a Parquet file.
-
-    Raises:
-        MissingExtraError: pyarrow is not installed.
-    """
+    """Return a table as a Parquet file."""
     table = arrow_table(columns)
     out = io.BytesIO()
     need("pyarrow.parquet", "arrow").write_table(table, out)
@@ -297,16 +266,7 @@ def parquet_bytes(columns: Sequence[Column]) -> bytes:
 
 
 def excel_bytes(columns: Sequence[Column], about: Iterable[tuple[str, str]] = ()) -> bytes:
-    """Return a table as a workbook of Excel, in which no text is a formula.
-
-    Args:
-        columns: the table, on the first sheet.
-        about: what a reader should know of it, on the second: names and texts.
-
-    Raises:
-        MissingExtraError: XlsxWriter is not installed.
-        UsageError: more rows, columns or characters than a sheet holds.
-    """
+    """Return a table as a workbook of Excel, in which no text is a formula."""
     rows = len(columns[0].values) if columns else 0
     if rows >= _MOST_ROWS or len(columns) > _MOST_COLUMNS:
         raise UsageError(
@@ -357,11 +317,7 @@ def _write(sheet: Any, row: int, column: int, value: Any, form: Any = None) -> N
 
 
 def write_file(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file.
-
-    Raises:
-        UsageError: it cannot be written.
-    """
+    """Write a file."""
     try:
         Path(os.path.expanduser(path)).write_bytes(content)
     except OSError as error:

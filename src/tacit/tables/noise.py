@@ -27,8 +27,7 @@ __all__ = [
 # One answer in each group: a value with its error and its interval.
 
 
-Array = NDArray[np.float64]
-"""A number in each group."""
+Array = NDArray[np.float64]  # a number in each group
 
 
 @dataclass(frozen=True)
@@ -75,25 +74,19 @@ _PERTURB = 1e-3
 
 @dataclass(frozen=True)
 class NoiseLaw:
-    """Independent noise of one distribution on each coordinate of a vector.
+    """Independent noise of one distribution on each coordinate of a vector."""
 
-    Args:
-        kind: ``"laplace"`` (scale b) or ``"gaussian"`` (scale sigma), discrete on a grid.
-        scale: in the units of the aggregate.
-        grid: the step of the grid, in the same units.
-    """
-
+    # ``"laplace"`` (scale b) or ``"gaussian"`` (scale sigma), discrete on a grid
     kind: Literal["laplace", "gaussian"]
-    scale: float
-    grid: float
+    scale: float  # in the units of the aggregate
+    grid: float  # the step of the grid, in the same units
 
     @property
     def variance(self) -> float:
-        """The variance of one coordinate.
-
-        Discrete Laplace with ratio ``r = exp(-grid / scale)`` has variance ``2 r / (1 - r)^2`` grid
-        units squared; the discrete Gaussian at most ``scale^2`` (Canonne, Kamath, Steinke 2020).
-        """
+        """The variance of one coordinate."""
+        # Discrete Laplace with ratio ``r = exp(-grid / scale)`` has variance ``2 r / (1 - r)^2``
+        # grid units squared; the discrete Gaussian at most ``scale^2`` (Canonne, Kamath, Steinke
+        # 2020).
         if self.kind == "gaussian":
             return self.scale**2
         step = self.grid / self.scale
@@ -101,14 +94,12 @@ class NoiseLaw:
         return self.grid**2 / (2 * math.sinh(step / 2) ** 2) if step < 700 else 0.0
 
     def half_width(self, weights: tuple[float, ...], level: float = 0.95) -> float:
-        """Return t with ``P(|sum of weights * noise| <= t) >= level``.
-
-        One Laplace coordinate: the exact discrete quantile.  Otherwise the quantile of the
-        continuous distribution plus ``grid * sum |weights|``: a discrete Laplace variable is the
-        difference of two exponentials rounded down, hence less than one grid step from a continuous
-        one; and a discrete Gaussian is stochastically below a continuous one plus a step, on each
-        side (Canonne, Kamath, Steinke 2020, proposition 25).
-        """
+        """Return t with ``P(|sum of weights * noise| <= t) >= level``."""
+        # One Laplace coordinate: the exact discrete quantile.  Otherwise the quantile of the
+        # continuous distribution plus ``grid * sum |weights|``: a discrete Laplace variable is the
+        # difference of two exponentials rounded down, hence less than one grid step from a
+        # continuous one; and a discrete Gaussian is stochastically below a continuous one plus a
+        # step, on each side (Canonne, Kamath, Steinke 2020, proposition 25).
         return float(self.half_widths((weights,), level)[0])
 
     def half_widths(self, rows: tuple[tuple[float, ...], ...], level: float) -> NDArray[np.float64]:
@@ -131,17 +122,15 @@ class NoiseLaw:
         return self.grid * max(0, math.ceil(exceeds - 1e-9))
 
 
+# Of rows of weights: whether the exact quantile of each is known, its spread and its size.
 Spread: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]
-"""Of rows of weights: whether the exact quantile of each is known, its spread and its size."""
 
 
 @lru_cache(maxsize=64)
 def standard_spread(rows: tuple[tuple[float, ...], ...], kind: str, level: float) -> Spread:
-    """Return of each row whether its exact quantile is known, its spread, and ``sum |weight|``.
-
-    Its spread is the norm, or the quantile of Laplace noise, at scale 1: the same for noise of
-    every scale, so that a new question need not look for quantiles again.
-    """
+    """Return of each row whether its exact quantile is known, its spread, and ``sum |weight|``."""
+    # Its spread is the norm, or the quantile of Laplace noise, at scale 1: the same for noise of
+    # every scale, so that a new question need not look for quantiles again.
     used = [tuple(abs(w) for w in row if w) for row in rows]
     gaussian = kind == "gaussian"
     spread = [
@@ -171,14 +160,12 @@ def _laplace_quantile(weights: tuple[float, ...], level: float) -> float:
 
 
 def _partial_fractions(weights: tuple[float, ...]) -> Callable[[float], float]:
-    """Return the tail ``t -> P(|sum| > t)`` in closed form, for a few weights.
-
-    The characteristic function ``prod 1 / (1 + w_i^2 u^2)`` splits into partial fractions, each a
-    Laplace distribution: ``P(|S| > t) = sum_i c_i exp(-t / w_i)`` with
-    ``c_i = prod_{j != i} w_i^2 / (w_i^2 - w_j^2)``.
-    Nearly equal weights are spread upwards by a thousandth, which only widens the tail: the sum
-    of symmetric unimodal variables grows with every weight.
-    """
+    """Return the tail ``t -> P(|sum| > t)`` in closed form, for a few weights."""
+    # The characteristic function ``prod 1 / (1 + w_i^2 u^2)`` splits into partial fractions, each a
+    # Laplace distribution: ``P(|S| > t) = sum_i c_i exp(-t / w_i)`` with
+    # ``c_i = prod_{j != i} w_i^2 / (w_i^2 - w_j^2)``.
+    # Nearly equal weights are spread upwards by a thousandth, which only widens the tail: the sum
+    # of symmetric unimodal variables grows with every weight.
     spread: list[float] = []
     for weight in weights:
         spread.append(max(weight, spread[-1] * (1 + _PERTURB)) if spread else weight)
@@ -191,12 +178,10 @@ def _partial_fractions(weights: tuple[float, ...]) -> Callable[[float], float]:
 
 
 def _inversion(weights: tuple[float, ...]) -> Callable[[float], float]:
-    """Return the tail ``t -> P(|sum| > t)`` by inverting the characteristic function.
-
-    ``P(|S| <= t) = (2 / pi) int_0^inf sin(u t) / u prod 1 / (1 + w_i^2 u^2) du``.  With four
-    weights or more the integrand falls at least as u^-5 beyond 1/w for all but negligible ones; the
-    cut at U leaves less than ``min(1, prod 1 / (w_i U)^2)``, which is added to the tail.
-    """
+    """Return the tail ``t -> P(|sum| > t)`` by inverting the characteristic function."""
+    # ``P(|S| <= t) = (2 / pi) int_0^inf sin(u t) / u prod 1 / (1 + w_i^2 u^2) du``.  With four
+    # weights or more the integrand falls at least as u^-5 beyond 1/w for all but negligible ones;
+    # the cut at U leaves less than ``min(1, prod 1 / (w_i U)^2)``, which is added to the tail.
     u = np.linspace(0.0, 400.0, 200_001)[1:]
     log_factor = np.zeros_like(u)
     for weight, copies in _counted(weights):
@@ -221,22 +206,11 @@ def _counted(weights: tuple[float, ...]) -> list[tuple[float, int]]:
 
 
 _MOST_POINTS = 1 << 21
-_SLACK = 1e-9
-"""More than the rounding of the transform and the mass beyond its window come to."""
+_SLACK = 1e-9  # more than the rounding of the transform and the mass beyond its window come to
 
 
 def sum_half_width(law: NoiseLaw, terms: int, level: float = 0.95) -> float:
     """Return t with ``P(|sum of terms noises| <= t) >= level``.
-
-    The distribution of one noise is written on a window of whole units that wraps around, and the
-    distribution of the sum is the inverse transform of the power of its transform.  The window is
-    64 sqrt(terms) scales wide, beyond which less than 1e-13 lies.  For noise too wide for a window
-    the bound of :meth:`NoiseLaw.half_width` is taken, whose rounding is small then.
-
-    Args:
-        law: the noise on each term, on a grid of whole units.
-        terms: how many are added; none are exact.
-        level: the probability that the interval holds.
 
     >>> law = NoiseLaw("laplace", 3.0, 1.0)
     >>> sum_half_width(law, 1), law.half_width((1.0,))
@@ -244,6 +218,10 @@ def sum_half_width(law: NoiseLaw, terms: int, level: float = 0.95) -> float:
     >>> sum_half_width(NoiseLaw("gaussian", 10.0, 1.0), 25)
     98.0
     """
+    # The distribution of one noise is written on a window of whole units that wraps around, and the
+    # distribution of the sum is the inverse transform of the power of its transform.  The window is
+    # 64 sqrt(terms) scales wide, beyond which less than 1e-13 lies.  For noise too wide for a
+    # window the bound of :meth:`NoiseLaw.half_width` is taken, whose rounding is small then.
     if not terms:
         return 0.0
     points = 64 * math.ceil(max(law.scale, 1.0) * math.sqrt(terms))
@@ -272,35 +250,28 @@ def _transform(law: NoiseLaw, size: int) -> NDArray[np.complex128]:
 # them as answers, and :func:`half_widths` gives them all in one pass, about 1 percent wider.
 
 
-_EXTRA = 0.2
-"""The deviation of the Gaussian noise that is added for a smooth distribution."""
+_EXTRA = 0.2  # the deviation of the Gaussian noise that is added for a smooth distribution
 _CUT = 25.0
 _ROOM = 26.0
 _ROWS = 4096
+# Of weights that are remembered: those of a question are few, those of many answers are not.
 _KEPT_BYTES = 1 << 14
-"""Of weights that are remembered: those of a question are few, those of many answers are not."""
-_HALVINGS = 14
-"""To a 16,384th of where the quantile can be, upwards."""
+_HALVINGS = 14  # to a 16,384th of where the quantile can be, upwards
 
 
 def half_widths(law: NoiseLaw, weights: Array, level: float, times: Array | None = None) -> Array:
     """Return t with ``P(|sum of weights * noise| <= t) >= level``, for each row of weights.
-
-    To the quantile of the continuous noise ``grid * sum |weights|`` is added, which is more than
-    what the grid moves it by (:meth:`~tacit.tables.noise.NoiseLaw.half_width`).
-
-    Args:
-        law: the noise on each coordinate.
-        weights: shape (rows, coordinates), or (..., coordinates).
-        level: the probability that an interval holds.
-        times: of how many coordinates each weight is the weight, in the shape of the weights; one
-            each by default.
 
     >>> law = NoiseLaw("laplace", 1.0, 2.0**-40)
     >>> wide = half_widths(law, np.array([[1.0, 1.0], [1.0, 0.0]]), 0.95)
     >>> bool(law.half_width((1.0, 1.0)) <= wide[0] < 1.01 * law.half_width((1.0, 1.0)))
     True
     """
+    # To the quantile of the continuous noise ``grid * sum |weights|`` is added, which is more than
+    # what the grid moves it by (:meth:`~tacit.tables.noise.NoiseLaw.half_width`).
+    #
+    # times: of how many coordinates each weight is the weight, in the shape of the weights; one
+    #   each by default.
     each: Array = np.ones_like(weights) if times is None else np.asarray(times, dtype=np.float64)
     size = np.sqrt((each * weights**2).sum(axis=-1))
     whole = law.grid * (each * np.abs(weights)).sum(axis=-1)
@@ -334,23 +305,23 @@ def _kept_quantiles(
 
 
 def _laplace_quantiles(shares: Array, powers: Array | None, level: float) -> Array:
-    """Return quantiles of ``|sum w_i X_i|`` for X_i standard Laplace, from ``w_i^2``, of sum one.
-
-    Where powers are given, so many X have each weight.
-
-    Independent Gaussian noise of deviation 0.2 is added: a sum of symmetric unimodal variables only
-    gets wider by another one, and here by 1 percent (the variance grows from 2 to 2.04).  Then
-    ``P(|S| <= t) = (2 / pi) int_0^inf sin(u t) / u exp(-u^2 / 50) prod 1 / (1 + w_i^2 u^2) du``.
-
-    *Cut.* The product is at most ``1 / (1 + u^2)``, so that beyond u = 25 less than 2e-10 is left.
-
-    *Steps.* The trapezoidal sum of step h is the probability of the variable modulo ``2 pi / h``
-    (Poisson's formula), which is too large by at most ``P(|S| > 2 pi / h - t)``.  For every theta
-    below one ``P(|S| > x) <= 2 exp(-theta x + theta^2 / 50) prod 1 / (1 - theta^2 w_i^2)``, where
-    the product is at most ``1 / (1 - theta^2)`` since ``-log(1 - theta^2 p)`` is convex in p: with
-    theta = 9/10, ``11 exp(-0.9 x)``, that is below 8e-10 for x = 26, and the quantile is below the
-    x that makes it ``1 - level``.
-    """
+    """Quantiles of ``|sum w_i X_i|`` for X_i standard Laplace, from ``w_i^2``, of sum one."""
+    # Where powers are given, so many X have each weight.
+    #
+    # Independent Gaussian noise of deviation 0.2 is added: a sum of symmetric unimodal variables
+    # only gets wider by another one, and here by 1 percent (the variance grows from 2 to 2.04).
+    # Then ``P(|S| <= t) = (2 / pi) int_0^inf sin(u t) / u exp(-u^2 / 50) prod 1 / (1 + w_i^2 u^2)
+    # du``.
+    #
+    # *Cut.* The product is at most ``1 / (1 + u^2)``, so that beyond u = 25 less than 2e-10 is
+    # left.
+    #
+    # *Steps.* The trapezoidal sum of step h is the probability of the variable modulo ``2 pi / h``
+    # (Poisson's formula), which is too large by at most ``P(|S| > 2 pi / h - t)``.  For every theta
+    # below one ``P(|S| > x) <= 2 exp(-theta x + theta^2 / 50) prod 1 / (1 - theta^2
+    # w_i^2)``, where the product is at most ``1 / (1 - theta^2)`` since ``-log(1 - theta^2
+    # p)`` is convex in p: with theta = 9/10, ``11 exp(-0.9 x)``, that is below 8e-10 for x = 26,
+    # and the quantile is below the x that makes it ``1 - level``.
     most = math.log(11 / (1 - level)) / 0.9
     step = 2 * math.pi / (most + _ROOM)
     u: Array = step * np.arange(1.0, math.ceil(_CUT / step) + 1, dtype=np.float64)

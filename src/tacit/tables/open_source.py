@@ -1,8 +1,7 @@
-"""Open a table where it is: a file, a data frame, a table in a database.
+"""Open a table where it is: a file, a data frame, a table in a database."""
 
-Rows stay in the engine.  What is public of a source is its schema (:mod:`tacit.expressions.schema`)
-and its identity: a name, and the names of its columns.
-"""
+# Rows stay in the engine.  What is public of a source is its schema
+# (:mod:`tacit.expressions.schema`) and its identity: a name, and the names of its columns.
 
 from __future__ import annotations
 
@@ -99,16 +98,7 @@ class Source:
 
 
 def open_beside(first: Source, source: Any, options: Mapping[str, Any]) -> Source:
-    """Open another table in the engine of one that is open, so that one statement reads both.
-
-    Args:
-        first: the table that is open.
-        source: a path where that is one, the URL of the same database, or a DataFrame of Spark.
-        options: as :func:`open_source` takes them; the limits are those of the first.
-
-    Raises:
-        DataSourceError: nothing there, not readable, empty, or broken.
-    """
+    """Open another table in the engine of one that is open, so that one statement reads both."""
     name, table = options.get("name"), options.get("table")
     engine: Any = first.engine  # what opened the first kind of table opens another of that kind
     csv: Any = {n: v for n, v in options.items() if n in CsvOptions.__annotations__}
@@ -142,10 +132,8 @@ def _source(
 
 
 def identity_of(name: str, columns: Sequence[str] | Sequence[Sequence[str | None]]) -> str:
-    """Return the digest of a public name and the names of columns: see :attr:`Source.identity`.
-
-    Of a declared data set, the second are its tables with their person columns.
-    """
+    """Return the digest of a public name and the names of columns: see :attr:`Source.identity`."""
+    # Of a declared data set, the second are its tables with their person columns.
     text = json.dumps([name, *columns], ensure_ascii=True)
     return hashlib.sha256(b"tacit table 1\0" + text.encode()).hexdigest()
 
@@ -153,22 +141,18 @@ def identity_of(name: str, columns: Sequence[str] | Sequence[Sequence[str | None
 def _place_of(origin: str | None, label: str, name: str, base: str | None) -> str | None:
     """Return what distinguishes the file of a data set from another one; None for the default.
 
-    The default is a file ``NAME`` or ``NAME.csv`` in the folder of its ledger or declaration, so a
-    data set may move together with that.  A folder beyond it is described by a digest, because a
-    certificate is published.
-
-    Args:
-        origin: the path or address that was opened, without secrets; None where there is none.
-        label: what it is called where it is: the name of the file, folder or table.
-        name: the public name of the data set.
-        base: the folder of the ledger or the declaration; None where there is none.
-
     >>> _place_of("/data/visits.csv", "visits.csv", "visits", "/data")
     >>> _place_of("/data/old/visits.csv", "visits.csv", "visits", "/data")
     'old/visits.csv'
     >>> _place_of("/other/visits.csv", "visits.csv", "visits", "/data")
     'visits.csv (52aa5732f7f39c8e)'
     """
+    # The default is a file ``NAME`` or ``NAME.csv`` in the folder of its ledger or declaration, so
+    # a data set may move together with that.  A folder beyond it is described by a digest, because
+    # a certificate is published.
+    #
+    # origin: the path or address that was opened, without secrets; None where there is none.
+    # base: the folder of the ledger or the declaration; None where there is none.
     if origin is None:
         return None if label in (name, "table") else label
     if is_remote(origin):

@@ -1,33 +1,32 @@
-"""The unit of privacy, and how the weight of one person is bounded.
+"""The unit of privacy, and how the weight of one person is bounded."""
 
-A row counts with a *weight*, a whole multiple of ``1 / one``.  Let a person have rows i with masses
-``m_i >= 0`` (whole numbers), of total ``m``, and let ``limit`` be the most mass allowed.  Each of
-the rows gets the weight
-
-    ``w = one``                         if ``m <= limit``,
-    ``w = floor(one * limit / m)``      otherwise.
-
-*Theorem.*  The weighted mass of a person, over all rows and so over any division of them into
-groups and bins, is at most ``one * limit``; and nobody else's weights depend on that person.
-*Proof.*  ``w m <= one m <= one limit`` in the first case and ``w m <= one limit`` in the second.
-The weight is a function of the person's own rows and public numbers.
-
-With mass 1 a row and the limit k rows: a person adds at most ``k * one`` to the weighted row counts
-of all groups and bins together, in L1, hence also in L2 and L-infinity (all three are attained by
-a person with k rows in one cell).  A vector that divides each row's weight between coordinates
-(one-sided sums, Bernstein sums) has the same bound times the most that one row divides.  With
-mass ``|q|`` and the limit ``k max|q|``: the sums of q over all groups move by at most
-``one * k * max|q|`` in L1.
-Without groups a person has one total, and it is clamped to ``+-k max|q|`` as it is: the same
-bound.
-
-Against keeping k rows drawn at random, the weights are what that draw gives on average: the same
-bound, no variance of the draw, no salt, and the same bits on every engine.  The rounding down of w
-costs a person at most ``m / (one * limit)`` of their weight.
-
-What a weight cannot bound is presence: how many *people* a group has.  There a person counts in at
-most ``groups`` groups, drawn by a digest under a fresh secret salt among those that they are in.
-"""
+# A row counts with a *weight*, a whole multiple of ``1 / one``.  Let a person have rows i with
+# masses ``m_i >= 0`` (whole numbers), of total ``m``, and let ``limit`` be the most mass allowed.
+# Each of the rows gets the weight
+#
+#     ``w = one``                         if ``m <= limit``,
+#     ``w = floor(one * limit / m)``      otherwise.
+#
+# *Theorem.*  The weighted mass of a person, over all rows and so over any division of them into
+# groups and bins, is at most ``one * limit``; and nobody else's weights depend on that person.
+# *Proof.*  ``w m <= one m <= one limit`` in the first case and ``w m <= one limit`` in the second.
+# The weight is a function of the person's own rows and public numbers.
+#
+# With mass 1 a row and the limit k rows: a person adds at most ``k * one`` to the weighted row
+# counts of all groups and bins together, in L1, hence also in L2 and L-infinity (all three are
+# attained by a person with k rows in one cell).  A vector that divides each row's weight between
+# coordinates (one-sided sums, Bernstein sums) has the same bound times the most that one row
+# divides.  With mass ``|q|`` and the limit ``k max|q|``: the sums of q over all groups move by at
+# most ``one * k * max|q|`` in L1. Without groups a person has one total, and it is clamped to
+# ``+-k max|q|`` as it is: the same bound.
+#
+# Against keeping k rows drawn at random, the weights are what that draw gives on average: the same
+# bound, no variance of the draw, no salt, and the same bits on every engine.  The rounding down of
+# w costs a person at most ``m / (one * limit)`` of their weight.
+#
+# What a weight cannot bound is presence: how many *people* a group has.  There a person counts in
+# at most ``groups`` groups, drawn by a digest under a fresh secret salt among those that they are
+# in.
 
 from __future__ import annotations
 
@@ -51,8 +50,8 @@ __all__ = [
     "unit",
 ]
 
+# The private door of the draw of groups: tests put a salt of their own here.
 new_salt = partial(secrets.token_hex, 16)
-"""The private door of the draw of groups: tests put a salt of their own here."""
 _PERSON_KINDS = (
     *("integer", "text", "float", "decimal", "date", "boolean", "undeclared", "missing"),
 )
@@ -221,22 +220,14 @@ def few_groups(
     person: str = "u",
     written: list[str] | None = None,
 ) -> str:
-    """Return the SQL of distinct people and groups, at most ``groups`` of them a person.
-
-    A person's groups are put in the order of a digest of a fresh secret salt, the person and the
-    group, and the first are kept: the choice reads the person's own rows alone, so the bound holds
-    for every salt, and one salt keeps the same groups on every engine.  The rows are read once.
-    Where the engine keeps the pairs, only people with more groups than that are put in order, which
-    is what costs.
-
-    Args:
-        base: SQL of a query with the person in the column ``u`` and the columns ``names``.
-        names: quoted names of the group's columns.
-        groups: the most groups of a person.
-        dialect: the engine's.
-        person: SQL of ``u`` as it enters the digest.
-        written: SQL of the columns as they enter it; their names by default.
-    """
+    """Return the SQL of distinct people and groups, at most ``groups`` of them a person."""
+    # A person's groups are put in the order of a digest of a fresh secret salt, the person and the
+    # group, and the first are kept: the choice reads the person's own rows alone, so the bound
+    # holds for every salt, and one salt keeps the same groups on every engine.  The rows are read
+    # once. Where the engine keeps the pairs, only people with more groups than that are put in
+    # order, which is what costs.
+    #
+    # base: SQL of a query with the person in the column ``u`` and the columns ``names``.
     shown = ", ".join(names)
     draw = salted_digest([person, *(names if written is None else written)], dialect)
     placed = f"row_number() over (partition by u order by {draw}) as place"
@@ -255,14 +246,8 @@ def few_groups(
 
 
 def salted_digest(names: list[str], dialect: Dialect) -> str:
-    """Return the SQL of a digest of a fresh secret salt and the columns, 32 hexadecimal digits.
-
-    Within one query of the engine it is one function of the columns, the same on every engine; the
-    next call has another salt.
-
-    Args:
-        names: SQL of columns that the dialect casts to text.
-        dialect: the engine's.
-    """
+    """Return the SQL of a digest of a fresh secret salt and the columns, 32 hexadecimal digits."""
+    # Within one query of the engine it is one function of the columns, the same on every engine;
+    # the next call has another salt.
     tagged = [f"coalesce('v' || {dialect.cast(name, 'text')}, 'n')" for name in names]
     return "md5(" + " || '/' || ".join([f"'{new_salt()}'", *tagged]) + ")"

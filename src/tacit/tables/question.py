@@ -74,8 +74,8 @@ __all__ = [
 _MOST_FILTERS = 50  # joined with &, no deeper than an expression may be
 
 
+# The question itself; editors read it where they do not read ``Self``.
 _A = TypeVar("_A", bound="Asking")
-"""The question itself; editors read it where they do not read ``Self``."""
 
 
 @public
@@ -476,16 +476,7 @@ class Priced:
 
 
 def charge_of(question: Priced, *, tag: str | None = None, **price: Unpack[Price]) -> QueryCharge:
-    """Return a question at a price: its key, what the ledger holds of it, its cost.
-
-    Args:
-        question: the question.
-        tag: as in :meth:`tacit.tables.question.Question.release`.
-        **price: ``epsilon``, ``delta``, ``rho`` and ``total`` as there.
-
-    Raises:
-        UsageError: as there.
-    """
+    """Return a question at a price: its key, what the ledger holds of it, its cost."""
     return question._priced(**price, tag=tag)
 
 

@@ -1,13 +1,12 @@
-"""How a table is read, as far as it was declared: a part of the identity of each question.
+"""How a table is read, as far as it was declared: a part of the identity of each question."""
 
-A null text, an encoding, a date format or another file changes what a cell says.  So the answer of
-one reading is never the answer of another: what differs from the default is in the description of
-the question, hence in its ledger key and in its certificate.  The default reading says nothing, and
-has the keys that it had before readings were described.
-
-The kind of a column is described where the question reads the column: to declare another one asks
-nothing else anew.
-"""
+# A null text, an encoding, a date format or another file changes what a cell says.  So the answer
+# of one reading is never the answer of another: what differs from the default is in the description
+# of the question, hence in its ledger key and in its certificate.  The default reading says
+# nothing, and has the keys that it had before readings were described.
+#
+# The kind of a column is described where the question reads the column: to declare another one asks
+# nothing else anew.
 
 from __future__ import annotations
 
@@ -19,8 +18,7 @@ from tacit.errors import UsageError
 
 __all__ = ["DEFAULT_READING", "Reading", "texts_in", "without_reading"]
 
-READING = "reading"
-"""The name of a reading in the description of a question."""
+READING = "reading"  # the name of a reading in the description of a question
 
 
 @dataclass(frozen=True)

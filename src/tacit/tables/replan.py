@@ -1,10 +1,9 @@
-"""A release planned again from what its certificate says: by the code that planned it first.
+"""A release planned again from what its certificate says: by the code that planned it first."""
 
-What a certificate claims is never run.  From its public parts (the question, the kinds of the
-columns, the request, what was left) the plan is made anew, and all that follows from it is there to
-compare: every chain, number by number, what they lose together, the price, and, from the numbers
-that were released, every value with its error and its interval.
-"""
+# What a certificate claims is never run.  From its public parts (the question, the kinds of the
+# columns, the request, what was left) the plan is made anew, and all that follows from it is there
+# to compare: every chain, number by number, what they lose together, the price, and, from the
+# numbers that were released, every value with its error and its interval.
 
 from __future__ import annotations
 
@@ -40,8 +39,7 @@ __all__ = ["Replanned", "of_certificate", "replan"]
 class Replanned(ABC):
     """What follows from a question, its request and the numbers that were released."""
 
-    grows = False
-    """Whether it was answered period by period, of a table that grew."""
+    grows = False  # whether it was answered period by period, of a table that grew
 
     def __init__(self, question: Mapping[str, Any], query: Query) -> None:
         self.question = question
@@ -79,11 +77,7 @@ class Replanned(ABC):
 
     @abstractmethod
     def answer(self, keys: Any, released: Any, level: float = LEVEL) -> dict[str, Any]:
-        """Return the answer that released numbers make, with intervals of a level.
-
-        Raises:
-            UsageError: keys or numbers that do not fit the question.
-        """
+        """Return the answer that released numbers make, with intervals of a level."""
 
     @abstractmethod
     def columns(self, keys: Any) -> list[dict[str, Any]]:
@@ -121,8 +115,8 @@ class _Release(Replanned):
         described = self.plan.describe(self.groups)
         return described if self.states_axes else _without_axes(described)
 
+    # Whether the steps that count cells state the axes; earlier versions only named them.
     states_axes = True
-    """Whether the steps that count cells state the axes; earlier versions only named them."""
 
     @property
     def confused(self) -> bool:
@@ -203,8 +197,8 @@ def _without_axes(described: Mapping[str, Any]) -> dict[str, Any]:
     return {**described, "chains": chains}
 
 
+# The kinds of columns that periods are read from; a time with a zone is of no kind of its own.
 _READ_FROM = {"integers": ("integer",), "days": ("date",), "seconds": ("date", "other")}
-"""The kinds of columns that periods are read from; a time with a zone is of no kind of its own."""
 
 
 class _Counts(Replanned):
@@ -274,25 +268,12 @@ def replan(
     methods: Mapping[str, Any],
     keys_by: str | None,
 ) -> Replanned:
-    """Plan a question again.
-
-    Where the request was lowered to what remained (:func:`~tacit.accounting.budget.fit`),
-    it is planned so: which of the two it was, is seen by the cost.
-
-    Args:
-        question: as a ledger or a certificate has it.
-        schemas: the columns of the table; and those with the derived ones, where a certificate
-            states their kinds (:func:`~tacit.tables.plan.parse_question.first_schemas`).
-        groups: how many groups were answered.
-        budget: the whole budget of the ledger.
-        left: what remained after the release.
-        cost: what was paid.
-        methods: of the answers, by label, what the certificate says of their methods.
-        keys_by: the mechanism that released unknown keys, where the certificate names one.
-
-    Raises:
-        UsageError: no such question can be asked of such a table at such a price.
-    """
+    """Plan a question again."""
+    # Where the request was lowered to what remained (:func:`~tacit.accounting.budget.fit`),
+    # it is planned so: which of the two it was, is seen by the cost.
+    #
+    # schemas: the columns of the table; and those with the derived ones, where a certificate states
+    #   their kinds (:func:`~tacit.tables.plan.parse_question.first_schemas`).
     found = None
     for request in _granted(Budget.from_json(question["request"]), budget, left, cost):
         found = _planned(question, schemas, request, groups, methods, keys_by)

@@ -54,15 +54,6 @@ __all__ = [
 def ledger_beside(source: Any, table: str | None = None) -> Path | None:
     """Return the ledger's place beside a file or a folder: the same from whatever folder one asks.
 
-    Args:
-        source: a table, as :class:`tacit.Session` takes it.
-        table: the table of a database.
-
-    Returns:
-        ``visits.ledger`` beside ``visits.csv``; None where there is no place: for a data frame, a
-        connection, an address, a pattern of files, and for the table that comes with Tacit, which
-        is public and stands among the program's own files.
-
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = Path(folder.name) / "visits.csv"
@@ -71,6 +62,9 @@ def ledger_beside(source: Any, table: str | None = None) -> Path | None:
     ('visits.ledger', None)
     >>> folder.cleanup()
     """
+    # Returns: ``visits.ledger`` beside ``visits.csv``; None where there is no place: for a data
+    # frame, a connection, an address, a pattern of files, and for the table that comes with Tacit,
+    # which is public and stands among the program's own files.
     if not isinstance(source, (str, os.PathLike)) or "://" in os.fspath(source):
         return None
     path = Path(os.path.expanduser(os.fspath(source)))
@@ -95,22 +89,14 @@ def ledger_beside(source: Any, table: str | None = None) -> Path | None:
 # otherwise is another question, and refused.
 
 
-_MOST = 1000
-"""Computed columns, and answers, of one question."""
+_MOST = 1000  # computed columns, and answers, of one question
 _BROKEN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
 def described_question(said: Mapping[str, Any], open: Callable[[str], Question]) -> Question:
-    """Return the question that a description says.
-
-    Args:
-        said: the description.
-        open: returns a question about all rows of a table, by its name in the data set; of a table
-            without one it is given empty text.
-
-    Raises:
-        UsageError: it describes no question, or one that cannot be asked.
-    """
+    """Return the question that a description says."""
+    # open: returns a question about all rows of a table, by its name in the data set; of a table
+    #   without one it is given empty text.
     try:
         found, joins = _asked(said, open)
         # how the tables are read is what the data set declares, whatever is said of it
@@ -181,16 +167,11 @@ def _with_joins(said: Mapping[str, Any], joins: list[Any]) -> dict[str, Any]:
 
 _PLOT_HISTORY_MOST = 12
 _WIDE = 128
-_LINE = 0.19
-"""The height of a line of text, in inches."""
+_LINE = 0.19  # the height of a line of text, in inches
 
 
 def history_figure(entries: Sequence[Entry], total: Budget | None, left: Budget | None) -> Any:
-    """Draw the bar, and below it a line for each charge; the first ones as one if there are many.
-
-    Raises:
-        UsageError: the whole budget is not known.
-    """
+    """Draw the bar, and below it a line per charge; the first ones as one if there are many."""
     if total is None or left is None:
         raise UsageError("take the history of a session to draw it: session.history().plot()")
     early, late = list(entries[:-_PLOT_HISTORY_MOST]), list(entries[-_PLOT_HISTORY_MOST:])
@@ -340,11 +321,9 @@ def session_card(name: str, unit: Unit, columns: Mapping[str, str], ledger: Ledg
 # A session: a table, whom it protects, and a budget that cannot be overdrawn.
 
 
-_SQL = "tacit.sql.select"
-"""A room above, loaded when a question is first written in SQL."""
+_SQL = "tacit.sql.select"  # a room above, loaded when a question is first written in SQL
 
-NEIGHBOURS = "unbounded"
-"""One unit of privacy, with all its rows, added or removed."""
+NEIGHBOURS = "unbounded"  # one unit of privacy, with all its rows, added or removed
 
 
 @public
@@ -765,15 +744,6 @@ class Session(Planning, AskedTable[Question], Shown):
 
 class PaidSession(Session):
     """A session that shares the open table of another; closing it closes nothing.
-
-    Args:
-        whole: holds the table open.
-        ledger: a view of the ledger (:mod:`tacit.accounting.ledger`), or that of
-            others who may ask the same table.
-        others: how the other protected tables of the data set are opened, by name.
-
-    Raises:
-        LedgerError: the ledger is another data set's, or counts in other terms.
 
     >>> import tacit as tc
     >>> from tacit.accounting.ledger import on_account_of

@@ -80,14 +80,10 @@ class Answers:
 
 
 class CountedGroups(Domain):
-    """For each group a counted histogram: a pair (cells that occur, how many of each).
-
-    Attributes:
-        groups: how many groups.
-        cells: how many steps the grid has: one less than it has points.
-    """
+    """For each group a counted histogram: a pair (cells that occur, how many of each)."""
 
     groups: int
+    # how many steps the grid has: one less than it has points
     cells: int
 
     def contains(self, value: Any) -> bool:
@@ -111,9 +107,8 @@ class CountedGroups(Domain):
 class Table(Frame):
     """A table that stays in its engine: the names and kinds of its columns.
 
-    Example:
-        >>> Table.of({"age": "integer", "site": "text"}).names
-        ('age', 'site')
+    >>> Table.of({"age": "integer", "site": "text"}).names
+    ('age', 'site')
     """
 
     @classmethod
@@ -135,15 +130,14 @@ class Table(Frame):
 class UnitDistance(Metric):
     """People added or removed, each with all their rows: symmetric distance in units of privacy.
 
-    A person whose rows differ counts as one removed and one added.  Without a person column every
-    row is a person.
-
-    Example:
-        >>> u = {"person": [1, 1, 2], "visits": [3, 4, 5]}
-        >>> v = {"person": [1, 1], "visits": [3, 4]}
-        >>> UnitDistance("person").distance(u, v)
-        Fraction(1, 1)
+    >>> u = {"person": [1, 1, 2], "visits": [3, 4, 5]}
+    >>> v = {"person": [1, 1], "visits": [3, 4]}
+    >>> UnitDistance("person").distance(u, v)
+    Fraction(1, 1)
     """
+
+    # A person whose rows differ counts as one removed and one added.  Without a person column every
+    # row is a person.
 
     column: str | None = None
 
@@ -220,11 +214,10 @@ class TableStep(Step):
 @register
 @dataclass(frozen=True)
 class FilterRows(TableStep):
-    """Keep the rows that a total expression selects.
+    """Keep the rows that a total expression selects."""
 
-    **Map.** ``d -> d``: a row is kept or left without looking at others, so people whose rows are
-    the same on both sides keep the same rows, and one person remains one person.
-    """
+    # **Map.** ``d -> d``: a row is kept or left without looking at others, so people whose rows are
+    # the same on both sides keep the same rows, and one person remains one person.
 
     expression: Any
 
@@ -266,26 +259,18 @@ class DerivedColumn(TableStep):
 @register
 @dataclass(frozen=True)
 class JoinTable(TableStep):
-    """Put the columns of another table beside the rows, by the person or by a public key.
+    """Put the columns of another table beside the rows, by the person or by a public key."""
 
-    **Map.** ``d -> d``: a row of a join by the person is made of rows of one person, in whose
-    tables it is added and removed; a row that meets a public table is a function of itself and of
-    public values.  The theorems are proven in :mod:`tacit.tables.query.joins`.
+    # **Map.** ``d -> d``: a row of a join by the person is made of rows of one person, in whose
+    # tables it is added and removed; a row that meets a public table is a function of itself and of
+    # public values.  The theorems are proven in :mod:`tacit.tables.query.joins`.
 
-    Attributes:
-        table: the name of the other table.
-        how: ``"left"`` or ``"inner"``.
-        on: pairs of a column of the rows and the column of the table that is equal to it.
-        columns: of each column that is added its name here, its name there, and its kind.
-        public: a digest of a public table's rows; None for a protected table.
-        most: of a protected table, how many rows of a person are joined; who has more has no match.
-    """
-
-    table: str
-    how: str
-    on: Any
-    columns: Any
-    public: str | None = None
+    table: str  # the name of the other table
+    how: str  # ``"left"`` or ``"inner"``
+    on: Any  # pairs of a column of the rows and the column of the table that is equal to it
+    columns: Any  # of each column that is added its name here, its name there, and its kind
+    public: str | None = None  # a digest of a public table's rows; None for a protected table
+    # of a protected table, how many rows of a person are joined; who has more has no match
     most: int | None = None
 
     name: ClassVar[str] = "join"
@@ -312,13 +297,12 @@ class JoinTable(TableStep):
 @register
 @dataclass(frozen=True)
 class BoundContributions(TableStep):
-    """Bound contributions: at most ``rows`` rows per person count, in at most ``groups`` groups.
+    """Bound contributions: at most ``rows`` rows per person count, in at most ``groups`` groups."""
 
-    **Map.** ``d -> rows d``, from people to rows under the symmetric distance.  What is kept of a
-    person, and with which weight, is decided from that person's own rows (and public or fresh
-    random choices) alone; so a person who comes or goes adds or removes at most ``rows`` rows'
-    weight and moves nobody else's.
-    """
+    # **Map.** ``d -> rows d``, from people to rows under the symmetric distance.  What is kept of a
+    # person, and with which weight, is decided from that person's own rows (and public or fresh
+    # random choices) alone; so a person who comes or goes adds or removes at most ``rows`` rows'
+    # weight and moves nobody else's.
 
     rows: int
     groups: int
@@ -340,11 +324,11 @@ class BoundContributions(TableStep):
 
 @dataclass(frozen=True)
 class VectorStep(TableStep):
-    """A step that ends in a vector over the groups: ``size`` coordinates under L1 or L2.
+    """A step that ends in a vector over the groups: ``size`` coordinates under L1 or L2."""
 
-    Rows carry weights that are multiples of ``1 / one``, so a weighted row count lies on that grid.
-    The size is None where the groups are all keys that could be, of which the data has some.
-    """
+    # Rows carry weights that are multiples of ``1 / one``, so a weighted row count lies on that
+    # grid. The size is None where the groups are all keys that could be, of which the data has
+    # some.
 
     size: int | None
     norm: str
@@ -378,21 +362,16 @@ def weight_of(one: int) -> Number:
 @register
 @dataclass(frozen=True)
 class PerPerson(TableStep):
-    """Make one row of all rows of each person.
+    """Make one row of all rows of each person."""
 
-    **Map.** ``d -> d``, from people with all their rows to people with one row each.  A row is a
-    function of its person's own rows, of however many there are, and who has none has no row.  So
-    a person who comes or goes adds or removes their own row and moves no other; the table of two
-    data sets that differ in d people differs in at most d people.  (Some differ no more: two
-    versions of a person may have one total.)
+    # **Map.** ``d -> d``, from people with all their rows to people with one row each.  A row is a
+    # function of its person's own rows, of however many there are, and who has none has no row.  So
+    # a person who comes or goes adds or removes their own row and moves no other; the table of two
+    # data sets that differ in d people differs in at most d people.  (Some differ no more: two
+    # versions of a person may have one total.)
 
-    Attributes:
-        columns: names and kinds of the columns that come out, the person first.
-        values: the columns beside the person, each with what it is of a person's rows.
-    """
-
-    columns: Any
-    values: Any
+    columns: Any  # names and kinds of the columns that come out, the person first
+    values: Any  # the columns beside the person, each with what it is of a person's rows
 
     name: ClassVar[str] = "per_person"
 
@@ -400,11 +379,7 @@ class PerPerson(TableStep):
         return hash((str(self.columns), str(self.values)))
 
     def build(self, space: Space) -> Transformation:
-        """Return the table of people.
-
-        Raises:
-            MismatchError: no column names the person, or the person is not among the columns.
-        """
+        """Return the table of people."""
         self._require(space, UnitDistance)
         person = space.metric.column  # type: ignore[attr-defined]
         names = [str(name) for name, _ in self.columns]
@@ -438,56 +413,49 @@ say_step("per_person", _step_words, _moves)
 # step of the chain that does so.
 
 
-MOST_CORNERS = 4
-"""The most columns whose corners are released: beyond, products have less noise."""
-MOST_COLUMNS = 13
-"""The most columns whose products are added up."""
+MOST_CORNERS = 4  # the most columns whose corners are released: beyond, products have less noise
+MOST_COLUMNS = 13  # the most columns whose products are added up
 
+# The places of the columns that are multiplied: ``()`` counts rows, ``(0, 0)`` is a square.
 Factors: TypeAlias = tuple[int, ...]
-"""The places of the columns that are multiplied: ``()`` counts rows, ``(0, 0)`` is a square."""
 
 
 @dataclass(frozen=True)
 class Basis:
     """The coordinates in which sums of products of m columns are released.
 
-    A value at the offset z of 0..Q lies at ``s = 2 z / Q - 1`` in [-1, 1] on its column: centred,
-    so that a product of columns is at most one in absolute value.  With ``corners`` a row adds
-
-    - ``prod_i (1 + h_i s_i) / 2`` to the coordinate of each corner h in {-1, 1}^m, and
-    - ``(s_i^2 - 1/2) / 2`` to one more for each column whose square is needed;
-
-    without, it adds
-
-    - 1, every ``s_i`` and every ``s_i s_j`` (i < j), each to its coordinate, and
-    - ``s_i^2 - 1/2`` for each column whose square is needed.
-
-    All of ``n``, ``sum s_i``, ``sum s_i s_j`` and the squares are sums of the coordinates.
-
-    **Sensitivity.**  Let r squares be needed.  *In L1 with corners* one row adds at most
-    ``1 + r / 4``: the corners are not negative and sum to ``prod_i ((1 + s_i) / 2 + (1 - s_i) / 2)
-    = 1``, and ``|s^2 - 1/2| <= 1/2``.  *In L2* the corners' squares sum to
-    ``prod_i (1 + s_i^2) / 2``.  With ``p_i = s_i^2`` in [0, 1] the square of the norm,
-    ``prod_i (1 + p_i) / 2 + sum (p_i - 1/2)^2 / 4``, is convex in each p_i alone, so its maximum is
-    where each is 0 or 1; there the second sum is r / 16, and the first term is largest, at 1, where
-    all are 1.  So the norm is at most ``sqrt(1 + r / 16)``.  *Without corners*, by the same two
-    arguments, at most ``1 + m + m (m - 1) / 2 + r / 2`` in L1 and
-    ``sqrt(1 + m + m (m - 1) / 2 + r / 4)`` in L2.  All four are attained where every value is at a
-    bound, so they are exact; the roots are rounded up.
-
-    Attributes:
-        cells: Q of each column.
-        squares: the places of the columns whose squares are needed.
-        corners: whether the coordinates are those of corners.
-
     >>> basis = Basis((10, 10), squares=(0, 1), corners=True)
     >>> basis.width, basis.stretch("L1"), basis.monomials
     (6, Fraction(3, 2), ((), (0,), (1,), (0, 1), (0, 0), (1, 1)))
     """
 
+    # A value at the offset z of 0..Q lies at ``s = 2 z / Q - 1`` in [-1, 1] on its column: centred,
+    # so that a product of columns is at most one in absolute value.  With ``corners`` a row adds
+    #
+    # - ``prod_i (1 + h_i s_i) / 2`` to the coordinate of each corner h in {-1, 1}^m, and
+    # - ``(s_i^2 - 1/2) / 2`` to one more for each column whose square is needed;
+    #
+    # without, it adds
+    #
+    # - 1, every ``s_i`` and every ``s_i s_j`` (i < j), each to its coordinate, and
+    # - ``s_i^2 - 1/2`` for each column whose square is needed.
+    #
+    # All of ``n``, ``sum s_i``, ``sum s_i s_j`` and the squares are sums of the coordinates.
+    #
+    # **Sensitivity.**  Let r squares be needed.  *In L1 with corners* one row adds at most
+    # ``1 + r / 4``: the corners are not negative and sum to
+    # ``prod_i ((1 + s_i) / 2 + (1 - s_i) / 2) = 1``, and ``|s^2 - 1/2| <= 1/2``.  *In L2* the
+    # corners' squares sum to ``prod_i (1 + s_i^2) / 2``.  With ``p_i = s_i^2`` in [0, 1] the square
+    # of the norm, ``prod_i (1 + p_i) / 2 + sum (p_i - 1/2)^2 / 4``, is convex in each p_i alone, so
+    # its maximum is where each is 0 or 1; there the second sum is r / 16, and the first term is
+    # largest, at 1, where all are 1.  So the norm is at most ``sqrt(1 + r / 16)``.  *Without
+    # corners*, by the same two arguments, at most ``1 + m + m (m - 1) / 2 + r / 2`` in L1 and
+    # ``sqrt(1 + m + m (m - 1) / 2 + r / 4)`` in L2.  All four are attained where every value is at
+    # a bound, so they are exact; the roots are rounded up.
+
     cells: tuple[int, ...]
-    squares: tuple[int, ...]
-    corners: bool
+    squares: tuple[int, ...]  # the places of the columns whose squares are needed
+    corners: bool  # whether the coordinates are those of corners
 
     @classmethod
     def least(cls, cells: tuple[int, ...], squares: tuple[int, ...], norm: str) -> Basis:
@@ -581,11 +549,7 @@ class Basis:
         return math.lcm(*(c.denominator for line in self._in_offsets for c in line))
 
     def vector(self, found: Any) -> list[int]:
-        """Return the coordinates of each group, in units of ``1 / unit``, from what was added up.
-
-        Args:
-            found: whole numbers of shape (groups, 1 + len(products)).
-        """
+        """The coordinates of each group, in units of ``1 / unit``, from what was added up."""
         whole = [[int(c * self.unit) for c in line] for line in self._in_offsets]
         rows = np.asarray(found, dtype=object).tolist()
         return [
@@ -623,14 +587,13 @@ class Basis:
 @register
 @dataclass(frozen=True)
 class ProductsByGroup(VectorStep):
-    """Add up products of columns, centred, over the rows that have all of them, in each group.
+    """Add up products of columns, centred, over the rows that have all of them, in each group."""
 
-    Columns are clamped to their bounds, on grids of so many ``cells``; the coordinates are those of
-    :class:`Basis`.  A row in which one of the columns is missing adds nothing.
-
-    **Map.** ``d -> d`` times the sensitivity of the basis in the norm, for one row: d rows move the
-    vector by at most d times that, by the triangle inequality; weights scale what a row adds.
-    """
+    # Columns are clamped to their bounds, on grids of so many ``cells``; the coordinates are those
+    # of :class:`Basis`.  A row in which one of the columns is missing adds nothing.
+    #
+    # **Map.** ``d -> d`` times the sensitivity of the basis in the norm, for one row: d rows move
+    # the vector by at most d times that, by the triangle inequality; weights scale what a row adds.
 
     columns: tuple[str, ...]
     bounds: tuple[tuple[str, str], ...]

@@ -55,9 +55,6 @@ class JoinText(NamedTuple):
 def join_text(text: str) -> JoinText:
     """Read a join.
 
-    Raises:
-        UsageError: it is none.
-
     >>> join_text("patients")
     JoinText(table='patients', on=None, how=None)
     >>> join_text("inner sites on home, year")
@@ -79,12 +76,7 @@ def join_text(text: str) -> JoinText:
 
 @dataclass(frozen=True)
 class Asked:
-    """One question: what is asked, what it may spend, where the answer goes.
-
-    Attributes:
-        sql: the question in SQL, instead of everything before ``epsilon``.
-        free: whether it is answered from earlier releases, and not released.
-    """
+    """One question: what is asked, what it may spend, where the answer goes."""
 
     aggregates: Mapping[str, Aggregate]
     joins: tuple[JoinText, ...] = ()
@@ -96,12 +88,12 @@ class Asked:
     by: tuple[str, ...] = ()
     keys: Any = None
     rounds: int = 1
-    sql: str | None = None
+    sql: str | None = None  # the question in SQL, instead of everything before ``epsilon``
     epsilon: Amount | None = None
     delta: Number | None = None
     rho: Amount | None = None
     total: Number | None = None
-    free: bool = False
+    free: bool = False  # whether it is answered from earlier releases, and not released
     tag: str | None = None
     name: str | None = None
     plot: str | None = None
@@ -113,11 +105,7 @@ class Asked:
         return (self,)
 
     def question(self, session: Session) -> Question:
-        """Return the question to a session.
-
-        Raises:
-            UsageError: a question that does not fit the table.
-        """
+        """Return the question to a session."""
         if self.sql is not None:
             return session.sql(self.sql)
         if not self.aggregates:
@@ -184,11 +172,7 @@ class Asked:
         }
 
     def loss(self, flag: str = "") -> Budget | None:
-        """Return what the release may spend in all; None where that is not said.
-
-        Raises:
-            UsageError: what does not go together.
-        """
+        """Return what the release may spend in all; None where that is not said."""
         if self.free and any(price is not None for price in self.price.values()):
             raise UsageError(
                 f"{flag}free takes no price: it answers from earlier releases, at no cost"
@@ -260,6 +244,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,
 }
 _READINGS = ("read_number", "read_date", "read_time", "read_boolean")
+# Of each function: how many values it takes, and how many constants behind them.
 _CALLS: dict[str, tuple[int, int]] = {
     **{name: (f.operands, len(f.checks)) for name, f in FUNCTIONS.items()},
     **dict.fromkeys(("abs", *_READINGS), (1, 0)),
@@ -269,7 +254,6 @@ _CALLS: dict[str, tuple[int, int]] = {
     "in_zone": (1, 1),
     "when": (3, 0),
 }
-"""Of each function: how many values it takes, and how many constants behind them."""
 _DIGITS = 1000
 _RESERVED = {"and", "or", "not", "in", "is", "between", "missing", "null", "true", "false"}
 _DEEPEST = 50
@@ -281,9 +265,6 @@ _HELP = "write it like: age >= 18 and not (state in ('NY', 'NJ') or pay is missi
 def condition(text: str) -> Expression:
     """Return the expression that a text spells.
 
-    Raises:
-        UsageError: text that is no condition; the message says where.
-
     >>> print(condition("age >= 18 and not sex is missing"))
     ((age >= 18) & ~(sex is missing))
     """
@@ -293,9 +274,6 @@ def condition(text: str) -> Expression:
 def computed(text: str) -> Expression:
     """Return the expression of a column that a text spells.
 
-    Raises:
-        UsageError: text that is none; the message says where.
-
     >>> computed("cost * 2")
     (cost * 2)
     """
@@ -304,9 +282,6 @@ def computed(text: str) -> Expression:
 
 def columns_of(texts: Sequence[str]) -> dict[str, Expression]:
     """Return the columns that ``name = expression`` texts spell, by name, in their order.
-
-    Raises:
-        UsageError: a text that is none, or a name twice; the message says where.
 
     >>> columns_of(["share = clamp(cost / (visits + 1), 0, 100)"])
     {'share': clamp((cost / (visits + 1)), 0.0, 100.0)}
@@ -461,10 +436,8 @@ class _Reader:
                 return found
 
     def _signed(self) -> Expression:
-        """Read a value with its signs; a number below zero is a constant, as it is in Python.
-
-        Two dashes side by side begin a comment in SQL: they are no sign.
-        """
+        """Read a value with its signs; a number below zero is a constant, as it is in Python."""
+        # Two dashes side by side begin a comment in SQL: they are no sign.
         negated = False
         while self.tokens[self.place][1] in ("-", "+") and self.tokens[self.place][0] == "sign":
             negated ^= self._word("-")
@@ -556,13 +529,12 @@ def _tokens(text: str, what: str, help: str) -> list[tuple[str, str, int]]:
 # The fields of one question, as a plan has them in ``[[question]]`` and a service in JSON.
 
 
+# What is asked, where it is not in SQL.
 ROWS = (
     *("join", "with", "where", "per_person", "where_person", "cut", "by", "keys"),
     *("rounds", "answers"),
 )
-"""What is asked, where it is not in SQL."""
-PRICE = ("epsilon", "delta", "rho", "total", "tag")
-"""What it may spend."""
+PRICE = ("epsilon", "delta", "rho", "total", "tag")  # what it may spend
 _BOUNDS = ("lower", "upper")
 
 
@@ -573,20 +545,13 @@ def read_question(
 ) -> Asked:
     """Return the question that fields describe.
 
-    Args:
-        question: the fields of :data:`ROWS`, or ``sql``, and of :data:`PRICE`.
-        declared: whether a data set may declare the bounds that a statistic leaves out.
-        keys: reads keys that stand elsewhere, for the grouping columns; None where none do.
-
-    Raises:
-        UsageError: a field that is missing or of another kind.
-
     >>> asked = read_question(
     ...     {"answers": {"n": {"statistic": "count"}}, "where": "age >= 18", "epsilon": "1/2"}, True
     ... )
     >>> str(asked.aggregates["n"]), [str(where) for where in asked.where]
     ('count()', ['(age >= 18)'])
     """
+    # keys: reads keys that stand elsewhere, for the grouping columns; None where none do.
     answers = mapping(question.get("answers", {}), "answers")
     sql = text_of(question, "sql", "[[question]]")
     beside = sorted(set(ROWS) & set(question)) if sql is not None else []
@@ -669,14 +634,6 @@ def _keys(
 def statistic(described: object, label: str, declared: bool = False) -> Aggregate:
     """Return the statistic that a table of a plan describes.
 
-    Args:
-        described: the table of the plan.
-        label: what the answer is called.
-        declared: whether a data set may declare the bounds that it leaves out.
-
-    Raises:
-        UsageError: an unknown statistic or field, or one that is missing.
-
     >>> print(statistic({"statistic": "mean", "column": "age", "lower": 0, "upper": 99}, "age"))
     mean(age, 0, 99)
     """
@@ -709,11 +666,7 @@ def statistic(described: object, label: str, declared: bool = False) -> Aggregat
 
 
 def text_of(part: Mapping[str, Any], name: str, where: str, required: bool = False) -> str | None:
-    """Return a field that is text, or None where it is not said.
-
-    Raises:
-        UsageError: it is another kind of value, or lacks and is required.
-    """
+    """Return a field that is text, or None where it is not said."""
     value = part.get(name)
     if value is None and required:
         raise UsageError(f"{where} lacks {name}")
@@ -723,11 +676,7 @@ def text_of(part: Mapping[str, Any], name: str, where: str, required: bool = Fal
 
 
 def listed(part: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """Return a field that is a text or a list of texts.
-
-    Raises:
-        UsageError: it is another kind of value.
-    """
+    """Return a field that is a text or a list of texts."""
     value = part.get(name, [])
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):

@@ -177,12 +177,12 @@ def _most(domain: Any) -> int | None:
 # Count by category: one number for each label.
 
 
+# The metrics of a vector of aggregates, by name.
 NORMS: dict[str, Metric] = {
     "L1": L1Distance(),
     "L2": L2Distance(),
     "LInfinity": LInfinityDistance(),
 }
-"""The metrics of a vector of aggregates, by name."""
 
 
 @register
@@ -293,11 +293,7 @@ class CountByCategory(Step):
 
 
 def norm_named(name: str) -> Metric:
-    """Return the metric of that name.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """Return the metric of that name."""
     if name not in NORMS:
         raise UsageError(f"no norm is called {name!r}; {did_you_mean(str(name), NORMS)}")
     return NORMS[name]
@@ -449,11 +445,7 @@ class PrefixCounts(Step):
 
 
 def read_points(points: Any, name: str) -> tuple[Fraction, ...]:
-    """Read public numbers in rising order, at least one.
-
-    Raises:
-        UsageError: none, or some that do not rise.
-    """
+    """Read public numbers in rising order, at least one."""
     if isinstance(points, (str, bytes)) or not hasattr(points, "__iter__"):
         raise UsageError(f"{name} are increasing numbers, such as [0, 20, 40]")
     exact = tuple(as_fraction(point, f"one of the {name}") for point in points)

@@ -44,15 +44,15 @@ _BITS = 20
 
 @dataclass(frozen=True)
 class Releases(Domain):
-    """Data sets of a :class:`~tacit.statistics.Records`, ``Values`` or ``Interval`` domain.
+    """Data sets of a :class:`~tacit.statistics.Records`, ``Values`` or ``Interval`` domain."""
 
-    Numbers outside it are read as the nearest member.  A data set without records is a member where
-    ``empty`` says so: where the statistic has a value on it.  Elsewhere it is read as one of the
-    least member alone (it is at distance infinity from all others, so no map speaks of it).  Over a
-    known population each record is used once: the numbers, each take a record of their own value,
-    those for which none is free the nearest that is (the lower one of two), and those for which no
-    record at all is free are left out.  A part of the population is read as itself.
-    """
+    # Numbers outside it are read as the nearest member.  A data set without records is a member
+    # where ``empty`` says so: where the statistic has a value on it.  Elsewhere it is read as one
+    # of the least member alone (it is at distance infinity from all others, so no map speaks of
+    # it).  Over a known population each record is used once: the numbers, each take a record of
+    # their own value, those for which none is free the nearest that is (the lower one of two), and
+    # those for which no record at all is free are left out.  A part of the population is read as
+    # itself.
 
     over: Any
     empty: bool = False
@@ -75,11 +75,7 @@ class Releases(Domain):
         return set(numbers) <= set(self.over.sample.fractions())
 
     def read(self, value: Any) -> list[Fraction]:
-        """Read a sequence of numbers into ascending members.
-
-        Raises:
-            UsageError: the data is no sequence.
-        """
+        """Read a sequence of numbers into ascending members."""
         if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
             raise UsageError("the data must be a sequence of numbers, such as a list or an array")
         from tacit.statistics import Records
@@ -130,12 +126,11 @@ class Releases(Domain):
 def _each_once(numbers: list[Fraction], population: list[Fraction]) -> list[Fraction]:
     """Give each number a record of a population, nearest first, none to two of them.
 
-    First every number takes a record of its own value while there is one; those left over then
-    take the nearest that is free.  So no number takes the record that stands for another one.
-
     >>> _each_once([Fraction(7), Fraction(7)], [Fraction(1), Fraction(6), Fraction(7)])
     [Fraction(6, 1), Fraction(7, 1)]
     """
+    # First every number takes a record of its own value while there is one; those left over then
+    # take the nearest that is free.  So no number takes the record that stands for another one.
     free = Counter(population)
     taken: list[Fraction] = []
     waiting: list[Fraction] = []
@@ -154,19 +149,15 @@ def _each_once(numbers: list[Fraction], population: list[Fraction]) -> list[Frac
 
 @dataclass(frozen=True)
 class ReleaseDistance(Metric):
-    """Records that come, go or change, between two data sets of which one has the public size.
+    """Records that come, go or change, between two data sets of which one has the public size."""
 
-    Args:
-        relation: ``"unbounded"``, ``"add"``, ``"remove"`` (all count in records come or gone) or
-            ``"bounded"`` (records changed).
-        size: the public size of the release, or None for any.
-        empty: whether a data set without records is one of them; else it is infinitely far.
+    # Infinite where no move of the relation leads from a data set of that size to the other.
 
-    Infinite where no move of the relation leads from a data set of that size to the other.
-    """
-
+    # ``"unbounded"``, ``"add"``, ``"remove"`` (all count in records come or gone) or ``"bounded"``
+    # (records changed)
     relation: str = "unbounded"
-    size: int | None = None
+    size: int | None = None  # the public size of the release, or None for any
+    # whether a data set without records is one of them; else it is infinitely far
     empty: bool = False
 
     carries = (Releases,)
@@ -294,11 +285,9 @@ def _vector(space: Space, computed: StabilityMap, size: int) -> Transformation:
 
 
 def _units(statistic: Statistic, data: list[Fraction], grid: Fraction) -> int:
-    """Evaluate exactly and round to the nearest unit, halves up.
-
-    A release on which the function fails was refused when the map was computed; one that no map
-    speaks of (of another size) has the value zero instead.
-    """
+    """Evaluate exactly and round to the nearest unit, halves up."""
+    # A release on which the function fails was refused when the map was computed; one that no map
+    # speaks of (of another size) has the value zero instead.
     try:
         value = statistic.exact(data)
     except (UsageError, ArithmeticError):

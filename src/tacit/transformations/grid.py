@@ -46,8 +46,7 @@ __all__ = [
 # A bounded column as whole units of a public grid.
 
 
-RESOLUTION_BITS = 30
-"""A grid that nobody chose resolves the bounds into about 2^30 units."""
+RESOLUTION_BITS = 30  # a grid that nobody chose resolves the bounds into about 2^30 units
 
 
 @dataclass(frozen=True)
@@ -67,30 +66,20 @@ class GriddedStep(Step):
 
 @dataclass(frozen=True)
 class Gridded:
-    """How the elements of a bounded column become whole grid units.
+    """How the elements of a bounded column become whole grid units."""
 
-    Attributes:
-        step: the unit.
-        low, high: the bounds, in units.
-        nullable: whether values may be missing.
-        units_already: whether the column holds units of this grid.
-    """
-
-    step: Fraction
+    step: Fraction  # the unit
+    # low, high: the bounds, in units
     low: int
     high: int
-    nullable: bool
-    units_already: bool = False
+    nullable: bool  # whether values may be missing
+    units_already: bool = False  # whether the column holds units of this grid
 
     @classmethod
     def of(
         cls, element: Number, step: Fraction | None, resolution: int = RESOLUTION_BITS
     ) -> Gridded:
-        """Return the grid of a bounded element domain; its own, the one asked for, or the default.
-
-        Raises:
-            UsageError: no bounds, another grid than the column's own, or one too fine for it.
-        """
+        """The grid of a bounded element domain; its own, the one asked for, or the default."""
         bounds = element.bounds
         if bounds is None:
             raise UsageError("the column has no bounds")
@@ -139,11 +128,7 @@ class Gridded:
 
 
 def bounded_column(space: Space, step: Step) -> Number:
-    """Return the element domain of a bounded column of numbers.
-
-    Raises:
-        MismatchError: no column of numbers compared record by record, or no bounds.
-    """
+    """Return the element domain of a bounded column of numbers."""
     domain = space.domain
     if not isinstance(domain, Vector) or not isinstance(domain.element, Number):
         raise MismatchError(

@@ -43,8 +43,8 @@ __all__ = [
 ]
 
 StabilityMap = Callable[[Fraction], Fraction]
+# From a domain to the map between two metrics on it, or None where there is none.
 Rule = Callable[[Domain], StabilityMap | None]
-"""From a domain to the map between two metrics on it, or None where there is none."""
 
 
 def _same(domain: Domain) -> StabilityMap:

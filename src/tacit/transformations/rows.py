@@ -62,11 +62,7 @@ StabilityMap = Callable[[Fraction], Fraction]
 
 
 def records_of(space: Space, step: Step) -> Vector | Frame:
-    """Return the domain of a space of records.
-
-    Raises:
-        MismatchError: the space does not hold records, or does not compare them one by one.
-    """
+    """Return the domain of a space of records."""
     domain = space.domain
     if not isinstance(domain, (Vector, Frame)) or not isinstance(
         space.metric, (SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance)
@@ -82,27 +78,18 @@ def only_changes(space: Space) -> bool:
 
 
 def substitutions(space: Space, distance: Fraction) -> Fraction:
-    """Return how many records change at most, where they can only change.
-
-    Under the symmetric and the insert-delete distance two data sets of one size differ by as many
-    records gone as come, so ``d`` stands for ``floor(d / 2)`` changes.
-    """
+    """Return how many records change at most, where they can only change."""
+    # Under the symmetric and the insert-delete distance two data sets of one size differ by as many
+    # records gone as come, so ``d`` stands for ``floor(d / 2)`` changes.
     if isinstance(space.metric, (ChangeOneDistance, HammingDistance)):
         return distance
     return Fraction(distance // 2)
 
 
 def linear_map(space: Space, coming: Fraction | int, changing: Fraction | int) -> StabilityMap:
-    """Return the map of an aggregate to which every record contributes on its own.
-
-    Args:
-        space: the space of the records.
-        coming: how far one record that is added or removed moves the aggregate.
-        changing: how far one record that changes moves it.
-
-    A path of d single steps leads from u to v; by the triangle inequality d steps of one kind move
-    the aggregate by at most d times what one does.
-    """
+    """Return the map of an aggregate to which every record contributes on its own."""
+    # A path of d single steps leads from u to v; by the triangle inequality d steps of one kind
+    # move the aggregate by at most d times what one does.
     if only_changes(space):
         return lambda d: substitutions(space, d) * changing
     return lambda d: d * coming
@@ -126,22 +113,10 @@ def row_by_row(
     *,
     onto: bool = False,
 ) -> Transformation:
-    """Build a transformation that maps each record without looking at the others.
-
-    **Map.** ``d -> d`` under every metric that counts records.  Equal records have equal images,
-    so a chain of d insertions, deletions or changes that leads from u to v leads, applied to the
-    images, from f(u) to f(v).
-
-    Args:
-        step: the recipe.
-        space: of the records.
-        output: of their images.
-        function: all records to all images.
-        onto: whether records that are images already are left as they are, and may be data.
-
-    Raises:
-        MismatchError: the metric does not count records.
-    """
+    """Build a transformation that maps each record without looking at the others."""
+    # **Map.** ``d -> d`` under every metric that counts records.  Equal records have equal images,
+    # so a chain of d insertions, deletions or changes that leads from u to v leads, applied to the
+    # images, from f(u) to f(v).
     if not space.metric.counts_records:
         raise MismatchError(
             f"{step.name} works on data sets compared record by record, not by {space.metric}",
@@ -243,11 +218,7 @@ class Bin(Step):
 
 
 def rising_edges(edges: Any) -> tuple[Fraction, ...]:
-    """Read at least two numbers that rise.
-
-    Raises:
-        UsageError: anything else.
-    """
+    """Read at least two numbers that rise."""
     if isinstance(edges, (str, bytes)) or not hasattr(edges, "__iter__"):
         raise UsageError("edges are at least two increasing numbers, such as [0, 20, 40]")
     exact = tuple(as_fraction(edge, "an edge") for edge in edges)
@@ -257,11 +228,7 @@ def rising_edges(edges: Any) -> tuple[Fraction, ...]:
 
 
 def column_of_numbers(space: Space, step: Step) -> Number:
-    """Return the element domain of a column of numbers.
-
-    Raises:
-        MismatchError: the space is something else.
-    """
+    """Return the element domain of a column of numbers."""
     domain = space.domain
     if not isinstance(domain, Vector) or not isinstance(domain.element, Number):
         raise MismatchError(
@@ -273,11 +240,9 @@ def column_of_numbers(space: Space, step: Step) -> Number:
 def place(
     column: NDArray[Any], edges: Sequence[Fraction], grid: Fraction | None = None
 ) -> NDArray[np.int64]:
-    """Return the bin of every number, -1 for those outside and for missing ones.
-
-    Exact: a float is below a rational edge exactly when it is below the least float that is not
-    below the edge.
-    """
+    """Return the bin of every number, -1 for those outside and for missing ones."""
+    # Exact: a float is below a rational edge exactly when it is below the least float that is not
+    # below the edge.
     unit = grid or Fraction(1)
     if column.dtype.kind == "i":
         floors = np.array([_first_unit(edge / unit) for edge in edges], dtype=np.int64)

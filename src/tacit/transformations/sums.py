@@ -79,10 +79,8 @@ class Sum(GriddedStep):
 
 
 def _farthest(element: Number, gridded: Gridded) -> list[Fraction]:
-    """Return the bounds of which d more move the sum as far as the map says.
-
-    It is a value that a record can have, and that the grid does not move.
-    """
+    """Return the bounds of which d more move the sum as far as the map says."""
+    # It is a value that a record can have, and that the grid does not move.
     assert element.bounds is not None
     exact = element.kind == "int" or element.grid is not None
     return [
@@ -132,11 +130,7 @@ class Mean(GriddedStep):
 
 
 def public_size(space: Space, step: Step) -> int:
-    """Return the public size of a column, above zero.
-
-    Raises:
-        MismatchError: there is none.
-    """
+    """Return the public size of a column, above zero."""
     size: int | None = space.domain.size  # type: ignore[attr-defined]
     if not size:
         raise MismatchError(
@@ -161,8 +155,8 @@ def exact_sum(units: Any) -> int:
 # Sum of squares of a bounded column.
 
 
+# Squares of a column that is resolved into 2^20 units are added in 64 bits for 2^22 records.
 RESOLUTION_BITS = 20
-"""Squares of a column that is resolved into 2^20 units are added in 64 bits for 2^22 records."""
 
 
 @register

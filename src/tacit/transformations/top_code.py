@@ -1,18 +1,18 @@
-"""Top-coding: bring a column into public bounds, and see on public data what that changes.
+"""Top-coding: bring a column into public bounds, and see on public data what that changes."""
 
-**Why clamping is safe.**  A record is clamped without a look at the others, so two data sets that
-differ in ``k`` records differ in at most ``k`` after clamping: no privacy is spent.  What it buys
-is a finite sensitivity.  The bounds have to be public; bounds read off the data reveal something of
-the extreme records.
-
-**What it costs.**  Bias: everything beyond a bound is pulled to it, so means, sums and variances of
-skewed columns shrink.  Narrow bounds need little noise and give much bias, wide ones the reverse.
-
-**Why the count is not for private data.**  How many values a policy changes is itself an exact
-statistic of the column, and can single a person out.  So it is shown for synthetic or public data
-only, and the caller has to say that the data are; to clamp private data, chain
-:class:`tacit.transformations.rows.Clamp`, which says nothing.
-"""
+# **Why clamping is safe.**  A record is clamped without a look at the others, so two data sets that
+# differ in ``k`` records differ in at most ``k`` after clamping: no privacy is spent.  What it buys
+# is a finite sensitivity.  The bounds have to be public; bounds read off the data reveal something
+# of the extreme records.
+#
+# **What it costs.**  Bias: everything beyond a bound is pulled to it, so means, sums and variances
+# of skewed columns shrink.  Narrow bounds need little noise and give much bias, wide ones the
+# reverse.
+#
+# **Why the count is not for private data.**  How many values a policy changes is itself an exact
+# statistic of the column, and can single a person out.  So it is shown for synthetic or public data
+# only, and the caller has to say that the data are; to clamp private data, chain
+# :class:`tacit.transformations.rows.Clamp`, which says nothing.
 
 from __future__ import annotations
 

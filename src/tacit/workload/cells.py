@@ -30,10 +30,8 @@ __all__ = ["MOST_CELLS", "Workload", "loss_of", "prefix_sums", "queries", "range
 Array = NDArray[np.float64]
 
 MOST_CELLS = 4096
-_OPTIMISED = 1024
-"""Beyond so many cells only hierarchies are tried."""
-_SCALE = 1024
-"""What real strategies are multiplied by before they are rounded."""
+_OPTIMISED = 1024  # beyond so many cells only hierarchies are tried
+_SCALE = 1024  # what real strategies are multiplied by before they are rounded
 _BRANCHINGS = (2, 4, 8, 16)
 
 
@@ -183,11 +181,7 @@ def _norm(loss: Budget) -> str:
 
 
 def loss_of(epsilon: Number | None, rho: Number | None) -> Budget:
-    """Return the loss that was said.
-
-    Raises:
-        UsageError: none, two, or no amount above zero.
-    """
+    """Return the loss that was said."""
     found = read_loss(epsilon, None, rho)
     if found is None or not found.amount:
         raise UsageError("say the privacy loss: expected_error(epsilon=1) or (rho='1/10')")
@@ -197,11 +191,10 @@ def loss_of(epsilon: Number | None, rho: Number | None) -> Budget:
 def unit_variance(loss: Budget) -> float:
     """Return the variance of noise at sensitivity 1: ``2 / epsilon^2``, or ``1 / (2 rho)``.
 
-    Discrete noise has no more.
-
     >>> unit_variance(loss_of(2, None)), unit_variance(loss_of(None, "1/2"))
     (0.5, 1.0)
     """
+    # Discrete noise has no more.
     if loss.kind == "concentrated":
         return float(1 / (2 * loss.amount))
     return float(2 / loss.amount**2)

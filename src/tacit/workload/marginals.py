@@ -44,30 +44,22 @@ __all__ = [
 Array = NDArray[np.float64]
 _Set = frozenset[int]
 
-MOST_SETS = 80
-"""Beyond so many residuals no unions are tried: every two of the sets have one."""
-_MOST_CELLS = 1 << 15
-"""A union has no more cells."""
+MOST_SETS = 80  # beyond so many residuals no unions are tried: every two of the sets have one
+_MOST_CELLS = 1 << 15  # a union has no more cells
 _TRIED = 6
 _FIRST, _STEPS = 300, 40
+# How much larger the share of a union may be than the largest of what it holds, to begin with.
 _LARGER = (0.8, 1.0, 1.25, 1.6, 2.2)
-"""How much larger the share of a union may be than the largest of what it holds, to begin with."""
 _BETTER = 1 - 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Covering:
-    """Marginals that get noise, with their shares, and the total squared error at variance 1.
-
-    Attributes:
-        sets: the marginals.
-        shares: of each its share of epsilon; they add up to one.
-        total: the total squared error where noise on all of epsilon has the variance 1.
-    """
+    """Marginals that get noise, with their shares, and the total squared error at variance 1."""
 
     sets: tuple[tuple[int, ...], ...]
-    shares: tuple[float, ...]
-    total: float
+    shares: tuple[float, ...]  # of each its share of epsilon; they add up to one
+    total: float  # the total squared error where noise on all of epsilon has the variance 1
 
 
 class _Asked:
@@ -158,10 +150,6 @@ class _Found:
 def covering(sizes: Sequence[int], counts: Mapping[tuple[int, ...], float]) -> Covering | None:
     """Return marginals to measure with Laplace noise; None where there are too many to try.
 
-    Args:
-        sizes: how many cells each attribute has.
-        counts: of each residual that is needed how much its variance counts, above zero.
-
     >>> pairs = {(): 1.0, (0,): 1.0, (1,): 1.0, (2,): 1.0, (0, 1): 1.0, (0, 2): 1.0, (1, 2): 1.0}
     >>> covering((2, 2, 2), pairs).sets
     ((0, 1, 2),)
@@ -169,6 +157,7 @@ def covering(sizes: Sequence[int], counts: Mapping[tuple[int, ...], float]) -> C
     >>> sorted(covering((20, 20, 20), far).sets)
     [(0, 1), (0, 2), (1, 2)]
     """
+    # counts: of each residual that is needed how much its variance counts, above zero.
     asked = _Asked(sizes, counts)
     if not 0 < len(asked.needed) <= MOST_SETS:
         return None
@@ -190,11 +179,10 @@ def total_of(
 ) -> float:
     """Return the total squared error where marginals have shares of a noise of variance 1.
 
-    Every residual that is needed lies within one of them.
-
     >>> total_of((2, 2), {(): 1.0, (0,): 1.0}, {(0, 1): 1})
     6.0
     """
+    # Every residual that is needed lies within one of them.
     asked = _Asked(sizes, counts)
     precision = sum(asked.told(frozenset(one)) * share**2 for one, share in shares.items())
     return float((asked.counts / precision).sum())
@@ -228,8 +216,7 @@ def total_of(
 # squares, and ``s_B`` one over the sum of the precisions.  Shares are found by descent, for few
 # marginals on unions of them too (:mod:`tacit.workload.marginals`).
 
-Subset = tuple[int, ...]
-"""Attributes by their places, rising."""
+Subset = tuple[int, ...]  # attributes by their places, rising
 
 _MARGINAL_STEPS = 300
 _MOST_WAYS = 12

@@ -1,18 +1,18 @@
-"""Strategies for the bins of one column, the same on every machine.
+"""Strategies for the bins of one column, the same on every machine."""
 
-What a ledger and a certificate state must not depend on the last bits of a library: the multipliers
-of the convex optimum (:mod:`tacit.workload.strategies`) are rounded to twelve bits, and
-everything after that is worked out by :mod:`tacit.workload.strategies`.  At multipliers v, with ``R
-= diag(v)^(1/2)``, the strategy is ``X = R^-1 (R G R)^(1/2) R^-1``, factored as ``A^T A``, times
-1,024 and rounded; its sensitivity is then that of the whole numbers.
-
-Beyond 256 bins such an optimum takes too long.  There blocks of neighbouring bins stand in for
-bins.  For Gaussian noise it is the optimum for the same kind of questions about at most 256 blocks,
-each of its columns repeated for the bins of the block, and beside it every bin by itself, with one
-of a few weights; for Laplace noise a p-identity whose sums take the bins of a block alike.  The
-square root of the matrix of prefix sums is tried too, ``a_(i - j)`` with ``a_k = binomial(2 k, k) /
-4^k`` (Fichtenberger, Henzinger, Upadhyay, *Constant matters*, ICML 2023), and trees and wavelets.
-"""
+# What a ledger and a certificate state must not depend on the last bits of a library: the
+# multipliers of the convex optimum (:mod:`tacit.workload.strategies`) are rounded to twelve bits,
+# and everything after that is worked out by :mod:`tacit.workload.strategies`.  At multipliers v,
+# with ``R = diag(v)^(1/2)``, the strategy is ``X = R^-1 (R G R)^(1/2) R^-1``, factored as
+# ``A^T A``, times 1,024 and rounded; its sensitivity is then that of the whole numbers.
+#
+# Beyond 256 bins such an optimum takes too long.  There blocks of neighbouring bins stand in for
+# bins.  For Gaussian noise it is the optimum for the same kind of questions about at most 256
+# blocks, each of its columns repeated for the bins of the block, and beside it every bin by itself,
+# with one of a few weights; for Laplace noise a p-identity whose sums take the bins of a block
+# alike.  The square root of the matrix of prefix sums is tried too, ``a_(i - j)`` with
+# ``a_k = binomial(2 k, k) / 4^k`` (Fichtenberger, Henzinger, Upadhyay, *Constant matters*, ICML
+# 2023), and trees and wavelets.
 
 from __future__ import annotations
 
@@ -48,23 +48,18 @@ Array = NDArray[np.float64]
 
 MOST_BINS = 1024
 _MOST_NUMBERS = 1 << 18
-_OPTIMISED = 256
-"""Beyond so many bins, blocks of them are optimised."""
+_OPTIMISED = 256  # beyond so many bins, blocks of them are optimised
 _FINE = 1 << 12
 _SCALE = 1024
 _MOST_SUMS = 32
+# Of a bin by itself, beside sums of blocks whose columns have the norm 1.
 _WEIGHTS = (0.5, 0.75, 1.0)
-"""Of a bin by itself, beside sums of blocks whose columns have the norm 1."""
+# A strategy counts as better only by more than what rounding can make of one that is as good.
 _BETTER = 1 - 1e-6
-"""A strategy counts as better only by more than what rounding can make of one that is as good."""
 
 
 def check_bins(bins: int) -> None:
-    """Refuse more bins than a strategy is found for.
-
-    Raises:
-        UsageError: it would take too much memory and time.
-    """
+    """Refuse more bins than a strategy is found for."""
     if bins > MOST_BINS:
         need = 8 * bins * bins / 1e6
         raise UsageError(
@@ -74,11 +69,7 @@ def check_bins(bins: int) -> None:
 
 
 def check_numbers(numbers: int, bins: int) -> None:
-    """Refuse an answer of more numbers than can be published.
-
-    Raises:
-        UsageError: there are too many.
-    """
+    """Refuse an answer of more numbers than can be published."""
     if numbers > _MOST_NUMBERS:
         raise UsageError(
             f"{bins:,} bins have {numbers:,} ranges, and an answer has at most "
@@ -88,10 +79,6 @@ def check_numbers(numbers: int, bins: int) -> None:
 
 def best_strategy(gram: Array, norm: str) -> Strategy:
     """Return the strategy of the least total error of those that are tried, for W^T W.
-
-    Args:
-        gram: of whole numbers, of shape (bins, bins).
-        norm: ``"L1"`` for Laplace noise, ``"L2"`` for Gaussian noise.
 
     >>> best_strategy(np.eye(3), "L2").matrix.tolist()
     [[1, 0, 0], [0, 1, 0], [0, 0, 1]]

@@ -38,8 +38,7 @@ __all__ = [
 
 _REMEMBERED = 20
 _HALVINGS = 30
-_BLOCK = 50
-"""So many steps are taken before it is asked how much they brought."""
+_BLOCK = 50  # so many steps are taken before it is asked how much they brought
 
 Array = NDArray[np.float64]
 
@@ -52,19 +51,15 @@ def minimise(
 ) -> Array:
     """Return a point with every coordinate at least zero where a function is (locally) least.
 
-    The quasi-Newton method with limited memory, on the coordinates that are free: those above zero,
-    or that want to rise.  Each step is projected onto the numbers that are not negative, and halved
-    until the function falls enough (Byrd, Lu, Nocedal, Zhu 1995, in its simplest form).
-
-    Args:
-        of: returns the value at a point, and the gradient.
-        start: where to begin.
-        steps: at most so many are taken.
-        tolerance: it ends where 50 steps lower the value by less than this share.
-
     >>> minimise(lambda x: (float(((x - 1) ** 2).sum()), 2 * (x - 1)), np.zeros(2), 50).tolist()
     [1.0, 1.0]
     """
+    # The quasi-Newton method with limited memory, on the coordinates that are free: those above
+    # zero, or that want to rise.  Each step is projected onto the numbers that are not negative,
+    # and halved until the function falls enough (Byrd, Lu, Nocedal, Zhu 1995, in its simplest
+    # form).
+    #
+    # tolerance: it ends where 50 steps lower the value by less than this share.
     point = start
     value, slope = of(point)
     before = value
@@ -196,13 +191,13 @@ def inverse(matrix: Array) -> Array:
 def square_root(matrix: Array) -> Array:
     """Return the positive definite square root of a positive definite matrix.
 
-    The iteration of Denman and Beavers, ``Y <- (c Y + (c Z)^-1) / 2`` and ``Z <- (c Z + (c Y)^-1) /
-    2`` from the matrix and the identity, under which Y goes to the root and Z to its inverse
-    (Higham, *Functions of matrices*, 2008, section 6.3).  The numbers c speed up its beginning.
-
     >>> square_root(np.array([[4.0, 0.0], [0.0, 9.0]])).round(9).tolist()
     [[2.0, 0.0], [0.0, 3.0]]
     """
+    # The iteration of Denman and Beavers, ``Y <- (c Y + (c Z)^-1) / 2`` and
+    # ``Z <- (c Z + (c Y)^-1) / 2`` from the matrix and the identity, under which Y goes to the root
+    # and Z to its inverse (Higham, *Functions of matrices*, 2008, section 6.3).  The numbers c
+    # speed up its beginning.
     root, other = matrix / float(np.abs(matrix).max()), np.eye(len(matrix))
     for _ in range(_ROUNDS):
         one, two = inverse(other), inverse(root)
@@ -247,15 +242,11 @@ _GOLDEN = (5**0.5 - 1) / 2
 def p_identity(gram: Array, sums: int, block: Array | None = None) -> Array:
     """Return a p-identity with columns that add up to 1, of little error for W^T W.
 
-    Args:
-        gram: W^T W for the questions W.
-        sums: how many sums stand beside the cells.
-        block: of each cell its block, rising from 0, where the sums take whole blocks alike.
-
     >>> found = p_identity(np.ones((4, 4)), 1)
     >>> found.shape, np.allclose(found.sum(axis=0), 1)
     ((5, 4), True)
     """
+    # block: of each cell its block, rising from 0, where the sums take whole blocks alike.
     place = np.arange(len(gram)) if block is None else np.asarray(block)
     scaled = gram / np.trace(gram)
     sizes, starts = np.bincount(place), np.searchsorted(place, np.arange(int(place.max()) + 1))
@@ -316,23 +307,17 @@ def _error(weights: Array, asked: _Blocks) -> tuple[float, Array]:
 
 
 _GAP = 5e-4
+# Added to G, relative to its mean diagonal: cells that no question needs are told a little too.
 _RIDGE = 1e-9
-"""Added to G, relative to its mean diagonal: cells that no question needs are told a little too."""
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """A strategy as X = A^T A with ``diag X <= 1``, and what no strategy can be below.
-
-    Attributes:
-        square: the matrix X.
-        bound: at most the total squared error of every strategy, for noise of deviation 1.
-        multipliers: the numbers v at which X was found.
-    """
+    """A strategy as X = A^T A with ``diag X <= 1``, and what no strategy can be below."""
 
     square: Array
-    bound: float
-    multipliers: Array
+    bound: float  # at most the total squared error of every strategy, for noise of deviation 1
+    multipliers: Array  # the numbers v at which X was found
 
     def factor(self) -> Array:
         """Return A with A^T A = X, upper triangular."""
@@ -372,8 +357,8 @@ def convex_optimum(gram: Array) -> Optimum:
 # A strategy of whole numbers: what gets noise, how far one row moves it, what follows from it.
 
 
+# No entry is larger, so that sums over all rows of a table stay far within 64 bits.
 _LARGEST = 1 << 20
-"""No entry is larger, so that sums over all rows of a table stay far within 64 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -440,11 +425,10 @@ class Strategy:
 def rounded(name: str, factor: Array, norm: str, scale: int) -> Strategy:
     """Return a strategy of real numbers times a scale, rounded to whole numbers.
 
-    Rows that become zero are left out.
-
     >>> rounded("example", np.array([[0.5, 0.26], [0.0, 0.001]]), "L1", 100).matrix.tolist()
     [[50, 26]]
     """
+    # Rows that become zero are left out.
     matrix = np.rint(factor * scale).astype(np.int64)
     return Strategy(name, matrix[np.abs(matrix).sum(axis=1) > 0], norm)
 
@@ -457,12 +441,11 @@ def identity(cells: int, norm: str) -> Strategy:
 def block_tree(cells: int, branching: int, norm: str) -> Strategy:
     """Return the strategy that adds noise to every block of cells of a tree.
 
-    Hay, Rastogi, Miklau, Suciu, *Boosting the accuracy of differentially private histograms through
-    consistency* (VLDB 2010).
-
     >>> block_tree(4, 2, "L2").matrix.tolist()[:3]
     [[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 1]]
     """
+    # Hay, Rastogi, Miklau, Suciu, *Boosting the accuracy of differentially private histograms
+    # through consistency* (VLDB 2010).
     width = 1
     while width < cells:
         width *= branching
@@ -480,11 +463,10 @@ def block_tree(cells: int, branching: int, norm: str) -> Strategy:
 def wavelet(cells: int, norm: str) -> Strategy:
     """Return the strategy of Haar wavelets: differences of halves, and the total.
 
-    Xiao, Wang, Gehrke, *Differential privacy via wavelet transforms* (ICDE 2010).
-
     >>> wavelet(4, "L1").matrix.tolist()
     [[1, 1, 1, 1], [1, 1, -1, -1], [1, -1, 0, 0], [0, 0, 1, -1]]
     """
+    # Xiao, Wang, Gehrke, *Differential privacy via wavelet transforms* (ICDE 2010).
     width = 1 << max(cells - 1, 0).bit_length()
     rows = [np.ones(cells, dtype=np.int64)]
     while width > 1:

@@ -65,15 +65,11 @@ _RELAXED = 1.6
 def nonnegative_cells(counts: Array, covariance: Array, along: int = 0) -> Array:
     """Return the nearest counts of cells that are not below zero.
 
-    Args:
-        counts: the estimates; each line along an axis is fitted by itself.
-        covariance: of the numbers of a line; or another K.
-        along: the axis.
-
     >>> found = nonnegative_cells(np.array([-1.0, 3.0]), np.array([[2.0, 1.0], [1.0, 2.0]]))
     >>> found.round(9).tolist()
     [0.0, 3.5]
     """
+    # counts: the estimates; each line along an axis is fitted by itself.
     values, vectors = np.linalg.eigh(covariance)
     weights = _weights(np.maximum(values, 0.0))
     lines = np.moveaxis(counts, along, 0).reshape(len(covariance), -1)
@@ -94,16 +90,13 @@ def nonnegative_marginals(
 ) -> dict[Subset, Array]:
     """Return the nearest marginals that are not below zero and agree on what they share.
 
-    Args:
-        marginals: estimates of all cells of marginals that agree, by their axes.
-        variances: of each set of axes within one of them the number s of its residual, on which K
-            is ``s P`` (:mod:`tacit.tables.together.strategy`).
-
     >>> table = {(0, 1): np.array([[-1.0, 2.0], [3.0, 4.0]])}
     >>> whole = nonnegative_marginals(table, {(): 4, (0,): 2, (1,): 2, (0, 1): 1})[0, 1]
     >>> whole.min().item(), round(float(whole.sum()), 6)  # the covariance is that of the identity
     (0.0, 9.0)
     """
+    # variances: of each set of axes within one of them the number s of its residual, on which K is
+    #   ``s P`` (:mod:`tacit.tables.together.strategy`).
     sizes = {
         i: size for s, table in marginals.items() for i, size in zip(s, table.shape, strict=True)
     }
@@ -200,8 +193,7 @@ def _cut(counts: Array, start: Array) -> Array:
 # synthesis", USENIX Security 2021, section 4 (GUM).
 
 
-Marginal = tuple[Subset, NDArray[np.float64]]
-"""Some axes, and the counts of their cells."""
+Marginal = tuple[Subset, NDArray[np.float64]]  # some axes, and the counts of their cells
 _Rows = NDArray[np.int64]
 _WORK = 400_000_000
 _SYNTHETIC_ROWS_ROUNDS = (4, 60)
@@ -212,17 +204,12 @@ def fitted_rows(
 ) -> _Rows:
     """Return so many rows, a number of a cell for each axis.
 
-    Args:
-        sizes: how many cells each axis has.
-        marginals: counts on sets of axes; they need not agree, and may be below zero.
-        rows: how many; at least one.
-        stream: of the choices.
-
     >>> pairs = [((0, 1), np.array([[30.0, 0.0], [0.0, 70.0]]))]
     >>> table = fitted_rows([2, 2], pairs, 100, Repeatable(1))
     >>> np.bincount(2 * table[:, 0] + table[:, 1], minlength=4).tolist()
     [30, 0, 0, 70]
     """
+    # marginals: counts on sets of axes; they need not agree, and may be below zero.
     wanted = [(axes, _shares(counts) * rows) for axes, counts in marginals]
     table = np.zeros((rows, len(sizes)), dtype=np.int64)
     for axis, size in enumerate(sizes):
@@ -257,11 +244,11 @@ def _codes(table: _Rows, axes: Subset, shape: Sequence[int]) -> _Rows:
 def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the nearest counts that are not below zero and have the same sum, as shares of it.
 
-    To cut at zero alone would add the noise of empty cells to the sum, and take it from the others.
-
     >>> _shares(np.array([7.0, 4.0, -1.0])).tolist()
     [0.65, 0.35, 0.0]
     """
+    # To cut at zero alone would add the noise of empty cells to the sum, and take it from the
+    # others.
     total = float(counts.sum())
     if total <= 0:
         return np.full(counts.shape, 1 / counts.size)
@@ -356,19 +343,9 @@ def graphical_rows(
     rows: int,
     stream: Repeatable,
 ) -> NDArray[np.int64]:
-    """Return so many rows, a number of a cell for each axis.
-
-    Args:
-        sizes: how many cells each axis has; each axis is in one of the marginals.
-        marginals: counts on sets of axes; they need not agree, and may be below zero.
-        spreads: the standard errors of the counts; infinite where nothing is known.
-        rows: how many; at least one.
-        stream: of the choices.
-
-    Raises:
-        MissingExtraError: mbi is not installed.
-        UsageError: the tables of the model are too large.
-    """
+    """Return so many rows, a number of a cell for each axis."""
+    # marginals: counts on sets of axes; they need not agree, and may be below zero.
+    # spreads: the standard errors of the counts; infinite where nothing is known.
     mbi, jax = _libraries()
     asked = [(axes, *pair) for (axes, pair) in _of_axes(marginals, spreads) if axes]
     domain = mbi.Domain(tuple(range(len(sizes))), tuple(sizes))
@@ -424,14 +401,13 @@ def drawn_given(
 ) -> NDArray[np.int64]:
     """Return a column for rows of which some columns are known, each as often as it can be.
 
-    Rows that are alike get points spread evenly from 0 to 1, in random order, and each takes the
-    value in whose stretch of the cumulative distribution its point lies.
-
     >>> told = np.array([[0.0, 9.0], [3.0, 1.0]])
     >>> column = drawn_given(np.array([[0]] * 5 + [[1]] * 8), told, Repeatable(1))
     >>> column[:5].tolist(), int(column[5:].sum())
     ([1, 1, 1, 1, 1], 2)
     """
+    # Rows that are alike get points spread evenly from 0 to 1, in random order, and each takes the
+    # value in whose stretch of the cumulative distribution its point lies.
     size = told.shape[-1]
     lines = np.maximum(told.reshape(-1, size), 0.0)
     lines = np.where(lines.sum(axis=1, keepdims=True) > 0, lines, 1.0)

@@ -52,6 +52,7 @@ __all__ = [
 _MODULES = ("values", "outputs", "claims")
 _HOME = "tacit.audit.attack_suite"
 
+# Each system by its name: the module of its adapter, and the package that it needs.
 SYSTEMS = {
     "tacit": ("tacit_session", ""),
     "tacit-postgresql": ("tacit_postgres", "psycopg"),
@@ -69,10 +70,9 @@ SYSTEMS = {
     "multi-freq-ldpy": ("peers.multi_freq_ldpy", "multi_freq_ldpy"),
     "dp-accounting": ("peers.dp_accounting", "dp_accounting"),
 }
-"""Each system by its name: the module of its adapter, and the package that it needs."""
 
+# The systems that need nothing but Tacit.
 OURS = tuple(name for name, (_, package) in SYSTEMS.items() if not package)
-"""The systems that need nothing but Tacit."""
 
 
 def load_cases() -> tuple[Case, ...]:
@@ -88,12 +88,7 @@ def load_cases() -> tuple[Case, ...]:
 
 
 def system_named(name: str) -> System:
-    """Return a system by its name, ready to be attacked.
-
-    Raises:
-        UsageError: there is no system of this name.
-        ImportError: its package is not installed for this interpreter.
-    """
+    """Return a system by its name, ready to be attacked."""
     if name not in SYSTEMS:
         raise UsageError(f"there is no system {name!r}; {did_you_mean(name, list(SYSTEMS))}")
     module = importlib.import_module(f"{_HOME}.systems.{SYSTEMS[name][0]}")
@@ -115,19 +110,12 @@ _STYLE = (
 
 @dataclass(frozen=True)
 class Result:
-    """What one system did under the cases.
-
-    Attributes:
-        system: its name.
-        version: its version; empty where it is not installed.
-        outcomes: by the id of a case; empty where it is not installed.
-        absent: why nothing was run, where nothing was.
-    """
+    """What one system did under the cases."""
 
     system: str
-    version: str
-    outcomes: Mapping[str, Outcome]
-    absent: str = ""
+    version: str  # its version; empty where it is not installed
+    outcomes: Mapping[str, Outcome]  # by the id of a case; empty where it is not installed
+    absent: str = ""  # why nothing was run, where nothing was
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -396,12 +384,8 @@ def _result(name: str, cases: Sequence[Case], pythons: Mapping[str, str], timeou
 
 
 def end_group(process: subprocess.Popen[Any], patience: float = 20.0) -> None:
-    """End a process that leads a group, and all that it started there.
-
-    Args:
-        process: begun with ``start_new_session``.
-        patience: the seconds after which what has not ended by itself is killed.
-    """
+    """End a process that leads a group, and all that it started there."""
+    # patience: the seconds after which what has not ended by itself is killed.
     last = time.monotonic() + patience
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)

@@ -47,8 +47,8 @@ __all__ = [
 # Generators seeded, and noise drawn in forked processes: the same for every system.
 
 
+# The generators of Python and numpy that a program can seed; Tacit draws from neither.
 SEEDED = ("random", "numpy.random")
-"""The generators of Python and numpy that a program can seed; Tacit draws from neither."""
 
 
 def seed_everything(seed: int) -> None:
@@ -102,10 +102,8 @@ class Account:
     """A budget of one system that is spent by releases."""
 
     def ask(self, epsilon: float, label: str) -> float:
-        """Release a noisy count and charge epsilon; the label makes it a release of its own.
-
-        A system that refuses raises its own error.
-        """
+        """Release a noisy count and charge epsilon; the label makes it a release of its own."""
+        # A system that refuses raises its own error.
         raise NotOfferedError("releases under a budget")
 
     def spent(self) -> float:
@@ -158,14 +156,9 @@ class LocalMechanism:
 
 
 class System:
-    """One system under attack.  Every method but the first two may be missing.
+    """One system under attack.  Every method but the first two may be missing."""
 
-    Attributes:
-        name: how the command line and tables call it.
-        title: what it is.
-    """
-
-    name: ClassVar[str] = ""
+    name: ClassVar[str] = ""  # how the command line and tables call it
     title: ClassVar[str] = ""
 
     def version(self) -> str:
@@ -173,11 +166,7 @@ class System:
         raise NotOfferedError("a version")
 
     def refuse_unready(self) -> None:
-        """Refuse where the system cannot be run here, before a case is run.
-
-        Raises:
-            NotReadyError: what it lacks.
-        """
+        """Refuse where the system cannot be run here, before a case is run."""
 
     def close(self) -> None:
         """End what the system started."""
@@ -191,27 +180,15 @@ class System:
         edges: Sequence[float] | None = None,
         epsilon: float = 1.0,
     ) -> Any:
-        """Release a statistic of a column, one row a person.
-
-        Args:
-            kind: count, sum, mean, variance, median or histogram.
-            rows: the column; may hold NaN, infinities and None.
-            bounds: public bounds of a value; None where the analyst names none.
-            edges: the edges of a histogram.
-            epsilon: what is spent.
-
-        Returns:
-            A number; for a histogram a list of them.
-        """
+        """Release a statistic of a column, one row a person."""
+        # kind: count, sum, mean, variance, median or histogram.
+        # rows: the column; may hold NaN, infinities and None.
+        # bounds: public bounds of a value; None where the analyst names none.
         raise NotOfferedError(f"a {kind}")
 
     def sum_sensitivity(self, rows: Rows, bounds: Bounds) -> float:
-        """Return how far one row moves a sum of these, by what the system states.
-
-        Args:
-            rows: what is summed.
-            bounds: of a row; the larger one, unless a system allows for its rounding.
-        """
+        """Return how far one row moves a sum of these, by what the system states."""
+        # bounds: of a row; the larger one, unless a system allows for its rounding.
         return max(map(abs, bounds))
 
     def group_counts(
@@ -228,35 +205,22 @@ class System:
     def planned_counts(
         self, keys: Sequence[str], public: Sequence[str], copies: int, *, epsilon: float
     ) -> Sequence[float]:
-        """Release several counts under one charge, as one plan.
-
-        Args:
-            keys: the key of each row.
-            public: public keys, whose counts are asked for where there are any.
-            copies: how often the number of all rows is asked for.
-            epsilon: of the whole plan.
-
-        Returns:
-            The number of all rows, so many times, then that of each key.
-        """
+        """Release several counts under one charge, as one plan."""
+        # public: public keys, whose counts are asked for where there are any.
+        # copies: how often the number of all rows is asked for.
+        #
+        # Returns: the number of all rows, so many times, then that of each key.
         raise NotOfferedError("plans of several questions")
 
     def derived(
         self, ask: str, keys: Sequence[str], public: Sequence[str], *, epsilon: float
     ) -> tuple[Sequence[float], float | None, float]:
-        """Release counts by public key, then ask for what may follow from them.
-
-        Args:
-            ask: "total" (of the rows with these keys), "other group" (the rows with the key "z"),
-                "filter" (those rows with the first key for which another column is above 0).
-            keys: the key of each row.
-            public: the keys.
-            epsilon: of the release.
-
-        Returns:
-            The released counts; the answer to what was asked, None where the system gives none
-            without a charge; and what was charged for it.
-        """
+        """Release counts by public key, then ask for what may follow from them."""
+        # ask: "total" (of the rows with these keys), "other group" (the rows with the key "z"),
+        #   "filter" (those rows with the first key for which another column is above 0).
+        #
+        # Returns: the released counts; the answer to what was asked, None where the system gives
+        # none without a charge; and what was charged for it.
         raise NotOfferedError("answers that follow from others")
 
     def people_keys(
@@ -285,15 +249,9 @@ class System:
     def filtered_count(
         self, predicate: str, rows: Rows, *, epsilon: float, other: Rows = ()
     ) -> float:
-        """Release the number of rows for which a predicate holds.
-
-        Args:
-            predicate: "quotient" (1 / x > 0), "logarithm" (log(x) > 0), "number" (a text as a
-                number > 0), "equal" (x equals the first of ``other``).
-            rows: the column.
-            epsilon: what is spent.
-            other: what the predicate compares with.
-        """
+        """Release the number of rows for which a predicate holds."""
+        # predicate: "quotient" (1 / x > 0), "logarithm" (log(x) > 0), "number" (a text as a number
+        #   > 0), "equal" (x equals the first of ``other``).
         raise NotOfferedError("filters")
 
     def read_sum(
@@ -303,12 +261,8 @@ class System:
         raise NotOfferedError("CSV files")
 
     def changing_source(self, rows_each: int, *, epsilon: float) -> float:
-        """Release a sum over a source whose every reading shows other rows of one person.
-
-        Args:
-            rows_each: how many rows of a person count; each row is 1.
-            epsilon: what is spent.
-        """
+        """Release a sum over a source whose every reading shows other rows of one person."""
+        # rows_each: how many rows of a person count; each row is 1.
         raise NotOfferedError("sources that are read by the system")
 
     def account(self, budget: float) -> Account:
@@ -332,12 +286,8 @@ class System:
         raise NotOfferedError("noise in forked processes")
 
     def written(self, where: str, rows: Rows) -> str:
-        """Return what the system writes about a table of 10^6-fold noise beside its answer.
-
-        Args:
-            where: "log", "repr", "pickle", "warning", "answer", "certificate" or "history".
-            rows: the column.
-        """
+        """Return what the system writes about a table of 10^6-fold noise beside its answer."""
+        # where: "log", "repr", "pickle", "warning", "answer", "certificate" or "history".
         raise NotOfferedError(f"a {where}")
 
     def certificate(self) -> str:
@@ -465,27 +415,18 @@ def all_cases() -> tuple[Case, ...]:
 # conditional test of two rates.
 
 
-_LOOKS = (12, 6, 3, 2, 1)
-"""Looks after a twelfth of the releases, a sixth, a third, a half and all."""
+_LOOKS = (12, 6, 3, 2, 1)  # looks after a twelfth of the releases, a sixth, a third, a half and all
 
 
 @dataclass(frozen=True)
 class Hits:
-    """How often an event was seen.
-
-    Attributes:
-        of_u: hits on u.
-        of_v: hits on v.
-        on_u: releases on u.
-        on_v: releases on v.
-        level: of the test of each look and direction.
-    """
+    """How often an event was seen."""
 
     of_u: int
     of_v: int
     on_u: int
     on_v: int
-    level: float
+    level: float  # of the test of each look and direction
 
     def refutes(self, epsilon: float) -> bool:
         """Return whether a claim at delta 0 is refuted.
@@ -522,16 +463,8 @@ def count_hits(
     runs: int,
     level: float,
 ) -> Hits:
-    """Release on u or v by a fair coin, until the claim is refuted or the releases are used up.
-
-    Args:
-        left: releases on u.
-        right: releases on v.
-        event: from an answer to True or False.
-        epsilon: the claim, at delta 0.
-        runs: the most releases, on both sides together.
-        level: the probability, at most, with which a true claim is refuted.
-    """
+    """Release on u or v by a fair coin, until the claim is refuted or the releases are used up."""
+    # level: the probability, at most, with which a true claim is refuted.
     hits, releases = [0, 0], [0, 0]
     each = level / (2 * len(_LOOKS))
     for part in _LOOKS:
@@ -599,14 +532,7 @@ def _plain(value: Any) -> list[float]:
 def moved_at_most(
     left: Callable[[], Any], right: Callable[[], Any], allowed: float, change: str
 ) -> Outcome:
-    """Return whether two loud releases differ, in total, by no more than is allowed.
-
-    Args:
-        left: releases on one data set.
-        right: releases on its neighbour.
-        allowed: the largest sum of differences that the noise is made for.
-        change: what differs between the two, as a sentence begins.
-    """
+    """Return whether two loud releases differ, in total, by no more than is allowed."""
     found = compared(left, right, change)
     if isinstance(found, Outcome):
         return found
@@ -618,17 +544,10 @@ def moved_at_most(
 def moved_beyond_noise(
     left: Callable[[float], Any], right: Callable[[float], Any], change: str
 ) -> Outcome:
-    """Return whether one number moves by more than its noise is made for, whatever that is.
-
-    A system may count one row for several, if its noise is larger by as much.  So where two loud
-    releases differ by more than 1, and the noise of a few at epsilon 1 is not on average about as
-    large as they differ, many at epsilon 1 are distinguished by the middle of the two.
-
-    Args:
-        left: from an epsilon to a release on one data set.
-        right: the same on its neighbour.
-        change: what differs between the two, as a sentence begins.
-    """
+    """Return whether one number moves by more than its noise is made for, whatever that is."""
+    # A system may count one row for several, if its noise is larger by as much.  So where two loud
+    # releases differ by more than 1, and the noise of a few at epsilon 1 is not on average about as
+    # large as they differ, many at epsilon 1 are distinguished by the middle of the two.
     found = compared(lambda: left(LOUD), lambda: right(LOUD), change)
     if isinstance(found, Outcome):
         return found
@@ -686,17 +605,7 @@ def distinguished(
     what: str,
     runs: int = 300,
 ) -> Outcome:
-    """Return whether an event refutes (epsilon, delta) with confidence 1 - 10^-5.
-
-    Args:
-        left: releases on one data set.
-        right: releases on its neighbour.
-        event: from an answer to True or False.
-        epsilon: the claim.
-        delta: the claim.
-        what: the event, as a sentence begins.
-        runs: the most releases on each side.
-    """
+    """Return whether an event refutes (epsilon, delta) with confidence 1 - 10^-5."""
     quiet = 80
     if not any(event(release()) for _ in range(quiet) for release in (left, right)):
         return holds(f"{what}: in none of {quiet} releases on either side")
@@ -726,16 +635,7 @@ def rarely_shown(
     what: str,
     runs: int,
 ) -> Outcome:
-    """Return whether a rare event of the left refutes epsilon with confidence 1 - 10^-5.
-
-    Args:
-        left: releases on the data set that the event tells of.
-        right: releases on its neighbour.
-        event: from an answer to True or False; seldom True on either side.
-        epsilon: the claim, at delta 0.
-        what: the event, as a sentence begins.
-        runs: the most releases on both sides together.
-    """
+    """Return whether a rare event of the left refutes epsilon with confidence 1 - 10^-5."""
     quiet = 160
     if not any(event(left()) for _ in range(quiet)):
         return holds(f"{what}: in none of {quiet} releases")

@@ -1,8 +1,7 @@
-"""One system under the cases, in a process of its own: ids on standard input, JSON out.
+"""One system under the cases, in a process of its own: ids on standard input, JSON out."""
 
-What a library prints goes to stderr.  After each case a line of stdout is the result so far: what
-was found is known also where the process does not come to its end.
-"""
+# What a library prints goes to stderr.  After each case a line of stdout is the result so far: what
+# was found is known also where the process does not come to its end.
 
 from __future__ import annotations
 
@@ -21,11 +20,6 @@ __all__ = ["under_attack"]
 
 def under_attack(name: str, ids: set[str], tell: Callable[[Result], object] = repr) -> Result:
     """Run cases on a system in this process.
-
-    Args:
-        name: of the system.
-        ids: of the cases.
-        tell: is called with what was found after each case.
 
     >>> found = under_attack("tacit-framework", {"sums in a tree/4 leaves in L2"})
     >>> [outcome.verdict for outcome in found.outcomes.values()]

@@ -62,14 +62,9 @@ __all__ = [
 
 
 def free_notes(question: Any, asked: Asked, expected: Any = None) -> list[str]:
-    """Say which questions follow from earlier releases, and with which errors; reads no row.
-
-    Args:
-        question: a question, or a plan of several.
-        asked: how it was written.
-        expected: the preview of the question, where there is one: of a single question without a
-            tag it says the same, and the ledger is not read again.
-    """
+    """Say which questions follow from earlier releases, and with which errors; reads no row."""
+    # expected: the preview of the question, where there is one: of a single question without a tag
+    #   it says the same, and the ledger is not read again.
     if not hasattr(question, "free_errors") or question.is_charged(**asked.price, tag=asked.tag):
         return []
     if expected is not None and asked.tag is None and not hasattr(question, "free_answers"):
@@ -93,11 +88,7 @@ def free_notes(question: Any, asked: Asked, expected: Any = None) -> list[str]:
 
 
 def told_free(question: Any, asked: Asked) -> dict[str, float]:
-    """Return the errors of an answer that is to be free.
-
-    Raises:
-        UsageError: it does not follow from earlier releases.
-    """
+    """Return the errors of an answer that is to be free."""
     found = question.free_errors(tag=asked.tag) if hasattr(question, "free_errors") else None
     if found is None:
         raise refuse_free(asked)
@@ -124,29 +115,14 @@ def _errors(errors: dict[str, float]) -> str:
 
 
 def refuse_alone(server: ServerOptions) -> None:
-    """Refuse what says how a service is asked where none is.
-
-    Raises:
-        UsageError: a token without a service.
-    """
+    """Refuse what says how a service is asked where none is."""
     if server.server is None and (server.token_file or server.ca_file):
         raise UsageError("--token-file and --ca-file go with --server https://...")
 
 
 @contextmanager
 def asked_table(server: ServerOptions, name: str, table: str | None) -> Iterator[RemoteTable]:
-    """Connect to a service, and give a table of one of its data sets.
-
-    Args:
-        server: which service.
-        name: of the data set.
-        table: its protected table; the first where none is named.
-
-    Raises:
-        UsageError: an unsafe address, no token, or no such table.
-        AccessError: the token sees no such data set.
-        ServiceError: the service does not answer.
-    """
+    """Connect to a service, and give a table of one of its data sets."""
     assert server.server is not None
     with connect(server.server, token_file=server.token_file, ca_file=server.ca_file) as service:
         found = service.dataset(name)
@@ -231,11 +207,7 @@ class Job:
 
 
 def table_of(source: TableOptions, command: str, server: ServerOptions | None = None) -> Table:
-    """Return the table that flags name.
-
-    Raises:
-        UsageError: none is named.
-    """
+    """Return the table that flags name."""
     if source.source is None:
         raise UsageError(f"name the table: tacit {command} people.csv ...")
     server = server or ServerOptions()
@@ -275,11 +247,7 @@ def unit_of(
 
 
 def require_unit(said: OneRowEach | PersonUnit | None) -> OneRowEach | PersonUnit:
-    """Return the unit of privacy, or refuse to guess it.
-
-    Raises:
-        UsageError: nothing is said.
-    """
+    """Return the unit of privacy, or refuse to guess it."""
     if said is None:
         raise UsageError(
             "say whom an answer protects: --person COL --rows 5, where a person may have several "
@@ -290,11 +258,7 @@ def require_unit(said: OneRowEach | PersonUnit | None) -> OneRowEach | PersonUni
 
 
 def default_ledger(table: Table) -> str:
-    """Return the ledger's place beside the table: the same wherever the command is typed.
-
-    Raises:
-        UsageError: a pattern or an address, which has no place beside it.
-    """
+    """Return the ledger's place beside the table: the same wherever the command is typed."""
     found, here = ledger_beside(table.path, table.table), Path.cwd().resolve()
     if found is None:
         raise UsageError(
@@ -319,11 +283,7 @@ def open_table(table: Table) -> Source:
 
 @contextmanager
 def odd_names_noted(*, declared: bool = False) -> Iterator[None]:
-    """Say once what looks wrong about the names of the columns of a table that is opened.
-
-    Args:
-        declared: whether a file declares how it is read, and no flags.
-    """
+    """Say once what looks wrong about the names of the columns of a table that is opened."""
     with warnings.catch_warnings(record=True) as odd:
         warnings.simplefilter("always", DataSourceWarning)
         # a weak guarantee is noted where the budget is shown
@@ -335,19 +295,12 @@ def odd_names_noted(*, declared: bool = False) -> Iterator[None]:
 
 @contextmanager
 def opened(job: Job, *, spend: bool) -> Iterator[Opened]:
-    """Open the session of a job, once all of its questions are known to be in order.
-
-    The questions are tried on paper first, so that a mistake in one begins no ledger and spends
-    nothing.
-
-    Args:
-        job: the table and the questions.
-        spend: whether a ledger may be created; a preview creates none.
-
-    Yields:
-        The session, the place of its ledger as it may be shown (None where there is none yet), and
-        what begins that ledger.
-    """
+    """Open the session of a job, once all of its questions are known to be in order."""
+    # The questions are tried on paper first, so that a mistake in one begins no ledger and spends
+    # nothing.
+    #
+    # Yields: the session, the place of its ledger as it may be shown (None where there is none
+    # yet), and what begins that ledger.
     if job.table.declared:
         there = job.table.server.server is not None
         opening = _opened_there if there else _opened_dataset
@@ -386,21 +339,13 @@ def is_declared(path: str) -> bool:
 
 
 def dataset_of(job: Job) -> Dataset:
-    """Return the data set of a job, which says all that flags and plans would.
-
-    Raises:
-        UsageError: no such file, a declaration that is unfinished, or something said twice.
-    """
+    """Return the data set of a job, which says all that flags and plans would."""
     refuse_twice(job)
     return Dataset.load(job.table.path)
 
 
 def refuse_twice(job: Job) -> None:
-    """Refuse what a declared data set says itself.
-
-    Raises:
-        UsageError: something is said twice.
-    """
+    """Refuse what a declared data set says itself."""
     table = job.table
     said = {
         "the unit (--person, --rows, --groups)": job.unit,
@@ -519,16 +464,8 @@ def _try_on_paper(session: Session, job: Job, spend: bool) -> None:
 
 
 def confirm_weak(weak: str | None, sure: bool) -> None:
-    """Ask before a release that protects hardly anybody, unless --yes was given.
-
-    Args:
-        weak: why it does, as :func:`tacit.report.odds.weak_guarantee` says; None where it
-            protects.
-        sure: whether --yes was given.
-
-    Raises:
-        UsageError: nobody is there to say yes, or somebody said no; nothing was spent.
-    """
+    """Ask before a release that protects hardly anybody, unless --yes was given."""
+    # weak: why it does, as :func:`tacit.report.odds.weak_guarantee` says; None where it protects.
     if weak is None or sure:
         return
     if sys.stdin.isatty() and sys.stderr.isatty():
@@ -542,13 +479,8 @@ def confirm_weak(weak: str | None, sure: bool) -> None:
 
 @contextmanager
 def confirmed(*, declared: bool = False) -> Iterator[None]:
-    """Release what was confirmed: the warning of a weak guarantee was said before.
-
-    What is warned of the columns is a note.
-
-    Args:
-        declared: whether a file declares how the table is read, and no flags.
-    """
+    """Release what was confirmed: the warning of a weak guarantee was said before."""
+    # What is warned of the columns is a note.
     with warnings_as_notes(declared=declared):
         warnings.simplefilter("ignore", WeakGuaranteeWarning)
         warnings.simplefilter("always", DataSourceWarning)

@@ -36,14 +36,10 @@ FIELDS = (*_PRICE, *_OPTIONS, "certificate")
 
 @dataclass(frozen=True)
 class AskedTogether(Asked):
-    """Several questions at one price, as ``session.plan([...])`` answers them.
+    """Several questions at one price, as ``session.plan([...])`` answers them."""
 
-    Attributes:
-        several: the questions, none of them with a price.
-        options: what ``session.plan`` takes beside them.
-    """
-
-    several: tuple[Asked, ...] = ()
+    several: tuple[Asked, ...] = ()  # the questions, none of them with a price
+    # what ``session.plan`` takes beside them
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -52,11 +48,7 @@ class AskedTogether(Asked):
         return self.several
 
     def question(self, session: Session) -> Any:
-        """Return the plan of the questions.
-
-        Raises:
-            UsageError: questions that are not planned together.
-        """
+        """Return the plan of the questions."""
         return session.plan([each.question(session) for each in self.several], **self.options)
 
     @property
@@ -66,11 +58,7 @@ class AskedTogether(Asked):
 
 
 def asked_together(said: Mapping[str, Any], several: tuple[Asked, ...]) -> AskedTogether:
-    """Return the questions of a plan file as one, by the fields of ``[together]``.
-
-    Raises:
-        UsageError: a question with a price of its own, or a loss that is not said.
-    """
+    """Return the questions of a plan file as one, by the fields of ``[together]``."""
     for each in several:
         if each.loss() is not None or each.tag is not None:
             name = each.name or "a question"
@@ -115,11 +103,7 @@ _FIELDS = {
 
 
 def read_plan(path: str) -> Job:
-    """Return the job that a plan describes; files in it stand beside the plan.
-
-    Raises:
-        UsageError: no such file, no TOML, or a field that is unknown, missing or of another kind.
-    """
+    """Return the job that a plan describes; files in it stand beside the plan."""
     place = Path(path).expanduser()
     plan = read_toml(place, f"the plan {path}")
     try:

@@ -106,11 +106,7 @@ def publish(job: Job, output: OutputOptions) -> None:
 
 
 def _found(question: Any, asked: Asked) -> Any:
-    """Return the answer to a question, or the answers to a plan.
-
-    Raises:
-        UsageError: it is to be free, and does not follow from earlier releases.
-    """
+    """Return the answer to a question, or the answers to a plan."""
     if not asked.free:
         return question.release(**asked.price, tag=asked.tag)
     found = question.free_answer(tag=asked.tag)
@@ -128,11 +124,7 @@ def job_of(
     output: OutputOptions | None,
     server: ServerOptions,
 ) -> Job:
-    """Return the job that flags or a plan describe.
-
-    Raises:
-        UsageError: flags that do not go together.
-    """
+    """Return the job that flags or a plan describe."""
     from tacit.cli.release.job import table_of
     from tacit.cli.release.plan_file import read_plan
     from tacit.cli.shared.flag_values import aggregates, column_names, cuts, keys_reader, of_people
@@ -175,19 +167,7 @@ def priced_job(
     table: Table,
     **question: Any,
 ) -> Job:
-    """Return the job of one question to a table.
-
-    Args:
-        source: whom an answer protects.
-        price: what it may spend.
-        budget: what may be spent in all.
-        output: where the answer goes; None where nothing is released.
-        table: that is asked.
-        **question: what :class:`~tacit.tables.written.Asked` holds of it.
-
-    Raises:
-        UsageError: flags that do not go together.
-    """
+    """Return the job of one question to a table."""
     from tacit.accounting.budget import read_loss
     from tacit.cli.release.job import Job, unit_of
     from tacit.cli.shared.flag_values import amount
@@ -472,11 +452,7 @@ def _free(question: Any, asked: Asked, show: PreviewOptions) -> dict[str, Any]:
 
 
 def _any_price(ask: AskOptions) -> AskOptions:
-    """Return the flags of a question whose price is still to be found, with some price.
-
-    Raises:
-        UsageError: a price that is said already.
-    """
+    """Return the flags of a question whose price is still to be found, with some price."""
     said = [name for name in ("epsilon", "rho", "total", "free", "plan") if getattr(ask, name)]
     if said:
         raise UsageError(f"--target finds the epsilon: leave --{said[0]} out")

@@ -18,14 +18,10 @@ __all__ = [
 
 
 class Ends:
-    """A block that SIGTERM and SIGHUP end as the keyboard's interrupt does.
+    """A block that SIGTERM and SIGHUP end as the keyboard's interrupt does."""
 
-    Left as they are: a signal that somebody ignores (``nohup``) or handles already, and all of them
-    outside of the main thread.
-
-    Attributes:
-        signal: the number of the one that came; 0 while there was none.
-    """
+    # Left as they are: a signal that somebody ignores (``nohup``) or handles already, and all of
+    # them outside of the main thread.
 
     def __init__(self) -> None:
         self.signal = 0

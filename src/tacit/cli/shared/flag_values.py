@@ -47,14 +47,6 @@ def aggregates(
 ) -> dict[str, Aggregate]:
     """Return what the flags ask, by label.
 
-    Args:
-        given: for each kind of answer, what stood behind its flags; or whether it has its flag.
-        how: the method and its options, for the statistics that have a choice.
-        declared: whether a data set may declare the bounds that a flag leaves out.
-
-    Raises:
-        UsageError: a statistic without bounds, two answers of one label, or a method for nothing.
-
     >>> given = {"count": True, "mean": ["age:0:99"]}
     >>> {label: str(a) for label, a in aggregates(given).items()}
     {'count': 'count()', 'mean_age': 'mean(age, 0, 99)'}
@@ -126,9 +118,6 @@ def _categories(text: str) -> list[Any]:
 def of_people(texts: Sequence[str]) -> dict[str, Aggregate]:
     """Return what is made of a person's rows, by label.
 
-    Raises:
-        UsageError: a text that is not whole, an unknown statistic, or a label that stands twice.
-
     >>> {n: str(a) for n, a in of_people(["n=count", "total=sum:cost:0:5000"]).items()}
     {'n': 'count()', 'total': 'sum(cost, 0, 5000)'}
     """
@@ -183,9 +172,6 @@ def _of_columns(kind: Kind, text: str, declared: bool) -> Aggregate:
 def amount(text: str | None) -> str | dict[str, Number] | None:
     """Return an amount as it is, or for ``label=weight,...`` the weights by label.
 
-    Raises:
-        UsageError: a weight without a label, or a label twice.
-
     >>> amount("0.5"), amount("count=1,mean_age=3")
     ('0.5', {'count': '1', 'mean_age': '3'})
     """
@@ -193,11 +179,7 @@ def amount(text: str | None) -> str | dict[str, Number] | None:
 
 
 def labelled(text: str, name: str) -> dict[str, Number]:
-    """Return the numbers of ``label=number,...``, by label.
-
-    Raises:
-        UsageError: a number without a label, or a label twice.
-    """
+    """Return the numbers of ``label=number,...``, by label."""
     found: dict[str, Number] = {}
     for part in text.split(","):
         label, sign, value = (each.strip() for each in part.rpartition("="))
@@ -285,18 +267,9 @@ def cuts(texts: Sequence[str]) -> dict[str, Expression]:
 def typed_keys(
     by: Sequence[str], keys: Sequence[str], keys_file: str | None, schema: Schema, source: str
 ) -> Any:
-    """Return public keys with the kinds of their columns; None where none are given.
-
-    Args:
-        by: the grouping columns.
-        keys: ``a,b,c`` for one column; ``column=a,b,c``, once for each of several columns.
-        keys_file: a public CSV file with the grouping columns.
-        schema: of the table.
-        source: the path of the private table, which must not be the file of keys.
-
-    Raises:
-        UsageError: keys of the wrong kind, or for another column.
-    """
+    """Return public keys with the kinds of their columns; None where none are given."""
+    # keys: ``a,b,c`` for one column; ``column=a,b,c``, once for each of several columns.
+    # source: the path of the private table, which must not be the file of keys.
     if keys and keys_file:
         raise UsageError("give --keys or --keys-file, not both")
     if keys_file:

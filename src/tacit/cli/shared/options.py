@@ -105,8 +105,7 @@ def _flags_of(group: Any) -> dict[str, inspect.Parameter]:
 # The flags that say what one release spends, for every command that has a price.
 
 
-PRICE = "What it may cost"
-"""The panel of the help with these flags."""
+PRICE = "What it may cost"  # the panel of the help with these flags
 
 Epsilon = Annotated[
     str | None,
@@ -159,26 +158,25 @@ class PricedOptions(Protocol):
     """Options of a command with the flags of a price."""
 
     @property
-    def epsilon(self) -> str | None: ...  # noqa: D102
+    def epsilon(self) -> str | None: ...
 
     @property
-    def delta(self) -> str | None: ...  # noqa: D102
+    def delta(self) -> str | None: ...
 
     @property
-    def rho(self) -> str | None: ...  # noqa: D102
+    def rho(self) -> str | None: ...
 
     @property
-    def total(self) -> str | None: ...  # noqa: D102
+    def total(self) -> str | None: ...
 
     @property
-    def free(self) -> bool: ...  # noqa: D102
+    def free(self) -> bool: ...
 
 
 # The flags that commands share, as dataclasses that become signatures.
 
 
-ASKED = "What is asked"
-"""The panel of the help with the flags of the kinds of answers."""
+ASKED = "What is asked"  # the panel of the help with the flags of the kinds of answers
 _TABLE, _GROUPS = "The table", "Groups and rows"
 _UNIT, _OUT = "Who is protected", "What comes out"
 
@@ -338,13 +336,9 @@ class SourceOptions(TableOptions):
 
 @dataclass(frozen=True)
 class AskOptions:
-    """What is asked of the table, and what the answer may cost.
+    """What is asked of the table, and what the answer may cost."""
 
-    Attributes:
-        kinds: for each kind of answer, what was given with its flag
-            (:mod:`tacit.cli.shared.options`).
-    """
-
+    # for each kind of answer, what was given with its flag (:mod:`tacit.cli.shared.options`)
     kinds: Mapping[str, Any] = field(default_factory=dict)
 
     method: Annotated[
@@ -595,6 +589,7 @@ class ServerOptions:
 # ``tacit --help`` needs none of them.
 
 
+# How a field is written behind a flag: in an error, in the help, and as an example.
 _FIELDS: dict[str, tuple[str, str, str]] = {
     "column": ("column", "COL", "age"),
     "q": ("q", "Q", "90"),
@@ -607,7 +602,6 @@ _FIELDS: dict[str, tuple[str, str, str]] = {
     "x": ("x:lower:upper", "X:LOW:HIGH", "age:0:100"),
     "y": ("y:lower:upper", "Y:LOW:HIGH", "pay:0:1000"),
 }
-"""How a field is written behind a flag: in an error, in the help, and as an example."""
 
 
 def _joined(fields: tuple[str, ...], way: int) -> str:
@@ -664,12 +658,9 @@ def _parameter(kind: Kind) -> inspect.Parameter:
 
 
 class AskingGroup(TyperGroup):
-    """Commands of which some get more flags when they are run or asked for their help.
+    """Commands of which some get more flags when they are run or asked for their help."""
 
-    Attributes:
-        asking: of those, by name, what returns the command with all of its flags.
-    """
-
+    # of those, by name, what returns the command with all of its flags
     asking: ClassVar[Mapping[str, Callable[[], Callable[..., None]]]] = {}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -696,14 +687,8 @@ _WORDS = {"<int>": "NUMBER", "<float>": "NUMBER"}
 
 
 def plain(command: Any, context: Any) -> Any:
-    """Return a command, or a group with all of its commands, with the help in plain words.
-
-    A flag that takes no value has nothing behind it, and an argument has its own name alone.
-
-    Args:
-        command: it is changed.
-        context: of the call, which knows how help is asked for.
-    """
+    """Return a command, or a group with all of its commands, with the help in plain words."""
+    # A flag that takes no value has nothing behind it, and an argument has its own name alone.
     for parameter in (*command.params, command.get_help_option(context)):
         if parameter.param_type_name == "argument" or parameter.is_flag:
             parameter.display_type_rich = _Word(None)
@@ -729,10 +714,6 @@ class _Word:
 
 def amounts(loss: Budget, *, left: bool = False) -> dict[str, Any]:
     """Return an amount as JSON, never better than it is: a loss rounded up, what is left down.
-
-    Args:
-        loss: what is spent, may be spent, or is left.
-        left: whether it is what is left.
 
     >>> from tacit.accounting import epsilon
     >>> amounts(epsilon("1/3"))

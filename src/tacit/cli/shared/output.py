@@ -39,11 +39,7 @@ def note(text: str) -> None:
 
 @contextmanager
 def warnings_as_notes(*, declared: bool = False) -> Iterator[None]:
-    """Print a warning of Tacit as a sentence, without the path and the line of the code.
-
-    Args:
-        declared: whether a file declares how the table is read, and no flags do.
-    """
+    """Print a warning of Tacit as a sentence, without the path and the line of the code."""
     with warnings.catch_warnings():
         shown = warnings.showwarning
 
@@ -85,14 +81,7 @@ def print_table(
     right: Sequence[int] = (),
     title: str = "",
 ) -> None:
-    """Print a table, as wide as it must be where no person reads it on a terminal.
-
-    Args:
-        header: the names of the columns.
-        rows: the cells.
-        right: the columns that hold numbers.
-        title: what stands above.
-    """
+    """Print a table, as wide as it must be where no person reads it on a terminal."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -151,12 +140,7 @@ def answer_tables(answer: Answer) -> None:
 
 
 def check_files(plot: str | None, certificates: Sequence[str]) -> None:
-    """Refuse files that could not be written, before anything is spent.
-
-    Raises:
-        UsageError: an ending that is not known, or no right to write there.
-        MissingExtraError: matplotlib, or for a page jinja2, is not installed.
-    """
+    """Refuse files that could not be written, before anything is spent."""
     if plot is not None:
         _check_file(plot, _PLOTS, "a plot")
         need("matplotlib", "plot")
@@ -177,11 +161,7 @@ def _check_file(path: str, endings: Sequence[str], what: str) -> None:
 
 
 def save_plot(figure: Any, path: str) -> None:
-    """Save a figure.
-
-    Raises:
-        UsageError: the file cannot be written.
-    """
+    """Save a figure."""
     try:
         figure.savefig(os.path.expanduser(path))
     except OSError as error:

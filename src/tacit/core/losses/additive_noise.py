@@ -43,15 +43,14 @@ _WIDE = 3
 def renyi_of_laplace(scale: Fraction, shift: int, alpha: Fraction) -> Enclosure:
     """Enclose the Renyi divergence of order alpha above one, for scale b and a whole shift s >= 0.
 
-    With ``t = e^(-1/b)`` and ``r = t^(2 alpha - 1)``, the sums of
-    ``p(x)^alpha p(x + s)^(1 - alpha)`` over ``x >= 0``, over ``x <= -s`` and over what lies between
-    are geometric series, together
-
-        (t^((1 - alpha) s) (1 + (1 - t) r (1 - r^(s - 1)) / (1 - r)) + t^(alpha s)) / (1 + t).
-
     >>> float(renyi_of_laplace(Fraction(2), 1, Fraction(2)))
     0.2273...
     """
+    # With ``t = e^(-1/b)`` and ``r = t^(2 alpha - 1)``, the sums of
+    # ``p(x)^alpha p(x + s)^(1 - alpha)`` over ``x >= 0``, over ``x <= -s`` and over what lies
+    # between are geometric series, together
+    #
+    #     (t^((1 - alpha) s) (1 + (1 - t) r (1 - r^(s - 1)) / (1 - r)) + t^(alpha s)) / (1 + t).
     _above_one(alpha)
     if shift == 0:
         return Enclosure.of(0)
@@ -67,18 +66,17 @@ def renyi_of_laplace(scale: Fraction, shift: int, alpha: Fraction) -> Enclosure:
 def renyi_of_gaussian(sigma: Fraction, shift: int, alpha: Fraction) -> Enclosure:
     """Enclose the Renyi divergence of order alpha above one, for a whole shift s >= 0.
 
-    Completing the square, ``sum of p(x)^alpha q(x)^(1 - alpha)`` is
-    ``e^(alpha (alpha - 1) s^2 / (2 sigma^2)) theta(alpha s) / theta(0)``, where
-    ``theta(c) = sum over whole x of e^(-(x - c)^2 / (2 sigma^2))``.  By Poisson's summation
-    ``theta(c)`` is largest at whole c, so the divergence is at most ``alpha s^2 / (2 sigma^2)``
-    (Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020),
-    and is just that where ``alpha s`` is whole.  Elsewhere the ratio is summed for a sigma below
-    three; above, by the same summation, it is at least ``(1 - e) / (1 + e)`` with
-    ``e = 2 w / (1 - w)`` and ``w = e^(-2 pi^2 sigma^2)``, which is below 2^-256.
-
     >>> renyi_of_gaussian(Fraction(10), 1, Fraction(2)) == Enclosure.of(Fraction(1, 100))
     True
     """
+    # Completing the square, ``sum of p(x)^alpha q(x)^(1 - alpha)`` is
+    # ``e^(alpha (alpha - 1) s^2 / (2 sigma^2)) theta(alpha s) / theta(0)``, where
+    # ``theta(c) = sum over whole x of e^(-(x - c)^2 / (2 sigma^2))``.  By Poisson's summation
+    # ``theta(c)`` is largest at whole c, so the divergence is at most ``alpha s^2 / (2 sigma^2)``
+    # (Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020),
+    # and is just that where ``alpha s`` is whole.  Elsewhere the ratio is summed for a sigma below
+    # three; above, by the same summation, it is at least ``(1 - e) / (1 + e)`` with
+    # ``e = 2 w / (1 - w)`` and ``w = e^(-2 pi^2 sigma^2)``, which is below 2^-256.
     _above_one(alpha)
     upper = alpha * shift * shift / (2 * sigma * sigma)
     centre = alpha * shift % 1
@@ -95,11 +93,9 @@ def renyi_of_gaussian(sigma: Fraction, shift: int, alpha: Fraction) -> Enclosure
 
 
 def _theta(sigma: Fraction, centre: Fraction) -> Enclosure:
-    """Enclose theta by its terms; beyond x = n the terms fall by more than half each.
-
-    With ``n`` above ``8 sigma^2 + 24 sigma + 2`` the ratio of neighbours is below one half, so what
-    is left out on a side is at most the first term that is.
-    """
+    """Enclose theta by its terms; beyond x = n the terms fall by more than half each."""
+    # With ``n`` above ``8 sigma^2 + 24 sigma + 2`` the ratio of neighbours is below one half, so
+    # what is left out on a side is at most the first term that is.
     reach = int(8 * sigma * sigma + 24 * sigma) + 2
     terms = (_term(x - centre, sigma) for x in range(-reach, reach + 2))
     total = sum(terms, Enclosure.of(0))
@@ -131,24 +127,17 @@ def _above_one(alpha: Fraction) -> None:
 # is the worst.  By symmetry P against Q is as Q against P.
 
 
-ATOMS = 1 << 13
-"""More losses than this are not listed."""
-ABSOLUTE_BITS = 400
-"""Probabilities that need more bits than this are enclosed to a relative width."""
+ATOMS = 1 << 13  # more losses than this are not listed
+ABSOLUTE_BITS = 400  # probabilities that need more bits than this are enclosed to a relative width
 _LOSS_BITS = 224
 
 
 @dataclass(frozen=True)
 class ShiftedLoss(Summand):
-    """A distribution against itself, shifted: see the two kinds of it.
+    """A distribution against itself, shifted: see the two kinds of it."""
 
-    Attributes:
-        scale: of the distribution, in whole units.
-        shift: the distance of the two centres, in whole units, not negative.
-    """
-
-    scale: Fraction
-    shift: int
+    scale: Fraction  # of the distribution, in whole units
+    shift: int  # the distance of the two centres, in whole units, not negative
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive(self.scale, "scale"))
@@ -401,11 +390,7 @@ class GaussianShift(ShiftedLoss):
 
 
 def shifted(law: Any, shift: int) -> ShiftedLoss:
-    """Return the losses of a distribution of :mod:`tacit.noise` against itself, shifted.
-
-    Raises:
-        UsageError: another distribution than discrete Laplace or Gaussian.
-    """
+    """Return the losses of a distribution of :mod:`tacit.noise` against itself, shifted."""
     if isinstance(law, noise.DiscreteLaplace):
         return LaplaceShift(law.scale, abs(shift))
     if isinstance(law, noise.DiscreteGaussian):
@@ -434,24 +419,15 @@ def listed_pair(p: Any, q: Any) -> tuple[Mapping[Any, Any], Mapping[Any, Any]] |
 
 
 def shifted_losses(p: Any, q: Any) -> list[ShiftedLoss]:
-    """Return the losses of one distribution of noise in two places: one, or one per coordinate.
-
-    Raises:
-        UsageError: two that are neither listed nor one distribution shifted.
-    """
+    """Return the losses of one distribution of noise in two places: one, or one per coordinate."""
     if hasattr(p, "parts") and hasattr(q, "parts") and len(p.parts) == len(q.parts):
         return [_shift_of(a, b) for a, b in zip(p.parts, q.parts, strict=True)]
     return [_shift_of(p, q)]
 
 
 def loss_of_pair(p: Any, q: Any, *, both: bool) -> PrivacyLoss:
-    """Return the privacy losses of two distributions: of the first against the second, or of both.
-
-    Symmetric noise has one direction: the other is as it.
-
-    Raises:
-        UsageError: two that are neither listed nor one distribution shifted.
-    """
+    """The privacy losses of two distributions: of the first against the second, or of both."""
+    # Symmetric noise has one direction: the other is as it.
     listed = listed_pair(p, q)
     if listed is not None:
         forward = PrivacyLossDistribution.of(*listed)

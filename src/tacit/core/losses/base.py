@@ -32,8 +32,7 @@ __all__ = [
 # What every form of a privacy-loss distribution is made of, and what each of them answers.
 
 
-BITS = 224
-"""The precision of what is rounded."""
+BITS = 224  # the precision of what is rounded
 _ZERO = Fraction(0)
 
 
@@ -193,9 +192,6 @@ def _gcd(values: list[Fraction]) -> Fraction:
 class BothWays(PrivacyLoss):
     """The privacy losses of a pair in both directions: each answer is that of the worse one.
 
-    Attributes:
-        forward, backward: P against Q, and Q against P.
-
     >>> from tacit.core.losses.distribution import PrivacyLossDistribution
     >>> p, q = {0: "1/10", 1: "9/10"}, {0: "3/10", 1: "7/10"}
     >>> both = BothWays(PrivacyLossDistribution.of(p, q), PrivacyLossDistribution.of(q, p))
@@ -203,6 +199,7 @@ class BothWays(PrivacyLoss):
     (0.2513, 1.0986)
     """
 
+    # forward, backward: P against Q, and Q against P
     forward: PrivacyLoss
     backward: PrivacyLoss
 
@@ -226,11 +223,7 @@ class BothWays(PrivacyLoss):
         return self.forward, self.backward
 
     def compose(self, other: PrivacyLoss) -> BothWays:
-        """Return the losses of two releases together, direction by direction.
-
-        Raises:
-            UsageError: the other losses are a list, which is of one direction.
-        """
+        """Return the losses of two releases together, direction by direction."""
         ways = other.directions()
         return BothWays(self.forward.compose(ways[0]), self.backward.compose(ways[1]))
 
@@ -247,14 +240,6 @@ class BothWays(PrivacyLoss):
 class Dominating(PrivacyLoss):
     """Losses that dominate those of every pair in question, where none is known to have them.
 
-    What they say is an upper bound.  A lower bound are the losses of single pairs of inputs, where
-    some are known: of several releases each pair loses at least what it does in one of them, and
-    in equal ones what it does in all of them together.  Else the lower end is zero.
-
-    Attributes:
-        losses: what dominates.
-        below: the losses of known pairs; the worst of them counts.
-
     >>> from tacit.core.losses.distribution import PrivacyLossDistribution, dominating_pair
     >>> found = Dominating(dominating_pair(Fraction(2))).epsilon(0)
     >>> float(found.lower), float(found.upper)
@@ -265,7 +250,12 @@ class Dominating(PrivacyLoss):
     (3.0, 6.0)
     """
 
+    # What they say is an upper bound.  A lower bound are the losses of single pairs of inputs,
+    # where some are known: of several releases each pair loses at least what it does in one of
+    # them, and in equal ones what it does in all of them together.  Else the lower end is zero.
+
     losses: PrivacyLoss
+    # the losses of known pairs; the worst of them counts
     below: tuple[PrivacyLoss, ...] = field(default=(), kw_only=True)
 
     def delta(self, epsilon: Number) -> Enclosure:
@@ -281,10 +271,8 @@ class Dominating(PrivacyLoss):
         return [_between([one[i] for one in known], above) for i, above in enumerate(found)]
 
     def epsilon(self, delta: Number) -> Enclosure | float:
-        """Enclose the least epsilon between that of a pair and what dominates.
-
-        ``math.inf`` where nothing finite dominates.
-        """
+        """Enclose the least epsilon between that of a pair and what dominates."""
+        # ``math.inf`` where nothing finite dominates.
         found = self.losses.epsilon(delta)
         if not isinstance(found, Enclosure):
             return found

@@ -35,30 +35,22 @@ __all__ = [
     "Summand",
 ]
 
-_WIDTH = 28.0
-"""The width of a sum in standard deviations, with all that matters of it."""
+_WIDTH = 28.0  # the width of a sum in standard deviations, with all that matters of it
+# Steps of the lattice across a sum of 10,000 whose summands are on none, or on a finer one.
+# The variance of each grows by about a sixth of a squared step, so fewer need fewer.
 _PLACES = 1 << 21
-"""Steps of the lattice across a sum of 10,000 whose summands are on none, or on a finer one.
-
-The variance of each grows by about a sixth of a squared step, so fewer need fewer.
-"""
 _FEWEST_PLACES = 1 << 18
 _ROUGH_PLACES = 1 << 14
-_FEW_PLACES = 1 << 16
-"""A sum that is no wider on its own lattice is added up there."""
-_MOST_CELLS = 1 << 19
-"""Steps from zero to the largest loss of a summand."""
-_FEW = 8
-"""Of so many summands the deviation is looked at where it matters."""
-_LEAST_LOG = -640.0
-"""Masses below e to this are not told from zero in floats."""
+_FEW_PLACES = 1 << 16  # a sum that is no wider on its own lattice is added up there
+_MOST_CELLS = 1 << 19  # steps from zero to the largest loss of a summand
+_FEW = 8  # of so many summands the deviation is looked at where it matters
+_LEAST_LOG = -640.0  # masses below e to this are not told from zero in floats
 _EPSILON_STEPS = 70
-_MANY = 96
-"""So many different summands are not put on a lattice where there is another way."""
+_MANY = 96  # so many different summands are not put on a lattice where there is another way
 _GRID = 1 << 160
 _SLACK = 2.0**-40
+# The relative width at which a closed form is taken without a look at other ways.
 _CLOSE = Fraction(1, 1 << 22)
-"""The relative width at which a closed form is taken without a look at other ways."""
 _LEAST = Fraction(1, 1 << 4096)
 
 
@@ -103,19 +95,17 @@ class Summand(PrivacyLoss):
 class Sum(PrivacyLoss):
     """The losses of independent releases together, or of adaptive ones that they dominate.
 
-    Each answer is an enclosure: the ends are proven, as :mod:`~tacit.core.losses.lattice` and
-    :mod:`~tacit.core.losses.tilted_sum` say, and near each other where the releases are many or
-    their losses stand on one lattice.
-
-    Attributes:
-        parts: the losses of single releases, and how often each stands.
-
     >>> from tacit.core.losses.distribution import dominating_pair
     >>> found = dominating_pair(Fraction(1, 100)).self_compose(10_000).epsilon("1e-6")
     >>> float(found.lower), float(found.upper)
     (4.8855155..., 4.8855156...)
     """
 
+    # Each answer is an enclosure: the ends are proven, as :mod:`~tacit.core.losses.lattice` and
+    # :mod:`~tacit.core.losses.tilted_sum` say, and near each other where the releases are many or
+    # their losses stand on one lattice.
+
+    # the losses of single releases, and how often each stands
     parts: tuple[tuple[Summand, int], ...]
 
     @classmethod
@@ -336,11 +326,7 @@ class Sum(PrivacyLoss):
 
 
 def _parts(losses: PrivacyLoss) -> tuple[tuple[Summand, int], ...]:
-    """Return the summands of losses in one direction.
-
-    Raises:
-        UsageError: losses in both directions: a list of losses is of one.
-    """
+    """Return the summands of losses in one direction."""
     if isinstance(losses, Sum):
         return losses.parts
     if isinstance(losses, Summand):
@@ -349,12 +335,10 @@ def _parts(losses: PrivacyLoss) -> tuple[tuple[Summand, int], ...]:
 
 
 def _least(bound: TiltedSum, log_target: float, largest: Fraction | float) -> float | None:
-    """Return the least epsilon, not below zero, at which the bound is at most the target.
-
-    From above it is an end of a step where it holds, or None where none is found; from below one
-    where it does not hold, or zero.  A bound is sharp about its middle alone, so the search goes
-    out from there.
-    """
+    """Return the least epsilon, not below zero, at which the bound is at most the target."""
+    # From above it is an end of a step where it holds, or None where none is found; from below one
+    # where it does not hold, or zero.  A bound is sharp about its middle alone, so the search goes
+    # out from there.
 
     def holds(epsilon: float) -> bool:
         return bound.log_delta(epsilon) <= log_target

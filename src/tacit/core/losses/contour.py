@@ -39,26 +39,18 @@ __all__ = [
 # no bound.
 
 
-REST = 30.0
-"""What is left out is below e to minus this."""
+REST = 30.0  # what is left out is below e to minus this
 _LIMIT = -26.0
 _CELL = 0.25
+# In turn how many summands, and into how many parts the cells are cut that are left over.
 _TRIES = ((64, 1), (512, 2), (1 << 20, 4), (1 << 20, 4))
-"""In turn how many summands, and into how many parts the cells are cut that are left over."""
 _AT_ONCE = 1 << 18
 _MOST_WORK = 1 << 23
 _MOST_CELLS = 1 << 17
 
 
 def most_beyond(ends: Ends, tilt: float, band: float, variance: float) -> float:
-    """Return the largest product beyond the band; one where it is not bounded.
-
-    Args:
-        ends: the summands.
-        tilt: of their losses.
-        band: the frequency from which on it is asked.
-        variance: of the Gaussian.
-    """
+    """Return the largest product beyond the band; one where it is not bounded."""
     k = ends.times
     p, q = (one * (1 - 2.0**-40) for one in ends.weights(tilt))
     masses = _Masses(ends.largest, p, q, k)
@@ -119,11 +111,7 @@ class _Masses:
         return _Masses(*(one[places] for one in (self.ends, self.upper, self.lower, self.times)))
 
     def log(self, sines: Floats) -> Floats:
-        """Return the logarithm of what the product of factors is at most, by row.
-
-        Args:
-            sines: squares of sines that are not above those of the summands.
-        """
+        """Return the logarithm of what the product of factors is at most, by row."""
         both = self.upper + self.lower
         root = np.sqrt(np.maximum(both * both - 4 * self.upper * self.lower * sines, 0.0))
         factors = np.minimum(1 - both + root + 2.0**-44, 1.0)
@@ -187,37 +175,21 @@ def _least_sines(low: Floats, high: Floats) -> Floats:
 
 
 _WORD = 2.0**-46
+# The deviation of the Gaussian beside that of the sum: the first one that is usable.
 _KERNELS = (3e-4, 6e-4, 2e-3, 1e-2)
-"""The deviation of the Gaussian beside that of the sum: the first one that is usable."""
 _BAND = 9.5
 _MOST_NODES = 1 << 10
 _MOST_WIDE = 1 << 17
-_MOST_LINE_WORK = 1 << 25
-"""So many exponentials are looked at over a band that goes on."""
+_MOST_LINE_WORK = 1 << 25  # so many exponentials are looked at over a band that goes on
 _NODES_AT_ONCE = 1 << 20
 _BLOCK = 1 << 8
-_SERVED = 3.0
-"""A contour serves epsilons of so many deviations from its middle."""
+_SERVED = 3.0  # a contour serves epsilons of so many deviations from its middle
 _CELLS_BESIDE = 12
-_CHORD = 7.0
-"""The chords beside an epsilon reach so many deviations of the Gaussian."""
+_CHORD = 7.0  # the chords beside an epsilon reach so many deviations of the Gaussian
 
 
 class Contour:
-    """The sum at one tilt: bounds on delta near the epsilon that the tilt is for.
-
-    Args:
-        summands: of the sum.
-        tilt: above zero.
-        smallest: the logarithm of the least delta that is asked about.
-        kernel: the deviation of the Gaussian beside that of the sum.
-
-    Attributes:
-        tilt: as given.
-        middle: the mean of the sum under the tilt, about.
-        deviation: of it, about.
-        usable: whether the frequencies that are left out are bounded.
-    """
+    """The sum at one tilt: bounds on delta near the epsilon that the tilt is for."""
 
     def __init__(self, summands: Summands, tilt: float, smallest: float, kernel: float) -> None:
         self._summands, self.tilt = summands, tilt
@@ -376,19 +348,12 @@ class Contour:
 
 @dataclass(frozen=True)
 class _Beside:
-    """What the smoothed delta is made of: that at epsilon, those at two ends of chords, the rest.
+    """Parts of the smoothed delta: that at epsilon, those at two ends of chords, the rest."""
 
-    Attributes:
-        steps: how far below epsilon the others lie.
-        masses: the weight of each, rounded up.
-        log_rest: the logarithm of what lies beyond all of them.
-        own: the weight of delta at epsilon, rounded up.
-    """
-
-    steps: Floats
-    masses: Floats
-    log_rest: float
-    own: float
+    steps: Floats  # how far below epsilon the others lie
+    masses: Floats  # the weight of each, rounded up
+    log_rest: float  # the logarithm of what lies beyond all of them
+    own: float  # the weight of delta at epsilon, rounded up
 
     @classmethod
     def of(cls, deviation: float, smallest: float) -> _Beside:
@@ -467,13 +432,12 @@ def enclosed_log_deltas(
 ) -> list[tuple[float, float] | None]:
     """Return ends of the logarithm of delta at epsilons, each between two floats, in rising order.
 
-    A contour serves those that lie near its middle.  None where it is not known.
-
     >>> from tacit.core.losses.summands import Generating
     >>> many = Summands.of([(Generating(gaussian=(50.0, 1)), 2500)])
     >>> [round(math.exp(ends[1]), 6) for ends in enclosed_log_deltas(many, [(0, 0), (1, 1)])]
     [0.382925, 0.126937]
     """
+    # A contour serves those that lie near its middle.  None where it is not known.
     found: list[tuple[float, float] | None] = []
     contour: Contour | None = None
     for low, high in levels:

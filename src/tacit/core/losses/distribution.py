@@ -64,10 +64,8 @@ __all__ = [
 
 Outcome = TypeVar("Outcome", bound=Hashable)
 
-MOST_ATOMS = 1 << 8
-"""Products of more atoms than this are added up in floats."""
-MOST_GENERATING = 1 << 6
-"""So many losses are added up by their generating function."""
+MOST_ATOMS = 1 << 8  # products of more atoms than this are added up in floats
+MOST_GENERATING = 1 << 6  # so many losses are added up by their generating function
 _SHARP = Fraction(1, 1 << 60)
 _ZERO = Fraction(0)
 
@@ -260,11 +258,9 @@ class PrivacyLossDistribution(Summand):
 
 
 def _merged(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
-    """Join atoms of one loss; those whose losses are only enclosed stay apart.
-
-    Two losses in one enclosure may differ, and joining atoms of different losses is a function of
-    the outcome: it can hide a loss, so the bound from above would be too low.
-    """
+    """Join atoms of one loss; those whose losses are only enclosed stay apart."""
+    # Two losses in one enclosure may differ, and joining atoms of different losses is a function of
+    # the outcome: it can hide a loss, so the bound from above would be too low.
     found: dict[Loss | int, Atom] = {}
     for place, atom in enumerate(atoms):
         if atom.loss.shift.width:
@@ -280,14 +276,13 @@ def _merged(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
 def dominating_pair(epsilon: Fraction, delta: Fraction = _ZERO) -> PrivacyLossDistribution:
     """Return the losses that dominate those of every (epsilon, delta)-DP release.
 
-    With probability delta the loss is infinite; else it is that of randomized response with odds
-    ``e^epsilon : 1``.  Any (epsilon, delta)-DP pair is a post-processing of this one (P. Kairouz,
-    S. Oh, P. Viswanath, "The composition theorem for differential privacy", ICML 2015, theorem
-    3.4).
-
     >>> float(dominating_pair(Fraction(1)).self_compose(10).epsilon("1e-6"))
     9.9999...
     """
+    # With probability delta the loss is infinite; else it is that of randomized response with odds
+    # ``e^epsilon : 1``.  Any (epsilon, delta)-DP pair is a post-processing of this one (P. Kairouz,
+    # S. Oh, P. Viswanath, "The composition theorem for differential privacy", ICML 2015, theorem
+    # 3.4).
     sure = Enclosure.of(1 - delta)
     odds = exp(epsilon, BITS)
     high, low = sure * (1 - 1 / (1 + odds)), sure / (1 + odds)
@@ -308,10 +303,6 @@ def dominating_pair(epsilon: Fraction, delta: Fraction = _ZERO) -> PrivacyLossDi
 def three_losses(epsilon: Fraction, up: Enclosure) -> PrivacyLossDistribution:
     """Return the losses of a pair with a mass on a loss of epsilon, and none but 0 beside -epsilon.
 
-    Args:
-        epsilon: above zero.
-        up: the mass of P whose loss is epsilon.
-
     >>> pair = three_losses(Fraction(1), Enclosure.of(Fraction(1, 2)))
     >>> round(float(pair.delta(0)), 4)
     0.3161
@@ -330,21 +321,15 @@ def response_losses(
 ) -> PrivacyLossDistribution:
     """Return the losses of randomized response between two of k labels.
 
-    The true label is reported with probability a, every other one with ``b = (1 - a) / (k - 1)``.
-    For two labels u and v the losses are ``ln(a / b)`` on u, minus that on v, and zero on the other
-    k - 2.  Both directions are the same.  Who has no label of the list reports all k with equal
-    probability: that is the mean of the reports of the k labels, and as every divergence here is
-    convex in the second distribution, no further from a label than another label is.
-
-    Args:
-        labels: k, at least two.
-        share: a, if it is given; else
-        epsilon: ``ln(a / b)``.
-
     >>> two = response_losses(2, Fraction(3, 4), None)
     >>> round(float(two.epsilon(0)), 6), float(two.delta(0))
     (1.098612, 0.5)
     """
+    # The true label is reported with probability a, every other one with ``b = (1 - a) / (k - 1)``.
+    # For two labels u and v the losses are ``ln(a / b)`` on u, minus that on v, and zero on the
+    # other k - 2.  Both directions are the same.  Who has no label of the list reports all k with
+    # equal probability: that is the mean of the reports of the k labels, and as every divergence
+    # here is convex in the second distribution, no further from a label than another label is.
     if share is None:
         assert epsilon is not None
         odds = exp(epsilon, BITS)
@@ -396,15 +381,12 @@ _DEVIATION = 2.0
 class BoundedRange(Summand):
     """The losses that dominate those of every release of a bounded range.
 
-    Attributes:
-        range: the length of the interval that holds the log ratios; above zero.
-
     >>> one = BoundedRange(Fraction(1))
     >>> round(float(one.delta(0)), 4), round(float(one.epsilon("1e-6")), 4)
     (0.2449, 0.9984)
     """
 
-    range: Fraction
+    range: Fraction  # the length of the interval that holds the log ratios; above zero
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "range", positive(self.range, "range"))

@@ -60,36 +60,27 @@ __all__ = [
 
 Floats: TypeAlias = NDArray[np.float64]
 
-SLACK = 2.0**-40
-"""The relative error of a mass."""
+SLACK = 2.0**-40  # the relative error of a mass
 _FINE = 1 << 12
 _FINEST = 1 << 14
-_MOST_TAKEN = 0.45
-"""The part of a neighbour's mass that is taken on one of its sides."""
+_MOST_TAKEN = 0.45  # the part of a neighbour's mass that is taken on one of its sides
 _MIXINGS = 6
-_NEAR = 1.0
-"""Neighbours that are farther away, times the tilt, are not worth it."""
+_NEAR = 1.0  # neighbours that are farther away, times the tilt, are not worth it
+# So many steps about what is lowered otherwise are gathered into one loss, in turn.
 _BLOCKS = (2, 4, 8, 16)
-"""So many steps about what is lowered otherwise are gathered into one loss, in turn."""
-_GUARD = 1e-13
-"""More than the error of a loss that is computed from two masses."""
+_GUARD = 1e-13  # more than the error of a loss that is computed from two masses
 
 
 @dataclass(frozen=True)
 class Side:
-    """A bound on the losses from one side: masses at ``origin + (first + i) step``.
-
-    Attributes:
-        infinite: the mass of an infinite loss.
-        blur: how far the losses may lie on the wrong side of where they stand.
-    """
+    """A bound on the losses from one side: masses at ``origin + (first + i) step``."""
 
     step: float
     origin: float
     first: int
     masses: Floats
-    infinite: float = 0.0
-    blur: float = 0.0
+    infinite: float = 0.0  # the mass of an infinite loss
+    blur: float = 0.0  # how far the losses may lie on the wrong side of where they stand
 
 
 @dataclass(frozen=True)
@@ -144,10 +135,8 @@ def on_own_lattice(
 
 
 def raised(losses: Listed | Spread, floor: float) -> Listed | Spread:
-    """Return losses of which those below a floor stand there, which no other ones make up for.
-
-    From below they have no mass.
-    """
+    """Return losses of which those below a floor stand there, which no other ones make up for."""
+    # From below they have no mass.
     alone = losses if isinstance(losses, Listed) else losses.alone
     under = alone.low < floor
     low, high = np.maximum(alone.low, floor), np.maximum(alone.high, floor)
@@ -188,10 +177,8 @@ def above(losses: Listed | Spread, step: float, origin: float = 0.0) -> Side:
 
 
 def below(losses: Listed | Spread, step: float, origin: float, tilt: float) -> Side:
-    """Put losses on a lattice of a step, from below; near an origin, to be moved from it.
-
-    They matter as their mass times ``e^(tilt loss)`` here, but any tilt gives a bound.
-    """
+    """Put losses on a lattice of a step, from below; near an origin, to be moved from it."""
+    # They matter as their mass times ``e^(tilt loss)`` here, but any tilt gives a bound.
     alone = losses if isinstance(losses, Listed) else losses.alone
     nearest = np.rint((alone.low - origin) / step).astype(np.int64)
     p, q = alone.least, alone.least * np.exp(origin - alone.low)
@@ -254,24 +241,16 @@ def _together(
 def _mixed(
     losses: Floats, p: Floats, step: float, tilt: float
 ) -> tuple[NDArray[np.int64], Floats, NDArray[np.bool_]]:
-    """Bring masses onto points, each with a little of a neighbour's that is beyond the point.
-
-    A part of the mass of a neighbour, on the other side of the point, is gathered with what stands
-    beside it, so that the mean of e^-loss of both is that of the point.  The parts r that stay
-    solve ``r + A r = p``, where A says how much of a neighbour each takes; ``p - A p``, and every
-    second one of the sums that begin so, is not above them, and leaves something over, which is
-    lost.  The point above or below is taken, whichever takes the smaller part of the neighbour.
-
-    Args:
-        losses: rising.
-        p: their masses.
-        step: between two points.
-        tilt: a neighbour farther than about one over it is left alone.
-
-    Returns:
-        The places of the points, the masses there, and which were lowered to their point: the
-        neighbours are too thin, or too far.
-    """
+    """Bring masses onto points, each with a little of a neighbour's that is beyond the point."""
+    # A part of the mass of a neighbour, on the other side of the point, is gathered with what
+    # stands beside it, so that the mean of e^-loss of both is that of the point.  The parts r that
+    # stay solve ``r + A r = p``, where A says how much of a neighbour each takes; ``p - A p``, and
+    # every second one of the sums that begin so, is not above them, and leaves something over,
+    # which is lost.  The point above or below is taken, whichever takes the smaller part of the
+    # neighbour.
+    #
+    # Returns: the places of the points, the masses there, and which were lowered to their point:
+    # the neighbours are too thin, or too far.
     size = len(p)
     points = np.floor(losses / step)
     found = []
@@ -300,10 +279,8 @@ def _mixed(
 
 
 def _blur(losses: Listed | Spread) -> float:
-    """Return more than the rounding errors of what is added to the largest of some losses.
-
-    An outcome that is too fine for floats to tell its ends apart is moved by less.
-    """
+    """Return more than the rounding errors of what is added to the largest of some losses."""
+    # An outcome that is too fine for floats to tell its ends apart is moved by less.
     alone = losses if isinstance(losses, Listed) else losses.alone
     largest = float(max(np.abs(alone.low).max(), np.abs(alone.high).max()))
     if isinstance(losses, Spread):
@@ -391,21 +368,14 @@ def _gathered(
 
 
 _MOST_LISTED = 1 << 18
-_LEAST_SIGMA = 1 << 14
-"""In whole units: the outcomes of smaller ones are listed."""
-_PIECES = 50
-"""In a standard deviation."""
+_LEAST_SIGMA = 1 << 14  # in whole units: the outcomes of smaller ones are listed
+_PIECES = 50  # in a standard deviation
 _NODES = [math.sqrt(5 + sign * 2 * math.sqrt(10 / 7)) / 3 for sign in (-1, 1)]
 _WEIGHTS = [128 / 225, *((322 - sign * 13 * math.sqrt(70)) / 900 for sign in (-1, 1))]
 
 
 def laplace_losses(scale: Fraction, shift: int) -> Listed | Spread:
-    """Return the losses of discrete Laplace noise against itself, shifted.
-
-    Args:
-        scale: of the noise, in whole units.
-        shift: in whole units, above zero.
-    """
+    """Return the losses of discrete Laplace noise against itself, shifted."""
     rate, largest = float(1 / scale), float(shift / scale)
     both = 1 + math.exp(-rate)
     if shift <= _MOST_LISTED:
@@ -426,14 +396,9 @@ def laplace_losses(scale: Fraction, shift: int) -> Listed | Spread:
 
 
 def gaussian_losses(sigma: Fraction, shift: int, dust: float) -> Listed | Spread:
-    """Return the losses of discrete Gaussian noise against itself, shifted.
-
-    Args:
-        sigma: of the noise, in whole units.
-        shift: in whole units, above zero.
-        dust: the mass that may be left out at each end; it is below ``e^(-u^2 / 2)`` beyond u
-            standard deviations.
-    """
+    """Return the losses of discrete Gaussian noise against itself, shifted."""
+    # dust: the mass that may be left out at each end; it is below ``e^(-u^2 / 2)`` beyond u
+    #   standard deviations.
     deviations = math.sqrt(-2 * math.log(dust)) + 2.0**-20
     reach = math.ceil(deviations * sigma)
     ratio, square = float(shift / sigma), float(sigma**2)

@@ -34,8 +34,7 @@ __all__ = [
 # What privacy losses of a release from a sample have in common, however it is drawn.
 
 
-DUST = 1e-300
-"""The mass that a list of losses may leave out at each end."""
+DUST = 1e-300  # the mass that a list of losses may leave out at each end
 _MOST_LISTED = 1 << 10
 
 
@@ -88,15 +87,8 @@ _BITS = 128
 
 
 def sampled(losses: PrivacyLoss, rate: Fraction) -> PrivacyLoss | None:
-    """Return the losses of a release from a sample, in both directions.
-
-    Args:
-        losses: of the release itself, for one record; symmetric ones serve both directions.
-        rate: the probability of each record to be in the sample.
-
-    Returns:
-        None where the losses are not of one release.
-    """
+    """Return the losses of a release from a sample, in both directions."""
+    # losses: of the release itself, for one record; symmetric ones serve both directions.
     if isinstance(losses, Dominating):
         inner = sampled(losses.losses, rate)
         return None if inner is None else Dominating(inner)
@@ -118,11 +110,6 @@ def sampled(losses: PrivacyLoss, rate: Fraction) -> PrivacyLoss | None:
 class SampledLoss(LossFromSample):
     """Losses from a sample, in one direction.
 
-    Attributes:
-        forward, backward: the losses of the release: P against Q, and Q against P.
-        rate: q, above zero and below one.
-        adding: whether they are those of Q against P' (drawn from Q), else of P' against Q.
-
     >>> from tacit.core.losses.additive_noise import GaussianShift
     >>> base = GaussianShift(1 << 40, 1 << 40)
     >>> whole = SampledLoss(base, base, Fraction(1, 100), adding=False).self_compose(100)
@@ -130,10 +117,11 @@ class SampledLoss(LossFromSample):
     0.9542
     """
 
+    # forward, backward: the losses of the release: P against Q, and Q against P
     forward: Summand
     backward: Summand
-    rate: Fraction
-    adding: bool
+    rate: Fraction  # q, above zero and below one
+    adding: bool  # whether they are those of Q against P' (drawn from Q), else of P' against Q
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Enclose the least delta at ``epsilon``."""
@@ -187,10 +175,8 @@ class SampledLoss(LossFromSample):
         )
 
     def generating(self) -> Generating | None:
-        """Return the losses as a list, where the noise has few outcomes that matter.
-
-        What is not listed counts as infinite from above, and does not count from below.
-        """
+        """Return the losses as a list, where the noise has few outcomes that matter."""
+        # What is not listed counts as infinite from above, and does not count from below.
         base = few_losses(self.forward)
         if base is None:
             return None
@@ -201,11 +187,9 @@ class SampledLoss(LossFromSample):
         return Generating(listed=(self._loss(base.low, rate), masses), infinite=(0.0, 2 * DUST))
 
     def in_floats(self, dust: float) -> Listed | Spread:
-        """Return the losses in floats; both masses of a loss l of P against Q are at hand there.
-
-        What Q has beyond the losses of P that are listed has a loss of ``ln(1 - q)`` up to that
-        of the smallest one listed, or minus that.
-        """
+        """Return the losses in floats; both masses of a loss l of P against Q are at hand there."""
+        # What Q has beyond the losses of P that are listed has a loss of ``ln(1 - q)`` up to that
+        # of the smallest one listed, or minus that.
         base = self.forward.in_floats(dust)
         alone = base if isinstance(base, Listed) else base.alone
         rate = float(self.rate)
@@ -305,15 +289,8 @@ def as_probability(found: Enclosure) -> Enclosure:
 
 
 def sampled_without_replacement(losses: PrivacyLoss, rate: Fraction) -> PrivacyLoss | None:
-    """Return losses that dominate a release from a sample of fixed size, one record changed.
-
-    Args:
-        losses: of the release itself, for one record changed.
-        rate: the size of the sample over the number of records.
-
-    Returns:
-        None where the losses are not of one release, or no symmetric pair.
-    """
+    """Return losses that dominate a release from a sample of fixed size, one record changed."""
+    # Returns: None where the losses are not of one release, or no symmetric pair.
     if isinstance(losses, Dominating):
         inner = sampled_without_replacement(losses.losses, rate)
         return None if inner is None else Dominating(inner)
@@ -330,17 +307,13 @@ def sampled_without_replacement(losses: PrivacyLoss, rate: Fraction) -> PrivacyL
 class ExchangedLoss(LossFromSample):
     """Losses from a sample without replacement; one direction is as the other.
 
-    Attributes:
-        base: the losses of the release, a symmetric pair.
-        rate: q, above zero and below one.
-
     >>> one = ExchangedLoss(BoundedRange(Fraction(1)), Fraction(1, 100))
     >>> round(float(one.epsilon(0)), 4), round(float(one.delta(0)), 6)
     (0.017, 0.002449)
     """
 
-    base: ShiftedLoss | BoundedRange
-    rate: Fraction
+    base: ShiftedLoss | BoundedRange  # the losses of the release, a symmetric pair
+    rate: Fraction  # q, above zero and below one
 
     @property
     def _removing(self) -> SampledLoss:
@@ -383,10 +356,8 @@ class ExchangedLoss(LossFromSample):
         return Generating(listed=listed, infinite=(0.0, 4 * DUST))
 
     def in_floats(self, dust: float) -> Listed | Spread:
-        """Return the losses in floats: those above zero, their mirror images, and zero.
-
-        They are cut between two outcomes.
-        """
+        """Return the losses in floats: those above zero, their mirror images, and zero."""
+        # They are cut between two outcomes.
         found = self._removing.in_floats(dust)
         if isinstance(found, Listed):
             return self._mirrored(found, 0.0, 0.0)

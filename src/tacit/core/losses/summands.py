@@ -47,14 +47,13 @@ def least_epsilon(
 ) -> float | None:
     """Return the least epsilon above zero at which a bound is at most a target, from one side.
 
-    From above it is an end of a step where it holds, from below one where it does not; None where
-    none is found near a first guess.
-
     >>> low = least_epsilon(lambda epsilon: -3 * epsilon, 1.0, -6.0, upper=False)
     >>> high = least_epsilon(lambda epsilon: -3 * epsilon, 1.0, -6.0, upper=True)
     >>> low < 2 <= high, round(low, 9), round(high, 9)
     (True, 2.0, 2.0)
     """
+    # From above it is an end of a step where it holds, from below one where it does not; None where
+    # none is found near a first guess.
     known: dict[float, float] = {}
 
     def above(epsilon: float) -> float:
@@ -139,10 +138,8 @@ def _narrowed(above: Callable[[float], float], low: float, high: float) -> tuple
 
 
 _LEAST_SIGMA = 5
-_LEAST_TAIL = Fraction(3, 2)
-"""From so many deviations on a tail is enclosed beside its density."""
-_PI = Fraction(333, 106)
-"""Below pi."""
+_LEAST_TAIL = Fraction(3, 2)  # from so many deviations on a tail is enclosed beside its density
+_PI = Fraction(333, 106)  # below pi
 _BITS = 96
 
 
@@ -150,16 +147,14 @@ _BITS = 96
 class GaussianSum:
     """A sum of losses of Gaussian noise on whole numbers.
 
-    Attributes:
-        parts: the deviation, at least five, and the shift, above zero, of each in whole units, and
-            how often it stands.
-
     >>> one = GaussianSum(((Fraction(10**8), 10**6, 10_000),))
     >>> found = one.epsilon(math.log(1e-6))
     >>> round(found[0], 9), round(found[1], 9)
     (4.886554117, 4.886554117)
     """
 
+    # the deviation, at least five, and the shift, above zero, of each in whole units, and how often
+    # it stands
     parts: tuple[tuple[Fraction, int, int], ...]
 
     @classmethod
@@ -267,12 +262,11 @@ class GaussianSum:
 def renyi_epsilon(parts: Sequence[tuple[Fraction, int, int]], log_delta: float) -> float:
     """Return an epsilon at a delta of such a sum, of any deviations: by its Renyi divergences.
 
-    That of the order ``1 + t`` is at most ``eta (t + 1) / 2`` (Canonne, Kamath and Steinke, "The
-    discrete Gaussian for differential privacy", NeurIPS 2020).
-
     >>> round(renyi_epsilon([(Fraction(1), 1, 1)], -20.0), 2)
     6.36
     """
+    # That of the order ``1 + t`` is at most ``eta (t + 1) / 2`` (Canonne, Kamath and Steinke, "The
+    # discrete Gaussian for differential privacy", NeurIPS 2020).
     eta = float_up(sum((k * (shift / sigma) ** 2 for sigma, shift, k in parts), Fraction(0)))
     if not eta or not math.isfinite(eta):
         return eta
@@ -283,11 +277,10 @@ def renyi_epsilon(parts: Sequence[tuple[Fraction, int, int]], log_delta: float) 
 def least_part(t: float) -> float:
     """Return the logarithm of ``t^t / (1 + t)^(1 + t)``, rounded up.
 
-    It is the least c with ``1 - e^-y <= c e^(t y)`` for all y.
-
     >>> round(math.exp(least_part(1.0)), 9)
     0.25
     """
+    # It is the least c with ``1 - e^-y <= c e^(t y)`` for all y.
     return t * math.log(t) - (1 + t) * math.log1p(t) + 2.0**-48 * (1 + t) * (1 + math.log1p(t))
 
 
@@ -326,13 +319,9 @@ AnyFamily = TypeVar("AnyFamily", bound="Family")
 
 @dataclass(frozen=True)
 class Family(ABC):
-    """Summands of one kind: arrays whose first axis is the summand.
+    """Summands of one kind: arrays whose first axis is the summand."""
 
-    Attributes:
-        times: how often each stands.
-    """
-
-    times: Floats
+    times: Floats  # how often each stands
 
     @property
     @abstractmethod
@@ -362,17 +351,13 @@ def columns(values: Floats, z: Any) -> Floats:
 class Normals(Family):
     """Discrete Gaussian noise.
 
-    Attributes:
-        sigma: at least one, in whole units.
-        shift: above zero, in whole units.
-
     >>> one = Normals(np.ones(1), np.array([100.0]), np.array([100.0]))
     >>> [round(float(m.real), 12) for m in one.factors(2.0 + 0j)], round(math.exp(3), 12)
     ([20.085536923188], 20.085536923188)
     """
 
-    sigma: Floats
-    shift: Floats
+    sigma: Floats  # at least one, in whole units
+    shift: Floats  # above zero, in whole units
 
     @property
     def reach(self) -> Floats:
@@ -405,15 +390,12 @@ class Normals(Family):
 class Ranges(Family):
     """What dominates releases of a bounded range.
 
-    Attributes:
-        range: the length of the interval of log ratios.
-
     >>> one = Ranges(np.ones(1), np.ones(1))
     >>> [round(float(m), 12) for m in one.factors(0.0)]
     [1.0]
     """
 
-    range: Floats
+    range: Floats  # the length of the interval of log ratios
 
     @property
     def reach(self) -> Floats:
@@ -430,17 +412,13 @@ class Ranges(Family):
 class Lists(Family):
     """Losses one by one, equally many of each summand.
 
-    Attributes:
-        losses: by summand and place.
-        masses: of each under P; together they may be less than one.
-
     >>> one = Lists(np.ones(1), np.array([[1.0, -1.0]]), np.array([[0.75, 0.25]]))
     >>> [round(float(m), 6) for m in one.factors(1.0)], round(0.75 * math.e + 0.25 / math.e, 6)
     ([2.130681], 2.130681)
     """
 
-    losses: Floats
-    masses: Floats
+    losses: Floats  # by summand and place
+    masses: Floats  # of each under P; together they may be less than one
 
     @property
     def reach(self) -> Floats:
@@ -496,18 +474,13 @@ def listed(rows: Iterable[tuple[int, Floats, Floats]]) -> list[Lists]:
 class Ends(Family):
     """Summands of discrete Laplace noise, or of randomized response: an entry for each.
 
-    Attributes:
-        times: how often it stands.
-        rate: one over the scale.
-        shift: in whole units.
-
     >>> one = ends_of([(1 / 4, 2, 1)])
     >>> [round(float(m), 12) for m in one.factors(0.0)]
     [1.0]
     """
 
-    rate: Floats
-    shift: Floats
+    rate: Floats  # one over the scale
+    shift: Floats  # in whole units
 
     @property
     def largest(self) -> Floats:
@@ -550,8 +523,7 @@ def ends_of(rows: Sequence[tuple[float, int, int]]) -> Ends:
 # Summands of several families together: what their generating functions come to.
 
 
-_LEAST_TILT = 0.7
-"""In inverse deviations: below it nothing is gained by a smaller one."""
+_LEAST_TILT = 0.7  # in inverse deviations: below it nothing is gained by a smaller one
 
 
 @dataclass(frozen=True)
@@ -577,17 +549,13 @@ class Generating:
 class Summands:
     """All summands, by family.
 
-    Attributes:
-        families: each with a row for each summand.
-        infinite: two ends of the mass of an infinite loss of any.
-
     >>> both = Summands.of([(Generating(laplace=(0.5, 1)), 3), (Generating(gaussian=(4.0, 1)), 2)])
     >>> len(both.families), both.count, round(both.log(0.0), 12)
     (2, 5.0, 0.0)
     """
 
-    families: tuple[Family, ...]
-    infinite: tuple[float, float] = (0.0, 0.0)
+    families: tuple[Family, ...]  # each with a row for each summand
+    infinite: tuple[float, float] = (0.0, 0.0)  # two ends of the mass of an infinite loss of any
 
     @classmethod
     def of(cls, rows: Iterable[tuple[Generating, int]]) -> Summands:

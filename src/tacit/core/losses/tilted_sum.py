@@ -76,33 +76,20 @@ Parts: TypeAlias = Sequence[tuple[Side, int]]
 
 _U = 2.0**-53
 _TRANSFORM = 16 * _U
-_NEGLIGIBLE = -60.0
-"""The logarithm of a value of the transform that is taken for zero."""
+_NEGLIGIBLE = -60.0  # the logarithm of a value of the transform that is taken for zero
 _LEAST_PLACES = 1 << 6
-_DEVIATIONS = 12
-"""Half the window, in standard deviations of the tilted sum."""
+_DEVIATIONS = 12  # half the window, in standard deviations of the tilted sum
 _LARGEST_TILT = 1e12
 _MOST_PLACES = 1 << 23
 _MOST_OUTSIDE = 1e-13
-_COARSE = 1 << 12
-"""A tilt is looked for on about so many places of a summand."""
-_MOST_EXPONENT = 600.0
-"""Powers of e up to here, times any mass or error, are floats."""
+_COARSE = 1 << 12  # a tilt is looked for on about so many places of a summand
+_MOST_EXPONENT = 600.0  # powers of e up to here, times any mass or error, are floats
 
 
 class TiltedSum:
-    """A sum of losses, tilted: delta at an epsilon, from one side.
+    """A sum of losses, tilted: delta at an epsilon, from one side."""
 
-    Args:
-        parts: the summands and how often each stands; all of one step.
-        tilt: any number that is not negative; the result is sharp near the mean that it gives.
-        upper: whether the sides are those from above, and the bounds are.
-
-    Attributes:
-        upper: as given.
-        deviation: of the sum under the tilt, about; its mean is ``middle``.
-        empty: whether a summand is never finite, and so the sum never is.
-    """
+    # empty: whether a summand is never finite, and so the sum never is.
 
     def __init__(self, parts: Parts, tilt: float, *, upper: bool) -> None:
         self.upper = upper
@@ -137,22 +124,18 @@ class TiltedSum:
 
     @cached_property
     def _tails(self) -> tuple[Floats, Floats]:
-        """The sums from each place up of ``R e^(-t h n)`` and of ``R e^(-(t + 1) h n)``.
-
-        Places n count from the middle; powers that are too large for floats are cut, and those
-        places are :meth:`_far`.
-        """
+        """The sums from each place up of ``R e^(-t h n)`` and of ``R e^(-(t + 1) h n)``."""
+        # Places n count from the middle; powers that are too large for floats are cut, and those
+        # places are :meth:`_far`.
         steps = self._step * (np.arange(self._size) - self._middle)
         steps = np.maximum(steps, -_MOST_EXPONENT / (self._tilt + 1))
         p = self._masses * np.exp(-self._tilt * steps)
         return _from_above(p), _from_above(p * np.exp(-steps))
 
     def _far(self, place: int) -> bool:
-        """Return whether powers at a place may be lost in floats when they count from the middle.
-
-        Of those that are not, what is too small for floats on the other side is nothing beside the
-        errors that are charged there.
-        """
+        """Whether powers at a place may be lost in floats when they count from the middle."""
+        # Of those that are not, what is too small for floats on the other side is nothing beside
+        # the errors that are charged there.
         return abs(place - self._middle) * self._step * (self._tilt + 1) > _MOST_EXPONENT / 2
 
     def _from(self, place: int, level: float) -> tuple[float, float]:
@@ -200,15 +183,9 @@ class TiltedSum:
 
 
 class _Window:
-    """The tilted summands, and how many places their sum needs.
+    """The tilted summands, and how many places their sum needs."""
 
-    Attributes:
-        tilted: the tilted masses, which sum to one, from place 0 on; and how often each stands.
-        logs: ln M of each.
-        mean, deviation: of the sum of places.
-        places: how many the sum has, of which ``size`` are looked at.
-        outside: more than the mass of the others.
-    """
+    # tilted: the tilted masses, which sum to one, from place 0 on; and how often each stands.
 
     def __init__(self, parts: Parts, tilt: float) -> None:
         both = [_tilted(side, tilt) for side, _ in parts]
@@ -417,19 +394,11 @@ def _log_sum(a: float, b: float) -> float:
 # Summands on one lattice, from above and from below, and the sums of both.
 
 
-_SERVED = 3.0
-"""A tilt serves epsilons of so many deviations from its middle."""
+_SERVED = 3.0  # a tilt serves epsilons of so many deviations from its middle
 
 
 class LatticeSums:
-    """The summands of a sum on one lattice, from above; and, at a tilt, from below.
-
-    Args:
-        listed: the losses of each in floats, and how often it stands.
-        step: of the lattice.
-        origins: one for each summand.
-        own: whether all stand on it already.
-    """
+    """The summands of a sum on one lattice, from above; and, at a tilt, from below."""
 
     def __init__(
         self,
@@ -461,10 +430,8 @@ class LatticeSums:
         return TiltedSum(under, tilt, upper=False)
 
     def log_deltas(self, levels: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-        """Return ends of the logarithm of delta at epsilons, each between two floats, rising.
-
-        One tilt serves all that lie near its middle.
-        """
+        """Return ends of the logarithm of delta at epsilons, each between two floats, rising."""
+        # One tilt serves all that lie near its middle.
         found: list[tuple[float, float]] = []
         pair: tuple[TiltedSum, TiltedSum] | None = None
         for place, (low, high) in enumerate(levels):
@@ -486,11 +453,9 @@ class LatticeSums:
         return farther if abs(mean - epsilon) <= _SERVED * math.sqrt(variance) else tilt
 
     def steepest_epsilon(self, log_delta: float) -> float:
-        """Return an epsilon at which delta is below one given, from the tilted masses alone.
-
-        ``delta(e) <= e^(K(t) - t e) t^t / (1 + t)^(1 + t)`` beside what is infinite, for each t > 0
-        (:func:`~tacit.core.losses.summands.least_part`): no transform, no window.
-        """
+        """Return an epsilon at which delta is below one given, from the tilted masses alone."""
+        # ``delta(e) <= e^(K(t) - t e) t^t / (1 + t)^(1 + t)`` beside what is infinite, for each t >
+        # 0 (:func:`~tacit.core.losses.summands.least_part`): no transform, no window.
         infinite = sum_infinite(self.above) * (1 + SLACK)
         if not infinite < math.exp(log_delta):
             return math.inf

@@ -53,8 +53,8 @@ __all__ = [
 # Unary encoding: one bit for each item, every bit flipped on its own.
 
 
+# Each bit of q costs a random bit for each item; 13 significant bits lose 2**-12 of epsilon.
 SLACK_BITS = 13
-"""Each bit of q costs a random bit for each item; 13 significant bits lose 2**-12 of epsilon."""
 
 LARGEST = 1 << 20
 
@@ -185,8 +185,8 @@ def _best(epsilon: Number, symmetric: bool) -> tuple[Fraction, Fraction]:
 
 
 LARGEST_HISTOGRAM = 1 << 16
+# Noise beyond 45 scales, rarer than e**-45 an entry, is cut so that a report has a fixed size.
 REACH = 45
-"""Noise beyond 45 scales, rarer than e**-45 an entry, is cut so that a report has a fixed size."""
 
 
 @public

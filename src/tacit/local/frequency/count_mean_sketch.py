@@ -42,12 +42,11 @@ __all__ = ["CountMeanSketch", "HadamardCountMeanSketch"]
 
 @public
 class _Sketch(Oracle):
-    """A table of ``functions`` rows and ``buckets`` columns; a person draws the row at random.
+    """A table of ``functions`` rows and ``buckets`` columns; a person draws the row at random."""
 
-    With D[j, l] the unbiased number of people who drew row j and whose word falls in column l, the
-    count of a word is ``b/(b - 1) (sum_j D[j, h_j(word)] - n/b)``: unbiased over hash functions for
-    which two words share a column with probability 1/b.
-    """
+    # With D[j, l] the unbiased number of people who drew row j and whose word falls in column l,
+    # the count of a word is ``b/(b - 1) (sum_j D[j, h_j(word)] - n/b)``: unbiased over hash
+    # functions for which two words share a column with probability 1/b.
 
     functions: int
     buckets: int

@@ -41,11 +41,10 @@ LARGEST = 1 << 24
 def hadamard_transform(values: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the Walsh-Hadamard transform along the last axis, in exact integers.
 
-    Entry r is ``sum_j (-1)**popcount(r & j) values[j]``; the length is a power of two.
-
     >>> hadamard_transform(np.array([1, 0, 2, 0])).tolist()
     [3, 3, -1, -1]
     """
+    # Entry r is ``sum_j (-1)**popcount(r & j) values[j]``; the length is a power of two.
     result = values.astype(np.int64)
     shape, half = result.shape, 1
     while half < shape[-1]:

@@ -203,10 +203,8 @@ class MeanOracle(NumberOracle):
         return found * (self.upper - self.lower) ** 2 / size
 
     def _greatest_variance(self) -> Fraction:
-        """Return a bound: variances are quadratic and symmetric, so greatest at an end or middle.
-
-        Rounding an answer between two steps adds at most a quarter of a squared step.
-        """
+        """A bound: variances are quadratic and symmetric, so greatest at an end or middle."""
+        # Rounding an answer between two steps adds at most a quarter of a squared step.
         found = max(self._variance_at(i) for i in (0, self.steps // 2, self.steps))
         return found + Fraction(1, 4 * self.steps**2)
 
@@ -368,18 +366,13 @@ class Duchi(LinearMean):
 class Window:
     """The draw of a report around an answer; see the module.
 
-    Args:
-        total: N.
-        width: w, below N.
-        keep: the dyadic probability of a report drawn from the window.
-
     >>> Window(8, 4, Fraction(1, 2)).ratio
     Fraction(3, 1)
     """
 
     total: int
-    width: int
-    keep: Fraction
+    width: int  # w, below N
+    keep: Fraction  # the dyadic probability of a report drawn from the window
 
     @classmethod
     def for_ratio(cls, total: int, width: int, ratio: Fraction) -> Window:
@@ -670,8 +663,7 @@ class HybridMean(MeanOracle):
 # The mean of a number from answers with Laplace noise.
 
 
-REACH = 45
-"""Noise beyond 45 scales, rarer than e**-45, is cut so that a report has a fixed size."""
+REACH = 45  # noise beyond 45 scales, rarer than e**-45, is cut so that a report has a fixed size
 
 
 @public

@@ -178,19 +178,15 @@ class SquareWave(NumberOracle):
         return cuts
 
     def _scores(self, cuts: list[int]) -> NDArray[np.float64]:
-        """Return, for each group of bins and each report, what the report adds to the group.
-
-        The channel's rows are windows of different ends, so they are independent, and its
-        pseudo-inverse is an exact one: the scores' means are 1 in the group and 0 elsewhere.
-        """
+        """Return, for each group of bins and each report, what the report adds to the group."""
+        # The channel's rows are windows of different ends, so they are independent, and its
+        # pseudo-inverse is an exact one: the scores' means are 1 in the group and 0 elsewhere.
         inverse = np.linalg.pinv(self.window.matrix()).T
         return np.add.reduceat(inverse[: cuts[-1]], cuts[:-1], axis=0)
 
     def _linear(self, state: State, cuts: list[int]) -> Estimate:
-        """Return unbiased counts; a score's variance is its mean square less 1 in the group.
-
-        The mean square is itself estimated, from the reports.
-        """
+        """Return unbiased counts; a score's variance is its mean square less 1 in the group."""
+        # The mean square is itself estimated, from the reports.
         if not state.n:
             raise UsageError("zero reports have no distribution")
         scores = self._scores(cuts)

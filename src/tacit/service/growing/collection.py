@@ -47,44 +47,26 @@ _LIMITS = ("replay", "per_token")
 
 @dataclass(frozen=True)
 class Collection:
-    """What devices are asked, and how many reports are taken.
-
-    Attributes:
-        name: the public name.
-        oracle: the mechanism, as on the devices.
-        purpose: what it is for, in a sentence.
-        replay: whether a report that comes again is refused, by its id.
-        per_token: the most reports that one token may send, or None.
-    """
+    """What devices are asked, and how many reports are taken."""
 
     name: str
-    oracle: Oracle
-    purpose: str = ""
-    replay: bool = True
-    per_token: int | None = None
+    oracle: Oracle  # the mechanism, as on the devices
+    purpose: str = ""  # what it is for, in a sentence
+    replay: bool = True  # whether a report that comes again is refused, by its id
+    per_token: int | None = None  # the most reports that one token may send, or None
 
     @classmethod
     def from_fields(cls, name: str, said: Mapping[str, Any], folder: Path) -> Collection:
         """Read a collection from the settings.
 
-        Args:
-            name: of the collection.
-            said: either ``question``, the name of a file beside the settings that holds
-                ``oracle.describe()`` as JSON, or ``mechanism`` (a class of :mod:`tacit.local`) with
-                ``items`` (or ``bounds`` for a number), ``other``, ``missing`` and the mechanism's
-                own parameters, such as ``epsilon``; further ``purpose``, ``replay`` and
-                ``per_token``.
-            folder: where the file lies.
-
-        Raises:
-            UsageError: fields that make no mechanism.
-            DataSourceError: the file cannot be read.
-
-        Example:
-            >>> fields = {"mechanism": "DirectEncoding", "items": ["yes", "no"], "epsilon": "1"}
-            >>> Collection.from_fields("colour", fields, Path()).oracle.domain.labels
-            ('yes', 'no')
+        >>> fields = {"mechanism": "DirectEncoding", "items": ["yes", "no"], "epsilon": "1"}
+        >>> Collection.from_fields("colour", fields, Path()).oracle.domain.labels
+        ('yes', 'no')
         """
+        # said: either ``question``, the name of a file beside the settings that holds
+        #   ``oracle.describe()`` as JSON, or ``mechanism`` (a class of :mod:`tacit.local`) with
+        #   ``items`` (or ``bounds`` for a number), ``other``, ``missing`` and the mechanism's own
+        #   parameters, such as ``epsilon``; further ``purpose``, ``replay`` and ``per_token``.
         where = f"the collection {name!r}"
         replay = said.get("replay", True)
         if not isinstance(replay, bool):
@@ -152,12 +134,7 @@ def _from_names(said: Mapping[str, Any], where: str) -> Oracle:
 
 
 def collections_of(said: Mapping[str, Any], folder: Path) -> dict[str, Collection]:
-    """Read all collections of the settings.
-
-    Raises:
-        UsageError: fields that make no collection.
-        DataSourceError: a file cannot be read.
-    """
+    """Read all collections of the settings."""
     found = {}
     for name, fields in said.items():
         if not isinstance(fields, Mapping):
@@ -179,8 +156,7 @@ def collections_of(said: Mapping[str, Any], folder: Path) -> dict[str, Collectio
 # processes with the same report one inserts its id, by the table's primary key.
 
 
-MOST_REPORTS = 10_000
-"""The most reports in one request."""
+MOST_REPORTS = 10_000  # the most reports in one request
 
 _sums_of = sa.Table(
     "collection_sum",
@@ -207,8 +183,7 @@ _tokens = sa.Table(
     sa.Column("n", sa.BigInteger, nullable=False),
     sa.PrimaryKeyConstraint("collection", "token"),
 )
-_AT_ONCE = 400
-"""Ids in one statement: two parameters each, and SQLite once took 999."""
+_AT_ONCE = 400  # ids in one statement: two parameters each, and SQLite once took 999
 
 
 @dataclass(frozen=True)
@@ -220,28 +195,16 @@ class Posted:
 
 
 class ReportStore:
-    """Adds reports to the sums of collections.
-
-    Args:
-        database: the store.
-    """
+    """Adds reports to the sums of collections."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def post(self, collection: Collection, given: Any, token: str | None = None) -> Posted:
-        """Add reports; one that is none is counted by its reason and disturbs no other.
-
-        Args:
-            collection: what they answer.
-            given: bytes, reports of the wire format one after the other; or what JSON holds:
-                one report as :meth:`tacit.local.Wire.to_json` writes it, or a list of such or of
-                base64 text of the wire format.
-            token: the number of the token that sends them.
-
-        Raises:
-            UsageError: neither, or more than 10,000 reports.
-        """
+        """Add reports; one that is none is counted by its reason and disturbs no other."""
+        # given: bytes, reports of the wire format one after the other; or what JSON holds: one
+        #   report as :meth:`tacit.local.Wire.to_json` writes it, or a list of such or of base64
+        #   text of the wire format.
         wire = Wire(collection.oracle)
         found = [_read(wire, one) for one in _apart(wire, given)]
         reports = [one for one in found if isinstance(one, Decoded)]
@@ -256,11 +219,7 @@ class ReportStore:
         return Posted(len(fresh), {name: n for name, n in refused.items() if n})
 
     def state(self, collection: Collection) -> tuple[State, dict[str, int]]:
-        """Return the exact sums, and how many reports were refused for which reason.
-
-        Raises:
-            LedgerError: the store has sums of this name for another mechanism.
-        """
+        """Return the exact sums, and how many reports were refused for which reason."""
         with self._database.read() as connection:
             row = connection.execute(_asked(collection)).first()
         if row is None:
@@ -414,28 +373,15 @@ def live_estimate(
 ) -> dict[str, Any]:
     """Return the estimate from all reports so far.
 
-    It is computed from reports that were made random on the devices, so it may be asked for at any
-    time and costs nothing.
-
-    Args:
-        collection: what was asked.
-        state: the sums of the reports.
-        refused: how many were refused, by reason.
-        wanted: what is asked of the sums.
-        poisoned: say also how far so many poisoned reports can have moved the estimate.
-
-    Raises:
-        Problem: ``not_ready``, no report came yet.
-        UsageError: what is asked does not fit the collection.
-
-    Example:
-        >>> from tacit.local import DirectEncoding
-        >>> oracle = DirectEncoding(["yes", "no"], p="3/4")
-        >>> state = oracle.aggregate(oracle.perturb_many(["yes"] * 100))
-        >>> told = live_estimate(Collection("asked", oracle), state, {"replay": 2}, Wanted())
-        >>> told["n"], told["refused"], [row["item"] for row in told["results"][0]["items"]]
-        (100, {'replay': 2}, ['yes', 'no'])
+    >>> from tacit.local import DirectEncoding
+    >>> oracle = DirectEncoding(["yes", "no"], p="3/4")
+    >>> state = oracle.aggregate(oracle.perturb_many(["yes"] * 100))
+    >>> told = live_estimate(Collection("asked", oracle), state, {"replay": 2}, Wanted())
+    >>> told["n"], told["refused"], [row["item"] for row in told["results"][0]["items"]]
+    (100, {'replay': 2}, ['yes', 'no'])
     """
+    # It is computed from reports that were made random on the devices, so it may be asked for at
+    # any time and costs nothing.
     if not state.n:
         raise Problem("not_ready", f"no report of {collection.name!r} came yet")
     found = list(results_of(collection.oracle, state, wanted))

@@ -48,6 +48,7 @@ __all__ = [
 # come. All is exact: a time that is no whole number of the unit is refused, never rounded.
 
 
+# What the whole numbers of a column may count since 1970 began, in UTC, in seconds each.
 UNITS: dict[str, Fraction] = {
     "milliseconds": Fraction(1, 1000),
     "seconds": Fraction(1),
@@ -55,20 +56,11 @@ UNITS: dict[str, Fraction] = {
     "hours": Fraction(3600),
     "days": Fraction(86400),
 }
-"""What the whole numbers of a column may count since 1970 began, in UTC, in seconds each."""
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def as_number(text: str, unit: str, name: str) -> int:
     """Return the whole number of a time.
-
-    Args:
-        text: the time.
-        unit: one of :data:`UNITS`.
-        name: of the time, for an error.
-
-    Raises:
-        UsageError: it is no time, or no whole number of the unit.
 
     >>> as_number("2026-03-01", "days", "start"), as_number("2026-03-01 01:00", "hours", "start")
     (20513, 492313)
@@ -78,15 +70,6 @@ def as_number(text: str, unit: str, name: str) -> int:
 
 def as_length(text: str, unit: str, name: str, minimum: int = 0) -> int:
     """Return how many of the unit a length of time has.
-
-    Args:
-        text: the length, such as ``1d``.
-        unit: one of :data:`UNITS`.
-        name: of the length, for an error.
-        minimum: the least number.
-
-    Raises:
-        UsageError: it is no length, no whole number of the unit, or too short.
 
     >>> as_length("1w", "days", "every"), as_length("1h", "milliseconds", "every")
     (7, 3600000)
@@ -109,11 +92,10 @@ def reached(seconds: float, unit: str) -> int:
 def when(number: int, unit: str) -> float:
     """Return the time at which a column comes to a number, in seconds since 1970.
 
-    It is not before that time, also where a float has to round.
-
     >>> when(20513, "days"), reached(when(1, "milliseconds"), "milliseconds")
     (1772323200.0, 1)
     """
+    # It is not before that time, also where a float has to round.
     exact = number * UNITS[unit]
     found = float(exact)
     return found if Fraction(found) >= exact else math.nextafter(found, math.inf)
@@ -150,40 +132,27 @@ _NO_CLOCK = (
 
 @dataclass(frozen=True)
 class Counted:
-    """What a dashboard counts: rows by period, at one price for all periods.
+    """What a dashboard counts: rows by period, at one price for all periods."""
 
-    Attributes:
-        column: the time of a row: a time, a date, or a whole number with a ``clock``.
-        start: where the first period begins, such as ``2026-01-01``.
-        every: how long a period is: ``15min``, ``1h``, ``1d``, ``1w``.
-        periods: how many there are; all of them are paid for at the beginning.
-        epsilon: the privacy loss of all periods together.
-        rho: instead of epsilon, in zero-concentrated privacy.
-        grace: how long a period waits for rows that come late.
-        table: of the data set; its first protected one where nothing is said.
-        tag: a label that makes this a new, separately paid count.
-        title: what the page calls it.
-        clock: what the whole numbers of the column count since 1970, one of
-            :data:`~tacit.service.growing.dashboards.UNITS`; None for times and dates.
-    """
-
+    # the time of a row: a time, a date, or a whole number with a ``clock``
     column: str
-    start: str
+    start: str  # where the first period begins, such as ``2026-01-01``
+    # how long a period is: ``15min``, ``1h``, ``1d``, ``1w``
     every: str
-    periods: int
-    epsilon: str | None = None
-    rho: str | None = None
-    grace: str | None = None
-    table: str | None = None
-    tag: str | None = None
-    title: str = ""
+    periods: int  # how many there are; all of them are paid for at the beginning
+    epsilon: str | None = None  # the privacy loss of all periods together
+    rho: str | None = None  # instead of epsilon, in zero-concentrated privacy
+    grace: str | None = None  # how long a period waits for rows that come late
+    table: str | None = None  # of the data set; its first protected one where nothing is said
+    tag: str | None = None  # a label that makes this a new, separately paid count
+    title: str = ""  # what the page calls it
+    # what the whole numbers of the column count since 1970, one of
+    # :data:`~tacit.service.growing.dashboards.UNITS`; None for times and dates
     clock: str | None = None
 
     def identity(self, dataset: str, ledger: str) -> str:
-        """Return the number of the dashboard: the same for the same count of the same ledger.
-
-        So a request that is sent twice makes one dashboard.
-        """
+        """Return the number of the dashboard: the same for the same count of the same ledger."""
+        # So a request that is sent twice makes one dashboard.
         asked: dict[str, Any] = {**asdict(self), "title": ""}
         if self.clock is None:  # as before there were clocks
             del asked["clock"]
@@ -191,14 +160,7 @@ class Counted:
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
     def counter(self, session: Session) -> TimeCounter:
-        """Return the counter; nothing is charged and no row is read.
-
-        Args:
-            session: on the table that is counted.
-
-        Raises:
-            UsageError: what the dashboard asks does not fit the table.
-        """
+        """Return the counter; nothing is charged and no row is read."""
         if self.clock is None and session.columns.get(self.column) == "integer":
             raise UsageError(_NO_CLOCK.format(self.column))
         start, every, grace = self._periods()
@@ -305,8 +267,7 @@ def answer_json(counted: Counted, answer: PeriodAnswer) -> dict[str, Any]:
 
 
 _NEVER = 1e15
-_LEASE = 900.0
-"""Seconds after which an update that a process began is another's, if it did not end."""
+_LEASE = 900.0  # seconds after which an update that a process began is another's, if it did not end
 
 _dashboards = sa.Table(
     "dashboard",
@@ -327,39 +288,23 @@ _dashboards = sa.Table(
 
 @dataclass(frozen=True)
 class Dashboard:
-    """One dashboard.
-
-    Attributes:
-        id: its number.
-        dataset: the data set.
-        counted: what it counts.
-        who: began it.
-        team: theirs, or None.
-        created: seconds since 1970.
-        shown: how many periods may be seen now.
-    """
+    """One dashboard."""
 
     id: str
-    dataset: str
+    dataset: str  # the data set
     counted: Counted
     who: str
     team: str | None
-    created: float
-    shown: int
+    created: float  # seconds since 1970
+    shown: int  # how many periods may be seen now
 
 
 class Dashboards:
-    """The dashboards of a service.
+    """The dashboards of a service."""
 
-    Args:
-        database: the store.
-        audit: where it is told that one began.
-        open_session: returns a session on a table of a data set (the first where none is named),
-            whose charges go to the accounts of a caller; the last argument says whether it is for a
-            request, which reads no row and waits for no engine of an update.
-        latency: returns the declared latency of a data set in seconds.
-        clock: seconds since 1970.
-    """
+    # open_session: returns a session on a table of a data set (the first where none is named),
+    #   whose charges go to the accounts of a caller; the last argument says whether it is for a
+    #   request, which reads no row and waits for no engine of an update.
 
     def __init__(
         self,
@@ -374,11 +319,7 @@ class Dashboards:
         self._clock = clock
 
     def preview(self, dataset: str, counted: Counted, caller: Caller) -> CounterPreview:
-        """Return what a dashboard would cost and how exact it would be; reads no row.
-
-        Raises:
-            UsageError: what it asks does not fit the table.
-        """
+        """Return what a dashboard would cost and how exact it would be; reads no row."""
         return counted.counter(self._open_session(dataset, caller, counted.table, True)).preview()
 
     def identity(self, dataset: str, counted: Counted, caller: Caller) -> str:
@@ -387,12 +328,7 @@ class Dashboards:
         return counted.identity(dataset, session.ledger.id)
 
     def begin(self, dataset: str, counted: Counted, caller: Caller) -> Dashboard:
-        """Pay for all periods of a dashboard; where it was begun before, return that one.
-
-        Raises:
-            BudgetError: it costs more than remains; nothing was spent.
-            UsageError: what it asks does not fit the table.
-        """
+        """Pay for all periods of a dashboard; where it was begun before, return that one."""
         session = self._open_session(dataset, caller, counted.table, True)
         counter = counted.counter(session)
         place = session.ledger.id
@@ -443,11 +379,7 @@ class Dashboards:
         )
 
     def find(self, identity: str) -> Dashboard:
-        """Return a dashboard.
-
-        Raises:
-            Problem: ``not_found``.
-        """
+        """Return a dashboard."""
         with self._database.read() as run:
             row = run.execute(sa.select(_dashboards).where(_dashboards.c.id == identity)).first()
         if row is None:
@@ -480,11 +412,9 @@ class Dashboards:
     # --- updates, by the clock
 
     def update_due(self) -> int:
-        """Publish the periods that are over, of all dashboards; return how many had any.
-
-        One process does each; another goes on where it died.  What fails is tried again after a
-        while.
-        """
+        """Publish the periods that are over, of all dashboards; return how many had any."""
+        # One process does each; another goes on where it died.  What fails is tried again after a
+        # while.
         now, updated = self._clock(), 0
         with self._database.read() as run:
             rows = run.execute(sa.select(_dashboards).where(_due(now))).all()
@@ -566,41 +496,21 @@ _requests = sa.Table(
 
 @dataclass(frozen=True)
 class DashboardRequest:
-    """A dashboard that somebody asked for.
+    """A dashboard that somebody asked for."""
 
-    Attributes:
-        id: its number, and that of the dashboard once it began.
-        dataset: the data set.
-        counted: what it would count, and its price.
-        asked_by: who asked.
-        team: theirs, or None.
-        token: the public name of the token that they came with.
-        asked: seconds since 1970.
-        state: ``waiting``, ``refused`` or ``approved``.
-        reason: why it was refused.
-    """
-
-    id: str
-    dataset: str
-    counted: Counted
+    id: str  # its number, and that of the dashboard once it began
+    dataset: str  # the data set
+    counted: Counted  # what it would count, and its price
     asked_by: str
     team: str | None
-    token: str
-    asked: float
-    state: str
-    reason: str | None
+    token: str  # the public name of the token that they came with
+    asked: float  # seconds since 1970
+    state: str  # ``waiting``, ``refused`` or ``approved``
+    reason: str | None  # why it was refused
 
 
 class DashboardRequests:
-    """The dashboards of a service that wait for a decision.
-
-    Args:
-        database: the store.
-        audit: where it is told who asked and who decided.
-        dashboards: where they begin.
-        decisions: keeps who asked from deciding.
-        clock: seconds since 1970.
-    """
+    """The dashboards of a service that wait for a decision."""
 
     def __init__(
         self,
@@ -615,12 +525,7 @@ class DashboardRequests:
         self.decisions = decisions
 
     def ask(self, dataset: str, counted: Counted, caller: Caller) -> DashboardRequest:
-        """Ask for a dashboard; one that was refused waits anew.
-
-        Raises:
-            UsageError: what it asks does not fit the table.
-            BudgetError: it costs more than remains; nothing is spent before it is approved.
-        """
+        """Ask for a dashboard; one that was refused waits anew."""
         expected = self._dashboards.preview(dataset, counted, caller)
         if not expected.affordable:
             raise BudgetError(
@@ -666,12 +571,7 @@ class DashboardRequests:
             return [_read(row) for row in run.execute(asked.order_by(_requests.c.asked.desc()))]
 
     def approve(self, found: DashboardRequest, caller: Caller) -> None:
-        """Approve exactly this count at this price: it is paid, and begins.
-
-        Raises:
-            Problem: the caller asked it themselves, or it is decided already.
-            BudgetError: the budget does not cover it any more; nothing was spent.
-        """
+        """Approve exactly this count at this price: it is paid, and begins."""
         self._decide(found, caller, APPROVED, None)
         try:
             self._dashboards.begin(found.dataset, found.counted, asker_of(found))
@@ -681,11 +581,7 @@ class DashboardRequests:
             raise
 
     def refuse(self, found: DashboardRequest, caller: Caller, reason: str) -> None:
-        """Refuse a dashboard; nothing is spent.
-
-        Raises:
-            Problem: the caller asked it themselves, or it is decided already.
-        """
+        """Refuse a dashboard; nothing is spent."""
         self._decide(found, caller, REFUSED, reason)
 
     def _decide(

@@ -41,23 +41,16 @@ _DAILY = re.compile(r"daily (?:at )?([01]\d|2[0-3]):([0-5]\d)")
 class Schedule:
     """Times at equal distances, in UTC, known to everybody beforehand.
 
-    Attributes:
-        every: seconds between two of them.
-        offset: seconds from the beginning of 1970 to the first.
-
     >>> Schedule.parse("every 6 hours").last(1_000_000), Schedule.parse("daily 03:00").last(100_000)
     (993600, 97200)
     """
 
-    every: int
-    offset: int = 0
+    every: int  # seconds between two of them
+    offset: int = 0  # seconds from the beginning of 1970 to the first
 
     @classmethod
     def parse(cls, said: str) -> Schedule:
         """Read a schedule.
-
-        Raises:
-            UsageError: it is none.
 
         >>> Schedule.parse("hourly")
         Traceback (most recent call last):
@@ -81,12 +74,6 @@ class Schedule:
 
 def schedules_of(said: Mapping[str, str | None]) -> dict[str, Schedule]:
     """Return the schedules of the data sets that have one.
-
-    Args:
-        said: by the name of each data set, when it is read again.
-
-    Raises:
-        UsageError: one that cannot be read.
 
     >>> schedules_of({"visits": "every 6 hours", "births": None})
     {'visits': Schedule(every=21600, offset=0)}
@@ -131,27 +118,15 @@ _refreshes = sa.Table(
 
 @dataclass(frozen=True)
 class Refresh:
-    """One refresh of a data set.
+    """One refresh of a data set."""
 
-    Attributes:
-        number: 0 for the first opening, and one more for each refresh.
-        at: seconds since 1970.
-        way: ``first``, ``call`` or ``clock``.
-    """
-
-    number: int
-    at: float
-    way: str
+    number: int  # 0 for the first opening, and one more for each refresh
+    at: float  # seconds since 1970
+    way: str  # ``first``, ``call`` or ``clock``
 
 
 class Refreshes:
-    """The refreshes of all data sets of a service.
-
-    Args:
-        database: the store.
-        audit: where each refresh is told.
-        clock: seconds since 1970.
-    """
+    """The refreshes of all data sets of a service."""
 
     def __init__(self, database: Database, audit: AuditLog, clock: Callable[[], float]) -> None:
         self._database, self._audit, self._clock = database, audit, clock
@@ -164,28 +139,17 @@ class Refreshes:
                 run.execute(_refreshes.insert(), row)
 
     def ask(self, dataset: str, who: str, *, token: str | None = None) -> Refresh:
-        """Refresh a data set by call.
-
-        Args:
-            dataset: its name.
-            who: asks.
-            token: the number of their token.
-        """
+        """Refresh a data set by call."""
         with self._database.begin(lock="refresh") as run:
             return self._add(run, dataset, BY_CALL, None, who, token)
 
     def when_due(
         self, dataset: str, schedule: Schedule, allowed: Callable[[], None] = lambda: None
     ) -> Refresh | None:
-        """Refresh a data set whose time has come, once for all processes; None where it has not.
-
-        A time that passed while no process ran is made up for once.
-
-        Args:
-            dataset: its name.
-            schedule: when it is read again.
-            allowed: raises where it may not be read again now; it is tried again later.
-        """
+        """Refresh a data set whose time has come, once for all processes; None where it has not."""
+        # A time that passed while no process ran is made up for once.
+        #
+        # allowed: raises where it may not be read again now; it is tried again later.
         due = schedule.last(self._clock())
         with self._database.read() as run:
             if not _is_due(run, dataset, due):
@@ -236,12 +200,7 @@ class Refreshes:
         return before[-1] if before else (found[0] if found else self.current(dataset))
 
     def told(self, dataset: str, budget: Budget | None) -> str:
-        """Say what refreshes mean for the people in the data set, in two sentences.
-
-        Args:
-            dataset: its name.
-            budget: the whole budget, where the reader may know it.
-        """
+        """Say what refreshes mean for the people in the data set, in two sentences."""
         found = self.history(dataset)
         whole = "one budget" if budget is None else f"one budget of {budget!r}"
         shared = (
@@ -293,25 +252,16 @@ def _is_due(run: sa.Connection, dataset: str, due: int) -> bool:
 # What a service does by the clock: refreshes that are due, and periods that are over.
 
 
-_CLOCKWORK_EVERY = 1.0
-"""Seconds between two looks at what is due."""
-_NOTED = 5
-"""After so many looks what this process counted is noted, whatever was due."""
+_CLOCKWORK_EVERY = 1.0  # seconds between two looks at what is due
+_NOTED = 5  # after so many looks what this process counted is noted, whatever was due
 
 
 class Clockwork:
-    """A thread that looks each second at what is due; every process has one.
+    """A thread that looks each second at what is due; every process has one."""
 
-    Which process does what is settled in the store, so that more processes do nothing twice.
-
-    Args:
-        schedules: returns those of the data sets that have one, by name.
-        refreshes: of all data sets.
-        dashboards: of all data sets.
-        refreshed: is called for each refresh, with the name of the data set.
-        allowed: raises where data sets may not be read again now.
-        note: notes what this process counted for the metrics.
-    """
+    # Which process does what is settled in the store, so that more processes do nothing twice.
+    #
+    # allowed: raises where data sets may not be read again now.
 
     def __init__(
         self,

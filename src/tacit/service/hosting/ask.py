@@ -43,15 +43,14 @@ __all__ = [
 
 
 Form = Literal["wide", "long"]
+# The media type of each format.
 FORMATS = {
     "json": "application/json",
     "csv": "text/csv; charset=utf-8",
     "arrow": "application/vnd.apache.arrow.file",
     "parquet": "application/vnd.apache.parquet",
 }
-"""The media type of each format."""
-CERTIFICATE = "tacit.certificate"
-"""The name of the certificate in the metadata of a schema."""
+CERTIFICATE = "tacit.certificate"  # the name of the certificate in the metadata of a schema
 
 
 def format_of(accept: str | None) -> str:
@@ -69,10 +68,8 @@ def format_of(accept: str | None) -> str:
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
-    """Return an answer as plain JSON values: groups, and for each label values and intervals.
-
-    What is not known is null.
-    """
+    """Return an answer as plain JSON values: groups, and for each label values and intervals."""
+    # What is not known is null.
     return {
         "by": list(answer.by),
         "keys": [list(key) for key in answer.keys],
@@ -83,14 +80,9 @@ def answer_json(answer: Answer) -> dict[str, Any]:
 
 
 def as_bytes(answer: Answer, format: str, form: Form) -> bytes:
-    """Return an answer as a file of a format.
-
-    A file of Arrow or Parquet carries the certificate of the answer, as JSON, in the metadata of
-    its schema, under :data:`CERTIFICATE`.
-
-    Raises:
-        MissingExtraError: the library of the format is not installed.
-    """
+    """Return an answer as a file of a format."""
+    # A file of Arrow or Parquet carries the certificate of the answer, as JSON, in the metadata of
+    # its schema, under :data:`CERTIFICATE`.
     if format == "csv":
         return answer.to_csv(form=form).encode()
     table, out = answer.to_arrow(form=form), io.BytesIO()
@@ -128,37 +120,25 @@ _FIELDS = (*_WAYS, *_PRICE, "free", "tag", "table")
 
 @dataclass(frozen=True)
 class Ask:
-    """A question and what it may spend, as a request says them.
+    """A question and what it may spend, as a request says them."""
 
-    Attributes:
-        way: ``sql``, ``question`` or ``described``.
-        said: the question.
-        price: of ``epsilon``, ``delta``, ``rho`` and ``total`` what is said, as exact numbers.
-        tag: a label that makes it a new, separately paid release.
-        table: the protected table; the first where none is named.
-        free: whether it is answered from earlier releases, and not released.
-    """
-
-    way: str
+    way: str  # ``sql``, ``question`` or ``described``
     said: Any
+    # of ``epsilon``, ``delta``, ``rho`` and ``total`` what is said, as exact numbers
     price: Price = field(default_factory=lambda: Price())
-    tag: str | None = None
-    table: str | None = None
-    free: bool = False
+    tag: str | None = None  # a label that makes it a new, separately paid release
+    table: str | None = None  # the protected table; the first where none is named
+    free: bool = False  # whether it is answered from earlier releases, and not released
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Ask:
         """Read the JSON of a request.
 
-        A number with a fraction is read as its decimal digits say: ``0.1`` is a tenth.
-
-        Raises:
-            UsageError: a field that is unknown, missing or of another kind.
-
         >>> ask = Ask.from_json({"sql": "select count(*) from visits", "epsilon": 0.1})
         >>> ask.way, ask.price
         ('sql', {'epsilon': '0.1'})
         """
+        # A number with a fraction is read as its decimal digits say: ``0.1`` is a tenth.
         known_fields(said, _FIELDS, "the request")
         given = [way for way in _WAYS if said.get(way) is not None]
         if len(given) != 1:
@@ -191,18 +171,7 @@ class Ask:
         return canonical(self.to_json(), "request")
 
     def question(self, hosted: Hosted, caller: Caller, *, on_paper: bool = True) -> Question:
-        """Return the question to a data set, on account of a caller; nothing is spent yet.
-
-        Args:
-            hosted: the data set.
-            caller: who asks.
-            on_paper: for a request, which reads no row; a worker, which does, says False.
-
-        Raises:
-            UsageError: it cannot be asked.
-            Problem: the caller has no budget here.
-            DataSourceError: a table does not exist.
-        """
+        """Return the question to a data set, on account of a caller; nothing is spent yet."""
         asked = {self.way: self.said}
         if self.way == "question":  # its fields are read together with its price
             asked |= {**self.price, "tag": self.tag}
@@ -233,22 +202,9 @@ def preview_of(
     hides: Callable[[str], bool] = lambda _: False,
     free: Callable[[Question], dict[str, dict[str, Any]]] = lambda _: {},
 ) -> dict[str, Any]:
-    """Return what a release would cost and how far off its answers would be; reads no row.
-
-    Args:
-        ask: the question.
-        hosted: the data set.
-        caller: who asks.
-        rows: sizes of a group.
-        confidence: the level of the intervals; None for none.
-        notes: more that a reader should know.
-        hides: whether an answer that the ledger holds is not to be seen yet, by its key.
-        free: returns of each label the standard error of the answer that follows from what the
-            caller may see, and the release it is from; nothing where it does not follow.
-
-    Raises:
-        UsageError: it cannot be asked.
-    """
+    """Return what a release would cost and how far off its answers would be; reads no row."""
+    # free: returns of each label the standard error of the answer that follows from what the caller
+    #   may see, and the release it is from; nothing where it does not follow.
     if ask.free:
         return _free_preview(ask.question(hosted, caller), hosted.left(caller), notes, free)
     charge, found, words = hosted.previews.of(

@@ -61,9 +61,6 @@ _V = TypeVar("_V")
 class Kept(Generic[_V]):
     """The latest values, by key; threads may share one.
 
-    Args:
-        most: how many are kept.
-
     >>> kept = Kept(1)
     >>> kept.of("a", lambda: 1), kept.of("a", lambda: 2), kept.of("b", lambda: 3)
     (1, 1, 3)
@@ -102,8 +99,7 @@ class Kept(Generic[_V]):
 # by itself: its engine is closed when the last question to it is over, since nobody holds it then.
 
 
-MOST = 128
-"""How many tables a process keeps open; each is opened twice (:class:`Hosted`)."""
+MOST = 128  # how many tables a process keeps open; each is opened twice (:class:`Hosted`)
 
 
 class _Held(Protocol):
@@ -113,12 +109,7 @@ class _Held(Protocol):
 
 
 class OpenTables:
-    """The data sets whose tables are open, the one asked last at the end; threads share one.
-
-    Args:
-        most: how many tables are kept open, but for those of the data set asked last;
-            :data:`MOST` by default.
-    """
+    """The data sets whose tables are open, the one asked last at the end; threads share one."""
 
     def __init__(self, most: int | None = None) -> None:
         self._most = MOST if most is None else most
@@ -126,12 +117,7 @@ class OpenTables:
         self._asked: dict[_Held, int] = {}
 
     def asked(self, hosted: _Held, tables: int) -> None:
-        """Take a data set that is asked now, and let go of those asked longest ago.
-
-        Args:
-            hosted: the data set.
-            tables: how many of its tables are open.
-        """
+        """Take a data set that is asked now, and let go of those asked longest ago."""
         over = []
         with self._lock:
             self._asked.pop(hosted, None)
@@ -146,22 +132,16 @@ class OpenTables:
 # A hosted data set: its tables, open once for all threads, and who pays for a question to them.
 
 
-_KEPT = 256
-"""Of how many questions a process keeps what it read."""
+_KEPT = 256  # of how many questions a process keeps what it read
 
 
 class Left(NamedTuple):
-    """What a caller may still spend.
+    """What a caller may still spend."""
 
-    Attributes:
-        remaining: in epsilon or rho and in delta, the least that any limit leaves.
-        limits: what leaves no more: the budget, or caps.
-        budget: what is left of the whole budget.
-    """
-
-    remaining: Budget
+    remaining: Budget  # in epsilon or rho and in delta, the least that any limit leaves
+    # what leaves no more: the budget, or caps
     limits: tuple[str, ...]
-    budget: Budget
+    budget: Budget  # what is left of the whole budget
 
     @property
     def capped(self) -> str:
@@ -171,31 +151,17 @@ class Left(NamedTuple):
 
 
 class Hosted:
-    """A data set that many threads ask at once.
+    """A data set that many threads ask at once."""
 
-    Its tables are opened when they are first asked, so that a service starts while a database is
-    away; an engine is shared by all callers, and each question names its own payers.
-
-    Each table is opened twice: in an engine for the workers, and in one for requests, which is
-    asked for no row.  An engine does one thing after another, and a request that waited for the
-    work of a worker would tell how long that took.
-
-    The tables of a data set that was not asked for long are let go of, with what is kept of its
-    questions, which hold them; whoever still asks one keeps it open until the answer is there.
-
-    Args:
-        dataset: as declared.
-        settings: how it is hosted.
-        ledgers: of the service.
-        refreshed: returns the number of the latest refresh of a data set.
-        tables: those that are open in the process.
-
-    Attributes:
-        dataset: as declared.
-        settings: how it is hosted: its latency, whether its questions are approved.
-        owner: whose budget its questions spend.
-        previews: of the latest questions, what does not change with the budget.
-    """
+    # Its tables are opened when they are first asked, so that a service starts while a database is
+    # away; an engine is shared by all callers, and each question names its own payers.
+    #
+    # Each table is opened twice: in an engine for the workers, and in one for requests, which is
+    # asked for no row.  An engine does one thing after another, and a request that waited for the
+    # work of a worker would tell how long that took.
+    #
+    # The tables of a data set that was not asked for long are let go of, with what is kept of its
+    # questions, which hold them; whoever still asks one keeps it open until the answer is there.
 
     def __init__(
         self,
@@ -228,12 +194,7 @@ class Hosted:
         return identity(self.dataset)
 
     def shapes(self) -> dict[str, TableShape]:
-        """Return what is public of its tables, by name.
-
-        Raises:
-            UsageError: the declaration is unfinished, or does not fit a table.
-            DataSourceError: a table does not exist.
-        """
+        """Return what is public of its tables, by name."""
         with self._lock:
             if self._shapes is None:
                 self._shapes = shapes_of(self.dataset)
@@ -244,13 +205,8 @@ class Hosted:
         return self._ledgers.of(self.name, team)
 
     def require(self, caller: Caller, cost: Budget) -> None:
-        """Refuse a cost that the budget, or a cap of a caller, does not cover now.
-
-        The charge itself looks again, where nothing comes in between.
-
-        Raises:
-            BudgetError: it does not.
-        """
+        """Refuse a cost that the budget, or a cap of a caller, does not cover now."""
+        # The charge itself looks again, where nothing comes in between.
         ledger = self.ledger(caller.team)
         head, accounts = named_accounts(ledger, self._names(caller))
         if not head.spending.affords(cost):
@@ -288,11 +244,9 @@ class Hosted:
         return named_accounts(self.ledger(caller.team), self._names(caller))[1]
 
     def team_shown(self, caller: Caller) -> str | None:
-        """Return whose ledger a caller is shown: that of their team, where teams stand apart.
-
-        Whoever has no team is shown that of the team that has spent most: the guarantee is for
-        each team, and holds with what that one has spent.
-        """
+        """Return whose ledger a caller is shown: that of their team, where teams stand apart."""
+        # Whoever has no team is shown that of the team that has spent most: the guarantee is for
+        # each team, and holds with what that one has spent.
         if not self.owner.apart or caller.team is not None:
             return caller.team
         teams = self._ledgers.teams(self.name)
@@ -309,27 +263,16 @@ class Hosted:
         return self.ledger(self.team_shown(caller))
 
     def check_ledgers(self) -> None:
-        """Refuse where a ledger that was begun cannot be used now.
-
-        Raises:
-            TacitError: it cannot.
-        """
+        """Refuse where a ledger that was begun cannot be used now."""
         self._ledgers.check(self.name)
 
     def check_tables(self) -> None:
-        """Refuse where a table cannot be read as declared; opens each anew, and reads no row.
-
-        Raises:
-            UsageError: the declaration does not fit a table.
-            DataSourceError: a table does not exist.
-        """
+        """Refuse where a table cannot be read as declared; opens each anew, and reads no row."""
         shapes_of(self.dataset)
 
     def is_own(self, caller: Caller, team: str | None) -> bool:
-        """Return whether what somebody of the caller's name did in a team is the caller's.
-
-        Where teams stand apart, two people of one name are two, and so is one in two teams.
-        """
+        """Return whether what somebody of the caller's name did in a team is the caller's."""
+        # Where teams stand apart, two people of one name are two, and so is one in two teams.
         return not self.owner.apart or caller.team == team
 
     def sharing(self) -> list[str]:
@@ -347,11 +290,7 @@ class Hosted:
         return accounts_of(self.ledger(team))
 
     def set_caps(self, caps: Mapping[str, Budget | None], reason: str) -> None:
-        """Set caps in every ledger of the data set; see :func:`set_cap`.
-
-        Raises:
-            UsageError: no account, or a cap of another kind than the budget; none is set then.
-        """
+        """Set caps in every ledger of the data set; see :func:`set_cap`."""
         for account in caps:
             if not is_account(account):
                 account_name(account)
@@ -363,18 +302,8 @@ class Hosted:
     def session(
         self, caller: Caller, table: str | None = None, *, on_paper: bool = False
     ) -> Session:
-        """Return a session whose releases are charged on account of a caller.
-
-        Args:
-            caller: who asks.
-            table: the protected table to ask; the first where none is named.
-            on_paper: for a request, which is answered at once and reads no row.
-
-        Raises:
-            Problem: the caller's team has no budget here.
-            UsageError: there is no such protected table.
-            DataSourceError: a table does not exist.
-        """
+        """Return a session whose releases are charged on account of a caller."""
+        # on_paper: for a request, which is answered at once and reads no row.
         ledger = self._ledgers.for_caller(self.name, caller.name, caller.team)
         return self._paid(self.dataset.table(table), on_paper, ledger)
 
@@ -387,18 +316,7 @@ class Hosted:
         *,
         on_paper: bool,
     ) -> Question:
-        """Return a question of a caller; one that was read of late is not read again.
-
-        Args:
-            caller: who asks.
-            table: as :meth:`session`.
-            said: what is asked, by which it is found again.
-            ask: asks it of a session.
-            on_paper: as :meth:`session`.
-
-        Raises:
-            Problem, UsageError, DataSourceError: as :meth:`session`, and what ``ask`` raises.
-        """
+        """Return a question of a caller; one that was read of late is not read again."""
         self._tables.asked(self, len(self._sessions))
         who = caller.name, caller.team
         # A table that was opened anew is asked anew: a question may hold another that it joins.
@@ -409,11 +327,7 @@ class Hosted:
         )
 
     def refresh(self) -> None:
-        """Open the tables anew where the data set was refreshed since; before each release.
-
-        Raises:
-            DataSourceError: a table cannot be read any more, or has other columns.
-        """
+        """Open the tables anew where the data set was refreshed since; before each release."""
         number = self._refreshed(self.name)
         with self._refreshing:
             if number <= self._number:
@@ -480,24 +394,11 @@ class Hosted:
 
 
 class Datasets:
-    """The data sets of a service, each open once in a process.
+    """The data sets of a service, each open once in a process."""
 
-    Some are declared by the operator, in files of the folder, and some by curators, in the
-    database.  What is declared while the service runs, and what is declared anew there, is found by
-    its other processes when somebody asks for it, or for the list.
-
-    Args:
-        declared: the data sets of the folder, by name; all others are added to it.
-        settings: of the service.
-        database: of the service.
-        refreshed: returns the number of the latest refresh of a data set.
-
-    Attributes:
-        store: what curators declared.
-
-    Raises:
-        UsageError: data sets whose budgets do not go together.
-    """
+    # Some are declared by the operator, in files of the folder, and some by curators, in the
+    # database.  What is declared while the service runs, and what is declared anew there, is found
+    # by its other processes when somebody asks for it, or for the list.
 
     def __init__(
         self,
@@ -524,11 +425,7 @@ class Datasets:
         return sorted(self._hosted)
 
     def of(self, name: str) -> Hosted:
-        """Return a data set.
-
-        Raises:
-            Problem: there is none of that name.
-        """
+        """Return a data set."""
         with suppress(Problem):  # no database: what is known stands
             self._look(files=name not in self._hosted)
         if name not in self._hosted:
@@ -542,13 +439,8 @@ class Datasets:
         return {name: self._hosted[name].settings.refresh for name in self.names}
 
     def refuse_overlaps(self) -> None:
-        """Refuse where two data sets read one file by now, and would spend a budget each.
-
-        Patterns and folders of two data sets may come to hold one file while the service runs.
-
-        Raises:
-            Problem: ``conflict``.
-        """
+        """Refuse where two data sets read one file by now, and would spend a budget each."""
+        # Patterns and folders of two data sets may come to hold one file while the service runs.
         try:
             owners_of(self._declared, self._settings)
         except UsageError as error:
@@ -560,18 +452,7 @@ class Datasets:
         return self._seen.get(name)
 
     def check(self, made: Declared, replaces: int | None) -> tuple[Dataset, DatasetSettings]:
-        """Refuse a declaration that cannot stand; return the data set, and how it is hosted.
-
-        Args:
-            made: what a curator sent.
-            replaces: the number of the declaration that it takes the place of; None of a new one.
-
-        Raises:
-            UsageError: a field that is wrong, or a table that does not fit it.
-            DataSourceError: a table does not exist.
-            Problem: a name that is taken, another declaration stands by now, or a change that no
-                ledger bears.
-        """
+        """Refuse a declaration that cannot stand; return the data set, and how it is hosted."""
         standing = self.standing(made.name)
         if (standing.number if standing and replaces is not None else None) != replaces:
             raise _another(made.name)
@@ -583,16 +464,8 @@ class Datasets:
     def declare(
         self, made: Declared, replaces: int | None, note: Callable[[sa.Connection], None]
     ) -> Hosted:
-        """Declare a data set, or declare it anew; every process finds it.
-
-        Args:
-            made: as :meth:`check` takes it.
-            replaces: as there.
-            note: writes down that it was declared, in the transaction that does it.
-
-        Raises:
-            UsageError: as :meth:`check`, as the others.
-        """
+        """Declare a data set, or declare it anew; every process finds it."""
+        # note: writes down that it was declared, in the transaction that does it.
         dataset, _ = self.check(made, replaces)
         with self.store.begin() as run:
             every = self.store.all(run)

@@ -59,26 +59,18 @@ _PLAIN = re.compile(r"[a-z][a-z0-9_]{0,29}")
 
 @dataclass(frozen=True)
 class Owner:
-    """Whom a budget belongs to.
+    """Whom a budget belongs to."""
 
-    Attributes:
-        name: of the data set, or of the people.
-        people: whether several data sets may share it.
-        dataset: what the ledger protects, as it says so itself.
-        terms: what a charge means there.
-        budget: the whole of it, as declared; None where only a ledger that stands says it.
-        apart: whether each team has a ledger of its own.
-        place: of the ledger, where all share one: a file or an address.
-        settings: how the data sets are hosted: latency, caps.
-    """
-
-    name: str
-    people: bool
-    dataset: str
-    terms: Mapping[str, Any]
+    name: str  # of the data set, or of the people
+    people: bool  # whether several data sets may share it
+    dataset: str  # what the ledger protects, as it says so itself
+    terms: Mapping[str, Any]  # what a charge means there
+    # the whole of it, as declared; None where only a ledger that stands says it
     budget: Budget | None
-    apart: bool
+    apart: bool  # whether each team has a ledger of its own
+    # of the ledger, where all share one: a file or an address
     place: str
+    # how the data sets are hosted: latency, caps
     settings: DatasetSettings
 
     def key(self, team: str | None) -> str:
@@ -109,12 +101,7 @@ class Owner:
 
 
 def owners_of(declared: Mapping[str, Dataset], settings: Settings) -> dict[str, Owner]:
-    """Return whose budget each data set spends, by its name.
-
-    Raises:
-        UsageError: data sets of the same people do not agree on their budget or their settings, or
-            two data sets read one table and do not say that its people are the same.
-    """
+    """Return whose budget each data set spends, by its name."""
     _refuse_hidden_people(declared, settings)
     shared: dict[str, list[Dataset]] = {}
     found = {}
@@ -212,10 +199,9 @@ def _of_people(people: str, datasets: list[Dataset], settings: Settings) -> Owne
 
 
 def _refuse_hidden_people(declared: Mapping[str, Dataset], settings: Settings) -> None:
-    """Refuse two data sets of one table whose budgets would be apart, or of which one has it free.
-
-    A table that one declares as public, and another one as of people, would be joined for nothing.
-    """
+    """Refuse two data sets of one table that do not share its budget."""
+    # A table that one declares as public, and another one as of people, would be joined for
+    # nothing.
     seen: dict[tuple[object, str | None], str] = {}
     for name, dataset in declared.items():
         people = settings.dataset(name).people
@@ -238,10 +224,8 @@ def _refuse_hidden_people(declared: Mapping[str, Dataset], settings: Settings) -
 
 
 def _places(table: TableDeclaration, folder: Path) -> set[tuple[object, str | None]]:
-    """Return what a table is read from: each file that a pattern or a folder stands for now.
-
-    A file is known by its number on its disk, whatever names it has.
-    """
+    """Return what a table is read from: each file that a pattern or a folder stands for now."""
+    # A file is known by its number on its disk, whatever names it has.
     if table.place != "path" or (table.root is None and "://" in table.source):
         return {(table.source, table.table)}
     place = table.located(folder)
@@ -284,11 +268,10 @@ def _word(name: str) -> str:
 # declaration is never written over: a change is a row of its own, and the latest of a name counts.
 
 
-DATA = "data"
-"""The folder below that of the service whose files curators may declare."""
+DATA = "data"  # the folder below that of the service whose files curators may declare
 
+# What a curator may say of how a data set is hosted; ``collusion`` is the operator's to say.
 HOSTING = ("latency", "approval", "people", "caps", "refresh")
-"""What a curator may say of how a data set is hosted; ``collusion`` is the operator's to say."""
 
 _declared = sa.Table(
     "declared_dataset",
@@ -306,43 +289,26 @@ _declared = sa.Table(
 class Declared:
     """A declaration as a curator sent it.
 
-    Attributes:
-        name: of the data set.
-        fields: those that a file would have, but for the name.
-        hosting: of :data:`HOSTING` what is said.
-        who: declared it.
-        at: when, in seconds since 1970.
-        number: its place in the order of all declarations; 0 before it is written.
-
     >>> fields = {"unit": "row", "budget": {"epsilon": 0.1}, "tables": {"t": {"path": "t.csv"}}}
     >>> Declared("visits", fields, {"latency": 3}, "cleo", 0.0).dataset(Path()).whole_budget
     epsilon(0.1)
     """
 
-    name: str
-    fields: Mapping[str, Any]
-    hosting: Mapping[str, Any]
+    name: str  # of the data set
+    fields: Mapping[str, Any]  # those that a file would have, but for the name
+    hosting: Mapping[str, Any]  # of :data:`HOSTING` what is said
     who: str
-    at: float
-    number: int = 0
+    at: float  # when, in seconds since 1970
+    number: int = 0  # its place in the order of all declarations; 0 before it is written
 
     def dataset(self, folder: Path) -> Dataset:
-        """Return the data set; a number with a fraction is read as its decimal digits say.
-
-        Its tables are read from :data:`DATA` only, whenever they are opened.
-
-        Raises:
-            UsageError: a field that is wrong.
-        """
+        """Return the data set; a number with a fraction is read as its decimal digits say."""
+        # Its tables are read from :data:`DATA` only, whenever they are opened.
         fields = {**_exact(self.fields), "name": self.name}
         return confined(Dataset.from_fields(fields, folder), folder)
 
     def hosted(self, settings: Settings) -> DatasetSettings:
-        """Return how the data set is hosted: what is not said is as for the others.
-
-        Raises:
-            UsageError: a field that is wrong, or not a curator's to say.
-        """
+        """Return how the data set is hosted: what is not said is as for the others."""
         known_fields(self.hosting, HOSTING, "hosting")
         said = _exact(self.hosting)
         found = DatasetSettings.from_fields(said, "hosting", settings.default)
@@ -360,11 +326,7 @@ def confined(dataset: Dataset, folder: Path) -> Dataset:
 
 
 class DeclaredStore:
-    """The declarations of curators.
-
-    Args:
-        database: of the service.
-    """
+    """The declarations of curators."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -437,11 +399,7 @@ _MOST_FILES = 1000
 
 
 def with_hosting(settings: Settings, made: Iterable[Declared]) -> Settings:
-    """Return the settings with what curators said of how their data sets are hosted.
-
-    Raises:
-        UsageError: a field that is wrong.
-    """
+    """Return the settings with what curators said of how their data sets are hosted."""
     said = {one.name: one.hosted(settings) for one in made}
     return replace(settings, datasets={**settings.datasets, **said})
 
@@ -452,21 +410,8 @@ def refuse_declaration(
     settings: Settings,
     declared: Mapping[str, Dataset],
 ) -> None:
-    """Refuse a declaration that cannot stand, or that may not follow the one that stands.
-
-    Opens each table, and reads no row of it.
-
-    Args:
-        made: what a curator sent.
-        standing: what it takes the place of; None of a new data set.
-        settings: of the service.
-        declared: all data sets that are there.
-
-    Raises:
-        UsageError: a field that is wrong, or a table that does not fit it.
-        DataSourceError: a table does not exist.
-        Problem: a name that is taken, or a change that no ledger bears.
-    """
+    """Refuse a declaration that cannot stand, or that may not follow the one that stands."""
+    # Opens each table, and reads no row of it.
     if made.fields.get("name", made.name) != made.name:
         raise UsageError(f"the declaration names another data set than {made.name!r}")
     if "ledger" in made.fields:
@@ -530,12 +475,7 @@ def notes_on(dataset: Dataset, how: DatasetSettings) -> list[str]:
 
 
 def columns_of(file: str, settings: Settings) -> list[str]:
-    """Return the names of the columns of a file that a curator may declare; reads no row.
-
-    Raises:
-        UsageError: it is none that the operator put there.
-        DataSourceError: it is not there, or no table.
-    """
+    """Return the names of the columns of a file that a curator may declare; reads no row."""
     _refuse_outside(file, "path", file, settings.folder)
     found = Dataset.from_fields(
         {"name": "it", "unit": "row", "tables": {"it": {"path": file}}}, settings.folder
@@ -570,10 +510,8 @@ def _refuse_taken(name: str, declared: Mapping[str, Dataset]) -> None:
 
 
 def _refuse_outside(table: str, place: str, source: str, folder: Path) -> None:
-    """Refuse a table that is not a file which the operator put into the data folder.
-
-    What a pattern or a folder leads to is checked whenever it is opened.
-    """
+    """Refuse a table that is not a file which the operator put into the data folder."""
+    # What a pattern or a folder leads to is checked whenever it is opened.
     path = ConfinedPath(os.path.join(folder, source), folder / DATA)
     try:
         if place != "path" or "://" in source or Path(source) == Path(DATA):

@@ -1,9 +1,8 @@
-"""The ledgers of a service: opened once, shared by its threads, never created again in silence.
+"""The ledgers of a service: opened once, shared by its threads, never created again in silence."""
 
-The database of the service holds the random name that each ledger has.  A ledger that is not where
-it was, or another one in its place, is refused: someone who deleted it, or lost a disk, would
-otherwise be given the whole budget again.
-"""
+# The database of the service holds the random name that each ledger has.  A ledger that is not
+# where it was, or another one in its place, is refused: someone who deleted it, or lost a disk,
+# would otherwise be given the whole budget again.
 
 from __future__ import annotations
 
@@ -27,8 +26,8 @@ from tacit.tables.dataset.declaration import Dataset, identity, terms
 
 __all__ = ["Ledgers"]
 
+# The reasons of a cap that a declaration set; one that a person set has their own.
 _DECLARED = ("as service.toml says", "as declared")
-"""The reasons of a cap that a declaration set; one that a person set has their own."""
 
 _ledgers = sa.Table(
     "hosted_ledger",
@@ -39,16 +38,7 @@ _ledgers = sa.Table(
 
 
 class Ledgers:
-    """The ledgers of all data sets of a service.
-
-    Args:
-        declared: the data sets, by name.
-        settings: of the service.
-        database: of the service.
-
-    Raises:
-        UsageError: data sets whose budgets do not go together.
-    """
+    """The ledgers of all data sets of a service."""
 
     def __init__(
         self, declared: Mapping[str, Dataset], settings: Settings, database: Database
@@ -60,25 +50,13 @@ class Ledgers:
         self._lock = threading.Lock()
 
     def add(self, declared: Mapping[str, Dataset], settings: Settings) -> None:
-        """Add data sets that are declared later.
-
-        Raises:
-            UsageError: their budgets do not go together with the others'.
-        """
+        """Add data sets that are declared later."""
         every = {**self._declared, **declared}
         self.owners = owners_of(every, settings)
         self._declared = every
 
     def of(self, dataset: str, team: str | None = None) -> Ledger:
-        """Return the ledger that pays for a data set: its own, or its view of that of its people.
-
-        Args:
-            dataset: the name of the data set.
-            team: who asks, where teams stand apart.
-
-        Raises:
-            Problem: teams stand apart and there is none; the ledger is gone or cannot be used.
-        """
+        """The ledger that pays for a data set: its own, or its view of that of its people."""
         owner = self.owners[dataset]
         if owner.apart and team is None:
             raise Problem(
@@ -100,11 +78,7 @@ class Ledgers:
             return self._views[dataset, key]
 
     def for_caller(self, dataset: str, name: str, team: str | None) -> Ledger:
-        """Return the ledger as one that charges on account of a caller.
-
-        Raises:
-            Problem: as :meth:`of`.
-        """
+        """Return the ledger as one that charges on account of a caller."""
         return on_account_of(self.of(dataset, team), *self.accounts(dataset, name, team))
 
     def accounts(self, dataset: str, name: str, team: str | None) -> list[str]:
@@ -128,11 +102,7 @@ class Ledgers:
             return sorted(name.removeprefix(begin) for name in names if name.startswith(begin))
 
     def check(self, dataset: str) -> None:
-        """Refuse where a ledger of a data set, of those that were begun, cannot be used now.
-
-        Raises:
-            LedgerError: it is gone, or cannot be read.
-        """
+        """Refuse where a ledger of a data set, of those that were begun, cannot be used now."""
         owner = self.owners[dataset]
         for team in self._teams(owner) if owner.apart else [None]:
             if self.known(owner.key(team)) is not None:
@@ -220,10 +190,8 @@ def _as_begun(said: Mapping[str, Any], standing: Mapping[str, Any] | None) -> di
 
 
 def _settle_caps(ledger: Ledger, caps: Caps) -> None:
-    """Set the caps of the settings, where the settings changed since they were set last.
-
-    A cap that a person set since stays until the settings say something else.
-    """
+    """Set the caps of the settings, where the settings changed since they were set last."""
+    # A cap that a person set since stays until the settings say something else.
     said = _said(caps)
     with ledger.chain.read() as (transaction, _):
         events: list[Any] = [

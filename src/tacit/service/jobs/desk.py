@@ -44,14 +44,10 @@ __all__ = [
 # certificate again: the question, and by which keys the ledger knows the releases; no answer.
 
 
-MOST = 500
-"""From so many releases, the latest, answers of a caller may follow."""
-RECORDS = 1_000
-"""So many answers that follow from it the ledger notes beside a charge."""
-_CALLERS = 32
-"""For so many callers a process keeps what it read of their releases."""
-_NUMBERS = 200_000
-"""So many numbers of the releases of a caller it keeps."""
+MOST = 500  # from so many releases, the latest, answers of a caller may follow
+RECORDS = 1_000  # so many answers that follow from it the ledger notes beside a charge
+_CALLERS = 32  # for so many callers a process keeps what it read of their releases
+_NUMBERS = 200_000  # so many numbers of the releases of a caller it keeps
 
 
 class _Seen(NamedTuple):
@@ -69,11 +65,7 @@ class Made(NamedTuple):
 
 
 class FreeDesk:
-    """Finds what follows from the releases that a caller may see.
-
-    Args:
-        queue: of the service.
-    """
+    """Finds what follows from the releases that a caller may see."""
 
     def __init__(self, queue: Queue) -> None:
         self._queue = queue
@@ -82,11 +74,8 @@ class FreeDesk:
     def errors(
         self, hosted: Hosted, caller: Caller, question: Question, tag: str | None
     ) -> dict[str, dict[str, Any]]:
-        """Return of each label the standard error of the free answer, and the release it is from.
-
-        Returns:
-            Nothing where it does not follow from what the caller may see.
-        """
+        """The standard error of the free answer of each label, and the release it is from."""
+        # Returns: nothing where it does not follow from what the caller may see.
         query = held_by(question).query
         if not may_follow(query):
             return {}
@@ -103,12 +92,7 @@ class FreeDesk:
         }
 
     def make(self, hosted: Hosted, caller: Caller, question: Question, tag: str | None) -> Made:
-        """Make a free answer, and note in the ledger from which releases it follows.
-
-        Raises:
-            UsageError: it does not follow from what the caller may see, or so many follow already.
-            LedgerError: the ledger cannot be written.
-        """
+        """Make a free answer, and note in the ledger from which releases it follows."""
         query: Query = held_by(question).query
         certificate = None
         if may_follow(query):
@@ -131,11 +115,7 @@ class FreeDesk:
         return Made(certificate, said)
 
     def again(self, job: Job, hosted: Hosted) -> Certificate | None:
-        """Return the certificate of a free answer again; None where a job is of another kind.
-
-        Raises:
-            Problem: the ledger does not hold the releases any more.
-        """
+        """Return the certificate of a free answer again; None where a job is of another kind."""
         said = self._queue.free(job.id)
         if said is None:
             return None
@@ -223,22 +203,9 @@ Audit = Callable[[str, sa.Connection, Job, Caller, Mapping[str, Any]], None]
 
 
 class Desk:
-    """Takes and answers the questions of a service.
+    """Takes and answers the questions of a service."""
 
-    Args:
-        queue: of the service.
-        hosted: returns a data set by its name.
-        audit: writes down who did what, in the transaction that does it.
-        waiting: the most jobs of one caller that are not over.
-        clock: seconds since 1970.
-        decisions: keeps who asked from deciding.
-
-    Attributes:
-        queue: of the service.
-        decisions: who may decide.
-        free: finds what follows from earlier releases.
-        wake: is called where there is a new job.
-    """
+    # audit: writes down who did what, in the transaction that does it.
 
     def __init__(
         self,
@@ -255,19 +222,7 @@ class Desk:
         self.wake: Callable[[], None] = lambda: None
 
     def submit(self, dataset: str, caller: Caller, ask: Ask, once: str | None = None) -> Job:
-        """Take a question; the same request under the same idempotency key is the same job.
-
-        Args:
-            dataset: the name of the data set.
-            caller: who asks.
-            ask: what.
-            once: the idempotency key.
-
-        Raises:
-            UsageError: it cannot be asked.
-            BudgetError: the budget or a cap does not cover it; nothing was spent.
-            Problem: the key stands for another request, or too many jobs of the caller wait.
-        """
+        """Take a question; the same request under the same idempotency key is the same job."""
         body = _body(ask)
         hosted = self._hosted(dataset)
         if once is not None:
@@ -338,10 +293,8 @@ class Desk:
         pay: Callable[[], None],
         free: Mapping[str, Any] | None = None,
     ) -> Job:
-        """Add a job and pay for it; where it cannot be paid there is none.
-
-        A process that dies in between leaves a charge without a job: asked again, it goes on.
-        """
+        """Add a job and pay for it; where it cannot be paid there is none."""
+        # A process that dies in between leaves a charge without a job: asked again, it goes on.
         once = values["once"]
         try:
             with self.queue.transaction() as run:
@@ -372,13 +325,7 @@ class Desk:
     # --- decisions ---------------------------------------------------------------------------
 
     def approve(self, job: Job, caller: Caller) -> Job:
-        """Approve exactly this question at this price: it is charged, and its clock begins.
-
-        Raises:
-            Problem: the caller asked it themselves, it is decided already, or the data set was
-                declared anew since.
-            BudgetError: the budget or a cap does not cover it any more; nothing was spent.
-        """
+        """Approve exactly this question at this price: it is charged, and its clock begins."""
         self.decisions.refuse_own(job, caller, "a question")
         if job.state != "waiting":
             raise _decided(job.shown(self._clock()))
@@ -393,11 +340,7 @@ class Desk:
         return found
 
     def refuse(self, job: Job, caller: Caller, reason: str) -> Job:
-        """Refuse a question; nothing is spent.
-
-        Raises:
-            Problem: the caller asked it themselves, or it is decided already.
-        """
+        """Refuse a question; nothing is spent."""
         self.decisions.refuse_own(job, caller, "a question")
         decided = {
             "decided_by": caller.name,
@@ -408,14 +351,9 @@ class Desk:
         return self._changed(job, caller, ("waiting",), "release_refused", decided)
 
     def cancel(self, job: Job, caller: Caller) -> Job:
-        """Give a question up.  What was charged stays charged, and asking again is free then.
-
-        (Were a charge that no worker has used yet given back, the budget would tell when workers
-        were free, and so how long the engine worked.)
-
-        Raises:
-            Problem: its outcome is shown already.
-        """
+        """Give a question up.  What was charged stays charged, and asking again is free then."""
+        # (Were a charge that no worker has used yet given back, the budget would tell when workers
+        # were free, and so how long the engine worked.)
         if job.is_visible(self._clock()):
             raise _decided(job.shown(self._clock()))
         values = {"decided_by": caller.name, "decided": self._clock(), "state": "cancelled"}
@@ -446,11 +384,7 @@ class Desk:
     # --- answers -----------------------------------------------------------------------------
 
     def work(self, job: Job) -> Outcome:
-        """Answer a job: what a worker does.
-
-        Raises:
-            TacitError: it cannot be answered; where it was charged, the charge stands.
-        """
+        """Answer a job: what a worker does."""
         hosted = self._hosted(job.dataset)
         hosted.refresh()
         question, price = self._unchanged(job, hosted, on_paper=False)
@@ -458,11 +392,7 @@ class Desk:
         return Outcome(True)
 
     def answer(self, job: Job) -> Answer:
-        """Return the answer that the ledger holds for a job that is done.
-
-        Raises:
-            Problem: it is not done, or its ledger does not hold it any more.
-        """
+        """Return the answer that the ledger holds for a job that is done."""
         hosted = self._hosted(job.dataset)
         free = self.free.again(job, hosted)
         if free is not None:

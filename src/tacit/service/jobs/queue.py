@@ -89,8 +89,7 @@ def ticks_late(asked: float, latency: float, visible: float) -> int:
 # A job: a release that somebody asked for, and what of it is seen at a moment.
 
 
-STATES = ("waiting", "running", "done", "refused", "failed", "cancelled")
-"""What a caller sees."""
+STATES = ("waiting", "running", "done", "refused", "failed", "cancelled")  # what a caller sees
 
 
 @dataclass(frozen=True)
@@ -103,59 +102,33 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Job:
-    """A release that somebody asked for.
+    """A release that somebody asked for."""
 
-    Attributes:
-        number: its place in the order of asking.
-        id: what callers call it.
-        dataset: the name of the data set.
-        asked_by: who asked.
-        team: theirs.
-        token: the public name of the token that they came with.
-        asked: when, in seconds since 1970.
-        body: the request, as JSON.
-        words: what is asked, in words.
-        cost: what it was priced at, as JSON of a budget.
-        key: what the ledger knows it by.
-        once: its idempotency key.
-        state: in the queue; callers see :meth:`shown`.
-        started: since when its clock runs: when it was asked, or approved.
-        latency: between two ticks at first, in seconds.
-        worker: who holds it.
-        attempts: how often it was begun.
-        outcome: ``done`` or ``failed``, once it is over.
-        visible: from when on its outcome is shown.
-        error: why it failed.
-        replayed: whether its answer was there to see when it was asked.
-        decided_by: who approved or refused it, or cancelled it.
-        decided: when.
-        reason: why it was refused.
-    """
-
-    number: int
-    id: str
-    dataset: str
+    number: int  # its place in the order of asking
+    id: str  # what callers call it
+    dataset: str  # the name of the data set
     asked_by: str
     team: str | None
-    token: str
-    asked: float
-    body: str
-    words: str
-    cost: str
-    key: str
-    once: str | None
-    state: str
+    token: str  # the public name of the token that they came with
+    asked: float  # when, in seconds since 1970
+    body: str  # the request, as JSON
+    words: str  # what is asked, in words
+    cost: str  # what it was priced at, as JSON of a budget
+    key: str  # what the ledger knows it by
+    once: str | None  # its idempotency key
+    state: str  # in the queue; callers see :meth:`shown`
+    # since when its clock runs: when it was asked, or approved
     started: float
-    latency: float
+    latency: float  # between two ticks at first, in seconds
     worker: str | None
-    attempts: int
-    outcome: str | None
-    visible: float | None
-    error: str | None
-    replayed: bool
-    decided_by: str | None
+    attempts: int  # how often it was begun
+    outcome: str | None  # ``done`` or ``failed``, once it is over
+    visible: float | None  # from when on its outcome is shown
+    error: str | None  # why it failed
+    replayed: bool  # whether its answer was there to see when it was asked
+    decided_by: str | None  # who approved or refused it, or cancelled it
     decided: float | None
-    reason: str | None
+    reason: str | None  # why it was refused
 
     def shown(self, now: float) -> str:
         """Return the state that a caller sees at a moment: one of :data:`STATES`."""
@@ -210,12 +183,11 @@ class Job:
 #   no job for longer than a lease.
 
 
-LEASE = 30.0
-"""For how long a worker that says nothing holds a job, in seconds."""
+LEASE = 30.0  # for how long a worker that says nothing holds a job, in seconds
+# For how long an idempotency key stands for its request; then it may stand for another one.
 KEY_SECONDS = 7 * 24 * 3600.0
-"""For how long an idempotency key stands for its request; then it may stand for another one."""
+# How often a job is begun: one whose worker dies each time would be begun for ever.
 MOST_ATTEMPTS = 5
-"""How often a job is begun: one whose worker dies each time would be begun for ever."""
 
 _LOCK = "jobs"
 _jobs = sa.Table(
@@ -276,26 +248,14 @@ class Whose(NamedTuple):
 
 
 class Queue:
-    """The jobs of a service.
-
-    Args:
-        database: of the service.
-        clock: seconds since 1970.
-    """
+    """The jobs of a service."""
 
     def __init__(self, database: Database, clock: Callable[[], float]) -> None:
         self._database, self._clock = database, clock
 
     def add(self, run: sa.Connection, **values: Any) -> Job:
-        """Add a job in a transaction; the first of an idempotency key stands.
-
-        Args:
-            run: the transaction, under the lock of the jobs.
-            **values: of the columns.
-
-        Raises:
-            IntegrityError: the same person used the idempotency key before.
-        """
+        """Add a job in a transaction; the first of an idempotency key stands."""
+        # run: the transaction, under the lock of the jobs.
         name = secrets.token_hex(16)
         once = values.get("once")
         if once is not None:
@@ -318,12 +278,7 @@ class Queue:
         return None if said is None else dict(json.loads(said))
 
     def answered(self, allowed: Sequence[Whose], most: int) -> dict[str, str]:
-        """Return the keys that the ledger has answers by, each with the first job that shows it.
-
-        Args:
-            allowed: whose jobs are seen.
-            most: how many, the latest; they come in the order of asking.
-        """
+        """Return the keys that the ledger has answers by, each with the first job that shows it."""
         if not allowed:
             return {}
         mine = sa.and_(sa.or_(*(one.where() for one in allowed)), self._shown("done"))
@@ -363,15 +318,8 @@ class Queue:
             return int(reading.execute(asked).scalar_one())
 
     def hides(self, dataset: str, key: str, team: tuple[str | None] | None = None) -> bool:
-        """Return whether the answer to a question, which the ledger may hold, is not to be seen.
-
-        It is so while every job that asked it waits for its tick, or was given up before.
-
-        Args:
-            dataset: the name of the data set.
-            key: what the ledger knows the release by.
-            team: whose ledger it is, where teams have ledgers of their own.
-        """
+        """Return whether the answer to a question, which the ledger may hold, is not to be seen."""
+        # It is so while every job that asked it waits for its tick, or was given up before.
         refused = _jobs.c.state.in_(("waiting", "refused"))
         same = sa.and_(_jobs.c.dataset == dataset, _jobs.c.key == key)
         if team is not None:
@@ -383,12 +331,7 @@ class Queue:
         return bool(every and not seen)
 
     def first_done(self, job: Job, *, of_team: bool) -> Job | None:
-        """Return the first job that was answered with what a job shows; it may be the job itself.
-
-        Args:
-            job: which.
-            of_team: whether each team has a ledger, and so answers, of its own.
-        """
+        """The first job that was answered with what a job shows; it may be the job itself."""
         same = sa.and_(_jobs.c.dataset == job.dataset, _jobs.c.key == job.key)
         if of_team:
             same = sa.and_(same, _jobs.c.team == job.team)
@@ -407,16 +350,8 @@ class Queue:
         before: int | None = None,
         limit: int = 100,
     ) -> list[Job]:
-        """Return jobs, the latest first.
-
-        Args:
-            allowed: whose jobs are seen.
-            state: as callers see it.
-            left_open: only those that failed, and whose charge stands without an answer.
-            apart: the data sets of which each team has a ledger, and so answers, of its own.
-            before: only those with a lower number.
-            limit: the most at once.
-        """
+        """Return jobs, the latest first."""
+        # left_open: only those that failed, and whose charge stands without an answer.
         if not allowed:
             return []
         asked = sa.select(*_COLUMNS).where(sa.or_(*(one.where() for one in allowed)))
@@ -490,11 +425,8 @@ class Queue:
         return written
 
     def newly_visible(self) -> Iterator[tuple[sa.Connection, Job]]:
-        """Go through the jobs whose tick came, each once among all processes.
-
-        Yields:
-            The job, and the transaction in which it is noted that it was told.
-        """
+        """Go through the jobs whose tick came, each once among all processes."""
+        # Yields: the job, and the transaction in which it is noted that it was told.
         due = sa.and_(
             _jobs.c.told.is_(False), _jobs.c.state == "over", _jobs.c.visible <= self._clock()
         )

@@ -29,19 +29,13 @@ __all__ = [
 
 
 _T = TypeVar("_T")
-_PAUSE = 0.5
-"""Seconds between two looks for what other processes were asked."""
+_PAUSE = 0.5  # seconds between two looks for what other processes were asked
 
 
 class Workers:
-    """The workers of one process.
+    """The workers of one process."""
 
-    Args:
-        queue: of the service.
-        answer: works on a job.
-        tell: reports, once among all processes, the jobs whose tick came.
-        count: how many jobs are answered at once.
-    """
+    # tell: reports, once among all processes, the jobs whose tick came.
 
     def __init__(
         self,
@@ -143,14 +137,7 @@ def _patiently(ask: Callable[[], _T]) -> _T | None:
 
 
 class Records:
-    """Writes to the audit log, the log, the metrics and the traces of a service.
-
-    Args:
-        queue: of the service.
-        audit: the log of who did what.
-        metrics: of this process.
-        traces: of this process.
-    """
+    """Writes to the audit log, the log, the metrics and the traces of a service."""
 
     def __init__(self, queue: Queue, audit: AuditLog, metrics: Metrics, traces: Traces) -> None:
         self._queue, self._audit, self._metrics, self._traces = queue, audit, metrics, traces

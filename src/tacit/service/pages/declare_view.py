@@ -1,9 +1,8 @@
-"""The page on which a curator declares a data set: its form, and the declaration that it holds.
+"""The page on which a curator declares a data set: its form, and the declaration that it holds."""
 
-The fields of the first table of people have no prefix; those of the other tables begin with ``t1``,
-``t2`` and so on.  What a form does not know of a declaration (how a file is read, caps of named
-teams) stays as it stands.
-"""
+# The fields of the first table of people have no prefix; those of the other tables begin with
+# ``t1``, ``t2`` and so on.  What a form does not know of a declaration (how a file is read, caps of
+# named teams) stays as it stands.
 
 from __future__ import annotations
 
@@ -19,14 +18,12 @@ from tacit.service.pages.views import protection
 
 __all__ = ["COLUMNS", "KINDS", "TABLES", "added", "checked", "declared_in", "form_of"]
 
+# What a column may hold.
 KINDS = ("integer", "float", "decimal", "text", "boolean", "date", "timestamp")
-"""What a column may hold."""
-COLUMNS = 150
-"""The most columns in a form, of all tables; more are declared over HTTP."""
-TABLES = 9
-"""The most tables in a form; more are declared over HTTP."""
+COLUMNS = 150  # the most columns in a form, of all tables; more are declared over HTTP
+TABLES = 9  # the most tables in a form; more are declared over HTTP
+# What another table holds: rows of the same people, rows that everyone may know, or neither.
 PEOPLE, PUBLIC, LEFT_OUT = "people", "public", "none"
-"""What another table holds: rows of the same people, rows that everyone may know, or neither."""
 _LOSSES = ("epsilon", "delta", "rho")
 _EACH = ("each_team", "each_analyst")
 _TEXTS = ("purpose", "owner")
@@ -36,11 +33,6 @@ def declared_in(
     one: Callable[[str], str], standing: Mapping[str, Any], hosting: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the declaration that a form holds, and how its data set is hosted.
-
-    Args:
-        one: returns a field of the form; empty where there is none.
-        standing: what is declared already; of a new data set its table alone.
-        hosting: how it is hosted already.
 
     >>> form = {"person": "id", "rows": "5", "c0": "cost", "low0": "0", "high0": "9"}
     >>> fields, _ = declared_in(lambda n: form.get(n, ""), {"tables": {"t": {"path": "t.csv"}}}, {})
@@ -74,9 +66,6 @@ def declared_in(
 def added(fields: Mapping[str, Any], one: Callable[[str], str]) -> dict[str, Any]:
     """Return a declaration with the table that a form adds: at first one of the same people.
 
-    Raises:
-        UsageError: its name is taken, or there are as many tables as a form holds.
-
     >>> form = {"newfile": "data/sites.csv"}
     >>> list(added({"tables": {"stays": {}}}, lambda name: form.get(name, ""))["tables"])
     ['stays', 'sites']
@@ -96,14 +85,7 @@ def form_of(
     names: Mapping[str, Sequence[str]],
     standing: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return what the form shows.
-
-    Args:
-        fields: of the declaration.
-        hosting: how the data set is hosted.
-        names: of each table its columns, as they are read.
-        standing: the tables of people that a ledger counts in, and that stay.
-    """
+    """Return what the form shows."""
     first, unit = _first(fields), fields.get("unit")
     budget, caps = fields.get("budget") or {}, hosting.get("caps") or {}
     by_person = unit if isinstance(unit, Mapping) else {}

@@ -26,22 +26,18 @@ __all__ = [
 # Templates of the pages: text becomes HTML with everything in it escaped.
 
 
+# The files that pages ask for, and what they are.
 STATIC = {
     "tacit.css": "text/css; charset=utf-8",
     "tacit.js": "text/javascript; charset=utf-8",
     "explorer.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
-"""The files that pages ask for, and what they are."""
 
 
 @cache
 def _templates() -> Any:
-    """Return the templates beside this module, and the parts that certificates show answers with.
-
-    Raises:
-        MissingExtraError: jinja2 is not installed.
-    """
+    """The templates beside this module, and the parts that certificates show answers with."""
     jinja2 = need("jinja2", "serve")
     places = [jinja2.PackageLoader(f"tacit.{room}") for room in ("service.pages", "report")]
     return jinja2.Environment(
@@ -92,14 +88,7 @@ _LINKS = (
 
 
 def page(name: str, service: str, caller: Caller | None, given: Mapping[str, Any]) -> str:
-    """Return a page.
-
-    Args:
-        name: of its template.
-        service: what the service calls itself.
-        caller: who is signed in.
-        given: what the template is filled with.
-    """
+    """Return a page."""
     shown = None
     if caller is not None:
         links = [

@@ -33,8 +33,8 @@ __all__ = [
 # Dashboards and collections of the local model, as pages show them: made of what the API says.
 
 
+# The most lines of a chart: those of the latest periods, or of the most frequent answers.
 _DRAWN = 60
-"""The most lines of a chart: those of the latest periods, or of the most frequent answers."""
 _WIDTH = PHONE_WIDTH
 _Told = Mapping[str, Any]
 
@@ -188,8 +188,8 @@ def _texts(value: float, low: float, high: float, error: float | None = None) ->
 # No person stands behind these numbers: the reader makes them up.
 
 
+# The statistics that can be explored.
 KNOWN = ("mean", "median", "sum", "count", "var", "min", "max")
-"""The statistics that can be explored."""
 LOWEST, HIGHEST = 0, 10
 MOST = 12
 _EXPLORER_VIEW_WIDTH, _LEFT, _RIGHT = 720, 30, 690
@@ -197,9 +197,6 @@ _EXPLORER_VIEW_WIDTH, _LEFT, _RIGHT = 720, 30, 690
 
 def read_values(text: str) -> list[Fraction]:
     """Return the numbers of a line, in order, held within the bounds.
-
-    Raises:
-        UsageError: fewer than two or more than twelve, or something that is no number.
 
     >>> read_values("9, 2 5.5")
     [Fraction(2, 1), Fraction(11, 2), Fraction(9, 1)]
@@ -213,13 +210,6 @@ def read_values(text: str) -> list[Fraction]:
 
 def explored(name: str, values: Sequence[Fraction]) -> dict[str, Any]:
     """Return what the page shows of a statistic on some numbers.
-
-    Args:
-        name: one of :data:`KNOWN`.
-        values: ascending.
-
-    Raises:
-        UsageError: another statistic.
 
     >>> explored("mean", read_values("1, 2, 5, 7, 9"))["local"]
     '1.05'

@@ -83,13 +83,7 @@ def card(said: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
 def shown_dataset(
     said: Mapping[str, Any], caller: Caller, *, from_page: bool = False
 ) -> dict[str, Any]:
-    """Return what the page of a data set shows.
-
-    Args:
-        said: what the API says of it.
-        caller: who sees it.
-        from_page: whether a curator declared it, who can change it; the operator changes a file.
-    """
+    """Return what the page of a data set shows."""
     name = str(said["name"])
     about = [
         ("Purpose", said.get("purpose")),
@@ -118,12 +112,9 @@ def shown_dataset(
 
 
 def questionable(said: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the columns of the first table that can be chosen by clicking.
-
-    Returns:
-        ``numbers`` with declared bounds, of which statistics are asked; and ``groups`` with
-        declared categories.
-    """
+    """Return the columns of the first table that can be chosen by clicking."""
+    # Returns: ``numbers`` with declared bounds, of which statistics are asked; and ``groups`` with
+    # declared categories.
     columns = said["tables"][said["table"]]["columns"]
     numbers = [c["name"] for c in columns if c["kind"] in _NUMBERS and c.get("bounds")]
     groups = [c["name"] for c in columns if c.get("keys")]
@@ -195,6 +186,7 @@ def _known(bounds: Sequence[str] | None, keys: Sequence[Any] | None) -> str:
 # Asking, as pages show it: a question by clicking, and what to expect of it.
 
 
+# What can be chosen by clicking: the function of SQL, and its words.
 STATISTICS = (
     ("count", "how many rows"),
     ("avg", "the mean"),
@@ -202,9 +194,8 @@ STATISTICS = (
     ("median", "the median"),
     ("stddev", "the standard deviation"),
 )
-"""What can be chosen by clicking: the function of SQL, and its words."""
+# What a release spends, of each kind of budget.
 LOSSES = {"pure": "epsilon", "approximate": "epsilon", "concentrated": "rho"}
-"""What a release spends, of each kind of budget."""
 
 
 def sql_of(table: str, statistic: str, column: str, by: str) -> str:
@@ -225,14 +216,8 @@ def sql_of(table: str, statistic: str, column: str, by: str) -> str:
 
 
 def expected(told: Mapping[str, Any], *, approval: bool, may_ask: bool, key: str) -> dict[str, Any]:
-    """Return what a page shows of a preview.
-
-    Args:
-        told: the preview, as the API says it.
-        approval: whether a reviewer decides first.
-        may_ask: whether the caller may release at all.
-        key: the idempotency key of the release that may follow.
-    """
+    """Return what a page shows of a preview."""
+    # key: the idempotency key of the release that may follow.
     found, cost = Preview.from_json(told["preview"]), Budget.from_json(told["cost"])
     free = told["replay"] or told["open"]
     return {
@@ -325,6 +310,7 @@ def _quoted(name: str) -> str:
 # The page on which a curator raises a budget and sets caps, made of what the API says.
 
 
+# Whose cap can be set, and how a form says it.
 WHOSE = (
     ("team", "the team"),
     ("analyst", "the analyst"),
@@ -332,7 +318,6 @@ WHOSE = (
     ("analyst:*", "each analyst without a cap of their own"),
     ("dataset", "the data set, of several"),
 )
-"""Whose cap can be set, and how a form says it."""
 
 
 def account_in(one: Callable[[str], str]) -> str:
@@ -348,14 +333,7 @@ def account_in(one: Callable[[str], str]) -> str:
 def shown_budget(
     name: str, told: Mapping[str, Any], left_open: Sequence[Mapping[str, Any]], apart: bool
 ) -> dict[str, Any]:
-    """Return what the page shows.
-
-    Args:
-        name: of the data set.
-        told: its budget, as the API says it.
-        left_open: the releases whose charge stands without an answer.
-        apart: whether each team has a budget of its own.
-    """
+    """Return what the page shows."""
     return {
         "name": name,
         "home": home_of(name),
@@ -392,8 +370,7 @@ def _account(one: Mapping[str, Any]) -> dict[str, Any]:
 # Releases, as pages show them: made of what the API says.
 
 
-PENDING = ("queued", "running")
-"""The states in which an answer is on its way."""
+PENDING = ("queued", "running")  # the states in which an answer is on its way
 _TOLD = {
     "waiting": "A reviewer decides first; nothing is spent before that.",
     "queued": "It is on its way.",
@@ -404,8 +381,7 @@ _TOLD = {
     "price: it is answered under that charge and costs no more.",
     "cancelled": "It was cancelled.",
 }
-_MOST_GROUPS = 1000
-"""On a page; the files have all."""
+_MOST_GROUPS = 1000  # on a page; the files have all
 _BY_GROUP = ("value", "standard_error", "low", "high", "refused")
 _DOWNLOADS = (
     ("csv", "wide", "CSV"),

@@ -1,13 +1,12 @@
-"""What every request passes first and every reply last.
+"""What every request passes first and every reply last."""
 
-- The body of a request is bounded in bytes and in time.
-- A header that decides something comes once: of two a proxy could read the other one.
-- A request that changes something and comes by the cookie of a sign-in must come from our own
-  pages: the browser says so in ``Origin`` and ``Sec-Fetch-Site``, which no page of another site can
-  change.  (The cookie is ``SameSite=Lax`` beside that.)
-- Every reply has the headers that bind a browser: no script, style or frame of elsewhere.
-- An exception that nobody foresaw ends here, named by its kind alone.
-"""
+# - The body of a request is bounded in bytes and in time.
+# - A header that decides something comes once: of two a proxy could read the other one.
+# - A request that changes something and comes by the cookie of a sign-in must come from our own
+#   pages: the browser says so in ``Origin`` and ``Sec-Fetch-Site``, which no page of another site
+#   can change.  (The cookie is ``SameSite=Lax`` beside that.)
+# - Every reply has the headers that bind a browser: no script, style or frame of elsewhere.
+# - An exception that nobody foresaw ends here, named by its kind alone.
 
 from __future__ import annotations
 
@@ -53,14 +52,7 @@ _STRICT_TRANSPORT = (b"strict-transport-security", b"max-age=31536000")
 
 
 class Guard:
-    """The outermost layer of the application.
-
-    Args:
-        app: what is guarded.
-        settings: of the service.
-        cookie: the name of the cookie of a sign-in.
-        large: the beginnings of paths whose bodies may be as large as reports of devices.
-    """
+    """The outermost layer of the application."""
 
     def __init__(
         self, app: ASGIApp, settings: Settings, cookie: str, large: Iterable[str] = ()
@@ -109,10 +101,8 @@ class Guard:
             self._held -= sum(map(len, parts))
 
     async def _read(self, scope: Scope, receive: Receive, parts: list[bytes]) -> None:
-        """Read the body of a request within the limits, part by part into a list.
-
-        It is read before anything else: what reads it later takes an error for a broken body.
-        """
+        """Read the body of a request within the limits, part by part into a list."""
+        # It is read before anything else: what reads it later takes an error for a broken body.
         path: str = scope["path"]
         headers = Headers(scope=scope)
         large = path.startswith(self._large) if self._large else False
@@ -141,11 +131,7 @@ class Guard:
             read_json(b"".join(parts), "the body")  # neither deeper nor longer than any question
 
     def _refuse_other_sites(self, method: str, headers: Headers) -> None:
-        """Refuse a change that another site's page has a browser make.
-
-        Raises:
-            Problem: ``forbidden``.
-        """
+        """Refuse a change that another site's page has a browser make."""
         if method in _SAFE or "authorization" in headers:
             return
         signing_in = self._cookie not in headers.get("cookie", "")
@@ -168,11 +154,7 @@ class Guard:
 
 
 def _refuse_repeated(scope: Scope) -> None:
-    """Refuse a request that says twice who asks, what it sends or where it comes from.
-
-    Raises:
-        Problem: ``invalid_request``.
-    """
+    """Refuse a request that says twice who asks, what it sends or where it comes from."""
     names = [name for name, _ in scope["headers"]]
     for name in _ONCE:
         if names.count(name) > 1:

@@ -59,12 +59,7 @@ def wrong(error: Exception) -> Problem:
 
 
 def handle_problems(app: FastAPI, signed_in: Callable[[Request], Caller | None]) -> None:
-    """Have an application answer every error in the one shape.
-
-    Args:
-        app: the application.
-        signed_in: returns who is signed in to the pages, for the menu of an error page.
-    """
+    """Have an application answer every error in the one shape."""
     app.state.signed_in = signed_in
     app.add_exception_handler(TacitError, _of_tacit)
     app.add_exception_handler(RequestValidationError, _of_fields)
@@ -137,12 +132,7 @@ _HEADINGS = {
 
 
 def _wrong_fields(errors: Iterable[Mapping[str, Any]], body: Any = None) -> Problem:
-    """Say which fields are wrong and how, without repeating what was sent in them.
-
-    Args:
-        errors: as pydantic lists them.
-        body: the model of the body, whose fields a misspelt name is near to.
-    """
+    """Say which fields are wrong and how, without repeating what was sent in them."""
     found = [
         {"field": ".".join(map(str, one["loc"])), "wrong": _wrong_field(one, body)}
         for one in errors
@@ -200,16 +190,13 @@ _MOST_ADDRESSES = 10_000
 
 
 class FailedTokens:
-    """The failures of the last minute, by address, in the memory of one process.
+    """The failures of the last minute, by address, in the memory of one process."""
 
-    A token cannot be guessed, so this is no lock: it keeps one address from filling the log, and
-    shows the operator that somebody tries.  Whoever sends a good token is never held up, also where
-    many people share an address.
-
-    Args:
-        most: in a minute, of one address.
-        clock: seconds that never go back.
-    """
+    # A token cannot be guessed, so this is no lock: it keeps one address from filling the log, and
+    # shows the operator that somebody tries.  Whoever sends a good token is never held up, also
+    # where many people share an address.
+    #
+    # clock: seconds that never go back.
 
     def __init__(self, most: int, clock: Callable[[], float]) -> None:
         self._most = most
@@ -219,11 +206,7 @@ class FailedTokens:
         self._cleared = clock()
 
     def note(self, address: str) -> None:
-        """Count a failure of an address.
-
-        Raises:
-            Problem: ``too_many``, from the one on that is over the limit.
-        """
+        """Count a failure of an address."""
         now = self._clock()
         with self._lock:
             since, number = self._seen.get(address, (now, 0))

@@ -179,10 +179,9 @@ async def _read(request: Request, most: int) -> Form:
     return Form(fields)
 
 
-FormOf = Annotated[Form, Depends(_form)]
-"""A route's parameter: ``form: FormOf``."""
+FormOf = Annotated[Form, Depends(_form)]  # a route's parameter: ``form: FormOf``
+# The same for a form with several fields of each column of a table.
 LargeFormOf = Annotated[Form, Depends(_large)]
-"""The same for a form with several fields of each column of a table."""
 
 
 # How a route says who may call it: each declares a right, or that everybody may.
@@ -213,11 +212,7 @@ def _authenticated(request: Request, sent: HTTPAuthorizationCredentials | None) 
 
 
 def checked(request: Request, text: str, kind: str = BEARER) -> Caller:
-    """Return whose token was sent.
-
-    Raises:
-        Problem: ``unauthenticated``, or ``too_many`` where an address guesses again and again.
-    """
+    """Return whose token was sent."""
     provider = state_of(request).provider
     with counted(request, text):
         if kind == BEARER and provider is not None and provider.reads(text):
@@ -227,13 +222,8 @@ def checked(request: Request, text: str, kind: str = BEARER) -> Caller:
 
 @contextmanager
 def counted(request: Request, text: str) -> Iterator[None]:
-    """Count it for the address where a token turns out to be a guess.
-
-    One that this service signed is no guess, also where it is void by now.
-
-    Raises:
-        Problem: ``too_many`` in place of ``unauthenticated``.
-    """
+    """Count it for the address where a token turns out to be a guess."""
+    # One that this service signed is no guess, also where it is void by now.
     state = state_of(request)
     try:
         yield
@@ -244,18 +234,11 @@ def counted(request: Request, text: str) -> Iterator[None]:
 
 
 def needs(action: str | None, on: str | None = None) -> Callable[..., Caller]:
-    """Return a dependency that gives the caller, once they may do what the route does.
-
-    Args:
-        action: the right, one of :data:`tacit.service.access.ACTIONS`; None asks only that
-            somebody is signed in.
-        on: the parameter in the path that names the data set; None asks for the right on any one,
-            and the route then calls :func:`tacit.service.access.demand` for the one that it
-            finds.
-
-    Raises:
-        Problem: ``unauthenticated`` or ``forbidden``, when the route is called.
-    """
+    """Return a dependency that gives the caller, once they may do what the route does."""
+    # action: the right, one of :data:`tacit.service.access.ACTIONS`; None asks only that somebody
+    #   is signed in.
+    # on: the parameter in the path that names the data set; None asks for the right on any one, and
+    #   the route then calls :func:`tacit.service.access.demand` for the one that it finds.
 
     def check(request: Request, sent: _Sent) -> Caller:
         caller = _authenticated(request, sent)
@@ -275,10 +258,8 @@ def needs(action: str | None, on: str | None = None) -> Callable[..., Caller]:
 
 
 def anyone(request: Request, sent: _Sent) -> Caller | None:
-    """Give the caller, or None: the route is for everybody.
-
-    Where a token was sent that does not hold, :func:`refused` says why.
-    """
+    """Give the caller, or None: the route is for everybody."""
+    # Where a token was sent that does not hold, :func:`refused` says why.
     try:
         return _authenticated(request, sent)
     except Problem as problem:
@@ -308,9 +289,8 @@ def declared_right(dependency: object) -> str | None:
     return _declared.get(dependency)
 
 
+# A route's parameter for whoever is signed in: ``caller: CallerOf``.
 CallerOf = Annotated[Caller, Depends(needs(None))]
-"""A route's parameter for whoever is signed in: ``caller: CallerOf``."""
+# A route's parameter for whoever calls: ``caller: MaybeCaller``.
 MaybeCaller = Annotated[Caller | None, Depends(anyone)]
-"""A route's parameter for whoever calls: ``caller: MaybeCaller``."""
-Anyone = Depends(anyone)
-"""For ``dependencies=[Anyone]`` of a route that does not ask who calls."""
+Anyone = Depends(anyone)  # for ``dependencies=[Anyone]`` of a route that does not ask who calls

@@ -90,13 +90,13 @@ _DAILY = {
     "periods": 365,
     "epsilon": "1/2",
 }
+# The bodies of requests, each as somebody would send it.
 _EXAMPLES = {
     "/v1/datasets/{name}/preview": _COUNT,
     "/v1/datasets/{name}/releases": _COUNT,
     "/v1/datasets/{name}/dashboards/preview": _DAILY,
     "/v1/datasets/{name}/dashboards": _DAILY,
 }
-"""The bodies of requests, each as somebody would send it."""
 
 
 def describe(app: FastAPI) -> None:
@@ -138,6 +138,7 @@ def _link(paths: dict[str, Any]) -> None:
 # The application: its routes, its guard and its errors, over one state.
 
 
+# Every router of the service, in the order of the documentation.
 ROUTERS: tuple[APIRouter, ...] = (
     health.router,
     access.router,
@@ -158,20 +159,12 @@ ROUTERS: tuple[APIRouter, ...] = (
     live_pages.router,
     admin_pages.router,
 )
-"""Every router of the service, in the order of the documentation."""
+# The beginnings of paths that take the reports of many devices at once.
 LARGE = ("/v1/collections/",)
-"""The beginnings of paths that take the reports of many devices at once."""
 
 
 def create_app(given: Settings | State) -> FastAPI:
-    """Return the application of a folder.
-
-    Args:
-        given: the settings, or a state that is open.
-
-    Raises:
-        UsageError: a part of the service cannot be opened.
-    """
+    """Return the application of a folder."""
     state = given if isinstance(given, State) else State.open(given)
 
     @asynccontextmanager
@@ -236,21 +229,14 @@ _NO_HTTP = Problem("invalid_request", "what was sent is not a request of HTTP/1.
 
 @dataclass(frozen=True)
 class Place:
-    """Where the server listens.
+    """Where the server listens."""
 
-    Attributes:
-        host: the address; ``127.0.0.1`` is this machine alone.
-        port: the port.
-        certificate: the file of the TLS certificate, with ``key``, where the server has one itself.
-        key: the file of its key.
-        processes: how many serve together.
-    """
-
-    host: str = "127.0.0.1"
+    host: str = "127.0.0.1"  # the address; ``127.0.0.1`` is this machine alone
     port: int = 8000
+    # the file of the TLS certificate, with ``key``, where the server has one itself
     certificate: str | None = None
-    key: str | None = None
-    processes: int = 1
+    key: str | None = None  # the file of its key
+    processes: int = 1  # how many serve together
 
     @property
     def address(self) -> str:
@@ -259,11 +245,7 @@ class Place:
         return f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
 
     def refuse_plain(self, settings: Settings) -> None:
-        """Refuse to carry tokens over a network in plain text.
-
-        Raises:
-            UsageError: others can reach the address, and nothing says that there is TLS.
-        """
+        """Refuse to carry tokens over a network in plain text."""
         if not (loopback(self.host) or self.certificate or settings.secure):
             raise UsageError(
                 f"at {self.host} tokens and answers would cross the network in plain text: put a "
@@ -285,12 +267,11 @@ def loopback(host: str) -> bool:
 
 
 class _PatientServer(H11Protocol):
-    """HTTP, with an end to the wait for the head of a request, and to how many come at once.
+    """HTTP, with an end to the wait for the head of a request, and to how many come at once."""
 
-    What the server itself refuses in plain text is refused in the shape of all errors.  A request
-    whose length is said in two ways ends its connection (RFC 9112, section 6.1): a proxy in front
-    could take the rest of its body for the request of somebody else.
-    """
+    # What the server itself refuses in plain text is refused in the shape of all errors.  A request
+    # whose length is said in two ways ends its connection (RFC 9112, section 6.1): a proxy in front
+    # could take the rest of its body for the request of somebody else.
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -359,11 +340,7 @@ def _end_with_parent() -> None:
 
 
 def run(given: Settings | State, place: Place) -> None:
-    """Serve until the process is told to stop.
-
-    Raises:
-        UsageError: a part of the service cannot be opened.
-    """
+    """Serve until the process is told to stop."""
     settings = given.settings if isinstance(given, State) else given
     place.refuse_plain(settings)
     options = _options(settings, place)

@@ -48,19 +48,13 @@ __all__ = [
 # who asks often costs no more; no row is read.
 
 
-_FRESH = 10.0
-"""Seconds for which a look at the ledgers and tables is believed."""
+_FRESH = 10.0  # seconds for which a look at the ledgers and tables is believed
 
 
 class Readiness:
-    """Looks at what a process needs.
+    """Looks at what a process needs."""
 
-    Args:
-        database: of the service.
-        datasets: of the service.
-        workers: of the process.
-        clock: seconds that never go back.
-    """
+    # clock: seconds that never go back.
 
     def __init__(
         self,
@@ -185,58 +179,32 @@ _MOST_DENIALS = 20  # a minute and a token, in the audit log
 
 @dataclass
 class State:
-    """The parts of a running service.
+    """The parts of a running service."""
 
-    Attributes:
-        settings: as the folder says.
-        declared: the data sets, by name.
-        database: what the service remembers.
-        tokens: who may do what.
-        provider: of the organisation's own login, or None.
-        failures: of addresses that send tokens which are none.
-        denials: of tokens that ask for what they may not do; beyond some a minute the audit log is
-            spared.
-        audit: who did what.
-        metrics: the numbers of the service.
-        traces: the spans of this process.
-        refreshes: when data sets that grow were read again.
-        collections: the questions of the local model, by name.
-        reports: what devices answered.
-        datasets: the data sets, open for questions.
-        desk: takes and answers questions.
-        workers: the threads that answer them.
-        records: what is recorded of them.
-        dashboards: counts over time.
-        dashboard_requests: those that wait for a decision.
-        clockwork: does what is due by the clock.
-        clock: seconds since 1970.
-        readiness: whether this process can answer.
-        gathered: writes to the audit log what threads do at once.
-    """
-
-    settings: Settings
-    declared: dict[str, Dataset]
-    database: Database
+    settings: Settings  # as the folder says
+    declared: dict[str, Dataset]  # the data sets, by name
+    database: Database  # what the service remembers
     tokens: Tokens
-    provider: Provider | None
-    failures: FailedTokens
+    provider: Provider | None  # of the organisation's own login, or None
+    failures: FailedTokens  # of addresses that send tokens which are none
+    # of tokens that ask for what they may not do; beyond some a minute the audit log is spared
     denials: FailedTokens
     audit: AuditLog
-    metrics: Metrics
-    traces: Traces
-    refreshes: Refreshes
-    collections: dict[str, Collection]
-    reports: ReportStore
-    datasets: Datasets
-    desk: Desk
-    workers: Workers
-    records: Records
-    dashboards: Dashboards
-    dashboard_requests: DashboardRequests
-    clockwork: Clockwork
-    clock: Callable[[], float] = time.time
-    readiness: Readiness = field(init=False)
-    gathered: Gathered = field(init=False)
+    metrics: Metrics  # the numbers of the service
+    traces: Traces  # the spans of this process
+    refreshes: Refreshes  # when data sets that grow were read again
+    collections: dict[str, Collection]  # the questions of the local model, by name
+    reports: ReportStore  # what devices answered
+    datasets: Datasets  # the data sets, open for questions
+    desk: Desk  # takes and answers questions
+    workers: Workers  # the threads that answer them
+    records: Records  # what is recorded of them
+    dashboards: Dashboards  # counts over time
+    dashboard_requests: DashboardRequests  # those that wait for a decision
+    clockwork: Clockwork  # does what is due by the clock
+    clock: Callable[[], float] = time.time  # seconds since 1970
+    readiness: Readiness = field(init=False)  # whether this process can answer
+    gathered: Gathered = field(init=False)  # writes to the audit log what threads do at once
 
     def __post_init__(self) -> None:
         self.gathered = Gathered(self.audit)
@@ -244,11 +212,7 @@ class State:
 
     @classmethod
     def open(cls, settings: Settings, clock: Callable[[], float] = time.time) -> State:
-        """Open all parts; nothing runs before :meth:`start`.
-
-        Raises:
-            UsageError: a part cannot be opened.
-        """
+        """Open all parts; nothing runs before :meth:`start`."""
         declared = declarations(settings)
         collections = collections_of(settings.collections, settings.folder)
         database, key = open_store(settings)
@@ -340,5 +304,4 @@ def state_of(request: Request) -> State:
     return state
 
 
-StateOf = Annotated[State, Depends(state_of)]
-"""A route's parameter: ``state: StateOf``."""
+StateOf = Annotated[State, Depends(state_of)]  # a route's parameter: ``state: StateOf``

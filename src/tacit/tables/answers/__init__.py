@@ -1,8 +1,7 @@
-"""One kind of answer a file: what it asks of the engine, its chain, its noise and its estimate.
+"""One kind of answer a file: what it asks of the engine, its chain, its noise and its estimate."""
 
-Every module of this folder is loaded with it, and registers the kinds that it answers
-(:func:`tacit.tables.answers.base.register_kind`): a new kind is a new file, and no list.
-"""
+# Every module of this folder is loaded with it, and registers the kinds that it answers
+# (:func:`tacit.tables.answers.base.register_kind`): a new kind is a new file, and no list.
 
 import importlib
 import pkgutil

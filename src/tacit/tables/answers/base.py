@@ -63,27 +63,18 @@ __all__ = [
 # out of one vector.
 
 
-LEVEL = 0.95
-"""The level of every interval."""
+LEVEL = 0.95  # the level of every interval
 
 
 @dataclass(frozen=True)
 class Noise:
-    """What one part may spend: epsilon of pure DP, or rho of zCDP, for one person.
-
-    Args:
-        kind: which of the two.
-        loss: the epsilon or rho.
-        rows: how many rows' weight a person has at most.
-        one: weights are multiples of ``1 / one``.
-        delta: what a part that needs one may spend beside epsilon.
-    """
+    """What one part may spend: epsilon of pure DP, or rho of zCDP, for one person."""
 
     kind: Literal["laplace", "gaussian"]
-    loss: Fraction
-    rows: int
-    one: int = 1
-    delta: Fraction = Fraction(0)
+    loss: Fraction  # the epsilon or rho
+    rows: int  # how many rows' weight a person has at most
+    one: int = 1  # weights are multiples of ``1 / one``
+    delta: Fraction = Fraction(0)  # what a part that needs one may spend beside epsilon
 
     @property
     def norm(self) -> str:
@@ -91,10 +82,8 @@ class Noise:
         return "L1" if self.kind == "laplace" else "L2"
 
     def scale(self, sensitivity: Fraction) -> Fraction:
-        """Return the least scale: ``sensitivity / epsilon``, or ``sensitivity / sqrt(2 rho)``.
-
-        The square root is rounded up, to no more loss than was granted.
-        """
+        """Return the least scale: ``sensitivity / epsilon``, or ``sensitivity / sqrt(2 rho)``."""
+        # The square root is rounded up, to no more loss than was granted.
         if self.kind == "laplace":
             return sensitivity / self.loss
         return sensitivity * sqrt_up(1 / (2 * self.loss))
@@ -113,10 +102,8 @@ class Noise:
         return replace(self, loss=self.loss * share)
 
     def choice_scale(self, stretch: int) -> Fraction:
-        """Return the least scale of a choice whose costs one row moves by ``stretch``.
-
-        Pure: loss ``2 rows stretch / scale``; zCDP: ``(rows stretch / scale)^2 / 2``.
-        """
+        """Return the least scale of a choice whose costs one row moves by ``stretch``."""
+        # Pure: loss ``2 rows stretch / scale``; zCDP: ``(rows stretch / scale)^2 / 2``.
         reach = Fraction(self.rows * stretch)
         if self.kind == "laplace":
             return 2 * reach / self.loss
@@ -125,15 +112,11 @@ class Noise:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a question.
+    """The columns of a question."""
 
-    Args:
-        derived: those that are computed from each row, in terms of the table's own.
-        alone: whether each row is a person of its own.
-    """
-
+    # those that are computed from each row, in terms of the table's own
     derived: Mapping[str, Expression]
-    alone: bool
+    alone: bool  # whether each row is a person of its own
 
     def value(self, name: str) -> Expression:
         """Return what a column holds, in terms of the table's own."""
@@ -143,15 +126,13 @@ class Columns:
 class Part(ABC):
     """One piece of a release."""
 
+    # Whether the chain starts from people rather than from bounded rows.
     on_people: ClassVar[bool] = False
-    """Whether the chain starts from people rather than from bounded rows."""
 
-    error_unit: ClassVar[str] = "standard error"
-    """What :meth:`expected_error` is."""
-    needs_delta: ClassVar[bool] = False
-    """Whether a share of a delta is for it."""
+    error_unit: ClassVar[str] = "standard error"  # what :meth:`expected_error` is
+    needs_delta: ClassVar[bool] = False  # whether a share of a delta is for it
+    # The largest group for which errors are worked out, where there is a limit.
     most_rows: ClassVar[int | None] = None
-    """The largest group for which errors are worked out, where there is a limit."""
 
     @property
     @abstractmethod
@@ -179,11 +160,9 @@ class Part(ABC):
         """Return the answers, by the kind of aggregate that each is for."""
 
     def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
-        """Return the answers with intervals of another level; unknown ones where there are none.
-
-        A part whose intervals follow from the distribution of its noise has them at any level; one
-        whose release decided what they are has them at :data:`LEVEL` alone.
-        """
+        """Return the answers with intervals of another level; unknown ones where there are none."""
+        # A part whose intervals follow from the distribution of its noise has them at any level;
+        # one whose release decided what they are has them at :data:`LEVEL` alone.
         found = self.estimates(released, noise)
         return {kind: each.without_interval() for kind, each in found.items()}
 
@@ -192,11 +171,9 @@ class Part(ABC):
         """Return the expected standard error in a group of ``rows`` rows, without any data."""
 
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
-        """Return how far an interval is expected to reach, in the unit of :attr:`error_unit`.
-
-        It is that of a group of ``rows`` rows, without any data, and never larger where the noise
-        has more to lose.  None where no interval is known beforehand.
-        """
+        """Return how far an interval is expected to reach, in the unit of :attr:`error_unit`."""
+        # It is that of a group of ``rows`` rows, without any data, and never larger where the noise
+        # has more to lose.  None where no interval is known beforehand.
         return None
 
     def refusal(self, noise: Noise, rows: float) -> float | None:
@@ -211,13 +188,12 @@ class Part(ABC):
 def precisions(noises: Sequence[Noise]) -> list[float]:
     """Return one over the variance of each noise, the most precise counting as 1.
 
-    A mean of numbers with independent noise has the least variance where each counts so.  The
-    variance goes with the square of the scale: with ``1 / epsilon^2``, or with ``1 / rho``.
-
     >>> one, two = (Noise("laplace", Fraction(loss), 1) for loss in (1, 2))
     >>> precisions([one, one]), precisions([one, two])
     ([1.0, 1.0], [0.25, 1.0])
     """
+    # A mean of numbers with independent noise has the least variance where each counts so.  The
+    # variance goes with the square of the scale: with ``1 / epsilon^2``, or with ``1 / rho``.
     each = [noise.loss ** (2 if noise.kind == "laplace" else 1) for noise in noises]
     return [float(precision / max(each)) for precision in each]
 
@@ -241,14 +217,12 @@ def plain_estimate(
 
 
 MethodName: TypeAlias = Literal["global", "smooth", "ptr", "sample_and_aggregate", "auto"]
-METHODS: tuple[MethodName, ...] = get_args(MethodName)
-"""The methods by name."""
+METHODS: tuple[MethodName, ...] = get_args(MethodName)  # the methods by name
 
-ROWS = 10_000
-"""The rows of a group for which ``auto`` compares errors, where no ``rows`` are said."""
+ROWS = 10_000  # the rows of a group for which ``auto`` compares errors, where no ``rows`` are said
 
+# The most rows that errors are worked out for: the made-up rows are laid out in memory.
 MOST_ROWS = 10_000_000
-"""The most rows that errors are worked out for: the made-up rows are laid out in memory."""
 
 MOST_BINS = 1 << 24
 _SEARCH = "search"
@@ -267,21 +241,14 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Method:
-    """A method other than the global one, with its options; all of it public.
+    """A method other than the global one, with its options; all of it public."""
 
-    Attributes:
-        name: ``smooth``, ``ptr``, ``sample_and_aggregate`` or ``auto``.
-        bound: for ``ptr``: the local sensitivity to propose, or ``"search"``.
-        bins: for ``sample_and_aggregate``: how many.
-        distribution: for ``smooth``: its noise.
-        rows: the size of a group for which errors are compared and bins chosen.
-    """
-
-    name: str
+    name: str  # ``smooth``, ``ptr``, ``sample_and_aggregate`` or ``auto``
+    # for ``ptr``: the local sensitivity to propose, or ``"search"``
     bound: Fraction | str | None = None
-    bins: int | None = None
-    distribution: str | None = None
-    rows: int | None = None
+    bins: int | None = None  # for ``sample_and_aggregate``: how many
+    distribution: str | None = None  # for ``smooth``: its noise
+    rows: int | None = None  # the size of a group for which errors are compared and bins chosen
 
     @property
     def planned(self) -> int:
@@ -317,10 +284,6 @@ def read_method(
     rows: int | None = None,
 ) -> Method | None:
     """Read the method of an aggregate; None is the global one.
-
-    Raises:
-        UsageError: an unknown method, one without a column, an option that is missing, of another
-            method, or out of range.
 
     >>> print(read_method("median", "age", "smooth", distribution="student_t"))
     method=smooth, distribution=student_t
@@ -396,12 +359,9 @@ def _rows(rows: Any) -> int | None:
 # name.
 
 
-QUANTILE_BITS = 16
-"""Of the grid of the candidates for a quantile."""
-SQUARE_BITS = 20
-"""Of a grid on which squares are added up."""
-SUM_BITS = 31
-"""Of a grid on which values are."""
+QUANTILE_BITS = 16  # of the grid of the candidates for a quantile
+SQUARE_BITS = 20  # of a grid on which squares are added up
+SUM_BITS = 31  # of a grid on which values are
 
 
 class Clamped(NamedTuple):
@@ -537,58 +497,39 @@ class Aggregate(Step):
 
 @dataclass(frozen=True)
 class Setting:
-    """What parts are made from, beside what is asked; all of it public.
+    """What parts are made from, beside what is asked; all of it public."""
 
-    Attributes:
-        grid: the grid of what is asked, of at most so many bits.
-        groups: in how many groups a person counts at most.
-        counted: whether the rows are counted beside it.
-    """
-
-    grid: Callable[[Aggregate, int], Grid]
-    groups: int
-    counted: bool
+    grid: Callable[[Aggregate, int], Grid]  # the grid of what is asked, of at most so many bits
+    groups: int  # in how many groups a person counts at most
+    counted: bool  # whether the rows are counted beside it
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kind(ABC):
-    """One kind of answer.
+    """One kind of answer."""
 
-    Attributes:
-        name: what Python, plan files and certificates call it; its flag is that with dashes.
-        order: where it stands among the kinds: in ``--help``, and in what flags ask for.
-        make: the function that asks it.
-        help: what its flag says of it.
-        noun: what it is in words, with ``{column}`` and ``{q}`` in their places.
-        fields: the arguments that a table's question needs, in the order of ``make``.
-        chained: the step of a chain that it is without a column, where it is one.
-        methods: whether the methods of :mod:`tacit.tables.data_dependent` answer it too.
-        amount: whether it is an amount, with noise added to it as it is: its standard error is
-            the same for any data, and a picture draws it as a bar from zero.
-        whole: whether it is published in whole numbers.
-        each: over a table of its numbers, where it is several: of their names, and of them.
-        alone: whether people ask it by itself; else it stands in plans only.
-        counts: whether it is how many rows there are, in all or between its edges.
-        reading: how it reads the bins between its edges, which a plan answers in order.
-        joins: parts made for other kinds that answer this one too, and keep it from a part of its
-            own.
-    """
-
-    name: str
+    name: str  # what Python, plan files and certificates call it; its flag is that with dashes
+    # where it stands among the kinds: in ``--help``, and in what flags ask for
     order: int
-    make: Callable[..., Any]
-    help: str
-    noun: str
+    make: Callable[..., Any]  # the function that asks it
+    help: str  # what its flag says of it
+    noun: str  # what it is in words, with ``{column}`` and ``{q}`` in their places
+    # the arguments that a table's question needs, in the order of ``make``
     fields: tuple[str, ...] = ("column", "lower", "upper")
+    # the step of a chain that it is without a column, where it is one
     chained: type[Step] | None = None
-    methods: bool = False
+    methods: bool = False  # whether the methods of :mod:`tacit.tables.data_dependent` answer it too
+    # whether it is an amount, with noise added to it as it is: its standard error is the same for
+    # any data, and a picture draws it as a bar from zero
     amount: bool = False
-    whole: bool = False
+    whole: bool = False  # whether it is published in whole numbers
+    # over a table of its numbers, where it is several: of their names, and of them
     each: tuple[str, str] = "bin", "rows"
-    alone: bool = True
-    counts: bool = False
-    reading: str = "cells"
+    alone: bool = True  # whether people ask it by itself; else it stands in plans only
+    counts: bool = False  # whether it is how many rows there are, in all or between its edges
+    reading: str = "cells"  # how it reads the bins between its edges, which a plan answers in order
 
+    # parts made for other kinds that answer this one too, and keep it from a part of its own
     joins: ClassVar[type[Part] | None] = None
 
     # ---- what is asked
@@ -607,19 +548,10 @@ class Kind(ABC):
         return None if asked.edges is None else bin_names(asked.edges)
 
     def check(self, asked: Aggregate, columns: Schema) -> None:  # noqa: B027
-        """Refuse what does not fit the columns of a table, beside their names and bounds.
-
-        Raises:
-            UsageError: something that no row can be asked.
-        """
+        """Refuse what does not fit the columns of a table, beside their names and bounds."""
 
     def read(self, described: Mapping[str, Any]) -> Aggregate:
-        """Return what :meth:`Aggregate.to_json` described.
-
-        Raises:
-            UsageError: something that cannot be asked.
-            LookupError: a field that is missing.
-        """
+        """Return what :meth:`Aggregate.to_json` described."""
         taken: dict[str, Callable[[Any], Any]] = {"column": str, "q": as_fraction}
         given = [taken.get(field, lambda same: same)(described[field]) for field in self.fields]
         method = dict(described.get("method", {}))
@@ -654,13 +586,8 @@ class Kind(ABC):
 
     @abstractmethod
     def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
-        """Return the part of the global method.
-
-        Args:
-            asked: what is asked.
-            setting: what is known of the question.
-            before: the part that answers what was asked before and shares it.
-        """
+        """Return the part of the global method."""
+        # before: the part that answers what was asked before and shares it.
 
     def answered_by(self, part: Part) -> bool:
         """Return whether a part that was made for other kinds answers this one too."""
@@ -724,11 +651,7 @@ def kinds(*, of_plans: bool = False) -> list[Kind]:
 
 
 def kind_of(name: str) -> Kind:
-    """Return the kind of a name.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """Return the kind of a name."""
     if name not in _KINDS:
         raise UsageError(
             f"no kind of answer is called {name!r}; {did_you_mean(str(name), list(_KINDS))}"
@@ -737,11 +660,7 @@ def kind_of(name: str) -> Kind:
 
 
 def only_global(kind: str, method: str) -> None:
-    """Refuse a method for a statistic that has but one.
-
-    Raises:
-        UsageError: any method but the global one.
-    """
+    """Refuse a method for a statistic that has but one."""
     if method == "global":
         return
     if method not in METHODS:
@@ -776,11 +695,7 @@ def bounded(
     upper: Number | None,
     q: Fraction | None = None,
 ) -> Aggregate:
-    """Return an aggregate of a column clamped to public bounds, or of none.
-
-    Raises:
-        UsageError: one bound without the other, reversed ones, or a column that is no name.
-    """
+    """Return an aggregate of a column clamped to public bounds, or of none."""
     if column is None:
         if lower is not None or upper is not None:
             raise UsageError(f'name the column: tc.{kind}("column", lower, upper)')

@@ -63,11 +63,10 @@ __all__ = [
 @register
 @dataclass(frozen=True)
 class RowsByGroup(VectorStep):
-    """Count the rows of each group.
+    """Count the rows of each group."""
 
-    **Map.** ``d -> d`` in L1 and in L2: a row is in one group, where it counts one; so d rows move
-    the vector by at most d in L1, and in L2 by at most the same (all of them in one group).
-    """
+    # **Map.** ``d -> d`` in L1 and in L2: a row is in one group, where it counts one; so d rows
+    # move the vector by at most d in L1, and in L2 by at most the same (all of them in one group).
 
     one: int = 1
     by: tuple[str, ...] = ()
@@ -163,11 +162,9 @@ class _CountOfRows(Kind):
         noises: Sequence[Noise],
         level: float = LEVEL,
     ) -> Estimate:
-        """Return the mean of the counts of several parts, the more precise counting for more.
-
-        Each counts the rows again, with independent noise, of one scale where no weights say
-        otherwise; then the mean over m of them has a m-th of the variance.
-        """
+        """Return the mean of the counts of several parts, the more precise counting for more."""
+        # Each counts the rows again, with independent noise, of one scale where no weights say
+        # otherwise; then the mean over m of them has a m-th of the variance.
         counts = [each[self.name] for each in found]
         if len(counts) == 1:
             return counts[0]
@@ -198,11 +195,9 @@ class _CountOfRows(Kind):
 def _half_width_of_mean(
     parts: Sequence[CountingPart], laws: Sequence[NoiseLaw], shares: Sequence[float], level: float
 ) -> float:
-    """Return the half-width of the mean of several counts, each counting by its share.
-
-    A coordinate with the weight a and noise of the scale s is one with the weight ``a s / t`` and
-    noise of the least scale t of all; its grid is allowed for ``s / t`` times over.
-    """
+    """Return the half-width of the mean of several counts, each counting by its share."""
+    # A coordinate with the weight a and noise of the scale s is one with the weight ``a s / t`` and
+    # noise of the least scale t of all; its grid is allowed for ``s / t`` times over.
     least, whole = min(law.scale for law in laws), sum(shares)
     weights = tuple(
         share / whole * (law.scale / least)
@@ -242,18 +237,18 @@ say_step("count_rows", _step_words)
 @register
 @dataclass(frozen=True)
 class PeopleByGroup(VectorStep):
-    """Count the people of each group, each in at most ``groups`` groups.
+    """Count the people of each group, each in at most ``groups`` groups."""
 
-    **Map.** ``d -> groups d`` in L1: a person counts one in each of at most ``groups`` groups.
-    In L2 ``d -> sqrt(groups) d`` (rounded up): one person moves at most ``groups`` coordinates by
-    one, and by the triangle inequality d people at most d times as far.  That is the sparse
-    distance of so many coordinates itself, ``d -> d``.
-
-    In rounds, the people are counted anew in each round among the groups that are not shown yet.
-    That reads a table without the rows of groups that are public by then, so each round is as
-    above; and as the draws of one person's groups read that person's rows alone, d people, of whom
-    a are removed and b added, never move a group's count by more than a downwards and b upwards.
-    """
+    # **Map.** ``d -> groups d`` in L1: a person counts one in each of at most ``groups`` groups.
+    # In L2 ``d -> sqrt(groups) d`` (rounded up): one person moves at most ``groups`` coordinates by
+    # one, and by the triangle inequality d people at most d times as far.  That is the sparse
+    # distance of so many coordinates itself, ``d -> d``.
+    #
+    # In rounds, the people are counted anew in each round among the groups that are not shown yet.
+    # That reads a table without the rows of groups that are public by then, so each round is as
+    # above; and as the draws of one person's groups read that person's rows alone, d people, of
+    # whom a are removed and b added, never move a group's count by more than a downwards and b
+    # upwards.
 
     groups: int
     by: tuple[str, ...] = ()
@@ -385,18 +380,17 @@ say_step("count_people", _people_step_words, _moves)
 @register
 @dataclass(frozen=True)
 class DistinctByGroup(VectorStep):
-    """Count the different values of a column in each group.
+    """Count the different values of a column in each group."""
 
-    **Map.** ``d -> d`` in L1 and in L2: a row has one value in one group, so a row that comes or
-    goes changes one count by one, or none where another row has that value there.  It is attained:
-    d rows of one group whose values are new move its count by d, in both norms.
-
-    Rows are whole here, not weighted.  Of a person one row stands for each value that they have in
-    a group, and of these at most ``rows`` are kept, drawn under a salt that is fresh for the
-    release: :mod:`tacit.tables.query.keys` proves that a person moves all counts
-    together by at most ``rows`` for every salt, and so on average over it, since divergences are
-    jointly convex, or quasi-convex, in the two distributions.
-    """
+    # **Map.** ``d -> d`` in L1 and in L2: a row has one value in one group, so a row that comes or
+    # goes changes one count by one, or none where another row has that value there.  It is
+    # attained: d rows of one group whose values are new move its count by d, in both norms.
+    #
+    # Rows are whole here, not weighted.  Of a person one row stands for each value that they have
+    # in a group, and of these at most ``rows`` are kept, drawn under a salt that is fresh for the
+    # release: :mod:`tacit.tables.query.keys` proves that a person moves all counts together by at
+    # most ``rows`` for every salt, and so on average over it, since divergences are jointly convex,
+    # or quasi-convex, in the two distributions.
 
     column: str
     by: tuple[str, ...] = ()

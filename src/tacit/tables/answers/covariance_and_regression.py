@@ -51,24 +51,19 @@ __all__ = [
 # What the statistics of two or more columns share: how they are asked, and their noisy sums.
 
 
-Bounds: TypeAlias = Mapping[str, tuple[Number, Number]]
-"""The public bounds of columns, by name."""
+Bounds: TypeAlias = Mapping[str, tuple[Number, Number]]  # the public bounds of columns, by name
 
+# The probability that the sums are outside the bands that an interval rests on: part of the
+# five in 100 that an interval may miss.
 APART = 0.005
-"""The probability that the sums are outside the bands that an interval rests on: part of the
-five in 100 that an interval may miss."""
 
+# Offsets of all columns together have at most so many bits where they are all multiplied: with a
+# weight of 20 bits and 2^40 rows that is 2^126, within 10^38.
 _PRODUCT_BITS = 66
-"""Offsets of all columns together have at most so many bits where they are all multiplied: with a
-weight of 20 bits and 2^40 rows that is 2^126, within 10^38."""
 
 
 def of_columns(kind: str, columns: Sequence[str], bounds: Bounds | None) -> Aggregate:
     """Return an aggregate of several columns, each clamped to its public bounds.
-
-    Raises:
-        UsageError: fewer than two columns, one that stands twice or is no name, or bounds that do
-            not rise or are of another column.
 
     >>> print(of_columns("covariance", ["age", "pay"], {"age": (0, 100)}))
     covariance(age, 0, 100, pay)
@@ -214,37 +209,22 @@ class ProductsPart(Part):
 
 @dataclass(frozen=True)
 class NoisySums:
-    """The released coordinates of each group, and what the noise can have done to them.
+    """The released coordinates of each group, and what the noise can have done to them."""
 
-    Attributes:
-        noisy: shape (groups, coordinates).
-        basis: what the coordinates are.
-        law: the noise on each.
-    """
-
-    noisy: Array
+    noisy: Array  # shape (groups, coordinates)
     basis: Basis
     law: NoiseLaw
 
     def band(self, chance: float) -> tuple[Array, Array]:
-        """Return the sums of the monomials, shape (groups, monomials), and how far each is off.
-
-        With a probability of at least ``1 - chance`` all are within that (the union bound).
-        """
+        """Return the sums of the monomials, shape (groups, monomials), and how far each is off."""
+        # With a probability of at least ``1 - chance`` all are within that (the union bound).
         decoding = self.basis.decoding
         level = 1 - chance / len(decoding)
         return self.noisy @ decoding.T, half_widths(self.law, decoding, level)
 
     def quantile(self, weights: Array, spread: Array, chance: float) -> Array:
-        """Return how far a weighted sum of the noises of the monomials is off, but for a chance.
-
-        Args:
-            weights: of the monomials, shape (..., monomials).
-            spread: how far the true weights can be from these.
-            chance: the probability of more.
-
-        A quantile rises with the absolute value of every weight, so the largest are taken.
-        """
+        """Return how far a weighted sum of the noises of the monomials is off, but for a chance."""
+        # A quantile rises with the absolute value of every weight, so the largest are taken.
         decoding = self.basis.decoding
         most = np.abs(weights @ decoding) + spread @ np.abs(decoding)
         return half_widths(self.law, most, 1 - chance)
@@ -296,8 +276,7 @@ class NoisySums:
 
 
 _REST = 1 - LEVEL - APART
-_LEAST = 1e-12
-"""A variance of a rescaled column below this is taken as zero."""
+_LEAST = 1e-12  # a variance of a rescaled column below this is taken as zero
 
 
 @public
@@ -396,10 +375,8 @@ class _Pair:
         self._mean_q, self._gap_q = self._mean(self._q)
 
     def _mean(self, place: int) -> tuple[Band, Array]:
-        """Return where a true mean is, and how far the plain estimate is from it at most.
-
-        ``p^ - m n^`` is the noise on p less m times that on n, and m is in [-1, 1].
-        """
+        """Return where a true mean is, and how far the plain estimate is from it at most."""
+        # ``p^ - m n^`` is the noise on p less m times that on n, and m is in [-1, 1].
         plain = self._found[:, place] / self.size
         gap = (self._off[place] + self._off[self._n]) / self.size
         least = np.minimum(np.abs(plain) + gap, 1.0)
@@ -449,10 +426,8 @@ class _Pair:
         return Estimate(value, error, low, high)
 
     def _variance(self, place: int, mean: Band, gap: Array, sums: int) -> tuple[Array, Band]:
-        """Return the plain variance, and where the true one is.
-
-        ``n^ (v^ + d^2) - n^ v`` is the noise on ``a - 2 m p + (m^2 - v) n``.
-        """
+        """Return the plain variance, and where the true one is."""
+        # ``n^ (v^ + d^2) - n^ v`` is the noise on ``a - 2 m p + (m^2 - v) n``.
         plain = self._found[:, sums] / self.size - (self._found[:, place] / self.size) ** 2
         off, m = self._off, mean.most
         moved = off[sums] + 2 * m * off[place] + np.maximum(m**2, 1.0) * off[self._n]
@@ -575,8 +550,7 @@ register_kind(
 # the equations with eigenvalues of A^ raised to the size of the noise (a ridge).
 
 
-_MOST = MOST_COLUMNS - 1
-"""The most predictors."""
+_MOST = MOST_COLUMNS - 1  # the most predictors
 
 
 @public
@@ -628,10 +602,8 @@ class LinearRegressionPart(ProductsPart):
         return {"linear_regression": self._fit(released[0], noise).estimate()}
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
-        """Return the largest error of a coefficient.
-
-        It is that for independent values spread evenly over the bounds.
-        """
+        """Return the largest error of a coefficient."""
+        # It is that for independent values spread evenly over the bounds.
         fit = self._fit(self.basis(noise).even(rows), noise)
         return float(fit.standard_error.max())
 
@@ -640,11 +612,9 @@ class LinearRegressionPart(ProductsPart):
 
     @property
     def _rescaling(self) -> tuple[Array, float]:
-        """Return the matrix from rescaled coefficients to those of the columns, and the shift.
-
-        ``(y - m_0) / h_0 = b_0 + sum b_i (x_i - m_i) / h_i`` gives the slopes ``h_0 b_i / h_i`` and
-        the intercept ``m_0 + h_0 (b_0 - sum b_i m_i / h_i)``.
-        """
+        """Return the matrix from rescaled coefficients to those of the columns, and the shift."""
+        # ``(y - m_0) / h_0 = b_0 + sum b_i (x_i - m_i) / h_i`` gives the slopes ``h_0 b_i / h_i``
+        # and the intercept ``m_0 + h_0 (b_0 - sum b_i m_i / h_i)``.
         middle, half = self.middles, self.halves
         matrix = np.diag(half[0] / np.concatenate([[1.0], half[1:]]))
         matrix[0, 1:] = -half[0] * middle[1:] / half[1:]
@@ -662,13 +632,7 @@ class _Solved(NamedTuple):
 
 
 class _Fit:
-    """Least squares from noisy sums, for each group; see the module.
-
-    Args:
-        sums: of the outcome, at place 0, and of the predictors.
-        matrix: from rescaled coefficients to those that are asked for.
-        shift: what is added to the first of these.
-    """
+    """Least squares from noisy sums, for each group; see the module."""
 
     def __init__(self, sums: NoisySums, matrix: Array, shift: float) -> None:
         self._sums, self._matrix, self._shift = sums, matrix, shift
@@ -708,10 +672,8 @@ class _Fit:
 
     @cached_property
     def _weights(self) -> tuple[Array, Array]:
-        """Return the weights of each coefficient's noise, and how far the true ones can be off.
-
-        They are those of ``T A^-1 (f - E b)``: shape (groups, coefficients, monomials).
-        """
+        """Return the weights of each coefficient's noise, and how far the true ones can be off."""
+        # They are those of ``T A^-1 (f - E b)``: shape (groups, coefficients, monomials).
         solved, matrix = self._solved, self._matrix
         inverse, off = matrix @ solved.inverse, np.abs(matrix) @ solved.inverse_off
         residual = self._right - np.einsum("gl,ilk->gik", solved.found, self._left)

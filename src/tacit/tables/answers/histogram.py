@@ -1,8 +1,8 @@
-"""How many rows there are in each bin of a column, and where they end: two kinds.
+"""How many rows there are in each bin of a column, and where they end: two kinds."""
 
-``histogram`` counts the rows between public edges.  ``bounds`` counts them between powers of two,
-and from the noisy counts alone takes the lowest and the highest bin in which there surely are rows.
-"""
+# ``histogram`` counts the rows between public edges.  ``bounds`` counts them between powers of two,
+# and from the noisy counts alone takes the lowest and the highest bin in which there surely are
+# rows.
 
 from __future__ import annotations
 
@@ -49,17 +49,15 @@ from tacit.transformations import Histogram
 __all__ = ["BoundsPart", "HistogramByGroup", "HistogramPart", "bounds", "histogram"]
 
 _FAR = 1 << 30
-_WRONG = 0.05
-"""How likely bounds reach into an empty bin, at most."""
+_WRONG = 0.05  # how likely bounds reach into an empty bin, at most
 
 
 @register
 @dataclass(frozen=True)
 class HistogramByGroup(VectorStep):
-    """Count the values of a column between edges, in each group.
+    """Count the values of a column between edges, in each group."""
 
-    **Map.** ``d -> d`` in L1 and in L2: a row is in one bin of one group.
-    """
+    # **Map.** ``d -> d`` in L1 and in L2: a row is in one bin of one group.
 
     column: str
     edges: tuple[str, ...]

@@ -62,22 +62,22 @@ __all__ = [
 @register
 @dataclass(frozen=True)
 class MomentsByGroup(VectorStep):
-    """Split every row of a column between the Bernstein polynomials of a degree, and add up.
+    """Split every row of a column between the Bernstein polynomials of a degree, and add up."""
 
-    A value x in [lower, upper] becomes ``y = (x - lower) / (upper - lower)`` in [0, 1], and its row
-    is divided between ``B_j(y) = C(degree, j) y^j (1 - y)^(degree - j)``, j = 0..degree.  Degree 1
-    gives the two one-sided sums ``sum (1 - y)`` and ``sum y``; degree 2 serves the variance too.
-    With ``missing`` a last coordinate counts rows without a value; else they are left out.
-
-    **Map.** ``d -> d`` in L1: the polynomials are not negative and sum to one (the binomial
-    theorem), so a row moves the coordinates of its group by one in all; a row without a value moves
-    one coordinate by one.  In L2 no more, since L2 is at most L1.  So count, sum, mean and variance
-    come out of one vector at the sensitivity of a single count, where separate noisy sums would
-    each be charged.
-
-    All of it on the grid: y is a multiple of ``1 / cells``, hence ``B_j`` one of
-    ``1 / cells^degree``, and weights are multiples of ``1 / one``.
-    """
+    # A value x in [lower, upper] becomes ``y = (x - lower) / (upper - lower)`` in [0, 1], and its
+    # row is divided between ``B_j(y) = C(degree, j) y^j (1 - y)^(degree - j)``, j = 0..degree.
+    # Degree 1 gives the two one-sided sums ``sum (1 - y)`` and ``sum y``; degree 2 serves the
+    # variance too. With ``missing`` a last coordinate counts rows without a value; else they are
+    # left out.
+    #
+    # **Map.** ``d -> d`` in L1: the polynomials are not negative and sum to one (the binomial
+    # theorem), so a row moves the coordinates of its group by one in all; a row without a value
+    # moves one coordinate by one.  In L2 no more, since L2 is at most L1.  So count, sum, mean and
+    # variance come out of one vector at the sensitivity of a single count, where separate noisy
+    # sums would each be charged.
+    #
+    # All of it on the grid: y is a multiple of ``1 / cells``, hence ``B_j`` one of
+    # ``1 / cells^degree``, and weights are multiples of ``1 / one``.
 
     column: str
     lower: str
@@ -106,11 +106,10 @@ def _step_words(step: Mapping[str, Any]) -> str:
 
 
 def _moves(step: Mapping[str, Any], shown: str) -> str:
-    """Say a distance in the units of what is asked, whatever the values were rescaled to.
-
-    A row adds one to a count, and to a sum at most the bound that is farther from zero; a vector of
-    moments that moves by d (of rows whose shares make up one each) moves them by d times as much.
-    """
+    """Say a distance in the units of what is asked, whatever the values were rescaled to."""
+    # A row adds one to a count, and to a sum at most the bound that is farther from zero; a vector
+    # of moments that moves by d (of rows whose shares make up one each) moves them by d times as
+    # much.
     rows, moved = rows_in_all(step, shown), as_fraction(step["distance"])
     low, high = as_fraction(step["lower"]), as_fraction(step["upper"])
     told = f"{rows}, and the sum of {step['column']} by {show(moved * max(abs(low), abs(high)))}"
@@ -137,13 +136,13 @@ say_step("moments", _step_words, _moves)
 def bernstein(moments: Any, cells: int, degree: int, missing: bool) -> list[int]:
     """Return the Bernstein sums, in units, from the weights, the sum of z and that of its square.
 
-    With Q cells: ``sum (Q - z)`` and ``sum z`` for degree 1; ``sum (Q - z)^2``, ``sum 2 z (Q - z)``
-    and ``sum z^2`` for degree 2; then Q^degree times the weight of the missing rows.
-
     >>> z_is_1_and_2 = np.array([[2, 0, 3, 5]], dtype=object)
     >>> bernstein(z_is_1_and_2, cells=2, degree=2, missing=False)
     [1, 2, 5]
     """
+    # With Q cells: ``sum (Q - z)`` and ``sum z`` for degree 1; ``sum (Q - z)^2``,
+    # ``sum 2 z (Q - z)`` and ``sum z^2`` for degree 2; then Q^degree times the weight of the
+    # missing rows.
     present, absent, first, second = moments.T
     if degree == 1:
         columns = [present * cells - first, first]
@@ -160,23 +159,15 @@ def bernstein(moments: Any, cells: int, degree: int, missing: bool) -> list[int]
 
 @dataclass(frozen=True)
 class Moments:
-    """What a noisy vector of Bernstein sums says, group by group.
+    """What a noisy vector of Bernstein sums says, group by group."""
 
-    Args:
-        noisy: shape (groups, degree + 1), and one column more for missing rows if there is one.
-        law: the noise on each coordinate.
-        lower, upper: the bounds of the column, on its grid.
-        degree: 1 or 2.
-        missing: whether the last column counts rows without a value.
-        level: of the intervals.
-    """
-
-    noisy: Array
-    law: NoiseLaw
+    noisy: Array  # shape (groups, degree + 1), and one column more for missing rows if there is one
+    law: NoiseLaw  # the noise on each coordinate
+    # lower, upper: the bounds of the column, on its grid
     lower: float
     upper: float
-    degree: int
-    missing: bool
+    degree: int  # 1 or 2
+    missing: bool  # whether the last column counts rows without a value
     level: float = 0.95
 
     @property
@@ -207,14 +198,12 @@ class Moments:
         return self._scaled(share, np.minimum(error, 1.0), low, high)
 
     def variance(self) -> Estimate:
-        """Return the variance ``sum y^2 / n - (sum y / n)^2``, scaled back.
-
-        **Interval.** On the box that holds all noisy coordinates at once (each at level
-        ``1 - (1 - level) / 3``), the variance is ``min over c of sum (y - c)^2 / n``.  For fixed c
-        that is a ratio of linear functions, so its extremes are at corners of the box: the least
-        variance is the least at a corner, and the greatest is at most the greatest corner value for
-        any one c, taken at the estimated mean.
-        """
+        """Return the variance ``sum y^2 / n - (sum y / n)^2``, scaled back."""
+        # **Interval.** On the box that holds all noisy coordinates at once (each at level
+        # ``1 - (1 - level) / 3``), the variance is ``min over c of sum (y - c)^2 / n``.  For fixed
+        # c that is a ratio of linear functions, so its extremes are at corners of the box: the
+        # least variance is the least at a corner, and the greatest is at most the greatest corner
+        # value for any one c, taken at the estimated mean.
         value = np.clip(_variance_of(self._sums), 0.0, 0.25)
         share = self._share()
         size = self._size()
@@ -279,11 +268,9 @@ class Moments:
         )
 
     def _gradient(self, share: Array, value: Array, size: Array) -> Array:
-        """Return the derivative of the variance by each coordinate.
-
-        One row more at place p with second moment s moves it by
-        ``(s - 2 share p + share^2 - value) / n``.
-        """
+        """Return the derivative of the variance by each coordinate."""
+        # One row more at place p with second moment s moves it by
+        # ``(s - 2 share p + share^2 - value) / n``.
         places, squares = self._places, np.array([0.0, 0.0, 1.0])
         centred = squares[None, :] - 2 * share[:, None] * places[None, :] + share[:, None] ** 2
         gradient: Array = (centred - value[:, None]) / size[:, None]
@@ -302,8 +289,8 @@ class Moments:
         return np.where(degenerate, 0.0, low), np.where(degenerate, 0.25, high)
 
 
+# The corners of a cube around the origin: shape (8, 1, 3).
 _CORNERS = 2.0 * np.array(list(np.ndindex(2, 2, 2)))[:, None, :] - 1
-"""The corners of a cube around the origin: shape (8, 1, 3)."""
 
 
 def _variance_of(sums: Array) -> Array:
@@ -318,16 +305,15 @@ def _edges(
 ) -> tuple[Array, Array]:
     """Return on each side of the estimate where the noise begins to contradict m, else 0 and 1.
 
-    The accepted m are those with ``|above - m raw|`` at most the band, which is given at equal
-    steps over [0, 1] and straight between them.  Where the line is steeper than the band, the
-    boundary on each side is single: it lies behind the nearest point of the band that is
-    contradicted, where two straight lines cross.  Elsewhere what is returned says nothing.
-
     >>> row, flat = np.array([50.0]), np.full(257, 5.0)
     >>> low, high = _edges(row, 2 * row, row / 100, flat, np.diff(flat))
     >>> float(low[0]), float(high[0])
     (0.45, 0.55)
     """
+    # The accepted m are those with ``|above - m raw|`` at most the band, which is given at equal
+    # steps over [0, 1] and straight between them.  Where the line is steeper than the band, the
+    # boundary on each side is single: it lies behind the nearest point of the band that is
+    # contradicted, where two straight lines cross.  Elsewhere what is returned says nothing.
     points = _POINTS
     outside = np.abs(above[:, None] - raw[:, None] * points) > band
     left = outside & (points <= start[:, None])
@@ -362,8 +348,7 @@ def _standard_band(degree: int, kind: str, level: float) -> Spread:
     return standard_spread(tuple(map(tuple, weights.tolist())), kind, level)
 
 
-_POINTS = np.linspace(0.0, 1.0, 257)
-"""The points at which the band is tabulated."""
+_POINTS = np.linspace(0.0, 1.0, 257)  # the points at which the band is tabulated
 _POINTS.flags.writeable = False
 
 
@@ -373,12 +358,11 @@ _POINTS.flags.writeable = False
 @register
 @dataclass(frozen=True)
 class SumByGroup(VectorStep):
-    """Add up a column in each group.
+    """Add up a column in each group."""
 
-    **Map.** ``d -> d max(|lower|, |upper|)`` in L1 and L2: the farthest from zero that one row's
-    value can be.  Values are clamped to the bounds, on a grid of ``cells`` steps between them of
-    which both bounds are multiples; a person's values are down-weighted to ``rows`` times that.
-    """
+    # **Map.** ``d -> d max(|lower|, |upper|)`` in L1 and L2: the farthest from zero that one row's
+    # value can be.  Values are clamped to the bounds, on a grid of ``cells`` steps between them of
+    # which both bounds are multiples; a person's values are down-weighted to ``rows`` times that.
 
     column: str
     lower: str

@@ -76,8 +76,7 @@ __all__ = [
 # :mod:`tacit.mechanisms.private_quantile`, in these pieces.
 
 
-PIECES = 1024
-"""Into so many pieces the rows of a cell can be divided."""
+PIECES = 1024  # into so many pieces the rows of a cell can be divided
 _FAR = 1 << 61
 
 
@@ -106,10 +105,8 @@ class CountedGroup(NamedTuple):
         return cls(np.asarray(at, dtype=np.int64), upto.astype(np.int64) if small else upto, cells)
 
     def part(self, first: int, last: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """Return the cells that occur from one piece to before another, and their pieces of rows.
-
-        Pieces are numbered through: piece s of cell c is ``c PIECES + s``.
-        """
+        """The cells that occur from one piece to before another, and their pieces of rows."""
+        # Pieces are numbered through: piece s of cell c is ``c PIECES + s``.
         start = int(np.searchsorted(self.at, first // PIECES))
         stop = int(np.searchsorted(self.at, -(-last // PIECES)))
         at = self.at[start:stop]
@@ -137,10 +134,8 @@ class ChoiceTask(NamedTuple):
 
 
 def costs_of_cells(task: ChoiceTask) -> Runs:
-    """Return the cells of a part as runs of equal cost: see ``mechanisms.selection``.
-
-    An empty part has one candidate, the cell that it lies in.
-    """
+    """Return the cells of a part as runs of equal cost: see ``mechanisms.selection``."""
+    # An empty part has one candidate, the cell that it lies in.
     low_cell = min(task.first // PIECES, task.group.cells)
     high_cell = max(low_cell, (task.last - 1) // PIECES)
     at, rows = task.group.part(task.first, task.last)
@@ -285,35 +280,25 @@ class SumOfCountChanges(Metric):
 @register
 @dataclass(frozen=True)
 class CountedCells(TableStep):
-    """Count the rows of a column in each cell of a grid, in each group.
+    """Count the rows of a column in each cell of a grid, in each group."""
 
-    **Map.** ``d -> d one``: a row is in one cell of one group, or in none, and a row's weight is at
-    most ``one`` in the unit of the counts.
+    # **Map.** ``d -> d one``: a row is in one cell of one group, or in none, and a row's weight is
+    # at most ``one`` in the unit of the counts.
 
-    Args:
-        column, lower, upper, cells: the column and its grid of ``cells`` equal steps.
-        size: how many numbers are released in the end, ``width`` of each group.
-        one: rows carry weights in multiples of ``1 / one``, and are counted in those.
-        by: the columns that make the groups.
-    """
-
+    # column, lower, upper, cells: the column and its grid of ``cells`` equal steps
     column: str
     lower: str
     upper: str
     cells: int
-    size: int
+    size: int  # how many numbers are released in the end, ``width`` of each group
     width: int = 1
-    one: int = 1
-    by: tuple[str, ...] = ()
+    one: int = 1  # rows carry weights in multiples of ``1 / one``, and are counted in those
+    by: tuple[str, ...] = ()  # the columns that make the groups
 
     name: ClassVar[str] = "counted_cells"
 
     def build(self, space: Space) -> Transformation:
-        """Return the counts on a table of rows.
-
-        Raises:
-            MismatchError: no table under the symmetric distance.
-        """
+        """Return the counts on a table of rows."""
         self._require(space, SymmetricDistance)
         cells, one = as_integer(self.cells, "cells", minimum=1), as_integer(self.one, "one")
         output = Space(CellTables(self.size // self.width, cells), SumOfCountChanges())
@@ -325,31 +310,22 @@ class CountedCells(TableStep):
 @register
 @dataclass(frozen=True)
 class ChoosePercentiles(Step):
-    """Choose percentiles, cells near them, and noisy counts between all of these; see the module.
+    """Choose percentiles, cells near them, and noisy counts between them; see the module."""
 
-    Of m percentiles it releases ``9 m + 1`` whole numbers a group: the cell of each, rising; the
-    cells about ``reach`` rows below each, then above each; and the counts of the rows before the
-    first of all these cells in order, at it, between it and the next, and so on to those after the
-    last.  Cells that are equal have empty counts between them.
+    # Of m percentiles it releases ``9 m + 1`` whole numbers a group: the cell of each, rising; the
+    # cells about ``reach`` rows below each, then above each; and the counts of the rows before the
+    # first of all these cells in order, at it, between it and the next, and so on to those after
+    # the last.  Cells that are equal have empty counts between them.
 
-    Args:
-        qs: the percentiles as shares, rising, strictly between 0 and 1, as text.
-        points, pieces, ends, counts: the scales of the choices among cells and among pieces, of the
-            choices of the ends, and of the noise on counts, all in the unit of the counts.
-        reach: how far the ends lie beyond, in the unit of the counts.
-        measure: ``"PureDP"`` or ``"ZeroConcentratedDP"``.
-
-    Raises:
-        UsageError: shares that do not rise within (0, 1), or a scale that is not above zero.
-    """
-
-    qs: tuple[str, ...]
+    qs: tuple[str, ...]  # the percentiles as shares, rising, strictly between 0 and 1, as text
+    # points, pieces, ends, counts: the scales of the choices among cells and among pieces, of the
+    # choices of the ends, and of the noise on counts, all in the unit of the counts
     points: Any
     pieces: Any
     ends: Any
     counts: Any
-    reach: int
-    measure: str = "PureDP"
+    reach: int  # how far the ends lie beyond, in the unit of the counts
+    measure: str = "PureDP"  # ``"PureDP"`` or ``"ZeroConcentratedDP"``
 
     name: ClassVar[str] = "choose_percentiles"
 
@@ -363,11 +339,7 @@ class ChoosePercentiles(Step):
         object.__setattr__(self, "reach", as_integer(self.reach, "reach", minimum=0))
 
     def build(self, space: Space) -> Measurement:
-        """Return the choices on the counts of cells.
-
-        Raises:
-            MismatchError: the space does not hold counts of cells.
-        """
+        """Return the choices on the counts of cells."""
         if not isinstance(space.domain, CellTables):
             raise MismatchError(f"{self.name} works on the counts of cells, not on {space}")
         cells = space.domain.cells
@@ -513,8 +485,8 @@ say_step("choose_percentiles", _chosen)
 _MOST = 99
 _RESOLUTION = 10**4
 _POINTS, _ENDS, _COUNTS = Fraction(3, 5), Fraction(1, 5), Fraction(1, 5)
+# Of what a point takes, for the share of rows that are equal to it on either side.
 _PIECES = Fraction(1, 8)
-"""Of what a point takes, for the share of rows that are equal to it on either side."""
 
 
 @dataclass(frozen=True)
@@ -552,10 +524,8 @@ class PercentilesPart(Part):
         return noise.split(_COUNTS).law(Fraction(noise.rows), Fraction(1, noise.one))
 
     def _reach(self, noise: Noise, level: float) -> float:
-        """Return how many rows the cells beside a point are to be from it.
-
-        As far as the counts can say, and as the point and the cell itself are typically off.
-        """
+        """Return how many rows the cells beside a point are to be from it."""
+        # As far as the counts can say, and as the point and the cell itself are typically off.
         widest = max(float(each.max()) for each in self._widths(noise, level))
         scales = self._scales(noise)
         return widest + float(scales["points"] + 2 * scales["ends"]) / noise.one + 1
@@ -628,11 +598,9 @@ class PercentilesPart(Part):
         return self.half_width(kind, noise, rows, LEVEL)
 
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float:
-        """Return how far in rank an interval is expected to reach, in *rows*.
-
-        Its end is a cell that was to be so many rows away, and is off by x or more with probability
-        about ``exp(-x / scale)`` where the rows are spread evenly.
-        """
+        """Return how far in rank an interval is expected to reach, in *rows*."""
+        # Its end is a cell that was to be so many rows away, and is off by x or more with
+        # probability about ``exp(-x / scale)`` where the rows are spread evenly.
         off = math.log(1 / (1 - level)) * float(self._scales(noise)["ends"]) / noise.one
         return self._reach(noise, level) + off
 

@@ -1,10 +1,9 @@
-"""Private quantiles of a column in each group, by the exponential mechanism on the grid.
+"""Private quantiles of a column in each group, by the exponential mechanism on the grid."""
 
-The cost, its sensitivity and the error are stated and proven in
-:mod:`tacit.mechanisms.private_quantile`.  A row is in one group, so d rows move the sum
-over groups of the largest change of a cost by at most ``d max(a, b - a)`` for the quantile
-``a / b``.
-"""
+# The cost, its sensitivity and the error are stated and proven in
+# :mod:`tacit.mechanisms.private_quantile`.  A row is in one group, so d rows move the sum
+# over groups of the largest change of a cost by at most ``d max(a, b - a)`` for the quantile
+# ``a / b``.
 
 from __future__ import annotations
 
@@ -99,24 +98,17 @@ def stretch_of(q: Fraction, one: int) -> int:
 @register
 @dataclass(frozen=True)
 class QuantileCosts(TableStep):
-    """The costs of all candidates for a quantile of a column, in each group; see the module.
+    """The costs of all candidates for a quantile of a column, in each group; see the module."""
 
-    Args:
-        column, lower, upper, cells: the column and its grid of ``cells`` equal steps.
-        q: the quantile in [0, 1], as text.
-        size: the number of groups.
-        one: rows carry weights in multiples of ``1 / one``, and costs are counted in those.
-        by: the columns that make the groups.
-    """
-
+    # column, lower, upper, cells: the column and its grid of ``cells`` equal steps
     column: str
     lower: str
     upper: str
     cells: int
-    q: str
+    q: str  # the quantile in [0, 1], as text
     size: int
-    one: int = 1
-    by: tuple[str, ...] = ()
+    one: int = 1  # rows carry weights in multiples of ``1 / one``, and costs are counted in those
+    by: tuple[str, ...] = ()  # the columns that make the groups
 
     name: ClassVar[str] = "quantile_costs"
 
@@ -131,11 +123,7 @@ class QuantileCosts(TableStep):
         return stretch_of(_share(self.q), self.one)
 
     def build(self, space: Space) -> Transformation:
-        """Return the costs on a table of rows.
-
-        Raises:
-            MismatchError: no table under the symmetric distance.
-        """
+        """Return the costs on a table of rows."""
         self._require(space, SymmetricDistance)
         cells = as_integer(self.cells, "cells", minimum=1)
         output = Space(CostTables(self.size, cells), SumOfLargestChanges())
@@ -147,28 +135,21 @@ class QuantileCosts(TableStep):
 @register
 @dataclass(frozen=True)
 class ChooseQuantile(Step):
-    """In each group choose a candidate with probability proportional to ``exp(-cost / scale)``.
+    """In each group choose a candidate with probability proportional to ``exp(-cost / scale)``."""
 
-    **Map.** ``d -> 2 d / scale`` in pure DP.  In a group whose costs move by at most d_g, each
-    weight and the normalising sum move by a factor of at most ``exp(d_g / scale)``; the groups'
-    choices are independent, so their losses add, and the d_g add to d.
-
-    In zCDP ``d -> d^2 / (2 scale^2)``: an exponential mechanism whose log ratios all lie in an
-    interval of length ``e = 2 d_g / scale`` is ``e^2 / 8``-zCDP (Cesar and Rogers, ALT 2021; by
-    Hoeffding's lemma), and the sum of squares is at most the square of the sum.  The intervals of
-    all groups add up to one of length ``2 d / scale``: the losses are those of that range.
-
-    Args:
-        scale: of the cost.
-        target: in units of the cost; 0 asks for the quantile itself.
-        q: the quantile, as text.
-        measure: ``"PureDP"`` or ``"ZeroConcentratedDP"``.
-    """
+    # **Map.** ``d -> 2 d / scale`` in pure DP.  In a group whose costs move by at most d_g, each
+    # weight and the normalising sum move by a factor of at most ``exp(d_g / scale)``; the groups'
+    # choices are independent, so their losses add, and the d_g add to d.
+    #
+    # In zCDP ``d -> d^2 / (2 scale^2)``: an exponential mechanism whose log ratios all lie in an
+    # interval of length ``e = 2 d_g / scale`` is ``e^2 / 8``-zCDP (Cesar and Rogers, ALT 2021; by
+    # Hoeffding's lemma), and the sum of squares is at most the square of the sum.  The intervals of
+    # all groups add up to one of length ``2 d / scale``: the losses are those of that range.
 
     scale: Any
-    target: int
-    q: str
-    measure: str = "PureDP"
+    target: int  # in units of the cost; 0 asks for the quantile itself
+    q: str  # the quantile, as text
+    measure: str = "PureDP"  # ``"PureDP"`` or ``"ZeroConcentratedDP"``
 
     name: ClassVar[str] = "choose_quantile"
 
@@ -176,11 +157,7 @@ class ChooseQuantile(Step):
         object.__setattr__(self, "scale", positive(self.scale, "scale"))
 
     def build(self, space: Space) -> Measurement:
-        """Return the choice on the costs of a quantile.
-
-        Raises:
-            MismatchError: the space does not hold costs.
-        """
+        """Return the choice on the costs of a quantile."""
         if not isinstance(space.domain, CostTables):
             raise MismatchError(f"choose_quantile works on the costs of a quantile, not on {space}")
         cells, rate = space.domain.cells, 1 / Fraction(self.scale)
@@ -201,12 +178,9 @@ class ChooseQuantile(Step):
 
 @dataclass(frozen=True)
 class ChoicePart(Part):
-    """A part whose answer follows from quantiles that are chosen among the points of a grid.
+    """A part whose answer follows from quantiles that are chosen among the points of a grid."""
 
-    Attributes:
-        column, grid: what is asked of, and the candidates.
-    """
-
+    # column, grid: what is asked of, and the candidates
     column: str
     grid: Grid
 
@@ -229,22 +203,16 @@ class ChoicePart(Part):
     def choice(
         self, q: Fraction, noise: Noise, share: Fraction, side: int = 0, beta: float = 1.0
     ) -> ChooseQuantile:
-        """Return the choice of a quantile, or of an end that is on one side of it.
-
-        **Ends.**  An end at ``side = -1`` aims at ``x + b`` below the quantile ``a / b``, in units
-        of the cost, where a choice is off by x or more with probability at most beta
-        (:func:`error_in_cost`), and b is a whole row.  So but for that probability it is a point c
-        with ``low(c) < -b``, or the lowest point of all.  No point v below c is an ``a /
-        b``-quantile: ``high(v) <= low(c) < 0``; and c is a row or more under it, so below what
-        interpolates between neighbouring rows too.  At ``side = 1`` it is the same, mirrored.
-
-        Args:
-            q: the quantile.
-            noise: what the whole part may spend.
-            share: the part of it that is for this choice.
-            side: -1 for an end below, 1 for one above, 0 for the quantile itself.
-            beta: the probability that an end is on the wrong side, at most.
-        """
+        """Return the choice of a quantile, or of an end that is on one side of it."""
+        # **Ends.**  An end at ``side = -1`` aims at ``x + b`` below the quantile ``a / b``, in
+        # units of the cost, where a choice is off by x or more with probability at most beta
+        # (:func:`error_in_cost`), and b is a whole row.  So but for that probability it is a point
+        # c with ``low(c) < -b``, or the lowest point of all.  No point v below c is an
+        # ``a / b``-quantile: ``high(v) <= low(c) < 0``; and c is a row or more under it, so below
+        # what interpolates between neighbouring rows too.  At ``side = 1`` it is the same,
+        # mirrored.
+        #
+        # side: -1 for an end below, 1 for one above, 0 for the quantile itself.
         scale = noise.split(share).choice_scale(stretch_of(q, noise.one))
         target = 0
         if side:
@@ -270,13 +238,11 @@ class ChoicePart(Part):
 def error_of_choice(
     grid: Grid, q: Fraction, rows: NDArray[np.float64], unit: int, scale: Fraction
 ) -> float:
-    """Return the mean distance of a quantile chosen on such ascending rows from the true one.
-
-    The exponential mechanism takes a point of the grid with probability proportional to
-    ``exp(-cost / scale)``; the cost rises by ``b unit`` for each row of rank that it is off, for
-    the quantile ``a / b``.  On a grid of step one, that of whole numbers, the truth is rounded to
-    it: rows are whole numbers there, and so is their quantile.
-    """
+    """Return the mean distance of a quantile chosen on such ascending rows from the true one."""
+    # The exponential mechanism takes a point of the grid with probability proportional to
+    # ``exp(-cost / scale)``; the cost rises by ``b unit`` for each row of rank that it is off, for
+    # the quantile ``a / b``.  On a grid of step one, that of whole numbers, the truth is rounded to
+    # it: rows are whole numbers there, and so is their quantile.
     low, high = float(grid.value(0)), float(grid.value(grid.cells))
     step = (high - low) / grid.cells
     points = low + np.arange(grid.cells + 1) * step

@@ -54,18 +54,16 @@ __all__ = [
 
 _KINDS = ("median", "percentile", "min", "max")
 
-_RESOLUTION = 10**4
-"""Quantiles are resolved to a ten-thousandth."""
+_RESOLUTION = 10**4  # quantiles are resolved to a ten-thousandth
 
 
 @dataclass(frozen=True)
 class QuantilePart(ChoicePart):
-    """A quantile of a column, with an interval of two further choices.
+    """A quantile of a column, with an interval of two further choices."""
 
-    The point takes half of the loss and each end a quarter.  The ends aim at so many rows below
-    and above the quantile that each is on its side with probability ``1 - (1 - level) / 2``; for
-    the minimum and the maximum the point itself is such an end, and the other end is the bound.
-    """
+    # The point takes half of the loss and each end a quarter.  The ends aim at so many rows below
+    # and above the quantile that each is on its side with probability ``1 - (1 - level) / 2``; for
+    # the minimum and the maximum the point itself is such an end, and the other end is the bound.
 
     kind: str
     quantile: Fraction
@@ -127,11 +125,9 @@ class QuantilePart(ChoicePart):
         return (slack + abs(choice.target)) / (self._q.denominator * noise.one)
 
     def interval(self, noise: Noise, level: float) -> float:
-        """Return how far in rank an end of the interval is expected to reach, in *rows*.
-
-        The end is off its target by x or more with probability about ``exp(-x / scale)`` where the
-        rows are spread evenly.
-        """
+        """Return how far in rank an end of the interval is expected to reach, in *rows*."""
+        # The end is off its target by x or more with probability about ``exp(-x / scale)`` where
+        # the rows are spread evenly.
         end = self._choices(noise)[-1]
         off = math.log(1 / (1 - level)) * float(end.scale)
         return (abs(end.target) + off) / (self._q.denominator * noise.one)
@@ -386,8 +382,8 @@ register_kind(
 
 
 _QUARTILES = Fraction(1, 4), Fraction(3, 4)
+# The shares of the loss: of each of two quartiles, and of each of four ends.
 _POINT, _END = Fraction(1, 4), Fraction(1, 8)
-"""The shares of the loss: of each of two quartiles, and of each of four ends."""
 
 
 @public

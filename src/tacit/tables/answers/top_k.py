@@ -1,26 +1,25 @@
-"""The most frequent categories of a column, with their counts: the kind ``top_k``.
+"""The most frequent categories of a column, with their counts: the kind ``top_k``."""
 
-**Mechanism.**  Noise is added to the count of every declared category, once, and the k largest
-noisy counts are shown with their categories: report noisy max with Laplace (or Gaussian) noise, in
-one shot.  All that follows the noise is post-processing.
-
-*Why not choose one after another.*  A row counts in one category, so all counts together move by at
-most d in L1 for d rows: noise of the scale ``rows / epsilon`` on all of them is epsilon-DP, for
-every k at once.  To choose k times (permute-and-flip, or the exponential mechanism) each choice
-has ``epsilon / k``, and so the scale ``k rows / epsilon``.  With n categories a choice at the scale
-s is worse than the best by x with probability at most ``n exp(-x / s)``, and so is, up to the
-factor ``(2 + x / s) / 4``, the difference of two Laplace variables of the scale s.  So from two
-categories on one shot is nearer by about the factor k; for one it is as near but for that factor;
-and the counts, with intervals, come at no further cost.
-
-**Interval.**  The noise on the n counts is independent, so with probability ``level`` or more all
-of it is within the half-width t at the level ``level^(1/n)``.  Then the interval of every category
-that is shown holds, whichever these are: they were chosen by the same noise, so intervals at the
-level of one count would hold too rarely.
-
-**Error.**  In that event a category that is shown has at most 2 t rows less than any that is not:
-``s_j + t >= noisy_j >= noisy_i >= s_i - t``.
-"""
+# **Mechanism.**  Noise is added to the count of every declared category, once, and the k largest
+# noisy counts are shown with their categories: report noisy max with Laplace (or Gaussian) noise,
+# in one shot.  All that follows the noise is post-processing.
+#
+# *Why not choose one after another.*  A row counts in one category, so all counts together move by
+# at most d in L1 for d rows: noise of the scale ``rows / epsilon`` on all of them is epsilon-DP,
+# for every k at once.  To choose k times (permute-and-flip, or the exponential mechanism) each
+# choice has ``epsilon / k``, and so the scale ``k rows / epsilon``.  With n categories a choice at
+# the scale s is worse than the best by x with probability at most ``n exp(-x / s)``, and so is, up
+# to the factor ``(2 + x / s) / 4``, the difference of two Laplace variables of the scale s.  So
+# from two categories on one shot is nearer by about the factor k; for one it is as near but for
+# that factor; and the counts, with intervals, come at no further cost.
+#
+# **Interval.**  The noise on the n counts is independent, so with probability ``level`` or more all
+# of it is within the half-width t at the level ``level^(1/n)``.  Then the interval of every
+# category that is shown holds, whichever these are: they were chosen by the same noise, so
+# intervals at the level of one count would hold too rarely.
+#
+# **Error.**  In that event a category that is shown has at most 2 t rows less than any that is not:
+# ``s_j + t >= noisy_j >= noisy_i >= s_i - t``.
 
 from __future__ import annotations
 
@@ -59,18 +58,16 @@ from tacit.tables.steps import VectorStep, weight_of
 
 __all__ = ["CategoriesByGroup", "TopKPart", "place_of_category", "top_k"]
 
-_MOST = 400
-"""So many categories fit into one expression."""
+_MOST = 400  # so many categories fit into one expression
 _TOGETHER = 20
 
 
 @register
 @dataclass(frozen=True)
 class CategoriesByGroup(VectorStep):
-    """Count the rows of each declared category of a column, in each group.
+    """Count the rows of each declared category of a column, in each group."""
 
-    **Map.** ``d -> d`` in L1 and in L2: a row is in one category of one group, or in none.
-    """
+    # **Map.** ``d -> d`` in L1 and in L2: a row is in one category of one group, or in none.
 
     column: str
     categories: tuple[Any, ...]

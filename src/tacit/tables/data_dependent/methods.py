@@ -59,27 +59,26 @@ __all__ = [
 # Made-up rows in a few public shapes: what errors are worked out on, without data.
 
 
+# Evenly over the bounds; around the middle; most of them near the lower, or the upper bound.
 SHAPES = ("even", "bell", "low", "high")
-"""Evenly over the bounds; around the middle; most of them near the lower, or the upper bound."""
 
 
 @lru_cache(maxsize=16)
 def made_rows(grid: Grid, rows: int, shape: str = "even") -> NDArray[np.float64]:
     """Return so many rows at even shares of a public shape, ascending from bound to bound.
 
-    Of the way between the bounds, the share p of ``low`` is at ``1 - (1 - p)^(1/8)``, with a mean
-    of 1/9 and a standard deviation of 1/10; ``high`` is its mirror, and ``bell`` the mean of both,
-    nearly normal (Tukey's lambda distribution) with a standard deviation of 1/11.  An eighth root
-    is three square roots, and these are the same on every machine.
-
-    Between the points of the grid too: rows that tie, as whole numbers do, would make noise that
-    follows the data look better than it may be.
-
     >>> made_rows(Grid.for_bounds(0, 8, whole=True), 4)
     array([1., 3., 5., 7.])
     >>> made_rows(Grid.for_bounds(0, 8, whole=True), 3, "low").round(2)
     array([0.18, 0.66, 1.61])
     """
+    # Of the way between the bounds, the share p of ``low`` is at ``1 - (1 - p)^(1/8)``, with a mean
+    # of 1/9 and a standard deviation of 1/10; ``high`` is its mirror, and ``bell`` the mean of
+    # both, nearly normal (Tukey's lambda distribution) with a standard deviation of 1/11.  An
+    # eighth root is three square roots, and these are the same on every machine.
+    #
+    # Between the points of the grid too: rows that tie, as whole numbers do, would make noise that
+    # follows the data look better than it may be.
     shares = (2 * np.arange(rows, dtype=np.float64) + 1) / (2 * rows)
     low, high = float(grid.value(0)), float(grid.value(grid.cells))
     made = np.clip(low + _way(shares, shape) * (high - low), low, high)
@@ -112,12 +111,11 @@ _PRECISE = 0.01
 def spread_over(rows: int, bins: int, turn: int) -> NDArray[np.int64]:
     """Return a bin for each made-up row: the same on every machine, and as uneven as by chance.
 
-    Mixed by :mod:`tacit.arithmetic.mixing`; nothing here is secret.
-
     >>> counts = np.bincount(spread_over(1000, 4, 0), minlength=4)
     >>> int(counts.sum()), bool(200 < counts.min() < 250)
     (1000, True)
     """
+    # Mixed by :mod:`tacit.arithmetic.mixing`; nothing here is secret.
     z = np.arange(1, rows + 1, dtype=np.uint64) * GOLDEN
     z += np.uint64((turn + 1) * 0xD1342543DE82EF95 % (1 << 64))
     found: NDArray[np.int64] = (mixed(z) % np.uint64(bins)).astype(np.int64)
@@ -131,13 +129,11 @@ def error_of_bins(
     scale: float,
     ends: tuple[float, float] = (-math.inf, math.inf),
 ) -> float:
-    """Predict the mean distance between the noisy mean over bins and the statistic of all rows.
-
-    That of Laplace noise around an offset, clipped to the ends; the offset is averaged over
-    divisions of the rows into bins, from 4 to 32 of them, until the standard error is a percent.  A
-    bin without rows counts as an end of the answer's range, and not as the default in its middle,
-    where made-up rows would have their answer anyway.
-    """
+    """Predict the mean distance between the noisy mean over bins and the statistic of all rows."""
+    # That of Laplace noise around an offset, clipped to the ends; the offset is averaged over
+    # divisions of the rows into bins, from 4 to 32 of them, until the standard error is a percent.
+    # A bin without rows counts as an end of the answer's range, and not as the default in its
+    # middle, where made-up rows would have their answer anyway.
     where = ask.reads[0]
     unit = float(where.grid)
     truth = ask(rows)[0] * unit
@@ -166,28 +162,20 @@ def _spread(found: list[float]) -> float:
 
 
 _MOST_LOSS = 1 << 10
-_NEARLY = 1 - Fraction(1, 1 << 30)
-"""Room for the map of a person, which rounds up."""
-_LEAST_DELTA = Fraction(1, 10**100)
-"""No probability is below it, and floats carry its square."""
+_NEARLY = 1 - Fraction(1, 1 << 30)  # room for the map of a person, which rounds up
+_LEAST_DELTA = Fraction(1, 10**100)  # no probability is below it, and floats carry its square
 
 
 @dataclass(frozen=True)
 class LocalPart(Part):
-    """One statistic of a column, by a mechanism on the records of each group.
+    """One statistic of a column, by a mechanism on the records of each group."""
 
-    Attributes:
-        column, grid: what is read, on which grid.
-        kind: of the aggregate.
-        statistic: its name, as :mod:`tacit.statistics` knows it.
-        method: the method and its options.
-    """
-
+    # column, grid: what is read, on which grid
     column: str
     grid: Grid
     kind: str
-    statistic: str
-    method: Method
+    statistic: str  # its name, as :mod:`tacit.statistics` knows it
+    method: Method  # the method and its options
 
     error_unit = "mean absolute error"
     most_rows = MOST_ROWS
@@ -204,11 +192,7 @@ class LocalPart(Part):
 
     @abstractmethod
     def mechanism(self, noise: Noise) -> Step:
-        """Return the mechanism on one column.
-
-        Raises:
-            UsageError: a budget that cannot pay for it.
-        """
+        """Return the mechanism on one column."""
 
     @abstractmethod
     def record(self, noise: Noise) -> dict[str, Any]:
@@ -245,11 +229,7 @@ class LocalPart(Part):
 
     @abstractmethod
     def error_on(self, made: Array, noise: Noise) -> float:
-        """Return the mean absolute error on made-up rows.
-
-        Raises:
-            UsageError: a budget that cannot pay for it.
-        """
+        """Return the mean absolute error on made-up rows."""
 
     @property
     def range(self) -> tuple[float, float]:
@@ -259,10 +239,8 @@ class LocalPart(Part):
 
 
 def epsilon_of_one(noise: Noise, reach: int) -> Fraction:
-    """Return the pure epsilon for one record, where a person moves ``reach`` of them.
-
-    In zCDP ``epsilon^2 / 2`` of all of them together is the rho: the root is rounded down.
-    """
+    """Return the pure epsilon for one record, where a person moves ``reach`` of them."""
+    # In zCDP ``epsilon^2 / 2`` of all of them together is the rho: the root is rounded down.
     whole = noise.loss if noise.kind == "laplace" else 1 / sqrt_up(1 / (2 * noise.loss))
     return whole / reach
 
@@ -273,13 +251,8 @@ def rho_of_one(noise: Noise) -> Fraction:
 
 
 def delta_of_one(noise: Noise) -> Fraction:
-    """Return the delta for one record that is ``noise.delta`` for a person's, rounded down.
-
-    For k records it is ``(e^(k epsilon) - 1) / (e^epsilon - 1)`` times as much.
-
-    Raises:
-        UsageError: so much epsilon that the delta of one record is next to nothing.
-    """
+    """Return the delta for one record that is ``noise.delta`` for a person's, rounded down."""
+    # For k records it is ``(e^(k epsilon) - 1) / (e^epsilon - 1)`` times as much.
     epsilon, k = epsilon_of_one(noise, noise.rows), noise.rows
     if k == 1:
         return noise.delta
@@ -305,10 +278,10 @@ def unknown(values: Array) -> Array:
 
 @dataclass(frozen=True)
 class SmoothPart(LocalPart):
-    """Noise that follows the data; how much of it was added is as private as the data.
+    """Noise that follows the data; how much of it was added is as private as the data."""
 
-    So an answer has no standard error and no interval: either would reveal the smooth sensitivity.
-    """
+    # So an answer has no standard error and no interval: either would reveal the smooth
+    # sensitivity.
 
     needs_delta = True
 
@@ -390,18 +363,16 @@ say_step("smooth_noise", _step_words)
 # The part of a release that answers a statistic by propose-test-release.
 
 
-_UNITS = 1024
-"""Grid units in a bound, as both mechanisms have them."""
+_UNITS = 1024  # grid units in a bound, as both mechanisms have them
 
 
 @dataclass(frozen=True)
 class ProposalPart(LocalPart):
-    """Noise for a bound on the local sensitivity, which a private test finds safe or refuses.
+    """Noise for a bound on the local sensitivity, which a private test finds safe or refuses."""
 
-    A group whose test refuses has no answer, and nothing says why; it costs the same.  With
-    ``bound="search"`` there is always an answer, and the bound that was found is published with it.
-    The bound is public either way, and so are the standard error and the interval.
-    """
+    # A group whose test refuses has no answer, and nothing says why; it costs the same.  With
+    # ``bound="search"`` there is always an answer, and the bound that was found is published with
+    # it. The bound is public either way, and so are the standard error and the interval.
 
     needs_delta = True
 
@@ -477,10 +448,9 @@ say_step("bound_search", _searched)
 # The parts of a release that answer a statistic by sample-and-aggregate.
 
 
+# Numbers of bins to choose from, where none is asked for.
 _LADDER = (10, 20, 50, 100, 200, 500, 1000)
-"""Numbers of bins to choose from, where none is asked for."""
-_A_BIN = 40
-"""People that a bin of that choice should have: a group may be smaller than planned for."""
+_A_BIN = 40  # people that a bin of that choice should have: a group may be smaller than planned for
 
 
 @dataclass(frozen=True)
@@ -508,11 +478,9 @@ class SamplePart(LocalPart):
         return NoiseLaw("laplace", unit * float(where.steps / self.loss(noise)), unit)
 
     def read(self, released: Sequence[Any], noise: Noise) -> Estimate:
-        """Return the values with the error of their noise.
-
-        They have no interval: how far the mean over the bins is from the statistic of all rows is
-        not known, and in a small group, where bins are empty, it is far.
-        """
+        """Return the values with the error of their noise."""
+        # They have no interval: how far the mean over the bins is from the statistic of all rows is
+        # not known, and in a small group, where bins are empty, it is far.
         value = np.clip(np.asarray(released, dtype=np.float64), *self.range)
         error = np.full_like(value, math.sqrt(self.law(noise).variance))
         return Estimate(value, error, unknown(value), unknown(value))
@@ -529,15 +497,10 @@ class SamplePart(LocalPart):
 
 @dataclass(frozen=True)
 class PeopleSamplePart(SamplePart):
-    """The same where people have several rows: a person is in one bin, with all of them.
+    """The same where people have several rows: a person is in one bin, with all of them."""
 
-    Attributes:
-        rows: at most so many rows of a person are kept.
-        groups: in at most so many groups.
-    """
-
-    rows: int = 1
-    groups: int = 1
+    rows: int = 1  # at most so many rows of a person are kept
+    groups: int = 1  # in at most so many groups
 
     on_people = True
 

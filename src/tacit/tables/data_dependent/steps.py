@@ -112,38 +112,29 @@ def _counted(histogram: Any) -> dict[int, int]:
 @register
 @dataclass(frozen=True)
 class RecordsByGroup(TableStep):
-    """Count the records of a column on its grid, in each group.
+    """Count the records of a column on its grid, in each group."""
 
-    **Map.** ``d -> d``: a row is one record of one group, or none where its value is missing.
+    # **Map.** ``d -> d``: a row is one record of one group, or none where its value is missing.
+    #
+    # Rows are whole here, not weighted: of a person with more than ``rows`` rows so many are kept,
+    # drawn at random from that person's own rows under a salt that is fresh for the release
+    # (:mod:`tacit.tables.query.contribution_bounding`).  Whatever the salt, and so on average over
+    # it, a person who comes or goes adds or removes at most ``rows`` records; divergences are
+    # jointly convex, or quasi-convex, in the two distributions (in Renyi divergences too: van Erven
+    # and Harremoes 2014, theorem 13), so the losses that hold for each salt hold for the mixture.
 
-    Rows are whole here, not weighted: of a person with more than ``rows`` rows so many are kept,
-    drawn at random from that person's own rows under a salt that is fresh for the release
-    (:mod:`tacit.tables.query.contribution_bounding`).  Whatever the salt, and so on average over
-    it, a person who comes or goes adds or removes at most ``rows`` records; divergences are jointly
-    convex, or quasi-convex, in the two distributions (in Renyi divergences too: van Erven and
-    Harremoes 2014, theorem 13), so the losses that hold for each salt hold for the mixture.
-
-    Args:
-        column, lower, upper, cells: the column and its grid of ``cells`` equal steps.
-        size: the number of groups.
-        by: the columns that make the groups.
-    """
-
+    # column, lower, upper, cells: the column and its grid of ``cells`` equal steps
     column: str
     lower: str
     upper: str
     cells: int
     size: int
-    by: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()  # the columns that make the groups
 
     name: ClassVar[str] = "records"
 
     def build(self, space: Space) -> Transformation:
-        """Return the counted records of a table of rows.
-
-        Raises:
-            MismatchError: no table under the symmetric distance.
-        """
+        """Return the counted records of a table of rows."""
         self._require(space, SymmetricDistance)
         output = Space(counted_domain(self), ChangedRecords())
         return Transformation(space, output, lambda found: found.of(self), lambda d: d, step=self)
@@ -170,13 +161,12 @@ def column_of(domain: CountedRecords) -> Space:
 def counted(histogram: Any, domain: CountedRecords) -> CountedSample:
     """Return the records of a group, counted: sixteen bytes a value, however many have it.
 
-    On a plan's grid, whose step is a power of two, the products and sums are exact; elsewhere a
-    record is a function of its cell all the same.
-
     >>> grid = CountedRecords(1, Fraction(1), Fraction(3), 4)
     >>> len(counted((np.array([0, 4]), np.array([2, 1])), grid))
     3
     """
+    # On a plan's grid, whose step is a power of two, the products and sums are exact; elsewhere a
+    # record is a function of its cell all the same.
     cells, counts = (np.asarray(part, dtype=np.int64) for part in histogram)
     step = (domain.upper - domain.lower) / domain.cells
     return CountedSample(Sample.of_sorted(float(domain.lower) + cells * float(step)), counts)
@@ -196,20 +186,17 @@ def laid_out(histogram: Any, domain: CountedRecords) -> NDArray[np.float64]:
 @register
 @dataclass(frozen=True)
 class EachGroup(Step):
-    """Apply one mechanism to the records of each group, independently.
+    """Apply one mechanism to the records of each group, independently."""
 
-    **Map.** That of the mechanism.  Groups are disjoint: inputs at distance d split it over the
-    groups, ``d = d_1 + d_2 + ...``, in whole records, and the losses of the groups add up.  Every
-    map here is at most as large for a split as for all of d in one group: ``k epsilon`` is linear;
-    ``k^2 rho`` is convex from 0; and of ``(k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon -
-    1))`` the first adds up and the second is convex from 0, hence superadditive.  A loss that stops
-    growing with d, as that of all bins of one group, is no such map, and no step has it.
+    # **Map.** That of the mechanism.  Groups are disjoint: inputs at distance d split it over the
+    # groups, ``d = d_1 + d_2 + ...``, in whole records, and the losses of the groups add up.  Every
+    # map here is at most as large for a split as for all of d in one group: ``k epsilon`` is
+    # linear; ``k^2 rho`` is convex from 0; and of
+    # ``(k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1))`` the first adds up and the second
+    # is convex from 0, hence superadditive.  A loss that stops growing with d, as that of all bins
+    # of one group, is no such map, and no step has it.
 
-    Args:
-        inner: the mechanism on one column of numbers, as a step or as its description.
-    """
-
-    inner: Any
+    inner: Any  # the mechanism on one column of numbers, as a step or as its description
 
     name: ClassVar[str] = "each_group"
 
@@ -223,11 +210,7 @@ class EachGroup(Step):
         return built  # type: ignore[no-any-return]
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on the counted records of groups.
-
-        Raises:
-            MismatchError: the space holds no counted records.
-        """
+        """Return the mechanism on the counted records of groups."""
         domain = space.domain
         if not isinstance(domain, CountedRecords):
             raise MismatchError(f"each_group works on counted records, not on ({space})")
@@ -277,24 +260,17 @@ def prepared(statistic: str, space: Space) -> tuple[Callable[[Any], float], Any]
 @register
 @dataclass(frozen=True)
 class SampleMean(Step):
-    """Release a statistic of a column by the mean of what it is in random bins of the records.
+    """Release a statistic of a column by the mean of what it is in random bins of the records."""
 
-    **Map.**  ``d -> d epsilon``: see :mod:`tacit.mechanisms.sample_and_aggregate`, which
-    this is, for a statistic with a name and public bounds.  That it is at most ``bins epsilon`` is
-    not stated: each of many groups has its own bins
-    (:class:`~tacit.tables.data_dependent.steps.EachGroup`).
+    # **Map.**  ``d -> d epsilon``: see :mod:`tacit.mechanisms.sample_and_aggregate`, which this is,
+    # for a statistic with a name and public bounds.  That it is at most ``bins epsilon`` is not
+    # stated: each of many groups has its own bins
+    # (:class:`~tacit.tables.data_dependent.steps.EachGroup`).
 
-    Args:
-        statistic: ``"mean"``, ``"median"``, ``"percentile(90)"``, ``"var"`` or ``"std"``.
-        bins: how many; public.
-        epsilon: the loss at distance one.
-        grid: of the answers of bins; a fine one by default.
-    """
-
-    statistic: str
+    statistic: str  # ``"mean"``, ``"median"``, ``"percentile(90)"``, ``"var"`` or ``"std"``
     bins: int
-    epsilon: Any
-    grid: Any = None
+    epsilon: Any  # the loss at distance one
+    grid: Any = None  # of the answers of bins; a fine one by default
 
     name: ClassVar[str] = "sample_mean"
 
@@ -303,11 +279,7 @@ class SampleMean(Step):
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon"))
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a column.
-
-        Raises:
-            MismatchError: no column of bounded numbers.
-        """
+        """Return the mechanism on a column."""
         function, bounds = prepared(self.statistic, space)
         inner = sample_and_aggregate(function, self.bins, bounds, self.epsilon, grid=self.grid)
         epsilon = Fraction(self.epsilon)
@@ -382,41 +354,30 @@ def _differ(left: Any, right: Any) -> bool:
 @register
 @dataclass(frozen=True)
 class PeopleInBins(TableStep):
-    """Put people into bins, and count the records of a column in each bin of each group.
+    """Put people into bins, and count the records of a column in each bin of each group."""
 
-    **Map.** ``d -> groups d``: a person is in one bin, the same function of a secret salt and of
-    that person for all, and in at most ``groups`` groups.  Who comes or goes changes that bin of
-    those groups, however many rows they have; see :mod:`tacit.tables.query.contribution_bounding`
-    for the proof and for the salt.
+    # **Map.** ``d -> groups d``: a person is in one bin, the same function of a secret salt and of
+    # that person for all, and in at most ``groups`` groups.  Who comes or goes changes that bin of
+    # those groups, however many rows they have; see :mod:`tacit.tables.query.contribution_bounding`
+    # for the proof and for the salt.
 
-    Args:
-        column, lower, upper, cells: the column and its grid of ``cells`` equal steps.
-        size: the number of groups.
-        bins: of each group.
-        rows: at most so many rows of a person are kept: it says whom the answer is about, and does
-            not enter the map.
-        groups: the most groups of a person.
-        by: the columns that make the groups.
-    """
-
+    # column, lower, upper, cells: the column and its grid of ``cells`` equal steps
     column: str
     lower: str
     upper: str
     cells: int
     size: int
     bins: int
+    # at most so many rows of a person are kept: it says whom the answer is about, and does not
+    # enter the map
     rows: int
-    groups: int
-    by: tuple[str, ...] = ()
+    groups: int  # the most groups of a person
+    by: tuple[str, ...] = ()  # the columns that make the groups
 
     name: ClassVar[str] = "people_in_bins"
 
     def build(self, space: Space) -> Transformation:
-        """Return the binned records of a table of people.
-
-        Raises:
-            MismatchError: no table whose distance is in people.
-        """
+        """Return the binned records of a table of people."""
         self._require(space, UnitDistance)
         groups = as_integer(self.groups, "groups", minimum=1)
         bins = as_integer(self.bins, "bins", minimum=1)
@@ -429,22 +390,16 @@ class PeopleInBins(TableStep):
 @register
 @dataclass(frozen=True)
 class MeanOfPeople(Step):
-    """Release a statistic of each group by the mean of what it is in the bins of people.
+    """Release a statistic of each group by the mean of what it is in the bins of people."""
 
-    **Map.**  ``d -> d epsilon``: a bin that changes moves one answer, within public bounds; the
-    mean of the bins is a sum with discrete Laplace noise for one answer
-    (:mod:`tacit.mechanisms.aggregators`), so ``d_g`` bins of a group lose at
-    most ``d_g epsilon``, and the groups' losses add up.
+    # **Map.**  ``d -> d epsilon``: a bin that changes moves one answer, within public bounds; the
+    # mean of the bins is a sum with discrete Laplace noise for one answer
+    # (:mod:`tacit.mechanisms.aggregators`), so ``d_g`` bins of a group lose at
+    # most ``d_g epsilon``, and the groups' losses add up.
 
-    Args:
-        statistic: as for :class:`SampleMean`.
-        epsilon: the loss when one bin changes.
-        grid: of the answers of bins; a fine one by default.
-    """
-
-    statistic: str
-    epsilon: Any
-    grid: Any = None
+    statistic: str  # as for :class:`SampleMean`
+    epsilon: Any  # the loss when one bin changes
+    grid: Any = None  # of the answers of bins; a fine one by default
 
     name: ClassVar[str] = "mean_of_people"
 
@@ -452,11 +407,7 @@ class MeanOfPeople(Step):
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon"))
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on binned records.
-
-        Raises:
-            MismatchError: the space holds no bins.
-        """
+        """Return the mechanism on binned records."""
         domain = space.domain
         if not isinstance(domain, BinnedRecords):
             raise MismatchError(f"mean_of_people works on the records of bins, not on ({space})")

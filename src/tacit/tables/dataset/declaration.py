@@ -50,23 +50,12 @@ __all__ = [
 # Open a declared table where it is, and hold it against its declaration.
 
 
-_KINDS = {"timestamp": "date"}
-"""What the schema calls a declared kind, where it has another word."""
+_KINDS = {"timestamp": "date"}  # what the schema calls a declared kind, where it has another word
 NUMERIC = ("integer", "float", "decimal", "boolean", "undeclared", "missing")
 
 
 def open_table(said: TableDeclaration, name: str, folder: Path) -> OpenedTable:
-    """Open a declared table, and refuse it where it is not as declared; no row is read.
-
-    Args:
-        said: the declaration.
-        name: its public name.
-        folder: where its path begins.
-
-    Raises:
-        UsageError: a column that is not there, or of another kind.
-        DataSourceError: the table does not exist.
-    """
+    """Open a declared table, and refuse it where it is not as declared; no row is read."""
     # The label stands in messages and pictures; the ledger goes by the data set.
     opened = OpenedTable(said.within(folder), said.options(name, folder))
     try:
@@ -78,31 +67,14 @@ def open_table(said: TableDeclaration, name: str, folder: Path) -> OpenedTable:
 
 
 def open_public(said: TableDeclaration, name: str, folder: Path, beside: Source) -> Source:
-    """Open a public table, to be brought beside another, wherever that is.
-
-    Raises:
-        UsageError: as :func:`open_table`.
-        DataSourceError: the table does not exist.
-    """
+    """Open a public table, to be brought beside another, wherever that is."""
     return open_table(said, name, folder).source
 
 
 def open_joined(
     said: TableDeclaration, name: str, folder: Path, first: TableDeclaration, beside: Source
 ) -> Source:
-    """Open a protected table in the engine of another one, so that one statement reads both.
-
-    Args:
-        said: the declaration.
-        name: its public name.
-        folder: where its path begins.
-        first: the declaration of the other.
-        beside: the other, opened.
-
-    Raises:
-        UsageError: as :func:`open_table`; or the two cannot be read by one engine.
-        DataSourceError: the table does not exist.
-    """
+    """Open a protected table in the engine of another one, so that one statement reads both."""
     if said.place != first.place or (said.place == "url" and said.source != first.source):
         raise UsageError(
             f"{name!r} cannot be joined where it is: protected tables are joined within one "
@@ -142,8 +114,7 @@ def _fits(kind: str, column: str, said: ColumnDeclaration, table: str) -> None:
 
 _FIELDS = ("name", "unit", "budget", "ledger", "purpose", "owner", "tables")
 _PLAIN = re.compile(r"\w[\w .-]{0,99}")
-_TAKEN = ("null", "quote", "delimiter")
-"""Fields of a table in which a question mark is what it is."""
+_TAKEN = ("null", "quote", "delimiter")  # fields of a table in which a question mark is what it is
 _UNIT = ("person", "rows", "groups")
 _BUDGET = ("epsilon", "delta", "rho")
 
@@ -593,11 +564,9 @@ def _people(dataset: Dataset) -> tuple[tuple[str, str | None], ...]:
 
 
 def identity(dataset: Dataset) -> str:
-    """Return what the ledger of a data set protects: its name, and a digest of its tables.
-
-    All protected tables stand in it with their person columns, because one budget is that of the
-    same people in all of them.
-    """
+    """Return what the ledger of a data set protects: its name, and a digest of its tables."""
+    # All protected tables stand in it with their person columns, because one budget is that of the
+    # same people in all of them.
     digest = identity_of(dataset.name, list(map(list, _people(dataset))))
     return f"{dataset.name} ({digest[:16]})"
 

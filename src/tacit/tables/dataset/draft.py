@@ -44,32 +44,25 @@ _BROKEN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 class TableShape:
     """What is public of one table.
 
-    Attributes:
-        name: in the data set.
-        schema: its columns and their kinds.
-        unit: whom an answer about it protects; None of a public table.
-        key: the columns that name a row of a public table; the person column of a protected one.
-        size: about how many people it has, where that is public.
-        bounds: the declared bounds of columns, by name.
-        keys: the declared categories of columns, by name.
-        told: the meaning and the unit of columns, by name.
-        reading: how it is read, where that is not the default.
-
     >>> schema = schema_from([["person", "integer"]])
     >>> shape = TableShape("visits", schema, PersonUnit("person", 5, 5), ("person",))
     >>> TableShape.from_json("visits", shape.to_json()) == shape
     True
     """
 
-    name: str
-    schema: Schema
-    unit: Unit | None
+    name: str  # in the data set
+    schema: Schema  # its columns and their kinds
+    unit: Unit | None  # whom an answer about it protects; None of a public table
+    # the columns that name a row of a public table; the person column of a protected one
     key: tuple[str, ...] = ()
-    size: int | None = None
+    size: int | None = None  # about how many people it has, where that is public
+    # the declared bounds of columns, by name
     bounds: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
+    # the declared categories of columns, by name
     keys: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    # the meaning and the unit of columns, by name
     told: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    reading: Reading = DEFAULT_READING
+    reading: Reading = DEFAULT_READING  # how it is read, where that is not the default
 
     @property
     def public(self) -> bool:
@@ -101,11 +94,7 @@ class TableShape:
 
     @classmethod
     def from_json(cls, name: str, said: Mapping[str, Any]) -> TableShape:
-        """Return the shape that :meth:`to_json` described.
-
-        Raises:
-            UsageError: it is none.
-        """
+        """Return the shape that :meth:`to_json` described."""
         try:
             return cls._read(name, said)
         except _BROKEN:
@@ -140,12 +129,7 @@ def _ends(bounds: Sequence[str]) -> tuple[Fraction, Fraction]:
 
 
 def shapes_of(dataset: Dataset) -> dict[str, TableShape]:
-    """Return what is public of each table of a data set: opens each of them, and reads no row.
-
-    Raises:
-        UsageError: the declaration is unfinished, or does not fit a table.
-        DataSourceError: a table does not exist.
-    """
+    """Return what is public of each table of a data set: opens each of them, and reads no row."""
     dataset.refuse_open()
     return {name: _shape(dataset, name) for name in dataset.tables}
 
@@ -210,20 +194,11 @@ def draft(
     name: str | None = None,
     **csv: Unpack[CsvOptions],
 ) -> Dataset:
-    """Return a first declaration of a table, with a question mark wherever a person must decide.
-
-    It is made from the names and declared types of the columns; no row is read.
-
-    Args:
-        source: a path to a CSV or Parquet file, a folder or a glob; the address of a PostgreSQL
-            database or the path of a DuckDB file, with ``table``.
-        table: the table's name within a database.
-        name: the public name of the data set; by default that of the file or table.
-        **csv: how a CSV file is written.
-
-    Raises:
-        DataSourceError: there is no such table.
-    """
+    """Return a first declaration of a table, with a question mark wherever a person must decide."""
+    # It is made from the names and declared types of the columns; no row is read.
+    #
+    # source: a path to a CSV or Parquet file, a folder or a glob; the address of a PostgreSQL
+    #   database or the path of a DuckDB file, with ``table``.
     place = typed(source)
     with open_source(place, table, **csv) as opened:
         columns = list(opened.schema.values())

@@ -55,11 +55,11 @@ class _Open(Enum):
         return "OPEN"
 
 
+# What a file of TOML holds at a name, or a program says there.
 Declared: TypeAlias = (
     "bool | int | float | str | Fraction | datetime.date | datetime.time | _Open"
     " | Sequence[Declared] | Mapping[str, Declared] | None"
 )
-"""What a file of TOML holds at a name, or a program says there."""
 Open: TypeAlias = Literal[_Open.OPEN]
 OPEN: Open = _Open.OPEN
 _LONGEST = 300
@@ -134,15 +134,7 @@ _MOST_BYTES = 10_000_000
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
-    """Read a TOML file; 0.1 in it is one tenth.
-
-    Args:
-        path: of the file.
-        what: what an error calls it, such as ``"the plan plan.toml"``.
-
-    Raises:
-        UsageError: no such file, or no TOML.
-    """
+    """Read a TOML file; 0.1 in it is one tenth."""
     try:
         with path.expanduser().open("rb") as file:
             written = file.read(_MOST_BYTES + 1)
@@ -161,11 +153,7 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
 
 
 def write_new(path: Path, text: str) -> None:
-    """Write a file that does not exist yet.
-
-    Raises:
-        UsageError: there is such a file, or it cannot be written.
-    """
+    """Write a file that does not exist yet."""
     try:
         with path.expanduser().open("x", encoding="utf-8") as file:
             file.write(text)
@@ -227,42 +215,33 @@ def _value(value: Any) -> str:
 
 
 _FIELDS = ("kind", "meaning", "unit", "bounds", "keys", "public")
+# Kinds that make groups, as the query of a release calls them.
 _GROUPED = {
     **{kind: kind for kind in ("integer", "text", "boolean", "date")},
     "timestamp": "date",
 }
-"""Kinds that make groups, as the query of a release calls them."""
 _BOUNDED = ("integer", "float", "decimal", None)
 
 
 @dataclass(frozen=True)
 class ColumnDeclaration:
-    """What is public of a column.
+    """What is public of a column."""
 
-    Attributes:
-        kind: integer, float, text, boolean, date or timestamp; of a table that declares its own
-            types, decimal too; None leaves it to the table, or to each question of a CSV file.
-        meaning: what the column says of a person, in words.
-        unit: the physical unit of its numbers, such as ``"euro"``.
-        bounds: the least and the greatest number; questions without bounds of their own use them.
-        keys: the categories; questions grouped by the column without keys use them.
-        public: whether its values are known to everyone; shown to readers, it changes no guarantee.
-    """
-
+    # integer, float, text, boolean, date or timestamp; of a table that declares its own types,
+    # decimal too; None leaves it to the table, or to each question of a CSV file
     kind: str | Open | None = None
-    meaning: str | Open | None = None
-    unit: str | Open | None = None
+    meaning: str | Open | None = None  # what the column says of a person, in words
+    unit: str | Open | None = None  # the physical unit of its numbers, such as ``"euro"``
+    # the least and the greatest number; questions without bounds of their own use them
     bounds: tuple[Fraction, Fraction] | Open | None = None
+    # the categories; questions grouped by the column without keys use them
     keys: tuple[str | int, ...] | Open | None = None
+    # whether its values are known to everyone; shown to readers, it changes no guarantee
     public: bool | Open = False
 
     @classmethod
     def from_fields(cls, said: Mapping[str, object], where: str) -> ColumnDeclaration:
-        """Read a column as a file declares it.
-
-        Raises:
-            UsageError: a field that is unknown, or of another kind.
-        """
+        """Read a column as a file declares it."""
         if "zone" in said:
             raise UsageError(
                 f"{where} has a zone: times are read in UTC, or as written where they have no "
@@ -297,15 +276,7 @@ class ColumnDeclaration:
                 )
 
     def refuse_keys(self, kind: str, where: str) -> None:
-        """Refuse keys that a column of a kind cannot hold.
-
-        Args:
-            kind: as a declaration says it, or a schema.
-            where: what to call the column in a message.
-
-        Raises:
-            UsageError: such a column makes no groups, or a key is of another kind.
-        """
+        """Refuse keys that a column of a kind cannot hold."""
         if not isinstance(self.keys, tuple) or kind in ("undeclared", "missing"):
             return
         if kind in ("float", "decimal"):
@@ -382,43 +353,33 @@ _TABLE_FIELDS = (
 
 @dataclass(frozen=True)
 class TableDeclaration:
-    """What is public of a table.
+    """What is public of a table."""
 
-    Attributes:
-        place: ``"path"``, ``"url"`` or ``"spark"``: what ``source`` is.
-        source: a file, folder or glob; the address of a PostgreSQL database; or the name of a
-            table of the running Spark.
-        table: the table's name within a database.
-        reading: how a CSV file is written, as :class:`tacit.Session` takes it, but for ``types``.
-        limits: ``memory_limit``, ``threads`` and ``timeout`` of the engine.
-        public: whether everyone may know its rows: it has no people, and costs nothing.
-        key: the columns that name a row of a public table, each value once.
-        person: the person column of a protected table, where it is not that of the unit.
-        size: about how many people a protected table has, where that is public.
-        columns: what is public of each column.
-        root: the folder that a path may not lead out of; of a declaration by someone who may only
-            name files there.  No field of a file says it.
-    """
-
-    place: str
+    place: str  # ``"path"``, ``"url"`` or ``"spark"``: what ``source`` is
+    # a file, folder or glob; the address of a PostgreSQL database; or the name of a table of the
+    # running Spark
     source: str
-    table: str | None = None
+    table: str | None = None  # the table's name within a database
+    # how a CSV file is written, as :class:`tacit.Session` takes it, but for ``types``
     reading: Mapping[str, Declared] = field(default_factory=dict)
+    # ``memory_limit``, ``threads`` and ``timeout`` of the engine
     limits: Mapping[str, Declared] = field(default_factory=dict)
+    # whether everyone may know its rows: it has no people, and costs nothing
     public: bool | Open = False
-    key: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()  # the columns that name a row of a public table, each value once
+    # the person column of a protected table, where it is not that of the unit
     person: str | Open | None = None
+    # about how many people a protected table has, where that is public
     size: int | Open | None = None
+    # what is public of each column
     columns: Mapping[str, ColumnDeclaration] = field(default_factory=dict)
+    # the folder that a path may not lead out of; of a declaration by someone who may only name
+    # files there.  No field of a file says it.
     root: Path | None = field(default=None, compare=False)
 
     @classmethod
     def from_fields(cls, said: object, where: str) -> TableDeclaration:
-        """Read a table as a file declares it.
-
-        Raises:
-            UsageError: a field that is unknown, of another kind, missing, or against another.
-        """
+        """Read a table as a file declares it."""
         fields = mapping(said, where)
         known_fields(fields, _TABLE_FIELDS, where)
         places = [name for name in _PLACES if name in fields]
@@ -477,12 +438,7 @@ class TableDeclaration:
         return {name: value for name, value in said.items() if value not in (None, False, [], {})}
 
     def options(self, name: str, folder: Path) -> dict[str, Declared]:
-        """Return how the table is opened, as :func:`tacit.tables.open_source.open_source` takes it.
-
-        Args:
-            name: the public name of the table.
-            folder: where a path begins.
-        """
+        """How the table is opened, as :func:`tacit.tables.open_source.open_source` takes it."""
         types = {
             column: said.kind
             for column, said in self.columns.items()

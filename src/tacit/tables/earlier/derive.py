@@ -72,29 +72,19 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _MOST_NUMBERS = 200_000
-_MOST_WEIGHTS = 20_000_000
-"""So many numbers a matrix of weights may have."""
+_MOST_WEIGHTS = 20_000_000  # so many numbers a matrix of weights may have
 
 
 @dataclass(frozen=True, eq=False)
 class Followed:
-    """An answer that follows from earlier releases.
+    """An answer that follows from earlier releases."""
 
-    Attributes:
-        answer: keys and columns, as plain JSON values.
-        sources: of each label, the place of the release that it follows from.
-    """
-
-    answer: dict[str, Any]
-    sources: dict[str, int]
+    answer: dict[str, Any]  # keys and columns, as plain JSON values
+    sources: dict[str, int]  # of each label, the place of the release that it follows from
 
 
 def follows(query: Query, releases: Sequence[Release]) -> Followed | None:
-    """Return the answer to a question from earlier releases, each label from the most precise one.
-
-    Returns:
-        None where a label does not follow from any.
-    """
+    """The answer to a question from earlier releases, each label from the most precise one."""
     if not may_follow(query):
         return None
     columns, sources = [], {}
@@ -127,16 +117,7 @@ def may_follow(query: Query) -> bool:
 def followed(
     described: Mapping[str, Any], table: Any, bodies: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[str, Any], dict[str, int]] | None:
-    """Return an answer again, from the certificates that it is said to follow from.
-
-    Args:
-        described: the question.
-        table: the columns of the table and their kinds.
-        bodies: of the certificates.
-
-    Raises:
-        UsageError: no such question can be asked of such a table.
-    """
+    """Return an answer again, from the certificates that it is said to follow from."""
     query = query_from(described, schema_from(table))
     releases = [release_of(body) for body in bodies]
     if any(release is None for release in releases):
@@ -225,14 +206,7 @@ class _Wanted:
         filters: Sequence[Mapping[str, Condition]],
         rest: Mapping[str, Condition],
     ) -> Estimate | None:
-        """Return the numbers as sums of the cells of a table; None where they are none.
-
-        Args:
-            table: the cells.
-            names: of each axis the columns.
-            filters: of each axis the conditions that hold in its first cell, where it is a filter.
-            rest: what is asked beside the groups.
-        """
+        """Return the numbers as sums of the cells of a table; None where they are none."""
         bins = self._along(table, names)
         if self.binned is not None and (bins is None or self.binned in self.by):
             return None
@@ -270,17 +244,11 @@ class _Wanted:
 
 @dataclass(frozen=True, eq=False)
 class Charged:
-    """An answered charge of a ledger.
-
-    Attributes:
-        entry: the charge.
-        body: its certificate.
-        release: what it counted; None where nothing follows from it.
-    """
+    """An answered charge of a ledger."""
 
     entry: Entry
     body: dict[str, Any]
-    release: Release | None
+    release: Release | None  # what it counted; None where nothing follows from it
 
 
 def charged(entry: Entry, ledger: Ledger) -> Charged | None:
@@ -295,17 +263,11 @@ def charged(entry: Entry, ledger: Ledger) -> Charged | None:
 
 @dataclass(frozen=True, eq=False)
 class Free:
-    """An answer that follows from earlier releases, before it is written down.
+    """An answer that follows from earlier releases, before it is written down."""
 
-    Attributes:
-        question: ``query`` and ``tag``, as a ledger has them.
-        answer: keys and columns.
-        sources: of each label the release that it follows from.
-    """
-
-    question: dict[str, Any]
-    answer: dict[str, Any]
-    sources: dict[str, Release]
+    question: dict[str, Any]  # ``query`` and ``tag``, as a ledger has them
+    answer: dict[str, Any]  # keys and columns
+    sources: dict[str, Release]  # of each label the release that it follows from
 
     @property
     def errors(self) -> dict[str, float]:
@@ -314,21 +276,7 @@ class Free:
 
 
 class Earlier:
-    """The earlier releases of a ledger that answers may follow from.
-
-    Args:
-        ledger: of the session.
-        given: certificates of releases that stand in another ledger.
-        tag: of the releases: those with another one may be of another version of the table.
-        seen: the charges that whoever asks may see; by default those on their own account.
-
-    Attributes:
-        charged: the releases of the ledger, by the digest of their certificates.
-
-    Raises:
-        UsageError: a certificate that does not hold, or is of another data set; a tag that is no
-            text.
-    """
+    """The earlier releases of a ledger that answers may follow from."""
 
     def __init__(
         self,
@@ -357,29 +305,15 @@ class Earlier:
         return Free({"query": query.describe(), "tag": self._tag}, found.answer, sources)
 
     def errors(self, query: Query) -> dict[str, float] | None:
-        """Return the root mean square of the standard errors of each label; None if one lacks.
-
-        Nothing is written down.
-        """
+        """Return the root mean square of the standard errors of each label; None if one lacks."""
+        # Nothing is written down.
         found = self.find(query)
         return None if found is None else found.errors
 
     def certificates(
         self, queries: Sequence[Query], most: int | None = None
     ) -> list[Certificate | None]:
-        """Return the certificates of answers that follow from the releases, and record them.
-
-        Args:
-            queries: what is asked.
-            most: how many records a charge may have in all.
-
-        Returns:
-            For each question None where its answer does not follow.
-
-        Raises:
-            LedgerError: the ledger cannot be written.
-            UsageError: there are too many records; none was written.
-        """
+        """Return the certificates of answers that follow from the releases, and record them."""
         bodies = [self._body(query) for query in queries]
         parts: dict[str, list[dict[str, Any]]] = {}
         for body in bodies:
@@ -406,19 +340,7 @@ class Earlier:
 def free_again(
     question: Mapping[str, Any], bodies: Sequence[dict[str, Any]], made_with: Mapping[str, str]
 ) -> Certificate | None:
-    """Return the certificate of an answer again, from the releases that it was said to follow from.
-
-    Args:
-        question: ``query`` and ``tag``.
-        bodies: of the certificates of the releases, in their order.
-        made_with: the versions that the certificate states.
-
-    Returns:
-        None where it does not follow from them.
-
-    Raises:
-        UsageError: no such question can be asked of such a table.
-    """
+    """The certificate of an answer again, from the releases that it was said to follow from."""
     found = followed(question["query"], bodies[0]["table"], bodies)
     if found is None:
         return None
@@ -426,13 +348,10 @@ def free_again(
 
 
 def free_errors_of(queries: Sequence[Query], ledger: Ledger) -> list[dict[str, float]]:
-    """Return the errors of the answers that follow from the releases of a ledger.
-
-    The ledger is read once, and not at all where none of the questions is about counts alone.
-
-    Returns:
-        For each question what :meth:`Earlier.errors` says; nothing where it does not follow.
-    """
+    """Return the errors of the answers that follow from the releases of a ledger."""
+    # The ledger is read once, and not at all where none of the questions is about counts alone.
+    #
+    # Returns: for each question what :meth:`Earlier.errors` says; nothing where it does not follow.
     if not any(map(may_follow, queries)):
         return [{} for _ in queries]
     earlier = Earlier(ledger)
@@ -455,10 +374,8 @@ def _paid(ledger: Ledger, tag: str | None) -> list[Charged]:
 
 
 def _checked(given: Certificate, ledger: Ledger, tag: str | None) -> dict[str, Any]:
-    """Return the body of a certificate that holds; one of this ledger must stand there, too.
-
-    Of another ledger's, only that it agrees with itself can be known.
-    """
+    """Return the body of a certificate that holds; one of this ledger must stand there, too."""
+    # Of another ledger's, only that it agrees with itself can be known.
     if not isinstance(given, Certificate):
         raise UsageError("give certificates: tc.Certificate.load('ages.json')")
     body: dict[str, Any] = given.body

@@ -218,40 +218,28 @@ def same_kinds(query: Query, other: Query) -> bool:
 
 
 Array = NDArray[np.float64]
+# Of some numbers with noise of one distribution: for each sum, how the squares of the weights add
+# up, and their sizes.
 Term = tuple[NoiseLaw, Array, Array]
-"""Of some numbers with noise of one distribution: for each sum, how the squares of the weights add
-up, and their sizes."""
 
 
 @dataclass(frozen=True, eq=False)
 class CountedCells(ABC):
-    """Counts of the cells of some axes.
-
-    Attributes:
-        axes: the axes.
-        complete: of each axis, whether its cells hold every row: then a sum over all of them asks
-            nothing of the axis.
-        values: the counts, one axis of the array for each axis.
-    """
+    """Counts of the cells of some axes."""
 
     axes: tuple[Axis, ...]
+    # of each axis, whether its cells hold every row: then a sum over all of them asks nothing of
+    # the axis
     complete: tuple[bool, ...]
-    values: Array
+    values: Array  # the counts, one axis of the array for each axis
 
     @abstractmethod
     def terms(self, weights: Sequence[Array]) -> list[Term]:
-        """Return what the noise of sums is made of.
-
-        Args:
-            weights: of each axis, of shape (sums, cells) or (1, cells).
-        """
+        """Return what the noise of sums is made of."""
+        # weights: of each axis, of shape (sums, cells) or (1, cells).
 
     def sums(self, weights: Sequence[Array]) -> tuple[Array, Array, Array]:
-        """Return sums of cells, their standard errors and the half-widths of their intervals.
-
-        Args:
-            weights: of each axis, of shape (sums, cells) or (1, cells).
-        """
+        """Return sums of cells, their standard errors and the half-widths of their intervals."""
         several = [place for place, each in enumerate(weights) if len(each) > 1]
         rest = self.values
         for place in reversed(range(len(weights))):
@@ -320,17 +308,11 @@ class FamilyCells(CountedCells):
 
 @dataclass(frozen=True, eq=False)
 class MarginalCells(CountedCells):
-    """Cells from noisy marginals.
+    """Cells from noisy marginals."""
 
-    Attributes:
-        subset: the axes of the table, as numbers of the axes of the plan, in their order.
-        part: the counts of the plan.
-        noise: what they may lose.
-    """
-
-    subset: Subset
-    part: CellsPart
-    noise: Noise
+    subset: Subset  # the axes of the table, as numbers of the axes of the plan, in their order
+    part: CellsPart  # the counts of the plan
+    noise: Noise  # what they may lose
 
     def terms(self, weights: Sequence[Array]) -> list[Term]:
         """Return the squares and the sizes of the weights of the noisy numbers."""
@@ -369,14 +351,13 @@ def _product(each: Iterator[Array] | Sequence[Array]) -> Array:
 def between(axis: Axis, low: Fraction, high: Fraction, *, closed: bool) -> slice | None:
     """Return the bins that hold exactly the values between two bounds; None where none do.
 
-    The last bin holds its upper edge, the others do not.
-
     >>> ages = Axis(("age",), edges=(Fraction(0), Fraction(18), Fraction(99)))
     >>> between(ages, Fraction(0), Fraction(99), closed=True)
     slice(0, 2, None)
     >>> between(ages, Fraction(0), Fraction(18), closed=True) is None
     True
     """
+    # The last bin holds its upper edge, the others do not.
     if low not in axis.edges or high not in axis.edges or low >= high:
         return None
     if closed != (high == axis.edges[-1]):
@@ -391,15 +372,7 @@ def weights_of(
     asked: Mapping[str, Condition],
     bins: tuple[int, Array] | None,
 ) -> list[Array] | None:
-    """Return of each axis which cells are added up; None where no cells are just what is asked.
-
-    Args:
-        table: the cells.
-        names: of each axis the columns.
-        filters: of each axis the conditions that hold in its first cell, where it is a filter.
-        asked: what is asked of columns, all at once.
-        bins: the axis that is read in bins, and the cells of each number.
-    """
+    """Return of each axis which cells are added up; None where no cells are just what is asked."""
     left, found = dict(asked), []
     for place, axis in enumerate(table.axes):
         if bins is not None and place == bins[0]:
@@ -426,11 +399,8 @@ def _cells(
     left: Mapping[str, Condition],
     cells: Array,
 ) -> list[str] | None:
-    """Mark the cells of an axis that hold what is asked, and return what of it they hold.
-
-    Returns:
-        None where something is asked of the axis that its cells do not tell apart.
-    """
+    """Mark the cells of an axis that hold what is asked, and return what of it they hold."""
+    # Returns: None where something is asked of the axis that its cells do not tell apart.
     if filtered and set(filtered) <= set(left):
         cells[:, 0] = 1.0
         return list(filtered)
@@ -466,13 +436,7 @@ def _cells(
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """An earlier release, as far as it counted rows.
-
-    Attributes:
-        body: its certificate.
-        query: what was asked.
-        tables: the counts of cells.
-    """
+    """An earlier release, as far as it counted rows."""
 
     body: Mapping[str, Any]
     query: Query
@@ -495,10 +459,8 @@ class Release:
 
     @cached_property
     def named(self) -> list[tuple[CountedCells, list[list[str]], list[dict[str, Condition]]]]:
-        """The tables, each with the columns of its axes, and what holds in those that are filters.
-
-        What holds is of the first cell of an axis that is a filter; nothing for others.
-        """
+        """Tables with the columns of their axes, and the conditions of those that are filters."""
+        # What holds is of the first cell of an axis that is a filter; nothing for others.
         return [
             (
                 table,
@@ -516,13 +478,8 @@ class Release:
 
 
 def release_of(body: Mapping[str, Any]) -> Release | None:
-    """Return what a certificate publishes of counts, or None where it publishes none.
-
-    Unknown groups are no cells: which of them are shown was found in the data.
-
-    Raises:
-        UsageError: the certificate does not fit its own question.
-    """
+    """Return what a certificate publishes of counts, or None where it publishes none."""
+    # Unknown groups are no cells: which of them are shown was found in the data.
     question = body["question"]
     if body["format"] != FORMAT or "noise" in question:  # of a growing table
         return None

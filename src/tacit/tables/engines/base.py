@@ -62,11 +62,9 @@ class Engine(Protocol):
         """Run a query of 64-bit integer columns, none of them NULL, and return the columns."""
 
     def materialise(self, sql: str) -> str:
-        """Return a relation with the rows of a query, to stand after ``from`` or ``join``.
-
-        It is kept inside the engine, so that a later question need not make it again; an engine
-        that may keep nothing returns the query itself, in parentheses and with a name.
-        """
+        """Return a relation with the rows of a query, to stand after ``from`` or ``join``."""
+        # It is kept inside the engine, so that a later question need not make it again; an engine
+        # that may keep nothing returns the query itself, in parentheses and with a name.
 
     def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
         """Return a relation with public text in the columns ``c0``, ``c1``, ..."""
@@ -75,19 +73,14 @@ class Engine(Protocol):
         """Remove what :meth:`materialise` or :meth:`keep_text` kept."""
 
     def reading(self) -> AbstractContextManager[object]:
-        """Return a block in which all queries see the table in one state.
-
-        An engine whose tables do not change while they are open has nothing to do there.
-        """
+        """Return a block in which all queries see the table in one state."""
+        # An engine whose tables do not change while they are open has nothing to do there.
 
     def planner(self, *, anew: bool = False) -> Callable[[str], None] | None:
-        """Return what plans a query, and reads no row, so that it can be run next.
-
-        None where a plan made now may not fit the table then.
-
-        Args:
-            anew: whether to plan a query again that was planned before.
-        """
+        """Return what plans a query, and reads no row, so that it can be run next."""
+        # None where a plan made now may not fit the table then.
+        #
+        # anew: whether to plan a query again that was planned before.
 
     def rehearsal(self) -> AbstractContextManager[object]:
         """Return a block of queries that ask for no row, before which nothing is brought in."""
@@ -99,8 +92,7 @@ class Engine(Protocol):
 class InPlaceEngine:
     """What engines share that read a table where it is: nothing is brought in, and no row kept."""
 
-    memory: int | None = None
-    """The engine divides its work by its own memory."""
+    memory: int | None = None  # the engine divides its work by its own memory
 
     def materialise(self, sql: str) -> str:
         """Return the query itself as a relation: each question reads the table anew."""
@@ -145,9 +137,6 @@ def closed_on_failure(engine: Engine) -> Iterator[None]:
 def refuse_like_names(names: Collection[str]) -> None:
     """Refuse columns that an engine could take for each other.
 
-    Raises:
-        DataSourceError: none at all, or two whose names differ only in capital letters.
-
     >>> refuse_like_names(["age", "site"])
     """
     if not names:
@@ -157,11 +146,7 @@ def refuse_like_names(names: Collection[str]) -> None:
 
 
 def checked_timeout(timeout: float | None) -> float | None:
-    """Return the most seconds of a query, where they are a time.
-
-    Raises:
-        UsageError: they are none.
-    """
+    """Return the most seconds of a query, where they are a time."""
     if timeout is not None:
         seconds = timeout if isinstance(timeout, (int, float)) else 0
         if isinstance(timeout, bool) or not 0.001 <= seconds <= 2_000_000:
@@ -178,12 +163,10 @@ _PAUSES = 100
 
 
 def interruptible(connection: Any, ask: Callable[[], _T]) -> _T:
-    """Return what ``ask`` returns; where a signal raises meanwhile, end the query first.
-
-    Python handles signals in its main thread alone, and not while DuckDB works in it: DuckDB looks
-    for them between its tasks, but not while it waits for those of its other threads.  So the main
-    thread only waits here, and another one asks.
-    """
+    """Return what ``ask`` returns; where a signal raises meanwhile, end the query first."""
+    # Python handles signals in its main thread alone, and not while DuckDB works in it: DuckDB
+    # looks for them between its tasks, but not while it waits for those of its other threads.  So
+    # the main thread only waits here, and another one asks.
     if threading.current_thread() is not threading.main_thread():
         return ask()
     found: list[_T] = []

@@ -43,10 +43,10 @@ __all__ = [
 # How a CSV file is written: declared, never guessed.
 
 
+# The most bytes of a line; a longer one counts as a row in which everything is missing.
 LINE_LIMIT = 1 << 20
-"""The most bytes of a line; a longer one counts as a row in which everything is missing."""
-MULTILINE_LIMIT = 1000
-"""The most lines that one field may be declared to run over."""
+MULTILINE_LIMIT = 1000  # the most lines that one field may be declared to run over
+# The kinds that ``types=`` can declare, and the engine's types for them.
 TYPES = {
     "integer": "bigint",
     "float": "double",
@@ -55,7 +55,6 @@ TYPES = {
     "date": "date",
     "timestamp": "timestamp",
 }
-"""The kinds that ``types=`` can declare, and the engine's types for them."""
 _ONE_BYTE = re.compile(r"utf-8|ascii|iso8859-\d+|cp125\d|cp437|cp850|koi8-[ru]|mac-\w+")
 _DATE_PARTS = set("YmdyjbB")
 _TIME_PARTS = _DATE_PARTS | set("HMSfIp")
@@ -77,30 +76,24 @@ class CsvOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """The dialect of a CSV file.
+    """The dialect of a CSV file."""
 
-    Attributes:
-        types: kinds of columns, by name: integer, float, text, boolean, date or timestamp.
-        header: whether the first line holds the names; else their list, or False, where
-            ``types`` names every column in its order.
-        delimiter: what parts the fields; None is a comma, or a tab in a file named ``.tsv``.
-        quote: what stands around a field, doubled within; none where it is empty.
-        encoding: how the text is written: UTF-8, or an encoding of one byte a character.
-        null: texts that are missing values, besides the empty one; spaces around them do not count.
-        date_format: how declared dates are written, such as ``"%d.%m.%Y"``; None is ISO 8601.
-        time_format: how declared timestamps are, such as ``"%d.%m.%Y %H:%M"``.
-        multiline: how many lines a quoted field may run over.
-    """
-
+    # kinds of columns, by name: integer, float, text, boolean, date or timestamp
     types: Mapping[str, str] = field(default_factory=dict)
+    # whether the first line holds the names; else their list, or False, where ``types`` names every
+    # column in its order
     header: bool | tuple[str, ...] = True
+    # what parts the fields; None is a comma, or a tab in a file named ``.tsv``
     delimiter: str | None = None
-    quote: str = '"'
+    quote: str = '"'  # what stands around a field, doubled within; none where it is empty
+    # how the text is written: UTF-8, or an encoding of one byte a character
     encoding: str = "utf-8"
+    # texts that are missing values, besides the empty one; spaces around them do not count
     null: tuple[str, ...] = ()
+    # how declared dates are written, such as ``"%d.%m.%Y"``; None is ISO 8601
     date_format: str | None = None
-    time_format: str | None = None
-    multiline: int = 1
+    time_format: str | None = None  # how declared timestamps are, such as ``"%d.%m.%Y %H:%M"``
+    multiline: int = 1  # how many lines a quoted field may run over
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -145,9 +138,6 @@ _OF_COLUMNS = ("types", "date_format", "time_format")
 
 def csv_format(**given: Unpack[CsvOptions]) -> CsvFormat:
     """Check what was said of a CSV file.
-
-    Raises:
-        UsageError: an option that does not exist or does not fit.
 
     >>> csv_format(delimiter=";", null="NA").null
     ('NA',)
@@ -315,11 +305,9 @@ def parse(data: bytes, form: CsvFormat, width: int) -> list[Cells]:
 def records(
     lines: Iterable[bytes], form: CsvFormat, width: int
 ) -> Iterator[tuple[int, str, Cells]]:
-    """Yield, for each row, how many lines it has, what is wrong with it, and its cells.
-
-    What is wrong is nothing, ``"spoiled"``, ``"short"`` or ``"long"``; a line that is no row is
-    left out, and counts with the next one.
-    """
+    """Yield, for each row, how many lines it has, what is wrong with it, and its cells."""
+    # What is wrong is nothing, ``"spoiled"``, ``"short"`` or ``"long"``; a line that is no row is
+    # left out, and counts with the next one.
     waiting: deque[bytes] = deque()
     source = iter(lines)
     skipped = 0
@@ -405,11 +393,9 @@ def _closing(text: str, place: int, quote: str) -> int:
 
 
 def file_lines(file: BinaryIO, encoding: str = "utf-8", block: int = _BLOCK) -> Iterator[bytes]:
-    """Yield the lines of a file in blocks: bytes in which every line ends with LF.
-
-    Never more than a few blocks are held: of a line beyond the limit only so much is kept that it
-    is seen to be too long.
-    """
+    """Yield the lines of a file in blocks: bytes in which every line ends with LF."""
+    # Never more than a few blocks are held: of a line beyond the limit only so much is kept that it
+    # is seen to be too long.
     rest = file.read(len(BOM))
     if encoding == "utf-8" and rest == BOM:
         rest = b""
@@ -448,22 +434,15 @@ def file_lines(file: BinaryIO, encoding: str = "utf-8", block: int = _BLOCK) -> 
 # quote or the end of a line.  All other lines go through the definition itself.
 
 
+# Called with the number of a line, the first being 0, and what is wrong with it.
 Notice = Callable[[int, str], None]
-"""Called with the number of a line, the first being 0, and what is wrong with it."""
 _LF, _HIGH = 10, 128
 
 
 def cleaned(
     blocks: Iterable[bytes], form: CsvFormat, width: int, notice: Notice | None = None
 ) -> Iterator[bytes]:
-    """Yield the rows in blocks, written anew.
-
-    Args:
-        blocks: whole lines, each ending with LF.
-        form: how they are written.
-        width: how many names there are.
-        notice: called for every line with which something is wrong.
-    """
+    """Yield the rows in blocks, written anew."""
     number = 0
     if form.multiline > 1:
         lines = (line for block in blocks for line in block[:-1].split(b"\n"))
@@ -593,17 +572,9 @@ _READINGS = {
 
 
 def declared_sql(cell: str, kind: str | None, form: CsvFormat, d: Dialect) -> str:
-    """Return the SQL of a cell's value in a column of a declared kind; NULL where it does not fit.
-
-    With a format of its own a date is read by DuckDB's ``try_strptime``, which is missing where the
-    text does not fit it.
-
-    Args:
-        cell: SQL of text.
-        kind: what ``types=`` declares, or None.
-        form: how dates and times are written.
-        d: DuckDB's dialect.
-    """
+    """The SQL of a cell's value in a column of a declared kind; NULL where it does not fit."""
+    # With a format of its own a date is read by DuckDB's ``try_strptime``, which is missing where
+    # the text does not fit it.
     own = {"date": form.date_format, "timestamp": form.time_format}.get(kind or "")
     if own is not None:
         parsed = f"try_strptime(trim(left({cell}, 100)), {d.literal(own)})"
@@ -645,40 +616,26 @@ _OFFSET = ".{11}.*[+-].*"
 
 @dataclass(frozen=True)
 class Writing:
-    """How many cells of a column are written in each style; exact counts: not private.
+    """How many cells of a column are written in each style; exact counts: not private."""
 
-    Attributes:
-        unknown: those that say that nothing is known.
-        whole: whole numbers.
-        shortest: decimals as a double is written, ``1.0``.
-        general: the same, whole numbers without a point, ``1``.
-        fixed: decimals with any number of places.
-        fewest, most: the least and the greatest number of places among these.
-        days: days without a time.
-        merged_days: how many texts of them are the day of another one.
-        seconds: days and times without fractions of a second.
-        merged_seconds: how many texts of them are the second of another one.
-        clocks: in how many writings these are: with and without seconds, with a space or a ``T``,
-            with and without an offset.
-        true, false: truth values.
-        writings: how many texts are written for them.
-    """
-
-    unknown: int
+    unknown: int  # those that say that nothing is known
     whole: int
-    shortest: int
-    general: int
-    fixed: int
+    shortest: int  # decimals as a double is written, ``1.0``
+    general: int  # the same, whole numbers without a point, ``1``
+    fixed: int  # decimals with any number of places
+    # fewest, most: the least and the greatest number of places among these
     fewest: int
     most: int
-    days: int
-    merged_days: int
-    seconds: int
-    merged_seconds: int
+    days: int  # days without a time
+    merged_days: int  # how many texts of them are the day of another one
+    seconds: int  # days and times without fractions of a second
+    merged_seconds: int  # how many texts of them are the second of another one
+    # in how many writings these are: with and without seconds, with a space or a ``T``, with and
+    # without an offset
     clocks: int
     true: int
     false: int
-    writings: int
+    writings: int  # how many texts are written for them
 
     def restored(self, kind: str) -> int:
         """Return how many cells are read as a kind, and can be written again as they were."""
@@ -703,15 +660,9 @@ class Writing:
 
 
 def writing_sql(form: CsvFormat, d: Dialect) -> list[str]:
-    """Return the SQL of the counts of :class:`Writing`, in their order.
-
-    They are of rows with a ``cell``, its ``text`` without spaces around it, and its value as each
-    kind: ``as_integer``, ``as_float`` ...
-
-    Args:
-        form: how dates and times are written; in a format of their own, each that fits it counts.
-        d: DuckDB's dialect.
-    """
+    """Return the SQL of the counts of :class:`Writing`, in their order."""
+    # They are of rows with a ``cell``, its ``text`` without spaces around it, and its value as each
+    # kind: ``as_integer``, ``as_float`` ...
     day = "true" if form.date_format else "length(text) = 10"
     second = "true" if form.time_format else _like(_SECONDS, d)
     timed = f"{second} and as_timestamp is not null"

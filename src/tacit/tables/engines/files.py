@@ -125,6 +125,7 @@ _KINDS = {
         "write the table as CSV or Parquet",
     ),
 }
+# Kinds by the ends of names; the longest that fits counts.
 _NAMES = {
     **dict.fromkeys((".sqlite", ".sqlite3", ".db3"), "sqlite"),
     **dict.fromkeys((".sav", ".zsav"), "spss"),
@@ -154,7 +155,7 @@ _NAMES = {
     ".tab": "tab",
     **dict.fromkeys((".ledger", ".ledger-wal", ".ledger-shm"), "ledger"),
 }
-"""Kinds by the ends of names; the longest that fits counts."""
+# Kinds by first bytes; DuckDB's stand behind a checksum.
 _MAGIC = {
     b"PAR1": "parquet",
     b"PARE": "encrypted parquet",
@@ -186,11 +187,9 @@ _MAGIC = {
     b"\xff\x06\0\0sNaPpY": "snappy",
     b"\x1f\x8b": "gzip",
 }
-"""Kinds by first bytes; DuckDB's stand behind a checksum."""
-_WORDS = ("orc", "bzip2")
-"""Kinds whose first bytes may also begin a word."""
+_WORDS = ("orc", "bzip2")  # kinds whose first bytes may also begin a word
+# Kinds that are stored in another one, and known by their names.
 _WITHIN = {"zip": ("workbook",), "gzip": ("r", "tar"), "workbook": ("access",)}
-"""Kinds that are stored in another one, and known by their names."""
 _PLAIN = ("tab", "text", "unknown")
 _JSON = re.compile(rb"\s*(\{\s*[\"}]|\[\s*[\[{\"])")
 
@@ -219,10 +218,8 @@ def kind_of(path: str) -> str:
 
 
 def misnamed(path: str) -> str:
-    """Return what a file is if it is not what its name says, and the remedy; else nothing.
-
-    For a file that could not be read as its name says: the message of a healthy one.
-    """
+    """Return what a file is if it is not what its name says, and the remedy; else nothing."""
+    # For a file that could not be read as its name says: the message of a healthy one.
     content, name = _content(path), path.casefold()
     if name.endswith(_PARQUET):
         expected: tuple[str, ...] = ("parquet", "unknown")
@@ -269,11 +266,9 @@ def _is_plain(head: bytes) -> bool:
 
 
 def _head(path: str) -> bytes:
-    """Return the first bytes of a file; none where it cannot be read.
-
-    Where this process has the file open, it is read through that descriptor: to close another one
-    would release the locks of the process, and so those that DuckDB has on its database.
-    """
+    """Return the first bytes of a file; none where it cannot be read."""
+    # Where this process has the file open, it is read through that descriptor: to close another one
+    # would release the locks of the process, and so those that DuckDB has on its database.
     with suppress(OSError):
         found = os.stat(path)
         if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
@@ -319,6 +314,7 @@ _LEDGER = (".ledger", ".ledger-wal", ".ledger-shm")
 _PACKED = re.compile(r"\.(csv|tsv|parquet|pq)\.[^./]+$", re.IGNORECASE)
 _DUCKLAKE = re.compile(r"ducklake-[0-9a-f]{8}-[0-9a-f-]{27}(-delete)?\.parquet")
 _WRITE = "or write its current rows to one Parquet file"
+# Formats of tables whose log says which files count, and how such a table is read.
 _FORMATS = {
     "Delta": f"in Python, pass deltalake.DeltaTable('TABLE').to_pyarrow_table(), {_WRITE}",
     "Iceberg": f"in Python, pass catalog.load_table('TABLE').scan().to_arrow(), {_WRITE}",
@@ -328,20 +324,14 @@ _FORMATS = {
     f"connection.sql('from lake.TABLE'), {_WRITE}",
     "Spark's streaming sink": f"in Python, pass spark.read.parquet('TABLE'), {_WRITE}",
 }
-"""Formats of tables whose log says which files count, and how such a table is read."""
 
 
 @dataclass(frozen=True)
 class ConfinedPath(os.PathLike[str]):
-    """A path that is read only where it leads to files below a folder.
+    """A path that is read only where it leads to files below a folder."""
 
-    Args:
-        path: as it is opened; no ``~`` and no address is expanded in it.
-        root: the folder, which must hold everything that the path leads to.
-    """
-
-    path: str
-    root: Path
+    path: str  # as it is opened; no ``~`` and no address is expanded in it
+    root: Path  # the folder, which must hold everything that the path leads to
 
     def __fspath__(self) -> str:
         return self.path
@@ -352,11 +342,7 @@ class ConfinedPath(os.PathLike[str]):
         return Path(self.path).parts[len(self.root.parent.parts) :]
 
     def check(self, place: str) -> None:
-        """Raise if a place leads out of the folder.
-
-        Raises:
-            UsageError: it does.
-        """
+        """Raise if a place leads out of the folder."""
         try:
             with suppress(FileNotFoundError):  # a pattern, or what opening it says
                 os.path.realpath(place, strict=True)
@@ -389,12 +375,7 @@ def is_hidden(name: str) -> bool:
 
 
 def data_files(path: str | os.PathLike[str]) -> list[str]:
-    """Return the data files that a path, a folder or a pattern names, sorted; all of one kind.
-
-    Raises:
-        DataSourceError: there are none, they cannot be read, or are not one table.
-        UsageError: a confined path that leads out of its folder.
-    """
+    """Return the data files that a path, a folder or a pattern names, sorted; all of one kind."""
     told = os.fspath(path)
     if not told:
         raise DataSourceError("the path is empty: name a file or a folder ('.' is this one)")
@@ -440,11 +421,7 @@ def database_file(path: str | os.PathLike[str]) -> bool:
 
 
 def refuse_table_format(files: Sequence[str], folder: str | None = None) -> None:
-    """Raise if files or a folder belong to a table whose log says which rows count.
-
-    Raises:
-        DataSourceError: they do, with the way to read the table.
-    """
+    """Raise if files or a folder belong to a table whose log says which rows count."""
     ways = [way for file in files for way in (os.path.abspath(file), os.path.realpath(file))]
     places = [os.path.dirname(way) for way in ways]
     if folder is not None:
@@ -575,11 +552,7 @@ def _listed(folder: str) -> list[str]:
 
 
 def _walked(folder: str, check: Callable[[str], None]) -> Iterator[str]:
-    """Yield a folder and those below it, through links too.
-
-    Raises:
-        DataSourceError: links lead twice to one folder.
-    """
+    """Yield a folder and those below it, through links too."""
     seen: dict[tuple[int, int], str] = {}
     waiting = [folder]
     while waiting:
@@ -652,11 +625,7 @@ def _readable(file: str) -> os.stat_result:
 
 
 def _kind(file: str) -> str:
-    """Return the kind of a data file.
-
-    Raises:
-        DataSourceError: it is of a kind that is not read.
-    """
+    """Return the kind of a data file."""
     kind = kind_of(file)
     if kind not in ("csv", "parquet"):
         if file.casefold().endswith(_DATABASE) and kind in ("text", "unknown"):

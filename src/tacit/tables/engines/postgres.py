@@ -133,17 +133,11 @@ _CHANGED = (
 
 @dataclass(frozen=True)
 class Failure:
-    """What went wrong.
+    """What went wrong."""
 
-    Attributes:
-        message: in our words.
-        lost: whether the connection is gone.
-        memory: whether the server lacks room.
-    """
-
-    message: str
-    lost: bool = False
-    memory: bool = False
+    message: str  # in our words
+    lost: bool = False  # whether the connection is gone
+    memory: bool = False  # whether the server lacks room
 
     def error(self) -> DataSourceError:
         """Return the exception to raise."""
@@ -151,13 +145,8 @@ class Failure:
 
 
 def failure_of(state: str | None, connection: Connection[Any], *, closed: bool = False) -> Failure:
-    """Return what an error with this SQLSTATE means; only its class is looked at.
-
-    Args:
-        state: five characters, or None where the error is not the server's.
-        connection: which the error came over.
-        closed: whether the table was closed meanwhile.
-    """
+    """Return what an error with this SQLSTATE means; only its class is looked at."""
+    # state: five characters, or None where the error is not the server's.
     lost = is_cut(state, connection)
     if closed:
         return Failure("the table was closed while it was read", lost)
@@ -188,15 +177,10 @@ _PATIENCE = 5.0  # seconds to wait for a server to hear of a cancellation
 class Link(Protocol):
     """A way to a server."""
 
-    renews: bool
-    """Whether a connection that was cut is made anew."""
+    renews: bool  # whether a connection that was cut is made anew
 
     def connection(self) -> Connection[Any]:
-        """Return an open connection that is in no transaction.
-
-        Raises:
-            DataSourceError: there is none to be had.
-        """
+        """Return an open connection that is in no transaction."""
 
     def end(self, connection: Connection[Any]) -> None:
         """End the transaction, so that nothing of it stays."""
@@ -209,14 +193,9 @@ class Link(Protocol):
 
 
 class OwnLink:
-    """A connection of our own, made when it is needed and again when it was cut.
+    """A connection of our own, made when it is needed and again when it was cut."""
 
-    Args:
-        url: of the database; what libpq knows may stand in it, TLS options and a password too.
-
-    Raises:
-        UsageError: it is no URL that libpq can read.
-    """
+    # url: of the database; what libpq knows may stand in it, TLS options and a password too.
 
     renews = True
 
@@ -266,11 +245,7 @@ class OwnLink:
 
 
 class GivenLink:
-    """An open connection of the user's, which is left as it was found.
-
-    Args:
-        connection: psycopg's.
-    """
+    """An open connection of the user's, which is left as it was found."""
 
     renews = False
 
@@ -314,11 +289,7 @@ class GivenLink:
 
 
 def check_server(connection: Connection[Any]) -> None:
-    """Refuse a server that is too old, or whose text is not Unicode.
-
-    Raises:
-        DataSourceError: one of these.
-    """
+    """Refuse a server that is too old, or whose text is not Unicode."""
     version = connection.info.server_version // 10_000
     if version < _OLDEST:
         raise DataSourceError(
@@ -398,6 +369,7 @@ def _shut(connection: Connection[Any]) -> None:
 # private.
 
 
+# What the meaning of the queries rests on; all of it ends with the transaction.
 _SETTINGS = {
     "search_path": "pg_catalog, pg_temp",
     "client_encoding": "UTF8",
@@ -410,7 +382,6 @@ _SETTINGS = {
     "timezone": "UTC",
     "client_min_messages": "error",
 }
-"""What the meaning of the queries rests on; all of it ends with the transaction."""
 _BEGIN = "transaction isolation level repeatable read, read only"
 _SIZE = re.compile(r"([1-9]\d{0,9})\s*(kB|MB|GB|TB)", re.IGNORECASE)
 _KILOBYTES = {"kb": 1, "mb": 1 << 10, "gb": 1 << 20, "tb": 1 << 30}
@@ -419,20 +390,14 @@ _T = TypeVar("_T")
 
 
 class PostgresEngine(InPlaceEngine):
-    """A database of PostgreSQL, asked over one connection, one block of queries at a time.
+    """A database of PostgreSQL, asked over one connection, one block of queries at a time."""
 
-    Args:
-        link: how to reach it.
-        timeout: the most seconds of one query; None leaves it to the server, the role and the URL.
-        memory_limit: such as ``"256MB"``: ``work_mem``, what each step of a query may use before it
-            goes to the server's disk.
-        threads: the most processes of the server for one query.
-
-    Raises:
-        UsageError: a time, size or number that is none.
-        DataSourceError: anything that the server raises.  Its own message may quote rows of the
-            data, so the message and the exception are dropped; only what it means is shown.
-    """
+    # timeout: the most seconds of one query; None leaves it to the server, the role and the URL.
+    # memory_limit: such as ``"256MB"``: ``work_mem``, what each step of a query may use before it
+    #   goes to the server's disk.
+    #
+    # DataSourceError: anything that the server raises.  Its own message may quote rows of the data,
+    # so the message and the exception are dropped; only what it means is shown.
 
     dialect: Dialect = POSTGRES
 
@@ -674,19 +639,7 @@ def open_in_postgres(
     threads: int | None,
     timeout: float | None,
 ) -> Opened:
-    """Open a table over a URL, or over an open connection of psycopg.
-
-    Args:
-        source: as :func:`tacit.tables.open_source` takes it.
-        table: its name, ``"schema.table"`` where it is not in the schema ``public``.
-        memory_limit: see :class:`~tacit.tables.engines.postgres.PostgresEngine`.
-        threads: see there.
-        timeout: see there.
-
-    Raises:
-        DataSourceError: no server, no such table, or no right to read it.
-        UsageError: no table named, or an option that does not belong here.
-    """
+    """Open a table over a URL, or over an open connection of psycopg."""
     if table is None:
         raise UsageError("name the table of the database, as in table='schema.visits'")
     link = _link(source)
@@ -697,11 +650,7 @@ def open_in_postgres(
 
 
 def beside_in_postgres(table: str, engine: PostgresEngine) -> Opened:
-    """Open a table of the database that an engine asks; see :func:`open_in_postgres`.
-
-    Raises:
-        DataSourceError: no such table, or no right to read it.
-    """
+    """Open a table of the database that an engine asks; see :func:`open_in_postgres`."""
     with engine.reading():
         found = _find(table, engine)
         columns = _columns(found, engine)
@@ -793,10 +742,8 @@ class _Found(NamedTuple):
         return f"(case when {{x}} < {_NAN} then {held} end)"
 
     def _written(self) -> str:
-        """Return the SQL of a numeric as text: one of any scale without the zeros at its end.
-
-        It is written in one way then, and what is drawn by that is the same for all its rows.
-        """
+        """Return the SQL of a numeric as text: one of any scale without the zeros at its end."""
+        # It is written in one way then, and what is drawn by that is the same for all its rows.
         text = "cast({x} as text)"
         if self.modifier >= 0:
             return text

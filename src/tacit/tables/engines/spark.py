@@ -151,13 +151,7 @@ def has_ended(session: Any) -> bool:
 
 
 def failure_of(error: Exception, *, ended: bool = False, late: bool = False) -> DataSourceError:
-    """Return the exception to raise for one of Spark's, of which nothing is quoted.
-
-    Args:
-        error: Spark's.
-        ended: whether the session has ended.
-        late: whether the time of the query was over.
-    """
+    """Return the exception to raise for one of Spark's, of which nothing is quoted."""
     if ended or late:
         return DataSourceError(_LOST if ended else _LATE)
     text = f"{type(error).__name__} {error}"
@@ -177,10 +171,8 @@ def failure_of(error: Exception, *, ended: bool = False, late: bool = False) -> 
 # How far Spark is, on a terminal; and anywhere, in the log, that nothing goes on.
 
 
-_PATIENCE = 1.0
-"""Seconds before a query is worth a line, and between two looks at it."""
-_STANDSTILL = 30.0
-"""Seconds without any task that runs, while some are to, until that is reported."""
+_PATIENCE = 1.0  # seconds before a query is worth a line, and between two looks at it
+_STANDSTILL = 30.0  # seconds without any task that runs, while some are to, until that is reported
 _NOBODY = (
     "Spark has tasks to do and has run none for %d seconds: no executor takes the work. Spark "
     "waits for one without end; add workers, end the question with Ctrl-C, or give each query "
@@ -197,14 +189,13 @@ def is_connect(session: Any) -> bool:
 
 @contextlib.contextmanager
 def shown(session: Any) -> Iterator[None]:
-    """Show how many of the tasks are done while the block runs, where a person can see it.
-
-    Numbers of tasks are those of files and partitions.  They go to the terminal of the curator, who
-    may see the data, and nowhere else.
-
-    Where no task runs for long, a warning with no number of the data goes to Python's log, terminal
-    or not.  Connect does not report tasks unless the server answers, so nothing is shown there.
-    """
+    """Show how many of the tasks are done while the block runs, where a person can see it."""
+    # Numbers of tasks are those of files and partitions.  They go to the terminal of the curator,
+    # who may see the data, and nowhere else.
+    #
+    # Where no task runs for long, a warning with no number of the data goes to Python's log,
+    # terminal or not.  Connect does not report tasks unless the server answers, so nothing is shown
+    # there.
     connect = is_connect(session)
     with contextlib.ExitStack() as block:
         show = block.enter_context(_line()) if sys.stderr.isatty() else None
@@ -261,11 +252,10 @@ def _stages(tracker: Any) -> list[Any]:
 
 
 class _Standstill:
-    """Warns once of each while in which tasks wait and none runs.
+    """Warns once of each while in which tasks wait and none runs."""
 
-    The tasks are those of every job of the user's context: one that runs shows that an executor
-    takes work, and the others wait for their turn.
-    """
+    # The tasks are those of every job of the user's context: one that runs shows that an executor
+    # takes work, and the others wait for their turn.
 
     def __init__(self) -> None:
         self._since: float | None = None
@@ -318,27 +308,19 @@ def _follow_connect(session: Any, show: Callable[[int, int], None]) -> Iterator[
 
 
 _T = TypeVar("_T")
-_TEXT = "tacit_text_"
-"""How the views of public text begin."""
-_PAUSE = 0.2
-"""Seconds between two looks for jobs whose time is over."""
-_LOGGER = "SQLQueryContextLogger"
-"""Where pyspark writes the errors of queries, with their messages."""
+_TEXT = "tacit_text_"  # how the views of public text begin
+_PAUSE = 0.2  # seconds between two looks for jobs whose time is over
+_LOGGER = "SQLQueryContextLogger"  # where pyspark writes the errors of queries, with their messages
 
 
 class SparkEngine(InPlaceEngine):
-    """A session of Spark, whose settings stay as they are.
+    """A session of Spark, whose settings stay as they are."""
 
-    Args:
-        session: the user's ``SparkSession``.
-        timeout: the most seconds of one query, after which its jobs are cancelled; None to wait as
-            Spark does, which has no end where all of its workers are gone.
-
-    Raises:
-        UsageError: a time that is none.
-        DataSourceError: anything that Spark raises.  Its own message may quote rows of the data,
-            so the message and the exception are dropped.
-    """
+    # timeout: the most seconds of one query, after which its jobs are cancelled; None to wait as
+    #   Spark does, which has no end where all of its workers are gone.
+    #
+    # DataSourceError: anything that Spark raises.  Its own message may quote rows of the data, so
+    # the message and the exception are dropped.
 
     dialect: Dialect = SPARK
 
@@ -360,10 +342,8 @@ class SparkEngine(InPlaceEngine):
         return [np.asarray(column, dtype=np.int64) for column in found]
 
     def materialise(self, sql: str) -> str:
-        """Return the query itself as a relation: raw rows are not kept anywhere.
-
-        One that reads public text becomes a view, which holds that text when it is dropped.
-        """
+        """Return the query itself as a relation: raw rows are not kept anywhere."""
+        # One that reads public text becomes a view, which holds that text when it is dropped.
         if _TEXT in sql:
             return self.view(lambda: self.session.sql(sql))
         return super().materialise(sql)
@@ -534,19 +514,8 @@ def open_in_spark(
     threads: int | None,
     timeout: float | None = None,
 ) -> Opened:
-    """Open a DataFrame, or a table of a session.
-
-    Args:
-        source: a DataFrame or a SparkSession.
-        table: the name of a table or view that the session knows, as Spark SQL writes it.
-        memory_limit: not for Spark, whose user sets it up.
-        threads: nor this.
-        timeout: see :class:`~tacit.tables.engines.spark.SparkEngine`.
-
-    Raises:
-        DataSourceError: no such table, no right to read it, a Spark that is too old.
-        UsageError: no table named in a session, or one named beside a DataFrame.
-    """
+    """Open a DataFrame, or a table of a session."""
+    # table: the name of a table or view that the session knows, as Spark SQL writes it.
     whole = not hasattr(source, "sparkSession")
     if whole and table is None:
         raise UsageError("name the table: tc.Session(spark, table='db.visits', ...)")
@@ -567,22 +536,16 @@ def open_in_spark(
 
 
 def beside_in_spark(frame: Any, engine: SparkEngine) -> Opened:
-    """Open a DataFrame of the session that an engine asks; see :func:`open_in_spark`.
-
-    Raises:
-        DataSourceError: it cannot be read, or its files are those of a table with a log.
-    """
+    """Open a DataFrame of the session that an engine asks; see :func:`open_in_spark`."""
     opened = _opened(engine.view(lambda: frame), "table", engine)
     _refuse_union(lambda: frame, engine)
     return opened
 
 
 def _refuse_union(frame: Callable[[], Any], engine: SparkEngine) -> None:
-    """Raise if a DataFrame is the union of all files of a table whose log says which count.
-
-    A plan that lists a folder itself has an ``InMemoryFileIndex``; the reader of a format of
-    tables has an index of its own.
-    """
+    """Raise if a DataFrame is the union of all files of a table whose log says which count."""
+    # A plan that lists a folder itself has an ``InMemoryFileIndex``; the reader of a format of
+    # tables has an index of its own.
     found: list[str] = engine.attempt(lambda: _listed(frame()))
     local = [unquote(urlsplit(file).path) for file in found if file.startswith("file:")]
     refuse_table_format(local)
@@ -686,10 +649,8 @@ def _in_utc(relation: str, schema: Schema, engine: SparkEngine) -> str:
 
 
 def _utc(instant: str) -> str:
-    """Return the SQL of an instant's time in UTC, from its microseconds since 1970.
-
-    No product is beyond 64 bits, and no setting of the session has a part in it.
-    """
+    """Return the SQL of an instant's time in UTC, from its microseconds since 1970."""
+    # No product is beyond 64 bits, and no setting of the session has a part in it.
     micros = f"unix_micros({instant})"
     days = (
         f"case when {micros} >= 0 then {micros} div {_DAY} "

@@ -111,13 +111,7 @@ def law_of(question: Mapping[str, Any]) -> NoiseLaw:
 def published(
     question: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], most: int | None = None
 ) -> dict[str, Any]:
-    """Return keys and columns, as an answer holds them, of the parts of a count over time.
-
-    Args:
-        question: the question of the charge.
-        parts: what was recorded under it, in order.
-        most: how many periods to state; default: all that were published.
-    """
+    """Return keys and columns, as an answer holds them, of the parts of a count over time."""
     _, tree = periods_of(question)
     blocks: list[list[int]] = [[] for _ in tree.widths]
     for part in parts:
@@ -139,12 +133,7 @@ def periods_of(question: Mapping[str, Any]) -> tuple[Timeline, PeriodTree]:
 def answer_of_blocks(
     question: Mapping[str, Any], blocks: Sequence[Sequence[int]]
 ) -> dict[str, Any]:
-    """Return the answer that the noisy counts of blocks make: their post-processing, and no more.
-
-    Args:
-        question: the question of the charge.
-        blocks: of each level, those that are over, in their order.
-    """
+    """The answer that the noisy counts of blocks make: their post-processing, and no more."""
     line, tree = periods_of(question)
     closed = len(blocks[0])
     totals = [0]
@@ -331,10 +320,8 @@ class TimeCounter:
     # --- the charge
 
     def _open(self) -> tuple[Entry, bool]:
-        """Return the charge, with its chain recorded as its answer, and whether it was there.
-
-        It is made now if there is none.
-        """
+        """Return the charge, with its chain recorded as its answer, and whether it was there."""
+        # It is made now if there is none.
         ledger, charge = self._ledger, self._charge
         entry = charge.standing
         stood = entry is not None

@@ -64,21 +64,13 @@ _MOST_BRANCHES = 64
 class PeriodTree:
     """Blocks of ``branching^level`` periods.
 
-    Args:
-        periods: how many there are.
-        branching: how many blocks make one of the next level, at least two.
-
-    Raises:
-        UsageError: no periods, or fewer than two branches.
-
-    Example:
-        >>> tree = PeriodTree(periods=10, branching=3)
-        >>> tree.widths, tree.nodes, tree.terms[5]
-        ((1, 3, 9), 14, 3)
+    >>> tree = PeriodTree(periods=10, branching=3)
+    >>> tree.widths, tree.nodes, tree.terms[5]
+    ((1, 3, 9), 14, 3)
     """
 
     periods: int
-    branching: int
+    branching: int  # how many blocks make one of the next level, at least two
 
     def __post_init__(self) -> None:
         as_integer(self.periods, "periods", minimum=1)
@@ -103,23 +95,14 @@ class PeriodTree:
         return sum(self.periods // width for width in self.widths)
 
     def closing(self, before: int, after: int) -> list[tuple[int, int, int]]:
-        """Return the blocks that are over after ``after`` periods and not after ``before``.
-
-        Returns:
-            For each level with such blocks its place, and the first and the end of the blocks'
-            places in it; from the shortest level to the longest.
-        """
+        """Return the blocks that are over after ``after`` periods and not after ``before``."""
+        # Returns: for each level with such blocks its place, and the first and the end of the
+        # blocks' places in it; from the shortest level to the longest.
         ends = [(level, before // w, after // w) for level, w in enumerate(self.widths)]
         return [(level, first, end) for level, first, end in ends if first < end]
 
     def sums(self, before: int, after: int, counts: Sequence[int]) -> list[int]:
-        """Return the sum of each closing block, in their order.
-
-        Args:
-            before: as in :meth:`closing`.
-            after: as in :meth:`closing`.
-            counts: of the periods from :meth:`reach` to ``after``.
-        """
+        """Return the sum of each closing block, in their order."""
         start = self.reach(before, after)
         total = [0, *accumulate(counts)]
         return [
@@ -134,12 +117,9 @@ class PeriodTree:
         return min(first * self.widths[level] for level, first, _ in self.closing(before, after))
 
     def steps(self, closed: int) -> Iterator[tuple[int, int, int]]:
-        """Yield how each total up to 1, 2, ... comes from an earlier one and one block.
-
-        Yields:
-            The earlier total's place, the block's level, and the block's place in it: the total up
-            to t is that up to t less its lowest digit's block, and that block.
-        """
+        """Yield how each total up to 1, 2, ... comes from an earlier one and one block."""
+        # Yields: the earlier total's place, the block's level, and the block's place in it: the
+        # total up to t is that up to t less its lowest digit's block, and that block.
         for t in range(1, closed + 1):
             level = 0
             while level + 1 < self.levels and t % self.widths[level + 1] == 0:
@@ -158,19 +138,14 @@ class PeriodTree:
 def best_branching(periods: int, *, squared: bool) -> int:
     """Return the branching with the least mean variance of the running totals.
 
-    The variance of a block grows with the levels: with their square where the loss adds up in L1
-    (Laplace), with their number where it adds up in squares (Gaussian).  The mean number of blocks
-    in a total is the mean sum of the digits, in closed form.
-
-    Args:
-        periods: how many there are.
-        squared: whether the variance grows with the square of the levels.
-
     >>> best_branching(24 * 365, squared=True), best_branching(24 * 365, squared=False)
     (21, 5)
     >>> best_branching(12, squared=True)  # so few periods are best counted one by one
     13
     """
+    # The variance of a block grows with the levels: with their square where the loss adds up in L1
+    # (Laplace), with their number where it adds up in squares (Gaussian).  The mean number of
+    # blocks in a total is the mean sum of the digits, in closed form.
     if periods < 1:
         raise UsageError("there must be at least one period")
 
@@ -198,79 +173,69 @@ def _digits(periods: int, branching: int, width: int, tree: PeriodTree) -> int:
 # Counts of rows in every block of periods of a growing table: the step, and its numbers.
 
 
-_FEW = 50
-"""Where a read is about less than this part of the periods, few people have rows in them."""
+_FEW = 50  # where a read is about less than this part of the periods, few people have rows in them
 
 
 @register
 @dataclass(frozen=True)
 class CountsOverTime(TableStep):
-    """Count the rows in each block of periods, each person's first ``rows`` rows by time only.
+    """Count the rows in each block of periods, each person's first ``rows`` rows by time only."""
 
-    The table grows, and a block is counted once, when its last period is over.  Let D_s be the
-    table as it is read at s, with reads in the order in which blocks are published; of a person
-    let ``N(x)`` be the rows in D_s with a time in ``[start, x)``.  Then the person adds to the
-    block ``[a, b)``, read at s,
+    # The table grows, and a block is counted once, when its last period is over.  Let D_s be the
+    # table as it is read at s, with reads in the order in which blocks are published; of a person
+    # let ``N(x)`` be the rows in D_s with a time in ``[start, x)``.  Then the person adds to the
+    # block ``[a, b)``, read at s,
+    #
+    #     ``c = min(k, N(b)) - min(k, N(a)) = min(rows in [a, b), max(0, k - rows in [start, a)))``,
+    #
+    # with k = ``rows``: no choice among rows of one time is needed, and all that counts is what
+    # this one read shows.
+    #
+    # **Assumption.**  The table, and each table that is joined, is only added to: each read shows
+    # every row, with its time and its person, that an earlier read showed.  Neighbours are two such
+    # histories that differ in one person, with all their rows, whenever they come.
+    #
+    # **Joins.**  What is counted are the rows of the join, and of one person these too only come,
+    # or are all gone from one read on.  With a public table a row of the join is a function of a
+    # row and of values that do not change.  An inner join with a protected table has a row for each
+    # row and match, which stay, until the person has more than ``most`` rows there: from then on
+    # the person has no row of the join.  A left join with a protected table is refused
+    # (:func:`tacit.tables.live.periods.require_rows`): a match that comes takes away the row
+    # without one, and beyond ``most`` all matches become that one row again, so that one person may
+    # reach the limit three times.
+    #
+    # **Map**, with h = levels.  L1: ``d -> d k h``.  L2: ``d -> d k sqrt(h)`` (rounded up).
+    # *Proof.*  Another person's c does not read this person's rows, so only one person's own c
+    # differ, and they are at least zero on one side and zero on the other.  The blocks B_0, B_1,
+    # ... of one level do not overlap and are published in their order, so B_j for j < i was read no
+    # later than B_i, at which read every row of B_j that was counted then is there to see, or no
+    # row of the person is and ``c_i = 0``: otherwise ``rows in [start, a_i) at s_i >= sum_{j<i}
+    # rows in B_j at s_j >= sum_{j<i} c_j``.  Hence ``c_i <= max(0, k - sum_{j<i}
+    # c_j)``, and by induction ``sum_{j<=i} c_j <= k``.  So one person moves a level by at most k in
+    # L1, hence in L2, and all h levels by k h in L1 and by ``sqrt(h k^2)`` in L2; people add up by
+    # the triangle inequality.  It does not matter that levels are read at different times, and that
+    # a row which comes late, when its period is published already, is in the longer blocks that
+    # close later and not in its period. For people of one row each no order is needed: a row is in
+    # one block of each level.
+    #
+    # What later rows are may depend on what was published: then each block's noise is independent
+    # of all before, the loss of block i given the past is at most ``c_i / scale`` (in zCDP
+    # ``c_i^2 / (2 scale^2)``), and the sums above are bounded on every path, which is all that
+    # adaptive composition needs (Whitehouse, Ramdas, Rogers, Wu, "Fully-adaptive composition in
+    # differential privacy", ICML 2023).
+    #
+    # Source: Dwork, Naor, Pitassi, Rothblum, STOC 2010; Chan, Shi, Song, ICALP 2010.
 
-        ``c = min(k, N(b)) - min(k, N(a)) = min(rows in [a, b), max(0, k - rows in [start, a)))``,
-
-    with k = ``rows``: no choice among rows of one time is needed, and all that counts is what this
-    one read shows.
-
-    **Assumption.**  The table, and each table that is joined, is only added to: each read shows
-    every row, with its time and its person, that an earlier read showed.  Neighbours are two such
-    histories that differ in one person, with all their rows, whenever they come.
-
-    **Joins.**  What is counted are the rows of the join, and of one person these too only come,
-    or are all gone from one read on.  With a public table a row of the join is a function of a row
-    and of values that do not change.  An inner join with a protected table has a row for each row
-    and match, which stay, until the person has more than ``most`` rows there: from then on the
-    person has no row of the join.  A left join with a protected table is refused
-    (:func:`tacit.tables.live.periods.require_rows`): a match that comes takes away the row
-    without one, and beyond ``most`` all matches become that one row again, so that one person may
-    reach the limit three times.
-
-    **Map**, with h = levels.  L1: ``d -> d k h``.  L2: ``d -> d k sqrt(h)`` (rounded up).
-    *Proof.*  Another person's c does not read this person's rows, so only one person's own c
-    differ, and they are at least zero on one side and zero on the other.  The blocks B_0, B_1, ...
-    of one level do not overlap and are published in their order, so B_j for j < i was read no later
-    than B_i, at which read every row of B_j that was counted then is there to see, or no row of
-    the person is and ``c_i = 0``: otherwise
-    ``rows in [start, a_i) at s_i >= sum_{j<i} rows in B_j at s_j >= sum_{j<i} c_j``.  Hence
-    ``c_i <= max(0, k - sum_{j<i} c_j)``, and by induction ``sum_{j<=i} c_j <= k``.  So one person
-    moves a level by at most k in L1, hence in L2, and all h levels by k h in L1 and by
-    ``sqrt(h k^2)`` in L2; people add up by the triangle inequality.  It does not matter that levels
-    are read at different times, and that a row which comes late, when its period is published
-    already, is in the longer blocks that close later and not in its period.
-    For people of one row each no order is needed: a row is in one block of each level.
-
-    What later rows are may depend on what was published: then each block's noise is independent
-    of all before, the loss of block i given the past is at most ``c_i / scale`` (in zCDP
-    ``c_i^2 / (2 scale^2)``), and the sums above are bounded on every path, which is all that
-    adaptive composition needs (Whitehouse, Ramdas, Rogers, Wu, "Fully-adaptive composition in
-    differential privacy", ICML 2023).
-
-    Source: Dwork, Naor, Pitassi, Rothblum, STOC 2010; Chan, Shi, Song, ICALP 2010.
-
-    Args:
-        column, reads, start, every, periods: the periods; see
-            :class:`~tacit.expressions.timeline.Timeline`.
-        branching: how many blocks make one of the next level.
-        rows: the most rows of a person that count.
-        norm: ``"L1"`` or ``"L2"``.
-
-    Raises:
-        UsageError: an unknown norm, no periods, fewer than two branches, fewer than one row.
-    """
-
+    # column, reads, start, every, periods: the periods; see
+    # :class:`~tacit.expressions.timeline.Timeline`
     column: str
     reads: str
     start: int
     every: int
     periods: int
-    branching: int
-    rows: int
-    norm: str
+    branching: int  # how many blocks make one of the next level
+    rows: int  # the most rows of a person that count
+    norm: str  # ``"L1"`` or ``"L2"``
     by: tuple[str, ...] = ()
 
     name: ClassVar[str] = "counts_over_time"
@@ -311,16 +276,10 @@ class CountsOverTime(TableStep):
 def counts_of_periods(
     source: Source, query: Query, step: CountsOverTime, first: int, closed: int
 ) -> Sequence[int]:
-    """Count the rows of the periods from ``first`` to before ``closed``, in one read of the table.
-
-    Of a person the first ``step.rows`` rows by time count, all periods from the start considered;
-    within one read the count of a block is the sum of its periods' (see :class:`CountsOverTime`).
-    What comes back is not private.
-
-    Raises:
-        UsageError: a filter or a person column that does not fit the table.
-        DataSourceError: the engine failed.
-    """
+    """Count the rows of the periods from ``first`` to before ``closed``, in one read."""
+    # Of a person the first ``step.rows`` rows by time count, all periods from the start considered;
+    # within one read the count of a block is the sum of its periods' (see :class:`CountsOverTime`).
+    # What comes back is not private.
     d = source.engine.dialect
     derived = query.resolved
     place, inside = step.timeline.sql(source.schema, d, closed)
@@ -383,11 +342,7 @@ def counts_asked(line: Timeline, branching: int | None) -> list[Any]:
 
 
 def require_rows(query: Query) -> None:
-    """Refuse to count over time what is not rows that only come.
-
-    Raises:
-        UsageError: groups or aggregates in the question, or a left join with a protected table.
-    """
+    """Refuse to count over time what is not rows that only come."""
     if query.by or query.aggregates or query.inner:
         raise UsageError(
             "a count over time is of rows, without groups or aggregates: start from the "
@@ -404,15 +359,10 @@ def require_rows(query: Query) -> None:
 
 @dataclass(frozen=True)
 class PeriodPlan:
-    """A count over time with its noise: what :class:`~tacit.tables.plan.plan.Plan` is for others.
+    """Count over time with its noise, as :class:`~tacit.tables.plan.plan.Plan` for others."""
 
-    Args:
-        query: the rows that are counted.
-        question: what is asked, with its tree and its noise, as a ledger keeps it.
-    """
-
-    query: Query
-    question: Mapping[str, Any]
+    query: Query  # the rows that are counted
+    question: Mapping[str, Any]  # what is asked, with its tree and its noise, as a ledger keeps it
 
     def __post_init__(self) -> None:
         require_rows(self.query)
@@ -421,15 +371,7 @@ class PeriodPlan:
     def calibrated(
         cls, query: Query, line: Timeline, branching: int, granted: Budget, said: Mapping[str, Any]
     ) -> PeriodPlan:
-        """Return the plan whose noise is calibrated to what was granted.
-
-        Args:
-            query: the rows that are counted.
-            line: the periods.
-            branching: how many blocks make one of the next level.
-            granted: what may be spent.
-            said: what the question says besides: its ``request`` and its ``tag``.
-        """
+        """Return the plan whose noise is calibrated to what was granted."""
         kind: type[Step] = Gaussian if granted.kind == "concentrated" else Laplace
         bare = cls(query, question_of(query, line, branching, {"step": kind.name}, said))
         found: Any = calibrate(bare.counts >> kind, 1, granted.amount)
@@ -471,23 +413,13 @@ class PeriodPlan:
 
 @dataclass(frozen=True)
 class PeriodQuestion:
-    """A count over time, at its price for all periods.
+    """A count over time, at its price for all periods."""
 
-    Args:
-        query: the rows that are counted.
-        line: the periods.
-        request: what all periods together may spend.
-        tag: text that makes it another release of the same question.
-        branching: how many blocks make one of the next level; None for the least error.
-
-    Raises:
-        UsageError: a tag that is no text.
-    """
-
-    query: Query
+    query: Query  # the rows that are counted
     line: Timeline
-    request: Budget
-    tag: str | None = None
+    request: Budget  # what all periods together may spend
+    tag: str | None = None  # text that makes it another release of the same question
+    # how many blocks make one of the next level; None for the least error
     branching: int | None = None
 
     def __post_init__(self) -> None:

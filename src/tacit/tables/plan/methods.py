@@ -54,11 +54,7 @@ def has_choice(asked: Aggregate) -> bool:
 
 
 def as_stated(asked: Aggregate, stated: Mapping[str, Any] | None) -> Aggregate:
-    """Return an aggregate with the method that is stated, where one was to be chosen.
-
-    Raises:
-        UsageError: what is stated is no answer to what was asked.
-    """
+    """Return an aggregate with the method that is stated, where one was to be chosen."""
     method = asked.method
     if method is None or not has_choice(asked):
         return asked
@@ -83,17 +79,7 @@ def as_stated(asked: Aggregate, stated: Mapping[str, Any] | None) -> Aggregate:
 def record_of(
     asked: Aggregate, stated: Mapping[str, Any], used: Mapping[str, Any], shares: list[str]
 ) -> dict[str, Any]:
-    """Return the record of a choice: the errors as stated, all else as it follows.
-
-    Args:
-        asked: what was asked.
-        stated: the record that a certificate holds.
-        used: the record of the method as it was planned with.
-        shares: those of :func:`tacit.tables.plan.plan.shares_of`.
-
-    Raises:
-        UsageError: what was used is not what the stated errors speak for.
-    """
+    """Return the record of a choice: the errors as stated, all else as it follows."""
     assert asked.method is not None
     told = {name: value for name, value in used.items() if name != "asked"}
     if asked.method.name != "auto":
@@ -125,25 +111,18 @@ def record_of(
 # and each method stands by its mean over them.
 
 
-_SURE = 0.01
-"""The probability of a refusal on the made-up rows up to which a test is a candidate."""
+_SURE = 0.01  # the probability of a refusal on the made-up rows up to which a test is a candidate
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What ``auto`` chose, and the numbers that it chose by.
+    """What ``auto`` chose, and the numbers that it chose by."""
 
-    Attributes:
-        used: the aggregate with the method that answers it.
-        rows: how many rows the errors are for.
-        shares: the epsilon or rho that they are for: of the global method, and of the others.
-        errors: the mean absolute errors of the candidates, over all shapes.
-        left_out: why others are none.
-    """
-
-    used: Aggregate
-    rows: int
+    used: Aggregate  # the aggregate with the method that answers it
+    rows: int  # how many rows the errors are for
+    # the epsilon or rho that they are for: of the global method, and of the others
     shares: tuple[Fraction, Fraction]
+    # the mean absolute errors of the candidates, over all shapes
     errors: tuple[tuple[str, float], ...]
     left_out: tuple[tuple[str, str], ...]
 
@@ -190,17 +169,7 @@ def choose(
     counted: bool,
     noises: tuple[Noise, Noise],
 ) -> Choice:
-    """Return the method with the least mean absolute error over made-up rows of every shape.
-
-    Args:
-        aggregate: with the method ``auto``.
-        grids: of the global method, and of the others.
-        unit: who is protected.
-        by: whether there are groups.
-        counted: whether rows are counted beside it.
-        noises: what one part may lose if this and the like stay global and so share parts, and if
-            each is a part of its own.
-    """
+    """Return the method with the least mean absolute error over made-up rows of every shape."""
     asked = aggregate.method
     assert asked is not None
     rows = asked.planned

@@ -47,26 +47,14 @@ _STATISTICS = ("count", _DIFFERENT, "sum", "mean", "min", "max")
 _WHOLE = ("integer", "boolean")
 _NUMBERS = (*_WHOLE, "float", "decimal", "undeclared", "missing")
 _DECLARED = {"integer": "BIGINT", "float": "DOUBLE", "text": "VARCHAR", "date": "DATE"}
-_DISTINCT = (*_NUMBERS, "text", "date")
-"""Kinds whose values can be distinguished."""
-_ORDERED = ("text", "date")
-"""Kinds that have a least and a greatest value without bounds."""
+_DISTINCT = (*_NUMBERS, "text", "date")  # kinds whose values can be distinguished
+_ORDERED = ("text", "date")  # kinds that have a least and a greatest value without bounds
 
 
 def asked_per_person(
     query: Query, declared: Declared, asked: Sequence[tuple[str, Aggregate]]
 ) -> tuple[Query, Declared]:
-    """Return the question about people, and what is declared of the columns that it has.
-
-    Args:
-        query: of which rows the people are made.
-        declared: what is declared of the table.
-        asked: the columns beside the person, by label.
-
-    Raises:
-        UsageError: a question that has groups or answers already, no person, or a statistic that
-            is not made of a person's rows.
-    """
+    """Return the question about people, and what is declared of the columns that it has."""
     if query.by or query.aggregates:
         raise UsageError(
             "one row a person is made before anything is grouped or asked: "
@@ -86,10 +74,9 @@ def asked_per_person(
 
 
 def _bounded(asked: Aggregate, query: Query, declared: Declared) -> Aggregate:
-    """Return a statistic with the bounds that are declared, where it needs some and names none.
-
-    Those of a total are the bounds of one row times the most rows of a person that the unit allows.
-    """
+    """Return a statistic with the bounds that are declared, where it needs some and names none."""
+    # Those of a total are the bounds of one row times the most rows of a person that the unit
+    # allows.
     if asked.column is None or query.columns.column(asked.column).kind in _ORDERED:
         return asked
     found = declared.bounded(asked, query.derived)
@@ -102,11 +89,7 @@ def _bounded(asked: Aggregate, query: Query, declared: Declared) -> Aggregate:
 
 
 def _unit_of_people(inner: Query) -> PersonUnit:
-    """Return the unit of the table of people: the same person, who has one row.
-
-    Raises:
-        UsageError: each row is a person of its own.
-    """
+    """Return the unit of the table of people: the same person, who has one row."""
     if not isinstance(inner.unit, PersonUnit):
         raise UsageError(
             "each row is another person here, so there is one row a person already: ask it as it "
@@ -116,11 +99,7 @@ def _unit_of_people(inner: Query) -> PersonUnit:
 
 
 def people_schema(inner: Query) -> Schema:
-    """Return the columns of the table of people: the person, and what is made of their rows.
-
-    Raises:
-        UsageError: as :func:`asked_per_person`.
-    """
+    """Return the columns of the table of people: the person, and what is made of their rows."""
     person = _unit_of_people(inner).column
     if inner.inner is not None:
         raise UsageError("this table has one row a person already")
@@ -138,12 +117,7 @@ def people_schema(inner: Query) -> Schema:
 
 
 def person_values(inner: Query) -> list[PersonValue]:
-    """Return what is made of a person's rows.
-
-    Raises:
-        UsageError: a statistic that is not made of them, a column that does not fit it, or bounds
-            that are missing or too far.
-    """
+    """Return what is made of a person's rows."""
     return [_value(label, asked, inner.columns) for label, asked in inner.aggregates]
 
 
@@ -185,11 +159,7 @@ def _value(label: str, asked: Aggregate, columns: Schema) -> PersonValue:
 
 
 def check_people(query: Query) -> None:
-    """Refuse a question about people whose columns or unit are not those of its people.
-
-    Raises:
-        UsageError: it is another person's, or more than one row is theirs.
-    """
+    """Refuse a question about people whose columns or unit are not those of its people."""
     if query.inner is not None and query.unit != _unit_of_people(query.inner):
         raise UsageError("a table of one row a person protects that person, with one row")
 
@@ -202,18 +172,13 @@ def check_people(query: Query) -> None:
 
 
 _Tables: TypeAlias = tuple[str | None, tuple[tuple[str, str | None], ...]]
-_MOST_STEPS = 1000
-"""Filters and derived columns."""
+_MOST_STEPS = 1000  # filters and derived columns
 _MOST_ASKED = 10_000
 _BITS = (SUM_BITS, SQUARE_BITS, QUANTILE_BITS)
 
 
 def schema_from(table: Sequence[Sequence[str]]) -> Schema:
-    """Return the columns that :meth:`Schema.kinds` described.
-
-    Raises:
-        UsageError: a name that is not text or stands twice, or an unknown kind.
-    """
+    """Return the columns that :meth:`Schema.kinds` described."""
     for name, kind in table:
         if not isinstance(name, str) or kind not in KINDS:
             raise UsageError(f"a column is a name and one of {', '.join(KINDS)}")
@@ -229,17 +194,7 @@ def query_from(
     derived: Schema | None = None,
     of: _Tables | None = None,
 ) -> Query:
-    """Return the question that :meth:`Query.describe` described, to a table of such columns.
-
-    Args:
-        described: the question.
-        schema: the columns of the table.
-        derived: all columns with the derived ones, where their kinds are not to be worked out.
-        of: the table of a data set and its protected tables, where the question does not say them.
-
-    Raises:
-        UsageError: something that no question holds, or that does not fit the columns.
-    """
+    """Return the question that :meth:`Query.describe` described, to a table of such columns."""
     steps = [*described["where"], *described["derived"], *described.get("joins", ())]
     if len(steps) > _MOST_STEPS:
         raise UsageError(f"more than {_MOST_STEPS} filters and columns are too many to plan again")
@@ -373,11 +328,7 @@ def _key_part(part: Any) -> Any:
 
 
 def aggregate_from(described: Mapping[str, Any]) -> Aggregate:
-    """Return what was asked of a column, or of the rows, as :meth:`Aggregate.to_json` says it.
-
-    Raises:
-        UsageError: no such kind, or something that cannot be asked.
-    """
+    """Return what was asked of a column, or of the rows, as :meth:`Aggregate.to_json` says it."""
     kind = kind_of(described["kind"])
     if kind.fields == ("column", "lower", "upper") and set(described) == {"kind", "column", "q"}:
         made: Aggregate = kind.make(str(described["column"]))  # of text or dates: no bounds
@@ -388,14 +339,11 @@ def aggregate_from(described: Mapping[str, Any]) -> Aggregate:
 def first_schemas(
     described: Mapping[str, Any], chains: Sequence[Mapping[str, Any]]
 ) -> tuple[Schema, Schema]:
-    """Return the columns that a certificate of the first format is about, which names no kinds.
-
-    Nothing is worked out from a kind but whether a column holds whole numbers (its grid is one of
-    ones then), and its chains state that.  Of a derived column they state the kind.
-
-    Returns:
-        The columns of the table, and the same with the derived ones.
-    """
+    """Return the columns that a certificate of the first format is about, which names no kinds."""
+    # Nothing is worked out from a kind but whether a column holds whole numbers (its grid is one of
+    # ones then), and its chains state that.  Of a derived column they state the kind.
+    #
+    # Returns: the columns of the table, and the same with the derived ones.
     names = [str(name) for name in chains[0]["space"]["domain"]["columns"]]
     steps = [step for chain in chains for step in chain["steps"]]
     on_grid = [step for step in steps if "cells" in step]

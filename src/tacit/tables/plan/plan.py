@@ -188,15 +188,10 @@ def chain_of_rows(asked: Asked) -> Any:
 
 @dataclass(frozen=True)
 class Chains:
-    """Whole chains, from a table to the noise, of one release.
+    """Whole chains, from a table to the noise, of one release."""
 
-    Args:
-        table: the columns of the table.
-        titled: what each part is, and its chains.
-    """
-
-    table: Schema
-    titled: Sequence[tuple[str, Sequence[Measurement]]]
+    table: Schema  # the columns of the table
+    titled: Sequence[tuple[str, Sequence[Measurement]]]  # what each part is, and its chains
 
     @cached_property
     def _all(self) -> list[tuple[Measurement, Any]]:
@@ -235,11 +230,9 @@ class Chains:
         return () if plain else parts
 
     def describe(self) -> dict[str, Any]:
-        """Return every chain with its distances, and what they lose together, as JSON values.
-
-        Beside them stand the kinds of the columns: public facts that the plan was made from, and
-        that the question does not say.
-        """
+        """Return every chain with its distances, and what they lose together, as JSON values."""
+        # Beside them stand the kinds of the columns: public facts that the plan was made from, and
+        # that the question does not say.
         whole, loss = self._composed
         return {
             "table": self.table.kinds(),
@@ -272,32 +265,24 @@ def for_each_step(ends: Sequence[tuple[Step, Step]], make: Callable[[Step], _T])
 # The part of a release that finds the keys that nobody listed.
 
 
-_FEW = 2
-"""Where a person has so few keys, truncated noise shows those of the fewest people."""
+_FEW = 2  # where a person has so few keys, truncated noise shows those of the fewest people
+# A third round finds no more, measured on tables whose groups are as uneven as words are.
 _MOST_ROUNDS = 2
-"""A third round finds no more, measured on tables whose groups are as uneven as words are."""
+# What the first of two rounds spends of the noise: the threshold of the second grows by 5%.
 _FIRST = Fraction(1, 10)
-"""What the first of two rounds spends of the noise: the threshold of the second grows by 5%."""
 
 
 @dataclass(frozen=True)
 class KeysPart:
-    """The release of keys that nobody listed.
+    """The release of keys that nobody listed."""
 
-    Attributes:
-        step: the mechanism on the counts of people.
-        norm: of these counts.
-        threshold: the number of people at which a key is shown about every second time; in rounds,
-            of those who count in it in the last.
-        groups: how many keys a person has at most.
-        before: the thresholds of the rounds before the last.
-    """
-
-    step: Step
+    step: Step  # the mechanism on the counts of people
     norm: str
+    # the number of people at which a key is shown about every second time; in rounds, of those who
+    # count in it in the last
     threshold: int
-    groups: int
-    before: tuple[int, ...] = ()
+    groups: int  # how many keys a person has at most
+    before: tuple[int, ...] = ()  # the thresholds of the rounds before the last
 
     @property
     def rounds(self) -> int:
@@ -324,27 +309,14 @@ class KeysPart:
 
 
 def read_rounds(rounds: object) -> int:
-    """Return in how many rounds unknown keys are released.
-
-    Raises:
-        UsageError: neither one nor two.
-    """
+    """Return in how many rounds unknown keys are released."""
     if type(rounds) is not int or not 1 <= rounds <= _MOST_ROUNDS:
         raise UsageError(f"rounds is 1 or {_MOST_ROUNDS}: a third finds no more keys")
     return rounds
 
 
 def check_rounds(by: object, keys: object, person: object) -> None:
-    """Refuse rounds where they find nothing.
-
-    Args:
-        by: the grouping columns.
-        keys: the public keys; None where they are unknown.
-        person: the column of the person; None where each row is one.
-
-    Raises:
-        UsageError: no unknown keys, or people who have one row each.
-    """
+    """Refuse rounds where they find nothing."""
     if not by or keys is not None:
         raise UsageError("rounds are for the keys of groups that nobody listed; leave rounds out")
     if person is None:
@@ -357,18 +329,7 @@ def check_rounds(by: object, keys: object, person: object) -> None:
 def keys_part(
     groups: int, epsilon: Fraction, delta: Fraction, stated: str | None, rounds: int = 1
 ) -> KeysPart:
-    """Return the release of keys at (epsilon, delta) that shows those of the fewest people.
-
-    Args:
-        groups: how many keys a person has at most.
-        epsilon: above zero.
-        delta: above zero and below one.
-        stated: the mechanism that a certificate names; None for the best.
-        rounds: how often people are counted, each time without the keys that were released.
-
-    Raises:
-        UsageError: there is no such mechanism.
-    """
+    """Return the release of keys at (epsilon, delta) that shows those of the fewest people."""
     if rounds > 1:
         if stated not in (None, GaussianKeysInRounds.name):
             raise UsageError(f"in rounds keys are released by {GaussianKeysInRounds.name}")
@@ -430,21 +391,12 @@ _NUMERIC = ("integer", "float", "decimal", "boolean", "undeclared", "missing")
 
 @dataclass(frozen=True)
 class Plan:
-    """A query with its noise.
-
-    Args:
-        query: the question.
-        request: what may be spent: a pure epsilon, (epsilon, delta), or a rho.
-        keys_by: the mechanism that released unknown keys; None for the best one.
-
-    Raises:
-        UsageError: a column that is not there or holds no numbers, nothing asked, or unknown keys
-            without a delta.
-    """
+    """A query with its noise."""
 
     query: Query
+    # what may be spent: a pure epsilon, (epsilon, delta), or a rho
     request: Budget
-    keys_by: str | None = None
+    keys_by: str | None = None  # the mechanism that released unknown keys; None for the best one
 
     def __post_init__(self) -> None:
         query = self.query
@@ -471,11 +423,9 @@ class Plan:
         self.keys  # noqa: B018
 
     def repriced(self, request: Budget) -> Plan:
-        """Return the plan of the same question for another request: another noise on the same.
-
-        Only where the question :attr:`~tacit.tables.plan.query.Query.is_plain`: its parts and its
-        chains up to the noise do not depend on the request.
-        """
+        """Return the plan of the same question for another request: another noise on the same."""
+        # Only where the question :attr:`~tacit.tables.plan.query.Query.is_plain`: its parts and its
+        # chains up to the noise do not depend on the request.
         made = object.__new__(Plan)
         kept = ("query", "keys_by", "_placed", "_setting", "_people", "_rows", "_reached", "_asked")
         own = self.__dict__
@@ -531,10 +481,8 @@ class Plan:
         return tuple(self._placed.values())
 
     def parts_of(self, aggregate: Aggregate) -> list[int]:
-        """Return the places of the parts that answer an aggregate.
-
-        It is one part, but for what other parts answer too, as moments do a count of rows.
-        """
+        """Return the places of the parts that answer an aggregate."""
+        # It is one part, but for what other parts answer too, as moments do a count of rows.
         answering = set(self._answering(self.used(aggregate)))
         return [place for place, key in enumerate(self._placed) if key in answering]
 
@@ -771,11 +719,8 @@ class Plan:
 
 
 def shares_of(query: Query, request: Budget, aggregate: Aggregate) -> tuple[Noise, Noise]:
-    """Return the noise of an answer by ``auto`` if every choice falls on one method.
-
-    Returns:
-        The noise where that is the global method, and where it is another one.
-    """
+    """Return the noise of an answer by ``auto`` if every choice falls on one method."""
+    # Returns: the noise where that is the global method, and where it is another one.
 
     def fallen(asked: Aggregate, method: Method | None) -> Aggregate:
         chosen = asked.method is not None and asked.method.name == "auto"

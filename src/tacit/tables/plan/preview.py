@@ -44,12 +44,9 @@ __all__ = [
 # What a release would cost and how far off its answers would be, before anything is spent.
 
 
-_PLAIN = "standard error"
-"""The unit of an error that is in the unit of the answer."""
-_NEVER = 1e-6
-"""The probability of a refusal that is not worth a word."""
-_NUMBERS = ("errors", "intervals", "refusals")
-"""What has, for each label, one number a size."""
+_PLAIN = "standard error"  # the unit of an error that is in the unit of the answer
+_NEVER = 1e-6  # the probability of a refusal that is not worth a word
+_NUMBERS = ("errors", "intervals", "refusals")  # what has, for each label, one number a size
 
 
 @public
@@ -318,6 +315,7 @@ def _endless(numbers: Mapping[str, Sequence[float | None]]) -> dict[str, tuple[f
 # from the question and the declared kinds alone.
 
 
+# How a cell of an undeclared column is read; where it is text there is nothing to say.
 _READS = {
     "read_numeric": "a number, or true or false as 1 or 0",
     "read_number": "a number",
@@ -327,7 +325,6 @@ _READS = {
     "read_seconds": "a time such as 2024-12-31 18:30",
     "read_boolean": "true or false",
 }
-"""How a cell of an undeclared column is read; where it is text there is nothing to say."""
 
 
 def noted(
@@ -338,16 +335,7 @@ def noted(
     named: bool,
     confidence: Fraction | None = None,
 ) -> Preview:
-    """Return a preview with notes: of columns as declared, the ledger, a name that lacks, the odds.
-
-    Args:
-        plan: the question, with its noise.
-        rows: the sizes of a group for which errors are given.
-        declared: what the data set declares.
-        ledger: what pays.
-        named: whether the table has a public name.
-        confidence: the level of the intervals that are stated, if any.
-    """
+    """A preview with notes: of columns as declared, the ledger, a name that lacks, the odds."""
     found = declared_words(declared.about(plan.query), plan.query.describe())
     if not named:
         found.append(
@@ -398,13 +386,10 @@ def asked_loss(plan: Plan) -> Budget:
 def warn_if_weak(loss: Budget | None, size: int | None) -> None:
     """Warn of a loss that protects hardly anybody, before it is charged: at the user's line.
 
-    Args:
-        loss: what is about to be charged; None where it was charged before.
-        size: how many people the table has, where that is public.
-
     >>> from tacit.accounting import epsilon
     >>> warn_if_weak(epsilon(10), None)
     """
+    # loss: what is about to be charged; None where it was charged before.
     weak = None if loss is None else weak_guarantee(loss, size)
     if weak is not None:
         warnings.warn(weak, WeakGuaranteeWarning, stacklevel=calls_inside())
@@ -413,13 +398,11 @@ def warn_if_weak(loss: Budget | None, size: int | None) -> None:
 def warn_of_budget(budget: Budget | None, size: int | None) -> None:
     """Warn of the delta of a budget that is too large for a table of a public size.
 
-    Args:
-        budget: that is said where a table is opened; None where a ledger says it alone.
-        size: how many people the table has; None where that is not declared.
-
     >>> from tacit.accounting import epsilon_delta
     >>> warn_of_budget(epsilon_delta(1, "1e-6"), 1000)
     """
+    # budget: that is said where a table is opened; None where a ledger says it alone.
+    # size: how many people the table has; None where that is not declared.
     if budget is not None and budget.delta and size is not None:
         warn_if_weak(Budget("approximate", Fraction(0), budget.delta), size)
 
@@ -428,10 +411,8 @@ def warn_of_budget(budget: Budget | None, size: int | None) -> None:
 
 
 def warn_if_undeclared(plan: Plan) -> None:
-    """Warn of a statistic of numbers of a column that was never declared to hold such.
-
-    Whether its cells are numbers is not known before they are paid for, so it cannot be refused.
-    """
+    """Warn of a statistic of numbers of a column that was never declared to hold such."""
+    # Whether its cells are numbers is not known before they are paid for, so it cannot be refused.
     numbers = [pair for value in _numbers(plan) for pair in readings_in(value)]
     names = list(dict.fromkeys(name for name, reading in numbers if reading == "read_numeric"))
     if names:

@@ -33,8 +33,8 @@ __all__ = [
 # What a release may spend, as a caller says it: an amount, or weights that split a total.
 
 
+# An epsilon or a rho, or for each label its weight.
 Amount: TypeAlias = Number | Mapping[str, Number]
-"""An epsilon or a rho, or for each label its weight."""
 
 
 class Price(TypedDict, total=False):
@@ -46,10 +46,9 @@ class Price(TypedDict, total=False):
     total: Number | None
 
 
-_LARGEST = 1 << 128
-"""No weight, in lowest terms, is larger: more digits than any two doubles need."""
+_LARGEST = 1 << 128  # no weight, in lowest terms, is larger: more digits than any two doubles need
+# No amount is smaller: errors of the noise, also of a share of it, are then doubles.
 _LEAST = Fraction(1, _LARGEST)
-"""No amount is smaller: errors of the noise, also of a share of it, are then doubles."""
 
 
 def read_tag(tag: str | None) -> str | None:
@@ -67,11 +66,7 @@ def read_tag(tag: str | None) -> str | None:
 def request_of(
     kind: Kind, epsilon: Number | None, delta: Number | None, rho: Number | None
 ) -> Budget:
-    """Return what may be spent, of a budget of a kind.
-
-    Raises:
-        UsageError: nothing, two things, what that budget cannot pay, or a loss below 1e-38.
-    """
+    """Return what may be spent, of a budget of a kind."""
     request = read_loss(epsilon, delta, rho)
     if request is None:
         example = "rho='1/10'" if kind == "concentrated" else "epsilon='1/2'"
@@ -94,12 +89,7 @@ def priced(
     rho: Amount | None,
     total: Number | None,
 ) -> tuple[Query, Budget]:
-    """Return a question with its weights, and what it may spend of a budget of a kind.
-
-    Raises:
-        UsageError: weights without a total, or a total without weights; else see
-            :func:`request_of` and :func:`read_weights`.
-    """
+    """Return a question with its weights, and what it may spend of a budget of a kind."""
     if not (isinstance(epsilon, Mapping) or isinstance(rho, Mapping)):
         if total is not None:
             raise UsageError(
@@ -122,16 +112,12 @@ def priced(
 def read_weights(given: Mapping[str, Number], labels: Sequence[str]) -> tuple[tuple[str, int], ...]:
     """Return weights as whole numbers in lowest terms, in the order of the labels.
 
-    Equal weights split a total as none do, and are none.
-
-    Raises:
-        UsageError: a label that is not asked or lacks a weight, or a weight that is not above zero.
-
     >>> read_weights({"cost": 3, "n": "1/2"}, ["n", "cost"])
     (('n', 1), ('cost', 6))
     >>> read_weights({"cost": 2, "n": 2}, ["n", "cost"])
     ()
     """
+    # Equal weights split a total as none do, and are none.
     known = set(labels)
     for label in given:
         if label not in known:
@@ -165,8 +151,7 @@ def read_weights(given: Mapping[str, Number], labels: Sequence[str]) -> tuple[tu
 # digits, exact fractions: two of them are at most a thousandth apart, so less is given away.
 
 
-MOST_ROWS = 10**18
-"""The largest size that an error is computed for: it and its square are doubles."""
+MOST_ROWS = 10**18  # the largest size that an error is computed for: it and its square are doubles
 
 
 def read_rows(rows: int, of: str) -> int:
@@ -183,10 +168,8 @@ def read_rows(rows: int, of: str) -> int:
     return rows
 
 
-_DIGITS = 1000
-"""A candidate is a whole number from this to ten times it, times a power of ten."""
-_LOWEST, _DECADES = 6, 10
-"""The candidates reach from 10^-6 to 10^4."""
+_DIGITS = 1000  # a candidate is a whole number from this to ten times it, times a power of ten
+_LOWEST, _DECADES = 6, 10  # the candidates reach from 10^-6 to 10^4
 
 
 def read_confidence(confidence: Number) -> Fraction:
@@ -210,19 +193,8 @@ def least_epsilon(
     rows: int,
     delta: Number | None,
 ) -> Fraction:
-    """Return the least epsilon with which every interval is expected to reach so far at most.
-
-    Args:
-        query: what is asked, with its weights.
-        targets: for each label how far its interval may reach, in the unit of its error.
-        confidence: the level of the intervals.
-        rows: the size of a group.
-        delta: what else may be spent.
-
-    Raises:
-        UsageError: no target, one that is not above zero, a label that is not asked or whose
-            interval is not known beforehand, or a target that no epsilon reaches.
-    """
+    """Return the least epsilon with which every interval is expected to reach so far at most."""
+    # targets: for each label how far its interval may reach, in the unit of its error.
     asked = dict(query.aggregates)
     if not isinstance(targets, Mapping) or not targets:
         raise UsageError('name a target for a label: epsilon_for({"cost": 2})')
@@ -271,12 +243,10 @@ def least_epsilon(
 def least_amount(holds: Callable[[Fraction], bool]) -> tuple[Fraction, bool]:
     """Return the least amount of loss at which something holds, and whether it does at any.
 
-    Args:
-        holds: of an amount; once it holds, it holds for every larger one.
-
     >>> least_amount(lambda amount: amount >= Fraction(1, 3))
     (Fraction(1667, 5000), True)
     """
+    # holds: of an amount; once it holds, it holds for every larger one.
     last = 9 * _DIGITS * _DECADES
     number = least_integer_until(lambda n: holds(_candidate(n)), last)
     return (_candidate(last), False) if number is None else (_candidate(number), True)

@@ -44,40 +44,28 @@ Unit: TypeAlias = OneRowEach | PersonUnit
 
 @dataclass(frozen=True)
 class Query:
-    """A question to a table, from public facts alone.
+    """A question to a table, from public facts alone."""
 
-    Attributes:
-        schema: the columns of the source.
-        unit: what is protected.
-        where: filters, all of which must hold.
-        derived: columns computed from each row, by name.
-        by: the grouping columns.
-        keys: the public keys, one tuple each; None where they are unknown (or there is no ``by``).
-        aggregates: what is asked, by label.
-        table: which table is asked, of a declared data set.
-        tables: the protected tables of that data set, each with its person column.
-        weights: what each label counts where the loss is split, in lowest terms; none for evenly.
-        inner: the rows that people are made of, where the table asked has one row a person:
-            ``schema`` is that of people then (:mod:`tacit.tables.plan.parse_question`).
-        joins: the other tables of the data set whose columns stand beside those of the source.
-        rounds: how often people are counted to release unknown keys.
-        reading: how the table is read, where that is not the default.
-    """
-
-    schema: Schema
+    schema: Schema  # the columns of the source
     unit: Unit
-    where: tuple[Expression, ...] = ()
-    derived: tuple[tuple[str, Expression], ...] = ()
-    by: tuple[str, ...] = ()
+    where: tuple[Expression, ...] = ()  # filters, all of which must hold
+    derived: tuple[tuple[str, Expression], ...] = ()  # columns computed from each row, by name
+    by: tuple[str, ...] = ()  # the grouping columns
+    # the public keys, one tuple each; None where they are unknown (or there is no ``by``)
     keys: tuple[tuple[Any, ...], ...] | None = None
-    aggregates: tuple[tuple[str, Aggregate], ...] = ()
-    table: str | None = None
+    aggregates: tuple[tuple[str, Aggregate], ...] = ()  # what is asked, by label
+    table: str | None = None  # which table is asked, of a declared data set
+    # the protected tables of that data set, each with its person column
     tables: tuple[tuple[str, str | None], ...] = ()
+    # what each label counts where the loss is split, in lowest terms; none for evenly
     weights: tuple[tuple[str, int], ...] = ()
+    # the rows that people are made of, where the table asked has one row a person: ``schema`` is
+    # that of people then (:mod:`tacit.tables.plan.parse_question`)
     inner: Query | None = None
+    # the other tables of the data set whose columns stand beside those of the source
     joins: tuple[Join, ...] = ()
-    rounds: int = 1
-    reading: Reading = DEFAULT_READING
+    rounds: int = 1  # how often people are counted to release unknown keys
+    reading: Reading = DEFAULT_READING  # how the table is read, where that is not the default
 
     @cached_property
     def columns(self) -> Schema:
@@ -89,11 +77,7 @@ class Query:
         return Schema(list(columns.values())).with_derived(own)
 
     def with_column(self, name: str, expression: Expression) -> Query:
-        """Return the question with one more derived column, the others not looked at again.
-
-        Raises:
-            UsageError: the expression does not fit the columns.
-        """
+        """Return the question with one more derived column, the others not looked at again."""
         query = replace(self, derived=(*self.derived, (name, expression)))
         return query._of_columns(self.columns.with_derived([(name, expression.kind)]))
 
@@ -157,13 +141,11 @@ class Query:
         return [expression.to_json() for expression in self.where], derived
 
     def _described_keys(self) -> list[list[Any]] | None:
-        """Return the public keys as plain JSON values: what they mean is what is written.
-
-        A column of dates reads the text of a date as that date.  One that nobody declared may read
-        the two differently, and did so before both were dates, so that a date is written as one
-        there.  Text stays text: that is what older ledgers and certificates hold, and how they are
-        read back.
-        """
+        """Return the public keys as plain JSON values: what they mean is what is written."""
+        # A column of dates reads the text of a date as that date.  One that nobody declared may
+        # read the two differently, and did so before both were dates, so that a date is written as
+        # one there.  Text stays text: that is what older ledgers and certificates hold, and how
+        # they are read back.
         if self.keys is None:
             return None
         dated = [self.columns[name].kind == "undeclared" for name in self.by]
@@ -213,12 +195,13 @@ def _dated_key(value: Any) -> Any:
 
 _ASKED = 'ask for statistics in agg: agg(n=tc.count(), age=tc.mean("age", 0, 100))'
 _RELEASED = "release it first: answer = question.release(epsilon='1/2'), then answer."
+# What an answer becomes, which people look for in a question.
 ANSWERS = ("to_polars", "to_arrow", "to_csv", "to_excel", "to_parquet", "to_dict", "plot")
-"""What an answer becomes, which people look for in a question."""
 _SORTED = "sort the answer: answer.to_pandas().sort_values('n'), or write SQL with ORDER BY"
 _RUN = "it is answered by release: question.release(epsilon='1/2')"
 _CHANGED = 'compute a column with with_column("filled", tc.col("age").fill(0))'
 _DISTINCT = 'different values are counted: agg(sites=tc.count_distinct("site"))'
+# What to write for names of other libraries that people look for.
 INSTEAD = {
     **{name: f"{_RELEASED}{name}()" for name in ANSWERS},
     **{name: f"{_RELEASED}{name}('n')" for name in ("value", "interval", "column")},
@@ -250,7 +233,6 @@ INSTEAD = {
     ),
     "assign": 'add a column with with_column("old", tc.col("age") >= 65)',
 }
-"""What to write for names of other libraries that people look for."""
 
 
 def instead_of(columns: Iterable[str], name: str) -> str:
@@ -276,9 +258,6 @@ def refuse_brackets(_table: object, name: object) -> NoReturn:
 def columns_named(by: Sequence[str | Sequence[str]]) -> tuple[str, ...]:
     """Return the columns that are given one by one, or in one list.
 
-    Raises:
-        UsageError: something that is no name.
-
     >>> columns_named(["site", "plan"]), columns_named([["site", "plan"]])
     (('site', 'plan'), ('site', 'plan'))
     """
@@ -296,9 +275,6 @@ def labels_of(
     unnamed: Sequence[Aggregate], named: Mapping[str, Aggregate]
 ) -> tuple[tuple[str, Aggregate], ...]:
     """Check what a question was given, and return it in order, each with its label.
-
-    Raises:
-        UsageError: an empty label, or a value that is no aggregate.
 
     >>> from tacit.tables.answers.counts import count
     >>> [label for label, _ in labels_of([count()], {"n": count()})]
@@ -320,12 +296,7 @@ def labels_of(
 
 
 def check_labels(labels: Sequence[str], by: Sequence[str]) -> None:
-    """Refuse labels that the columns of an answer could not be distinguished by.
-
-    Raises:
-        UsageError: a label given twice, that of a grouping column, or one that ends as the columns
-            of another do.
-    """
+    """Refuse labels that the columns of an answer could not be distinguished by."""
     if set(labels) & set(by) or len(set(labels)) < len(labels):
         raise UsageError("each answer needs a label of its own, other than the grouping columns")
     shown = [label + suffix for label in labels for suffix in ("", "_error", "_low", "_high")]

@@ -33,64 +33,39 @@ __all__ = [
 
 
 _UNIT = 1 << 20
+# What is stated of percentiles that are chosen together.
 _REACHED = "rows that the interval reaches"
-"""What is stated of percentiles that are chosen together."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One answer of a plan.
+    """One answer of a plan."""
 
-    Attributes:
-        label: what it is called in the plan.
-        query: its question.
-        asked: what is asked.
-        numbers: how many numbers it has.
-        planned: its expected error in the plan; of several numbers, the root mean square.
-        alone: that of asking one by one.
-        share: the share of the loss that it has then.
-        unit: what the errors are.
-    """
-
-    label: str
+    label: str  # what it is called in the plan
     query: Query
     asked: Aggregate
-    numbers: int
-    planned: float
-    alone: float
-    share: Fraction
+    numbers: int  # how many numbers it has
+    planned: float  # its expected error in the plan; of several numbers, the root mean square
+    alone: float  # that of asking one by one
+    share: Fraction  # the share of the loss that it has then
     unit: str
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All answers of a plan, at a loss.
-
-    Attributes:
-        loss: the loss.
-        rows: the size of the table, for means and the like.
-        answers: the answers.
-    """
+    """All answers of a plan, at a loss."""
 
     loss: Budget
-    rows: int
+    rows: int  # the size of the table, for means and the like
     answers: tuple[Compared, ...]
 
 
 def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) -> Comparison:
-    """Return the errors of a plan beside those of the best split of the loss one by one.
-
-    Every answer has an even share of the loss; the counts share what they have together, each in
-    proportion to the square root of its weighted total squared error (rho), or to its cube root
-    (epsilon), which makes their total the least.  Cumulative shares are among the counts: what is
-    counted for them, and what their squared errors are there, are prefix sums.
-
-    Args:
-        plan: the questions as one.
-        queries: the questions.
-        loss: what is spent in all, a rho or an epsilon.
-        rows: the size of the table.
-    """
+    """Return the errors of a plan beside those of the best split of the loss one by one."""
+    # Every answer has an even share of the loss; the counts share what they have together, each in
+    # proportion to the square root of its weighted total squared error (rho), or to its cube root
+    # (epsilon), which makes their total the least.  Cumulative shares are among the counts: what is
+    # counted for them, and what their squared errors are there, are prefix sums.
     power = 1 / 2 if loss.kind == "concentrated" else 1 / 3
     whole = Plan(plan.query, loss)
     merged_as = dict(plan.query.aggregates)
@@ -138,10 +113,8 @@ def _total(query: Query, loss: Budget, numbers: int, rows: int) -> float:
 
 
 def _interval(query: Query, loss: Budget) -> float:
-    """Return how far the interval of a percentile is expected to reach, asked by itself.
-
-    That is what is stated of percentiles that are chosen together.
-    """
+    """Return how far the interval of a percentile is expected to reach, asked by itself."""
+    # That is what is stated of percentiles that are chosen together.
     plan = Plan(query, loss)
     (part,) = plan.parts
     assert isinstance(part, QuantilePart)
@@ -162,8 +135,7 @@ def _alone(query: Query, loss: Budget, rows: int) -> float:
 
 _MOST = 12
 _ACROSS = 3
-_LONGEST = 30
-"""So many characters of a label fit over its axis."""
+_LONGEST = 30  # so many characters of a label fit over its axis
 _FACTORS = tuple(Fraction(2) ** power for power in range(-3, 4))
 
 
@@ -240,16 +212,7 @@ _MOST_BARS = 40
 
 
 def plan_page(found: Comparison, protects: str, strategy: Sequence[Mapping[str, object]]) -> str:
-    """Return the page.
-
-    Args:
-        found: the errors with and without the plan.
-        protects: whom the answers protect, in one line.
-        strategy: what gets noise for the counts.
-
-    Raises:
-        MissingExtraError: jinja2 is not installed.
-    """
+    """Return the page."""
     lines = [
         {
             "label": one.label,

@@ -41,21 +41,13 @@ __all__ = [
 # How much can be planned together: refused with its number before anything is made of it.
 
 
-_MOST_KEYS = 100_000
-"""So many keys all questions may list together."""
+_MOST_KEYS = 100_000  # so many keys all questions may list together
+# So many keys the columns of a question may have together: the cell of a row is an expression.
 _MOST_LISTED = 450
-"""So many keys the columns of a question may have together: the cell of a row is an expression."""
 
 
 def check_size(queries: Sequence[Query]) -> None:
-    """Refuse more keys and cells than can be planned, before anything is made of them.
-
-    Args:
-        queries: the questions.
-
-    Raises:
-        UsageError: there are too many.
-    """
+    """Refuse more keys and cells than can be planned, before anything is made of them."""
     keys = sum(len(query.keys or ()) for query in queries)
     numbers = sum(
         len(query.keys or ((),))
@@ -73,16 +65,8 @@ def check_size(queries: Sequence[Query]) -> None:
 
 
 def check_listed(groups: Sequence[Sequence[Axis]]) -> None:
-    """Refuse groups whose columns list more keys than can be distinguished in one expression.
-
-    The questions share their cells: of a column, the keys of all of them count.
-
-    Args:
-        groups: of each question the axes of its groups.
-
-    Raises:
-        UsageError: there are too many.
-    """
+    """Refuse groups whose columns list more keys than can be distinguished in one expression."""
+    # The questions share their cells: of a column, the keys of all of them count.
     known: dict[tuple[str, ...], set[Any]] = {}
     for axis in itertools.chain.from_iterable(groups):
         known.setdefault(axis.columns, set()).update(axis.exact_places)
@@ -112,43 +96,33 @@ def check_listed(groups: Sequence[Sequence[Axis]]) -> None:
 # ``sum r_i^2 / s_i`` at ``(sum r_i)^2 / m``.
 
 
+# Percentages with at most this denominator are asked for exactly by several at once.
 _MOST_DIGITS = 100
-"""Percentages with at most this denominator are asked for exactly by several at once."""
 _WIDE = Fraction(1, 1000)
 
 Asked = Sequence[tuple[str, Aggregate]]
+# Of a label that another one answers: which, the place among its numbers of a group, and how many
+# there are of these.
 Shared = Mapping[str, tuple[str, int, int]]
-"""Of a label that another one answers: which, the place among its numbers of a group, and how many
-there are of these."""
 
 
 @dataclass(frozen=True)
 class SharedPercentiles:
-    """What is asked, with the percentiles that are chosen together as one.
+    """What is asked, with the percentiles that are chosen together as one."""
 
-    Attributes:
-        asked: the answers by label, each set of percentiles where its first one stood.
-        shared: where the labels are that are no longer among them.
-        members: of each new label those that it stands for, one for each percentile.
-        served: of each new label all those that it answers, as they were asked.
-    """
-
+    # the answers by label, each set of percentiles where its first one stood
     asked: list[tuple[str, Aggregate]]
-    shared: Shared
+    shared: Shared  # where the labels are that are no longer among them
+    # of each new label those that it stands for, one for each percentile
     members: Mapping[str, tuple[str, ...]]
+    # of each new label all those that it answers, as they were asked
     served: Mapping[str, tuple[str, ...]]
 
 
 def shared_percentiles(
     asked: Asked, whole: Query, noise: Literal["laplace", "gaussian"]
 ) -> SharedPercentiles:
-    """Return what a plan asks, with percentiles together where their intervals are shorter.
-
-    Args:
-        asked: the answers by label.
-        whole: the plan as a question, for its columns and unit.
-        noise: what the budget is spent with.
-    """
+    """Return what a plan asks, with percentiles together where their intervals are shorter."""
     sets: dict[Any, dict[Fraction, list[str]]] = {}
     for label, each in asked:
         one = each.of or each
@@ -228,27 +202,21 @@ _PARTS = ("value", "standard_error", "low", "high")
 _MOST_LABELS = 10_000
 _UNIT = 1 << 10
 _LARGEST_WEIGHT = 10**300
+# So many computed columns, filters included: each is a step of the chain from the table.
 _MOST_COMPUTED = 400
-"""So many computed columns, filters included: each is a step of the chain from the table."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """One of the questions, and where its answers stand among those of the plan.
-
-    Attributes:
-        query: the question.
-        labels: of each of its labels, the one in the plan.
-        places: of each group, where its first number stands among those of a label with cells.
-        bins: of each label with cells, how many numbers a group has; None for the others.
-        shared: of each label of the plan that is no longer asked there, what answers it.
-    """
+    """One of the questions, and where its answers stand among those of the plan."""
 
     query: Query
-    labels: Mapping[str, str]
+    labels: Mapping[str, str]  # of each of its labels, the one in the plan
+    # of each group, where its first number stands among those of a label with cells
     places: tuple[int, ...]
+    # of each label with cells, how many numbers a group has; None for the others
     bins: Mapping[str, int | None]
-    shared: Shared
+    shared: Shared  # of each label of the plan that is no longer asked there, what answers it
 
     def answer(self, columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Return the answer to the question, from the columns of the whole plan by label."""
@@ -274,16 +242,11 @@ class Member:
 
 @dataclass(frozen=True)
 class Merged:
-    """The questions as one, and each of them.
+    """The questions as one, and each of them."""
 
-    Attributes:
-        query: the whole plan as a question without groups.
-        members: the questions.
-        percentiles: of each label that answers several percentiles of the questions, theirs.
-    """
-
-    query: Query
+    query: Query  # the whole plan as a question without groups
     members: tuple[Member, ...]
+    # of each label that answers several percentiles of the questions, theirs
     percentiles: Mapping[str, tuple[str, ...]]
 
     def serving(self, label: str) -> str:
@@ -331,26 +294,16 @@ def merged(
     drop: bool = False,
     nonnegative: bool = False,
 ) -> Merged:
-    """Return several questions about one table as one.
-
-    Every count and histogram becomes a count of cells: its grouping columns are axes, and so are
-    its bins, and its filter where the questions have different ones.  Everything else is asked
-    beside them, by groups in the cells of these axes.  Where there is something else, the counts
-    share what they would share if every label had an even share: so no other answer has less than
-    asked one by one.  Percentiles of the same values are chosen together where that is better
-    (:mod:`tacit.tables.planned.merge`), with the loss of all of them.
-
-    Args:
-        queries: the questions.
-        weights: how much the squared errors of a label count, whole numbers; 1 without.
-        noise: what the budget is spent with.
-        drop: whether rows with a value that is not listed are left out of the whole plan.
-        nonnegative: whether the counts are fitted so that none is below zero.
-
-    Raises:
-        UsageError: questions about different rows, groups that are not listed, columns of one name
-            that are not the same, or statistics by group that a plan does not answer.
-    """
+    """Return several questions about one table as one."""
+    # Every count and histogram becomes a count of cells: its grouping columns are axes, and so are
+    # its bins, and its filter where the questions have different ones.  Everything else is asked
+    # beside them, by groups in the cells of these axes.  Where there is something else, the counts
+    # share what they would share if every label had an even share: so no other answer has less than
+    # asked one by one.  Percentiles of the same values are chosen together where that is better
+    # (:mod:`tacit.tables.planned.merge`), with the loss of all of them.
+    #
+    # weights: how much the squared errors of a label count, whole numbers; 1 without.
+    # nonnegative: whether the counts are fitted so that none is below zero.
     check_size(queries)
     first = queries[0]
     for query in queries:
@@ -527,11 +480,9 @@ def _listed_axes(query: Query) -> list[Axis]:
 
 
 def _groups(query: Query, whole: bool) -> tuple[list[Axis], tuple[int, ...]]:
-    """Return the axes of a question's groups, and where each group stands among their cells.
-
-    Groups that are all combinations of the keys of their columns have an axis a column; others have
-    one axis for all columns.
-    """
+    """Return the axes of a question's groups, and where each group stands among their cells."""
+    # Groups that are all combinations of the keys of their columns have an axis a column; others
+    # have one axis for all columns.
     if not query.by:
         return [], (0,)
     keys = [tuple(plain_key(part) for part in key) for key in query.keys or ()]

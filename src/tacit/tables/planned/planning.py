@@ -46,16 +46,11 @@ __all__ = [
 # From accuracy to cost: what each part of a plan must lose to be within its targets.
 
 
-Needed = dict[str, tuple[int, Fraction]]
-"""Of each label the place of its part, and what that loses."""
+Needed = dict[str, tuple[int, Fraction]]  # of each label the place of its part, and what that loses
 
 
 def read_targets(targets: Mapping[str, Number | str], labels: Sequence[str]) -> dict[str, Fraction]:
-    """Return how far each interval may reach; a noun behind the number is left out.
-
-    Raises:
-        UsageError: no target, one that is not above zero, or a label that is not asked.
-    """
+    """Return how far each interval may reach; a noun behind the number is left out."""
     if not isinstance(targets, Mapping) or not targets:
         raise UsageError('name a target for a label: cheapest({"n": "5 people"})')
     found = {}
@@ -76,15 +71,9 @@ def needed_losses(
     rows: int,
     level: Fraction,
 ) -> Needed:
-    """Return of each label what its part must lose for all of its targets.
-
-    The parts lose one after the other, and each interval depends on its own part alone; so the
-    least total is the sum of what each part needs by itself.
-
-    Raises:
-        UsageError: a part without a target, a target whose interval is not known beforehand, or one
-            that no loss reaches.
-    """
+    """Return of each label what its part must lose for all of its targets."""
+    # The parts lose one after the other, and each interval depends on its own part alone; so the
+    # least total is the sum of what each part needs by itself.
     read_rows(rows, "the table")
     plan, asked = Plan(query, Budget(kind, Fraction(1))), dict(query.aggregates)
     parts = {label: plan.parts_of(aggregate)[0] for label, aggregate in asked.items()}
@@ -345,10 +334,8 @@ class QuestionPlan(FreeAnswers, Shown):
         return found
 
     def _fitting(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> str:
-        """Say by how much a plan is too expensive, and with what errors the rest would answer it.
-
-        Everything said is public: what is left of the budget, and the errors of a preview.
-        """
+        """Describe how far a plan is too expensive, and its errors at what is left."""
+        # Everything said is public: what is left of the budget, and the errors of a preview.
         left = held_by(self._whole).ledger.remaining
         cost = self._whole.cost(epsilon=epsilon, delta=delta, rho=rho)
         if delta or cost.kind != left.kind or not 0 < left.amount < cost.amount:

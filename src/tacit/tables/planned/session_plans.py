@@ -36,23 +36,14 @@ __all__ = [
 # declared, it is refused.
 
 
+# Of each column what is said of it, with the labels that say it.
 Said = dict[str, dict[str, list[str]]]
-"""Of each column what is said of it, with the labels that say it."""
 
 
 def contradictions(
     queries: Sequence[Query], labels: Sequence[Mapping[str, str]], declared: Declared
 ) -> tuple[str, ...]:
-    """Return what the questions say differently of a column, one sentence each.
-
-    Args:
-        queries: the questions.
-        labels: of the labels of each question what they are called in the plan.
-        declared: what the data set declares.
-
-    Raises:
-        UsageError: a question that nothing in the table, as it is declared, can be counted in.
-    """
+    """Return what the questions say differently of a column, one sentence each."""
     bins: Said = {}
     bounds: Said = {}
     notes: dict[str, None] = {}
@@ -153,12 +144,7 @@ _LARGEST = 1 << 20
 def worst_weights(
     counts: Mapping[str, Aggregate], kind: Literal["laplace", "gaussian"]
 ) -> dict[str, int]:
-    """Return the weight of each label, a whole number.
-
-    Args:
-        counts: the counts of cells of a plan, by label.
-        kind: the noise that the budget goes with.
-    """
+    """Return the weight of each label, a whole number."""
     noise = Noise(kind, Fraction(1, 1000), 1)
     weights = dict.fromkeys(counts, 1.0)
     best, least = dict.fromkeys(counts, 1), float("inf")
@@ -182,14 +168,9 @@ def worst_weights(
 
 
 def relative_weights(counts: Mapping[str, Aggregate]) -> dict[str, int]:
-    """Return the weights with which the total is that of squared relative errors.
-
-    Of n rows, a cell of a label with m listed cells has ``n / m`` on average, so that a squared
-    error counts ``(m / n)^2``: in proportion to ``m^2``, whatever n is.
-
-    Args:
-        counts: the counts of cells of a plan, by label.
-    """
+    """Return the weights with which the total is that of squared relative errors."""
+    # Of n rows, a cell of a label with m listed cells has ``n / m`` on average, so that a squared
+    # error counts ``(m / n)^2``: in proportion to ``m^2``, whatever n is.
     return {name: AskedCells(each.axes or ()).listed ** 2 for name, each in counts.items()}
 
 

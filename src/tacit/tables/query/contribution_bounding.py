@@ -66,20 +66,16 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Term:
-    """What is added up over rows: a product of whole numbers, or the rows themselves.
+    """What is added up over rows: a product of whole numbers, or the rows themselves."""
 
-    Attributes:
-        factors: the numbers; none of them for the number of rows.
-        present: without factors, a column: only rows that have it count.
-        most: what the product with the weight is proven to be at most in absolute value; None for
-            what the intervals of the factors say.
-        in_all: what all the products together are proven to be at most; None for what
-            :data:`~tacit.expressions.grid.ROWS` of them could be.
-    """
-
-    factors: tuple[Whole, ...] = ()
+    factors: tuple[Whole, ...] = ()  # the numbers; none of them for the number of rows
+    # without factors, a column: only rows that have it count
     present: str = ""
+    # what the product with the weight is proven to be at most in absolute value; None for what the
+    # intervals of the factors say
     most: int | None = None
+    # what all the products together are proven to be at most; None for what
+    # :data:`~tacit.expressions.grid.ROWS` of them could be
     in_all: int | None = None
 
     def product(self, weight: Whole | None, dialect: Dialect) -> Whole:
@@ -101,23 +97,16 @@ class Term:
 
 @dataclass(frozen=True)
 class BoundedRows:
-    """Rows to be added up, with the weights of their people.
+    """Rows to be added up, with the weights of their people."""
 
-    Attributes:
-        base: SQL of a query, of the rows.
-        dialect: the engine's.
-        one: the weight of a row of a person within the limit.
-        weight: the column of ``base`` with the weight; empty where it is one.
-        heavy: SQL of a query of :func:`heavy_people`; empty where there are none to look for.
-        kept: whether ``base`` reads a table that the engine keeps for this query alone, and that
-            need not be kept once more.
-    """
-
-    base: str
+    base: str  # SQL of a query, of the rows
     dialect: Dialect
-    one: int = 1
-    weight: str = ""
+    one: int = 1  # the weight of a row of a person within the limit
+    weight: str = ""  # the column of ``base`` with the weight; empty where it is one
+    # SQL of a query of :func:`heavy_people`; empty where there are none to look for
     heavy: str = ""
+    # whether ``base`` reads a table that the engine keeps for this query alone, and that need not
+    # be kept once more
     kept: bool = False
 
     @property
@@ -127,15 +116,12 @@ class BoundedRows:
         return f"with base as {keep} ({self.base}), heavy as {self.dialect.once} ({self.heavy})"
 
     def sums(self, place: str, terms: Sequence[Term], where: str = "") -> str:
-        """Return the SQL of lines ``place, scale, sums ...``, of which a place may have several.
-
-        A sum over the weighted rows of a place is the sum over its lines of ``scale`` times theirs.
-
-        Args:
-            place: SQL of a whole number that a row is counted at; empty for 0, of all rows.
-            terms: what is added up.
-            where: a test that rows must pass; empty for none.
-        """
+        """Return the SQL of lines ``place, scale, sums ...``, of which a place may have several."""
+        # A sum over the weighted rows of a place is the sum over its lines of ``scale`` times
+        # theirs.
+        #
+        # place: SQL of a whole number that a row is counted at; empty for 0, of all rows.
+        # where: a test that rows must pass; empty for none.
         d = self.dialect
         test = f" where {where}" if where else ""
         group = f" group by {place}" if place else ""
@@ -166,18 +152,11 @@ def heavy_people(
     *,
     numbers: bool = False,
 ) -> str:
-    """Return the SQL of the people ``v`` of ``base`` beyond the limit, and what rows have ``lost``.
-
-    Args:
-        mass: a row's mass, at least zero or NULL for none; None where every row has mass 1.
-        limit: the most mass of a person.
-        one: the weight of a row of a person within the limit.
-        dialect: the engine's.
-        numbers: whether people are numbers, which some engines sort faster than they hash.
-
-    People are grouped by themselves, never by a hash of themselves: two people of one hash would
-    share a weight, and one of them could move the other's.
-    """
+    """The SQL of the people ``v`` of ``base`` beyond the limit, and what rows have ``lost``."""
+    # mass: a row's mass, at least zero or NULL for none; None where every row has mass 1.
+    #
+    # People are grouped by themselves, never by a hash of themselves: two people of one hash would
+    # share a weight, and one of them could move the other's.
     total = "count(*)"
     if mass:  # where it is only near, it is so far beyond the limit that the share is 0 either way
         near = dialect.near_sum(mass.sql, one * limit)
@@ -230,25 +209,15 @@ def weighted(rows: BoundedRows) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class PeopleFirst(BoundedRows):
-    """Rows to be added up by person first, in one pass over what is read.
+    """Rows to be added up by person first, in one pass over what is read."""
 
-    Attributes:
-        limit: the most mass of a person.
-        mass: a row's mass, at least zero or NULL for none, and at least what is added up is in
-            absolute value; None where every row has mass 1.
-    """
-
-    limit: int
+    limit: int  # the most mass of a person
+    # a row's mass, at least zero or NULL for none, and at least what is added up is in absolute
+    # value; None where every row has mass 1
     mass: Whole | None = None
 
     def sums(self, place: str, terms: Sequence[Term], where: str = "") -> str:
-        """Return the SQL of lines ``place, scale, sums ...``, one a place.
-
-        Args:
-            place: as for :meth:`BoundedRows.sums`.
-            terms: what is added up.
-            where: a test of the rows that are added up; those that fail it have their mass too.
-        """
+        """Return the SQL of lines ``place, scale, sums ...``, one a place."""
         d = self.dialect
         if where:
             place = f"case when {where} then {place or d.literal(0)} end"
@@ -332,21 +301,15 @@ class PeopleFirst(BoundedRows):
 # better.
 
 
-_DIGITS = 7
-"""Digits of the digest that make a number: 28 bits."""
+_DIGITS = 7  # digits of the digest that make a number: 28 bits
 
 
 @dataclass(frozen=True, eq=False)
 class WholeCells(Cells):
-    """The cells that occur among rows that are kept whole, and how many rows are in each.
+    """The cells that occur among rows that are kept whole, and how many rows are in each."""
 
-    Attributes:
-        parts: how many bins of people each group has.
-        groups: the most groups of a person; None where it does not matter.
-    """
-
-    parts: int = 1
-    groups: int | None = None
+    parts: int = 1  # how many bins of people each group has
+    groups: int | None = None  # the most groups of a person; None where it does not matter
 
     weighted: ClassVar[bool] = False
 
@@ -364,19 +327,12 @@ class WholeCells(Cells):
 
 
 def whole_rows(base: str, rows: int, groups: int | None, dialect: Dialect, person: str) -> str:
-    """Return the SQL of rows ``u, code, z0`` with a value, and how many such are kept as ``w``.
-
-    A person's rows that are equal are one line from the beginning, made in one pass over what is
-    read.  Each line is at least one row, so the lines after the first ``rows`` hold none that is
-    kept.
-
-    Args:
-        base: SQL of a query with the person ``u``, the group ``code`` and the offset ``z0``.
-        rows: the most rows of a person.
-        groups: the most groups of a person; None where it does not matter.
-        dialect: the engine's.
-        person: SQL of ``u`` as it enters the digest.
-    """
+    """Return the SQL of rows ``u, code, z0`` with a value, and how many such are kept as ``w``."""
+    # A person's rows that are equal are one line from the beginning, made in one pass over what is
+    # read.  Each line is at least one row, so the lines after the first ``rows`` hold none that is
+    # kept.
+    #
+    # base: SQL of a query with the person ``u``, the group ``code`` and the offset ``z0``.
     d = dialect
     lines = f"select u, code, z0, count(*) as n from ({base}) as r group by u, code, z0"
     if groups is not None:
@@ -395,10 +351,8 @@ def whole_rows(base: str, rows: int, groups: int | None, dialect: Dialect, perso
 def _in_order(
     lines: str, number: str, names: list[str], most: int, dialect: Dialect, person: str
 ) -> str:
-    """Return the SQL of a person's first lines, in the order of a digest of the columns ``names``.
-
-    Where two digests are equal the columns themselves decide.
-    """
+    """The SQL of a person's first lines, in the order of a digest of the columns ``names``."""
+    # Where two digests are equal the columns themselves decide.
     drawn = f"select *, {salted_digest([person, *names], dialect)} as draw from ({lines}) as own"
     order = ", ".join(["draw", *names])
     placed = f"select *, {number} over (partition by u order by {order}) as place"
@@ -407,14 +361,8 @@ def _in_order(
 
 
 def in_bins(kept: str, bins: int, dialect: Dialect, person: str) -> str:
-    """Return the SQL of rows whose code is that of their person's bin in their group.
-
-    Args:
-        kept: SQL of a query with ``u``, ``code``, ``z0`` and the weight ``w``.
-        bins: how many a group has; the bin ``b`` of the group ``c`` has the code ``c bins + b``.
-        dialect: the engine's.
-        person: SQL of ``u`` as it enters the digest.
-    """
+    """Return the SQL of rows whose code is that of their person's bin in their group."""
+    # kept: SQL of a query with ``u``, ``code``, ``z0`` and the weight ``w``.
     marked = f"select *, {salted_digest([person], dialect)} as mark from ({kept}) as kept"
     number = " + ".join(
         f"(position(substr(mark, {i + 1}, 1) in '0123456789abcdef') - 1) * {16**i}"
@@ -445,17 +393,10 @@ def people_sql(
     *,
     numbers: bool,
 ) -> str:
-    """Return the SQL of people with their weight ``w``, their rows ``c`` and their sums.
-
-    Args:
-        base: SQL of a query with the person in the column ``u`` and the offsets in ``names``.
-        names: of the offsets' columns; of ``z0`` come the sums ``z0n`` of rows that have it,
-            ``z0s`` of it, and ``z0q`` of its square.
-        squared: those of the names that need their squares.
-        unit: the bound.
-        dialect: the engine's.
-        numbers: whether people are numbers, which some engines sort faster than they hash.
-    """
+    """Return the SQL of people with their weight ``w``, their rows ``c`` and their sums."""
+    # base: SQL of a query with the person in the column ``u`` and the offsets in ``names``.
+    # names: of the offsets' columns; of ``z0`` come the sums ``z0n`` of rows that have it, ``z0s``
+    #   of it, and ``z0q`` of its square.
     squared = set(squared)
     sums = ["count(*) as c"]
     for z in names:
@@ -476,16 +417,16 @@ def people_sql(
 
 
 def people_term(column: str, unit: PersonUnit, dialect: Dialect) -> Term:
-    """Return the weighted sum of one of the columns over people.
-
-    A person of c rows has a weight of at most ``one rows / c``, and sums of at most ``2^31 c`` and
-    ``2^62 c``: so the product of the two is at most ``one rows 2^31``, or ``one rows 2^62``, which
-    with ``one = 2^20`` and ``rows <= 2^40`` is 2^122.  All people together have at most as many
-    rows as the table, of a weight of at most ``one`` each: ``2^40 one 2^62``, which is 2^122 too.
-
-    Where the sum of offsets is kept near only, one beyond ``one rows 2^31`` belongs to a person of
-    more than ``one rows`` rows, whose weight is 0, and then it does not matter what the sum is.
-    """
+    """Return the weighted sum of one of the columns over people."""
+    # A person of c rows has a weight of at most ``one rows / c``, and sums of at most ``2^31 c``
+    # and ``2^62 c``: so the product of the two is at most ``one rows 2^31``, or ``one rows 2^62``,
+    # which with ``one = 2^20`` and ``rows <= 2^40`` is 2^122.  All people together have at most as
+    # many rows as the table, of a weight of at most ``one`` each: ``2^40 one 2^62``, which is 2^122
+    # too.
+    #
+    # Where the sum of offsets is kept near only, one beyond ``one rows 2^31`` belongs to a person
+    # of more than ``one rows`` rows, whose weight is 0, and then it does not matter what the sum
+    # is.
     rows, all_rows = unit.one * unit.rows, unit.one * ROWS
     if column[-1] in "cn":
         return Term((Whole(column, 0, ROWS),), most=rows, in_all=all_rows)
@@ -496,8 +437,7 @@ def people_term(column: str, unit: PersonUnit, dialect: Dialect) -> Term:
     return Term((Whole(column, 0, held.most),), most=rows * cells, in_all=all_rows * cells)
 
 
-_CELLS = 1 << 31
-"""The most that an offset on a grid is."""
+_CELLS = 1 << 31  # the most that an offset on a grid is
 
 
 def _most(unit: PersonUnit) -> int:
@@ -506,17 +446,9 @@ def _most(unit: PersonUnit) -> int:
 
 
 def clamped_total_sql(base: str, point: Whole, unit: PersonUnit, dialect: Dialect) -> str:
-    """Return the SQL of the line ``0, one, sum`` of each person's total, held within the limit.
-
-    A person of c rows has a total of at most ``c most``, before it is held and after: so all totals
-    together are at most ``2^40 most`` in absolute value, however large the limit is.
-
-    Args:
-        base: SQL of a query with the person in the column ``u``.
-        point: what is added up.
-        unit: of privacy: the limit is ``rows`` times the most that the point is.
-        dialect: the engine's.
-    """
+    """Return the SQL of the line ``0, one, sum`` of each person's total, held within the limit."""
+    # A person of c rows has a total of at most ``c most``, before it is held and after: so all
+    # totals together are at most ``2^40 most`` in absolute value, however large the limit is.
     limit = unit.rows * point.most
     own = point.near_total(limit * unit.one, dialect)
     people = f"select {dialect.cast(own.sql, own.type)} as own from ({base}) as rows_of group by u"
@@ -538,12 +470,7 @@ def column_names(offsets: Iterable[str]) -> dict[str, str]:
 
 
 class MomentSums:
-    """What is added up for requests of rows, moments and products, and how their answers are read.
-
-    Args:
-        requests: what is asked.
-        offsets: of each of them the SQL of the offsets of its columns.
-    """
+    """Sums for requests of rows, moments and products, and how their answers are read."""
 
     def __init__(self, requests: Sequence[Sums], offsets: Sequence[Sequence[str]]) -> None:
         self._places = dict(zip(requests, map(tuple, offsets), strict=True))

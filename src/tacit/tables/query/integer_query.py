@@ -85,16 +85,7 @@ def bins(rows: BoundedRows, z: str, edges: Sequence[int], groups: int, engine: E
 def cells(
     rows: BoundedRows, z: str, size: int, shift: int, lists: int, engine: Engine
 ) -> list[tuple[Any, Any]]:
-    """Return the cells ``z >> shift`` that occur, rising, and their weights, for each list.
-
-    Args:
-        rows: the rows; the code of a row says which list it is counted in.
-        z: the column of the offset.
-        size: how many cells there are before the shift.
-        shift: how many bits of the offset are left out.
-        lists: how many lists there are.
-        engine: where the rows are.
-    """
+    """Return the cells ``z >> shift`` that occur, rising, and their weights, for each list."""
     cell = engine.dialect.shift(z, shift)
     codes, found, weights = _counted(cell, (size >> shift) + 1, lists, rows, z, engine)
     ends = np.searchsorted(codes, np.arange(lists + 1))
@@ -102,11 +93,7 @@ def cells(
 
 
 def check_places(lists: int, cells: int) -> None:
-    """Refuse more places than numbers of 64 bits distinguish.
-
-    Raises:
-        UsageError: there are ``lists`` times ``cells`` of them, or more.
-    """
+    """Refuse more places than numbers of 64 bits distinguish."""
     if lists * cells > 1 << 63:
         raise UsageError(
             f"{lists} groups or bins of {cells} cells each are more than can be distinguished: "
@@ -178,29 +165,19 @@ def _in_order(places: Any, weights: Any, cells: int) -> list[Any]:
 # those of the public keys; a group without rows is zeros, and the shape of an answer is public.
 
 
-_MOST_WRITTEN = 64
-"""The SQL of the values of so many requests is remembered."""
+_MOST_WRITTEN = 64  # the SQL of the values of so many requests is remembered
 
 
 class Query:
-    """Rows of a source that a filter keeps, in groups, with the unit of privacy.
+    """Rows of a source that a filter keeps, in groups, with the unit of privacy."""
 
-    All of it is checked here, on names and kinds alone; once made, no value in the data can make it
-    fail.
-
-    Args:
-        source: the table.
-        unit: whose contribution is bounded.
-        where: the filter, or None.
-        by: the group's columns, by name.
-        keys: the public keys, one tuple per group (or one value, where ``by`` has one column); None
-            for keys that are not known, which :meth:`people_by_key` counts.  None within a key is
-            the key of rows where the column is missing.
-        part: ``(i, n)`` to answer for part i of n of the people only, by a hash of the person.
-
-    Raises:
-        UsageError: a column that does not exist, kinds that do not fit, keys that are none.
-    """
+    # All of it is checked here, on names and kinds alone; once made, no value in the data can make
+    # it fail.
+    #
+    # keys: the public keys, one tuple per group (or one value, where ``by`` has one column); None
+    #   for keys that are not known, which :meth:`people_by_key` counts.  None within a key is the
+    #   key of rows where the column is missing.
+    # part: ``(i, n)`` to answer for part i of n of the people only, by a hash of the person.
 
     def __init__(
         self,
@@ -255,12 +232,7 @@ class Query:
             check_places(lists, (request.grid.cells >> request.shift) + 1)
 
     def run(self, requests: Sequence[Request]) -> ExactAggregates:
-        """Answer requests exactly.  What comes back is not private: add noise to it.
-
-        Raises:
-            UsageError: the keys are not known; or see :meth:`check`.
-            DataSourceError: the engine failed.
-        """
+        """Answer requests exactly.  What comes back is not private: add noise to it."""
         if self.keys is None:
             raise UsageError("the keys are not known: give keys, or release them first")
         for request in requests:
@@ -303,13 +275,8 @@ class Query:
         return rows, names[0]
 
     def people_by_key(self, shown: Sequence[tuple[Any, ...]] = ()) -> dict[tuple[Any, ...], int]:
-        """Return every key that occurs with its number of people: not private, nor are the keys.
-
-        A person counts in at most ``unit.groups`` keys, drawn at random among their own.
-
-        Args:
-            shown: public keys that are left out: no person counts in them.
-        """
+        """Return every key that occurs with its number of people: not private, nor are the keys."""
+        # A person counts in at most ``unit.groups`` keys, drawn at random among their own.
         if not self.by:
             raise UsageError("keys belong to group_by; this question has no groups")
         names = [f"g{i}" for i in range(len(self._groups))]
@@ -422,11 +389,9 @@ class Query:
 
     @contextmanager
     def _read_once(self, rows: BoundedRows) -> Iterator[BoundedRows]:
-        """Return rows that all scans of a statement agree on, kept by the engine if need be.
-
-        A table of them is faster than a named subquery where the engine may make one, for it knows
-        how far the numbers in it reach.
-        """
+        """Return rows that all scans of a statement agree on, kept by the engine if need be."""
+        # A table of them is faster than a named subquery where the engine may make one, for it
+        # knows how far the numbers in it reach.
         if not (self._dialect.keeps and rows.heavy):
             yield rows
             return
@@ -438,11 +403,9 @@ class Query:
             engine.drop(kept)
 
     def _keep_rows(self, sums: Sequence[Sums], counts: Sequence[Bins | Cells]) -> None:
-        """Keep the weighted rows in the engine, where several queries will read them.
-
-        A question of one query is answered without, which takes no memory; to bound people once
-        and keep the rows pays from the second query on.
-        """
+        """Keep the weighted rows in the engine, where several queries will read them."""
+        # A question of one query is answered without, which takes no memory; to bound people once
+        # and keep the rows pays from the second query on.
         if self._person is None or not self._dialect.keeps or not (sums or counts):
             return
         offsets = [sql for r in (*sums, *counts) for sql in self._places(r)]
@@ -538,27 +501,19 @@ class Query:
 # engine that runs out all the same is asked again in more parts.
 
 
+# What a row of the data takes while its person is bounded, measured, with room to spare.
 _ROW_BYTES = 24
-"""What a row of the data takes while its person is bounded, measured, with room to spare."""
-_DRAWN_BYTES = 160
-"""The same where a person's rows or groups are drawn from."""
+_DRAWN_BYTES = 160  # the same where a person's rows or groups are drawn from
+# What a cell of a group takes in this process while the cells are put in order, measured.
 _PLACE_BYTES = 96
-"""What a cell of a group takes in this process while the cells are put in order, measured."""
 _WEIGHTED = (Rows, People, Moments, Products, Total, Bins, Cells)
-_FIXED = 96 << 20
-"""What the engine takes whatever the number of rows."""
+_FIXED = 96 << 20  # what the engine takes whatever the number of rows
 _MORE = 8
 _MOST = 1 << 12
 
 
 class PartedQuery:
-    """A :class:`~tacit.tables.query.integer_query.Query` within the memory of its engine.
-
-    Args:
-        source: the table.
-        unit: whose contribution is bounded.
-        asked: as for :class:`~tacit.tables.query.integer_query.Query`.
-    """
+    """A :class:`~tacit.tables.query.integer_query.Query` within the memory of its engine."""
 
     def __init__(self, source: Source, unit: OneRowEach | PersonUnit, **asked: Any) -> None:
         self._source = source
@@ -569,11 +524,7 @@ class PartedQuery:
         self.tables = self._whole.tables
 
     def run(self, requests: Sequence[Request]) -> ExactAggregates:
-        """Answer requests exactly; see :meth:`~tacit.tables.query.integer_query.Query.run`.
-
-        Raises:
-            DataSourceError: the engine failed, or has too little memory for the smallest parts.
-        """
+        """Answer requests exactly; see :meth:`~tacit.tables.query.integer_query.Query.run`."""
         groups = len(self._whole.keys or ())
         apart = [r for r in requests if isinstance(r, Distinct)]
         whole = self._whole.run(apart) if apart else ExactAggregates({}, groups)
@@ -591,17 +542,13 @@ class PartedQuery:
         return ExactAggregates({**found, **{r: whole.of(r) for r in apart}}, groups)
 
     def check(self, request: Request) -> None:
-        """Refuse what cannot be asked.
-
-        See :meth:`~tacit.tables.query.integer_query.Query.check`.
-        """
+        """Refuse what cannot be asked."""
+        # See :meth:`~tacit.tables.query.integer_query.Query.check`.
         self._whole.check(request)
 
     def people_by_key(self, shown: Sequence[tuple[Any, ...]] = ()) -> dict[tuple[Any, ...], int]:
-        """Count people by key, without those keys that are shown already.
-
-        See :meth:`~tacit.tables.query.integer_query.Query.people_by_key`.
-        """
+        """Count people by key, without those keys that are shown already."""
+        # See :meth:`~tacit.tables.query.integer_query.Query.people_by_key`.
 
         def answer(query: Query) -> dict[tuple[Any, ...], int]:
             return query.people_by_key(shown)

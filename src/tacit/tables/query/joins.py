@@ -43,37 +43,31 @@ __all__ = [
 # :mod:`tacit.tables.query.joins` for the proof that every row still belongs to one person.
 
 
-HOW = ("left", "inner")
-"""Whether rows without a match stay, with missing values, or go."""
+HOW = ("left", "inner")  # whether rows without a match stay, with missing values, or go
+# The most rows of a person in a protected table that is joined: who has more has no match there,
+# so that the rows of a join are at most so many times those of the table that is asked.
 MOST_ROWS = 1000
-"""The most rows of a person in a protected table that is joined: who has more has no match there,
-so that the rows of a join are at most so many times those of the table that is asked."""
 
 
 @dataclass(frozen=True)
 class Join:
     """Another table whose columns stand beside those of the rows that are asked.
 
-    Attributes:
-        table: its name in the data set.
-        how: ``"left"`` or ``"inner"``, one of :data:`HOW`.
-        on: pairs of a column of the rows and the column of the table that is equal to it.
-        columns: of each column that is added its name here, its name there, and its kind.
-        public: a digest of a public table's rows; None for a protected table.
-        most: of a protected table, how many rows of a person are joined; who has more has no match.
-        reading: how a protected table is read, where that is not the default.
-
     >>> sites = Join("sites", "left", (("site", "site"),), (("region", "region", "text"),), "ab12")
     >>> sites == Join.read(sites.describe())
     True
     """
 
-    table: str
-    how: str
+    table: str  # its name in the data set
+    how: str  # ``"left"`` or ``"inner"``, one of :data:`HOW`
+    # pairs of a column of the rows and the column of the table that is equal to it
     on: tuple[tuple[str, str], ...]
+    # of each column that is added its name here, its name there, and its kind
     columns: tuple[tuple[str, str, str], ...]
-    public: str | None = None
+    public: str | None = None  # a digest of a public table's rows; None for a protected table
+    # of a protected table, how many rows of a person are joined; who has more has no match
     most: int | None = None
+    # how a protected table is read, where that is not the default
     reading: Reading = DEFAULT_READING
 
     def describe(self) -> dict[str, Any]:
@@ -94,11 +88,7 @@ class Join:
 
     @classmethod
     def read(cls, described: Mapping[str, Any]) -> Join:
-        """Return the join that :meth:`describe` described.
-
-        Raises:
-            UsageError: it is none.
-        """
+        """Return the join that :meth:`describe` described."""
         on = tuple((str(here), str(there)) for here, there in described["on"])
         columns = tuple((str(h), str(t), str(kind)) for h, t, kind in described["columns"])
         public, most = described["public"], described["most"]
@@ -112,11 +102,7 @@ class Join:
         return cls(str(described["table"]), described["how"], on, columns, public, most, reading)
 
     def after(self, columns: Mapping[str, Column]) -> dict[str, Column]:
-        """Return the columns of the rows with those that the join adds.
-
-        Raises:
-            UsageError: a column that the rows do not have, or have already.
-        """
+        """Return the columns of the rows with those that the join adds."""
         known = Schema(list(columns.values()))
         for here, _ in self.on:
             known.column(here)
@@ -132,17 +118,7 @@ def joins_from(
     person: str | None,
     tables: Sequence[tuple[str, str | None]],
 ) -> tuple[Join, ...]:
-    """Return joins as :meth:`Join.describe` described them, each one that a session allows.
-
-    Args:
-        described: the joins, in their order.
-        table: the table that is asked.
-        person: its person column.
-        tables: the protected tables of the data set, each with its person column.
-
-    Raises:
-        UsageError: a join that is not by the person, or not of the data set.
-    """
+    """Return joins as :meth:`Join.describe` described them, each one that a session allows."""
     found = tuple(map(Join.read, described))
     people = dict(tables)
     names = [table, *(join.table for join in found if join.public is None)]
@@ -158,9 +134,6 @@ def joins_from(
 
 def names_beside(taken: Iterable[str], table: str, added: Iterable[str]) -> dict[str, str]:
     """Return what columns of a joined table are called: ``table.column`` where a name is taken.
-
-    Raises:
-        UsageError: that is taken too.
 
     >>> names_beside(["person", "age"], "patients", ["Age", "sex"])
     {'Age': 'patients.Age', 'sex': 'sex'}
@@ -217,28 +190,22 @@ def names_beside(taken: Iterable[str], table: str, added: Iterable[str]) -> dict
 # the map is ``d -> d``, as that of a derived column and a filter.
 
 
+# Kinds of which two columns hold the same people only if their types are the same.
 _ALIKE = ("decimal", "date")
-"""Kinds of which two columns hold the same people only if their types are the same."""
 
 
 class Beside:
-    """A relation to be joined: its keys in ``tacit_k0``, ..., its columns in ``tacit_c0``, ...
+    """A relation to be joined: its keys in ``tacit_k0``, ..., its columns in ``tacit_c0``, ..."""
 
-    Attributes:
-        sql: a query of it.
-        columns: its columns, as the engine has them.
-        keys: SQL of what is equal to each key, of the rows that are asked.
-    """
+    # keys: SQL of what is equal to each key, of the rows that are asked.
 
     def __init__(self, sql: str, columns: Sequence[Column], keys: Sequence[str]) -> None:
         self.sql, self.columns, self.keys = sql, tuple(columns), tuple(keys)
 
 
 def joined(source: Source, join: Join, beside: Beside) -> Source:
-    """Return the rows of a source with the columns of another relation beside them.
-
-    One query, in which each of the two is read once.
-    """
+    """Return the rows of a source with the columns of another relation beside them."""
+    # One query, in which each of the two is read once.
     d = source.engine.dialect
     usable = {name: c for name, c in source.schema.items() if c.kind != "other" or c.reads}
     shown = [f"{d.column(name)} as {d.identifier(name)}" for name in usable]
@@ -254,11 +221,7 @@ def joined(source: Source, join: Join, beside: Beside) -> Source:
 
 
 def of_people(source: Source, other: Source, join: Join) -> Beside:
-    """Return a protected table to be joined by the person, with what is equal to its people.
-
-    Raises:
-        UsageError: the two columns do not hold the same people.
-    """
+    """Return a protected table to be joined by the person, with what is equal to its people."""
     ((here, there),) = join.on
     d = source.engine.dialect
     person, theirs = person_pair(source.schema, here, other.schema, there, d)
@@ -292,11 +255,7 @@ def _few_rows(sql: str, labels: str, most: int | None, d: Dialect) -> str:
 def person_pair(
     here: Schema, column: str, there: Schema, other: str, dialect: Dialect
 ) -> tuple[str, str]:
-    """Return the SQL of the people of two columns, equal if and only if they are one person.
-
-    Raises:
-        UsageError: columns whose kinds differ, which hold no people in common.
-    """
+    """Return the SQL of the people of two columns, equal if and only if they are one person."""
     sides = here.column(column), there.column(other)
     people = [
         str(PersonUnit(name, rows=1).person(schema, dialect))
@@ -332,11 +291,7 @@ def _said(column: Column) -> str:
 
 
 def key_kind(here: Column, key: Column, table: str) -> str:
-    """Return the kind by which a column and a public key are compared.
-
-    Raises:
-        UsageError: kinds that are no keys, or differ.
-    """
+    """Return the kind by which a column and a public key are compared."""
     known = [c.kind for c in (here, key) if c.kind != "undeclared"] or ["text"]
     if set(known) - {"integer", "text", "boolean", "date"} or len(set(known)) > 1:
         raise UsageError(
@@ -368,24 +323,20 @@ def key_sql(name: str, kind: str, schema: Schema, dialect: Dialect) -> str:
 # table meanwhile.
 
 
+# Rows of a public table: all of them pass through this process, and into the engine as text.
 _MOST = 1_000_000
-"""Rows of a public table: all of them pass through this process, and into the engine as text."""
 _TYPES = {"text": "text", "undeclared": "text", "boolean": "boolean", "date": "date"}
 _FIRST, _LAST = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
 
 
 @dataclass(frozen=True)
 class PublicRows:
-    """Rows of a public table as text, each with a key of its own.
+    """Rows of a public table as text, each with a key of its own."""
 
-    Attributes:
-        keys: the kind of each part of the key.
-        columns: the other columns, by name: how each is cast, and its kind.
-        rows: of each row the parts of its key and its values; None for what is missing.
-    """
-
-    keys: tuple[str, ...]
+    keys: tuple[str, ...]  # the kind of each part of the key
+    # the other columns, by name: how each is cast, and its kind
     columns: tuple[tuple[str, str, str], ...]
+    # of each row the parts of its key and its values; None for what is missing
     rows: tuple[tuple[str | None, ...], ...]
 
     @cached_property
@@ -397,13 +348,7 @@ class PublicRows:
         return found.hexdigest()
 
     def beside(self, names: Sequence[str], here: Schema, engine: Engine) -> Beside:
-        """Put the rows into an engine, to be joined there.
-
-        Args:
-            names: of the columns of the rows that are asked, which are equal to the key.
-            here: the columns of the rows that are asked.
-            engine: where those are.
-        """
+        """Put the rows into an engine, to be joined there."""
         d, parts = engine.dialect, len(self.keys)
         casts = [*(_key_type(k, i, self.rows) for i, k in enumerate(self.keys))]
         casts += [kind for _, kind, _ in self.columns]
@@ -429,18 +374,7 @@ class PublicRows:
 
 
 def read_public(source: Source, name: str, key: Sequence[str], kinds: Sequence[str]) -> PublicRows:
-    """Read a public table.
-
-    Args:
-        source: the table.
-        name: its name in the data set.
-        key: the columns that name its rows.
-        kinds: the kinds by which these are compared.
-
-    Raises:
-        UsageError: a key that two rows have, more rows than can be joined, a number too large.
-        DataSourceError: the table cannot be read.
-    """
+    """Read a public table."""
     schema, d = source.schema, source.engine.dialect
     others = [c for n, c in schema.items() if n not in key and c.kind not in ("other", "missing")]
     chosen = [key_sql(n, k, schema, d) for n, k in zip(key, kinds, strict=True)]

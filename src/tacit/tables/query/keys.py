@@ -47,6 +47,7 @@ __all__ = [
 # Public keys of groups, as a table in SQL: checked against the kinds of their columns.
 
 
+# A value of each kind, to stand for NULL where the other side is not NULL.
 _FILLERS = {
     "text": "",
     "integer": 0,
@@ -55,9 +56,7 @@ _FILLERS = {
     "undeclared": "",
     "missing": "",
 }
-"""A value of each kind, to stand for NULL where the other side is not NULL."""
-_LISTED = 200
-"""Up to so many public keys stand in the query itself; more are kept in a table."""
+_LISTED = 200  # up to so many public keys stand in the query itself; more are kept in a table
 _KINDS = ("text", "integer", "boolean", "date", "missing")
 _HOLDS = {
     "text": "text",
@@ -73,9 +72,6 @@ def check_keys(
     keys: Iterable[Any], names: Sequence[str], kinds: Sequence[str]
 ) -> list[tuple[Any, ...]]:
     """Return the keys as tuples of plain values.
-
-    Raises:
-        UsageError: no keys, a key twice, too many or too few parts, a part of another kind.
 
     >>> check_keys(["f", "m", None], ["sex"], ["text"])
     [('f',), ('m',), (None,)]
@@ -129,14 +125,6 @@ def no_groups(name: str, kind: str) -> str:
 def key_of_kind(value: Any, name: str, kind: str) -> Any:
     """Return a key as it is compared with a column, or refuse one of another kind.
 
-    Args:
-        value: the key, or a part of one.
-        name: the column, as a message calls it.
-        kind: of the column, as :func:`group_kind` returns it.
-
-    Raises:
-        UsageError: it is of another kind, or too long.
-
     >>> key_of_kind("2024-02-28", "day", "date")
     datetime.date(2024, 2, 28)
     """
@@ -163,16 +151,12 @@ def key_of_kind(value: Any, name: str, kind: str) -> Any:
 def fit_keys(keys: Sequence[tuple[Any, ...]], names: Sequence[str], columns: Schema) -> None:
     """Refuse keys of another kind than their columns declare.
 
-    A column that declares no kind is read as its keys need it.
-
-    Raises:
-        UsageError: a key is of another kind than its column.
-
     >>> from tacit.expressions.schema import Column
     >>> fit_keys([("a",)], ["site"], Schema([Column("site", "integer", "BIGINT")]))
     Traceback (most recent call last):
     tacit.errors.UsageError: 'site' holds whole numbers, and the key 'a' does not fit
     """
+    # A column that declares no kind is read as its keys need it.
     kinds = [(name, columns.column(name).kind) for name in names]
     for place, (name, kind) in enumerate(kinds):
         if kind in ("float", "decimal"):
@@ -204,10 +188,8 @@ def _date(text: str, name: str) -> datetime.date:
 def relation_of(
     keys: Sequence[tuple[Any, ...]], kinds: Sequence[str], engine: Engine
 ) -> tuple[str, list[str], str | None]:
-    """Return a relation of keys with their number as ``tacit_code``, and its column names.
-
-    The last is the table in which the engine keeps it, to be dropped; None where it keeps none.
-    """
+    """Return a relation of keys with their number as ``tacit_code``, and its column names."""
+    # The last is the table in which the engine keeps it, to be dropped; None where it keeps none.
     names = [f"tacit_keys.tacit_key{i}" for i in range(len(kinds))]
     if len(keys) <= _LISTED:
         return _keys_sql(keys, kinds, engine.dialect), names, None
@@ -219,14 +201,7 @@ def relation_of(
 def left_out(
     keys: Sequence[tuple[Any, ...]], groups: Sequence[str], kinds: Sequence[str], engine: Engine
 ) -> Iterator[tuple[str, str] | None]:
-    """Return a relation of public keys, and the SQL of whether it has that of a row.
-
-    Args:
-        keys: of rows that are to be left out; nothing is returned where there are none.
-        groups: SQL of the parts of a row's group.
-        kinds: of the parts.
-        engine: keeps many keys, until the block ends.
-    """
+    """Return a relation of public keys, and the SQL of whether it has that of a row."""
     if not keys:
         yield None
         return
@@ -250,10 +225,8 @@ def _keys_sql(keys: Sequence[tuple[Any, ...]], kinds: Sequence[str], dialect: Di
 
 
 def _keep_keys(keys: Sequence[tuple[Any, ...]], kinds: Sequence[str], engine: Engine) -> str:
-    """Keep many keys in the engine, which reads them far faster than a query that lists them.
-
-    Return the name of the table, which is to be dropped.
-    """
+    """Keep many keys in the engine, which reads them far faster than a query that lists them."""
+    # Return the name of the table, which is to be dropped.
     d = engine.dialect
     columns = [_texts(column) for column in zip(*keys, strict=True)]
     raw = engine.keep_text([*columns, list(map(str, range(len(keys))))])
@@ -287,13 +260,11 @@ def _typed(value: Any, kind: str, dialect: Dialect) -> str:
 
 
 def key_part_sql(expression: Expression, kind: str, schema: Schema, dialect: Dialect) -> str:
-    """Return the SQL of a part of the key: what cannot be written as a key is missing.
-
-    A date outside the years 1 to 9999 (or infinite), a whole number of more than 126 bits, bytes
-    that are no Unicode and a text of more than 65,536 bytes would come out of the engine as another
-    key, or as none that a query can be asked for.  What remains is carried to Python as it is: two
-    values are one key in the engine if and only if they are in Python.
-    """
+    """Return the SQL of a part of the key: what cannot be written as a key is missing."""
+    # A date outside the years 1 to 9999 (or infinite), a whole number of more than 126 bits, bytes
+    # that are no Unicode and a text of more than 65,536 bytes would come out of the engine as
+    # another key, or as none that a query can be asked for.  What remains is carried to Python as
+    # it is: two values are one key in the engine if and only if they are in Python.
     sql = expression.sql(schema, dialect)
     if kind == "text":
         return dialect.name_of(dialect.unicode.format(x=sql))
@@ -323,17 +294,12 @@ def byte_of_key(
     schema: Schema,
     dialect: Dialect,
 ) -> tuple[str, str] | None:
-    """Return the SQL of a row's code, and of whether it has one, where neither needs a table.
-
-    So it is for keys such as 0, 1, 2: whole numbers that follow one another, of a column that holds
-    such, and at most 256.  The code is missing for every other value, and none can make it fail.
-
-    Args:
-        by: what the rows are grouped by, by name.
-        keys: the public keys, in their order; None for keys that are not known.
-        schema: of the table.
-        dialect: the engine's.
-    """
+    """Return the SQL of a row's code, and of whether it has one, where neither needs a table."""
+    # So it is for keys such as 0, 1, 2: whole numbers that follow one another, of a column that
+    # holds such, and at most 256.  The code is missing for every other value, and none can make it
+    # fail.
+    #
+    # keys: the public keys, in their order; None for keys that are not known.
     if dialect.byte is None or not keys or len(by) != 1 or len(keys) > 256:
         return None
     ((group,), first) = by.values(), keys[0][0]
@@ -355,15 +321,7 @@ def same_key(
     keys: Sequence[tuple[Any, ...]],
     dialect: Dialect,
 ) -> str:
-    """Return the SQL of whether a row's group is a public key: NULL is the key None.
-
-    Args:
-        groups: SQL of the parts of a row's group.
-        names: of the columns that hold the parts of the key.
-        kinds: of the parts.
-        keys: the keys; where none has None, an equality does, which joins fastest.
-        dialect: the engine's.
-    """
+    """Return the SQL of whether a row's group is a public key: NULL is the key None."""
     tests = []
     for part, (group, name, kind) in enumerate(zip(groups, names, kinds, strict=True)):
         if any(key[part] is None for key in keys):
@@ -398,9 +356,6 @@ _BY_THEMSELVES = ("text", "integer", "boolean", "date", "missing")
 def identity_sql(value: Expression, schema: Schema, dialect: Dialect) -> tuple[str, str]:
     """Return the SQL of what distinguishes a row's value, and of it, ``z0``, in a digest.
 
-    Raises:
-        UsageError: a column whose values cannot be distinguished on every engine alike.
-
     >>> from tacit.expressions.expression import col
     >>> from tacit.expressions.schema import Column
     >>> sql, digest = identity_sql(
@@ -421,16 +376,10 @@ def identity_sql(value: Expression, schema: Schema, dialect: Dialect) -> tuple[s
 
 
 def distinct_sql(base: str, person: str | None, rows: int, digest: str, dialect: Dialect) -> str:
-    """Return the SQL of lines ``code, 1, number of values``.
-
-    Args:
-        base: SQL of a query with the group ``code``, the value ``z0`` and, where people have
-            several rows, the person ``u``.
-        person: SQL of ``u`` as it enters the digest; None where each row is a person.
-        rows: the most pairs of a person.
-        digest: SQL of ``z0`` as it enters the digest.
-        dialect: the engine's.
-    """
+    """Return the SQL of lines ``code, 1, number of values``."""
+    # base: SQL of a query with the group ``code``, the value ``z0`` and, where people have several
+    #   rows, the person ``u``.
+    # person: SQL of ``u`` as it enters the digest; None where each row is a person.
     pairs = f"select * from ({base}) as r where z0 is not null"
     if person is not None:
         pairs = few_groups(pairs, ["code", "z0"], rows, dialect, person, ["code", digest])
@@ -443,9 +392,6 @@ def distinct_sql(base: str, person: str | None, rows: int, digest: str, dialect:
 
 def condition_sql(where: Expression | None, schema: Schema, dialect: Dialect) -> str | None:
     """Return the SQL of a filter, or None where there is none.
-
-    Raises:
-        UsageError: something that is no condition.
 
     >>> from tacit.expressions.expression import col
     >>> from tacit.expressions.schema import Column
@@ -466,11 +412,7 @@ def condition_sql(where: Expression | None, schema: Schema, dialect: Dialect) ->
 def offset_sql(
     value: Expression, grid: Grid, schema: Schema, dialect: Dialect, *, clamp: bool = True
 ) -> str:
-    """Return the SQL of a value's offset on a grid; see :meth:`Grid.sql`.
-
-    Raises:
-        UsageError: a value that is no number.
-    """
+    """Return the SQL of a value's offset on a grid; see :meth:`Grid.sql`."""
     value = read_as(value, "read_numeric", schema)
     kind = value.kind(schema)
     if kind not in ("integer", "float", "decimal", "boolean", "missing"):
@@ -517,46 +459,29 @@ def offset_sql(
 
 Statistic: TypeAlias = Literal["count", "distinct", "sum", "mean", "min", "max"]
 
-_FAR = 61
-"""One value of a sum is at most 2^61 units from zero, and so is a whole bound."""
+_FAR = 61  # one value of a sum is at most 2^61 units from zero, and so is a whole bound
+# A bound of fractions is at most so many units from zero, and at least so many.
 _FINE, _COARSE = 1 << 46, 1 << 20
-"""A bound of fractions is at most so many units from zero, and at least so many."""
 _EXACT = 1 << 53
-_TENS = 22
-"""Whole numbers and powers of ten up to which all are doubles."""
+_TENS = 22  # whole numbers and powers of ten up to which all are doubles
 
 
 @dataclass(frozen=True)
 class PersonValue:
-    """One column of the table: a statistic of a person's rows.
-
-    Attributes:
-        name: of the column.
-        statistic: what it is.
-        kind: of what comes out: ``integer``, ``float``, ``text`` or ``date``.
-        column: what it is of, by name; None for a count.
-        grid: its bounds in units of ``10^-places``; None for counts, text and dates.
-        places: how many digits after the point are counted in.
-    """
+    """One column of the table: a statistic of a person's rows."""
 
     name: str
     statistic: Statistic
+    # of what comes out: ``integer``, ``float``, ``text`` or ``date``
     kind: str
-    column: str | None = None
+    column: str | None = None  # what it is of, by name; None for a count
+    # its bounds in units of ``10^-places``; None for counts, text and dates
     grid: Grid | None = None
-    places: int = 0
+    places: int = 0  # how many digits after the point are counted in
 
 
 def units_of(lower: Fraction, upper: Fraction, *, whole: bool) -> tuple[Grid, int]:
     """Return the bounds of a person's value in whole units, and how many digits units have.
-
-    Args:
-        lower: the public lower bound.
-        upper: the public upper bound, above it.
-        whole: whether what comes out is a whole number.
-
-    Raises:
-        UsageError: bounds that are too far from zero, or too near to it.
 
     >>> grid, places = units_of(Fraction(0), Fraction(5000), whole=False)
     >>> grid.last == 5000 * 10**places, places
@@ -598,19 +523,7 @@ def person_source(
     values: Sequence[PersonValue],
     schema: Schema,
 ) -> Source:
-    """Return the table of one row a person, in the engine of the table itself.
-
-    Args:
-        source: the table.
-        unit: whose rows are one person's.
-        where: which rows count, or None.
-        derived: columns that are computed from each row, in terms of the table's own.
-        values: the columns beside the person.
-        schema: the person column and those, in order.
-
-    Raises:
-        UsageError: a column that is not there, or of a kind that does not fit.
-    """
+    """Return the table of one row a person, in the engine of the table itself."""
     d, names = source.engine.dialect, [f"v{i}" for i in range(len(values))]
     columns, found = [], []
     for name, value in zip(names, values, strict=True):

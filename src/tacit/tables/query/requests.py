@@ -1,8 +1,7 @@
-"""What can be asked of the engine in whole numbers, and the object that holds the answers.
+"""What can be asked of the engine in whole numbers, and the object that holds the answers."""
 
-Weights are multiples of ``1 / unit.one`` (:mod:`tacit.tables.privacy_unit`), so every count
-and sum below is ``unit.one`` times the number that it stands for.
-"""
+# Weights are multiples of ``1 / unit.one`` (:mod:`tacit.tables.privacy_unit`), so every count
+# and sum below is ``unit.one`` times the number that it stands for.
 
 from __future__ import annotations
 
@@ -35,8 +34,8 @@ __all__ = [
 class Rows:
     """The weight of all rows in each group: integers of shape (groups,)."""
 
+    # The values that are read, each with its grid.
     columns: ClassVar[tuple[tuple[Expression, Grid], ...]] = ()
-    """The values that are read, each with its grid."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,7 @@ class _OfValue:
     value: Expression
     grid: Grid
 
-    weighted: ClassVar[bool] = True
-    """Whether rows count with the weights of their people."""
+    weighted: ClassVar[bool] = True  # whether rows count with the weights of their people
 
     @property
     def columns(self) -> tuple[tuple[Expression, Grid], ...]:
@@ -77,29 +75,24 @@ class _OfValue:
 
 @dataclass(frozen=True, eq=False)
 class Moments(_OfValue):
-    """Sums over the rows with a value, in offsets z of the grid: integers of shape (groups, 4).
+    """Sums over the rows with a value, in offsets z of the grid: integers of shape (groups, 4)."""
 
-    The columns: the weight of rows with a value, of rows without, ``sum w z``, ``sum w z^2``.
-    The one-sided sums follow exactly: of ``z`` the third, of ``cells - z`` the first times
-    ``cells`` less the third.  Without ``squares`` the last column is zeros, for less work.
-    """
+    # The columns: the weight of rows with a value, of rows without, ``sum w z``, ``sum w z^2``.
+    # The one-sided sums follow exactly: of ``z`` the third, of ``cells - z`` the first times
+    # ``cells`` less the third.  Without ``squares`` the last column is zeros, for less work.
 
     squares: bool = True
 
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """Sums of products of offsets over the rows that have all of some values.
+    """Sums of products of offsets over the rows that have all of some values."""
 
-    Integers of shape (groups, 1 + len(products)): the weight of the rows in which no value is
-    missing, then for each product ``sum w z_i z_j ...`` over these rows.
+    # Integers of shape (groups, 1 + len(products)): the weight of the rows in which no value is
+    # missing, then for each product ``sum w z_i z_j ...`` over these rows.
 
-    Attributes:
-        columns: the values, each with its grid.
-        products: the places of the factors among the columns, such as ``(0,)`` and ``(0, 1)``.
-    """
-
-    columns: tuple[tuple[Expression, Grid], ...]
+    columns: tuple[tuple[Expression, Grid], ...]  # the values, each with its grid
+    # the places of the factors among the columns, such as ``(0,)`` and ``(0, 1)``
     products: tuple[tuple[int, ...], ...]
 
     weighted: ClassVar[bool] = True
@@ -122,11 +115,10 @@ class Total(_OfValue):
 
 @dataclass(frozen=True, eq=False)
 class Bins(_OfValue):
-    """The weight of rows between ``edges``: integers of shape (groups, bins).
+    """The weight of rows between ``edges``: integers of shape (groups, bins)."""
 
-    ``edges`` are offsets on the grid, rising, from its first point to its last; a bin holds its
-    lower edge, the last one its upper too.  Values beyond the bounds of the grid are in no bin.
-    """
+    # ``edges`` are offsets on the grid, rising, from its first point to its last; a bin holds its
+    # lower edge, the last one its upper too.  Values beyond the bounds of the grid are in no bin.
 
     edges: tuple[int, ...]
 
@@ -140,15 +132,14 @@ class Bins(_OfValue):
 
 @dataclass(frozen=True, eq=False)
 class Cells(_OfValue):
-    """For each group the cells ``z >> shift`` that occur, rising, and their weights.
+    """For each group the cells ``z >> shift`` that occur, rising, and their weights."""
 
-    A list of pairs of int64 arrays, one pair a group.  Enough for every quantile, to 2^shift steps.
-    """
+    # A list of pairs of int64 arrays, one pair a group.  Enough for every quantile, to 2^shift
+    # steps.
 
     shift: int = 0
 
-    bins: ClassVar[int] = 1
-    """How many lists of cells each group has."""
+    bins: ClassVar[int] = 1  # how many lists of cells each group has
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +157,7 @@ class Distinct:
         return isinstance(other, Distinct) and self.value.to_json() == other.value.to_json()
 
 
-Sums: TypeAlias = Rows | Moments | Products
-"""What one statement adds up."""
+Sums: TypeAlias = Rows | Moments | Products  # what one statement adds up
 Request: TypeAlias = Sums | People | Total | Bins | Cells | Distinct
 
 

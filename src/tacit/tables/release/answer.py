@@ -45,42 +45,27 @@ _BY_GROUP = ("value", "standard_error", "low", "high", "refused")
 
 @dataclass(frozen=True)
 class Order:
-    """One key of an order.
+    """One key of an order."""
 
-    Attributes:
-        value: of the answer's columns.
-        descending: from the greatest down.
-        missing_first: whether groups without a value come first.
-    """
-
-    value: Expression
-    descending: bool = False
-    missing_first: bool = False
+    value: Expression  # of the answer's columns
+    descending: bool = False  # from the greatest down
+    missing_first: bool = False  # whether groups without a value come first
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """How an answer is shown.
+    """How an answer is shown."""
 
-    Attributes:
-        names: what grouping columns are called, where that is not their name.
-        having: which groups are shown, by the grouping columns and the labels; None for all.
-        order: the keys of the order, the first first.
-        offset: how many groups are left out at the beginning.
-        limit: how many groups are shown at most; None for all.
-        notes: what a reader should know of the answers.
-        derived: answers that are computed from those released, by label.
-        labels: those that are shown, in their order; all where there are none.
-    """
-
+    # what grouping columns are called, where that is not their name
     names: tuple[tuple[str, str], ...] = ()
+    # which groups are shown, by the grouping columns and the labels; None for all
     having: Expression | None = None
-    order: tuple[Order, ...] = ()
-    offset: int = 0
-    limit: int | None = None
-    notes: tuple[str, ...] = ()
-    derived: tuple[Formula, ...] = ()
-    labels: tuple[str, ...] = ()
+    order: tuple[Order, ...] = ()  # the keys of the order, the first first
+    offset: int = 0  # how many groups are left out at the beginning
+    limit: int | None = None  # how many groups are shown at most; None for all
+    notes: tuple[str, ...] = ()  # what a reader should know of the answers
+    derived: tuple[Formula, ...] = ()  # answers that are computed from those released, by label
+    labels: tuple[str, ...] = ()  # those that are shown, in their order; all where there are none
 
     def called(self, by: Sequence[str]) -> tuple[str, ...]:
         """Return what the grouping columns are called."""
@@ -89,10 +74,6 @@ class Arrangement:
 
     def shown(self, by: Sequence[str], released: Mapping[str, Any]) -> dict[str, Any]:
         """Return what was released, as it is shown.
-
-        Args:
-            by: the grouping columns.
-            released: keys and columns, with those of :attr:`derived`.
 
         >>> from tacit.expressions.expression import col
         >>> found = {"keys": [[1], [2], [3]], "columns": [{"label": "n", "value": [5, 9, 2]}]}
@@ -180,20 +161,13 @@ class DrawnAnswer(Protocol):
 
 
 def answer_figure(answer: DrawnAnswer) -> Any:
-    """Draw every label of an answer with its 95% intervals.
-
-    A label with one value per group is a panel with the groups from top to bottom: bars for
-    amounts, points for means, quantiles and the like.  A histogram is a panel of bins for every
-    group.  Where the answer counts rows or people, the other panels state that count of each group,
-    as n.
-
-    Returns:
-        A matplotlib Figure; save it with ``.savefig("answer.png")``.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-        UsageError: more groups than a figure can show, or none.
-    """
+    """Draw every label of an answer with its 95% intervals."""
+    # A label with one value per group is a panel with the groups from top to bottom: bars for
+    # amounts, points for means, quantiles and the like.  A histogram is a panel of bins for every
+    # group.  Where the answer counts rows or people, the other panels state that count of each
+    # group, as n.
+    #
+    # Returns: a matplotlib Figure; save it with ``.savefig("answer.png")``.
     groups = [_named(key) for key in answer.keys]
     if not 0 < len(groups) <= _MOST_GROUPS:
         raise UsageError(
@@ -224,12 +198,11 @@ def answer_figure(answer: DrawnAnswer) -> Any:
 class _Panel:
     """What one panel shows: names, values, and intervals where they are known."""
 
+    # What its values are: the column, with its meaning and its unit where they are declared.
     about = ""
-    """What its values are: the column, with its meaning and its unit where they are declared."""
-    binned = False
-    """Whether it shows the bins of one group."""
+    binned = False  # whether it shows the bins of one group
+    # How many rows or people each of its groups has, as released; nothing where that is not.
     sizes: Sequence[str] = ()
-    """How many rows or people each of its groups has, as released; nothing where that is not."""
 
     def __init__(
         self, title: str, detail: str, names: list[str], parts: list[list[Any]], bars: bool

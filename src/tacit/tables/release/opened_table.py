@@ -45,49 +45,33 @@ __all__ = [
 
 @dataclass(frozen=True)
 class OtherTable:
-    """A table that may be joined; nothing of it is opened yet.
+    """A table that may be joined; nothing of it is opened yet."""
 
-    Attributes:
-        name: its name in the data set.
-        key: the person column of a protected table; the columns that name a public table's rows.
-        public: whether everyone may know its rows.
-        opened: how it is opened: a protected one in the engine of the table that it is given.
-        bounds: the declared bounds of its columns, by name.
-        keys: the declared categories of its columns, by name.
-        told: the meaning and the unit of its columns, by name.
-    """
-
-    name: str
+    name: str  # its name in the data set
+    # the person column of a protected table; the columns that name a public table's rows
     key: tuple[str, ...]
-    public: bool
+    public: bool  # whether everyone may know its rows
+    # how it is opened: a protected one in the engine of the table that it is given
     opened: Callable[[Source], Source]
+    # the declared bounds of its columns, by name
     bounds: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
+    # the declared categories of its columns, by name
     keys: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    # the meaning and the unit of its columns, by name
     told: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 # A join as it is asked for, from public facts alone: by which columns, and what it adds.
 
 
+# Columns of the rows, or pairs of them with columns of the joined table.
 On: TypeAlias = str | Sequence[str] | Mapping[str, str] | None
-"""Columns of the rows, or pairs of them with columns of the joined table."""
 
 
 def asked_join(
     others: Mapping[str, OtherTable], query: Query, name: str, on: On, how: str | None
 ) -> tuple[OtherTable, str, tuple[tuple[str, str], ...]]:
-    """Return the table to join, which rows stay, and the pairs of columns that are equal.
-
-    Args:
-        others: the other tables of the data set.
-        query: what is asked so far.
-        name: of the table to join.
-        on: as :meth:`tacit.tables.question.Question.join` takes it.
-        how: see there.
-
-    Raises:
-        UsageError: no such table, or one that cannot be joined so.
-    """
+    """Return the table to join, which rows stay, and the pairs of columns that are equal."""
     if query.by or query.aggregates or query.inner is not None:
         raise UsageError("join first: session.join('patients').group_by(...).agg(...)")
     if any(join.table == name and join.public is None for join in query.joins):
@@ -105,14 +89,6 @@ def columns_beside(
 ) -> tuple[tuple[str, str, str], ...]:
     """Return of each column that a join adds its name here, its name there, and its kind.
 
-    Args:
-        taken: the names of the columns that are there.
-        table: the joined table.
-        added: the kinds of its columns, by name.
-
-    Raises:
-        UsageError: a name that is taken twice.
-
     >>> columns_beside(["person", "age"], "patients", {"age": "integer"})
     (('patients.age', 'age', 'integer'),)
     """
@@ -123,11 +99,7 @@ def columns_beside(
 def beside(
     query: Query, declared: Declared, join: Join, other: OtherTable
 ) -> tuple[Query, Declared]:
-    """Return a question with a join, and what is declared with the columns that it adds.
-
-    Raises:
-        UsageError: the question has computed a column of that name.
-    """
+    """Return a question with a join, and what is declared with the columns that it adds."""
     taken = {each for each, _ in query.derived} & {here for here, _, _ in join.columns}
     if taken:
         raise UsageError(
@@ -210,19 +182,11 @@ _T = TypeVar("_T")
 
 
 class OpenedTable:
-    """A table that can be opened anew, and what its engine keeps of earlier questions.
+    """A table that can be opened anew, and what its engine keeps of earlier questions."""
 
-    Args:
-        opened: what was opened, as :class:`tacit.Session` takes it.
-        options: how, as :func:`tacit.tables.open_source.open_source` takes them.
-
-    Attributes:
-        called: the name that the user gave it; None where it has that of its file.
-        plans, rehearsed: those of the latest questions, and what of them was tried on no rows.
-        others: the tables of the same data set that it may be joined with, by name.
-        joined: what it was joined with since it was opened last, as
-            :mod:`tacit.tables.release.opened_table` keeps it.
-    """
+    # called: the name that the user gave it; None where it has that of its file.
+    # joined: what it was joined with since it was opened last, as
+    #   :mod:`tacit.tables.release.opened_table` keeps it.
 
     def __init__(self, opened: Any, options: Mapping[str, Any]) -> None:
         self._opened, self._options = opened, options
@@ -273,15 +237,11 @@ class OpenedTable:
 
 
 class SharedTable(OpenedTable):
-    """A table that somebody else holds open, for one of the many who ask it.
+    """A table that somebody else holds open, for one of the many who ask it."""
 
-    The plans of the questions, and what of them was tried on no rows, are kept apart: a question
-    that is answered faster because somebody asked the same a moment ago tells that they did.  What
-    the table was joined with is shared: a public table is read once for all.
-
-    Args:
-        whole: the table, as it is open for all.
-    """
+    # The plans of the questions, and what of them was tried on no rows, are kept apart: a question
+    # that is answered faster because somebody asked the same a moment ago tells that they did.
+    # What the table was joined with is shared: a public table is read once for all.
 
     def __init__(self, whole: OpenedTable) -> None:
         self._whole, self.named, self.called = whole, whole.named, whole.called
@@ -364,14 +324,7 @@ def settled(ask: Callable[[], _T], outcome: str) -> _T:
 
 
 class JoinedTable(OpenedTable):
-    """A table beside which another one stands; it is opened anew when the table is.
-
-    Args:
-        base: the table.
-        other: the one beside it.
-        join: how they are joined.
-        rows: the rows of the other, where it is public.
-    """
+    """A table beside which another one stands; it is opened anew when the table is."""
 
     def __init__(
         self, base: OpenedTable, other: OtherTable, join: Join, rows: PublicRows | None
@@ -426,20 +379,7 @@ class JoinedTable(OpenedTable):
 def join_table(
     table: OpenedTable, query: Query, declared: Declared, name: str, on: On, how: str | None
 ) -> tuple[OpenedTable, Query, Declared]:
-    """Return a table with another one of its data set beside it, the question, what is declared.
-
-    Args:
-        table: the table, or the join of it with others.
-        query: what is asked of it so far.
-        declared: what is declared of it.
-        name: of the table to join.
-        on: as :meth:`tacit.tables.question.Question.join` takes it.
-        how: see there.
-
-    Raises:
-        UsageError: no such table, or one that cannot be joined so.
-        DataSourceError: it cannot be opened.
-    """
+    """Return a table with another one of its data set beside it, the question, what is declared."""
     other, how, pairs = asked_join(table.others, query, name, on, how)
     known = (name, how, pairs)
     if known not in table.joined:

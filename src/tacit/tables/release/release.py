@@ -71,8 +71,7 @@ __all__ = [
 
 
 _KEPT = 32
-_READINGS = 4
-"""The format of ledgers from which on a question says how its table is read."""
+_READINGS = 4  # the format of ledgers from which on a question says how its table is read
 _UNRECORDED = (
     "the ledger holds this release at no further cost, from a version of Tacit that did not record "
     "how the table is read: its null texts, encoding, kinds of columns or file may have been "
@@ -113,33 +112,17 @@ class Asked(Protocol[P_co]):
         """What the same question at other prices shares with it; None where nothing is shared."""
 
     def plan(self, granted: Budget, like: Any = None) -> P_co:
-        """Return its plan, for a loss that is granted.
-
-        Args:
-            granted: the loss.
-            like: a plan of the same family, if there is one.
-
-        Raises:
-            UsageError: what is asked does not fit the table or the loss.
-        """
+        """Return its plan, for a loss that is granted."""
+        # like: a plan of the same family, if there is one.
 
 
 @dataclass(frozen=True)
 class TableQuestion:
-    """A query of a table, at its price.
-
-    Args:
-        query: what is asked.
-        request: what it may spend.
-        tag: text that makes it another release of the same query.
-
-    Raises:
-        UsageError: a tag that is no text.
-    """
+    """A query of a table, at its price."""
 
     query: Query
-    request: Budget
-    tag: str | None = None
+    request: Budget  # what it may spend
+    tag: str | None = None  # text that makes it another release of the same query
 
     def __post_init__(self) -> None:
         read_tag(self.tag)
@@ -164,11 +147,10 @@ class TableQuestion:
 
 
 class KeptPlans:
-    """The latest plans: a release that was priced before, on paper, is not planned again.
+    """The latest plans: a release that was priced before, on paper, is not planned again."""
 
-    Of one question the latest price is kept; another price goes on from what no price changes.  A
-    table that was opened anew is planned anew: its columns may be of other kinds.
-    """
+    # Of one question the latest price is kept; another price goes on from what no price changes.  A
+    # table that was opened anew is planned anew: its columns may be of other kinds.
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[Schema | None, str, Budget, Any]] = {}
@@ -190,13 +172,8 @@ class KeptPlans:
 
 
 def fitted(request: Budget, remaining: Budget) -> Budget:
-    """Return what a release may spend of what remains: the request, lowered by rounding at most.
-
-    A pure loss that is paid from a rho stays one: its chains are charged as what they are.
-
-    Raises:
-        UsageError: a loss that such a budget cannot pay.
-    """
+    """Return what a release may spend of what remains: the request, lowered by rounding at most."""
+    # A pure loss that is paid from a rho stays one: its chains are charged as what they are.
     if remaining.kind != "concentrated" or request.kind == remaining.kind:
         return fit(request.cost_in(remaining.kind), remaining)
     return request
@@ -204,13 +181,9 @@ def fitted(request: Budget, remaining: Budget) -> Budget:
 
 @dataclass(frozen=True)
 class Standing:
-    """What a ledger holds of a release at one moment, and what is left of the budget.
+    """What a ledger holds of a release at one moment, and what is left of the budget."""
 
-    Attributes:
-        entry: its charge, with the answer once there is one; None where it was not charged.
-        remaining: what is left.
-    """
-
+    # its charge, with the answer once there is one; None where it was not charged
     entry: Entry | None
     remaining: Budget
 
@@ -227,25 +200,17 @@ class Standing:
 
 @dataclass(frozen=True)
 class Charge(Generic[P]):
-    """A question at its price.
-
-    Args:
-        ledger: that pays.
-        asked: the question, with what it may spend.
-        plans: those that were made of late for the same table.
-    """
+    """A question at its price."""
 
     ledger: Ledger
-    asked: Asked[P]
-    plans: KeptPlans
+    asked: Asked[P]  # the question, with what it may spend
+    plans: KeptPlans  # those that were made of late for the same table
 
     @cached_property
     def public(self) -> dict[str, Any]:
-        """The identity of its release.
-
-        A charge from before readings were part of it goes on, and replays, without one.  It may
-        be of another reading, which is warned of: a second charge would be the larger surprise.
-        """
+        """The identity of its release."""
+        # A charge from before readings were part of it goes on, and replays, without one.  It may
+        # be of another reading, which is warned of: a second charge would be the larger surprise.
         now = self.asked.public
         before: dict[str, Any] = without_reading(now)
         if before == now or self.ledger.find(key_of(now)) is not None:
@@ -275,13 +240,8 @@ class Charge(Generic[P]):
         return self.plans.of(self.key, self.asked, self.asked.request)
 
     def plan(self, standing: Entry | None) -> P:
-        """Return the plan, its request lowered by rounding at most, or refuse it before any work.
-
-        Where an open charge stands it is the plan that was charged: fitted to what remained then.
-
-        Raises:
-            BudgetError: more than remains.
-        """
+        """The plan, its request lowered by rounding at most, or refuse it before any work."""
+        # Where an open charge stands it is the plan that was charged: fitted to what remained then.
         ledger = self.ledger
         remaining = ledger.remaining if standing is None else ledger.remaining_before(standing)
         plan = self.plan_within(remaining)
@@ -309,23 +269,20 @@ class Charge(Generic[P]):
         return self.plans.of(self.key, self.asked, fitted(self.asked.request, remaining))
 
 
-QueryCharge: TypeAlias = Charge[Plan]
-"""A query of a table at its price."""
+QueryCharge: TypeAlias = Charge[Plan]  # a query of a table at its price
 
 
 # From a plan's steps to the engine's requests, and back to vectors in grid units.
 
 
-_COLLECTOR_KEPT = 8
-"""How many questions' bounded tables stay in the engine for the next one."""
+_COLLECTOR_KEPT = 8  # how many questions' bounded tables stay in the engine for the next one
 
 
 class Collector:
-    """Runs plans on a source, and keeps what bounding people cost for the next question.
+    """Runs plans on a source, and keeps what bounding people cost for the next question."""
 
-    Threads may share one.  The tables of a query are dropped once no one holds the query: neither
-    this cache nor a release that is still at work in another thread.
-    """
+    # Threads may share one.  The tables of a query are dropped once no one holds the query: neither
+    # this cache nor a release that is still at work in another thread.
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -365,13 +322,8 @@ class Collector:
         return PartedQuery(source, asked.unit, where=where, by=by, keys=keys if by else None)
 
     def collect(self, plan: Plan) -> Exact:
-        """Run the plan in the engine, up to where noise is needed.
-
-        The first private byte is read here: charge the ledger before.
-
-        Raises:
-            DataSourceError: the engine failed.
-        """
+        """Run the plan in the engine, up to where noise is needed."""
+        # The first private byte is read here: charge the ledger before.
         return Exact(self, plan)
 
 
@@ -402,10 +354,8 @@ class Exact:
     def vectors(
         self, chains: Sequence[Sequence[tuple[Step, Step]]], keys: Sequence[tuple[Any, ...]]
     ) -> list[dict[Step, Any]]:
-        """Return the exact vector of each step of each part, in whole units of its grid.
-
-        Equal steps of two parts need not be of the same rows: groups by other keys have one name.
-        """
+        """Return the exact vector of each step of each part, in whole units of its grid."""
+        # Equal steps of two parts need not be of the same rows: groups by other keys have one name.
         if not keys:
             return [{step: [] for step, _ in ends} for ends in chains]
         found = self._found if self._found is not None else self._run(keys)
@@ -426,12 +376,7 @@ class Exact:
 
 
 class PeopleOfKeys:
-    """The keys that occur, met round by round, and how many people each has: not private.
-
-    Args:
-        query: of the rows.
-        rounds: how often people are counted, each time without the keys that are shown by then.
-    """
+    """The keys that occur, met round by round, and how many people each has: not private."""
 
     def __init__(self, query: PartedQuery, rounds: int) -> None:
         self._query = query
@@ -485,33 +430,24 @@ def _condition(asked: Query, derived: Mapping[str, Expression]) -> Expression | 
 
 
 _LAST = 32
+# So many public keys stand for all: beyond a smaller number they go another way to the engine.
 _KEYS = 256
-"""So many public keys stand for all: beyond a smaller number they go another way to the engine."""
 
 
 class Rehearsed:
-    """What was rehearsed of late on a table that nobody changes: it need not be again.
+    """What was rehearsed of late on a table that nobody changes: it need not be again."""
 
-    Args:
-        apart: whether what others asked of late, of this table or of one of its shape, is tried
-            again: a question that is answered faster because of them tells that they asked it.
-    """
+    # apart: whether what others asked of late, of this table or of one of its shape, is tried
+    #   again: a question that is answered faster because of them tells that they asked it.
 
     def __init__(self, *, apart: bool = False) -> None:
         self._apart = apart
         self._last: deque[tuple[list[Request], int, str, str, object]] = deque(maxlen=_LAST)
 
     def rehearse(self, source: Source, plan: Plan) -> None:
-        """Carry a plan out up to the noise, on no rows; see :func:`rehearse`.
-
-        Where the engine plans the queries of the table, of which another question has asked the
-        very same, they were tried.
-
-        Raises:
-            UsageError: the columns are of other kinds than when the question was made, or as
-                :func:`rehearse`.
-            DataSourceError: as :func:`rehearse`.
-        """
+        """Carry a plan out up to the noise, on no rows; see :func:`rehearse`."""
+        # Where the engine plans the queries of the table, of which another question has asked the
+        # very same, they were tried.
         query = plan.query
         _refuse_other_kinds(query.source_schema, source)
         rounds = 0 if plan.keys is None else plan.keys.rounds
@@ -538,17 +474,7 @@ def _planner_of(source: Source, plan: Plan, anew: bool = False) -> Callable[[str
 
 
 def rehearse(source: Source, plan: Plan, *, anew: bool = False) -> None:
-    """Carry a plan out up to the noise, on no rows.
-
-    Args:
-        source: the table.
-        plan: of a question of it.
-        anew: whether an engine that plans queries plans one again that was planned before.
-
-    Raises:
-        UsageError: the question does not fit the table.
-        DataSourceError: the engine cannot be asked.
-    """
+    """Carry a plan out up to the noise, on no rows."""
     planner = _planner_of(source, plan, anew)
     collector = Collector(without_rows(source) if planner is None else _planned(source, planner))
     keys = plan.query.keys
@@ -647,11 +573,9 @@ class _Planned(_Rehearsed):
 
 
 def release_answer(plan: Plan, exact: Exact) -> dict[str, Any]:
-    """Draw the noise of every chain of a plan, and return the answer as plain JSON values.
-
-    The only place where exact aggregates meet noise.  What is returned holds released values and
-    what follows from them.
-    """
+    """Draw the noise of every chain of a plan, and return the answer as plain JSON values."""
+    # The only place where exact aggregates meet noise.  What is returned holds released values and
+    # what follows from them.
     keys = _released_keys(plan, exact)
     chains = plan.chains(len(keys))
     answers = map(Answers, exact.vectors(chains, keys))
@@ -671,17 +595,8 @@ def answer_of(
     released: Sequence[Sequence[Any]],
     level: float = LEVEL,
 ) -> dict[str, Any]:
-    """Return the answer that released numbers make: their post-processing, and no more.
-
-    A certificate carries the numbers, so that whoever checks it works the answer out again.
-
-    Args:
-        plan: what was asked, with which noise.
-        keys: of the groups, as plain JSON values.
-        released: what each chain gave, in the order of the chains; a chain of keys is not among
-            them.
-        level: of the intervals; where the release decided them, others than its own are unknown.
-    """
+    """Return the answer that released numbers make: their post-processing, and no more."""
+    # A certificate carries the numbers, so that whoever checks it works the answer out again.
     numbers = iter(released)
     estimates: list[dict[str, Estimate]] = []
     for part, noise, ends in zip(plan.parts, plan.noises, plan.chains(len(keys)), strict=True):
@@ -719,10 +634,9 @@ def _released_keys(plan: Plan, exact: Exact) -> list[tuple[Any, ...]]:
 
 
 def in_order(keys: Iterable[Sequence[Any]]) -> list[Any]:
-    """Return released keys in the order in which they are shown.
-
-    The order in which an engine finds keys could depend on the data; this one is of what is shown.
-    """
+    """Return released keys in the order in which they are shown."""
+    # The order in which an engine finds keys could depend on the data; this one is of what is
+    # shown.
 
     def place(key: Sequence[Any]) -> list[Any]:
         shown = map(plain_key, key)

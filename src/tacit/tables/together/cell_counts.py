@@ -68,17 +68,8 @@ _LEAST = 1e-9
 
 
 def shares_up_to(family: Family, paid: Noise, counts: Array, lifted: Array) -> Estimate:
-    """Return the share of the values up to each edge.
-
-    Args:
-        family: what the counts come from.
-        paid: what the family may lose.
-        counts: of the bins, by least squares, along the last axis.
-        lifted: the nearest ones that are not below zero.
-
-    Returns:
-        Numbers of the shape of the counts; the last of each line is 1.
-    """
+    """Return the share of the values up to each edge."""
+    # Returns: numbers of the shape of the counts; the last of each line is 1.
     own, cross, whole = _variances(family, paid)
     reach, law = family.reach(paid, LEVEL), family.law(paid)
     steps = _steps(family, paid)
@@ -146,26 +137,20 @@ def _steps(family: Family, paid: Noise) -> Array:
 # What a plan asks of cells: axes, families of questions, and how they share a loss.
 
 
-FamilyKey = tuple[Subset, int]
-"""The axes of a family, and which of these is read in order."""
+FamilyKey = tuple[Subset, int]  # the axes of a family, and which of these is read in order
 _UNIT = 1 << 20
 _MOST_LIFTED = 1 << 18
 
 
 @dataclass(frozen=True)
 class AskedCells:
-    """The cells of one question: all listed ones of some axes.
+    """The cells of one question: all listed ones of some axes."""
 
-    Attributes:
-        axes: the axes, in the order in which its numbers stand; none for all rows.
-        importance: how much the squared error of each of its numbers counts.
-        reading: how the bins of the last axis are read (:mod:`tacit.tables.together.strategy`).
-        nonnegative: whether no count may be below zero; of all questions of a plan, or of none.
-    """
-
-    axes: tuple[Axis, ...]
-    importance: int = 1
+    axes: tuple[Axis, ...]  # the axes, in the order in which its numbers stand; none for all rows
+    importance: int = 1  # how much the squared error of each of its numbers counts
+    # how the bins of the last axis are read (:mod:`tacit.tables.together.strategy`)
     reading: str = "cells"
+    # whether no count may be below zero; of all questions of a plan, or of none
     nonnegative: bool = False
 
     @property
@@ -276,11 +261,9 @@ class CellsOfPlan(Part):
         return [asked for asked in self.asked if asked not in self._family_of]
 
     def split(self, kind: str) -> tuple[Fraction, dict[FamilyKey, Fraction]]:
-        """Return the share of the loss of the questions of no family, and that of each family.
-
-        A part with the share r has the total squared error ``T / r`` under a rho, and ``T / r^2``
-        under an epsilon.  Their sum is least where r goes with ``T^(1/2)``, or with ``T^(1/3)``.
-        """
+        """Return the share of the loss of the questions of no family, and that of each family."""
+        # A part with the share r has the total squared error ``T / r`` under a rho, and ``T / r^2``
+        # under an epsilon.  Their sum is least where r goes with ``T^(1/2)``, or with ``T^(1/3)``.
         if kind not in self._splits:
             self._splits[kind] = self._split(kind)
         return self._splits[kind]
@@ -365,11 +348,7 @@ class CellsPart(CellsOfPlan):
     # ---- what is asked of the engine
 
     def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
-        """Return a chain for each set of axes: counts or their residual, and additive noise.
-
-        Raises:
-            UsageError: groups, which a plan makes axes of.
-        """
+        """Return a chain for each set of axes: counts or their residual, and additive noise."""
         if by:
             raise UsageError(
                 f"ranges and prefix sums by {', '.join(by)} are answered in a plan: "
@@ -437,14 +416,12 @@ class CellsPart(CellsOfPlan):
     # ---- what follows from the noisy numbers
 
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
-        """Return the counts of each question, by least squares: they add up with one another.
-
-        Where none may be below zero, each value is that of the nearest counts of that kind
-        (:mod:`tacit.workload.synthetic`): nearest by the total of squares that the plan makes
-        least, over all cells, so that this total is never larger than that of least squares.  Its
-        standard error and its interval stay those of least squares, which hold whatever is
-        published in the middle of them.
-        """
+        """Return the counts of each question, by least squares: they add up with one another."""
+        # Where none may be below zero, each value is that of the nearest counts of that kind
+        # (:mod:`tacit.workload.synthetic`): nearest by the total of squares that the plan makes
+        # least, over all cells, so that this total is never larger than that of least squares.  Its
+        # standard error and its interval stay those of least squares, which hold whatever is
+        # published in the middle of them.
         values = self._values(released, noise, lifted=False)
         shares = [asked for asked in self.asked if asked.reading == SHARES]
         lifted = self._values(released, noise, lifted=True) if shares or self.nonnegative else {}
@@ -558,10 +535,8 @@ class CellsPart(CellsOfPlan):
         return {}
 
     def told(self, noise: Noise) -> list[tuple[Subset, NoiseLaw, list[tuple[Subset, float]]]]:
-        """Return what gets noise: its axes, its noise, and the residuals that it tells of.
-
-        Each residual with the share that the sum of the noisy numbers has in it.
-        """
+        """Return what gets noise: its axes, its noise, and the residuals that it tells of."""
+        # Each residual with the share that the sum of the noisy numbers has in it.
         shares = self._details(noise)[0]
         return [
             (subset, law, [(part, share) for (part, of), share in shares.items() if of == subset])
@@ -569,10 +544,8 @@ class CellsPart(CellsOfPlan):
         ]
 
     def whole(self, released: Sequence[Any], noise: Noise) -> dict[Subset, Array]:
-        """Return all cells of each set of axes that a question of no family is about.
-
-        Those of other values too; from the noisy numbers, as :meth:`estimates`.
-        """
+        """Return all cells of each set of axes that a question of no family is about."""
+        # Those of other values too; from the noisy numbers, as :meth:`estimates`.
         residuals = self._residuals(released, noise)
         wanted = {tuple(sorted(self.subset(asked))) for asked in self._alone}
         return {subset: self._added_up(subset, residuals) for subset in sorted(wanted)}
@@ -688,5 +661,4 @@ class CellsPart(CellsOfPlan):
         return {key_of(asked): asked for asked in self.asked}
 
 
-_NOTHING = Expression("literal", (), (0,))
-"""The number of a row's cell where there is but one."""
+_NOTHING = Expression("literal", (), (0,))  # the number of a row's cell where there is but one

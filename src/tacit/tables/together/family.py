@@ -41,33 +41,26 @@ __all__ = [
 @register
 @dataclass(frozen=True)
 class CellCounts(VectorStep):
-    """Count the rows in each cell of a marginal, or combine these counts.
+    """Count the rows in each cell of a marginal, or combine these counts."""
 
-    **Map.** A row is in exactly one cell.  The counts move by ``d`` under d rows, in L1 and in L2.
-    The residual is ``Q = prod_i (n_i I - 1 1^T)`` of the counts; a row moves it by one column of Q,
-    which has on each axis ``n - 1`` once and ``-1`` in the other n - 1 places: the squared norm is
-    ``prod ((n - 1)^2 + (n - 1)) = prod n (n - 1)``, so d rows move it by at most ``d sqrt(prod n
-    (n - 1))`` in L2; and by ``d prod 2 (n - 1)`` in L1.  Both are attained, by d rows in one cell.
-    Sums are a matrix of whole numbers on one axis, for each cell of the others: a row moves them by
-    one column of it, and d rows by at most d times the largest norm of a column, attained too.
+    # **Map.** A row is in exactly one cell.  The counts move by ``d`` under d rows, in L1 and in
+    # L2. The residual is ``Q = prod_i (n_i I - 1 1^T)`` of the counts; a row moves it by one column
+    # of Q, which has on each axis ``n - 1`` once and ``-1`` in the other n - 1 places: the squared
+    # norm is ``prod ((n - 1)^2 + (n - 1)) = prod n (n - 1)``, so d rows move it by at most
+    # ``d sqrt(prod n (n - 1))`` in L2; and by ``d prod 2 (n - 1)`` in L1.  Both are attained, by d
+    # rows in one cell. Sums are a matrix of whole numbers on one axis, for each cell of the others:
+    # a row moves them by one column of it, and d rows by at most d times the largest norm of a
+    # column, attained too.
 
-    Attributes:
-        columns: what the axes are called.
-        cells: how many cells each axis has, one for everything else included.
-        axes: of each axis its columns, and the edges where it has bins; left out where every axis
-            is the column that it is called.  A name does not say which: two axes of one column may
-            have as many bins, and a column may be called as an axis is.
-        residual: whether the counts are combined into the residual.
-        sums: a matrix by which they are combined on one axis, a row a sum; none without.
-        along: the place of that axis.
-    """
-
-    columns: Any = ()
-    cells: Any = ()
-    residual: bool = False
+    columns: Any = ()  # what the axes are called
+    cells: Any = ()  # how many cells each axis has, one for everything else included
+    residual: bool = False  # whether the counts are combined into the residual
     one: int = 1
-    sums: Any = ()
-    along: int = 0
+    sums: Any = ()  # a matrix by which they are combined on one axis, a row a sum; none without
+    along: int = 0  # the place of that axis
+    # of each axis its columns, and the edges where it has bins; left out where every axis is the
+    # column that it is called.  A name does not say which: two axes of one column may have as many
+    # bins, and a column may be called as an axis is.
     axes: Any = None
 
     name: ClassVar[str] = "cell_counts"
@@ -178,38 +171,36 @@ say_step("cell_counts", _step_words)
 
 
 Array = NDArray[np.float64]
+# The noise of equal coordinates, the weight of each of them, and how many there are.
 Term = tuple[NoiseLaw, float, int]
-"""The noise of equal coordinates, the weight of each of them, and how many there are."""
 
 _FEW = 3
 _PIECES = 4000
+# The deviation of the normal noise that is added in thought, in deviations of the sum.
 _SMOOTH = 0.01
-"""The deviation of the normal noise that is added in thought, in deviations of the sum."""
 _REACH = 4.0
 _BEYOND = math.erfc(_REACH / math.sqrt(2))
-_STEP = 0.05
-"""Of the integral, in one over a deviation: what wraps around lies 120 deviations away."""
+_STEP = 0.05  # of the integral, in one over a deviation: what wraps around lies 120 deviations away
 
 
 @lru_cache(maxsize=4096)
 def laplace_half_width(terms: tuple[Term, ...], level: float) -> float:
     """Return t with ``P(|sum of weights * noise| <= t) >= level``, for discrete Laplace noise.
 
-    Up to three coordinates are those of :meth:`NoiseLaw.half_width`.  For more, let S be the sum
-    and Z an independent normal variable of deviation h.  ``|S| > t`` and ``|Z| <= 4 h`` together
-    give ``|S + Z| > t - 4 h``, so
-
-        ``P(|S| > t) <= P(|S + Z| > t - 4 h) / P(|Z| <= 4 h)``.
-
-    The distribution of S + Z follows from its characteristic function, the product of
-    ``(1 - r)^2 / (1 - 2 r cos(u w g) + r^2)`` (discrete Laplace on a grid g, ratio r) and of
-    ``exp(-h^2 u^2 / 2)``, by ``P(|X| <= x) = (2 / pi) int_0^inf sin(u x) / u phi(u) du``.  With h
-    of a hundredth of the deviation of S the interval is at most about 2 percent too wide.
-
     >>> law = NoiseLaw("laplace", 10.0, 1.0)
     >>> abs(laplace_half_width(((law, 1.0, 100),), 0.95) / (1.96 * 200**0.5 * 10) - 1) < 0.04
     True
     """
+    # Up to three coordinates are those of :meth:`NoiseLaw.half_width`.  For more, let S be the sum
+    # and Z an independent normal variable of deviation h.  ``|S| > t`` and ``|Z| <= 4 h`` together
+    # give ``|S + Z| > t - 4 h``, so
+    #
+    #     ``P(|S| > t) <= P(|S + Z| > t - 4 h) / P(|Z| <= 4 h)``.
+    #
+    # The distribution of S + Z follows from its characteristic function, the product of
+    # ``(1 - r)^2 / (1 - 2 r cos(u w g) + r^2)`` (discrete Laplace on a grid g, ratio r) and of
+    # ``exp(-h^2 u^2 / 2)``, by ``P(|X| <= x) = (2 / pi) int_0^inf sin(u x) / u phi(u) du``.  With h
+    # of a hundredth of the deviation of S the interval is at most about 2 percent too wide.
     used = [(law, abs(weight), copies) for law, weight, copies in terms if weight and copies]
     if not used:
         return 0.0
@@ -249,17 +240,16 @@ def _tail(terms: Sequence[Term]) -> Callable[[float], float]:
 def laplace_reach(level: float) -> float:
     """Return t with ``P(|S| <= t sd(S)) >= level`` for every weighted sum S of Laplace noises.
 
-    *Proof.*  A Laplace variable of variance 1 is ``sqrt(E) Z`` for an exponential E of mean 1 and a
-    standard normal Z.  So S with ``sd(S) = 1`` is ``sqrt(V) Z`` for ``V = sum p_i E_i``, the p_i
-    being the squared weights, of sum 1; and ``P(|S| > t) = E g(V)`` with ``g(v) = P(|Z| > t /
-    sqrt(v))``.  Up to ``a = t^2 / 3`` g is convex, then concave; hence h, which is g up to a and
-    its tangent at a from there on, is convex and at least g.  By Jensen's inequality ``E g(V) <= E
-    h(V) <= sum p_i E h(E_i) = E h(E_1)``, which is ``int_0^a g(v) exp(-v) dv + exp(-a) (g(a) +
-    g'(a))``.  The integral is taken by upper sums.
-
     >>> round(laplace_reach(0.95), 2)
     2.16
     """
+    # *Proof.*  A Laplace variable of variance 1 is ``sqrt(E) Z`` for an exponential E of mean 1 and
+    # a standard normal Z.  So S with ``sd(S) = 1`` is ``sqrt(V) Z`` for ``V = sum p_i E_i``, the
+    # p_i being the squared weights, of sum 1; and ``P(|S| > t) = E g(V)`` with
+    # ``g(v) = P(|Z| > t / sqrt(v))``.  Up to ``a = t^2 / 3`` g is convex, then concave; hence h,
+    # which is g up to a and its tangent at a from there on, is convex and at least g.  By Jensen's
+    # inequality ``E g(V) <= E h(V) <= sum p_i E h(E_i) = E h(E_1)``, which is
+    # ``int_0^a g(v) exp(-v) dv + exp(-a) (g(a) + g'(a))``.  The integral is taken by upper sums.
 
     def exceeds(t: float) -> float:
         end = t * t / 3
@@ -288,15 +278,14 @@ _BITS = 96
 def added_noise(noise: Noise, moved: Fraction) -> Step:
     """Return the noise for a sensitivity, whose losses add up to a fraction of few digits.
 
-    With Gaussian noise of the scale ``moved / r`` the loss is ``r^2 / 2``.  Here r is the largest
-    multiple of a power of two whose loss is at most what is granted; so the losses of hundreds of
-    chains have a power of two below them, and their sum has too.
-
     >>> granted = Noise("gaussian", Fraction(1, 30), 1)
     >>> loss = (3 / added_noise(granted, Fraction(3)).scale) ** 2 / 2
     >>> loss <= granted.loss, float(1 - loss / granted.loss) < 1e-25, loss.denominator.bit_count()
     (True, True, 1)
     """
+    # With Gaussian noise of the scale ``moved / r`` the loss is ``r^2 / 2``.  Here r is the largest
+    # multiple of a power of two whose loss is at most what is granted; so the losses of hundreds of
+    # chains have a power of two below them, and their sum has too.
     if noise.kind == "laplace":
         return noise.mechanism(moved)
     bits = _BITS + max(0, noise.loss.denominator.bit_length() - noise.loss.numerator.bit_length())
@@ -306,20 +295,12 @@ def added_noise(noise: Noise, moved: Fraction) -> Step:
 
 @dataclass(frozen=True)
 class Family:
-    """Questions about the cells of the same axes, of which one is read in order.
-
-    Args:
-        axes: the axes.
-        along: the place of the one that is read in order.
-        weights: of each reading how many times it is asked, each by its weight: the number of cells
-            of the other axes times the importance.
-
-    Raises:
-        UsageError: more bins than a strategy is found for.
-    """
+    """Questions about the cells of the same axes, of which one is read in order."""
 
     axes: tuple[Axis, ...]
-    along: int
+    along: int  # the place of the one that is read in order
+    # of each reading how many times it is asked, each by its weight: the number of cells of the
+    # other axes times the importance
     weights: tuple[tuple[str, int], ...]
 
     def __post_init__(self) -> None:
@@ -394,21 +375,17 @@ class Family:
         return np.asarray(np.sqrt(each * law.variance))
 
     def half_widths(self, reading: str, noise: Noise, level: float) -> Array:
-        """Return the half-width of the interval of each number of a question along the axis.
-
-        A discrete variable is less than a step of its grid from a continuous one (see
-        :meth:`tacit.tables.noise.NoiseLaw.half_width`).
-        """
+        """Return the half-width of the interval of each number of a question along the axis."""
+        # A discrete variable is less than a step of its grid from a continuous one (see
+        # :meth:`tacit.tables.noise.NoiseLaw.half_width`).
         strategy, law = self.strategy(noise.norm), self.law(noise)
         each = squares(reading, strategy.covariance) / float(strategy.squared_sensitivity)
         steps = law.grid * magnitudes(reading, strategy.inverse)
         return np.asarray(self.reach(noise, level) * np.sqrt(each) + steps)
 
     def reach(self, noise: Noise, level: float) -> float:
-        """Return the half-width for a combination whose weights have squares that add up to 1.
-
-        Steps of the grid come on top of it.
-        """
+        """Return the half-width for a combination whose weights have squares that add up to 1."""
+        # Steps of the grid come on top of it.
         law = self.law(noise)
         if law.kind == "laplace":
             return math.sqrt(2) * law.scale * laplace_reach(level)

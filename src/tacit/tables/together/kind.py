@@ -325,10 +325,10 @@ for _sums_of_bins_name, _make, _order, _noun, _reading in (
 BY_CELLS = "by_cells"
 _ALIKE = (mean(), median(), percentiles("of", [50]))
 _FAMILIES = tuple(type(kind_of(made.kind)) for made in _ALIKE)
+# Parts whose answers are values of the column, chosen by their rank.
 _CHOSEN = (QuantilePart, PercentilesPart)
-"""Parts whose answers are values of the column, chosen by their rank."""
+# The kinds that are answered by groups in a plan.
 GROUPED = tuple(kind.name for kind in kinds() if isinstance(kind, _FAMILIES))
-"""The kinds that are answered by groups in a plan."""
 _BITS, _LEAST = 30, 8
 
 
@@ -343,15 +343,11 @@ def asked_by_cells(axes: Sequence[Axis], of: Aggregate) -> Aggregate:
 
 @dataclass(frozen=True)
 class GroupedPart(Part):
-    """A part that answers by groups, in the cells of some axes.
+    """A part that answers by groups, in the cells of some axes."""
 
-    Attributes:
-        inner: the part whose groups are the cells.
-        axes: the columns of the groups.
-    """
-
+    # the part whose groups are the cells
     inner: MomentsPart | SumPart | QuantilePart | PercentilesPart
-    axes: tuple[Axis, ...]
+    axes: tuple[Axis, ...]  # the columns of the groups
 
     @property
     def title(self) -> str:

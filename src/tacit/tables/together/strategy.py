@@ -46,8 +46,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 READINGS = ("cells", "ranges", "prefix_sums")
-SHARES = "shares"
-"""Prefix sums beside their total: what is counted are prefix sums."""
+SHARES = "shares"  # prefix sums beside their total: what is counted are prefix sums
 
 
 def counted_as(reading: str) -> str:
@@ -122,12 +121,8 @@ def squares(reading: str, covariance: Array) -> Array:
 
 
 def magnitudes(reading: str, weights: Array) -> Array:
-    """Return the sum of the sizes of the weights that each answer has, from those of the bins.
-
-    Args:
-        reading: as everywhere.
-        weights: of each bin the weights of the noisy numbers, shape (bins, numbers).
-    """
+    """Return the sum of the sizes of the weights that each answer has, from those of the bins."""
+    # weights: of each bin the weights of the noisy numbers, shape (bins, numbers).
     found = np.zeros(size_of(reading, len(weights)))
     for column in weights.T:
         found += np.abs(taken(reading, column))
@@ -177,8 +172,7 @@ def _pairs(bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 # that every machine finds the same.
 
 
-MOST_CELLS = 1 << 22
-"""So many cells all marginals that get noise may have together."""
+MOST_CELLS = 1 << 22  # so many cells all marginals that get noise may have together
 _MOST_SETS = 20_000
 _BITS = 40
 _UNIT = 1 << 20
@@ -199,22 +193,15 @@ def subsets_of(subset: Subset) -> Iterator[Subset]:
 class CellStrategy:
     """What gets noise, and which share of the loss.
 
-    Args:
-        sizes: how many cells each axis has.
-        asked: the marginals that are asked, each with the number of its cells times their weight.
-        residual: whether residuals get noise (Gaussian), or whole marginals (Laplace).
-
-    Raises:
-        UsageError: more cells than can be planned.
-
     >>> pairs = CellStrategy((2, 3), (((0, 1), 2), ((0,), 1)), residual=True)
     >>> [subset for subset, _ in pairs.measured], sum(share for _, share in pairs.measured)
     ([(), (0,), (1,), (0, 1)], Fraction(1, 1))
     """
 
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...]  # how many cells each axis has
+    # the marginals that are asked, each with the number of its cells times their weight
     asked: tuple[tuple[Subset, int], ...]
-    residual: bool
+    residual: bool  # whether residuals get noise (Gaussian), or whole marginals (Laplace)
 
     def __post_init__(self) -> None:
         sets = sum(1 << len(subset) for subset, _ in self.asked)
@@ -269,12 +256,12 @@ class CellStrategy:
     def weights(self) -> dict[Subset, float]:
         """How much the square of each residual counts in the weighted total over all cells.
 
-        A marginal on S is the sum over its parts A of the residuals of A, each spread evenly over
-        the rest of S; these are orthogonal, so the square of its norm is ``sum_A |r_A|^2 / rest``.
-
         >>> CellStrategy((2, 3), (((0, 1), 6), ((0,), 2)), residual=True).weights[0,]
         1.3333333333333333
         """
+        # A marginal on S is the sum over its parts A of the residuals of A, each spread evenly over
+        # the rest of S; these are orthogonal, so the square of its norm is
+        # ``sum_A |r_A|^2 / rest``.
         found = dict.fromkeys(self.needed, 0.0)
         for subset, weight in self.asked:
             for part in subsets_of(subset):
@@ -357,8 +344,7 @@ class CellStrategy:
 # about ``(m / b)^2 / 2`` queries in place of ``m^2 / 2``.
 
 
-_FEW = 16
-"""So many sets are counted each by itself."""
+_FEW = 16  # so many sets are counted each by itself
 _BLOCK = 1 << 10
 
 
@@ -378,10 +364,6 @@ def largest_sets(wanted: Iterable[Subset]) -> dict[Subset, Subset]:
 
 def counted_sets(wanted: Iterable[Subset], sizes: Sequence[int]) -> dict[Subset, Subset]:
     """Return for each wanted set, and each part of one, the set whose cells the engine counts.
-
-    Args:
-        wanted: sets of axes, their numbers rising.
-        sizes: how many cells each axis has.
 
     >>> pairs = [(i, j) for i in range(8) for j in range(i + 1, 8)]
     >>> len(set(counted_sets(pairs, [5] * 8).values())), counted_sets(pairs, [5] * 8)[0, 7]
@@ -415,17 +397,11 @@ def _blocks(axes: Sequence[int], sizes: Sequence[int]) -> dict[int, Subset]:
 def summed(cells: Any, weights: Any, counted: Subset, subset: Subset, sizes: Sequence[int]) -> Any:
     """Return the weight of each cell of a set of axes, exact, from the cells that occur.
 
-    Args:
-        cells: the numbers of the cells of the counted axes that occur.
-        weights: their weights, whole numbers.  Their sum is the weight of all rows, which has
-            64 bits like each of them, being that of the one cell of no axes.
-        counted: the axes that were counted.
-        subset: those that are wanted, some of them.
-        sizes: how many cells each axis has.
-
     >>> summed([0, 3, 4], [5, 6, 7], (0, 1), (0,), [2, 3]).tolist()
     [5, 13]
     """
+    # weights: their weights, whole numbers.  Their sum is the weight of all rows, which has 64 bits
+    #   like each of them, being that of the one cell of no axes.
     shape = tuple(sizes[i] for i in subset)
     rest = np.asarray(cells, dtype=np.int64)
     place = np.zeros_like(rest)

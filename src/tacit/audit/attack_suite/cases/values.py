@@ -137,8 +137,7 @@ def _rounding(name: str, rows: Sequence[float], bound: float) -> None:
         return holds(told) if more <= stated + _LAST_DIGITS else falls(told)
 
 
-_LAST_DIGITS = 4.0
-"""More than the doubles next to 2^53 are apart, twice."""
+_LAST_DIGITS = 4.0  # more than the doubles next to 2^53 are apart, twice
 
 _rounding("up", [2.0**53 - 1.0, *[1.0 + 2.0**-20] * 1000], 2.0**53)
 _rounding("down", [-(2.0**53), *[0.5 - 2.0**-20] * 1000], 2.0**53)
@@ -201,8 +200,8 @@ for _kind in ("count", "sum", "histogram"):
 _SEEN = "one row that turned every answer to NaN, seen in two published libraries"
 _PLAIN = [float(i % 10) for i in range(200)]
 _EDGES = [0.0, 2.0, 5.0, 10.0]
+# By how much one of 200 rows in [0, 10] may move each statistic, generously.
 _MOVES = {"count": 1.0, "sum": 10.0, "mean": 1.0, "median": 10.0, "variance": 5.0, "histogram": 2.0}
-"""By how much one of 200 rows in [0, 10] may move each statistic, generously."""
 
 
 def _value(attack: str, value: Any, kind: str, source: str, question: str) -> None:

@@ -26,10 +26,9 @@ from tacit.tables import sum as total
 
 __all__ = ["ADDRESS", "SYSTEM", "TacitPostgres"]
 
+# The environment variable with the address of a database in which tables may be made.
 ADDRESS = "TACIT_ATTACKED_POSTGRESQL"
-"""The environment variable with the address of a database in which tables may be made."""
-_OPEN = 4
-"""So many accounts stay open, each with the connections of its table and its ledger."""
+_OPEN = 4  # so many accounts stay open, each with the connections of its table and its ledger
 _TYPES = {"bigint": "bigint", "double": "double precision", "varchar": "text"}
 
 

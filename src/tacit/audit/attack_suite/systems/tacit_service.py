@@ -36,12 +36,11 @@ __all__ = ["SYSTEM", "TacitService"]
 
 _PATIENCE = 60.0
 _DAY = 86_400
+# Bytes of a Parquet file before its first page, and bytes of that page that are spoilt.
 _MAGIC, _SPOILT = 4, 36
-"""Bytes of a Parquet file before its first page, and bytes of that page that are spoilt."""
-_FAILED = 500
-"""From here on a status says that the service failed, and not that it refused."""
+_FAILED = 500  # from here on a status says that the service failed, and not that it refused
+# A service keeps some files open for each one with rows, and a process may open only so many.
 _MOST = 300
-"""A service keeps some files open for each one with rows, and a process may open only so many."""
 _SETTINGS = 'latency = "1/100"\n'
 
 
@@ -61,10 +60,8 @@ class TacitService(TacitSession):
 
     @property
     def _service(self) -> _Served:
-        """The service that is asked, the last: another one where it holds many files.
-
-        One that an account is kept in goes on beside it.
-        """
+        """The service that is asked, the last: another one where it holds many files."""
+        # One that an account is kept in goes on beside it.
         if self._all and self._all[-1].full and not self._all[-1].kept:
             self._all.pop().stop()
         if not self._all or self._all[-1].full:
@@ -198,14 +195,9 @@ class _Account(Account):
 
 
 class _Served:
-    """A folder that ``tacit serve`` serves on a free port of this machine, until it is stopped.
+    """A folder that ``tacit serve`` serves on a free port of this machine, until it is stopped."""
 
-    Attributes:
-        kept: whether an account is kept in it.
-        asked: connections that are asked again and again, by the rows that they ask.
-    """
-
-    kept = False
+    kept = False  # whether an account is kept in it
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="tacit-attacked-"))

@@ -70,12 +70,7 @@ class TacitAccount(Account):
 
     @classmethod
     def fresh(cls, budget: float, opens: Callable[[Path], Any] = Path) -> TacitAccount:
-        """Return an account whose files go when it goes.
-
-        Args:
-            budget: of the ledger.
-            opens: from the path of the CSV file to what a session takes for it.
-        """
+        """Return an account whose files go when it goes."""
         folder = Path(tempfile.mkdtemp())
         source = folder / "rows.csv"
         source.write_text("x\n" + "".join(f"{i % 10}\n" for i in range(100)))
@@ -139,8 +134,7 @@ class TacitAccount(Account):
 
 TABLE = "rows_of_people"
 
-Column = tuple[Sequence[Any], str]
-"""The values of a column, and its type as DuckDB names it."""
+Column = tuple[Sequence[Any], str]  # the values of a column, and its type as DuckDB names it
 
 
 def columns_of(columns: Mapping[str, Rows]) -> dict[str, Column]:
@@ -201,8 +195,7 @@ def write_parquet(columns: Mapping[str, Column], path: Path) -> None:
 
 
 _STATISTICS = {"sum": total, "mean": mean, "median": median, "variance": var}
-PLENTY = 10**30
-"""The epsilon of a budget that no case uses up."""
+PLENTY = 10**30  # the epsilon of a budget that no case uses up
 
 
 @contextlib.contextmanager
@@ -228,26 +221,14 @@ class TacitSession(System):
     def session(
         self, columns: Mapping[str, Column], each: Any, budget: Any
     ) -> contextlib.AbstractContextManager[Any]:
-        """Return a session on a fresh table, closed at the end of its block.
-
-        Args:
-            columns: of the table.
-            each: the unit of privacy.
-            budget: of the session.
-        """
+        """Return a session on a fresh table, closed at the end of its block."""
         return Session(duckdb_table(columns), each, budget, in_memory, table=TABLE)
 
     def repeated(
         self, columns: Mapping[str, Column], price: float
     ) -> contextlib.AbstractContextManager[Any]:
-        """Return a session for one of many equal releases, on rows that are a person each.
-
-        It may be the same for all of them, and each has a tag: without one, all are the first.
-
-        Args:
-            columns: of the table.
-            price: the epsilon of the release.
-        """
+        """Return a session for one of many equal releases, on rows that are a person each."""
+        # It may be the same for all of them, and each has a tag: without one, all are the first.
         return self.session(columns, one_row_each, budget_for(price))
 
     def statistic(

@@ -118,11 +118,7 @@ def release(name: DatasetName, caller: _Asking, state: StateOf, form: FormOf) ->
 
 
 def _chosen(form: Form, table: str) -> str:
-    """Return in SQL what was chosen by clicking.
-
-    Raises:
-        Problem: a statistic of a column, and no column.
-    """
+    """Return in SQL what was chosen by clicking."""
     statistic, column, by = (form.one(field) for field in _CHOICE)
     if statistic not in ("", "count") and not column:
         words = dict(STATISTICS).get(statistic, "this")

@@ -173,11 +173,7 @@ def refuse_dashboard(id: _Id, body: Refusal, caller: _Deciding, state: StateOf) 
 
 
 def wanted(state: State, caller: Caller, id: str) -> DashboardRequest:
-    """Return a dashboard that was asked for, where a caller may see it.
-
-    Raises:
-        Problem: ``not_found``.
-    """
+    """Return a dashboard that was asked for, where a caller may see it."""
     found = state.dashboard_requests.find(id)
     if found is None or not _seen(caller, found):
         raise _nowhere()
@@ -217,10 +213,8 @@ def _waiting(found: DashboardRequest) -> DashboardReply:
 
 
 def readable(state: State, caller: Caller, found: Dashboard) -> bool:
-    """Return whether somebody may see a dashboard: whoever may ask the data set, for nothing.
-
-    Where teams stand apart it is its own team's, and theirs who may see all answers.
-    """
+    """Return whether somebody may see a dashboard: whoever may ask the data set, for nothing."""
+    # Where teams stand apart it is its own team's, and theirs who may see all answers.
     if decide(caller, "see_releases", found.dataset).allowed:
         return True
     apart = state.datasets.of(found.dataset).owner.apart

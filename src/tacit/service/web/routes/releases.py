@@ -22,8 +22,7 @@ __all__ = ["router"]
 
 router = APIRouter(tags=["releases"])
 
-_WAIT = 60
-"""The most seconds that a request waits for a tick."""
+_WAIT = 60  # the most seconds that a request waits for a tick
 ReleaseName = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="of the release")]
 Seeing = Annotated[Caller, Depends(needs("see_own_releases"))]
 
@@ -245,10 +244,8 @@ def refuse(release: ReleaseName, body: Refusal, caller: Deciding, state: StateOf
 
 
 def _before(state: State, caller: Caller, cursor: str) -> int:
-    """Return where a page begins: a cursor is the last release of the page before.
-
-    (The place of a release among all of them would tell how many the others asked.)
-    """
+    """Return where a page begins: a cursor is the last release of the page before."""
+    # (The place of a release among all of them would tell how many the others asked.)
     with suppress(Problem):
         return seen(state, caller, cursor).number
     raise Problem(
@@ -311,10 +308,8 @@ def _done(state: State, job: Job) -> Job:
 
 
 def _answered_at(state: State, job: Job) -> float:
-    """Return when the question was first answered: that of a replay is the one before it.
-
-    Of a free answer it is when the first of the releases was that it follows from.
-    """
+    """Return when the question was first answered: that of a replay is the one before it."""
+    # Of a free answer it is when the first of the releases was that it follows from.
     apart = state.datasets.of(job.dataset).owner.apart
     queue = state.desk.queue
     sources = [queue.find(name) for name in set(state.desk.free.releases(job).values())]

@@ -23,12 +23,7 @@ _ATTEMPT_SECONDS = 600
 
 
 def signed_in(state: State, made: tuple[str, Caller]) -> RedirectResponse:
-    """Return a reply that goes on to the pages, with the cookie of a new sign-in.
-
-    Args:
-        state: of the service.
-        made: the token of the sign-in, and whose it is.
-    """
+    """Return a reply that goes on to the pages, with the cookie of a new sign-in."""
     text, caller = made
     reply = RedirectResponse(_HOME, status_code=303)
     reply.set_cookie(

@@ -107,8 +107,7 @@ class PlannedStatements:
             self._known.clear()
 
 
-planned_statements = PlannedStatements()
-"""Those of this process."""
+planned_statements = PlannedStatements()  # those of this process
 
 
 # Instances of DuckDB in this process, and the one that tables in memory share.
@@ -121,21 +120,15 @@ planned_statements = PlannedStatements()
 # forks ends it first, unless a table is open: the threads of an instance do not follow.
 
 
+# Asks how much an instance may use.
 LIMITS = "select current_setting('memory_limit'), current_setting('threads')"
-"""Asks how much an instance may use."""
 _PROGRESS = "select current_setting('enable_progress_bar')"
 
 
 class Instance:
-    """DuckDB, in memory, with a private folder to spill to.
+    """DuckDB, in memory, with a private folder to spill to."""
 
-    Args:
-        memory_limit: such as ``"4GB"``; three quarters of it are DuckDB's own limit.
-        threads: how many.
-
-    Raises:
-        UsageError: limits that DuckDB refuses.
-    """
+    # memory_limit: such as ``"4GB"``; three quarters of it are DuckDB's own limit.
 
     def __init__(self, memory_limit: str | None = None, threads: int | None = None) -> None:
         self.folder = SpillFolder()
@@ -286,34 +279,28 @@ def _end(connection: duckdb.DuckDBPyConnection, folder: SpillFolder) -> None:
 
 
 _MOST_THREADS = 1024
+# Bytes that an aggregate of ours takes in each thread for one value of what it groups by.
 _STATE = 64
-"""Bytes that an aggregate of ours takes in each thread for one value of what it groups by."""
+# With so many rows in memory, a query ends sooner than a person who wants it to end can say so.
 _SMALL = 1 << 16
-"""With so many rows in memory, a query ends sooner than a person who wants it to end can say so."""
-_BITS = range(12, 25)
-"""From DuckDB's own default on."""
+_BITS = range(12, 25)  # from DuckDB's own default on
 
 
 class DuckEngine:
-    """DuckDB, in memory, in this process.
+    """DuckDB, in memory, in this process."""
 
-    Args:
-        memory_limit: such as ``"4GB"``: how far the process may grow by the engine's work.  Three
-            quarters of it are DuckDB's own limit, the rest is for what it holds besides.  Beyond
-            its limit DuckDB spills to a private folder that is removed on closing and at exit, or
-            by the next start where the process was killed.
-            What it writes there is enciphered, but by its built-in cipher, which its makers do not
-            call secure: the folder's privacy is what counts.
-            Default: DuckDB's own (80% of the machine).
-        threads: how many; default: all cores.
-        connection: an open DuckDB connection to work in instead; its settings stay as they are.
-        alone: whether it has an instance of DuckDB to itself, rather than the one that is shared
-            (:mod:`tacit.tables.engines.duckdb.engine`); one with limits always has.
-
-    Raises:
-        DataSourceError: anything that the engine raises.  Its own message may quote rows of the
-            data, so the message and the exception are dropped; only their class is shown.
-    """
+    # memory_limit: such as ``"4GB"``: how far the process may grow by the engine's work.  Three
+    #   quarters of it are DuckDB's own limit, the rest is for what it holds besides.  Beyond its
+    #   limit DuckDB spills to a private folder that is removed on closing and at exit, or by the
+    #   next start where the process was killed. What it writes there is enciphered, but by its
+    #   built-in cipher, which its makers do not call secure: the folder's privacy is what counts.
+    #   Default: DuckDB's own (80% of the machine).
+    # connection: an open DuckDB connection to work in instead; its settings stay as they are.
+    # alone: whether it has an instance of DuckDB to itself, rather than the one that is shared
+    #   (:mod:`tacit.tables.engines.duckdb.engine`); one with limits always has.
+    #
+    # DataSourceError: anything that the engine raises.  Its own message may quote rows of the data,
+    # so the message and the exception are dropped; only their class is shown.
 
     dialect = DUCKDB
 
@@ -378,14 +365,7 @@ class DuckEngine:
         return [c.astype(np.int64, casting="safe", copy=False) for c in found]
 
     def attached(self, place: str) -> str:
-        """Return the name of a database in a file, which is attached for reading where it is not.
-
-        Args:
-            place: the file, an absolute path without links.
-
-        Raises:
-            DataSourceError: another program has it open, or it cannot be read.
-        """
+        """The name of a database in a file, which is attached for reading where it is not."""
         known = self.rows("select database_name, path from duckdb_databases() where path <> ''")
         for name, path in known:
             if os.path.exists(path) and os.path.samefile(path, place):
@@ -428,10 +408,8 @@ class DuckEngine:
         self._mending.setdefault(failure, []).append(action)
 
     def before_reading(self, action: Callable[[], None]) -> None:
-        """Have rows brought in when the first query asks for them, and not before.
-
-        An action that fails is tried again by the next query.
-        """
+        """Have rows brought in when the first query asks for them, and not before."""
+        # An action that fails is tried again by the next query.
         self._pending.append(action)
 
     @contextlib.contextmanager
@@ -457,11 +435,8 @@ class DuckEngine:
                 self._pending = held
 
     def planner(self, *, anew: bool = False) -> Callable[[str], None] | None:
-        """Return what plans a query that is run next: of a table that nobody changes meanwhile.
-
-        Args:
-            anew: whether to plan a query again that was planned before, for a table of this shape.
-        """
+        """Return what plans a query that is run next: of a table that nobody changes meanwhile."""
+        # anew: whether to plan a query again that was planned before, for a table of this shape.
         ready = self._shape and not self._pending and not self.closed
         return partial(self._plan, anew) if ready else None
 
@@ -512,20 +487,15 @@ class DuckEngine:
         self._run(f"drop table if exists {name}", "fetchall", reads=False)
 
     def count(self, relation: str, rows: int | None = None) -> None:
-        """Say which relation has all rows: their number bounds what is grouped by array.
-
-        Where it is known already, the engine need not count.
-        """
+        """Say which relation has all rows: their number bounds what is grouped by array."""
+        # Where it is known already, the engine need not count.
         self._counted = relation if rows is None else rows
         self._ends_soon = rows is not None and rows <= _SMALL
 
     def in_memory(self, shape: str) -> None:
-        """Say that the table is one in memory, which nobody changes.
-
-        Args:
-            shape: what it is, with its columns and their types: a query that is planned for one
-                table of a shape and a name is so for every other.
-        """
+        """Say that the table is one in memory, which nobody changes."""
+        # shape: what it is, with its columns and their types: a query that is planned for one table
+        #   of a shape and a name is so for every other.
         self._shape = shape
 
     def reading(self) -> contextlib.AbstractContextManager[object]:
@@ -533,13 +503,11 @@ class DuckEngine:
         return contextlib.nullcontext()
 
     def _group_by_array(self) -> None:
-        """Say how far DuckDB may group whole numbers by their place in an array.
-
-        That is twice as fast for people as by hash.  It does so where the statistics of a column
-        say that all its values are so near to one another, and raises where those are found to be
-        wrong.  The array is as long as the range of the values, so it may be no longer than the
-        table, nor beyond an eighth of the memory.
-        """
+        """Say how far DuckDB may group whole numbers by their place in an array."""
+        # That is twice as fast for people as by hash.  It does so where the statistics of a column
+        # say that all its values are so near to one another, and raises where those are found to be
+        # wrong.  The array is as long as the range of the values, so it may be no longer than the
+        # table, nor beyond an eighth of the memory.
         counted, self._counted = self._counted, 0
         rows = counted
         if isinstance(counted, str):
@@ -555,10 +523,8 @@ class DuckEngine:
         self._run(f"set perfect_ht_threshold = {bits}", "fetchall", reads=False)
 
     def register(self, table: object, name: str | None = None) -> str:
-        """Make an Arrow, pandas or polars table visible; return its quoted name.
-
-        With the ``name`` of one that is visible already, it takes that one's place.
-        """
+        """Make an Arrow, pandas or polars table visible; return its quoted name."""
+        # With the ``name`` of one that is visible already, it takes that one's place.
         name = self._next_name() if name is None else name.strip('"')
         with self._lock:
             self._connection.register(name, table)
@@ -651,15 +617,15 @@ def _shut(connection: duckdb.DuckDBPyConnection, then: Callable[[], object] | No
 # Columns as DuckDB describes them: by declared types, in which no value of the data stands.
 
 
+# Types of times with a zone: those of the time in UTC, and how it is read.
 _UTC = {
     "TIMESTAMP WITH TIME ZONE": (
         *("TIMESTAMP", "(case when isfinite({x}) then make_timestamp(epoch_us({x})) end)"),
     ),
     "TIMESTAMPTZ_NS": ("TIMESTAMP_NS", "make_timestamp_ns(epoch_ns({x}))"),
 }
-"""Types of times with a zone: those of the time in UTC, and how it is read."""
-_FAR = 1 << 500
-"""No bounds reach beyond it (:mod:`tacit.expressions.grid`)."""
+_FAR = 1 << 500  # no bounds reach beyond it (:mod:`tacit.expressions.grid`)
+# Types of whole numbers that are wider than the plan computes in, and how they become doubles.
 _BIG = {
     "UHUGEINT": "cast({x} as double)",
     "BIGNUM": (
@@ -667,7 +633,6 @@ _BIG = {
         f"cast('{_FAR}' as bignum)), cast('-{_FAR}' as bignum)) end as double)"
     ),
 }
-"""Types of whole numbers that are wider than the plan computes in, and how they become doubles."""
 _VALUES = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, )?)*\)")
 
 
@@ -677,32 +642,23 @@ def types_of(relation: str, engine: DuckEngine) -> dict[str, str]:
 
 
 def described(relation: str, engine: DuckEngine) -> Schema:
-    """Return the columns of a relation.
-
-    Raises:
-        DataSourceError: two whose names differ only in capital letters.
-    """
+    """Return the columns of a relation."""
     return schema_of(types_of(relation, engine))
 
 
 def schema_of(types: dict[str, str]) -> Schema:
-    """Return the columns of these types.
-
-    Raises:
-        DataSourceError: two whose names differ only in capital letters.
-    """
+    """Return the columns of these types."""
     refuse_like_names(types)
     return Schema([column_of(name, declared) for name, declared in types.items()])
 
 
 def shield(cell: str) -> str:
-    """Return the SQL of a cell of which the engine knows nothing beside its value.
-
-    DuckDB derives from the statistics of a file which comparisons are true of all its rows, which
-    row groups it may leave out, and how narrow a type holds a column.  A writer may leave NaN out
-    of them, or be wrong.  It knows none of the result of ``try``, whose value is that of the
-    column, and compares it row by row; those of ``coalesce`` and ``struct_extract`` are passed on.
-    """
+    """Return the SQL of a cell of which the engine knows nothing beside its value."""
+    # DuckDB derives from the statistics of a file which comparisons are true of all its rows, which
+    # row groups it may leave out, and how narrow a type holds a column.  A writer may leave NaN out
+    # of them, or be wrong.  It knows none of the result of ``try``, whose value is that of the
+    # column, and compares it row by row; those of ``coalesce`` and ``struct_extract`` are passed
+    # on.
     return f"try({cell})"
 
 
@@ -715,15 +671,15 @@ def shielded(relation: str, names: Iterable[str]) -> str:
 def column_of(name: str, declared: str) -> Column:
     """Return a column of a type.
 
-    The values that an enumeration allows may be taken from the data, so they are left out.  A time
-    with a zone is a moment, and is read in UTC, whatever zone the connection is set to; what is
-    infinite is missing.  A whole number that may be wider than 126 bits is read as a decimal is.
-
     >>> column_of("who", "ENUM('Ada', 'O''Hara')[]").declared
     'ENUM[]'
     >>> column_of("at", "TIMESTAMP WITH TIME ZONE").kind
     'date'
     """
+    # The values that an enumeration allows may be taken from the data, so they are left out.  A
+    # time with a zone is a moment, and is read in UTC, whatever zone the connection is set to; what
+    # is infinite is missing.  A whole number that may be wider than 126 bits is read as a decimal
+    # is.
     known = declared.upper()
     if known in _UTC:
         plain, reads = _UTC[known]

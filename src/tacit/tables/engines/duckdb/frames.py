@@ -58,12 +58,11 @@ def texts(cells: Iterable[Any]) -> Any:
 def cell_text(cell: Any) -> str | None:
     """Return what a cell says; None where it is missing, or of a type that says nothing.
 
-    Text is itself; truth values are ``true`` and ``false``; numbers are written in their shortest
-    form, NaN is missing; times with a zone are in UTC, dates and times in ISO 8601.
-
     >>> [cell_text(c) for c in ("a", True, 3, 2.5, Decimal("NaN"), b"x", [1], float("nan"))]
     ['a', 'true', '3', '2.5', None, None, None, None]
     """
+    # Text is itself; truth values are ``true`` and ``false``; numbers are written in their shortest
+    # form, NaN is missing; times with a zone are in UTC, dates and times in ISO 8601.
     if isinstance(cell, str):
         text = str.__str__(cell) if type(cell) is str else "".join(str.__iter__(cell))
         return text if is_unicode(text) else None
@@ -120,11 +119,7 @@ class Stream:
 
 
 def open_arrow(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
-    """Return the relation of a table, a batch or a reader of pyarrow, and its columns.
-
-    Raises:
-        DataSourceError: two columns that have one name, capitals or not.
-    """
+    """Return the relation of a table, a batch or a reader of pyarrow, and its columns."""
     import pyarrow as pa
 
     shown, columns, types = shown_schema(table.schema, engine)
@@ -155,11 +150,7 @@ def names_of(names: Iterable[str]) -> list[str]:
 def shown_schema(
     schema: pyarrow.Schema, engine: DuckEngine
 ) -> tuple[pyarrow.Schema, list[Column], dict[str, str]]:
-    """Return the columns as they are shown to the engine and as they are asked, and their types.
-
-    Raises:
-        DataSourceError: two columns that have one name, capitals or not, or none that can be read.
-    """
+    """Return the columns as they are shown to the engine and as they are asked, and their types."""
     import pyarrow as pa
 
     names = names_of(schema.names)
@@ -226,16 +217,14 @@ def _stream_as_shown(reader: Any, shown: pyarrow.Schema) -> Any:
     return pa.RecordBatchReader.from_batches(shown, batches)
 
 
+# Types that Arrow has no whole number for: DuckDB makes doubles of some.
 _AS_TEXT = ("HUGEINT", "UHUGEINT", "BIGNUM")
-"""Types that Arrow has no whole number for: DuckDB makes doubles of some."""
 
 
 def carried(types: Mapping[str, str]) -> str:
-    """Return the SQL by which the columns of a relation are brought into the engine.
-
-    Of one that no statistic reads, only which cells are missing: what is in it may fail on the way,
-    by its values, as a list over an enumeration does where all lists are empty.
-    """
+    """Return the SQL by which the columns of a relation are brought into the engine."""
+    # Of one that no statistic reads, only which cells are missing: what is in it may fail on the
+    # way, by its values, as a list over an enumeration does where all lists are empty.
     shown = []
     for name, declared in types.items():
         cell = quoted = DUCKDB.identifier(name)
@@ -283,10 +272,8 @@ def _begun(rows: Callable[[], Any], begun: list[Any]) -> Any:
 
 
 def _readable(rows: Any) -> Any:
-    """Return a stream whose text is UTF-8, batch by batch (:func:`in_unicode`).
-
-    Text that is not can only come from Arrow; where pyarrow is missing the stream stays as it is.
-    """
+    """Return a stream whose text is UTF-8, batch by batch (:func:`in_unicode`)."""
+    # Text that is not can only come from Arrow; where pyarrow is missing the stream stays as it is.
     try:
         import pyarrow as pa
     except ImportError:
@@ -307,10 +294,8 @@ def _texts(schema: pyarrow.Schema) -> list[int]:
 
 
 def in_unicode(table: Any) -> Any:
-    """Return a table or batch in which text that is no UTF-8 is missing: no reader of Arrow checks.
-
-    One that holds none is returned as it is.
-    """
+    """A table or batch in which text that is no UTF-8 is missing: no reader of Arrow checks."""
+    # One that holds none is returned as it is.
     import pyarrow as pa
 
     for place in _texts(table.schema):
@@ -345,8 +330,8 @@ def _decoded(cell: bytes | None) -> str | None:
         return None
 
 
+# The engine's types of those types of Arrow that hold no others, once it was asked.
 _SIMPLE: dict[Any, str | None] = {}
-"""The engine's types of those types of Arrow that hold no others, once it was asked."""
 _MOST_SIMPLE = 256
 
 
@@ -409,11 +394,7 @@ _ARROW_CATEGORIES = (
 
 
 def open_pandas(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
-    """Return the relation of a pandas frame and its columns; no cell is read.
-
-    Raises:
-        DataSourceError: columns that are not named by text, or twice by one.
-    """
+    """Return the relation of a pandas frame and its columns; no cell is read."""
     for place, name in enumerate(table.columns, start=1):
         if not isinstance(name, str):
             raise DataSourceError(
@@ -502,8 +483,8 @@ def open_polars(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     return _later(made, columns, engine, declared), Schema(columns)
 
 
+# Types of polars that the engine does not take from it, but from text.
 _WIDE = {"Int128": "HUGEINT", "UInt128": "UHUGEINT"}
-"""Types of polars that the engine does not take from it, but from text."""
 
 
 def _polars_reading(kind: Any) -> str:

@@ -42,11 +42,11 @@ __all__ = [
 # Files at an address, which DuckDB reads by extensions of its own that the user has installed.
 
 
+# What reads each kind of address.
 _EXTENSIONS = {
     **dict.fromkeys(("http", "https", "s3", "s3a", "s3n", "gcs", "gs", "r2", "hf"), "httpfs"),
     **dict.fromkeys(("az", "azure", "abfs", "abfss"), "azure"),
 }
-"""What reads each kind of address."""
 
 
 def is_remote(path: str) -> bool:
@@ -68,13 +68,8 @@ def public_part(path: str) -> str:
 
 
 def check_remote(address: str, engine: DuckEngine) -> None:
-    """Refuse an address that the engine has nothing to read with.
-
-    Nothing is fetched to make up for it: an extension is code, and the user's to install.
-
-    Raises:
-        DataSourceError: an unknown kind of address, or an extension that is not installed.
-    """
+    """Refuse an address that the engine has nothing to read with."""
+    # Nothing is fetched to make up for it: an extension is code, and the user's to install.
     kind = address.partition("://")[0].casefold()
     extension = _EXTENSIONS.get(kind)
     if extension is None:
@@ -117,25 +112,15 @@ _MAGIC = b"PAR1"
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 11, 12
 _WHOLE = (4, 5, 6)
 _INT64, _BYTES = 2, 6
-_MEANING = (6, 10)
-"""The fields of a column that say what its numbers or bytes mean."""
+_MEANING = (6, 10)  # the fields of a column that say what its numbers or bytes mean
 _PIECE = 1 << 20
 
+# A struct: the type and the value of each field by its number; of a list those of its items.
 Struct = dict[int, tuple[int, Any]]
-"""A struct: the type and the value of each field by its number; of a list those of its items."""
 
 
 def extract_columns(source: str, names: Sequence[str], target: str) -> None:
-    """Write columns of INT64 or bytes to a file of their own, named ``c0``, ``c1``, ...
-
-    Args:
-        source: a Parquet file.
-        names: of top-level columns; one that has others within is written with these.
-        target: the file to write.
-
-    Raises:
-        DataSourceError: the file is damaged, or has changed since its footer was read.
-    """
+    """Write columns of INT64 or bytes to a file of their own, named ``c0``, ``c1``, ..."""
     try:
         with open(source, "rb") as file, open(target, "xb") as copy:
             copy.write(_MAGIC)
@@ -337,13 +322,12 @@ _ENCODE: dict[int, Callable[[Any], bytes]] = {
 # end of :data:`_FAR`, as in the engine's own columns of milliseconds: neither moves another cell.
 
 
-_PLACE = ("file_index", "file_row_number")
-"""DuckDB's own names of a row's place in Parquet files."""
+_PLACE = ("file_index", "file_row_number")  # DuckDB's own names of a row's place in Parquet files
 _MARK, _LEAVE = ", utf8_validation = 'replace'", ", utf8_validation = 'ignore'"
 _ALONE = "hive_partitioning = false"
 _AS_STORED = f"{_ALONE}, binary_as_string = false"
+# Milliseconds since 1970 that times are read within: 290,000 years, as :meth:`Dialect.time`.
 _FAR = -9_213_651_676_800_000, 9_089_348_860_800_000
-"""Milliseconds since 1970 that times are read within: 290,000 years, as :meth:`Dialect.time`."""
 
 
 def parquet_view(
@@ -355,16 +339,8 @@ def parquet_view(
     *,
     zoned: bool = False,
 ) -> str:
-    """Return a view of Parquet files, replaced by another when a cell cannot be read.
-
-    Args:
-        scan: gives the SQL that reads the files, with an option more.
-        files: their paths, in that order.
-        engine: to make the view in.
-        millis: columns of times in milliseconds.
-        without: columns that are left out.
-        zoned: whether a time in milliseconds with a zone stays a moment.
-    """
+    """Return a view of Parquet files, replaced by another when a cell cannot be read."""
+    # zoned: whether a time in milliseconds with a zone stays a moment.
     shown = {n: t for n, t in types_of(scan(""), engine).items() if n not in without}
     moments = {n for n in millis if zoned and shown[n] == "TIMESTAMP WITH TIME ZONE"}
     made = _Views(scan, list(files), shown, list(millis), moments, engine)
@@ -419,11 +395,9 @@ class _Views:
         return f"select {shown or '1'} from {self._scan('')}"
 
     def without_text(self) -> None:
-        """Replace the view by one whose cells are missing where they are no text.
-
-        The reader can be asked to put a mark for bytes that are no text, or to leave them out.  The
-        two differ in length for such a cell, and for no other.
-        """
+        """Replace the view by one whose cells are missing where they are no text."""
+        # The reader can be asked to put a mark for bytes that are no text, or to leave them out.
+        # The two differ in length for such a cell, and for no other.
         engine = self._engine()
         assert engine is not None  # it asks for this view
         if reads_marked_text(engine):
@@ -518,9 +492,10 @@ def _same(other: str) -> str:
 # the name is an undeclared column; which columns there are follows from the names on all paths.
 
 
+# The most bytes that the footers of all files may have together, whatever memory there is.
 FOOTER_LIMIT = 1 << 28
-"""The most bytes that the footers of all files may have together, whatever memory there is."""
 _GROWTH = 12
+# How many bits each whole number takes with a sign, and how many digits.
 _PARQUET_WHOLE = {
     "TINYINT": (8, 3),
     "SMALLINT": (16, 5),
@@ -531,7 +506,6 @@ _PARQUET_WHOLE = {
     "UINTEGER": (33, 10),
     "UBIGINT": (65, 20),
 }
-"""How many bits each whole number takes with a sign, and how many digits."""
 _MILLIS = "a far time among them would end every question; "
 _MILLIS_WITHIN = f"holds times in milliseconds within lists or structs: {_MILLIS}write microseconds"
 _MILLIS_REMOTE = (
@@ -549,16 +523,7 @@ _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 
 
 def open_parquet(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[str, Schema]:
-    """Return the relation that the files are together, and its columns; no row is read.
-
-    Args:
-        path: as the user named it.
-        files: that it stands for.
-        engine: to read them.
-
-    Raises:
-        DataSourceError: a file that is damaged, or footers that do not fit into memory.
-    """
+    """Return the relation that the files are together, and its columns; no row is read."""
     if is_remote(path):
         return _open_remote(path, files, engine)
     _check_footers(files, engine)
@@ -599,17 +564,7 @@ def _open_remote(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
 def viewed_parquet(
     files: Sequence[str], options: str, types: dict[str, str], engine: DuckEngine
 ) -> str:
-    """Return a relation of the Parquet files that a call within a view reads; no row is read.
-
-    Args:
-        files: their paths, in that order, or patterns of addresses.
-        options: of the call, as SQL, each after a comma.
-        types: of the columns that the call has.
-        engine: to read them.
-
-    Raises:
-        DataSourceError: columns whose cells could fail every question, whatever is asked.
-    """
+    """Return a relation of the Parquet files that a call within a view reads; no row is read."""
     remote = any(map(is_remote, files))
     if not remote:
         _check_footers(files, engine)
@@ -638,11 +593,7 @@ def _with_problems(columns: Iterable[Column], problems: dict[str, str]) -> Schem
 
 
 def _in_millis(fields: Sequence[tuple[Any, ...]]) -> tuple[list[str], list[str]]:
-    """Return the columns of times in milliseconds, and those that have such times within.
-
-    Args:
-        fields: as :func:`_alike` returns them, depth first, the root before all.
-    """
+    """Return the columns of times in milliseconds, and those that have such times within."""
     plain, within = [], []
     rest = iter(fields)
 
@@ -717,11 +668,9 @@ def _folder_columns(path: str, files: Sequence[str]) -> tuple[str, ...]:
 def _alike(
     path: str, files: Sequence[str], engine: DuckEngine
 ) -> list[tuple[tuple[tuple[Any, ...], ...], list[str]]]:
-    """Return the files in groups that declare the same columns of the same types, with these.
-
-    Of each column: its name, how many others are right below it, whether it is a time in
-    milliseconds, and its type.
-    """
+    """Return the files in groups that declare the same columns of the same types, with these."""
+    # Of each column: its name, how many others are right below it, whether it is a time in
+    # milliseconds, and its type.
     listed = ", ".join(engine.dialect.literal(f) for f in files)
     millis = (
         "type = 'INT64' and (coalesce(converted_type = 'TIMESTAMP_MILLIS', false) "

@@ -88,14 +88,8 @@ def open_csv(
     engine: DuckEngine,
     notice: Callable[[CsvFile], Notice] | None = None,
 ) -> tuple[str, Schema]:
-    """Return the relation that the files will be, and its columns; no row is read.
-
-    With a ``notice``, which learns what is wrong with the lines, all columns stay text.
-
-    Raises:
-        DataSourceError: a first line that holds no names.
-        UsageError: a declared column that no file has.
-    """
+    """Return the relation that the files will be, and its columns; no row is read."""
+    # With a ``notice``, which learns what is wrong with the lines, all columns stay text.
     found = csv_files(files, form)
     names = list(dict.fromkeys(name for file in found for name in file.names))
     refuse_like_names(names)
@@ -236,11 +230,7 @@ def import_csv(
     engine: DuckEngine,
     notice: Callable[[CsvFile], Notice] | None = None,
 ) -> None:
-    """Fill the table with the rows of all files, or with none.
-
-    Raises:
-        DataSourceError: a file that cannot be read to its end, or no memory left.
-    """
+    """Fill the table with the rows of all files, or with none."""
     with engine.all_or_nothing():
         for (_, names), group in itertools.groupby(files, lambda f: (f.form, f.names)):
             _import_alike(list(group), names, form, table, engine, notice)
@@ -307,11 +297,7 @@ def _rows(
 
 
 def _body(lines: BinaryIO, file: CsvFile) -> Iterator[bytes]:
-    """Yield the lines behind the names.
-
-    Raises:
-        DataSourceError: the names are others than those that the file was opened with.
-    """
+    """Yield the lines behind the names."""
     blocks = file_lines(lines, file.form.encoding)
     if file.form.names is None:
         line, _, rest = next(blocks, b"\n").partition(b"\n")
@@ -347,11 +333,7 @@ def _piped(blocks: Iterable[bytes], folder: Path) -> Iterator[str]:
 
 
 def _opened(path: str) -> BinaryIO:
-    """Open a file for reading, unpacked where its name says that it is packed.
-
-    Raises:
-        DataSourceError: it is not there, or may not be read.
-    """
+    """Open a file for reading, unpacked where its name says that it is packed."""
     try:
         if not os.path.isfile(path):  # a pipe that took its place would be waited for without end
             raise FileNotFoundError
@@ -380,19 +362,7 @@ def open_in_duckdb(
     memory_limit: str | None,
     threads: int | None,
 ) -> Opened:
-    """Open a path, a table in memory, or a table of a DuckDB database, in DuckDB.
-
-    Args:
-        source: as :func:`tacit.tables.open_source` takes it.
-        table: the table of a database.
-        csv: what is said of CSV files.
-        memory_limit: the most memory of the engine.
-        threads: how many threads it uses.
-
-    Raises:
-        DataSourceError: nothing there, not readable, empty, or broken.
-        UsageError: no table named in a database, or one named where there is none.
-    """
+    """Open a path, a table in memory, or a table of a DuckDB database, in DuckDB."""
     csv_format(**csv)  # refuses now what does not fit
     if not isinstance(source, (str, os.PathLike)):
         refuse_csv(csv, "this table declares its own columns")
@@ -436,17 +406,9 @@ def _is(value: object, class_name: str) -> bool:
 def _source_named(
     table: str, engine: DuckEngine, database: str = "", confined: str | None = None
 ) -> tuple[str, Schema]:
-    """Return the relation of a table or view of the database in use, and its columns.
-
-    The statistics of a table of DuckDB's own are made by itself and cover all values.  A view may
-    read files, and so may a table of another kind of database.
-
-    Args:
-        table: as the user named it.
-        engine: that has the database open.
-        database: its name there; none for the one in use.
-        confined: the place of a database that may read nothing outside of it.
-    """
+    """Return the relation of a table or view of the database in use, and its columns."""
+    # The statistics of a table of DuckDB's own are made by itself and cover all values.  A view may
+    # read files, and so may a table of another kind of database.
     known = [
         row[0] if row[1] == "main" else f"{row[1]}.{row[0]}"
         for row in engine.rows("select table_name, table_schema from information_schema.tables")
@@ -479,11 +441,7 @@ def _is_own(schema: str, table: str, engine: DuckEngine) -> bool:
 
 
 def _of_files(relation: str, schema: str, view: str, engine: DuckEngine) -> str:
-    """Return a view with the Parquet files in it read as files are; another as it is.
-
-    Raises:
-        DataSourceError: it may read Parquet files, and cannot be rewritten.
-    """
+    """Return a view with the Parquet files in it read as files are; another as it is."""
     database = engine.rows("select current_database()")[0][0]
     rewriter = ViewFiles(engine)
     try:
@@ -526,11 +484,7 @@ def _check_database(path: str | os.PathLike[str], table: str | None) -> str:
 def beside_in_duckdb(
     path: str | os.PathLike[str], table: str | None, csv: CsvOptions, engine: DuckEngine
 ) -> Opened:
-    """Open another file, or a table of a database, in an engine that has one open.
-
-    Raises:
-        DataSourceError: nothing there, not readable, empty, or broken.
-    """
+    """Open another file, or a table of a database, in an engine that has one open."""
     with engine.opening():
         if not database_file(path):
             return _from_path(path, csv, engine)
@@ -550,11 +504,7 @@ def _from_database(
 
 
 def _refuse_files(place: str, table: str, relation: str) -> None:
-    """Refuse a view of a database if reading it reads anything outside the database.
-
-    Raises:
-        DataSourceError: it does.
-    """
+    """Refuse a view of a database if reading it reads anything outside the database."""
     with contextlib.closing(DuckEngine()) as engine:
         data = engine.attached(place)
         # DuckDB opens each file when it prepares a query, so a description shows whether it may.
@@ -645,9 +595,5 @@ def _from_address(address: str, csv: CsvOptions, engine: DuckEngine) -> Opened:
 
 
 def holds_csv(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path, a folder or a glob stands for CSV files, which declare no types.
-
-    Raises:
-        DataSourceError: there is nothing, or what is there cannot be read.
-    """
+    """Return whether a path, a folder or a glob stands for CSV files, which declare no types."""
     return not is_remote(os.fspath(path)) and kind_of_file(data_files(path)[0]) == "csv"

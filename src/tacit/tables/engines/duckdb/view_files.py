@@ -1,16 +1,15 @@
-"""The Parquet files that views and relations of DuckDB read, read as files are.
+"""The Parquet files that views and relations of DuckDB read, read as files are."""
 
-DuckDB's own reader refuses a whole file for one cell that is no text in UTF-8 or a time that it
-cannot hold.  So the SQL of a view is taken apart by DuckDB's parser, and where it reads Parquet
-files it reads :func:`parquet_view` of them.  Views within it are rewritten alike; names of tables
-are resolved once and written in full.
-
-*A world that is closed.*  Each table that the SQL names is a table expression of its own, a table
-or a view of one name in one place, or files.  Where that does not decide what is read (macros, a
-query in a text, names that more than one table has, options that rename columns), or the rewritten
-SQL has other columns, nothing is guessed: a view that may read Parquet is refused, by its text and
-before any charge.
-"""
+# DuckDB's own reader refuses a whole file for one cell that is no text in UTF-8 or a time that it
+# cannot hold.  So the SQL of a view is taken apart by DuckDB's parser, and where it reads Parquet
+# files it reads :func:`parquet_view` of them.  Views within it are rewritten alike; names of tables
+# are resolved once and written in full.
+#
+# *A world that is closed.*  Each table that the SQL names is a table expression of its own, a table
+# or a view of one name in one place, or files.  Where that does not decide what is read (macros, a
+# query in a text, names that more than one table has, options that rename columns), or the
+# rewritten SQL has other columns, nothing is guessed: a view that may read Parquet is refused, by
+# its text and before any charge.
 
 from __future__ import annotations
 
@@ -30,12 +29,12 @@ Node = dict[str, Any]
 
 _READERS = ("read_parquet", "parquet_scan")
 _QUERIES = ("query", "query_table")
+# Options under which a column has the name that it has in the file.
 _OPTIONS = {
     *("binary_as_string", "can_have_nan", "compression", "debug_use_openssl"),
     *("explicit_cardinality", "filename", "file_row_number", "hive_partitioning", "hive_types"),
     *("hive_types_autocast", "parquet_version", "union_by_name"),
 }
-"""Options under which a column has the name that it has in the file."""
 _NAME = r'(?:"(?:[^"]|"")*"|[^\s".(),;]+)'
 _CREATE = re.compile(
     rf"\s*CREATE\s+(?:OR\s+REPLACE\s+)?(?:TEMP(?:ORARY)?\s+)?VIEW\s+{_NAME}(?:\.{_NAME})*\s*"
@@ -52,11 +51,7 @@ class OpaqueSqlError(Exception):
 
 
 class ViewFiles:
-    """Rewrites SQL so that it reads Parquet files as files are read.
-
-    Args:
-        engine: in which the SQL is asked.
-    """
+    """Rewrites SQL so that it reads Parquet files as files are read."""
 
     def __init__(self, engine: DuckEngine) -> None:
         self._ask, self._engine = engine.rows, engine
@@ -76,11 +71,7 @@ class ViewFiles:
         """All SQL that was looked at, and that of the macros that it names."""
 
     def of_view(self, database: str, schema: str, name: str) -> str | None:
-        """Return a view rewritten; None where it is none, or reads no Parquet file.
-
-        Raises:
-            OpaqueSqlError: it cannot be rewritten.
-        """
+        """Return a view rewritten; None where it is none, or reads no Parquet file."""
         for found in self._known.get(name.casefold(), ()):
             if found[0] == database and found[1] == schema and found[3]:
                 return self._rewritten_view(found, 0)

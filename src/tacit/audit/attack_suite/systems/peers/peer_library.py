@@ -20,27 +20,17 @@ __all__ = ["PeerLibrary", "refuse_texts"]
 
 
 class PeerLibrary(System):
-    """A library that is installed under a name of its own.
+    """A library that is installed under a name of its own."""
 
-    Attributes:
-        distribution: its name on the package index.
-        modules: the modules that its adapter uses.
-    """
-
-    distribution: ClassVar[str] = ""
-    modules: ClassVar[tuple[str, ...]] = ()
+    distribution: ClassVar[str] = ""  # its name on the package index
+    modules: ClassVar[tuple[str, ...]] = ()  # the modules that its adapter uses
 
     def version(self) -> str:
         """Return the version that is installed."""
         return version(self.distribution)
 
     def refuse_unready(self) -> None:
-        """Import what the adapter uses.
-
-        Raises:
-            NotReadyError: the library is not installed, or does not work with the versions of other
-                packages beside it.
-        """
+        """Import what the adapter uses."""
         try:
             self.version()
             for module in self.modules:
@@ -67,10 +57,6 @@ class PeerLibrary(System):
 
 
 def refuse_texts(rows: Rows) -> None:
-    """Refuse a column that a library takes no texts in.
-
-    Raises:
-        NotOfferedError: a text stands among the rows.
-    """
+    """Refuse a column that a library takes no texts in."""
     if any(isinstance(value, str) for value in rows):
         raise NotOfferedError("a column of numbers with texts in it")
