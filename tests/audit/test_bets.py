@@ -8,7 +8,18 @@ import math
 import numpy as np
 import pytest
 
-from tacit.audit.bets import Bets, GradedBets, _chances, expected_bound, payoffs
+from tacit.audit.bets import (
+    Bets,
+    FittedBets,
+    GradedBets,
+    _chances,
+    _fitted_chances,
+    expected_bound,
+    grid_up_to,
+    payoffs,
+)
+from tacit.audit.events import boosted, learned_event, learned_score
+from tacit.audit.features import Design, FewFeatures, numbers_of
 
 DRAW = np.random.default_rng(5)
 
@@ -157,3 +168,410 @@ def test_beside_other_bets_no_more_than_log_2_is_given_away():
     less = Bets(0.0, 0.99, np.array([0.5]))
     less.add([], [], np.array([math.log(2 * 100) - 0.1]))
     assert not less.refutes(0.0)
+
+
+# Bets on a fitted ratio, learned from rounds before alone.
+
+
+FITTED_DRAW = np.random.default_rng(11)
+GRID = np.array([0.0, 0.1, 0.5])
+
+
+def normal(shift, runs):
+    return FITTED_DRAW.normal(shift, 1, (runs, 2))
+
+
+def test_nothing_is_bet_before_anything_is_learned_or_where_nothing_differs():
+    bets = FittedBets(GRID)
+    bets.add(normal(0.5, 100), normal(0, 100))
+    assert not bets.log_wealth().any()
+    bets.learn(normal(0, 1000), normal(0, 1000))
+    assert not bets.log_wealth().any()
+    bets.add(normal(0, 1000), normal(0, 1000))
+    assert (bets.log_wealth() < 4).all()
+    assert (bets.log_wealth() > -4).all()
+
+
+def test_rounds_are_bet_on_before_they_are_learned_from():
+    """Rounds that differ the other way than all before lose, however many they are."""
+    bets = FittedBets(GRID)
+    bets.learn(normal(0.5, 1000), normal(0, 1000))
+    bets.add(normal(0, 5000), normal(0.5, 5000))
+    assert bets.log_wealth()[0] < -20
+    bets.add(normal(0, 5000), normal(0.5, 5000))
+    assert np.diff(bets.log_wealth()[:2]) < 0
+
+
+def fit_to_the_end(rows, of_u, prior):
+    """Return the weights of one precision, and the logarithm of the probability of what was seen.
+
+    By Newton's method on all outputs at once, and Laplace's approximation at its end.
+    """
+    weights = np.zeros(rows.shape[1])
+    for _ in range(30):
+        scores = rows @ weights
+        chance = 1 / (1 + np.exp(-scores))
+        bend = (rows * (chance * (1 - chance))[:, None]).T @ rows + prior * np.eye(len(weights))
+        weights += np.linalg.solve(bend, rows.T @ (of_u - chance) - prior * weights)
+    seen = -np.logaddexp(0, np.where(of_u, -scores, scores)).sum() - prior * weights @ weights / 2
+    return weights, seen + (len(weights) * np.log(prior) - np.linalg.slogdet(bend)[1]) / 2
+
+
+@pytest.mark.full
+def test_one_step_from_the_pilot_is_as_good_as_a_fit_to_all():
+    """The weights after three batches, against fits to all outputs, a mean over the precisions."""
+    bets = FittedBets(GRID)
+    sides = [normal(0.3, 3000), normal(0, 3000)]
+    bets.learn(*(side[:1000] for side in sides))
+    for start in (1000, 2000):
+        bets.add(*(side[start : start + 1000] for side in sides))
+    rows = np.concatenate([bets._rows(side) for side in sides]).astype(float)
+    fits = [fit_to_the_end(rows, np.arange(6000) < 3000, len(rows.T) * 4.0**k) for k in range(10)]
+    each, seen = (np.array(part) for part in zip(*fits, strict=True))
+    likely = np.exp(seen - seen.max())
+    weights = likely @ each / likely.sum()
+    apart = rows @ weights - rows @ bets._weights()
+    assert np.abs(apart).max() < 0.1 * np.abs(rows @ weights).max()
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("runs", [500, 20_000])
+def test_outputs_that_tell_nothing_cost_nothing(runs):
+    """After few runs and after many; a prior of one precision lost 1.5 and 7.8."""
+    draw = np.random.default_rng(runs)
+    u, v = (draw.normal(0, 1, (2 * runs, 6)) for _ in "uv")
+    bets = FittedBets(GRID)
+    bets.learn(u[:runs], v[:runs])
+    bets.add(u[runs:], v[runs:])
+    assert (bets.log_wealth() > -0.2).all()
+
+
+def test_at_a_delta_the_bets_are_smaller_and_a_claim_with_it_true_is_left_alone():
+    """Normal outputs half a deviation apart are (0, 0.2) apart."""
+    ends = []
+    for delta in (0.0, 0.05, 0.3):
+        bets = FittedBets(GRID, delta)
+        bets.learn(normal(0.5, 2000)[:, :1], normal(0, 2000)[:, :1])
+        bets.add(normal(0.5, 2000)[:, :1], normal(0, 2000)[:, :1])
+        ends.append(bets.log_wealth()[0])
+    assert ends[0] > ends[1] > 5
+    assert ends[2] == pytest.approx(0, abs=1e-6)
+
+
+def test_a_cell_that_no_output_seen_fell_into_tells_nothing():
+    p, q = _fitted_chances(np.array([1.0, 1.0], dtype=np.float32), np.array([0.5, 2.0]))
+    assert p[[0, 2]] == pytest.approx(q[[0, 2]])
+    assert p[1] > 2 * q[1]
+
+
+def test_one_wild_score_moves_its_cell_by_no_more_than_itself():
+    scores = np.array([0.1] * 50 + [1e6] + [-0.1] * 50, dtype=np.float32)
+    with np.errstate(all="raise"):
+        p, q = _fitted_chances(scores, np.array([0.0]))
+    assert np.abs(np.log(p / q)).max() < 0.2
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("features", [Design.of, FewFeatures.of])
+@pytest.mark.parametrize("odd", [np.nan, 40])
+def test_what_one_output_of_many_shows_is_no_reason_to_bet_much(features, odd):
+    """One output of u has a value that no other has, and then some of v have it."""
+    draw = np.random.default_rng(3)
+    first, then = ([draw.integers(0, 2, (n, 3)) * 1.0 for _ in "uv"] for n in (20_000, 2_000))
+    first[0][7, 1] = odd
+    then[1][:40, 1] = odd
+    bets = FittedBets(GRID, features=features)
+    bets.learn(*first)
+    bets.add(*then)
+    assert (bets.log_wealth() > -20).all()
+
+
+# The bets are a fair game against a true claim, and win against a false one.
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "q"), [(0.0, 0.0, 0.5), (1.0, 0.0, 0.1), (0.5, 0.2, 0.3)]
+)
+def test_the_wealth_never_grows_on_average_at_the_border_of_the_claim(epsilon, delta, q):
+    """By the definition: over all outcomes of four rounds, weighted by their probabilities."""
+    p = math.exp(epsilon) * q + delta
+    rounds = list(itertools.product((False, True), repeat=2))
+    mass = {(x, y): (p if x else 1 - p) * (q if y else 1 - q) for x, y in rounds}
+    total = 0.0
+    for history in itertools.product(rounds, repeat=4):
+        bets = Bets(delta, 0.99, np.array([epsilon]))
+        bets.add([x for x, _ in history], [y for _, y in history])
+        total += math.prod(mass[r] for r in history) * math.exp(bets.log_wealth()[0])
+    assert total <= 1 + 1e-9  # the way back, v against u, loses on average
+
+
+def test_the_wealth_at_the_border_is_fair_when_both_ways_are():
+    """At epsilon 0 the claim is equality: each way is a fair game, so the mean is 1 exactly."""
+    rounds = list(itertools.product((False, True), repeat=2))
+    total = 0.0
+    for history in itertools.product(rounds, repeat=3):
+        bets = Bets(0.0, 0.99, np.array([0.0]))
+        bets.add([x for x, _ in history], [y for _, y in history])
+        total += 0.25**3 * math.exp(bets.log_wealth()[0])
+    assert total == pytest.approx(1, abs=1e-9)
+
+
+def test_claims_are_refuted_in_order_and_stay_refuted():
+    bets = Bets(0.0, 0.99, grid_up_to(10))
+    seen = []
+    for _ in range(40):
+        bets.add([True] * 5, [False] * 5)
+        seen.append(bets.lower)
+    assert seen == sorted(seen)
+    assert seen[-1] > 3
+    bets.add([False] * 500, [True] * 500)
+    assert bets.lower >= seen[-1]
+
+
+def test_either_way_counts_and_equal_shares_show_nothing():
+    one, other, equal = (Bets(0.0, 0.99) for _ in range(3))
+    one.add([True] * 50, [False] * 50)
+    other.add([False] * 50, [True] * 50)
+    assert one.lower == other.lower > 1
+    equal.add([True, False] * 500, [False, True] * 500)
+    assert equal.lower == 0
+    assert equal.shares == (0.5, 0.5)
+
+
+def test_a_delta_pays_for_what_is_rare():
+    strict, lenient = Bets(0.0, 0.99), Bets(0.3, 0.99)
+    for bets in (strict, lenient):
+        bets.add([True] * 20 + [False] * 80, [False] * 100)
+    assert strict.lower > 0
+    assert lenient.lower == 0
+    assert strict.refutes(strict.lower)
+    assert not lenient.refutes(0.0)
+
+
+@pytest.mark.slow
+def test_a_true_claim_is_refuted_in_no_more_than_its_share_of_audits():
+    """2,000 audits of an event with p = exp(1) q, looked at 40 times: 1 in 100 may fail.
+
+    Failing by chance needs more than 45 of 2,000 at 0.01: probability below 1e-6.
+    """
+    source = np.random.default_rng()
+    wrong = 0
+    for _ in range(2000):
+        bets = Bets(0.0, 0.99, grid_up_to(3, 60))
+        for _ in range(40):
+            bets.add(source.random(25) < 0.1 * math.e, list(source.random(25) < 0.1))
+        wrong += bets.lower >= 1
+    assert wrong <= 45
+
+
+# Features of outputs, and the scales on which they are compared.
+
+
+def test_arrays_lists_and_tuples_of_one_shape_have_the_same_features():
+    rows = [[1.0, -2.0, 3.0], [0.0, 0.5, 7.0]]
+    expected = numbers_of(rows)
+    assert np.array_equal(numbers_of([np.array(row) for row in rows]), expected)
+    assert np.array_equal(numbers_of(list(map(tuple, rows))), expected)
+    keyed = numbers_of([{"a": 1.0, "b": -2.0, "c": 3.0}, rows[1]])
+    assert keyed[0, 0] > expected[0, 0] == np.floor(keyed[0, 0])  # the keys
+    assert np.array_equal(keyed[:, 1:], expected[:, 1:])
+
+
+def test_the_summary_is_of_the_whole_output():
+    """Size, odd, positive, place of the first positive, of the largest, sum, ends, last."""
+    found = numbers_of([[-1.0, math.nan, 2.0, 5.0]])[0, :9]
+    assert found.tolist() == [4, 1, 2, 2, 3, 6, 5, -1, 5]
+    assert numbers_of([[1.0], [1.0, 2.0]])[:, 0].tolist() == [1, 2]
+
+
+def test_what_is_the_same_for_all_is_left_out():
+    left, right = [[0, 1], [1, 1]] * 5, [[0, 1], [0, 1]] * 5
+    design = Design.of(left, right)
+    assert design.kept.sum() < len(design.kept) / 2
+    assert not design.cut[9:].any()  # bits have no median to be above of
+    found = design([[1, 1], [0, 1]])
+    assert found.shape[0] == 2
+    assert not np.array_equal(found[0], found[1])
+
+
+def test_a_product_of_two_summaries_is_found():
+    """The number of failures times the number behind them: neither alone tells u from v."""
+    places = [(i * 7919) % 13 - 6 for i in range(2000)]
+    ends = [((i * 104729) % 997) / 100 - 5 for i in range(2000)]
+    pairs = [(float(i + 6), e) for i, e in zip(places, ends, strict=True)]
+    left = [(k, e) for k, e in pairs if (k - 6) * e > 0][:800]
+    right = [(k, e) for k, e in pairs if (k - 6) * e < 0][:800]
+    event = learned_event(left, right, 0.0, epsilon=1.0)
+    assert abs(event(left).mean() - event(right).mean()) > 0.8
+
+
+def test_against_a_claim_a_common_event_is_worth_more_than_a_rare_one():
+    """Of u 40 in 100 against 20, and 1 against none: a claim of 1/10 falls by the first."""
+    left = ["a"] * 4000 + ["rare"] * 100 + ["b"] * 5900
+    right = ["a"] * 2000 + ["b"] * 8000
+    event = learned_event(left, right, 0.0, epsilon=0.1)
+    found = event(["a", "b"]).tolist()
+    assert found[0] != found[1]
+
+
+def test_what_a_program_prints_is_read_as_numbers():
+    plain = numbers_of([[2.5, -1.0], [3.0, 0.0]])
+    assert np.array_equal(numbers_of(["[2.5, -1]", "3.0\n0"]), plain)
+    left, right = [f"{i / 977}" for i in range(99)], [f"{9 + i / 977}" for i in range(99)]
+    event = learned_event(left, right, 0.0)
+    assert event(["9.05"]).tolist() != event(["0.05"]).tolist()
+
+
+def test_few_features_are_counts_as_they_are_ranks_and_their_products():
+    """Failures, with the first number above the threshold behind them, or 0 where there is none."""
+    ends = [i / 7 for i in range(90)] + [0.0] * 10
+    outputs = [(i % 6, end) for i, end in enumerate(ends)]
+    few = FewFeatures.of(outputs[::2], outputs[1::2])
+    found = few([(0, 0.0), (5, 0.0), (2, 9.0), (2, 1e9)])
+    assert found.shape == (4, 1 + 1 + 2 + 3)
+    assert found[:, 1].tolist() == [0, 5, 2, 2]  # and not their ranks
+    assert found[:, 3].tolist() == [1, 1, 0, 0]  # nothing to tell
+    low, inside, out = found[[0, 2, 3], 2]
+    assert 0 < low < inside < out < 1
+    assert found[:, 5] == pytest.approx(found[:, 1] * found[:, 2])
+
+
+def test_of_long_outputs_the_numbers_and_products_of_the_summary():
+    outputs = [[float(i >> k & 1) for k in range(5)] for i in range(32)]
+    few = FewFeatures.of(outputs, outputs)
+    assert few.kept[9:13].all()  # the last number is in the summary too
+    summary = int(few.kept[:9].sum())
+    assert summary > 0
+    assert few(outputs).shape[1] == 1 + few.kept.sum() + summary * (summary + 1) // 2
+    assert few(outputs).shape[1] < Design.of(outputs, outputs)(outputs).shape[1] + 10
+
+
+@pytest.mark.parametrize("kind", [Design, FewFeatures])
+@pytest.mark.parametrize("longest", [3, 9])
+def test_outputs_have_the_same_features_whatever_the_lengths_of_those_beside_them(kind, longest):
+    """Lists that end with a first success: the next outputs may all be shorter, or one longer."""
+    lists = [[float(k * i % 7) for k in range(2 + i % 4)] for i in range(200)]
+    design = kind.of(lists[::2], lists[1::2])
+    few = [one[:2] for one in lists[:20]]
+    beside = design([*few, [1.0] * longest])
+    assert np.array_equal(design(few), beside[:-1])
+    assert np.array_equal(design(lists)[0], design(lists[:1])[0])
+
+
+def test_few_large_whole_numbers_have_finite_features_that_differ():
+    """The square of 2^64 is no number of single precision: the fit was of infinities."""
+    for pair in ([-1, 2**64 - 1], [0, 1e200], [2**53, 2**53 + 2], [-(10**400), 10**9]):
+        few = FewFeatures.of(pair * 20, pair * 20)
+        found = few(pair)
+        assert np.isfinite(found).all()
+        assert not np.array_equal(found[0], found[1])
+
+
+def test_numbers_next_to_zero_are_no_numbers_that_a_fit_fails_on():
+    pair = [5e-324 * k for k in range(2000)]
+    for kind in (Design, FewFeatures):
+        assert np.isfinite(kind.of(pair[::2], pair[1::2])(pair)).all()
+    assert not np.array_equal(numbers_of([1e-320]), numbers_of([0.0]))
+
+
+def test_numbers_in_lists_of_lists_are_read():
+    deep = numbers_of([[[0.5], [1, {"a": [2.0]}]], [[0.5], [1, {"a": [3.0]}]]])
+    assert np.array_equal(deep, numbers_of([[0.5, 1, 2.0], [0.5, 1, 3.0]]))
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        lambda name, value: {name: value},
+        lambda name, value: {"all": value, name: 1.0},
+        lambda name, value: f"{name}: {value}",
+        lambda name, value: [value, name],
+    ],
+)
+def test_keys_and_words_as_long_as_others_are_seen(named):
+    """Beside noise, so that no output comes twice."""
+    left, right = ([named(name, i / 997 - 3) for i in range(300)] for name in ("flu", "hiv"))
+    event = learned_event(left, right, 0.0)
+    shares = [
+        event([named(name, i / 991 - 3) for i in range(200)]).mean() for name in ("flu", "hiv")
+    ]
+    assert abs(shares[0] - shares[1]) > 0.98
+
+
+# Events learned from outputs: by counting where they repeat, by regression where not.
+
+
+def test_repeating_outputs_are_told_apart_by_counting():
+    event = learned_event(["a"] * 90 + ["b"] * 10, ["a"] * 10 + ["b"] * 90, 0.0)
+    found = event(["a", "b"]).tolist()
+    assert found in ([True, False], [False, True])
+
+
+def test_outputs_that_cannot_be_hashed_are_named_by_their_text():
+    event = learned_event([{"a": 1}] * 50, [{"a": 2}] * 50, 0.0)
+    assert len(set(event([{"a": 1}, {"a": 2}]).tolist())) == 2
+
+
+def test_numbers_that_never_repeat_are_told_apart_by_regression():
+    left = [i / 977 for i in range(200)]
+    right = [5 + i / 977 for i in range(200)]
+    event = learned_event(left, right, 0.0)
+    assert event([0.05]).tolist() != event([5.05]).tolist()
+
+
+def test_what_float_noise_leaves_behind_is_a_feature():
+    """Multiples of 2^-53 beside numbers that are finer, of the same size."""
+    coarse = [(2 * i + 1) * 2.0**-20 for i in range(200)]
+    fine = [((2 * i + 1) * 2.0**-20) * (1 + 2.0**-52) * 2.0**-1 for i in range(200)]
+    event = learned_event(coarse, fine, 0.0)
+    assert event(coarse).mean() != event(fine).mean()
+
+
+def test_features_take_every_output():
+    table = numbers_of(
+        [1, -2.5, math.nan, math.inf, None, "text", [1, 2], np.arange(3), {"a": 1e300}]
+    )
+    assert table.shape[0] == 9
+    assert np.isfinite(table).all()
+
+
+def test_a_rare_event_is_not_chosen_below_delta():
+    left = ["rare"] * 5 + ["a"] * 60 + ["b"] * 35
+    right = ["a"] * 35 + ["b"] * 65
+    event = learned_event(left, right, 0.1)
+    assert event(["a"]).tolist() != event(["b"]).tolist()
+
+
+def test_a_score_reads_outputs_of_other_lengths_as_those_that_it_was_learned_from():
+    lists = [[(i * (k + 3) % 101) / 7 + i % 2 for k in range(2 + i % 3)] for i in range(900)]
+    score = learned_score(lists[::2], lists[1::2])
+    short = [one[:2] for one in lists[:50]]
+    assert np.array_equal(score(short), score([*short, [0.0] * 4])[:-1])
+
+
+# Trees add what a sum of features cannot say, and nothing where there is nothing.
+
+
+BOOSTED_DRAW = np.random.default_rng(11)
+
+
+def test_a_product_of_two_signs_is_learned():
+    rows = BOOSTED_DRAW.normal(size=(4000, 3))
+    of_u = rows[:, 0] * rows[:, 1] > 0
+    trees = boosted(rows, of_u, np.zeros(4000))
+    fresh = BOOSTED_DRAW.normal(size=(2000, 3))
+    right = (trees(fresh) > 0) == (fresh[:, 0] * fresh[:, 1] > 0)
+    assert right.mean() > 0.9
+
+
+def test_noise_is_left_alone():
+    rows, of_u = BOOSTED_DRAW.normal(size=(4000, 4)), BOOSTED_DRAW.random(4000) < 0.5
+    trees = boosted(rows, of_u, np.zeros(4000))
+    assert len(trees.trees) <= 3
+    assert np.abs(trees(rows)).max() < 1
+
+
+def test_what_a_first_score_says_already_is_not_said_again():
+    rows = BOOSTED_DRAW.normal(size=(4000, 2))
+    of_u = BOOSTED_DRAW.random(4000) < 1 / (1 + np.exp(-3 * rows[:, 0]))
+    assert np.abs(boosted(rows, of_u, 3 * rows[:, 0])(rows)).mean() < 0.2

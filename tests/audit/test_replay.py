@@ -12,8 +12,9 @@ import pytest
 
 import tacit as tc
 from tacit import noise
-from tacit.audit.replay import replay
+from tacit.audit.replay import Diverged, Noise, Tape, coins, cost_of, replay, run_once
 from tacit.errors import UsageError
+from tacit.noise.bits import watched
 
 U, V = [3, 5], [3, 5, 9]
 
@@ -341,3 +342,141 @@ def test_a_coin_that_is_not_seen_is_no_finding():
     found = replay(lambda rows: random.random() < 0.5, U, V, runs=20)
     assert found
     assert not found.complete
+
+
+# A tape hands out noise that notes what it is added to, and freezes the sums in a replay.
+
+
+def run(action, recorded=None):
+    tape = Tape(recorded)
+    return run_once(lambda _: action(), None, tape), tape
+
+
+def test_a_sum_is_noted_with_its_number_and_frozen_in_the_replay():
+    first, tape = run(lambda: 5 + noise.discrete_laplace(3))
+    assert [(m.value, m.released) for m in tape.meetings] == [(5, first)]
+    assert tape.draws[0].line.startswith("test_tape.py:")
+    with pytest.raises(Diverged, match="instead of"):
+        run(lambda: 7 + noise.discrete_laplace(3), tape)  # of another line
+
+
+def test_the_same_line_is_answered_as_before():
+    def release(value):
+        return run(lambda: value + noise.discrete_laplace(3), recorded)
+
+    recorded = None
+    first, recorded = release(5)
+    second, replayed = release(8)
+    assert second == first
+    assert replayed.meetings[0].value == 8
+
+
+def test_arrays_keep_their_shape_and_every_cell_is_followed():
+    released, tape = run(lambda: np.arange(4).reshape(2, 2) + noise.discrete_laplace(1, (2, 2)))
+    assert released.shape == (2, 2)
+    assert [m.value for m in tape.meetings] == [0, 1, 2, 3]
+
+
+def test_factors_and_sums_of_draws_are_kept():
+    def release():
+        return 10 - (noise.discrete_laplace(2) * 3 + noise.discrete_gaussian(1) / 4)
+
+    _, tape = run(release)
+    (meeting,) = tape.meetings
+    assert [factor for _, _, factor in meeting.draws] == [-3, Fraction(-1, 4)]
+    assert meeting.value == 10
+
+
+@pytest.mark.parametrize("taken", [int, float, abs, bool, round, hash])
+def test_what_becomes_a_plain_number_is_noted(taken):
+    _, tape = run(lambda: taken(noise.discrete_laplace(2)))
+    assert len(tape.lost) == 1
+
+
+def test_noise_shows_nothing_of_itself():
+    shown, _ = run(lambda: repr(noise.discrete_laplace(1000)))
+    assert shown == "Noise()"
+    is_one, _ = run(lambda: isinstance(+noise.discrete_laplace(1000), Noise))
+    assert is_one
+    alone, _ = run(lambda: +noise.discrete_laplace(1000))
+    assert type(alone) is int  # what is given out is released
+
+
+def test_another_order_of_draws_is_no_replay():
+    def release(rows):
+        def inside():
+            for _ in range(rows):
+                noise.bernoulli("1/2")
+
+        return run(inside, recorded)
+
+    recorded = None
+    _, recorded = release(2)
+    with pytest.raises(Diverged, match="a draw more"):
+        release(3)
+
+
+# What draws cost follows from how far the numbers under them moved, by the definition.
+
+
+def tapes(mechanism, u, v):
+    found = []
+    for data in (u, v):
+        found.append(Tape(found[0] if found else None))
+        with watched(found[-1].watch):
+            mechanism(data)
+    return found
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3), Fraction(25)])
+@pytest.mark.parametrize("moved", [0, 1, -4])
+def test_laplace_noise_costs_the_largest_ratio_of_probabilities(scale, moved):
+    cost = cost_of(*tapes(lambda x: x + noise.discrete_laplace(scale), 10, 10 + moved))
+    law = noise.DiscreteLaplace(scale)
+    ratios = [
+        math.log(float(law.probability(k)) / float(law.probability(k - moved)))
+        for k in range(-6, 7)
+    ]
+    assert float(cost.epsilon) == pytest.approx(max(ratios), abs=1e-9)
+
+
+def test_gaussian_noise_costs_its_renyi_divergence():
+    moved, sigma, alpha = 3, 4, 2
+    cost = cost_of(*tapes(lambda x: x + noise.discrete_gaussian(sigma), 0, moved))
+    law = noise.DiscreteGaussian(sigma)
+    total = sum(
+        float(law.probability(k)) ** alpha * float(law.probability(k - moved)) ** (1 - alpha)
+        for k in range(-60, 61)
+    )
+    assert math.log(total) / (alpha - 1) == pytest.approx(alpha * float(cost.rho), rel=1e-6)
+    assert cost.epsilon == math.inf
+
+
+def test_draws_add_up_and_one_draw_under_equal_moves_counts_once():
+    cost = cost_of(
+        *tapes(lambda x: [x + noise.discrete_laplace(4), x + noise.discrete_laplace(2)], 0, 1)
+    )
+    assert cost.epsilon == Fraction(3, 4)
+
+    def shared(x):
+        drawn = noise.discrete_laplace(4)
+        return x + drawn, x + 5 + drawn
+
+    assert cost_of(*tapes(shared, 0, 1)).epsilon == Fraction(1, 4)
+
+
+def test_parts_of_a_step_texts_and_other_lengths_are_not_hidden():
+    for u, v in ((0, 0.5), (0, math.nan), (0, math.inf)):
+        cost = cost_of(*tapes(lambda x: x + noise.discrete_laplace(9), u, v))
+        assert cost.epsilon == math.inf
+        assert cost.lines
+    same = cost_of(*tapes(lambda x: x + noise.discrete_laplace(9), math.nan, math.nan))
+    assert same.epsilon == 0
+
+
+def test_coins_of_one_law_are_told_from_those_of_the_data():
+    public = tapes(lambda x: noise.bernoulli("1/2"), 0, 1)
+    private = tapes(lambda x: noise.bernoulli(Fraction(1 + x, 4)), 0, 1)
+    assert len(coins(*public)) == 1
+    assert coins(*private) == []
+    assert cost_of(*private).epsilon == pytest.approx(math.log(2))

@@ -10,6 +10,8 @@ import pytest
 import tacit as tc
 from support.clinic import DECLARED, make_clinic
 from support.service.server import served
+from tables.test_cell_axis import QUESTIONS, without_facts
+from tacit.client.remote_session import Job, RemoteDataset, RemoteTable
 from tacit.client.transport import Transport
 from tacit.errors import (
     AccessError,
@@ -19,8 +21,8 @@ from tacit.errors import (
     UnsupportedQueryError,
     UsageError,
 )
+from tacit.tables.dataset.draft import shapes_of
 
-pytestmark = pytest.mark.full
 SQL = "select site, count(*) as n from visits group by site order by n desc limit 2"
 
 
@@ -52,6 +54,7 @@ def local(tmp_path_factory):
         yield session
 
 
+@pytest.mark.full
 def test_a_service_says_what_it_hosts(here, ada, local):
     assert ada.datasets == ["births", "visits"]
     table = ada.dataset("visits")
@@ -63,6 +66,7 @@ def test_a_service_says_what_it_hosts(here, ada, local):
     assert "ask a curator" in ada.why("approve")
 
 
+@pytest.mark.full
 def test_a_release_is_that_of_a_session_with_a_certificate_that_holds(ada, local):
     asked = ada.filter(tc.col("cost") > 20).group_by("site").agg(n=tc.count(), c=tc.mean("cost"))
     there = local.filter(tc.col("cost") > 20).group_by("site").agg(n=tc.count(), c=tc.mean("cost"))
@@ -80,6 +84,7 @@ def test_a_release_is_that_of_a_session_with_a_certificate_that_holds(ada, local
     assert asked.cost(epsilon="1/2").is_nothing
 
 
+@pytest.mark.full
 def test_what_follows_from_ones_own_releases_is_free(here, ada):
     fine, coarse = (
         ada.agg(costs=tc.histogram("cost", edges))
@@ -99,6 +104,7 @@ def test_what_follows_from_ones_own_releases_is_free(here, ada):
         assert ben.agg(costs=tc.histogram("cost", [0, 200, 400, 1000])).free_answer() is None
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "ask",
     [
@@ -114,6 +120,7 @@ def test_questions_of_several_tables_and_of_people(ada, ask):
     assert answer.certificate.verify()
 
 
+@pytest.mark.full
 def test_sql_is_shown_as_it_was_arranged(ada, local):
     preview = ada.sql(SQL).preview(epsilon="1/4")
     assert preview.errors == local.sql(SQL).preview(epsilon="1/4").errors
@@ -127,6 +134,7 @@ def test_sql_is_shown_as_it_was_arranged(ada, local):
     assert refused.value.position[0] == 2
 
 
+@pytest.mark.full
 def test_what_is_refused_is_raised_as_a_session_raises_it(here, ada):
     count = ada.agg(n=tc.count())
     with pytest.raises(BudgetError):
@@ -152,6 +160,7 @@ def test_what_is_refused_is_raised_as_a_session_raises_it(here, ada):
             otto.dataset("visits").agg(n=tc.count()).release(epsilon=1)
 
 
+@pytest.mark.full
 def test_a_reply_that_is_lost_charges_nothing_twice(ada, monkeypatch):
     httpx = pytest.importorskip("httpx")
     plain, lost = Transport._sent, []
@@ -174,6 +183,7 @@ def test_a_reply_that_is_lost_charges_nothing_twice(ada, monkeypatch):
     assert len(set(names)) == 1
 
 
+@pytest.mark.full
 def test_a_reviewer_decides_and_the_job_goes_on(here, ada):
     question = ada.dataset("births").agg(n=tc.count())
     job = question.submit(epsilon="1/2")
@@ -202,7 +212,215 @@ def test_a_reviewer_decides_and_the_job_goes_on(here, ada):
         ada.job("0" * 32)
 
 
+@pytest.mark.full
 def test_a_connection_keeps_its_token_to_itself(here, ada):
     assert "tacit_" not in repr(ada)
     with pytest.raises(UsageError, match="cannot be pickled"):
         pickle.dumps(ada)
+
+
+# A question that a client builds is the one that a session builds.
+
+
+class Hosted:
+    """A service in this process, of one data set: what it is sent, a session is asked."""
+
+    url = "https://statistics.example"
+
+    def __init__(self, session, shapes):
+        self.session, self.shapes, self.sent = session, shapes, []
+
+    def get(self, path, **_query):
+        session = self.session
+        return {
+            "identity": session.dataset,
+            "table": "visits",
+            "tables": {name: shape.to_json() for name, shape in self.shapes.items()},
+            **{part: getattr(session, part).to_json() for part in ("budget", "spent", "remaining")},
+        }
+
+    def post(self, path, body, key=None):
+        body = json.loads(json.dumps(body, allow_nan=False))
+        self.sent.append(body)
+        asked = self.session
+        question = asked.sql(body["sql"]) if "sql" in body else asked.described(body["described"])
+        price = {n: body.get(n) for n in ("epsilon", "delta", "rho", "total")}
+        shown = {n: body[n] for n in ("rows", "confidence") if n in body}
+        return {
+            "preview": question.preview(**price, **shown).to_json(),
+            "replay": question.is_answered(**price, tag=body.get("tag")),
+            "open": False,
+        }
+
+
+@pytest.fixture(scope="module")
+def hosted(tmp_path_factory):
+    path = make_clinic(tmp_path_factory.mktemp("clinic"))
+    with tc.open(path, ledger=tc.in_memory) as session:
+        yield Hosted(session, shapes_of(tc.Dataset.load(path)))
+
+
+@pytest.fixture(scope="module")
+def table(hosted):
+    return RemoteTable(RemoteDataset(hosted, "visits"))
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_question_describes_itself_as_that_of_a_session_does(hosted, table, name):
+    here, there = QUESTIONS[name](table), QUESTIONS[name](hosted.session)
+    assert without_facts(here.described()) == without_facts(there.described())
+    assert hosted.session.described(without_facts(here.described())).described() == (
+        there.described()
+    )
+
+
+def test_a_preview_is_that_of_a_session(hosted, table):
+    asked = {"rows": [50, 500], "confidence": "0.9"}
+    for price in ({"epsilon": 0.5}, {"epsilon": {"n": 1, "c": 3}, "total": "1/3"}):
+        here = table.group_by("site").agg(n=tc.count(), c=tc.mean("cost"))
+        there = hosted.session.group_by("site").agg(n=tc.count(), c=tc.mean("cost"))
+        assert here.preview(**price, **asked) == there.preview(**price, **asked)
+
+
+def test_a_float_is_sent_exactly(hosted, table):
+    table.agg(n=tc.count()).preview(epsilon=0.1)
+    assert hosted.sent[-1]["epsilon"] == "3602879701896397/36028797018963968"
+
+
+def test_sql_is_sent_as_it_is(hosted, table):
+    question = table.sql("select count(*) as n from visits")
+    assert question.preview(epsilon=1) == hosted.session.agg(n=tc.count()).preview(epsilon=1)
+    assert "select count(*)" in repr(question)
+
+
+def test_what_it_takes_now(hosted, table):
+    question = table.agg(n=tc.count(), p=tc.count_people())
+    assert question.cost(epsilon="1/2") == tc.epsilon("1/2")
+    assert not question.is_charged(epsilon="1/2")
+    hosted.session.agg(n=tc.count(), p=tc.count_people()).release(epsilon="1/2")
+    assert question.is_answered(epsilon="1/2")
+    assert question.cost(epsilon="1/2").is_nothing
+    assert question.cost(epsilon="1/2", tag="again") == tc.epsilon("1/2")
+
+
+def test_the_least_epsilon_is_worked_out_here(hosted, table):
+    here = table.agg(c=tc.mean("cost"), n=tc.count())
+    there = hosted.session.agg(c=tc.mean("cost"), n=tc.count())
+    asked = {"targets": {"c": 20}, "rows": 500}
+    assert here.epsilon_for(**asked) == there.epsilon_for(**asked)
+
+
+REFUSED = {
+    "a column that is not there": lambda t: t.group_by("nothing"),
+    "a table that is not there": lambda t: t.join("nothing"),
+    "itself": lambda t: t.join("visits"),
+    "a join by another column": lambda t: t.join("patients", on="site"),
+    "a public table asked": lambda t: t.table("sites"),
+    "a statistic without bounds": lambda t: t.agg(s=tc.sum("person")),
+    "a loss of nothing": lambda t: t.agg(n=tc.count()).preview(epsilon=0),
+    "a loss that is text": lambda t: t.agg(n=tc.count()).preview(epsilon="much"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_asked_is_refused(table, name):
+    with pytest.raises(UsageError):
+        REFUSED[name](table)
+
+
+def test_what_a_table_says_of_itself(hosted, table):
+    session = hosted.session
+    assert (table.dataset, table.unit, table.columns) == (
+        session.dataset,
+        session.unit,
+        session.columns,
+    )
+    assert (table.budget, table.remaining) == (session.budget, session.remaining)
+    assert table.spent == session.spent
+    assert table.table("patients").unit.column == "id"
+    assert "tables" not in table.about
+
+
+# A release that a service works on: waited for, cancelled, and how it ends.
+
+
+@pytest.fixture(scope="module")
+def answer(tmp_path_factory):
+    with tc.open(make_clinic(tmp_path_factory.mktemp("clinic")), ledger=tc.in_memory) as session:
+        yield session.group_by("site").agg(n=tc.count()).release(epsilon=1)
+
+
+class Told:
+    """A service that tells of one release, state after state; the last one stays."""
+
+    def __init__(self, released, *states, **more):
+        self.states, self.more, self.asked, self.released = list(states), more, [], released
+
+    def get(self, path, **query):
+        self.asked.append((path, query))
+        if path.endswith("/certificate"):
+            return self.released.certificate.body
+        state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
+        return {"id": "r 1", "state": state, "links": {}, **self.more}
+
+    def post(self, path, _body, key=None):
+        self.asked.append((path, key))
+        return {"id": "r 1", "state": "cancelled", "links": {}}
+
+
+def done(answer):
+    body = answer.certificate.body
+    shown = {"by": list(answer.by), **{n: body["answer"][n] for n in ("keys", "columns")}}
+    return {"answer": shown, "cost": answer.cost.to_json(), "replayed": True}
+
+
+def test_it_is_waited_for_until_the_tick(answer):
+    service = Told(answer, "queued", "running", "done", **done(answer))
+    job = Job(service, {"id": "r 1", "state": "queued", "ready_at": 5})
+    assert job.ready_at == 5
+    found = job.result()
+    assert found.to_dict() == answer.to_dict()
+    assert (found.by, found.cost, found.replayed) == (("site",), tc.epsilon(1), True)
+    assert found.certificate.verify()
+    assert [query.get("wait") for _, query in service.asked] == [30, 30, 30, None]
+    job.result()
+    assert len(service.asked) == 5  # the certificate again, and nothing else
+
+
+def test_a_reviewer_is_not_waited_for(answer):
+    service = Told(answer, "waiting", "queued", "done", **done(answer))
+    job = Job(service, {"id": "r 1", "state": "waiting"})
+    with pytest.raises(ServiceError, match="waits for a reviewer"):
+        job.result()
+    assert job.result().to_dict() == answer.to_dict()
+
+
+def test_the_time_to_wait_is_limited(answer):
+    job = Job(Told(answer, "running"), {"id": "r 1", "state": "running"})
+    with pytest.raises(ServiceError, match="not ready"):
+        job.result(timeout=0)
+
+
+@pytest.mark.parametrize(
+    ("state", "more", "kind", "told"),
+    [
+        ("failed", {"error": {"code": "budget_exceeded", "message": "no"}}, BudgetError, "no"),
+        ("failed", {"error": {"error": {"code": "internal", "message": "x"}}}, ServiceError, "x"),
+        ("refused", {"error": {"code": "conflict", "message": "too fine"}}, RefusedError, "fine"),
+        ("refused", {}, RefusedError, "was refused"),
+        ("cancelled", {}, RefusedError, "was cancelled"),
+    ],
+)
+def test_how_else_it_ends(answer, state, more, kind, told):
+    job = Job(Told(answer, state, **more), {"id": "r 1", "state": "queued"})
+    with pytest.raises(kind, match=told):
+        job.result()
+
+
+def test_it_is_cancelled(answer):
+    service = Told(answer, "queued")
+    job = Job(service, {"id": "r1", "state": "queued"})
+    assert "queued" in repr(job)
+    job.cancel()
+    assert job.state == "cancelled"
+    assert service.asked == [("/v1/releases/r1/cancel", None)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,8 +12,17 @@ from typing import Any
 import pytest
 
 from tacit.client import transport as module
-from tacit.client.transport import Transport
-from tacit.errors import BudgetError, ServiceError, UsageError
+from tacit.client.transport import Transport, is_loopback, read_address, read_token, refusal
+from tacit.errors import (
+    AccessError,
+    BudgetError,
+    RefusedError,
+    ServiceError,
+    UnsupportedQueryError,
+    UsageError,
+)
+from tacit.service.problem import STATUS, Problem
+from tacit.service.web.problems import problem_of
 
 TOKEN = "tacit_secret"
 
@@ -137,3 +147,139 @@ def test_certificates_that_are_none_are_refused(tmp_path):
     for name in ("ca.pem", "nothing.pem"):
         with pytest.raises(UsageError, match="cannot be trusted"):
             Transport("https://statistics.example", TOKEN, ca_file=tmp_path / name)
+
+
+# Where a service may be, and where its token comes from.
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://statistics.example",
+        "https://statistics.example:8443/tacit",
+        "http://127.0.0.1:8000",
+        "http://[::1]:8000",
+        "http://localhost",
+    ],
+)
+def test_what_is_safe_is_taken(url):
+    assert read_address(url + "/") == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://statistics.example",
+        "http://127.0.0.1.example",
+        "http://localhost.example",
+        "http://10.0.0.1",
+        "http://0.0.0.0",
+        "ftp://127.0.0.1",
+        "statistics.example",
+        "https://",
+        "https://ada:secret@statistics.example",
+        "https://statistics.example/?a=1",
+        "https://statistics.example/#a",
+        "https://statistics.example:port",
+        "",
+        7,
+    ],
+)
+def test_what_is_unsafe_is_refused_and_never_quotes_a_password(url):
+    with pytest.raises(UsageError) as refused:
+        read_address(url)
+    assert "secret" not in str(refused.value)
+
+
+def test_this_machine_by_its_name_or_number():
+    assert is_loopback("127.8.9.1")
+    assert not is_loopback("::ffff:10.0.0.1")
+
+
+def test_a_token_comes_from_one_place(tmp_path, monkeypatch):
+    monkeypatch.setenv("TACIT_TOKEN", "tacit_env")
+    file = tmp_path / "token"
+    file.write_text("tacit_file\n")
+    file.chmod(0o600)
+    assert read_token(None, None) == "tacit_env"
+    assert read_token("tacit_said", None) == "tacit_said"
+    assert read_token(None, file) == "tacit_file"
+    with pytest.raises(UsageError, match="not both"):
+        read_token("tacit_said", file)
+    monkeypatch.delenv("TACIT_TOKEN")
+    with pytest.raises(UsageError, match="TACIT_TOKEN"):
+        read_token(None, None)
+
+
+@pytest.mark.parametrize("token", ["", "  ", "a\nb", "é", "x" * 5000])
+def test_what_is_no_token_is_refused_without_being_shown(token):
+    with pytest.raises(UsageError) as refused:
+        read_token(token, None)
+    assert not token.strip() or token not in str(refused.value)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a file's mode says who reads it on POSIX only")
+def test_a_file_that_others_read_is_refused(tmp_path):
+    file = tmp_path / "token"
+    file.write_text("tacit_file")
+    file.chmod(0o644)
+    with pytest.raises(UsageError, match=r"mode 644\): run chmod 600 "):
+        read_token(None, file)
+
+
+def test_a_file_that_holds_no_token_is_refused(tmp_path):
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    for name in ("nothing", "bytes"):
+        with pytest.raises(UsageError):
+            read_token(None, tmp_path / name)
+
+
+# What a service refuses is raised as a session raises it.
+
+
+KINDS = {
+    "invalid_request": UsageError,
+    "unsupported_query": UnsupportedQueryError,
+    "unauthenticated": AccessError,
+    "budget_exceeded": BudgetError,
+    "forbidden": AccessError,
+    "not_found": UsageError,
+    "conflict": RefusedError,
+    "gone": UsageError,
+    "too_large": UsageError,
+    "not_ready": ServiceError,
+    "too_many": ServiceError,
+    "internal": ServiceError,
+    "unavailable": ServiceError,
+}
+
+
+def test_every_code_of_a_service_has_an_exception():
+    assert set(KINDS) == set(STATUS)
+
+
+@pytest.mark.parametrize("code", KINDS)
+def test_the_sentence_and_the_remedy_arrive(code):
+    sent = Problem(code, "it is wrong", "do this").to_json()["error"]
+    found = refusal(sent)
+    assert type(found) is KINDS[code]
+    assert str(found) == "it is wrong; do this"
+
+
+def test_the_place_in_a_query_arrives():
+    here = UnsupportedQueryError("no window functions", (2, 7))
+    found = refusal(problem_of(here).to_json()["error"])
+    assert isinstance(found, UnsupportedQueryError)
+    assert (str(found), found.reason, found.position) == (str(here), here.reason, (2, 7))
+
+
+@pytest.mark.parametrize("sent", [{}, {"code": 7}, {"code": "odd", "details": []}])
+def test_what_no_service_sends_is_a_refusal_all_the_same(sent):
+    assert isinstance(refusal(sent), RefusedError)
+
+
+def test_when_to_ask_again_arrives():
+    found = refusal({"code": "too_many", "message": "slow", "details": {"retry_after": 7}})
+    assert isinstance(found, ServiceError)
+    assert found.retry_after == 7
+    assert refusal({"code": "too_many", "details": {"retry_after": "x"}}).retry_after is None

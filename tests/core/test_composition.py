@@ -1,12 +1,41 @@
 """Releases side by side: their losses add up, and those of disjoint parts do not."""
 
+from __future__ import annotations
+
+import datetime
+import math
+import random
+from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tacit as tc
+from support.examples import examples
+from tacit.core import Category, Domain, Frame, Number, Space, SymmetricDistance, Vector
+from tacit.core.domains import floats, whole
+from tacit.core.space import (
+    Link,
+    Pipeline,
+    Step,
+    as_step,
+    chain_card,
+    chain_text,
+    distances,
+    plain,
+    register,
+    show_distance,
+    step_from,
+)
+from tacit.errors import CallError, MismatchError, TacitError, UsageError
+from tacit.transformations import Clamp
 
 WHOLE = tc.Space(tc.Number("int"), tc.AbsoluteDistance())
 
@@ -52,3 +81,584 @@ def test_parallel_over_parts_needs_records():
     number = tc.Space(tc.Number("int"), tc.AbsoluteDistance()) >> tc.laplace(scale=1)
     with pytest.raises(tc.errors.MismatchError, match="counts records"):
         tc.parallel({"a": number})
+
+
+# Reading is total: no value raises, none is dropped, none changes what another becomes.
+
+
+class Evil:
+    """Raises whatever is asked of it."""
+
+    def __float__(self):
+        raise RuntimeError("secret")
+
+    def __hash__(self):
+        raise TypeError("secret")
+
+    def __eq__(self, other):
+        return True
+
+
+VALUES = [
+    *(None, "text", "12", b"3", "", object(), Evil(), [], [1, 2], [[1], 2], {}, {1: 2}, (1,), 1j),
+    *(2**63, -(2**63) - 1, 10**400, -(10**400), 2**53 + 1, True, False, 0, -0.0, 0.5),
+    *(math.nan, math.inf, -math.inf, 1e300, 5e-324, Decimal("sNaN"), Decimal("1e400")),
+    *(Fraction(1, 3), np.float32(2.5), np.uint64(2**64 - 1), np.array([1, 2]), np.array([1.0])),
+    *(
+        pd.NA,
+        pd.NaT,
+        datetime.date(2020, 1, 1),
+        np.datetime64("NaT", "ns"),
+        np.datetime64("2020"),
+        type,
+    ),
+]
+DOMAINS = [
+    Number("float"),
+    Number("float", nullable=True),
+    Number("float", 2, 7, nullable=True),
+    Number("float", -7, -2),
+    Number("int"),
+    Number("int", 2, 7),
+    Number("int", -(10**30), 10**30),
+]
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize("domain", DOMAINS, ids=str)
+@pytest.mark.parametrize("value", VALUES, ids=lambda v: type(v).__name__)
+def test_any_value_reads_as_a_member(domain, value):
+    assert domain.contains(domain.read(value))
+    column = Vector(domain).read([1, value, 3])
+    assert len(column) == 3
+    assert np.array_equal(column[1], domain.read(value), equal_nan=True)
+    assert column[0] == domain.read(1)
+    assert column[2] == domain.read(3)
+
+
+@pytest.mark.full
+@given(st.lists(st.sampled_from(VALUES) | st.integers() | st.floats(), max_size=6))
+@examples(3)
+def test_each_value_is_read_alone(values):
+    for domain in DOMAINS:
+        together = Vector(domain).read(values)
+        alone = [domain.read(v) for v in values]
+        assert np.array_equal(together, np.array(alone, dtype=together.dtype), equal_nan=True)
+
+
+def test_a_record_beside_a_giant_keeps_its_value():
+    """numpy makes floats of [2**63, -1, 2**53 + 1], and the third number another one."""
+    chain = Space(Vector(int), SymmetricDistance()) >> Clamp(-(2**60), 2**60)
+    u = [2**53 + 1]
+    for other in (2**63, -1, 0.5, None, "x"):
+        assert chain([*u, other])[0] == 2**53 + 1
+    many = Space(Vector(float), SymmetricDistance()) >> Clamp(-(2**90), 2**90)
+    assert many([2**70])[0] == many([2**70, 0.5])[0] == 2.0**70
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.array([1.5, math.nan, 3.0]),
+        pd.Series([1.5, None, 3.0]),
+        pl.Series([1.5, None, 3.0]),
+        [1.5, None, 3.0],
+        (1.5, math.nan, 3.0),
+    ],
+    ids=["numpy", "pandas", "polars", "list", "tuple"],
+)
+def test_a_column_reads_alike_from_anywhere(column):
+    read = Vector(float).read(column)
+    assert read.dtype == np.float64
+    assert read[0] == 1.5
+    assert math.isnan(read[1])
+
+
+def test_reading_makes_a_copy():
+    data = np.array([1.0, 99.0])
+    (Space(Vector(float), SymmetricDistance()) >> Clamp(0, 12))(data)
+    Vector(float).read(data)[0] = 5
+    assert data.tolist() == [1.0, 99.0]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda v: type(v).__name__)
+def test_any_value_reads_as_a_label(value):
+    for domain in (Category(), Category(("a", "b")), Category((False, True))):
+        read = domain.read(value)
+        assert read is None or domain.contains(read)
+
+
+def test_bad_domains_are_refused_when_they_are_made():
+    for make, message in [
+        (lambda: Number("float", 3, 1), "reversed"),
+        (lambda: Number("text"), "'float' or 'int'"),
+        (lambda: Number("int", nullable=True), "missing"),
+        (lambda: Number("float", lower=math.nan), "finite"),
+        (lambda: Category(()), "at least one"),
+        (lambda: Category(("a", "a")), "once"),
+        (lambda: Category(([],)), "hashable"),
+        (lambda: Vector(dict), "float, int, str, bool"),
+        (lambda: Vector(float, size=-1), "at least 0"),
+        (lambda: Vector(float, bounds=(0, "x")), "upper bound"),
+        (lambda: Vector(Number("float"), bounds=(0, 1)), "not both"),
+        (lambda: Frame({}), "at least one column"),
+    ]:
+        with pytest.raises(UsageError, match=message):
+            make()
+
+
+def test_public_facts_may_be_refused_and_tell_no_value():
+    for value in (3, "text", {"a": 1}, None):
+        with pytest.raises(UsageError, match="sequence"):
+            Vector(float).read(value)
+    with pytest.raises(UsageError, match="public size is 2"):
+        Vector(float, size=2).read([1, 2, 3])
+    frame = Frame({"a": float, "b": str})
+    with pytest.raises(UsageError, match="columns a, b"):
+        frame.read({"a": [1]})
+    with pytest.raises(UsageError, match="same length"):
+        frame.read({"a": [1], "b": []})
+    assert frame.read({"a": ["x"], "b": [[]]})["b"] == [None]
+
+
+def test_a_space_refuses_a_metric_that_cannot_compare():
+    with pytest.raises(MismatchError, match="works on: Vector, Frame") as caught:
+        Space(Number("float"), SymmetricDistance())
+    assert isinstance(caught.value.left, Number)
+
+
+# What is wrong is refused at construction; what data hold never raises.
+
+
+NAN, INF = float("nan"), float("inf")
+COLUMN = tc.Space(tc.Vector(float, bounds=(0, 1)), tc.SymmetricDistance())
+TABLE = tc.Frame({"x": float, "s": str})
+
+REFUSED = [
+    lambda: tc.Number("float", 2, 1),
+    lambda: tc.Number("float", 0, INF),
+    lambda: tc.Number("float", NAN, 1),
+    lambda: tc.Number("float", grid=0),
+    lambda: tc.Number("text"),
+    lambda: tc.Number("int", nullable=True),
+    lambda: tc.Vector(float, bounds=(0,)),
+    lambda: tc.Vector(float, bounds=3),
+    lambda: tc.Vector(float, bounds="01"),
+    lambda: tc.Vector(str, bounds=(0, 1)),
+    lambda: tc.Vector(float, size=-1),
+    lambda: tc.Vector(float, size=1.5),
+    lambda: tc.Vector(complex),
+    lambda: tc.Category(("a", "a")),
+    lambda: tc.Category(()),
+    lambda: tc.Category(([],)),
+    lambda: tc.Frame({}),
+    lambda: tc.Space(tc.Vector(str), tc.L1Distance()),
+    lambda: tc.Space(tc.Number(), tc.SymmetricDistance()),
+    lambda: tc.Space(TABLE, tc.AbsoluteDistance()),
+    lambda: tc.clamp(1, 0),
+    lambda: tc.clamp(0, INF),
+    lambda: tc.clamp(NAN, 1),
+    lambda: tc.cast(complex),
+    lambda: tc.cast("number"),
+    lambda: tc.resize(0, 1),
+    lambda: COLUMN >> tc.resize(3, 7),
+    lambda: COLUMN >> tc.resize(3, NAN),
+    lambda: tc.filter("x > 1"),
+    lambda: tc.map_rows("f", float, 0),
+    lambda: tc.map_rows(len, int, "none"),
+    lambda: tc.map_rows(len, tc.Vector(int), 0),
+    lambda: tc.select(3),
+    lambda: tc.Space(TABLE, tc.SymmetricDistance()) >> tc.select("y"),
+    lambda: COLUMN >> tc.select("x"),
+    lambda: tc.bin([1]),
+    lambda: tc.bin([1, 1]),
+    lambda: tc.bin([0, INF]),
+    lambda: tc.bin("01"),
+    lambda: tc.count_by_category(["a", "a"]),
+    lambda: tc.count_by_category("ab"),
+    lambda: tc.count_by_category(["a"], metric="L3"),
+    lambda: tc.Space(tc.Vector(str), tc.SymmetricDistance()) >> tc.count_by_category(),
+    lambda: COLUMN >> tc.count_by_category(["a"]),
+    lambda: tc.quantile_scores(2, [1]),
+    lambda: tc.quantile_scores("1/2", []),
+    lambda: tc.quantile_scores("1/2", [2, 1]),
+    lambda: tc.prefix_counts([1, 1]),
+    lambda: tc.tree_counts([0, 1], branching=1),
+    lambda: tc.tree_counts([0, 1], metric="max"),
+    lambda: tc.linear_queries([]),
+    lambda: tc.linear_queries([[1], [1, 2]]),
+    lambda: tc.linear_queries([[NAN]]),
+    lambda: tc.linear_queries(3),
+    lambda: tc.Space(tc.Vector(int, size=3), tc.L1Distance()) >> tc.linear_queries([[1, 2]]),
+    lambda: tc.Space(tc.Vector(float, size=1), tc.L1Distance()) >> tc.linear_queries([[1]]),
+    lambda: tc.to_grid(0),
+    lambda: tc.to_grid(NAN),
+    lambda: tc.Space(tc.Vector(float), tc.L1Distance()) >> tc.to_grid(1),
+    lambda: COLUMN >> tc.variance(),
+    lambda: (COLUMN >> tc.sum()).map(-1),
+    lambda: (COLUMN >> tc.sum()).map("1/2"),
+    lambda: (COLUMN >> tc.sum()).map(NAN),
+    lambda: (COLUMN >> tc.count()).map(INF),
+    lambda: COLUMN >> tc.to_change_one(),
+    lambda: tc.SymmetricDistance().distance([{}], [1]),
+    lambda: tc.SymmetricDistance().distance(3, [1]),
+    lambda: tc.AbsoluteDistance().distance(NAN, 1),
+]
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("make", REFUSED)
+def test_it_is_refused_with_an_error_of_ours(make):
+    with pytest.raises(UsageError):
+        make()
+
+
+HUGE = [1e308, -0.0, 10**400, -(2**63), NAN, INF, -INF]
+ODD = [*HUGE, "text", "", None, b"x", True, [1], {}, object()]
+STEPS = [
+    tc.clamp(0, 1) >> tc.sum(),
+    tc.clamp(0, 1) >> tc.sum_of_squares(),
+    tc.clamp(0, 1) >> tc.resize(4, 0) >> tc.mean(),
+    tc.clamp(0, 1) >> tc.resize(4, 0) >> tc.variance(),
+    tc.cast(int) >> tc.count_distinct(),
+    tc.cast(str) >> tc.count_by_category(["0", "text"], other=True),
+    tc.cast(bool) >> tc.count_by_category(),
+    tc.filter(lambda x: x > 0) >> tc.count(),
+    tc.filter(lambda x: 1 / 0) >> tc.count(),
+    tc.map_rows(lambda x: x["k"], str, "none") >> tc.count_distinct(),
+    tc.histogram(edges=[0, 1, 2]),
+    tc.prefix_counts([0, 1]),
+    tc.quantile_scores("1/2", [0, 1]),
+    tc.tree_counts([0, 1, 2, 3]),
+    tc.clamp(0, 8) >> tc.to_grid("1/4") >> tc.sum(),
+]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=range(len(STEPS)))
+@pytest.mark.parametrize("kind", [float, int, str])
+def test_no_value_can_raise(step, kind):
+    space = tc.Space(tc.Vector(kind), tc.SymmetricDistance())
+    try:
+        t = space >> step
+    except MismatchError:
+        t = space >> tc.cast(float) >> step
+    shapes = set()
+    for data in (ODD, ODD * 3, [], ODD[:1], np.array([1.0, NAN])):
+        shapes.add(np.shape(t(data)))
+    assert len(shapes) == 1
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_members_are_members(seed):
+    source = random.Random(seed)
+    domains: list[Domain] = [
+        tc.Number("float", -1, 2),
+        tc.Number("float", None, -5, nullable=True),
+        tc.Number("float", 7, None),
+        tc.Number("int", -3, 3),
+        tc.Number("float", "-1/2", "3/2", grid="1/4"),
+        tc.Category(("a", "b")),
+        tc.Vector(float, bounds=(0, 1), size=3),
+        tc.Vector(str),
+        tc.Frame({"x": float, "s": str}),
+    ]
+    for domain in domains:
+        assert domain.contains(domain.sample(source)), domain
+
+
+def test_grids_read_whole_units():
+    quarter = tc.Number("float", -1, 1, grid="1/4")
+    assert quarter.read(0.6) == 2
+    assert quarter.read(99) == 4
+    assert quarter.present(quarter.read(-0.5)) == -0.5
+    assert not quarter.contains(0.3)
+    assert (tc.Space(quarter, tc.AbsoluteDistance()) >> tc.laplace(1)).map("1/4") == Fraction(1, 4)
+
+
+def test_errors_of_a_chain_name_no_value_of_the_data():
+    for step in (tc.sum(), tc.mean()):
+        with pytest.raises(TacitError) as caught:
+            (COLUMN >> tc.resize(3, 0) >> step)(12345.678)
+        assert "12345" not in str(caught.value)
+    assert math.isfinite((COLUMN >> tc.sum())([12345.678]))
+
+
+def test_what_is_no_vector_has_no_vector_distance():
+    for metric in (tc.L1Distance(), tc.L2Distance(), tc.LInfinityDistance()):
+        with pytest.raises(tc.errors.UsageError, match="vectors"):
+            metric.distance(1, None)
+
+
+def test_a_histogram_in_a_chain_takes_its_edges_alone():
+    column = tc.Space(tc.Vector(float), tc.SymmetricDistance())
+    counts = column >> tc.histogram([0, 4, 8, 12])
+    assert counts([1.0, 2.0, 5.0, 12.0]).tolist() == [2, 1, 1]
+    with pytest.raises(tc.errors.UsageError):
+        tc.histogram([4, 0])
+
+
+def test_labels_of_randomized_response_are_a_list():
+    with pytest.raises(tc.errors.UsageError, match="list of labels"):
+        tc.randomized_response(None, epsilon=1)
+
+
+def test_an_absurd_epsilon_still_gives_a_staircase():
+    column = tc.Space(tc.Vector(int), tc.SymmetricDistance())
+    assert (column >> tc.count() >> tc.staircase("1e999")).map(1) == 10**999
+
+
+# Numbers: members, bounds, grids, and how any raw value is read.
+
+
+def test_unsigned_and_bool_columns_are_whole_numbers():
+    assert Number("int").read_many(np.array([2**64 - 1], dtype=np.uint64)).tolist() == [2**63 - 1]
+    assert Number("int").read_many(np.array([True, False])).tolist() == [1, 0]
+    assert Number("int").read_many([0.5, 1.5, -0.5, 2.0**70]).tolist() == [1, 2, 0, 2**63 - 1]
+
+
+@pytest.mark.parametrize(
+    ("domain", "value", "member"),
+    [
+        (Number("float", 0, 12), 12, True),
+        (Number("float", 0, 12), Fraction(121, 10), False),
+        (Number("float", 0), math.inf, True),  # no upper bound: infinity is a float like others
+        (Number("float", 0), -math.inf, False),
+        (Number("float", nullable=True), math.nan, True),
+        (Number("float"), math.nan, False),
+        (Number("int"), math.inf, False),
+        (Number("int"), 2.0, True),
+        (Number("int"), True, False),
+        (Number("int"), "2", False),
+        (Number("float", grid="1/4"), 0.75, True),
+        (Number("float", grid="1/4"), 0.7, False),
+        (Number("float", grid="1/4"), np.float32(0.5), True),
+    ],
+    ids=str,
+)
+def test_members(domain, value, member):
+    assert domain.contains(value) == member
+
+
+def test_what_is_missing_is_the_bound_nearest_to_zero_where_nothing_may_be_missing():
+    read = [Number("float", *ends).read(math.nan) for ends in ((2, 7), (-7, -2), (-1, 1), ())]
+    assert read == [2.0, -2.0, 0.0, 0.0]
+    assert math.isnan(Number("float", 2, 7, nullable=True).read("no number"))
+
+
+def test_bounds_that_are_no_floats_are_held_from_inside():
+    """0.1 as a fraction of ten lies between two doubles: what is read is never beyond it."""
+    domain = Number("float", Fraction(1, 10), Fraction(3, 10))
+    low, high = domain.read(-5), domain.read(5)
+    assert low >= Fraction(1, 10) > np.nextafter(low, -1)
+    assert high <= Fraction(3, 10) < np.nextafter(high, 1)
+    assert domain.contains(low)
+    assert domain.contains(high)
+
+
+def test_numbers_of_a_grid_are_carried_in_whole_units_and_shown_as_numbers():
+    quarter = Number("float", 0, 1, grid="1/4")
+    assert quarter.read_many([0.3, 0.9, 7, -7]).tolist() == [1, 4, 4, 0]
+    assert [quarter.present(units) for units in (0, 1, 4)] == [0.0, 0.25, 1.0]
+    fives = Number("int", -10, 10, grid=5)
+    assert fives.read_many([12, -8]).tolist() == [2, -2]
+    assert (fives.present(-2), type(fives.present(-2))) == (-10, int)
+    third = Number("float", "1/10", "9/10", grid="1/4")  # bounds between two units
+    assert third.read_many([0, 1]).tolist() == [1, 3]
+
+
+NUMBER_DOMAINS = [
+    Number("float", -3, 5),
+    Number("float", upper=-2, nullable=True),
+    Number("int", 4),
+    Number("int", None, -4),
+    Number("float", "1/3", "9/2", grid="1/2"),
+]
+
+
+@pytest.mark.parametrize("domain", NUMBER_DOMAINS, ids=str)
+def test_samples_are_members_and_a_description_builds_the_domain_again(domain):
+    source = random.Random(5)
+    assert all(domain.contains(domain.sample(source)) for _ in range(200))
+    told = domain.describe()
+    assert told.pop("domain") == "number"
+    assert Number(**told) == domain
+
+
+def test_a_domain_says_its_bounds_its_grid_and_what_may_be_missing():
+    shown = [str(Number("int", 0, 5)), str(NUMBER_DOMAINS[1]), str(NUMBER_DOMAINS[4])]
+    assert shown == ["int in [0, 5]", "float in [-inf, -2] or missing", shown[2]]
+    assert shown[2].endswith("on a grid of 1/2") or shown[2].endswith("on a grid of 0.5")
+    assert Number("int", 0).bounds is None
+    assert Number("int", 0, 5).bounds == (0, 5)
+
+
+# Raw values into arrays: nothing raises, no row is dropped, no value changes another.
+
+
+class Odd:
+    """A value that raises when it is asked for a number."""
+
+    def __float__(self):
+        raise RuntimeError("no number")
+
+
+COERCION_VALUES = [
+    None,
+    "3",
+    b"3",
+    True,
+    2**63,
+    -(2**70),
+    10**400,
+    math.nan,
+    -math.inf,
+    2.5,
+    Odd(),
+    [1],
+]
+
+
+def test_coercion_each_value_is_read_alone():
+    for reads in (floats, whole):
+        alone = [reads([value])[0] for value in COERCION_VALUES]
+        together = reads(COERCION_VALUES)
+        assert len(together) == len(COERCION_VALUES)
+        assert np.array_equal(together, np.array(alone), equal_nan=together.dtype.kind == "f")
+
+
+def test_what_is_no_number_is_missing_or_zero():
+    assert np.isnan(floats([None, "3", b"3", Odd(), [1], math.nan])).all()
+    assert whole([None, "3", Odd(), math.nan]).tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int8, np.uint64, np.bool_, object])
+def test_arrays_and_lists_are_alike(dtype):
+    values = np.array([0, 1, 1, 0], dtype=dtype)
+    assert whole(values).tolist() == whole(values.tolist()).tolist() == [0, 1, 1, 0]
+    assert floats(values).tolist() == [0.0, 1.0, 1.0, 0.0]
+
+
+def test_what_is_too_large_stays_at_the_end():
+    ends = np.iinfo(np.int64)
+    large = np.array([2**64 - 1], dtype=np.uint64)
+    assert whole(large).tolist() == whole([2**64 - 1]).tolist() == [ends.max]
+    assert whole([1e300, -1e300, math.inf]).tolist() == [ends.max, ends.min, ends.max]
+    assert floats([10**400, -(10**400)]).tolist() == [math.inf, -math.inf]
+
+
+def test_the_array_is_a_new_one():
+    given = np.array([1.0, 2.0])
+    floats(given)[0] = 9
+    assert given.tolist() == [1.0, 2.0]
+
+
+# Steps: joined before they meet their space, written down, and built again.
+
+
+SPACE = tc.Space(tc.Vector(float), tc.SymmetricDistance())
+
+
+def test_steps_that_were_joined_first_build_the_same_chain() -> None:
+    joined = tc.clamp(0, 12) >> tc.sum() >> tc.laplace(scale=24)
+    assert isinstance(joined, Pipeline)
+    assert [step.name for step in joined.steps] == ["clamp", "aggregate", "laplace"]
+    at_once = SPACE >> tc.clamp(0, 12) >> tc.sum() >> tc.laplace(scale=24)
+    assert (SPACE >> joined).map(1) == at_once.map(1) == Fraction(1, 2)
+
+
+def test_a_chain_that_was_written_down_is_built_again() -> None:
+    joined = tc.clamp(0, 12) >> tc.impute(3)
+    again: Any = step_from(joined.describe())
+    assert again == joined
+    assert (SPACE >> again >> tc.sum()).map(1) == 12
+
+
+@pytest.mark.parametrize(
+    ("description", "said"),
+    [
+        ({"step": "clmap"}, "did you mean 'clamp'"),
+        ({"step": "clamp", "low": 1}, "does not take these parameters"),
+        ({}, "no step is called"),
+    ],
+)
+def test_a_description_that_builds_nothing(description: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        step_from(description)
+
+
+@pytest.mark.parametrize("thing", [5, None, "clamp", [1], tc.sum, tc.clamp, print])
+def test_what_is_no_step_is_refused(thing: Any) -> None:
+    with pytest.raises(CallError, match="after >> there must be a step"):
+        as_step(thing)
+    with pytest.raises(CallError, match="after >> there must be a step"):
+        tc.clamp(0, 1) >> thing
+
+
+def test_a_name_belongs_to_one_step() -> None:
+    with pytest.raises(UsageError, match="a name of its own"):
+
+        @register
+        @dataclass(frozen=True)
+        class Other(Step):
+            name: ClassVar[str] = "clamp"
+
+            def build(self, space: Any) -> Any:
+                raise NotImplementedError
+
+
+def test_parameters_are_plain() -> None:
+    assert plain((Fraction(1, 3), None, {"a": 1.5})) == ["1/3", None, {"a": 1.5}]
+    assert plain(len) == "len"
+    assert tc.clamp("1/3", 1).parameters() == {"lower": "1/3", "upper": "1"}
+
+
+def test_steps_without_a_space_show_themselves():
+    steps = tc.clamp(0, 12) >> tc.sum() >> tc.laplace(scale=25)
+    written = "clamp(lower=0, upper=12) >> sum() >> laplace(scale=25)"
+    assert str(steps) == written
+    assert repr(steps) == f"<Pipeline {written}>"
+    shown = steps._repr_html_()
+    assert all(step in shown for step in written.split(" >> "))
+    assert "tc.Space(...)" in shown
+
+
+# A chain in words: each step with its distance, aligned as text, escaped as HTML.
+
+
+LINKS = [
+    Link("double <b>", None, "numbers & more", lambda d: 2 * d),
+    Link("noise", None, "Approximate DP", lambda d: (d / 4, Fraction(1, 100))),
+]
+
+
+def test_each_distance_follows_from_the_one_before():
+    assert distances(LINKS, Fraction(3)) == [6, (Fraction(3, 2), Fraction(1, 100))]
+
+
+def test_the_text_is_aligned():
+    lines = chain_text("start", LINKS, Fraction(3)).splitlines()
+    assert [line.split()[0] for line in lines] == ["data", "double", "noise"]
+    assert (
+        len(
+            {
+                line.index(last)
+                for line, last in zip(lines, ["start", "numbers", "Approx"], strict=True)
+            }
+        )
+        == 1
+    )
+    assert "(1.5, 0.01)" in lines[2]
+
+
+def test_the_html_is_escaped():
+    page = chain_card("<Chain>", "<start>", LINKS, Fraction(1)).html()
+    assert "<b>" not in page
+    assert "double &lt;b&gt;" in page
+    assert "numbers &amp; more" in page
+    assert page.count("<tr>") == 4
+
+
+def test_a_step_is_titled_as_one_writes_it():
+    chain = tc.Space(tc.Vector(float), tc.SymmetricDistance()) >> tc.clamp(0, 1) >> tc.sum()
+    assert "clamp(lower=0, upper=1)" in chain.explain()
+    assert show_distance((Fraction(1, 2), Fraction(0))) == "(0.5, 0)"

@@ -1,5 +1,6 @@
 """The least epsilon of a release at a delta: on its worst pair, and what the map implies."""
 
+import itertools
 import math
 import random
 from fractions import Fraction
@@ -7,7 +8,19 @@ from fractions import Fraction
 import pytest
 
 import tacit as tc
-from tacit.errors import UsageError
+from tacit.core import (
+    ApproximateDP,
+    L1Distance,
+    Space,
+    SymmetricDistance,
+    Vector,
+    convert,
+)
+from tacit.core.divergences import mass_of
+from tacit.core.outputs import shown
+from tacit.errors import InfeasibleError, UsageError
+from tacit.mechanisms import plot_accuracy
+from tacit.transformations import Count
 
 COLUMN = tc.Space(tc.Vector(float), tc.SymmetricDistance())
 WHOLE = tc.Space(tc.Number("int"), tc.AbsoluteDistance())
@@ -100,3 +113,162 @@ def test_the_map_of_a_composition_is_evaluated_once_for_a_profile():
     assert seen == [1]
     assert m.epsilon(0, d_in=2).upper == m.map(2)
     assert m.epsilon(0).upper == m.map(1)
+
+
+# Pictures of a release: outputs, losses, trade-offs, accuracy.
+
+
+PEOPLE = Space(Vector(int, bounds=(0, 9)), SymmetricDistance())
+COUNT = PEOPLE >> Count()
+
+
+@pytest.mark.full
+class TestPictures:
+    def bars(self, figure):
+        return [len(one.patches) + len(one.collections) for one in figure.axes]
+
+    @pytest.mark.full
+    def test_outputs_with_an_event(self):
+        m = COUNT >> tc.laplace(2)
+        figure = m.plot([1, 2], [1], event=(2, 4))
+        assert "0.5" in figure.get_suptitle()
+        assert len(figure.axes) == 2
+        assert all(self.bars(figure))
+        wide = (COUNT >> tc.laplace(500)).plot([1, 2], [1], event={1, 2})
+        assert all(self.bars(wide))
+
+    @pytest.mark.full
+    def test_labels_and_other_measures(self):
+        labels = Space(tc.Category(("a", "b")), tc.DiscreteDistance())
+        m = labels >> tc.randomized_response(("a", "b"), p="2/3")
+        assert m.plot("a", "b", event=lambda x: x == "a").axes
+        pair = convert(m, ApproximateDP())
+        assert "delta" in pair.plot("a", "b").get_suptitle()
+        assert m.plot_privacy_loss("a", "b").axes
+        assert m.plot_tradeoff("a", "b").axes
+
+    def test_losses_and_trade_off(self):
+        m = COUNT >> tc.laplace(2)
+        losses = m.plot_privacy_loss([1, 2], [1])
+        heights = losses.axes[0].lines[0].get_ydata()
+        assert max(heights) == pytest.approx(0.5, rel=1e-9)
+        curve = m.plot_tradeoff([1, 2], [1]).axes[0].lines
+        for x, y in zip(curve[0].get_xdata(), curve[0].get_ydata(), strict=True):
+            allowed = max(0.0, 1 - 2.718281828**0.5 * x, (1 - x) / 2.718281828**0.5)
+            assert y >= allowed - 2e-3  # the picture leaves out a thousandth
+
+    def test_accuracy(self):
+        chains = {"laplace": COUNT >> tc.laplace, "gaussian": COUNT >> tc.gaussian}
+        figure = plot_accuracy(chains, [1], losses=[1, 2], loss=lambda e: (e, "1e-6"))
+        widths = [line.get_ydata().tolist() for line in figure.axes[0].lines]
+        assert widths[0][0] > widths[0][1]
+        assert widths[1][0] > widths[0][0]
+
+    def test_what_cannot_be_drawn(self):
+        m = COUNT >> tc.laplace(2)
+        with pytest.raises(UsageError):
+            m.plot([1], [2], event=3)
+        vector = Space(Vector(int, size=2), L1Distance()) >> tc.laplace(1)
+        with pytest.raises(UsageError):
+            vector.plot([1, 2], [1, 3])
+        with pytest.raises(UsageError):
+            tc.measurement(PEOPLE, len, lambda d: d).plot([1], [2])
+
+
+@pytest.mark.full
+def test_pictures_on_a_fine_grid_hold_nearly_all_probability():
+    column = tc.Space(tc.Vector(float), tc.SymmetricDistance())
+    m = column >> tc.clamp(0, 12) >> tc.sum() >> tc.laplace(scale=25)
+    _, left, right = shown(m.distribution([12.0, 8.0]), m.distribution([8.0]))
+    assert sum(left) == pytest.approx(1, abs=0.005)
+    assert sum(right) == pytest.approx(1, abs=0.005)
+    best = m.plot_tradeoff([12.0, 8.0], [8.0]).axes[0].lines[0]
+    assert best.get_xdata()[-1] == pytest.approx(1, abs=0.005)
+    assert best.get_ydata()[-1] == pytest.approx(0, abs=0.005)
+
+
+# Divergences on events that one picks: intervals, sets, functions, far tails.
+
+
+def event_directly(m, data, holds, reach=400):
+    law = m.distribution(data)
+    return math.fsum(float(law.probability(x)) for x in range(-reach, reach + 1) if holds(x))
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("step", [tc.laplace(6), tc.gaussian(6)], ids=str)
+@pytest.mark.parametrize("event", [(3, 9), (None, 4), (12, None), (-30, -20), (5, 5)])
+def test_divergence_on_an_event_is_the_log_ratio(step, event):
+    m = WHOLE >> step
+    low, high = (-math.inf if event[0] is None else event[0], event[1] or math.inf)
+    p, q = (event_directly(m, data, lambda x: low <= x <= high) for data in (5, 2))
+    found = tc.divergence(m, 5, 2, event=event)
+    assert float(found.middle) == pytest.approx(abs(math.log(p / q)), rel=1e-9)
+    assert tc.divergence(m, 2, 5, event=event).middle == pytest.approx(found.middle)
+
+
+def test_events_as_sets_and_functions():
+    m = WHOLE >> tc.laplace(3)
+    interval = tc.divergence(m, 4, 0, event=(1, 3))
+    listed = tc.divergence(m, 4, 0, event={1, 2, 3})
+    asked = tc.divergence(m, 4, 0, event=lambda x: 1 <= x <= 3)
+    assert abs(interval.middle - listed.middle) < Fraction(1, 10**9)
+    assert abs(interval.middle - asked.middle) < Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize("place", [10**2, 10**4, 10**6])
+def test_far_tails_are_no_zero_over_zero(place):
+    m = WHOLE >> tc.laplace(25)
+    found = tc.divergence(m, 37, 25, event=(place, 2 * place))
+    assert found.width < Fraction(1, 10**9)
+    assert found.contains(Fraction(12, 25)) or abs(found.middle - Fraction(12, 25)) < 1e-9
+    bell = WHOLE >> tc.gaussian(5)
+    far = tc.divergence(bell, 3, 0, event=(300, None))
+    assert float(far) > 30
+
+
+def test_events_that_make_no_sense_are_refused():
+    m = WHOLE >> tc.laplace(25)
+    for event in ((2, 1), (1, 2, 3), "text", 5, ("1/3", "1/2")):
+        with pytest.raises(UsageError):
+            tc.divergence(m, 0, 1, event=event)
+    with pytest.raises(InfeasibleError):
+        tc.divergence(WHOLE >> tc.gaussian(1), 0, 1, event=(10**6, None))
+    chosen = tc.Space(tc.Vector(int, size=3), tc.LInfinityDistance()) >> tc.exponential(1)
+    assert 0 < float(tc.divergence(chosen, [0, 1, 2], [1, 1, 2], event={0})) <= 1
+
+
+# The textbook's continuous laws, beside the discrete ones on fine grids and in their tails.
+
+
+def test_textbook_laws_agree_with_discrete_ones_on_fine_grids():
+    fine = tc.Space(tc.Number("float", grid="1/1024"), tc.AbsoluteDistance())
+    for step, law in (
+        (tc.laplace(25), tc.IdealisedLaplace),
+        (tc.gaussian(25), tc.IdealisedGaussian),
+    ):
+        m = fine >> step
+        for event in ((70, 80), (30, 31), (-300, -200)):
+            exact = float(tc.divergence(m, 37, 25, event=event).middle)
+            textbook = law(37, 25).divergence(law(25, 25), *event)
+            assert textbook == pytest.approx(exact, abs=1e-4)
+            mass = float(mass_of(m.distribution(37), event).middle)
+            assert math.exp(law(37, 25).log_probability(*event)) == pytest.approx(mass, rel=2e-3)
+
+
+def test_textbook_tails_are_right():
+    mpmath = pytest.importorskip("mpmath")
+    law = tc.IdealisedGaussian(0, 1)
+    for low, high in itertools.pairwise([-40, -12, -8.01, -7.99, -1, 0, 3, 9, 38, 60]):
+        with mpmath.workdps(60):
+            ends = [mpmath.mpf(x) for x in (low, high)]
+            if low > 0:
+                ends = [-ends[1], -ends[0]]
+            exact = mpmath.log(mpmath.ncdf(ends[1]) - mpmath.ncdf(ends[0]))
+        assert law.log_probability(low, high) == pytest.approx(float(exact), rel=1e-12)
+    for bad in ((1, 1), (2, 1)):
+        with pytest.raises(UsageError):
+            law.log_probability(*bad)
+    for centre, scale in ((0, 0), (math.nan, 1), (0, math.inf)):
+        with pytest.raises(UsageError):
+            tc.IdealisedLaplace(centre, scale)

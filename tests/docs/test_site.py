@@ -132,7 +132,7 @@ def test_every_public_name_and_command_stands_on_a_page(site: Site) -> None:
         module = importlib.import_module(f"tacit.{room}")
         wanted |= {f"tacit.{room}.{name}" for name in module.__all__}
     assert wanted - anchors == set()
-    from cli.test_cli_documented import COMMANDS
+    from cli.test_audit import DOCUMENTED_COMMANDS as COMMANDS
 
     commands = site.pages["reference/commands.html"].anchors
     assert {name for name in COMMANDS if name.replace(" ", "-") not in commands} == set()

@@ -2,10 +2,10 @@
 
 What is asked of a module grows with what can be wrong in it.  One of more than ``MUCH`` statements
 in its functions is imported by a test file of its folder (``src/tacit/core/space.py`` by a file of
-``tests/core``, most of all ``tests/core/test_space.py``).  A smaller one is too, or has an example
-in a docstring, which runs with the tests, or any test file imports it; for those that people meet
-only through another door, the list below says which test file runs them.  The folders of the tests
-are those of the package, or of one of its modules.
+``tests/core``).  A smaller one
+is too, or has an example in a docstring, which runs with the tests, or any test file imports it;
+for those that people meet only through another door, the list below says which test file runs
+them.  The folders of the tests are those of the package, or of one of its modules.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ BESIDE = {"docs", "golden", "house", "laws", "slow", "support"}
 """Folders of tests that mirror none of the package."""
 
 THROUGH: dict[str, tuple[str, ...]] = {
-    "service/web/routes/test_token_routes.py": ("service.web.routes.tokens",),
-    "service/web/test_every_route.py": ("service.web.routes.health",),
+    "service/web/routes/test_access.py": ("service.web.routes.tokens",),
+    "service/web/test_routing.py": ("service.web.routes.health",),
 }
 """The modules that a test file runs without importing them: through the command line, a session, a
 chain, a certificate or the name of a statistic."""

@@ -188,7 +188,7 @@ HELD_BESIDE = {
 """Held by the same verification in
 tests/mechanisms/test_propose_test_release.py and test_smooth_noise.py, where
 data sets are chosen by their local sensitivity; on the records of groups in
-tests/tables/data_dependent/test_method_laws.py."""
+tests/tables/data_dependent/test_methods.py."""
 
 
 def name_of(value):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,9 +28,19 @@ from tacit.local import (
     Wire,
     append_reports,
     influence,
+    shard_of,
     write_reports,
 )
-from tacit.local.collector import Bitmap, ExactSet, seen_from
+from tacit.local.collector import (
+    Bitmap,
+    ExactSet,
+    Kept,
+    Shards,
+    read_kept,
+    seen_from,
+    write_kept,
+    write_whole,
+)
 from tacit.local.poisoning import honest_bounds
 
 ORACLES: dict[str, FrequencyOracle] = {
@@ -337,3 +350,159 @@ def test_what_is_no_batch_or_report_is_counted_and_never_raises() -> None:
     assert collector.n == 0
     assert sum(collector.refused.values()) > 20
     assert collector.add([1, 2]) == 2
+
+
+# No report counts twice: collectors, shards and processes that share a memory.
+
+
+REPLAY_GUARD_UNARY = UnaryEncoding(13, epsilon=1)
+
+
+def memory(replay: str) -> Any:
+    return Bitmap(16) if replay == "bitmap" else replay
+
+
+def sent(n: int) -> list[bytes]:
+    wire = Wire(REPLAY_GUARD_UNARY)
+    return [wire.encode(r) for r in REPLAY_GUARD_UNARY.perturb_many([i % 13 for i in range(n)])]
+
+
+@pytest.mark.parametrize("replay", ["exact", "bitmap"])
+def test_two_collectors_that_counted_one_report_are_not_added(replay: str) -> None:
+    a, b = (Collector(REPLAY_GUARD_UNARY, replay=memory(replay)) for _ in range(2))
+    (report,) = sent(1)
+    assert a.add_report(report)
+    assert b.add_report(report)
+    with pytest.raises(MismatchError, match="both"):
+        _ = a + b
+    assert a.n == b.n == 1
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("replay", ["exact", "bitmap"])
+def test_shards_count_every_report_once(replay: str, tmp_path: Path) -> None:
+    reports = sent(600)
+    fleet = [Collector(REPLAY_GUARD_UNARY, replay=memory(replay), shard=(i, 3)) for i in range(3)]
+    for _ in range(2):  # each report arrives twice, and at every collector
+        for report in reports:
+            taken = [one.add_report(report) for one in fleet]
+            assert sum(taken) == (_ == 0)
+            if taken[shard_of(report, 3)] is False:
+                assert _ == 1
+    total = fleet[0] + fleet[2]
+    total.save(tmp_path / "two")
+    total = Collector.load(tmp_path / "two") + fleet[1]
+    assert total.n == 600
+    batch = np.array([Wire(REPLAY_GUARD_UNARY).decode(report).report for report in reports])
+    assert total.state == REPLAY_GUARD_UNARY.aggregate(batch)
+    assert total.refused == {"shard": 2 * 2 * 600, "replay": 600}
+    assert not any(total.add_report(report) for report in reports)
+    assert total.add_report(sent(1)[0])  # together they look after all ids
+    again = Collector(REPLAY_GUARD_UNARY, replay=memory(replay), shard=(0, 3))
+    assert again.add_report(next(r for r in reports if shard_of(r, 3) == 0))
+    with pytest.raises(MismatchError, match="both"):
+        _ = fleet[0] + again
+
+
+def test_shards_that_are_none() -> None:
+    for shard in ((3, 3), (-1, 3), (0, 0), (0.5, 2)):
+        with pytest.raises(UsageError):
+            Collector(REPLAY_GUARD_UNARY, replay="exact", shard=shard)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="replay"):
+        Collector(REPLAY_GUARD_UNARY, shard=(0, 2))
+    assert Shards.of_both(Shards.one(0, 2), Shards.one(1, 3)) is None
+    assert 0 <= shard_of(b"", 5) < 5
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("replay", ["exact", "bitmap"])
+def test_processes_look_for_replays_together(replay: str, tmp_path: Path) -> None:
+    paths = [tmp_path / str(i) for i in range(3)]
+    for path in paths[:2]:
+        append_reports(path, REPLAY_GUARD_UNARY, REPLAY_GUARD_UNARY.perturb_many([3] * 200))
+    paths[2].write_bytes(paths[0].read_bytes() + b"\xff" * 20)  # all again, one bad, one torn
+    write_reports(
+        tmp_path / "bare", REPLAY_GUARD_UNARY, REPLAY_GUARD_UNARY.perturb_many([1] * 9), ids=False
+    )
+    (tmp_path / "junk").write_bytes(b"junk")
+    write_reports(tmp_path / "other", DirectEncoding(5, epsilon=1), [1, 2])
+    files = [*paths, *(tmp_path / name for name in ("bare", "junk", "other"))]
+    alone = Collector(REPLAY_GUARD_UNARY, replay=memory(replay))
+    alone.add_file(paths[1])
+    many = Collector(REPLAY_GUARD_UNARY, replay=memory(replay))
+    many.add_file(paths[1])
+    assert alone.add_files(files) == many.add_files(files, processes=3) == 200
+    assert many.state == alone.state
+    assert many.refused == alone.refused
+    assert many.refused["replay"] == 200 + 200 + 9
+    assert many.add_files(files, processes=2) == 0  # the memory came back
+
+
+# The file of a collector: it comes back whole, and one that was damaged is never read.
+
+
+ORACLE = DirectEncoding(["a", "b", "c"], epsilon=1)
+
+
+@pytest.fixture
+def written(tmp_path):
+    place = tmp_path / "day.state"
+    sums = np.array([3, 0, 1], dtype=np.int64)
+    write_kept(place, Kept(ORACLE, 4, sums, {"length": 2}, None, None, "1e-9"))
+    return place
+
+
+def test_all_comes_back(written):
+    found = read_kept(written)
+    assert (found.oracle, found.n, found.sums.tolist()) == (ORACLE, 4, [3, 0, 1])
+    assert (dict(found.refused), found.seen, found.outliers) == ({"length": 2}, None, "1e-9")
+
+
+def test_every_changed_byte_is_found(written):
+    data = written.read_bytes()
+    for place in range(0, len(data), 7):
+        changed = bytearray(data)
+        changed[place] ^= 1
+        written.write_bytes(changed)
+        with pytest.raises(DataSourceError, match=r"not the state of a collector|is damaged"):
+            read_kept(written)
+    written.write_bytes(data[:-5])
+    with pytest.raises(DataSourceError, match="damaged"):
+        read_kept(written)
+
+
+def test_a_sealed_file_that_holds_something_else_is_refused(written):
+    body = written.read_bytes()[:-32].replace(b'"n": 4', b'"n":-4')
+    written.write_bytes(body + hashlib.sha256(body).digest())
+    with pytest.raises(DataSourceError, match=r"cannot be|not a state that can be resumed"):
+        read_kept(written)
+
+
+def test_a_file_that_cannot_be_replaced_stays(tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(DataSourceError, match="cannot be written"):
+        write_whole(tmp_path / "folder", b"new")
+    assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [{"n": -5}, {"n": "x"}, {"n": 1.5}, {"n": True}, {"sums": -1}, {"sums": 4}, {"sums": "a"},
+     {"refused": []}, {"refused": {"mood": 1}}, {"refused": {"range": -1}}, {"replay": "none"},
+     {"replay": None}, {"replay": 5}, {"outliers": "x"}, {"outliers": "1e-9"}, {"oracle": {}},
+     {"fingerprint": "00"}, {"shards": [2, 2]}, {"shards": "x"}, {"shards": []}],
+    ids=str,
+)  # fmt: skip
+def test_a_state_with_a_right_checksum_and_wrong_content(forged: Any, tmp_path: Path) -> None:
+    oracle, path = DirectEncoding(5, epsilon=1), tmp_path / "state"
+    collector = Collector(oracle, replay="exact")
+    assert collector.add_report(Wire(oracle).encode(1))
+    collector.save(path)
+    data = path.read_bytes()[:-32]
+    size = int.from_bytes(data[8:16], "little")
+    header, rest = json.loads(data[16 : 16 + size]), data[16 + size :]
+    text = json.dumps(header | forged).encode()
+    body = data[:8] + len(text).to_bytes(8, "little") + text + rest
+    path.write_bytes(body + hashlib.sha256(body).digest())
+    with pytest.raises(DataSourceError, match=r"cannot be|collector|can be resumed"):
+        Collector.load(path)

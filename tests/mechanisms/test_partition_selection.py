@@ -2,15 +2,24 @@
 
 import itertools
 import math
+from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pytest
+from scipy import stats
 
 import tacit as tc
 from tacit.audit import verify
 from tacit.core import Number, Space, Vector
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.partition_selection import GaussianKeys, GaussianKeysInRounds
+from tacit.mechanisms.partition_selection import (
+    GaussianKeys,
+    GaussianKeysInRounds,
+    SelectKeys,
+    TruncatedNoise,
+    least_noise_and_threshold,
+)
 from tacit.tables.plan.plan import keys_part
 
 SMALL = Vector(Number("int", 0, 2, grid=Fraction(1)), size=2)
@@ -151,3 +160,215 @@ def test_bad_input():
         keys_part(5, Fraction(1000), delta, None, 2)
     with pytest.raises(UsageError, match="in rounds"):
         keys_part(5, Fraction(1), delta, "select_keys", 2)
+
+
+# Selection of keys by truncated noise: against the recursion of the best one, and its draws.
+
+
+PAIRS = [("1", "1e-6"), ("1/10", "1e-6"), ("3", "1e-3"), ("1/2", "1/4"), ("8", "1/2")]
+SELECT_KEYS_COUNTS = Vector(Number("int", 0, 40), size=3)
+
+
+def best(epsilon: float, delta: float, most: int) -> list[float]:
+    """Return the largest chances of a key of 0, 1, ... people that (epsilon, delta)-DP allows."""
+    found = [0.0]
+    for _ in range(most):
+        p = found[-1]
+        low = 1 - math.exp(-epsilon) * (1 - p - delta)
+        found.append(min(math.exp(epsilon) * p + delta, low, 1.0))
+    return found
+
+
+def chance(law: TruncatedNoise, count: int) -> float:
+    hidden = law.shown(count).probability(None)
+    return 1 - float((hidden.lower + hidden.upper) / 2)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
+def test_no_private_selection_shows_a_key_more_often_up_to_half(epsilon, delta):
+    law = TruncatedNoise(Fraction(epsilon), Fraction(delta))
+    most = best(float(Fraction(epsilon)), float(Fraction(delta)), 2 * law.reach + 2)
+    half = next(n for n, p in enumerate(most) if p >= 0.5)
+    for count, p in enumerate(most):
+        if count % max(1, law.reach // 20) and count > 3:
+            continue
+        mine = chance(law, count)
+        assert mine <= p + 1e-12
+        assert count >= half or mine == pytest.approx(p, rel=1e-9)
+    assert chance(law, 2 * law.reach + 1) == 1
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
+def test_the_shares_spend_delta_whole(epsilon, delta):
+    law = TruncatedNoise(Fraction(epsilon), Fraction(delta))
+    one = law.shown(1).probability(None)
+    assert 1 - one.upper <= Fraction(delta)
+    assert 1 - one.lower >= Fraction(delta) * (1 - Fraction(1, 2**40))
+
+
+def test_tiny_and_large_parameters():
+    for epsilon, delta in [("1", "1e-300"), ("1e-9", "1e-40"), ("1e-30", "1e-9"), ("700", "1e-9")]:
+        law = TruncatedNoise(Fraction(epsilon), Fraction(delta))
+        assert 0 <= law.share <= 1
+        reach, drawn = law.draw(50)
+        assert (abs(drawn) <= reach).all()
+        assert set(law.reach - reach) <= {0, 1}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("epsilon", "delta"), [("1/2", "1/20"), ("2", "1/5"), ("1/50", "1/9")])
+def test_draws_have_the_law(epsilon, delta):
+    law = TruncatedNoise(Fraction(epsilon), Fraction(delta))
+    n, count = 200_000, law.reach
+    reach, drawn = law.draw(n)
+    shown = [v if v > r else None for v, r in zip(count + drawn, reach, strict=True)]
+    found, table = Counter(shown), law.shown(count).table
+    assert set(found) <= set(table)
+    square = sum(
+        (found[value] - n * float(p.lower)) ** 2 / (n * float(p.lower))
+        for value, p in table.items()
+    )
+    freedom = len(table) - 1
+    assert square < freedom + 5 * math.sqrt(2 * freedom) + 20
+
+
+def test_release_shows_no_key_that_nobody_has():
+    space = Space(Vector(Number("int"), size=None), tc.SparseDistance(2))
+    m = space >> SelectKeys("1/2", "1e-3")
+    many = m([0] * 2000 + [10**6] * 10)
+    assert many[:2000] == [None] * 2000
+    assert all(type(v) is int and v > 10**6 - 100 for v in many[2000:])
+    assert m([]) == []
+    assert m([np.int64(0), np.int64(5000)])[0] is None
+
+
+def test_maps():
+    keys = SelectKeys("1/4", "1/1000")
+    sparse, total = (
+        Space(SELECT_KEYS_COUNTS, d) >> keys for d in (tc.SparseDistance(3), tc.L1Distance())
+    )
+    assert sparse.map(1) == (Fraction(3, 4), Fraction(3, 1000))
+    assert sparse.map(0) == total.map(0) == (0, 0)
+    for d in (2, 3):
+        group = (math.exp(d / 4) - 1) / (math.exp(1 / 4) - 1) / 1000
+        assert sparse.map(d)[0] == Fraction(3 * d, 4)
+        assert float(sparse.map(d)[1]) == pytest.approx(3 * group)
+        assert total.map(d)[0] == Fraction(d, 4)
+        assert float(total.map(d)[1]) == pytest.approx(group)
+
+
+@pytest.mark.full
+def test_the_map_holds_for_many_keys_of_which_some_move():
+    space = Space(Vector(Number("int", 0, 1), size=3), tc.SparseDistance(2))
+    assert verify(space >> SelectKeys("1/2", "1/10")).or_raise().kind == "exact"
+
+
+def test_select_keys_bad_input():
+    for epsilon, delta in [(0, "1e-6"), (-1, "1e-6"), (1, 0), (1, 1), (1, "x"), ("nan", "1e-6")]:
+        with pytest.raises(UsageError):
+            tc.select_keys(epsilon, delta)
+    with pytest.raises(MismatchError, match="people counts"):
+        Space(SELECT_KEYS_COUNTS, tc.L2Distance()) >> tc.select_keys(1, "1e-6")
+    with pytest.raises(UsageError):
+        tc.SparseDistance(0)
+    with pytest.raises(UsageError):
+        tc.SparseDistance("two")
+
+
+# Selection of keys by Gaussian noise: its map by brute force, its noise and its threshold.
+
+
+GAUSSIAN_KEYS_SMALL = Vector(Number("int", 0, 2, grid=Fraction(1)), size=2)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("step", "groups", "distance"),
+    [
+        (GaussianKeys("3/2", 4, 1), 1, 1),
+        (GaussianKeys(1, 3, "3/2"), 2, 1),
+        (GaussianKeys(2, 4, "1/2"), 2, 2),
+        (GaussianKeys("1/2", 2, 60), 2, 1),
+    ],
+    ids=str,
+)
+def test_gaussian_keys_the_map_holds_on_all_neighbours(step, groups, distance):
+    space = Space(GAUSSIAN_KEYS_SMALL, tc.SparseDistance(groups))
+    assert verify(space >> step, d_in=distance).or_raise().kind == "exact"
+
+
+def test_the_map_of_one_key_is_the_profile_and_the_tail():
+    scale, threshold, epsilon = 3.0, 20, 1.0
+    m = Space(GAUSSIAN_KEYS_SMALL, tc.SparseDistance(1)) >> GaussianKeys(3, threshold, 1)
+    z = range(-200, 201)
+    whole = sum(math.exp(-(x**2) / (2 * scale**2)) for x in z)
+    p = {x: math.exp(-(x**2) / (2 * scale**2)) / whole for x in z}
+    profile = sum(max(0.0, p[x] - math.exp(epsilon) * p.get(x - 1, 0)) for x in z)
+    tail = sum(p[x] for x in z if x >= threshold - 1)
+    assert m.map(0) == (0, 0)
+    assert m.map(1)[0] == 1
+    assert float(m.map(1)[1]) == pytest.approx(profile + tail, rel=1e-9)
+    assert m.map(threshold)[1] == 1
+
+
+@pytest.mark.parametrize("groups", [3, 10, 50])
+@pytest.mark.parametrize("epsilon", ["1/10", "1", "4"])
+def test_noise_and_threshold_spend_delta(groups, epsilon):
+    delta = Fraction(1, 10**6)
+    scale, threshold = least_noise_and_threshold(groups, Fraction(epsilon), delta)
+    space = Space(Vector(Number("int"), size=None), tc.SparseDistance(groups))
+    m = space >> GaussianKeys(scale, threshold, epsilon)
+    assert m.map(1)[0] == Fraction(epsilon)
+    assert delta / 3 < m.map(1)[1] <= delta
+    lower = (space >> GaussianKeys(scale, threshold - 1, epsilon)).map(1)[1]
+    assert lower > delta
+    assert threshold >= stats.norm.isf(5e-7 / groups) * float(scale)
+
+
+def test_the_mechanism_of_the_lowest_threshold_is_taken():
+    delta = Fraction(1, 10**6)
+    chosen = [keys_part(g, Fraction(1), delta, None) for g in (1, 2, 4, 10, 100)]
+    names = ["select_keys", "select_keys", "gaussian_keys", "gaussian_keys", "gaussian_keys"]
+    assert [part.step.name for part in chosen] == names
+    for part in chosen:
+        for other in ("select_keys", "gaussian_keys", "release_keys"):
+            assert keys_part(part.groups, Fraction(1), delta, other).threshold >= part.threshold
+    assert keys_part(5, Fraction(1000), delta, None).step.name == "select_keys"
+    with pytest.raises(UsageError, match="not by 'laplace'"):
+        keys_part(1, Fraction(1), delta, "laplace")
+    with pytest.raises(UsageError, match="no Gaussian noise"):
+        keys_part(5, Fraction(1000), delta, "gaussian_keys")
+
+
+@pytest.mark.parametrize("groups", [3, 10**6])
+@pytest.mark.parametrize("epsilon", ["1e-9", "1", "49", "1e4"])
+@pytest.mark.parametrize("delta", ["1e-300", "1e-40", "9/10"])
+def test_every_request_has_a_mechanism(groups, epsilon, delta):
+    part = keys_part(groups, Fraction(epsilon), Fraction(delta), None)
+    assert part.threshold >= 2
+
+
+@pytest.mark.parametrize("groups", [1, 5, 10**6])
+@pytest.mark.parametrize("scale", ["1e-9", "1/10", "1000", "1e12"])
+@pytest.mark.parametrize("epsilon", ["1e-6", "1", "50", "1e4"])
+def test_every_scale_has_a_map(groups, scale, epsilon):
+    m = Space(GAUSSIAN_KEYS_SMALL, tc.SparseDistance(groups)) >> GaussianKeys(scale, 5000, epsilon)
+    near, far = (m.map(d)[1] for d in (1, 10**4))
+    assert 0 <= near <= far == 1
+
+
+def test_gaussian_keys_release_shows_no_key_that_nobody_has():
+    space = Space(Vector(Number("int"), size=None), tc.SparseDistance(4))
+    m = space >> GaussianKeys(40, 5, 1)
+    shown = m([0] * 2000 + [10**6] * 10)
+    assert shown[:2000] == [None] * 2000
+    assert all(type(v) is int and abs(v - 10**6) < 500 for v in shown[2000:])
+    assert m([]) == []
+
+
+def test_gaussian_keys_bad_input():
+    for given in [(0, 5, 1), (1, 1, 1), (1, 5, 0), (1, "x", 1), (-1, 5, 1)]:
+        with pytest.raises(UsageError):
+            tc.gaussian_keys(*given)
+    with pytest.raises(MismatchError, match="sparse distance"):
+        Space(GAUSSIAN_KEYS_SMALL, tc.L1Distance()) >> tc.gaussian_keys(1, 5, 1)

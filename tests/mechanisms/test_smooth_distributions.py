@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -10,16 +11,25 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from scipy import stats
 
+from tacit.arithmetic.enclosure import Enclosure
 from tacit.errors import UsageError
 from tacit.mechanisms.smooth_distributions import (
     ArsinhNormalLaw,
     LaplaceLaw,
     LaplaceLogNormalLaw,
+    Lazy,
     StudentLaw,
+    Uniform,
     UniformLogNormalLaw,
     _hazard_peak,
+    disc,
+    exponential,
+    normal,
+    student,
 )
+from tacit.noise import bits
 
 FAMILY = [(t, share) for t in (-1, -0.5, 0, 0.5, 1) for share in (0, 0.5, 1)]
 
@@ -137,3 +147,158 @@ def test_no_rate_leaves_no_shift() -> None:
     assert Fraction(999, 1000) < tiny <= 1
     with pytest.raises(UsageError, match="from 1/16 to 8"):
         ArsinhNormalLaw(Fraction(1), Fraction(9))
+
+
+# Real numbers drawn as far as they are needed: enclosures shrink, and nothing is rounded.
+
+
+def fed(*words: int):
+    """Bits that are these words of 64, and zeros from then on."""
+    served = itertools.chain((w.to_bytes(8, "little") for w in words), itertools.repeat(bytes(8)))
+    return bits.injected(lambda n: next(served))
+
+
+def test_a_uniform_is_the_digits_drawn_and_what_may_follow():
+    with fed(1 << 63, 1):
+        u = Uniform()
+        assert u.enclose() == Enclosure(Fraction(1, 2), Fraction(1, 2) + Fraction(1, 1 << 64))
+        assert u.centred().contains(0)
+        u.refine()
+    assert u.enclose().width == Fraction(1, 1 << 128)
+    assert u.enclose().lower == Fraction(1, 2) + Fraction(1, 1 << 128)
+
+
+@pytest.mark.parametrize("draw", [normal, lambda: student(1), lambda: student(3), exponential])
+def test_more_digits_only_narrow(draw):
+    for seed in range(20):
+        with bits.injected(np.random.default_rng(seed).bytes):
+            z = draw()
+            first = z.enclose()
+            z.refine()
+            second = z.enclose()
+        assert first.lower <= second.lower <= second.upper <= first.upper
+        assert second.width < first.width
+
+
+def test_a_question_that_the_digits_leave_open_draws_more():
+    """10 U lies across 5 1/2 as far as 64 digits say: the next 64 decide."""
+    edge = (11 << 64) // 20
+    for more, whole in ((0, 5), ((1 << 64) - 1, 6)):
+        with fed(edge, more):
+            u = Uniform()
+            z = Lazy((u,), lambda bits, u=u: 10 * u.enclose())
+            assert z.nearest(lambda bits: Enclosure.of(0), Fraction(1)) == whole
+            assert u.width == 128
+
+
+def test_a_formula_that_needs_more_digits_gets_them():
+    """Of a uniform of zeros the logarithm is unbounded until a digit is not zero."""
+    with fed(0, 0, 5):
+        z = exponential()
+        found = z.enclose()
+    assert z.uniforms[0].width == 192
+    assert found.contains(Fraction(-math.log(5.5 / 2**192))) or found.width < Fraction(1)
+
+
+def test_points_of_the_disc_are_inside_it():
+    corner = (1 << 64) - 1
+    with fed(corner, corner, 1 << 63, 1 << 63):  # the first point is thrown away
+        x, y = disc()
+    assert x.centred().contains(0)
+    assert y.centred().contains(0)
+
+
+def test_nearest_shifts_with_its_centre_and_grows_with_its_scale():
+    def unit(centre, scale):
+        with bits.injected(np.random.default_rng(8).bytes):
+            return normal().nearest(lambda bits: Enclosure.of(centre), Fraction(scale))
+
+    base = unit(0, 1000)
+    assert unit(7, 1000) == base + 7
+    assert abs(unit(0, 2000) - 2 * base) <= 1
+    assert unit(0, 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("draw", "law"),
+    [
+        (normal, stats.norm),
+        (lambda: student(1), stats.cauchy),
+        (lambda: student(3), stats.t(3)),
+        (exponential, stats.expon),
+    ],
+)
+def test_draws_have_their_law(draw, law):
+    """150 draws of a fixed stream, by the test of Kolmogorov and Smirnov."""
+    with bits.injected(np.random.default_rng(1).bytes):
+        found = [float(draw().enclose().middle) for _ in range(150)]
+    assert stats.kstest(found, law.cdf).pvalue > 1e-3
+
+
+# Unit noises for smooth noise in pure and approximate DP, by quadrature over the whole family.
+
+
+def student_log_density(z: Any, d: int) -> Any:
+    constant = math.lgamma((d + 1) / 2) - math.lgamma(d / 2) - math.log(d * math.pi) / 2
+    return constant - (d + 1) / 2 * np.log1p(z * z / d)
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+@pytest.mark.parametrize("part", [0.02, 0.3, 0.8])
+@pytest.mark.parametrize("epsilon", [0.1, 1, 4])
+def test_student_noise_attains_its_epsilon_and_no_more(epsilon: float, part: float, d: int) -> None:
+    law = StudentLaw(Fraction(epsilon), d)
+    b = part * epsilon / d
+    s = float(law.shift(Fraction(b)))
+    z = np.concatenate((-np.logspace(6, -6, 20_000), np.logspace(-6, 6, 20_000)))
+    worst = 0.0
+    for share_t, share in FAMILY:
+        t = share_t * b
+        a = share * s * min(1, math.exp(t))
+        moved = student_log_density((z - a) * math.exp(-t), d) - t
+        worst = max(worst, float(np.abs(student_log_density(z, d) - moved).max()))
+    assert worst <= epsilon * (1 + 1e-9)
+    assert worst >= epsilon * (1 - 1e-5)
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize(
+    ("law", "truth"),
+    [
+        (StudentLaw(Fraction(1), 1), lambda z: 0.5 + mpmath.atan(z) / mpmath.pi),
+        (StudentLaw(Fraction(1), 2), None),
+        (StudentLaw(Fraction(1), 3), None),
+        (StudentLaw(Fraction(1), 4), None),
+        (StudentLaw(Fraction(1), 7), None),
+        (
+            ArsinhNormalLaw(Fraction(1), Fraction(1, 2)),
+            lambda z: mpmath.ncdf(mpmath.asinh(z / 2) * 2),
+        ),
+        (LaplaceLaw(Fraction(1), Fraction(1, 9)), None),
+        (UniformLogNormalLaw(Fraction(1), Fraction(1, 2)), None),
+    ],
+)
+def test_distribution_functions(law: Any, truth: Any) -> None:
+    def density(v: Any) -> Any:
+        if isinstance(law, LaplaceLaw):
+            return mpmath.exp(-abs(v)) / 2
+        if isinstance(law, UniformLogNormalLaw):
+            return mpmath.exp(mpmath.mpf(1) / 8) / 2 * mpmath.ncdf(-mpmath.log(v) * 2 - 0.5)
+        d = law.degrees
+        shape = (1 + v * v / mpmath.mpf(d)) ** (-(d + 1) / mpmath.mpf(2))
+        return (
+            shape
+            * mpmath.gamma((d + 1) / mpmath.mpf(2))
+            / (mpmath.sqrt(d * mpmath.pi) * mpmath.gamma(d / mpmath.mpf(2)))
+        )
+
+    for z in (Fraction(1, 4), Fraction(2), Fraction(9)):
+        real = mpmath.mpf(z.numerator) / z.denominator
+        expected = truth(real) if truth else 0.5 + mpmath.quad(density, [0, real / 8, real])
+        found = law.cdf(z)
+        assert found is not None
+        assert abs(float(found.middle) - float(expected)) < 1e-9
+        assert found.width < Fraction(1, 1 << 100)
+        mirrored = law.cdf(-z)
+        assert (mirrored + found).contains(1) or abs(float(mirrored + found) - 1) < 1e-30

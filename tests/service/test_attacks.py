@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+from support.servers.left_out import leave_out
+from support.servers.tls_proxy import HOST, Proxy, missing, tls_proxy
 from support.service.client import Client, running
 from support.service.clinic import SECRET_COST, SECRET_NAMES, write_clinic
+from support.service.hosting import COUNT as OUTSIDER_COUNT
+from support.service.hosting import released
+from support.service.server import Served, free_port, served
+from tacit import local
 from tacit.report import Certificate
 
 COUNT = {"sql": "select count(*) as n from visits", "epsilon": "1/10"}
@@ -261,3 +270,342 @@ def test_no_certificate_tells_where_in_the_chain_the_answers_of_others_stand(
     first, second = certificates
     swapped = {**first, "answer": second["answer"]}
     assert not Certificate(swapped).verify(ledger)
+
+
+# What an analyst with a token of their own learns of the others: nothing beyond the budget.
+#
+# Of each law there is an outsider who asks, and somebody else whose work must not show.
+
+
+ASK = "/v1/datasets/visits/releases"
+FAST = 'latency = "1/20"\n'
+COLLECTION = """
+[collections.colour]
+mechanism = "DirectEncoding"
+items = ["red", "green"]
+epsilon = 1
+per_token = 3
+"""
+
+
+@pytest.fixture(scope="module")
+def outsider_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    folder = write_clinic(tmp_path_factory.mktemp("clinic"), FAST + COLLECTION)
+    with running(folder) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    folder = write_clinic(tmp_path_factory.mktemp("apart"), f"{FAST}collusion = 'teams apart'\n")
+    with running(folder) as client:
+        yield client
+
+
+def listed(client: Client, token: str, query: str = "") -> Any:
+    return client.get(f"/v1/releases?{query}", token=token).json()
+
+
+def asked(client: Client, token: str, tag: str, **more: Any) -> Any:
+    found = released(client, token, {**OUTSIDER_COUNT, "epsilon": "1/1000", "tag": tag}, **more)
+    assert found["state"] == "done", found
+    return found
+
+
+def test_a_cursor_does_not_tell_how_much_the_others_asked(outsider_client: Client) -> None:
+    eve, ada = (outsider_client.token("analyst", name=name) for name in ("eve pages", "ada pages"))
+    seen = []
+    for k in range(3):
+        mine = asked(outsider_client, eve, f"pages {k}")["id"]
+        page = listed(outsider_client, eve, "limit=1")
+        assert page["items"][0]["id"] == mine
+        assert page["next"] == mine  # and no place among the releases of all
+        seen.append(mine)
+        for other in range(k):
+            asked(outsider_client, ada, f"pages of ada {k} {other}")
+    rest = listed(outsider_client, eve, f"limit=5&cursor={seen[-1]}")
+    assert [one["id"] for one in rest["items"]] == seen[-2::-1]
+
+
+def test_the_release_of_another_is_no_cursor(outsider_client: Client) -> None:
+    eve, ada = (
+        outsider_client.token("analyst", name=name) for name in ("eve cursor", "ada cursor")
+    )
+    other = asked(outsider_client, ada, "cursor")["id"]
+    replies = [
+        outsider_client.get(f"/v1/releases?cursor={cursor}", token=eve)
+        for cursor in (other, "0" * 32)
+    ]
+    assert [reply.status_code for reply in replies] == [400, 400]
+    assert replies[0].json() == replies[1].json()
+
+
+LIKE_ADA = (
+    "Ada",
+    "ad\u0430",  # the last letter is Cyrillic
+    "\uff41da",  # the first one is as wide as two
+    unicodedata.normalize("NFD", "ad\u00e1"),
+    unicodedata.normalize("NFC", "ad\u00e1"),
+    "ada2",
+)
+
+
+@pytest.mark.parametrize("name", LIKE_ADA)
+def test_a_name_that_looks_like_anothers_is_another(name: str, outsider_client: Client) -> None:
+    ada, other = (outsider_client.token("analyst", name=who) for who in ("ada", name))
+    once = {"headers": {"Idempotency-Key": "same for both"}}
+    ask = {**OUTSIDER_COUNT, "epsilon": "1/1000"}
+    of_ada = outsider_client.post(ASK, json={**ask, "tag": "names"}, token=ada, **once)
+    assert of_ada.status_code == 202, of_ada.text
+    # The key of another person stands for nothing of one's own.
+    mine = outsider_client.post(ASK, json={**ask, "tag": f"names of {name}"}, token=other, **once)
+    assert mine.status_code == 202, mine.text
+    assert mine.json()["id"] != of_ada.json()["id"]
+    reply = outsider_client.get(of_ada.json()["href"], token=other)
+    missing = outsider_client.get(f"/v1/releases/{'0' * 32}", token=other)
+    assert (reply.status_code, reply.json()) == (404, missing.json())
+    assert of_ada.json()["id"] not in [one["id"] for one in listed(outsider_client, other)["items"]]
+
+
+@pytest.mark.parametrize(
+    "name", ["ada\u200b", "ada\u202e", "ada\n", " ada", "ada ", "", "*", "ada:*"]
+)
+def test_no_token_has_a_name_that_cannot_be_told_from_another(
+    name: str, outsider_client: Client
+) -> None:
+    body = {"name": name, "grants": [{"role": "analyst", "dataset": "visits"}], "days": 1}
+    reply = outsider_client.post("/v1/tokens", json=body, token=outsider_client.token("curator"))
+    assert reply.status_code == 400, reply.text
+
+
+def test_replies_about_what_is_anothers_have_the_size_and_headers_of_nothing(
+    outsider_client: Client,
+) -> None:
+    eve, ada = (outsider_client.token("analyst", name=name) for name in ("eve sizes", "ada sizes"))
+    made = asked(outsider_client, ada, "sizes")
+    for end in ("", "?wait=1", "/answer", "/answer?format=csv", "/certificate"):
+        there, missing = (
+            outsider_client.get(f"/v1/releases/{name}{end}", token=eve)
+            for name in (made["id"], "0" * 32)
+        )
+        assert there.content == missing.content
+        drop = {"x-request-id", "date"}
+        heads = [{k: v for k, v in r.headers.items() if k not in drop} for r in (there, missing)]
+        assert heads[0] == heads[1]
+    own = outsider_client.get(f"/v1/releases/{made['id']}", token=ada)
+    assert own.headers["cache-control"] == "no-store"
+    assert not {"etag", "last-modified"} & set(own.headers)  # nothing to ask for by its digest
+
+
+def test_ada_of_another_team_is_another_person_where_teams_stand_apart(apart: Client) -> None:
+    here, there = (apart.token("analyst", name="ada", team=team) for team in ("a", "b"))
+    once = {"headers": {"Idempotency-Key": "mine"}}
+    made = asked(apart, here, "teams", **once)
+    assert made["id"] in [one["id"] for one in listed(apart, here)["items"]]
+    assert listed(apart, there) == {"items": [], "next": None}
+    missing = apart.get(f"/v1/releases/{'0' * 32}", token=there).json()
+    for end in ("", "/answer", "/certificate"):
+        reply = apart.get(f"/v1/releases/{made['id']}{end}", token=there)
+        assert (reply.status_code, reply.json()) == (404, missing)
+    assert apart.post(f"/v1/releases/{made['id']}/cancel", token=there).status_code == 404
+    ask = {**OUTSIDER_COUNT, "epsilon": "1/1000", "tag": "teams"}
+    again = apart.post(ASK, json=ask, token=there, **once)
+    assert again.status_code == 409
+    assert made["id"] not in again.text
+    fresh = asked(apart, there, "teams")  # the same question, paid by this team
+    assert not fresh["replayed"]
+
+
+def test_in_one_budget_for_all_ada_is_ada_in_any_team(outsider_client: Client) -> None:
+    before, after = (
+        outsider_client.token("analyst", name="moved", team=team) for team in ("a", "b")
+    )
+    made = asked(outsider_client, before, "moved")
+    assert (
+        outsider_client.get(f"/v1/releases/{made['id']}", token=after).json()["answer"]
+        == made["answer"]
+    )
+
+
+def test_a_device_does_not_multiply_its_share_by_narrowing_its_token(
+    outsider_client: Client,
+) -> None:
+    oracle = local.DirectEncoding(["red", "green"], epsilon=1)
+    wire = local.Wire(oracle)
+
+    def post(token: str, n: int) -> Any:
+        sent = b"".join(wire.encode(oracle.perturb("red")) for _ in range(n))
+        kind = {"content-type": "application/octet-stream"}
+        return outsider_client.post(
+            "/v1/collections/colour/reports", content=sent, headers=kind, token=token
+        ).json()
+
+    device = outsider_client.token("device", "colour", name="one device")
+    narrow = "/v1/tokens/narrow"
+    child = outsider_client.post(narrow, json={"days": 0.01}, token=device).json()["token"]
+    grandchild = outsider_client.post(narrow, json={"days": 0.005}, token=child).json()["token"]
+    assert post(child, 2)["accepted"] == 2
+    assert post(device, 2) == {"accepted": 1, "refused": {"limit": 1}}
+    assert post(grandchild, 1) == {"accepted": 0, "refused": {"limit": 1}}
+    other = outsider_client.token("device", "colour", name="another device")
+    assert post(other, 4) == {"accepted": 3, "refused": {"limit": 1}}
+
+
+# A service behind nginx with TLS, as its page in the docs says to set both up.
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Proxy]]:
+    lacking = missing()
+    if lacking is not None:
+        leave_out(*lacking)
+    folder = tmp_path_factory.mktemp("clinic")
+    (folder / "service.toml").write_text(
+        f'url = "https://{HOST}"\ntrusted_proxies = ["127.0.0.1"]\n[limits]\nfailed_tokens = 5\n'
+    )
+    with (
+        served(folder) as service,
+        tls_proxy(tmp_path_factory.mktemp("proxy"), free_port(), service.port) as proxy,
+    ):
+        yield service, proxy
+
+
+@pytest.mark.full
+def test_a_token_works_through_tls_and_browsers_are_told_to_keep_to_it(
+    both: tuple[Served, Proxy],
+) -> None:
+    service, proxy = both
+    with proxy.client(Authorization=f"Bearer {service.token('analyst', name='ada')}") as client:
+        reply = client.get("/v1/me")
+    assert reply.json()["name"] == "ada"
+    assert reply.headers["strict-transport-security"].startswith("max-age=")
+
+
+@pytest.mark.full
+def test_a_sign_in_is_bound_to_this_host_and_to_tls(both: tuple[Served, Proxy]) -> None:
+    service, proxy = both
+    own, other = f"https://{HOST}", "https://elsewhere.example"
+    with proxy.client() as client:
+        sent = {"token": service.token("analyst")}
+        refused = client.post("/sign-in", data=sent, headers={"Origin": other})
+        assert refused.status_code == 403
+        assert "set-cookie" not in refused.headers
+        reply = client.post("/sign-in", data=sent, headers={"Origin": own})
+    cookie = reply.headers["set-cookie"].lower()
+    assert cookie.startswith("__host-tacit=")
+    for word in ("secure", "httponly", "samesite", "path=/"):
+        assert word in cookie, word
+    assert "domain=" not in cookie
+
+
+@pytest.mark.full
+def test_nobody_borrows_another_address(both: tuple[Served, Proxy]) -> None:
+    """Guesses are counted by the address that the proxy saw, whatever the caller writes."""
+    _, proxy = both
+    found = []
+    with proxy.client() as client:
+        for n in range(12):
+            headers = {
+                "Authorization": "Bearer tacit_" + "A" * 96,
+                "X-Forwarded-For": f"10.0.0.{n}",
+                "X-Real-IP": f"10.0.0.{n}",
+                "Forwarded": f"for=10.0.0.{n}",
+            }
+            found.append(client.get("/v1/me", headers=headers).status_code)
+    assert found[0] == 401
+    assert found[-1] == 429
+
+
+@pytest.mark.full
+def test_links_lead_to_the_public_address(both: tuple[Served, Proxy]) -> None:
+    _, proxy = both
+    with proxy.client() as client:
+        reply = client.get("/", follow_redirects=False)
+        text = str(reply.headers) + reply.text
+    assert "127.0.0.1" not in text
+    assert "http://" not in text.replace("http://www.w3.org/", "")
+
+
+@pytest.mark.full
+def test_without_the_certificate_nobody_is_believed(both: tuple[Served, Proxy]) -> None:
+    _, proxy = both
+    with pytest.raises(httpx.ConnectError, match="certificate"):
+        httpx.get(f"https://127.0.0.1:{proxy.port}/healthz")
+
+
+# Data that grows behind a service: a folder that gets files, and a table in PostgreSQL.
+
+
+DECLARED = """
+name = "visits"
+unit = {{ person = "person", rows = 1 }}
+budget = {{ epsilon = 10000 }}
+[tables.visits]
+{place}
+[tables.visits.columns]
+person = {{ kind = "text" }}
+"""
+
+
+def growth_ask(client: Client, tag: str) -> dict[str, Any]:
+    """Release the number of people, with next to no noise."""
+    body = {"sql": "select count(*) as n from visits", "epsilon": 1000, "tag": tag}
+    token = client.token("analyst")
+    made = client.post("/v1/datasets/visits/releases", json=body, token=token).json()
+    found: dict[str, Any] = client.get(f"/v1/releases/{made['id']}?wait=20", token=token).json()
+    assert found["state"] == "done", found
+    return found
+
+
+def count(found: dict[str, Any]) -> int:
+    (column,) = found["answer"]["columns"]
+    return round(float(column["value"][0]))
+
+
+def grows(folder: Path, place: str, add: Callable[[int, int], None]) -> None:
+    """Ask, let the table grow, ask again: the old answer is free, a tag buys a new one."""
+    (folder / "visits.toml").write_text(DECLARED.format(place=place))
+    (folder / "service.toml").write_text("latency = 0.3\n")
+    add(0, 3)
+    with running(folder) as client:
+        assert count(growth_ask(client, "first")) == 3
+        add(3, 8)
+        refreshed = client.post("/v1/datasets/visits/refresh", token=client.token("curator"))
+        assert refreshed.status_code == 202
+        again = growth_ask(client, "first")
+        assert (count(again), again["replayed"]) == (3, True)
+        new = growth_ask(client, "second")
+        assert (count(new), new["replayed"]) == (8, False)
+        shown = client.get("/v1/datasets/visits", token=client.token("analyst")).json()
+        assert "refreshed once" in shown["refreshes"]
+        assert "is not given back" in shown["refreshes"]
+        assert shown["spent"]["epsilon"] == "2000"
+        preview = client.post(
+            "/v1/datasets/visits/preview",
+            json={"sql": "select count(*) as n from visits", "epsilon": 1},
+            token=client.token("analyst"),
+        ).json()
+        assert any("refreshed once" in note for note in preview["notes"])
+
+
+@pytest.mark.full
+def test_a_folder_that_gets_new_files(tmp_path: Path) -> None:
+    (tmp_path / "visits").mkdir()
+
+    def add(first: int, end: int) -> None:
+        lines = ["person", *(f"p{n}" for n in range(first, end))]
+        (tmp_path / "visits" / f"from{first}.csv").write_text("\n".join(lines) + "\n")
+
+    grows(tmp_path, 'path = "visits/*.csv"', add)
+
+
+def test_a_table_in_postgresql(tmp_path: Path, postgres: Any) -> None:
+    postgres.run("create table visits (person text)")
+
+    def add(first: int, end: int) -> None:
+        rows = ", ".join(f"('p{n}')" for n in range(first, end))
+        postgres.run(f"insert into visits values {rows}")
+
+    place = f'url = "{postgres.dsn()}"\ntable = "visits"'
+    (tmp_path / "service.toml").touch()
+    grows(tmp_path, place, add)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -14,10 +17,14 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from support.service.client import ADDRESS, Client, running
 from tacit.errors import UsageError, VerificationError
-from tacit.service.audit_log import ACTIONS, AuditLog
-from tacit.service.database import Database
+from tacit.service import database as store
+from tacit.service.access import Caller, Grant
+from tacit.service.audit_log import ACTIONS, AuditLog, Gathered, noted_in
+from tacit.service.database import VERSION, Database, metadata
 from tacit.service.problem import Problem
+from tacit.service.tokens import ONCE, Tokens
 
 WRITERS = """
 import os
@@ -205,3 +212,354 @@ def test_on_postgresql_many_processes_write_one_chain(postgres: Any) -> None:
     event = AuditLog(database).read(limit=1)[0]
     assert json.loads(json.dumps(event.to_json()))["hash"] == event.hash
     database.close()
+
+
+# What happens to tokens stands in the audit log, and nothing of a token's secret does.
+
+
+GRANTS = [Grant("analyst", "visits")]
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Client]:
+    with running(tmp_path) as client:
+        yield client
+
+
+def test_each_change_of_a_token(database: Database) -> None:
+    audit = AuditLog(database)
+    tokens = Tokens(database, bytes(32), note=noted_in(audit))
+    text, made = tokens.create("ada", GRANTS, 60, team="oncology", issued_by="mia")
+    narrowed = tokens.narrow(made, None, 60)[1]
+    tokens.revoke(made.token_id, by="mia")
+    link, _ = tokens.create("bob", GRANTS, 60, kind=ONCE)
+    signed = tokens.use_once(link, 60)[1]
+    tokens.revoke(signed.token_id, by="bob")
+    seen = [event.to_json() for event in audit.read()]
+    assert [(one["action"], one["who"]) for one in seen] == [
+        ("token_made", "mia"),
+        ("token_narrowed", "ada"),
+        ("token_revoked", "mia"),
+        ("token_made", "operator"),
+        ("sign_in", "bob"),
+        ("sign_out", "bob"),
+    ]
+    assert seen[0]["subject"] == made.token_id
+    assert seen[0]["details"]["for"] == "ada"
+    assert seen[0]["details"]["role"] == ["analyst"]
+    assert seen[1]["subject"] == narrowed.token_id
+    assert seen[2]["details"] == {"also": 1}
+    assert seen[4]["details"]["way"] == "link"
+    assert not any(secret in str(seen) for secret in (text, link))
+    audit.verify()
+
+
+def test_a_token_that_is_not_made_is_not_noted(database: Database) -> None:
+    audit = AuditLog(database)
+    tokens = Tokens(database, bytes(32), note=noted_in(audit))
+    made = tokens.create("ada", GRANTS, 60)[1]
+    tokens.revoke(made.token_id)
+    before = audit.length()
+    with pytest.raises(Problem):
+        tokens.narrow(made, None, 60)
+    assert tokens.revoke(made.token_id) == 0
+    assert audit.length() == before
+
+
+def test_a_token_that_cannot_be_noted_is_not_made(database: Database) -> None:
+    def broken(*_: object) -> None:
+        raise Problem("unavailable", "the log is full")
+
+    tokens = Tokens(database, bytes(32), note=broken)
+    with pytest.raises(Problem):
+        tokens.create("ada", GRANTS, 60)
+    assert tokens.listed() == []
+
+
+def test_sign_ins_and_refusals_of_people(client: Client) -> None:
+    token = client.token("analyst", name="ada")
+    cookie = client.post("/sign-in", data={"token": token}).headers["set-cookie"].partition(";")[0]
+    client.post("/sign-out", headers={"Cookie": cookie, "Origin": ADDRESS})
+    assert client.get("/v1/tokens", token=token).status_code == 403
+    auditor = client.token("auditor")
+    seen = client.get("/v1/audit?limit=100", token=auditor).json()["items"]
+    actions = [one["action"] for one in seen]
+    for action in ("sign_in", "sign_out", "denied"):
+        (one,) = [event for event in seen if event["action"] == action]
+        assert one["who"] == "ada", actions
+    (denied,) = [event for event in seen if event["action"] == "denied"]
+    assert denied["outcome"] == "refused"
+    assert denied["details"]["action"] == "GET /v1/tokens"
+    assert token not in str(seen)
+
+
+def test_one_token_fills_no_log(client: Client) -> None:
+    token = client.token("analyst")
+    before = client.state.audit.length()
+    for _ in range(30):
+        assert client.get("/v1/tokens", token=token).status_code == 403
+    assert client.state.audit.length() - before == 20
+
+
+# Events that threads write at once: each in the log before its thread goes on, in one chain.
+
+
+THREADS = 12
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.full)])
+def gathered_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    address = f"sqlite:///{tmp_path}/service.db"
+    if request.param == "postgres":
+        address = request.getfixturevalue("postgres").dsn()
+    made = Database(address)
+    made.create()
+    yield made
+    made.close()
+
+
+def caller(number: int) -> Caller:
+    return Caller(f"person {number}", None, (), f"token {number}", 0)
+
+
+def all_at_once(gathered: Gathered, audit: AuditLog, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """One event is being written until all others wait; return how many each transaction wrote."""
+    write, sizes = audit.write_together, []
+
+    def held(acts: Any) -> Any:
+        batch = list(acts)
+        end = time.monotonic() + 30
+        while not sizes and len(gathered._waiting) < THREADS:
+            assert time.monotonic() < end
+            time.sleep(0.001)
+        sizes.append(len(batch))
+        return write(batch)
+
+    monkeypatch.setattr(audit, "write_together", held)
+    found: list[Any] = []
+
+    def act(number: int) -> None:
+        try:
+            gathered.acted("previewed", caller(number), dataset="visits", details={"cost": "1"})
+            seen = [event.who for event in audit.read()]
+            found.append(f"person {number}" in seen)
+        except Problem as problem:
+            found.append(problem.code)
+
+    with ThreadPoolExecutor(THREADS + 1) as pool:
+        list(pool.map(act, range(THREADS + 1)))
+    return sizes, found
+
+
+def test_those_who_wait_are_written_together_and_each_before_it_goes_on(
+    gathered_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    audit = AuditLog(gathered_database)
+    audit.write("service_started", "service")
+    sizes, found = all_at_once(Gathered(audit), audit, monkeypatch)
+    assert sizes == [1, THREADS]
+    assert found == [True] * (THREADS + 1)
+    events = audit.read(after=1)
+    assert sorted(event.who for event in events) == sorted(
+        caller(number).name for number in range(THREADS + 1)
+    )
+    assert all(event.token == event.who.replace("person", "token") for event in events)
+    assert audit.verify() == THREADS + 2
+
+
+def test_what_cannot_be_written_is_refused_to_all_who_waited_for_it(
+    gathered_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    audit = AuditLog(gathered_database)
+    gathered, broken = Gathered(audit), threading.Event()
+    begin = gathered_database.begin
+
+    def away(lock: str | None = None) -> Any:
+        if broken.is_set():
+            raise Problem("unavailable", "the database is away")
+        broken.set()
+        return begin(lock)
+
+    monkeypatch.setattr(gathered_database, "begin", away)
+    _, found = all_at_once(gathered, audit, monkeypatch)
+    assert found.count("unavailable") == THREADS
+    assert found.count(True) == 1
+    monkeypatch.undo()
+    gathered.acted("previewed", caller(99))
+    assert audit.verify() == 2
+
+
+# The database of the service: transactions, locks, and errors that tell nothing.
+
+
+counted = sa.Table(
+    "counted_by_a_test",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("n", sa.Integer),
+)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "postgres":
+        dsn: str = request.getfixturevalue("postgres").dsn()
+        return dsn
+    return f"sqlite:///{tmp_path}/service.db"
+
+
+@pytest.fixture
+def own_database(address: str) -> Iterator[Database]:
+    made = Database(address)
+    made.create()
+    yield made
+    made.close()
+
+
+def in_threads(number: int, work: Callable[[], None]) -> None:
+    threads = [threading.Thread(target=work) for _ in range(number)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_creating_again_changes_nothing(address: str, own_database: Database) -> None:
+    other = Database(address)
+    other.create()
+    assert other.reachable()
+    other.close()
+
+
+def test_many_may_create_at_once(address: str) -> None:
+    def create() -> None:
+        made = Database(address)
+        made.create()
+        assert made.reachable()
+        made.close()
+
+    in_threads(6, create)
+    made = Database(address)
+    with made.read() as run:
+        assert run.execute(sa.text("select count(*) from tacit_service")).scalar() == 1
+    made.close()
+
+
+def test_what_reads_and_then_writes_is_not_overtaken(own_database: Database) -> None:
+    with own_database.begin() as run:
+        run.execute(counted.insert().values(id=1, n=0))
+
+    def add() -> None:
+        for _ in range(25):
+            with own_database.begin(lock="count") as run:
+                n = run.execute(sa.select(counted.c.n)).scalar_one()
+                run.execute(counted.update().values(n=n + 1))
+
+    in_threads(4, add)
+    with own_database.read() as run:
+        assert run.execute(sa.select(counted.c.n)).scalar_one() == 100
+
+
+def test_what_raises_leaves_nothing(own_database: Database) -> None:
+    with pytest.raises(ZeroDivisionError), own_database.begin() as run:
+        assert run.execute(counted.insert().values(id=7, n=0)).rowcount / 0
+    with own_database.read() as run:
+        assert run.execute(sa.select(counted.c.id)).all() == []
+
+
+def test_an_error_says_no_value(own_database: Database) -> None:
+    with pytest.raises(Problem) as caught, own_database.begin() as run:
+        run.execute(sa.text("select * from nothere where x = :x"), {"x": "secret"})
+    assert caught.value.code == "unavailable"
+    assert "secret" not in str(caught.value.to_json())
+    assert "nothere" not in str(caught.value.to_json())
+    assert caught.value.__suppress_context__
+
+
+def test_a_newer_database_is_refused(address: str, own_database: Database) -> None:
+    with own_database.begin() as run:
+        run.execute(sa.text("update tacit_service set version = :v"), {"v": VERSION + 1})
+    other = Database(address)
+    with pytest.raises(UsageError, match="newer Tacit"):
+        other.create()
+    other.close()
+
+
+def test_the_key_is_settled_once(own_database: Database) -> None:
+    assert own_database.settle_key("a" * 64)
+    assert own_database.settle_key("a" * 64)
+    assert not own_database.settle_key("b" * 64)
+
+
+def test_the_clock_is_near_that_of_the_database(own_database: Database) -> None:
+    assert abs(own_database.clock_ahead()) < 60
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("mysql://x", "is a file"),
+        ("service.db", "is a file"),
+        ("postgresql://ann:pa/ss@host/db", "cannot be read"),
+        ("postgresql://ann@host/db?ledger=a", "no \\?ledger="),
+    ],
+)
+def test_addresses_that_are_none(address: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told) as caught:
+        Database(address)
+    assert "pa/ss" not in str(caught.value)
+
+
+@pytest.mark.full
+def test_a_server_that_is_not_there() -> None:
+    database = Database("postgresql://ann:secret@127.0.0.1:1/db")
+    assert not database.reachable()
+    with pytest.raises(UsageError, match="cannot be used") as caught:
+        database.create()
+    assert "secret" not in str(caught.value)
+    assert "secret" not in database.name
+    database.close()
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be opened"):
+        Database(f"sqlite:///{tmp_path}/nothere/service.db")
+
+
+def test_threads_that_write_to_a_file_wait_in_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None holds a connection that SQLite lets sleep; a lock that is never free is an error."""
+    made = Database(f"sqlite:///{tmp_path}/service.db")
+    made.create()
+    held: list[int] = []
+
+    def write(_: int) -> None:
+        with made.begin() as run:
+            run.execute(sa.text("select 1"))
+            held.append(made._engine.pool.checkedout())  # type: ignore[attr-defined]
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(40)))
+    assert held == [1] * 40
+    monkeypatch.setattr(store, "_PATIENCE", 0.01)
+    with made.begin(), ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(write, 0)
+        with pytest.raises(Problem, match="others write to it"):
+            waiting.result()
+    write(0)
+    made.close()
+
+
+def test_connections_are_closed_with_the_last_reference(tmp_path: Path) -> None:
+    with Database(f"sqlite:///{tmp_path}/service.db") as made:
+        made.create()
+        pool = made._engine.pool
+        assert pool.checkedin() == 1  # type: ignore[attr-defined]
+    assert made._engine.pool is not pool
+    made.create()
+    engine = made._engine
+    pool = engine.pool
+    del made
+    gc.collect()
+    assert engine.pool is not pool  # as dispose() leaves it

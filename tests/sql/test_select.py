@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import tacit as tc
+from house.project import ROOT
 from support.tables.visits import ROWS
 from tacit.accounting.ledger_chain import canonical
-from tacit.errors import UnsupportedQueryError
+from tacit.errors import UnsupportedQueryError, UsageError
 
 C = tc.col
 
@@ -251,3 +255,228 @@ def test_an_answer_and_a_total_may_have_any_name(session: tc.Session) -> None:
 def test_many_conditions_are_released_and_too_many_refused_before(session: tc.Session) -> None:
     said = " and ".join(["age = 1"] * 50)
     session.sql(f"select count(*) from visits where {said}").release(epsilon=1)
+
+
+# Joins and totals per person in SQL are those of Python.
+
+
+DECLARED = """
+name = "visits"
+unit = { person = "person", rows = 5, groups = 2 }
+budget = { epsilon = 100 }
+[tables.visits]
+path = "visits.csv"
+[tables.visits.columns]
+person = { kind = "integer" }
+site = { kind = "integer", keys = [1, 2, 3] }
+cost = { kind = "integer", bounds = [0, 1000], unit = "euro" }
+day = { kind = "date" }
+[tables.patients]
+path = "patients.csv"
+person = "id"
+columns.age = { kind = "integer", bounds = [0, 120] }
+columns.cost = { kind = "integer", bounds = [0, 9] }
+columns.born = { kind = "timestamp" }
+[tables.sites]
+path = "sites.csv"
+public = true
+key = "site"
+columns.region = { keys = ["north", "south"] }
+"""
+
+
+@pytest.fixture(scope="module")
+def joins_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tc.Session]:
+    place = tmp_path_factory.mktemp("clinic")
+    (place / "visits.csv").write_text(
+        "person,site,cost,day\n1,1,20,2024-01-01\n2,2,35,2024-01-02\n"
+    )
+    (place / "patients.csv").write_text("id,age,cost,born\n1,20,3,2000-01-01 00:00\n2,35,4,\n")
+    (place / "sites.csv").write_text("site,region\n1,north\n2,south\n")
+    (place / "visits.toml").write_text(DECLARED)
+    with tc.open(place / "visits.toml", ledger=tc.in_memory) as opened:
+        yield opened
+
+
+JOINS_SAME: dict[str, Any] = {
+    "select site, avg(cost) as cost from visits where day >= date '2024-01-01' group by site": (
+        lambda s: (
+            s.filter(C("day") >= __import__("datetime").date(2024, 1, 1))
+            .group_by("site")
+            .agg(cost=tc.mean("cost"))
+        )
+    ),
+    "select avg(cost * 2 + 1) as c from visits": lambda s: s.with_column(
+        "((cost * 2) + 1)", C("cost") * 2 + 1
+    ).agg(c=tc.mean("((cost * 2) + 1)")),
+    "select avg(age) as age from visits join patients on visits.person = patients.id": lambda s: (
+        s.join("patients").agg(age=tc.mean("age"))
+    ),
+    "select s.region, avg(p.cost) as c, count(distinct p.id) as n from visits v "
+    "left join sites as s on s.site = v.site join patients p on p.id = v.person "
+    "where v.cost > 3 and p.age < 99 group by region": lambda s: (
+        s.join("sites", how="left")
+        .join("patients")
+        .filter(C("cost") > 3, C("age") < 99)
+        .group_by("region")
+        .agg(c=tc.mean("patients.cost"), n=tc.count_people())
+    ),
+    "select region, count(*) as n from visits join sites using (site) group by 1": lambda s: (
+        s.join("sites", how="inner").group_by("region").agg(n=tc.count())
+    ),
+    "select avg(age) as age from patients": lambda s: s.table("patients").agg(age=tc.mean("age")),
+    "select avg(total) as mean, median(clamp(n, 0, 9)) as n from (select person, "
+    "clamp(sum(cost), 0, 500) as total, count(*) as n from visits where site = 1 group by person) "
+    "where total > 10": lambda s: (
+        s.filter(C("site") == 1)
+        .per_person(total=tc.sum("cost", 0, 500), n=tc.count())
+        .filter(C("total") > 10)
+        .agg(mean=tc.mean("total"), n=tc.median("n", 0, 9))
+    ),
+    "select avg(t) as t from (select person, sum(cost) as t from visits group by person)": (
+        lambda s: s.per_person(t=tc.sum("cost")).agg(t=tc.mean("t"))
+    ),
+}
+JOINS_REFUSED = {
+    "select count(*) from visits join patients on visits.day = patients.born": "person",
+    "select count(*) from visits v join visits w on v.person = w.person": "",
+    "select count(*) from visits, patients": "how the rows belong",
+    "select count(*) from visits cross join patients": "CROSS",
+    "select count(*) from visits right join patients on visits.person = patients.id": "RIGHT",
+    "select count(*) from visits full join patients on visits.person = patients.id": "FULL",
+    "select count(*) from visits natural join patients": "NATURAL",
+    "select count(*) from visits join patients on person = id": "with their tables",
+    "select count(*) from visits join patients on visits.person < patients.id": "equal",
+    "select count(*) from visits join patients on visits.person + 1 = patients.id": "both",
+    "select count(*) from visits join (select 1) s on true": "JOIN names a table",
+    "select count(*) from visits join nothing on visits.person = nothing.id": "no table to",
+    "select count(*) from sites": "no table 'sites'",
+    "select count(*) from visits left join sites s on s.site = visits.site "
+    "where s.site is null": "no column of 's' 'site'",
+    "select avg(cost) from visits join patients on visits.person = patients.id": "several",
+    "select count(*) from visits join patients on visits.person = patients.id "
+    "where born > date '2000-01-01'": "times",
+    "select avg(t) from (select site, sum(cost) as t from visits group by site)": "person",
+    "select avg(t) from (select person, sum(cost) from visits group by person)": "name this",
+    "select avg(t) from (select person, median(cost) as t from visits group by person)": "made",
+    "select avg(t) from (select person, clamp(avg(cost), 0, 1) as t from visits group by "
+    "person)": "inside",
+    "select avg(t) from (select person, cost as t from visits group by person)": "aggregates",
+    "select avg(t) from (select person, sum(cost) as t from visits group by person having "
+    "sum(cost) > 1)": "WHERE of the outer",
+    "with v as (select * from visits) select count(*) from visits join v on visits.person = "
+    "v.person": "common table",
+}
+
+
+def joins_described(question: Any) -> str:
+    question.preview(epsilon=1)
+    return canonical(question._query.describe())
+
+
+@pytest.mark.parametrize("text", JOINS_SAME)
+def test_joins_the_same_question_in_python_and_in_sql_is_one(
+    joins_session: tc.Session, text: str
+) -> None:
+    assert joins_described(joins_session.sql(text)) == joins_described(
+        JOINS_SAME[text](joins_session)
+    )
+
+
+def test_joins_and_people_are_released(joins_session: tc.Session) -> None:
+    text = (
+        "with people as (select person, avg(visits.cost) as c, min(age) as age from visits "
+        "join patients p on visits.person = p.id group by person) select case when age < 18 then "
+        "'minor' else 'adult' end as g, avg(c) as c from people group by g"
+    )
+    answer = joins_session.sql(text).release(epsilon=1)
+    assert answer.keys == [("minor",), ("adult",)]
+    assert answer.certificate.verify()
+
+
+@pytest.mark.parametrize("text", JOINS_REFUSED)
+def test_what_is_refused_says_why(joins_session: tc.Session, text: str) -> None:
+    with pytest.raises(UnsupportedQueryError) as caught:
+        joins_session.sql(text)
+    assert JOINS_REFUSED[text] in caught.value.reason
+
+
+# The queries of TPC-H: what is answered is what DuckDB answers, and what is not says why.
+
+
+TPCH_REFUSED = {
+    "3": "the keys of l_orderkey, o_orderdate, o_shippriority are not public",
+    "4": "EXISTS",
+    "10": "the keys of o_custkey are not public",
+}
+SIZES = {"lineitem": 3000, "orders": 700, "customer": 100, "part": 40, "supplier": 20}
+SIZES |= {"nation": 25, "region": 3}
+TABLES = {
+    "lineitem": "pick(i, 1, 700) as l_orderkey, pick(i, 2, 40) as l_partkey, "
+    "pick(i, 3, 20) as l_suppkey, cast(1 + pick(i, 4, 50) as decimal(15, 2)) as l_quantity, "
+    "cast(900 + pick(i, 5, 10000000) / 1000 as decimal(15, 2)) as l_extendedprice, "
+    "cast(pick(i, 6, 11) / 100 as decimal(15, 2)) as l_discount, "
+    "cast(pick(i, 7, 9) / 100 as decimal(15, 2)) as l_tax, "
+    "['A', 'N', 'R'][1 + pick(i, 8, 3)] as l_returnflag, "
+    "['F', 'O'][1 + pick(i, 9, 2)] as l_linestatus, "
+    "date '1993-06-01' + cast(pick(i, 10, 900) as integer) as l_shipdate, "
+    "l_shipdate + cast(pick(i, 11, 60) - 20 as integer) as l_commitdate, "
+    "l_shipdate + cast(pick(i, 12, 60) as integer) as l_receiptdate, "
+    "['AIR', 'MAIL', 'SHIP'][1 + pick(i, 13, 3)] as l_shipmode",
+    "orders": "i as o_orderkey, pick(i, 14, 100) as o_custkey, "
+    "date '1993-06-01' + cast(pick(i, 15, 900) as integer) as o_orderdate, "
+    "['1-URGENT', '2-HIGH', '3-MEDIUM', '4-NOT SPECIFIED', '5-LOW'][1 + pick(i, 16, 5)] "
+    "as o_orderpriority, 0 as o_shippriority",
+    "customer": "i as c_custkey, pick(i, 17, 25) as c_nationkey, 'BUILDING' as c_mktsegment",
+    "part": "i as p_partkey, ['PROMO TIN', 'SMALL TIN'][1 + pick(i, 18, 2)] as p_type",
+    "supplier": "i as s_suppkey, pick(i, 19, 25) as s_nationkey",
+    "nation": "i as n_nationkey, case i when 8 then 'INDIA' when 9 then 'INDONESIA' when 12 then "
+    "'JAPAN' when 18 then 'CHINA' when 21 then 'VIETNAM' else 'N' || i end as n_name, "
+    "case when i in (8, 9, 12, 18, 21) then 2 else 1 end as n_regionkey",
+    "region": "i as r_regionkey, ['AFRICA', 'AMERICA', 'ASIA'][i + 1] as r_name",
+}
+
+
+@pytest.fixture(scope="module")
+def tpch() -> Any:
+    place = ROOT / "benchmarks" / "tpch.py"
+    spec = importlib.util.spec_from_file_location("tpch_benchmark", place)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def folder(tpch: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Small tables with the columns of the specification, and a few of its values."""
+    place = tmp_path_factory.mktemp("tpch")
+    connection = duckdb.connect()
+    connection.execute("create macro pick(i, k, n) as cast(hash(i, k) % n as bigint)")
+    for table, columns in TABLES.items():
+        rows = f"select {columns} from range({SIZES[table]}) as t(i)"
+        connection.execute(f"copy ({rows}) to '{place}/{table}.parquet'")
+    tpch.declare(place)
+    declared = (place / "tpch.toml").read_text()
+    (place / "tpch.toml").write_text(declared.replace("1000000", "1" + "0" * 15))
+    return place
+
+
+@pytest.mark.full
+def test_what_is_answered_is_what_the_engine_answers(tpch: Any, folder: Path) -> None:
+    pytest.importorskip("sqlglot")
+    truth = tpch.plain(folder)
+    asked = 0
+    with tc.open(folder / "tpch.toml", ledger=tc.in_memory) as session:
+        for query in tpch.QUERIES:
+            of = session.table("orders") if "from orders" in query.sql else session
+            if query.number in TPCH_REFUSED:
+                with pytest.raises(UsageError, match=TPCH_REFUSED[query.number]):
+                    of.sql(query.sql).release(epsilon=1)
+                continue
+            answer = of.sql(query.asked or query.sql).release(epsilon=10**13)
+            assert answer.certificate.verify(session.ledger), query.number
+            assert tpch.error(query, [answer], truth) < 1e-6, query.number
+            asked += 1
+    assert asked == 10

@@ -7,11 +7,22 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
+import tacit as tc
+from support.by_hand.at_distance import by_definition
+from support.by_hand.variance_enumeration import (
+    over_values,
+)
 from support.by_hand.variance_families import variance
+from support.by_hand.variance_questions import ask, check_witness, questions, statistic
+from support.examples import examples
 from tacit.arithmetic.roots_and_bisection import Root, gap
 from tacit.errors import InfeasibleError, UsageError
-from tacit.statistics import Interval, Records, sensitivity
+from tacit.statistics import Interval, Records, Sample, Values, sensitivity
+from tacit.statistics.question import RELATIONS
+from tacit.statistics.smooth import at_distance
 from tacit.statistics.variances import StandardDeviation, Variance
 
 SCHOOL = [1, 2, 2, 2, 5, 5, 7, 8, 9, 9]
@@ -107,3 +118,126 @@ def test_equal_records_have_no_sensitivity():
         assert found.witness == (None if relation == "bounded" else ((4, 4), (4, 4, 4)))
     assert sensitivity("std", Interval(2, 2, size=3)).value == 0
     assert sensitivity("var", Records([4, 5], size=2), None, 1, "bounded").value == 0
+
+
+# Deviations at a distance are never below the definition.
+
+
+@st.composite
+def cases(draw: st.DrawFn, most_values: int = 4) -> tuple[list[int], list[int], str, int]:
+    values = sorted(draw(st.sets(st.integers(-9, 20), min_size=2, max_size=most_values)))
+    data = draw(st.lists(st.sampled_from(values), min_size=1, max_size=4))
+    relation = draw(st.sampled_from(RELATIONS))
+    if relation == "remove" and len(data) == 1:
+        data = data * 2
+    return data, values, relation, draw(st.integers(0, 3))
+
+
+@examples(1.5)
+@given(case=cases(), ddof=st.integers(0, 1))
+def test_variance_and_deviation_are_never_below_the_definition(
+    case: tuple[list[int], list[int], str, int], ddof: int
+) -> None:
+    data, values, relation, farthest = case
+    if len(data) <= ddof + (relation == "remove"):
+        data = data * 3
+    bounds = values[0], values[-1]
+    squared = Variance(ddof=ddof)
+    truth = by_definition(squared.exact, data, values, relation, farthest, 1 + ddof)
+    found = at_distance(squared, data, bounds, relation)
+    assert all(found.at(t) >= a for t, a in enumerate(truth))
+    deviation = StandardDeviation(ddof=ddof)
+    truth = by_definition(
+        lambda r: math.sqrt(squared.exact(r)), data, values, relation, farthest, 1 + ddof
+    )
+    found = at_distance(deviation, data, bounds, relation)
+    assert not found.exact
+    assert all(found.at(t) >= a * (1 - 1e-14) for t, a in enumerate(truth))
+
+
+def test_deviation_is_exact_once_all_records_may_change() -> None:
+    found = at_distance("std", [1, 2, 4, 9], (0, 10), "bounded")
+    assert found.at(4) == pytest.approx(10 * math.sqrt(3) / 4, rel=1e-15)
+
+
+# Variances over an interval: the textbook's formulas.
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 1001])
+def test_textbook_formulas_over_an_interval(n):
+    substituted = sensitivity("var", Interval(0, 10, size=n), None, 1, "bounded").value
+    assert substituted == Fraction(100 * (n - 1), n * n)
+    added = sensitivity("var", Interval(0, 10, size=n), None, 1, "add").value
+    assert added == Fraction(100 * n, (n + 1) ** 2)
+    assert sensitivity(
+        Variance(ddof=1), Interval(0, 10, size=n), None, 1, "bounded"
+    ).value == Fraction(100, n)
+
+
+def test_values_and_an_interval_agree_without_a_degree_of_freedom_lost():
+    for k in (1, 2, 5):
+        for relation in ("unbounded", "add", "remove", "bounded"):
+            over = [Values([0, 3, 7, 10], size=6), Interval(0, 10, size=6)]
+            listed, all_reals = (sensitivity("var", d, None, k, relation) for d in over)
+            assert listed.value == all_reals.value
+
+
+@examples(1.5)
+@given(questions, st.integers(1, 5), st.integers(1, 4), st.integers(3, 7))
+def test_global_over_an_interval_is_attained_and_never_beaten_on_a_grid(question, n, k, steps):
+    ddof, root = question["ddof"], question["root"]
+    relation, within = question["relation"], question["within"]
+    assume(n > ddof)
+    grid = [Fraction(i, steps - 1) for i in range(steps)]
+    assume(steps ** (n + min(k, 3)) < 200_000)
+    below = over_values(grid, n, relation, k, within, ddof, root)
+    assume(below is not None)
+    answer = ask(statistic(ddof, root), Interval(0, 1, size=n), None, k, relation, within)
+    assert answer.value >= below
+    if answer.exact:
+        pair = check_witness(answer, answer.value, ddof, root)
+        if pair is None:
+            return
+        x, y = pair
+        assert min(x + y) >= 0
+        assert max(x + y) <= 1
+        assert len(x) == n
+
+
+@examples(1.5)
+@given(questions, st.data())
+def test_local_over_an_interval_is_attained_and_never_beaten_on_a_grid(question, data):
+    ddof, root = question["ddof"], question["root"]
+    relation, within = question["relation"], question["within"]
+    grid = [Fraction(i, 4) for i in range(5)]
+    at = sorted(data.draw(st.lists(st.sampled_from(grid), min_size=1 + ddof, max_size=5), "at"))
+    k = data.draw(st.integers(1, 3), "distance")
+    below = over_values(grid, len(at), relation, k, within, ddof, root, at=at)
+    assume(below is not None)
+    answer = ask(statistic(ddof, root), Interval(0, 1), at, k, relation, within)
+    assert answer.value >= below
+    pair = check_witness(answer, answer.value, ddof, root)
+    if pair is None:
+        return
+    _, y = pair
+    assert min(y) >= 0
+    assert max(y) <= 1
+
+
+# The variance with one degree of freedom lost.
+
+
+def test_ddof_one_is_the_unbiased_variance() -> None:
+    found = tc.sensitivity(tc.var(ddof=1), over=tc.Records([0, 1, 5], size=2), relation="bounded")
+    x, y = (np.array(side, dtype=float) for side in found.witness)
+    assert float(found) == abs(x.var(ddof=1) - y.var(ddof=1)) == 12
+
+
+def test_numpy_agrees_on_the_values():
+    rows = np.random.default_rng(2).normal(size=(5, 7))
+    for ddof in (0, 1):
+        assert np.allclose(Variance(ddof).batch(rows), rows.var(axis=1, ddof=ddof))
+        assert np.allclose(StandardDeviation(ddof).batch(rows), rows.std(axis=1, ddof=ddof))
+        exact = Variance(ddof).of(Sample(rows[0]))
+        assert float(exact) == pytest.approx(rows[0].var(ddof=ddof), rel=1e-14)
+    assert np.isnan(Variance(1).batch(rows[:, :1])).all()

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from contextlib import suppress
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tacit.statistics as ts
+from support.by_hand import statistics_oracle as oracle
+from support.examples import examples
 from tacit.errors import InfeasibleError, UsageError
+from tacit.statistics import Interval, Records, Sample, sensitivity
+from tacit.statistics.global_sensitivity import lookup
+from tacit.statistics.statistic import Monotone
 
 TABLE = {"year": [1, 2, 2, 2, 5, 5, 7, 8, 9, 9], "days": [1, 2, 3, 4, 5, 6, 7, 8, 15, 20]}
 
@@ -185,3 +195,121 @@ def test_a_record_may_be_substituted_by_another_of_equal_value() -> None:
             assert found.value == 0
     with pytest.raises(InfeasibleError, match="there is no neighbour"):
         ts.sensitivity("mean", ts.Records([3] * 3, size=3), relation="bounded", within=False)
+
+
+# What the argument of monotone statistics rests on, and the answers that it gives.
+
+
+NAMES = ["mean", "median", "percentile(30)", "min", "max"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_two_assumptions_hold(name: str) -> None:
+    """Raised records never lower it; nor does a smallest that leaves, nor a largest raise it."""
+    f: Any = lookup(name)
+    assert isinstance(f, Monotone)
+    for size in range(1, 5):
+        for records in itertools.combinations_with_replacement((0, 1, 3, 7), size):
+            value = f.of(Sample(list(records)))
+            for i in range(size):
+                raised = sorted([*records[:i], records[i] + 2, *records[i + 1 :]])
+                assert f.of(Sample(raised)) >= value
+            if size > 1:
+                assert f.of(Sample(list(records[1:]))) >= value
+                assert f.of(Sample(list(records[:-1]))) <= value
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("relation", ["unbounded", "add", "remove", "bounded"])
+def test_a_release_without_a_size_is_as_bad_as_the_worst_size(name: str, relation: Any) -> None:
+    population = [0, 1, 1, 5, 9]
+    found = sensitivity(name, Records(population), None, 1, relation)
+    sizes = []
+    for size in range(1, 6):
+        with suppress(InfeasibleError):  # nobody is left to join, or may leave
+            sizes.append(sensitivity(name, Records(population, size=size), None, 1, relation).value)
+    assert found.value == max(sizes)
+    assert "the worst over releases of every size" in found.notes
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_more_distance_is_no_less_and_the_witness_attains_it(name: str) -> None:
+    f: Any = lookup(name)
+    values = []
+    for k in (1, 2, 3):
+        found = sensitivity(name, Records([0, 2, 2, 3, 8, 9], size=3), None, k)
+        x, y = found.witness
+        assert abs(f.exact([Fraction(v) for v in x]) - f.exact([Fraction(v) for v in y])) == (
+            found.value
+        )
+        values.append(found.value)
+    assert values == sorted(values)
+
+
+def test_methods_say_whether_a_population_was_looked_through() -> None:
+    assert sensitivity("mean", Records([1, 2, 3], size=2)).method == "polynomial"
+    assert sensitivity("mean", Interval(0, 1, size=2)).method == "closed form"
+
+
+def test_where_nobody_is_left_a_release_has_no_neighbour_but_itself() -> None:
+    found = sensitivity("mean", Records([1, 2, 3], size=3), None, 1, "bounded")
+    assert found.value == 0
+    assert found.witness is None
+    assert any("no neighbour but itself" in note for note in found.notes)
+    fixed = sensitivity("median", Records([1, 2, 3]), [1, 2, 3], 1, "bounded")
+    assert fixed.value == 0
+
+
+# A sensitivity as a stability map: total, never falling, and refused where nothing is proven.
+
+
+@examples(0.6)
+@given(
+    st.lists(st.integers(-9, 9), min_size=2, max_size=5),
+    st.sampled_from(["unbounded", "bounded"]),
+    st.sampled_from(["mean", "median", "sum", "count", "min"]),
+    st.booleans(),
+)
+def test_a_map_is_total_monotone_and_holds_for_every_pair(
+    population: list[int], relation: Any, name: str, sized: bool
+) -> None:
+    n = len(population)
+    size = max(1, n // 2) if sized else None
+    d = ts.stability_map(name, ts.Records(population, size=size), relation)
+    bounds = [d(k) for k in range(n + 3)]
+    assert bounds[0] == 0
+    assert bounds == sorted(bounds)
+    value, exact = oracle.VALUES[name], [Fraction(v) for v in population]
+    everything = list(oracle.subsets(n, range(1, n + 1)))
+    for x in everything:
+        for y in everything:
+            lost, gained = len(x - y), len(y - x)
+            if (size is not None and len(x) != size) or (relation == "bounded" and lost != gained):
+                continue
+            apart = lost if relation == "bounded" else lost + gained
+            a, b = (value(tuple(exact[i] for i in sorted(side))) for side in (x, y))
+            assert abs(a - b) <= bounds[apart]
+
+
+def test_any_function_becomes_a_map() -> None:
+    d = ts.stability_map(np.ptp, ts.Values([0, 1, 5], size=3), "bounded")
+    assert [d(k) for k in range(4)] == [0, 5, 5, 5]
+    assert d.answer(1).witness is not None
+
+
+def test_what_is_no_guarantee_is_refused_with_the_reason() -> None:
+    over = ts.Records([1, 2, 3, 10, 11], size=3)
+    for answer, reason in (
+        (ts.sensitivity("mean", over, at=[1, 2, 3]), "local"),
+        (ts.sensitivity("mean", over, distance=2, within=False), "exactly the distance"),
+        (ts.lower_bound("mean", over, evaluations=100), "lower bound"),
+    ):
+        with pytest.raises(UsageError, match=reason):
+            ts.map_of(answer)
+    assert ts.map_of(ts.sensitivity("mean", over))(1) == ts.sensitivity("mean", over).value
+    with pytest.raises(UsageError, match="one column"):
+        ts.stability_map("mean", ts.Records({"a": [1, 2]}))
+    with pytest.raises(UsageError, match="d_in must be at least 0"):
+        ts.stability_map("mean", over)(-1)
+    with pytest.raises(InfeasibleError, match="no neighbour"):
+        ts.stability_map("mean", ts.Records([1]))

@@ -7,7 +7,14 @@ import io
 import json
 import logging
 import math
+import os
 import pickle
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
 import traceback
 import warnings
 from fractions import Fraction
@@ -19,11 +26,21 @@ import pytest
 
 import tacit as tc
 from tacit import noise
-from tacit.errors import DataSourceError, TacitError, UsageError, WeakGuaranteeWarning
+from tacit.cli import run as ledger_place_run
+from tacit.data import health_insurance
+from tacit.errors import (
+    BudgetError,
+    DataSourceError,
+    LedgerError,
+    TacitError,
+    UsageError,
+    WeakGuaranteeWarning,
+)
 from tacit.mechanisms import private_quantile
 from tacit.noise.exponential import choices_within
 from tacit.tables.plan.plan import Plan
 from tacit.tables.release.release import Collector
+from tacit.tables.session import ledger_beside
 
 SECRET = 48_151_623
 NAME = "Zebulon Quartermaine"
@@ -575,3 +592,265 @@ def test_keys_of_the_data_that_cannot_be_written_are_missing():
         giants = s.group_by("h").agg(n=tc.count()).release(epsilon=100, delta="1e-4")
         assert giants.keys == [(2,), (3,), (None,)]
         assert giants.column("n")["value"] == pytest.approx([500, 500, 1000], abs=3)
+
+
+# Attacks on the budget: twice, two at once, killed between charge and answer, a copied ledger.
+
+
+WORKER = Path(__file__).with_name("release_worker.py")
+
+
+@pytest.fixture(name="files")
+def _files(tmp_path):
+    source, ledger = tmp_path / "people.csv", tmp_path / "people.ledger"
+    pd.DataFrame({"x": range(100)}).to_csv(source, index=False)
+    tc.Session(source, unit=tc.one_row_each, budget=tc.epsilon("1/2"), ledger=ledger).close()
+    return source, ledger
+
+
+def run(files, way="live", tag="a"):
+    return subprocess.Popen(
+        [sys.executable, str(WORKER), *map(str, files), way, tag],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def said(process):
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    return out.strip()
+
+
+def reopened(files):
+    return tc.Session(files[0], unit=tc.one_row_each, ledger=files[1])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("way", ["die", "die before noise"])
+def test_a_killed_release_is_spent_and_never_told(files, way):
+    process = run(files, way)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    assert out == ""
+    with reopened(files) as s:
+        assert s.spent == tc.epsilon("1/10")
+        (entry,) = s.history()
+        assert entry.state == "open"
+        assert entry.answer is None
+        # asking again goes on under its charge
+        assert s.agg(n=tc.count()).is_charged(epsilon="1/10", tag="a")
+        assert not s.agg(n=tc.count()).is_answered(epsilon="1/10", tag="a")
+        answer = s.agg(n=tc.count()).release(epsilon="1/10", tag="a")
+        assert not answer.replayed
+        assert s.spent == tc.epsilon("1/10")
+        assert answer.certificate.verify(s.ledger)
+        assert s.agg(n=tc.count()).release(epsilon="1/10", tag="a").replayed
+
+
+@pytest.mark.full
+def test_processes_at_once_never_overdraw_nor_tell_two_answers(files):
+    processes = [run(files, tag=tag) for tag in ("a", "a", "b", "c")]
+    told = [said(p) for p in processes]
+    assert told[0].split()[0] == told[1].split()[0]
+    with reopened(files) as s:
+        assert s.spent.amount <= s.budget.amount
+        answered = {e.question["tag"]: e.answer for e in s.history() if e.answer is not None}
+        assert set(answered) == {"a", "b", "c"}
+        answers = {s.agg(n=tc.count()).release(epsilon="1/10", tag=t).value("n") for t in "abc"}
+        assert {int(line.split()[0]) for line in told} == answers
+
+
+def test_threads_at_once_pay_once_for_one_question_and_never_overdraw():
+    data = pd.DataFrame({"x": np.arange(1000)})
+    with tc.Session(data, unit=tc.one_row_each, budget=tc.epsilon(1)) as s:
+        found, refused = [], []
+        gate = threading.Barrier(12)
+
+        def ask(tag):
+            gate.wait()
+            try:
+                found.append((tag, s.agg(n=tc.count()).release(epsilon="1/4", tag=tag).value("n")))
+            except BudgetError:
+                refused.append(tag)
+
+        threads = [threading.Thread(target=ask, args=(str(i // 2),)) for i in range(12)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(s.history()) == 4
+        assert s.remaining.is_nothing
+        assert len(dict(found)) == 4
+        assert len(set(found)) == 4  # both askers of a question have the same answer
+        assert len(found) + len(refused) == 12
+
+
+def test_the_same_release_twice_is_one_release(files):
+    with reopened(files) as s:
+        first = s.agg(n=tc.count()).release(epsilon="1/2")
+    with reopened(files) as s:
+        again = s.agg(n=tc.count()).release(epsilon=0.5)
+        assert again.replayed
+        assert again.to_dict() == first.to_dict()
+        assert again.certificate == first.certificate
+        with pytest.raises(BudgetError):
+            s.agg(n=tc.count()).release(epsilon="1/2", tag="again")
+
+
+def test_a_copied_ledger_is_refused(files, tmp_path):
+    copy = tmp_path / "copy.ledger"
+    shutil.copy(files[1], copy)
+    with pytest.raises(LedgerError, match="copied or moved"):
+        reopened((files[0], copy))
+
+
+def test_a_ledger_put_back_is_refused_and_the_certificate_tells(files, tmp_path):
+    old = files[1].read_bytes()
+    with reopened(files) as s:
+        certificate = s.agg(n=tc.count()).release(epsilon="1/4").certificate
+    for beside in files[1].parent.glob("people.ledger-*"):
+        beside.unlink()
+    files[1].write_bytes(old)
+    with pytest.raises(LedgerError, match=r"shows less than was already spent|older|copied"):
+        reopened(files).agg(n=tc.count()).release(epsilon="1/4")
+    from tacit.accounting import restore_ledger
+
+    with restore_ledger(files[1]) as ledger:
+        assert "not in this ledger" in str(certificate.verify(ledger))
+
+
+def test_a_ledger_in_a_folder_that_cannot_be_written_is_refused(files):
+    folder = files[1].parent / "none" / "deeper"
+    with pytest.raises(LedgerError):
+        tc.Session(files[0], unit=tc.one_row_each, budget=tc.epsilon(1), ledger=folder / "a")
+
+
+def test_an_answer_that_fails_is_paid_once_and_goes_on(monkeypatch):
+    import tacit.tables.question as room
+
+    data = pd.DataFrame({"x": np.arange(1000)})
+    with tc.Session(data, unit=tc.one_row_each, budget=tc.epsilon(1)) as s:
+        with monkeypatch.context() as patched:
+            patched.setattr(room, "release_answer", lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError) as caught:
+                s.agg(n=tc.count()).release(epsilon="1/2")
+        assert (
+            "epsilon 0.5 was charged for this release, and it stays open"
+            in (caught.value.__notes__[0])
+        )
+        assert s.remaining == tc.epsilon("1/2")
+        s.agg(n=tc.count()).release(epsilon="1/2")
+        assert s.remaining == tc.epsilon("1/2")
+
+
+# A file has its ledger beside it; what has no place says that its budget is in memory.
+
+
+FORGETS = "in memory: nothing stops another session from spending it again"
+
+
+@pytest.fixture
+def visits(tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("person,cost\n1,20\n2,35\n")
+    return path
+
+
+def opened(source, **given):
+    return tc.Session(source, **{"unit": tc.one_row_each, "budget": tc.epsilon(1)} | given)
+
+
+def test_a_file_keeps_its_budget_beside_it(visits):
+    with opened(visits) as session:
+        first = session.agg(n=tc.count()).release(epsilon="3/4")
+        assert f"left, in the ledger '{visits.with_suffix('.ledger')}'" in repr(session)
+    with opened(visits, budget=None) as session:
+        again = session.agg(n=tc.count()).release(epsilon="3/4")
+        assert again.replayed
+        assert again.to_dict() == first.to_dict()
+        with pytest.raises(BudgetError):
+            session.agg(cost=tc.sum("cost", 0, 99)).release(epsilon="1/2")
+
+
+def test_the_place_is_that_of_the_command_line(visits, monkeypatch):
+    monkeypatch.chdir(visits.parent)
+    words = "release visits.csv --one-row-each --count --epsilon 0.75 --budget-epsilon 1"
+    assert ledger_place_run(words.split()) == 0
+    with opened("visits.csv") as session:
+        assert session.remaining == tc.epsilon("1/4")
+        assert session.agg(count=tc.count()).release(epsilon="3/4").replayed
+
+
+def test_in_memory_asks_for_no_file(visits):
+    with opened(visits, ledger=tc.in_memory) as session:
+        session.agg(n=tc.count()).release(epsilon=1)
+        assert FORGETS in repr(session)
+        assert FORGETS in str(session.agg(n=tc.count()).preview(epsilon=1))
+    assert [f.name for f in visits.parent.iterdir()] == ["visits.csv"]
+
+
+def test_another_unit_or_budget_than_the_ledger_counts_in_is_refused(visits):
+    opened(visits).close()
+    for other in ({"budget": tc.epsilon(2)}, {"unit": tc.unit("person", rows=1)}):
+        with pytest.raises(LedgerError, match=r"default ledger of visits\.csv.*tc\.in_memory"):
+            opened(visits, **other)
+
+
+def test_a_place_that_cannot_be_written_names_the_remedies(visits):
+    visits.with_suffix(".ledger").mkdir()
+    with pytest.raises(LedgerError, match=r"ledger='\.\.\.', or .* ledger=tc\.in_memory"):
+        opened(visits)
+    opened(visits, ledger=tc.in_memory).close()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="this user may write everywhere")
+def test_a_folder_without_the_right_to_write_names_the_remedies(visits):
+    visits.parent.chmod(0o500)
+    try:
+        with pytest.raises(LedgerError, match=r"tc\.in_memory"):
+            opened(visits)
+    finally:
+        visits.parent.chmod(0o700)
+
+
+def test_what_has_no_place_is_in_memory_and_says_so(visits, monkeypatch):
+    monkeypatch.chdir(visits.parent)
+    pyarrow = pytest.importorskip("pyarrow", reason="pip install pyarrow")
+    for source in (pyarrow.table({"cost": [1]}), "vis*.csv", health_insurance()):
+        with opened(source) as session:
+            assert FORGETS in repr(session)
+        with pytest.raises(UsageError, match="how much may be spent"):
+            opened(source, budget=None)
+    assert [f.name for f in visits.parent.iterdir()] == ["visits.csv"]
+    assert not health_insurance().with_suffix(".ledger").exists()
+
+
+def test_places(visits, tmp_path):
+    assert ledger_beside(str(tmp_path)) == tmp_path.with_name(f"{tmp_path.name}.ledger")
+    assert ledger_beside(visits, "main.t") == visits.with_name("visits.main.t.ledger")
+    for source in ("", "s3://b/visits.csv", "postgresql://h/d", visits.with_name("gone.csv"), 5):
+        assert ledger_beside(source) is None
+
+
+def test_a_pattern_of_files_does_not_see_their_ledger(visits):
+    opened(visits).close()
+    with opened(visits.parent / "visits*") as session:
+        assert list(session.columns) == ["person", "cost"]
+
+
+def test_the_first_snippet_of_the_readme_runs_twice(tmp_path, monkeypatch, request):
+    monkeypatch.chdir(tmp_path)
+    page = (request.config.rootpath / "README.md").read_text(encoding="utf-8")
+    snippet = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0]
+    runs = [{}, {}]
+    for names in runs:
+        exec(snippet, names)
+    first, again = (names["answer"] for names in runs)
+    assert (first.replayed, again.replayed) == (False, True)
+    assert first.to_dict() == again.to_dict()
+    assert (tmp_path / "visits.ledger").exists()
+    assert again.certificate.body["ledger"]["sequence"] == 2
+    for names in runs:
+        names["session"].close()

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import tacit as tc
+from tables.answers.released import enough
+from tacit import noise
 from tacit.errors import DataSourceWarning
 from tacit.expressions.dialect import read_cell
 from tacit.tables.engines.duckdb.engine import DuckEngine
+from tacit.tables.noise import (
+    Band,
+    Estimate,
+    NoiseLaw,
+    _inversion,
+    _laplace_quantile,
+    _partial_fractions,
+    half_widths,
+)
 from tacit.tables.open_source import open_source
 
 TEXT = (
@@ -237,3 +250,200 @@ def test_a_wrong_delimiter_warns_by_the_name_of_the_file(tmp_path):
     path.write_text("a;b\n1;2\n")
     with pytest.warns(DataSourceWarning, match="delimiter=';'"):
         tc.check(path)
+
+
+# What the noise does to weighted sums: against exact laws, and against draws.
+
+
+LAWS = {
+    "fine": NoiseLaw("laplace", 2.0, 2.0**-20),
+    "coarse": NoiseLaw("laplace", 2.0, 1.0),
+    "coarser": NoiseLaw("laplace", 0.3, 1.0),
+    "gaussian": NoiseLaw("gaussian", 3.0, 2.0**-20),
+    "gaussian, coarse": NoiseLaw("gaussian", 1.5, 1.0),
+    "gaussian, coarser": NoiseLaw("gaussian", 0.2, 1.0),
+}
+
+
+def exact_law(law):
+    units = Fraction(law.scale) / Fraction(law.grid)
+    return (noise.DiscreteLaplace if law.kind == "laplace" else noise.DiscreteGaussian)(units)
+
+
+def draws(law, size):
+    return exact_law(law).draw_many(size).astype(float) * law.grid
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_variance_is_the_exact_one_or_just_above(law):
+    exact = float(exact_law(law).variance()) * law.grid**2
+    assert law.variance >= exact * (1 - 1e-9)
+    if law.kind == "laplace" or law.scale / law.grid > 1:
+        assert law.variance == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize("law", [LAWS["coarse"], LAWS["coarser"]], ids=["coarse", "coarser"])
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99])
+def test_one_coordinate_has_the_least_half_width_on_the_grid(law, level):
+    exact = exact_law(law)
+    t = int(law.half_width((1.0,), level))
+    inside = exact.cdf(t).lower - exact.cdf(-t - 1).upper
+    assert inside >= Fraction(level) - Fraction(1, 10**9)
+    if t:
+        assert exact.cdf(t - 1).upper - exact.cdf(-t).lower < level
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+@pytest.mark.parametrize(
+    "weights",
+    [(1.0,), (1.0, 1.0), (1.0, -0.5), (0.3, 0.3, 0.3), (1.0, 0.999, 0.01), (1.0,) * 4, (0.2,) * 9],
+)
+def test_half_widths_cover(law, weights):
+    runs = 20_000
+    total = draws(law, (runs, len(weights))) @ np.array(weights)
+    half = law.half_width(weights)
+    assert (np.abs(total) <= half * (1 + 1e-12)).sum() >= enough(runs)
+
+
+def test_half_widths_are_tight_where_the_grid_is_fine():
+    law = LAWS["fine"]
+    runs = 100_000
+    for weights in [(1.0, 1.0), (1.0, 0.5, 0.25), (1.0,) * 5]:
+        total = np.abs(draws(law, (runs, len(weights))) @ np.array(weights))
+        assert np.quantile(total, 0.95) == pytest.approx(law.half_width(weights), rel=0.03)
+
+
+def test_no_weight_no_width():
+    assert LAWS["fine"].half_width((0.0, 0.0)) == 0.0
+
+
+def test_a_scale_far_below_the_grid_is_no_noise_and_no_error():
+    law = NoiseLaw("laplace", 1e-6, 1.0)
+    assert law.variance == 0.0
+    assert law.half_width((1.0,)) == 0.0
+
+
+@pytest.mark.parametrize("weights", [(1.0,), (1.0, 0.5), (1.0, 0.9, 0.2), (1.0, 1.0, 1.0)])
+def test_both_ways_to_the_tail_agree(weights):
+    # Nearly equal weights are spread upwards, so the closed form may be above by as much.
+    closed = _partial_fractions(tuple(sorted(weights)))
+    numeric = _inversion((*sorted(weights), 1e-9, 1e-9))
+    for t in (0.5, 1.0, 2.0, 5.0, 9.0):
+        assert closed(t) >= numeric(t) - 2e-5
+        assert closed(t) == pytest.approx(numeric(t), rel=0.02, abs=2e-5)
+
+
+def test_the_tail_of_two_equal_laplaces_is_the_known_one():
+    # P(|X + Y| > t) = (1 + t / 2) e^-t
+    t = _laplace_quantile((1.0, 1.0), 0.95)
+    assert (1 + t / 2) * np.exp(-t) <= 0.05
+    assert t == pytest.approx(4.1128, rel=3e-3)
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_rows_of_weights_have_the_half_width_of_each(law):
+    rows = ((1.0, 0.0), (0.25, -0.75), (0.0, 0.0), (0.0, -2.0), (0.1, 0.2))
+    assert law.half_widths(rows, 0.9).tolist() == [law.half_width(row, 0.9) for row in rows]
+    assert law.half_width((0.0, 0.0)) == 0
+
+
+# Half-widths of many weighted sums at once: never narrower than the exact ones, hardly wider.
+
+
+WEIGHTS = [
+    (1.0, 0.0, 0.0),
+    (1.0, 1.0, 0.0),
+    (1.0, 0.5, 0.01),
+    (3.0, -2.0, 1.0),
+    (1e-6, 5e-7, 0.0),
+    (0.0, 0.0, 0.0),
+]
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.999, 1 - 1e-5])
+def test_no_narrower_than_the_exact_quantiles_and_hardly_wider(kind, level):
+    law = NoiseLaw(kind, 2.0, 2.0**-60)
+    found = half_widths(law, np.array(WEIGHTS), level)
+    for wide, weights in zip(found, WEIGHTS, strict=True):
+        exact = law.half_width(weights, level)
+        assert exact * (1 - 2e-3) <= wide <= exact * 1.02 + 1e-12, weights
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("weights", [(1.0,) * 8, (2.0, 1.0, 1.0, -1.0, 0.1), (1.0, 1e-9)])
+def test_draws_are_within_them_as_often_as_they_say(weights):
+    drawn = noise.discrete_laplace(1 << 20, 40_000 * len(weights)).astype(float) / (1 << 20)
+    sums = drawn.reshape(-1, len(weights)) @ np.array(weights)
+    law = NoiseLaw("laplace", 1.0, 2.0**-20)
+    for level in (0.8, 0.95, 0.995):
+        (wide,) = half_widths(law, np.array([weights]), level)
+        assert (np.abs(sums) <= wide).sum() >= enough(len(sums), level)
+        assert (np.abs(sums) <= wide).mean() <= level + 0.02
+
+
+def test_the_grid_is_allowed_for():
+    fine, coarse = (NoiseLaw("laplace", 2.0, step) for step in (0.0, 1.0))
+    weights = np.array([[1.0, 2.0]])
+    assert half_widths(coarse, weights, 0.95) == half_widths(fine, weights, 0.95) + 3.0
+
+
+def test_shapes_are_kept():
+    law = NoiseLaw("laplace", 1.0, 2.0**-30)
+    weights = np.arange(24.0).reshape(2, 3, 4)
+    found = half_widths(law, weights, 0.9)
+    assert found.shape == (2, 3)
+    assert found[1, 2] == half_widths(law, weights[1, 2:], 0.9)[0]
+
+
+def test_bands_hold_what_numbers_within_them_make():
+    ends = [(-2.0, 1.0), (0.5, 0.75), (-3.0, -1.0)]
+    for first, second in itertools.product(ends, repeat=2):
+        a, b = (Band.between(*map(np.array, end)) for end in (first, second))
+        inner = [[low, (low + high) / 2, high] for low, high in (first, second)]
+        made = [(a + b, np.add), (a - b, np.subtract), (a * b, np.multiply)]
+        for band, combine in made:
+            for x, y in itertools.product(*inner):
+                assert band.low - 1e-12 <= combine(x, y) <= band.high + 1e-12
+        assert (-a).low == -first[1]
+        assert a.scaled(-2).most == 2 * max(map(abs, first))
+        assert a.within(-1, 1).high <= 1
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_weights_that_many_have_are_as_if_they_were_listed(kind):
+    law = NoiseLaw(kind, 3.0, 2.0**-20)
+    listed = half_widths(law, np.array([[0.3] * 5 + [0.7] * 8, [0.1] * 13]), 0.95)
+    counted = half_widths(
+        law, np.array([[0.3, 0.7], [0.1, 0.2]]), 0.95, np.array([[5, 8], [13, 0]])
+    )
+    assert counted == pytest.approx(listed, rel=1e-12)
+
+
+@pytest.mark.parametrize("times", [None, 3.0])
+def test_what_is_remembered_for_few_weights_is_what_many_are_worked_out_to(times):
+    few = np.array([[1.0, 0.25, 0.5], [0.0, 1.0, 1.0]])
+    many = np.tile(few, (2000, 1))
+    for scale in (0.7, 40.0):
+        law = NoiseLaw("laplace", scale, 1.0)
+        found = [
+            half_widths(law, rows, 0.9, None if times is None else np.full(rows.shape, times))
+            for rows in (few, few, many)
+        ]
+        assert found[0].tolist() == found[1].tolist() == found[2][:2].tolist()
+
+
+# An interval that was cut at zero is stretched to hold its value, and never shrinks.
+
+
+def test_intervals_hold_their_values():
+    value, error = np.array([-2.0, 5.0, 9.0]), np.ones(3)
+    cut = Estimate(value, error, np.array([0.0, 4.0, 8.0]), np.array([3.0, 6.0, 8.5]))
+    made = cut.coherent()
+    assert made.lower.tolist() == [-2.0, 4.0, 8.0]
+    assert made.upper.tolist() == [3.0, 6.0, 9.0]
+    assert made.value is value
+    assert made.standard_error is error
+    assert (made.lower <= cut.lower).all()
+    assert (made.upper >= cut.upper).all()

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import datetime
+from decimal import Decimal
+
 import duckdb
 import pandas as pd
 import polars as pl
+import pyarrow
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import tacit as tc
+from support.tables.engine_tables import ENGINES, in_postgres
 from tacit.errors import BudgetError, DataSourceError, LedgerError, UsageError
-from tacit.expressions.expression import col
+from tacit.expressions.expression import Expression, col, when
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import Source, open_source
-from tacit.tables.privacy_unit import OneRowEach
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.query.contribution_bounding import WholeCells
 from tacit.tables.query.integer_query import Query
-from tacit.tables.query.requests import Moments
+from tacit.tables.query.requests import Bins, Moments, Rows, Total
 
 GRID = Grid.for_bounds(0, 100)
 AGE = Moments(col("age"), GRID)
@@ -164,3 +170,274 @@ def test_a_refresh_names_the_columns_that_changed(tmp_path):
             path.write_text(names + "\n")
             with pytest.raises(DataSourceError, match="has other columns than before " + told):
                 session.refresh()
+
+
+# Cases in which an engine's error, or a NULL, once told a value before anything was charged.
+#
+# Each table stands beside one that differs in a single value: both are answered, or both are
+# refused when the question is made, in the same words.
+
+
+THIRD = -(-(1 << 127) // 3)
+
+
+@pytest.fixture(params=list(ENGINES))
+def load(request):
+    return ENGINES[request.param](request)
+
+
+def exactly(source, request, *, where=None, unit=None, **by):
+    answer = Query(source, unit or OneRowEach(), where=where, **by).run([request])
+    return answer.of(request).tolist()
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("unit", [None, PersonUnit("p", rows=1), PersonUnit("p", rows=1 << 40)])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_largest_sum_that_can_be_held_is_exact(load, unit, grouped):
+    """Beyond 38 digits DuckDB raised, and Spark answered 0 or raised, by the number of rows."""
+    top = (1 << 63) - 1
+    rows = [{"x": top, "p": i} for i in range(3)] + [{"x": top - 1, "p": 1}]
+    by = {"by": {"p": col("p")}, "keys": [0, 1, 2]} if grouped else {}
+    with load(rows, {"x": "bigint", "p": "bigint"}) as source:
+        grid = Grid.for_bounds(top - 1, top, whole=True)
+        assert grid.most == top
+        found = exactly(source, Total(col("x"), grid), unit=unit, **by)
+    if unit is not None and unit.rows == 1:
+        half = (unit.one // 2) * (2 * top - 1) if grouped else unit.one * top
+        assert found == ([unit.one * top, half, unit.one * top] if grouped else [3 * half])
+    else:
+        one = 1 if unit is None else unit.one
+        whole = [one * top, one * (2 * top - 1), one * top]
+        assert found == (whole if grouped else [sum(whole)])
+
+
+@pytest.mark.parametrize("unit", [tc.one_row_each, tc.unit("p", rows=1)])
+def test_bounds_whose_sums_cannot_be_held_are_refused_with_the_largest_that_can(tmp_path, unit):
+    path = tmp_path / "t.csv"
+    path.write_text("one,p\n" + "1,1\n" * 3, encoding="utf-8")
+    with tc.Session(path, unit=unit, budget=tc.epsilon(1), types={"one": "integer"}) as session:
+        with pytest.raises(UsageError, match=r"2\^124 \(2.12676e\+37\)"):
+            session.agg(x=tc.sum("one", THIRD, THIRD + 1)).preview(epsilon=1)
+        with pytest.raises(UsageError, match=r"2\^63 - 1 steps \(9.22337e\+18\)"):
+            session.agg(x=tc.sum("one", 10**30, 10**30 + 1)).preview(epsilon=1)
+        assert session.spent.is_nothing
+
+
+@pytest.mark.parametrize("value", ["0.00", "0.75", "12345.67", "-99999999999999999999999.99"])
+def test_bounds_as_narrow_as_can_be_hold_every_decimal(load, value):
+    """The fraction times 2^63 and more was cast to 64 bits before it was clipped."""
+    grid = Grid.for_bounds(0, "1e-10")
+    assert grid.exponent >= 63
+    with load([{"d": Decimal(value)}], {"d": "decimal(25,2)"}) as source:
+        ((present, _, z, _),) = exactly(source, Moments(col("d"), grid))
+    assert (present, z) == (1, grid.cells if Decimal(value) > 0 else 0)
+
+
+def test_decimals_of_different_scale_stand_side_by_side(load):
+    a, b = col("a"), col("b")
+    asked = [a == b, a < b, a.is_in([1, 0.5]), b - a, a.fill(b), when(a > b).then(a).otherwise(b)]
+    rows = [
+        {"a": Decimal("9" * 36 + ".99"), "b": Decimal("0." + "1" * 38)},
+        {"a": Decimal("-" + "9" * 36 + ".99"), "b": Decimal("-0." + "9" * 38)},
+        {"a": None, "b": Decimal("0.5")},
+        {"a": Decimal("0.50"), "b": Decimal("0.5")},
+    ]
+    with load([], {"a": "decimal(38,2)", "b": "decimal(38,38)"}) as source:
+        assert all(source.schema[n].kind == "decimal" for n in "ab")
+    with load(rows, {"a": "decimal(38,2)", "b": "decimal(38,38)"}) as source:
+        sql = ", ".join(e.sql(source.schema, source.engine.dialect) for e in asked)
+        found = source.engine.rows(f"select {sql} from {source.relation} as tacit_rows")
+        grid = Grid.for_bounds(0, 1)
+        ((present, _, z, _),) = exactly(source, Moments(a, grid))
+    assert [list(values) for values in found] == [[e.evaluate(r) for e in asked] for r in rows]
+    assert (present, z) == (3, grid.cells + grid.offset("0.5"))
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_times_at_their_ends_are_dates_and_periods(unit):
+    """Seconds and milliseconds beyond the range of microseconds could not be cast."""
+    ends = [(1 << 63) - 1, (1 << 63) - 2, 1 << 62, -(1 << 63), 1 - (1 << 63), 10**14, None, 0]
+    t = pyarrow.array(ends, pyarrow.timestamp(unit))
+    with open_source(pyarrow.table({"t": t})) as source:
+        day = col("t")
+        (early,) = exactly(source, Rows(), where=day < "1980-01-01")
+        (dated,) = exactly(source, Rows(), where=day.year() == 1970)
+        (late,) = exactly(source, Rows(), where=(day > "1980-01-01") | (day.month() > 99))
+        assert early + late == 7
+        assert dated >= 1
+    with tc.Session(pyarrow.table({"t": t}), unit=tc.one_row_each, budget=tc.epsilon(9)) as session:
+        counter = session.count_over_time("t", start="1970-01-01", every="1d", periods=9, epsilon=5)
+        counter.update(now="1970-02-01")
+
+
+def test_seconds_at_the_ends_of_time_are_rounded_down():
+    """The engine's own cut to seconds passed the end of 64 bits on the first day of all."""
+    first, last = -(1 << 63), (1 << 63) - 1
+    moments = [first, first + 2, first + 193_000, first + 10**6, -1, 0, 999_999, last - 1, last]
+    t = pyarrow.array(moments, pyarrow.timestamp("us"))
+    with open_source(pyarrow.table({"t": t})) as source:
+        seconds = source.engine.dialect.seconds.format(x="t")
+        found = [s for (s,) in source.engine.rows(f"select {seconds} from {source.relation}")]
+    assert found[:-1] == [moment // 10**6 for moment in moments[:-1]]
+    assert found[-1] is None  # infinity
+
+
+def test_the_last_moment_of_a_far_second_is_within_it(load):
+    """A double of seconds has no room for microseconds in the year 9999."""
+    moment = datetime.datetime(9999, 12, 31, 23, 59, 59, 999999)
+    with load([{"t": moment}], {"t": "timestamp"}) as source:
+        d = source.engine.dialect
+        sql = d.cast(d.seconds.format(x=d.column("t")), "integer")
+        (found,) = source.engine.rows(f"select {sql} from {source.relation} as tacit_rows")
+    assert found == (
+        (
+            datetime.datetime(9999, 12, 31, 23, 59, 59) - datetime.datetime(1970, 1, 1)
+        ).total_seconds(),
+    )
+
+
+@pytest.mark.full
+def test_a_text_of_hundreds_of_megabytes_is_lowered(request):
+    """PostgreSQL takes four times the room of a text, and raises beyond 1 GB."""
+    with in_postgres(request)([{"t": "A"}, {"t": "B"}], {"t": "text"}) as source:
+        request.getfixturevalue("postgres").run(
+            "update data set t = repeat('A', 270000000) where t = 'B'"
+        )
+        (small,) = exactly(source, Rows(), where=col("t").lower() == "a")
+        (long,) = exactly(source, Rows(), where=col("t").lower().length() == 1 << 20)
+        (whole,) = exactly(source, Rows(), where=col("t").length() == 270_000_000)
+        (begun,) = exactly(source, Rows(), where=col("t").starts_with("AAA"))
+        cut = col("t").strip().like("%A") & (col("t").upper().length() == 1 << 20)
+        (held,) = exactly(source, Rows(), where=cut & col("t").ends_with("AA"))
+        last = col("t").substring(1 << 20, 9) == "A" * 9
+        (found,) = exactly(source, Rows(), where=last & ~col("t").contains("B"))
+    assert (small, long, whole, begun, held, found) == (1, 1, 1, 1, 1, 1)
+
+
+LONGEST = "é" * (1 << 15)
+"""A name of 65,536 bytes."""
+
+
+def test_a_text_names_people_and_groups_up_to_a_public_length(load):
+    names = ["a", LONGEST, LONGEST + "x", "y" * (1 << 20), None]
+    rows = [{"u": name, "g": name} for name in names for _ in range(2)]
+    with load(rows, {"u": "varchar", "g": "varchar"}) as source:
+        people = PersonUnit("u", rows=3, most_groups=1)
+        assert exactly(source, Rows(), unit=people) == [4 * people.one]
+        found = Query(source, OneRowEach(), by={"g": col("g")}).people_by_key()
+        assert found == {("a",): 2, (LONGEST,): 2, (None,): 6}
+        assert Query(source, people, by={"g": col("g")}).people_by_key() == {
+            ("a",): 1,
+            (LONGEST,): 1,
+        }
+        keyed = {"by": {"g": col("g").fill("none")}, "keys": [LONGEST, "none", None]}
+        assert exactly(source, Rows(), **keyed) == [2, 2, 4]
+        with pytest.raises(UsageError, match="65536 bytes"):
+            Query(source, OneRowEach(), by={"g": col("g")}, keys=["a", LONGEST + "x"])
+
+
+@pytest.mark.full
+def test_a_name_of_hundreds_of_megabytes_is_missing(request):
+    """PostgreSQL could not send it as a key, nor put a salt before it."""
+    with in_postgres(request)([{"u": c, "g": c} for c in "AB"], {"u": "text", "g": "text"}) as s:
+        request.getfixturevalue("postgres").run(
+            "update data set u = repeat('A', 270000000), g = u where u = 'B'",
+            "update data set g = u where g = 'B'",
+        )
+        unit = PersonUnit("u", rows=3, most_groups=1)
+        assert Query(s, OneRowEach(), by={"g": col("g")}).people_by_key() == {
+            ("A",): 1,
+            (None,): 1,
+        }
+        assert Query(s, unit, by={"g": col("g")}).people_by_key() == {("A",): 1}
+        assert exactly(s, Rows(), unit=unit) == [unit.one]
+
+
+def test_more_places_than_numbers_are_refused_when_the_question_is_made(load):
+    with load([{"x": 0.5, "p": 1}], {"x": "double", "p": "bigint"}) as source:
+        grid, unit = Grid.for_bounds(0, 1), PersonUnit("p", rows=1)
+        for keys, bins in (([1, 2], 1 << 31), (None, 1 << 13), (range(300), 1 << 24)):
+            query = Query(source, unit, by={"p": col("p")}, keys=keys)
+            with pytest.raises(UsageError, match="more than can be distinguished"):
+                query.check(WholeCells(col("x"), grid, parts=bins, groups=1))
+            query.check(WholeCells(col("x"), grid, parts=1 << 11, groups=1))
+
+
+def test_a_histogram_of_a_boolean_column(load):
+    rows = [{"b": b, "k": "a"} for b in (True, True, False, None)]
+    with load(rows, {"b": "boolean", "k": "varchar"}) as source:
+        grid = Grid.for_bounds(0, 1, whole=True)
+        assert exactly(source, Bins(col("b"), grid, (0, 1))) == [[3]]
+        wide = Grid.for_bounds(-1, 2, whole=True)
+        assert exactly(source, Bins(col("b"), wide, (0, 2, 3))) == [[1, 2]]
+        with tc.Session(
+            source, unit=tc.one_row_each, budget=tc.epsilon_delta(99, "1e-3")
+        ) as session:
+            asked = session.agg(h=tc.histogram("b", [0, "0.5", 1]))
+            shown = asked.release(epsilon=50).to_dict()
+            assert "h" in str(shown)
+            keyed = session.group_by("k").agg(h=tc.histogram("b", [0, 1]))
+            keyed.release(epsilon=20, delta="1e-4")
+
+
+NAMES = ["tacit_code", "TACIT_KEY0", "tacit_rows", "Tacit_Keys", "tacit_v", "tacit_l", "u", "code"]
+NAMES += [
+    "z0",
+    "w",
+    "c",
+    "place",
+    "lost",
+    "v",
+    "heavy",
+    "base",
+    "r",
+    "own",
+    "scale",
+    "s0",
+    "x",
+    "g0",
+]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("unit", [OneRowEach(), PersonUnit("u", rows=2)])
+def test_no_name_of_a_column_meets_one_of_the_plan(load, unit):
+    rows = [{name: i + j for j, name in enumerate(NAMES)} for i in range(4)]
+    deep: Expression = col("tacit_v")
+    for name in NAMES[:2]:
+        deep = deep + col(name).fill(0) * 1  # long enough to be named once
+    kept = deep > -1
+    for name in NAMES:
+        kept = kept & ~(col(name) == 999)
+    grid = Grid.for_bounds(0, 8, whole=True)
+    with load(rows, dict.fromkeys(NAMES, "bigint")) as source:
+        # Spark takes many seconds to plan each of these queries: one key for each unit there.
+        chosen = ["TACIT_KEY0", "tacit_code", "u", "code"]
+        if source.engine.dialect.name == "spark":
+            chosen = ["u"] if unit.column is None else ["tacit_code"]
+        for key in chosen:
+            place = NAMES.index(key)
+            many = [place, place + 1, None, *range(100, 320)]
+            for keys in ([place, place + 1], [place, None], many):
+                asked = [Rows(), Moments(col("z0"), grid), Total(deep, Grid.for_bounds(0, 999))]
+                query = Query(source, unit, where=kept, by={key: col(key)}, keys=keys)
+                found = query.run(asked)
+                assert found.of(asked[0]).tolist()[:2] == [
+                    unit.one,
+                    unit.one * (None not in keys[:2]),
+                ]
+            found = Query(source, unit, where=kept, by={key: col(key)}).people_by_key()
+            assert found == {(place + i,): 1 for i in range(4)}
+
+
+def test_a_type_without_a_total_reading_is_refused_by_its_name():
+    connection = duckdb.connect()
+    connection.execute("create table data as select [1] as a, interval 1 day as b")
+    with tc.Session(
+        connection, unit=tc.one_row_each, table="data", budget=tc.epsilon(1)
+    ) as session:
+        for name, kind in (("a", r"INTEGER\[\]"), ("b", "INTERVAL")):
+            with pytest.raises(UsageError, match=f"{kind}.*cast it in the source"):
+                session.agg(x=tc.mean(name, 0, 1)).preview(epsilon=1)

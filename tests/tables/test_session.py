@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import json
+import math
+import warnings
+from contextlib import suppress
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import tacit as tc
-from tacit.errors import BudgetError, LedgerError, UsageError
+from support.accounting.interrupted import Crash, Interrupted, Memory
+from support.tables.engine_tables import in_duckdb, in_postgres
+from tacit.accounting import Budget
+from tacit.cli import run
+from tacit.errors import BudgetError, LedgerError, UsageError, WeakGuaranteeWarning
+from tacit.mechanisms.partition_selection import GaussianKeys, SelectKeys
+from tacit.report.odds import weak_guarantee
+from tacit.tables.session import Session
 
 EDGES = [0, 10, "25/2", 50]
 ASKED = {
@@ -417,3 +429,377 @@ def test_a_session_needs_a_unit_a_budget_and_its_own_ledger(tmp_path):
         shared = tc.Session(table(), unit=tc.one_row_each, ledger=s.ledger)
         assert shared.remaining == s.remaining
         shared.source.close()
+
+
+# Attacks on plans, unlisted keys, bounds, percentiles and synthetic tables: what one row can show.
+#
+# What is seen of a release is whether it comes out, its shape, its charge and its certificate; none
+# of that may depend on a row, whatever stands in it.
+
+
+TYPES = {"person": "bigint", "g": "varchar", "x": "double", "i": "bigint"}
+PLAIN = [{"person": p, "g": "ab"[p % 2], "x": p % 50 + 0.5, "i": p % 7} for p in range(60)]
+HOSTILE: list[dict[str, Any]] = [
+    {"person": 999, "g": "a", "x": math.nan, "i": None},
+    {"person": 999, "g": None, "x": math.inf, "i": 2**63 - 1},
+    {"person": 999, "g": "x" * 70_000, "x": -math.inf, "i": -(2**63)},
+    {"person": 999, "g": "", "x": 5e-324, "i": 0},
+    {"person": None, "g": "a\u0308", "x": -0.0, "i": 2**62},
+    {"person": 999, "g": "A", "x": -1.7e308, "i": -(2**62)},
+]
+"""Each of them joins the table, alone."""
+ATTACKS_ON_UNITS = {"rows": tc.one_row_each, "people": tc.unit("person", rows=3, groups=2)}
+LOADERS = {"duckdb": in_duckdb, "postgres": in_postgres}
+
+
+def opened(request: Any, engine: str, rows: Any, unit: Any) -> Session:
+    source = LOADERS[engine](request)(rows, TYPES)
+    return Session(source, unit, tc.epsilon_delta(10**6, "1/100"), name="d", ledger=tc.in_memory)
+
+
+def asked(session: Session) -> list[Any]:
+    """Questions of the kinds that came last, each by listed groups or of all rows."""
+    by = session.group_by("g", keys=["a", "b", "absent"])
+    plan = session.plan(
+        [
+            by.agg(n=tc.count()),
+            session.agg(r=tc.ranges("x", [0, 10, 50])),
+            session.agg(c=tc.cdf("i", [0, 3, 7])),
+            by.agg(m=tc.mean("x", 0, 50), q=tc.median("x", 0, 50)),
+        ],
+        nonnegative=True,
+    )
+    return [
+        by.agg(b=tc.bounds("x", 0, 1000)),
+        by.agg(b=tc.bounds("i")),
+        session.agg(p=tc.percentiles("x", [5, 50, 95], 0, 50)),
+        by.agg(p=tc.percentiles("i", [1, 99], -(2**40), 2**40)),
+        session.agg(c=tc.cdf("x", [0, 10, 50])),
+        plan,
+    ]
+
+
+def seen(session: Session) -> list[Any]:
+    """Return what the answers to all questions show but for their numbers."""
+    found: list[Any] = []
+    for place, question in enumerate(asked(session)):
+        answers = question.release(epsilon=place + 1)
+        for answer in answers if isinstance(answers, list) else [answers]:
+            body = answer.certificate.body
+            columns = [
+                {name: _length(one) for name, one in column.items() if name != "value"}
+                for column in body["answer"]["columns"]
+            ]
+            found.append((body["answer"]["keys"], [sorted(c) for c in columns], body["spent"]))
+    return [*found, len(session.ledger.events()), session.spent]
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, list) else 0
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("unit", ATTACKS_ON_UNITS.values(), ids=ATTACKS_ON_UNITS)
+@pytest.mark.parametrize("engine", LOADERS)
+def test_one_row_changes_neither_fate_nor_shape_nor_charge(request, engine, unit) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", tc.errors.WeakGuaranteeWarning)
+        with opened(request, engine, PLAIN, unit) as session:
+            usual = seen(session)
+        for row in HOSTILE:
+            with opened(request, engine, [*PLAIN, row], unit) as session:
+                assert seen(session) == usual, row
+        with opened(request, engine, [], unit) as session:
+            assert seen(session) == usual
+
+
+# --- keys that nobody listed ---------------------------------------------------------------------
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("groups", "way"), [(1, SelectKeys), (20, GaussianKeys)])
+@pytest.mark.parametrize("engine", LOADERS)
+def test_hostile_keys_of_one_person_merge_with_nobodys(request, engine, groups, way) -> None:
+    """Keys that are nearly others' are keys of their own, of one person: they do not pass."""
+    many = [{"person": p, "g": g, "x": 1.0, "i": 1} for p in range(400) for g in ("a", "é", "")]
+    near = ["A", "a ", " a", "a\u200b", "e\u0301", "\u00e9\u200d", " ", "x" * 70_000, None, "a\t"]
+    odd = [{"person": 10_000, "g": g, "x": 1.0, "i": 1} for g in near]
+    unit = tc.unit("person", rows=20, groups=groups)
+    told = []
+    for rows in (many, [*many, *odd]):
+        with opened(request, engine, rows, unit) as session:
+            question = session.group_by("g").agg(n=tc.count())
+            answer = question.release(epsilon=8, delta="1e-9")
+            steps = str(answer.certificate.body)
+            assert way.name in steps
+            told.append(sorted(answer.keys))
+            assert answer.certificate.verify(session.ledger)
+    assert set(told[1]) <= {("a",), ("é",), ("",)}
+    assert told[0] == told[1]
+
+
+@pytest.mark.full
+def test_a_key_of_one_person_passes_as_seldom_as_delta_says(request) -> None:
+    """In a session, not in the mechanism alone: 6,000 people with a key of their own each."""
+    rows = [{"person": p, "g": f"k{p}", "x": 1.0, "i": 1} for p in range(6000)]
+    with opened(request, "duckdb", rows, tc.unit("person", rows=1, groups=1)) as session:
+        delta = 0.005
+        question = session.group_by("g").agg(n=tc.count())
+        passed = len(question.release(epsilon="1/2", delta=str(delta)).keys)
+    mean = delta * 6000
+    assert passed <= mean + 5 * math.sqrt(mean)
+
+
+# --- a plan is one charge ----------------------------------------------------------------------
+
+
+def plan_of(session: Session) -> Any:
+    by = session.group_by("g", keys=["a", "b"])
+    return session.plan([by.agg(n=tc.count()), session.agg(h=tc.histogram("x", [0, 10, 50]))])
+
+
+@pytest.mark.full
+def test_a_plan_that_is_killed_anywhere_is_charged_once_and_answered_once(tmp_path) -> None:
+    """Never a part of it: no charge and nothing is read, or the whole charge and one answer."""
+    table = pa.table({name: [row[name] for row in PLAIN] for name in ("g", "x")})
+
+    def session() -> Session:
+        return Session(
+            table, tc.one_row_each, tc.epsilon(1), name="d", ledger=tmp_path / "plan.ledger"
+        )
+
+    def killed() -> None:
+        raise Crash
+
+    states = set()
+    for at in range(1, 4200, 150):
+        for path in tmp_path.iterdir():
+            path.unlink()
+        with Memory().used(), session() as first:
+            plan = plan_of(first)
+            with suppress(Crash), Interrupted(at, killed):
+                plan.release(epsilon="1/4")
+        with Memory().used(), session() as again:
+            history = again.history()
+            states.add(tuple(entry.state for entry in history))
+            assert again.spent.amount in (0, tc.epsilon("1/4").amount)
+            one, two = plan_of(again).release(epsilon="1/4")
+            assert again.spent == tc.epsilon("1/4")
+            (entry,) = again.history()
+            assert entry.state == "answered"
+            assert not history or history[0].answer in (None, entry.answer)
+            once_more = plan_of(again).release(epsilon="1/4")
+            assert [a.to_dict() for a in once_more] == [one.to_dict(), two.to_dict()]
+            again.ledger.verify_chain()
+    assert states == {(), ("open",), ("answered",)}
+
+
+@pytest.mark.full
+def test_nothing_of_a_plan_is_read_before_its_one_charge(monkeypatch) -> None:
+    table = pa.table({name: [row[name] for row in PLAIN] for name in ("g", "x")})
+    with Session(table, tc.one_row_each, tc.epsilon(1), name="d", ledger=tc.in_memory) as session:
+        read: list[int] = []
+        from tacit.tables.release.release import Collector
+
+        real = Collector.collect
+
+        def collect(self: Any, *given: Any) -> Any:
+            read.append(len(session.history()))
+            return real(self, *given)
+
+        monkeypatch.setattr(Collector, "collect", collect)
+        plan_of(session).release(epsilon="1/4")
+        assert read
+        assert set(read) == {1}
+
+
+def test_a_synthetic_table_reads_and_spends_nothing() -> None:
+    """It is made of what was published alone: the table is closed, and gone."""
+    table = pa.table({"g": ["a", "b"] * 20, "x": [1.0] * 40})
+    session = Session(table, tc.one_row_each, tc.epsilon(1), name="d", ledger=tc.in_memory)
+    answers = plan_of(session).release(epsilon=1)
+    before = len(session.ledger.events())
+    session.source.close()
+    made = tc.synthetic_table(answers)
+    assert session.spent == tc.epsilon(1)
+    assert len(session.ledger.events()) == before
+    assert set(made.table.column_names) == {"g", "x"}
+
+
+# A loss that protects hardly anybody is told: in a preview, with a warning, and before --yes.
+
+
+def weak_guarantee_session(budget):
+    return tc.Session(pa.table({"x": [1, 2]}), unit=tc.one_row_each, budget=budget, name="two")
+
+
+@pytest.mark.parametrize("amount", ["10.01", "11", "12", "15", "19", "20", "21", "1000"])
+def test_the_odds_are_never_understated(amount):
+    told = weak_guarantee(tc.epsilon(amount))
+    assert told is not None
+    if float(amount) > 20:
+        assert told.endswith("someone who is 10% sure could become practically certain")
+        return
+    shown = Fraction(told.rpartition("at most ")[2].partition("%")[0])
+    doubt = Fraction(9 * math.exp(-float(amount)))
+    truth = 100 / (1 + doubt)
+    assert truth - Fraction(1, 10**12) <= shown <= 100
+    assert shown < 100
+    assert 100 - shown >= (100 - truth) / 10
+
+
+def test_where_it_begins():
+    assert weak_guarantee(tc.epsilon(10)) is None
+    assert weak_guarantee(tc.rho("0.1")) is None
+    assert "an epsilon of" in (weak_guarantee(tc.rho(3)) or "")
+    assert weak_guarantee(tc.epsilon_delta(1, "1e-5")) is None
+    assert "a data set may declare" in (weak_guarantee(tc.epsilon_delta(1, "1.1e-5")) or "")
+    assert weak_guarantee(tc.epsilon_delta(1, "1/5001"), 5000) is None
+    assert "is 1/5000, one divided" in (weak_guarantee(tc.epsilon_delta(1, "1/5000"), 5000) or "")
+    assert "1/5000" in (weak_guarantee(tc.epsilon_delta(1, "1/4999"), 5000) or "")
+    assert weak_guarantee(Budget.nothing("approximate")) is None
+
+
+def test_a_release_warns_before_it_is_charged_and_a_preview_says_it():
+    with weak_guarantee_session(tc.epsilon(100)) as s:
+        question = s.agg(n=tc.count())
+        assert "someone who is 10% sure" in str(question.preview(epsilon=11))
+        assert question.preview(epsilon=10).weak is None
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(WeakGuaranteeWarning, match=r"99\.99% sure"):
+                question.release(epsilon=11)
+            assert s.history() == []
+            question.release(epsilon=10)
+        with pytest.warns(WeakGuaranteeWarning) as told:
+            question.release(epsilon=11)
+        assert told[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert question.release(epsilon=11).replayed
+
+
+def test_a_preview_says_of_a_delta_that_no_answer_uses_that_it_is_too_large():
+    with weak_guarantee_session(tc.epsilon_delta(3, "1/2")) as s:
+        question = s.agg(n=tc.count())
+        for asked in (question, s.plan([question])):
+            assert "no answer uses this delta" in asked.preview(epsilon=1, delta="1/2").weak
+            assert asked.preview(epsilon=1, delta="1e-6").weak is None
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            question.release(epsilon=1, delta="1/2")  # which costs no delta
+
+
+@pytest.mark.full
+def test_a_budget_warns_where_the_size_is_declared(people, capsys):
+    (people / "people.toml").write_text(
+        'unit = "row"\nbudget = { epsilon = 1, delta = "1/2000" }\nname = "p"\n'
+        '[tables.people]\npath = "people.csv"\nsize = 2000\n'
+        '[tables.people.columns]\nage = { kind = "integer" }\nsite = { kind = "text" }\n'
+    )
+    with pytest.warns(WeakGuaranteeWarning, match="0.0005 is 1/2000, one divided") as told:
+        tc.open(people / "people.toml", ledger=tc.in_memory).close()
+    assert told[0].filename == __file__
+    assert run(["check", "people.toml"]) == 0
+    assert "1/2000" in capsys.readouterr().err
+    for delta, size in (("1/2001", 2000), ("1/2000", None)):
+        said = (people / "people.toml").read_text().replace('"1/2000"', f'"{delta}"')
+        said = said if size else said.replace("size = 2000\n", "")
+        (people / "other.toml").write_text(said)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            tc.open(people / "other.toml", ledger=tc.in_memory).close()
+
+
+def test_counts_over_time_warn_once():
+    with weak_guarantee_session(tc.epsilon(100)) as s:
+        counter = s.count_over_time("x", start=0, every=1, periods=4, epsilon=11)
+        with pytest.warns(WeakGuaranteeWarning) as told:
+            counter.update(now=2)
+        assert told[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            counter.update(now=3)
+
+
+@pytest.fixture
+def people(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text("age,site\n31,a\n45,b\n")
+    return tmp_path
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        ("--count --epsilon 11", "99.99% sure"),
+        ("--count --rho 3", "rho 3, an epsilon of"),
+        ("--count --by site --epsilon 1 --delta 1e-4", "delta 0.0001 is above 1/100000"),
+        ("--count --epsilon 1 --delta 0.5", "delta 0.5 is above"),  # which no count needs
+    ],
+)
+def test_the_command_asks_for_a_yes(people, capsys, flags, says):
+    words = f"release people.csv --one-row-each {flags}".split()
+    assert run(words) == 2
+    told = capsys.readouterr()
+    assert says in told.err
+    assert "--yes" in told.err
+    assert told.out == ""
+    assert list(people.glob("*.ledger")) == []
+    assert run([*words, "--yes"]) == 0
+    assert "Warning" not in capsys.readouterr().err
+    assert run(words) == 0  # answered from the ledger: there is nothing to ask
+
+
+def typed(words, *more):
+    return run([*words.split(), *more])
+
+
+def test_counts_over_time_ask_too(people, capsys):
+    words = (
+        "count-over-time people.csv --one-row-each --types age=integer --time age --start 0 "
+        "--every 50 --periods 2 --now 50 --epsilon 11"
+    )
+    assert typed(words) == 2
+    assert "--yes" in capsys.readouterr().err
+    assert list(people.glob("*.ledger")) == []
+    assert typed(words, "--yes") == 0
+    assert typed(words) == 0
+
+
+def test_a_terminal_is_asked(people, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    words = ["release", "people.csv", "--one-row-each", "--count", "--epsilon", "11", "--csv"]
+    asked = []
+
+    def answer(text, **_):
+        asked.append(text)
+        return len(asked) > 1
+
+    monkeypatch.setattr("typer.confirm", answer)
+    assert run(words) == 2
+    assert "nothing was spent" in capsys.readouterr().err
+    assert run(words) == 0
+    assert all("10% sure" in text for text in asked)
+
+
+def test_a_declared_size_says_what_is_too_much(people, capsys):
+    (people / "p.toml").write_text(
+        'name = "p"\nunit = "row"\nbudget = { epsilon = 5, delta = "0.1" }\n'
+        '[tables.people]\npath = "people.csv"\nsize = 2000\n'
+    )
+    words = ["release", "p.toml", "--count", "--by", "site", "--epsilon", "1", "--delta"]
+    assert run([*words, "1/1999"]) == 2
+    assert "1/2000, one divided by the number of people" in capsys.readouterr().err
+    assert run([*words, "1/2000"]) == 2
+    assert "is 1/2000, one divided" in capsys.readouterr().err
+    assert run([*words, "1/2001"]) == 0
+
+
+def test_a_large_budget_is_told_when_its_ledger_begins(people, capsys):
+    words = "release people.csv --one-row-each --count --epsilon 1 --budget-epsilon 50"
+    assert typed(words) == 0
+    assert "The whole budget is large: epsilon 50 is above 10" in capsys.readouterr().err

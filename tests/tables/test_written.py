@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import json
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tacit as tc
+from tacit.cli import run
 from tacit.errors import UsageError
 from tacit.expressions.expression import col, literal, when
 from tacit.report.text import condition_words
-from tacit.tables.written import columns_of, computed, condition
+from tacit.tables.written import (
+    JoinText,
+    columns_of,
+    computed,
+    condition,
+    join_text,
+    read_question,
+    statistic,
+)
 
 ROWS: list[dict[str, Any]] = [
     {"age": age, "sex": sex, "ok": ok, "odd name": age}
@@ -157,3 +171,229 @@ def test_a_day_is_written_as_in_sql() -> None:
     assert str(condition("date >= 3")) == "(date >= 3)"  # a column of that name
     with pytest.raises(UsageError, match="at character 13, which is not a day"):
         condition("day >= date '2024-06'")
+
+
+# The fields of a question: what they say, and what they refuse.
+
+
+N = {"n": {"statistic": "count"}}
+MEAN = {"age": {"statistic": "mean", "column": "age"}}
+
+
+def test_all_that_a_question_can_say() -> None:
+    asked = read_question(
+        {
+            "join": "sites on site",
+            "with": {"double": "age * 2"},
+            "where": "age >= 18",
+            "cut": {"band": {"column": "age", "edges": [0, 18, 65]}},
+            "by": ["band", "site"],
+            "keys": {"site": [1, 2]},
+            "answers": {**N, **MEAN},
+            "epsilon": {"n": 1, "age": 3},
+            "total": "1/2",
+            "tag": "may",
+        },
+        declared=True,
+    )
+    assert list(asked.aggregates) == ["n", "age"]
+    assert [join.table for join in asked.joins] == ["sites"]
+    assert (list(asked.derived), list(asked.cuts), asked.by) == (
+        ["double"],
+        ["band"],
+        ("band", "site"),
+    )
+    assert asked.keys == {"site": [1, 2]}
+    assert asked.price == {
+        "epsilon": {"n": 1, "age": 3},
+        "delta": None,
+        "rho": None,
+        "total": "1/2",
+    }
+    assert asked.tag == "may"
+    loss = asked.loss()
+    assert loss is not None
+    assert loss.amount == Fraction(1, 2)
+
+
+def test_a_table_of_people() -> None:
+    asked = read_question(
+        {
+            "per_person": {"total": {"statistic": "sum", "column": "cost"}},
+            "where_person": "total > 10",
+            "answers": N,
+        },
+        declared=False,
+    )
+    assert list(asked.per_person) == ["total"]
+    assert len(asked.where_person) == 1
+
+
+def test_keys_that_stand_elsewhere_are_read_for_the_columns() -> None:
+    asked = read_question({"by": "site", "answers": N}, True, lambda by: [*by, "read"])
+    assert asked.keys == ["site", "read"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"sql": 3}, "sql in .* must be text"),
+        ({"sql": "select 1", "answers": N}, "leave answers out"),
+        ({"answers": []}, "answers"),
+        ({"answers": N, "where": ["a"]}, "where in .* must be text"),
+        ({"answers": N, "by": 3}, "by must be a text or a list"),
+        ({"answers": N, "keys": [1]}, "keys are the values of a grouping column"),
+        ({"answers": N, "cut": {"band": {"column": "age"}}}, "the cut 'band' must be like"),
+        ({"answers": N, "total": "1/2"}, "total goes with weights"),
+        ({"answers": {"n": {"statistic": "histogram", "column": "a", "edges": 3}}}, "edges"),
+        ({"answers": {"n": {"statistic": "hist"}}}, "the answer 'n' asks 'hist'"),
+        ({"answers": {"n": {"statistic": "count", "colum": "a"}}}, "has a field 'colum'"),
+    ],
+)
+def test_what_is_no_question(fields: dict[str, object], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        read_question(fields, declared=True)
+
+
+def test_keys_twice_and_sql_with_keys_are_refused() -> None:
+    with pytest.raises(UsageError, match="not both"):
+        read_question({"by": "a", "keys": [1], "answers": N}, True, lambda by: [])
+    with pytest.raises(UsageError, match="leave keys_file out"):
+        read_question({"sql": "select 1"}, True, lambda by: [])
+
+
+def test_bounds_are_left_out_only_where_they_may_be_declared() -> None:
+    assert statistic(MEAN["age"], "age", declared=True).lacks_bounds
+    with pytest.raises(UsageError, match="lacks lower, upper"):
+        statistic(MEAN["age"], "age")
+
+
+# Joins on the command line and in plans are those of Python: the same question, paid for once.
+
+
+DECLARED = """
+name = "visits"
+unit = { person = "person", rows = 5, groups = 1 }
+budget = { epsilon = 1 }
+[tables.visits]
+path = "visits.csv"
+columns.person = { kind = "integer" }
+columns.home = { kind = "integer" }
+[tables.patients]
+path = "patients.csv"
+person = "id"
+columns.age = { kind = "integer", bounds = [0, 120] }
+[tables.sites]
+path = "sites.csv"
+public = true
+key = "site"
+columns.region = { keys = ["north", "south"] }
+"""
+PLAN = """
+source.path = "visits.toml"
+[[question]]
+join = ["left patients", "sites on home"]
+by = ["region"]
+epsilon = 0.5
+answers.count = { statistic = "count" }
+answers.mean_age = { statistic = "mean", column = "age" }
+"""
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Path:
+    (tmp_path / "visits.csv").write_text("person,home\n1,1\n2,2\n2,3\n")
+    (tmp_path / "patients.csv").write_text("id,age\n1,20\n2,35\n")
+    (tmp_path / "sites.csv").write_text("site,region\n1,north\n2,south\n")
+    (tmp_path / "visits.toml").write_text(DECLARED)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    return tmp_path
+
+
+def printed(capsys: Any, *words: object) -> Any:
+    assert run(list(map(str, words))) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_join_is_one_question_wherever_it_is_asked(clinic: Path, capsys: Any) -> None:
+    joins = ("--join", "left patients", "--join", "sites on home")
+    asked = ("--count", "--mean", "age", "--by", "region", "--epsilon", "0.5", "--json")
+    first = printed(capsys, "release", clinic / "visits.toml", *joins, *asked)
+    again = printed(capsys, "release", "--plan", clinic / "plan.toml", "--json")
+    assert again["remaining"] == first["remaining"]
+    with tc.open(clinic / "visits.toml") as session:
+        rows = session.join("patients", how="left").join("sites", on="home")
+        question = rows.group_by("region").agg(count=tc.count(), mean_age=tc.mean("age"))
+        assert question.release(epsilon="1/2").replayed
+        assert session.remaining == tc.epsilon("1/2")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("patients", JoinText("patients")),
+        ("  left patients ", JoinText("patients", None, "left")),
+        ("inner my sites on home,year", JoinText("my sites", ("home", "year"), "inner")),
+        ("left", JoinText("left")),
+    ],
+)
+def test_a_join_is_read_as_sql_writes_it(text: str, said: JoinText) -> None:
+    assert join_text(text) == said
+
+
+@pytest.mark.parametrize("text", ["", "  ", "sites on a,,b"])
+def test_what_is_no_join_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="a join is the name of a table"):
+        join_text(text)
+
+
+# A written question becomes a question to a session.
+
+
+@pytest.fixture
+def session() -> tc.Session:
+    rows = pa.table({"person": [1, 2, 3], "age": [20, 30, 40], "site": ["a", "b", "a"]})
+    return tc.Session(rows, tc.unit("person", rows=2), tc.epsilon(1), tc.in_memory)
+
+
+def question(session: tc.Session, **fields: object) -> tc.tables.Question:
+    fields = {"answers": {"n": {"statistic": "count"}}, **fields}
+    return read_question(fields, declared=True).question(session)
+
+
+def test_it_is_the_question_of_the_methods(session: tc.Session) -> None:
+    written = question(session, where="age >= 18", by="site", keys=["a", "b"])
+    spoken = session.filter(tc.col("age") >= 18).agg(n=tc.count()).group_by("site", keys=["a", "b"])
+    assert written.preview(epsilon=1) == spoken.preview(epsilon=1)
+    assert written.release(epsilon=1).keys == spoken.release(epsilon=1).keys
+    assert session.remaining.is_nothing
+
+
+def test_people_are_made_before_they_are_filtered(session: tc.Session) -> None:
+    most = {"statistic": "max", "column": "age", "lower": 0, "upper": 99}
+    asked = question(session, per_person={"most": most}, where="age > 1", where_person="most > 3")
+    spoken = session.filter(tc.col("age") > 1).per_person(most=tc.max("age", 0, 99))
+    spoken = spoken.filter(tc.col("most") > 3).agg(n=tc.count())
+    assert asked.release(epsilon=1).value("n") == spoken.release(epsilon=1).value("n")
+    assert session.remaining.is_nothing
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"answers": {}}, "nothing is asked"),
+        ({"by": "site"}, "not known to be public"),
+        ({"where_person": "age > 3"}, "one row per person"),
+        ({"by": "agee", "keys": [1]}, "agee"),
+    ],
+)
+def test_what_does_not_fit_is_refused(session: tc.Session, fields: object, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        question(session, **fields)  # type: ignore[arg-type]
+
+
+def test_numbers_with_fractions_are_no_groups() -> None:
+    rows = pa.table({"pay": [1.5, 2.5]})
+    session = tc.Session(rows, tc.one_row_each, tc.epsilon(1), tc.in_memory)
+    with pytest.raises(UsageError, match="too many values to be groups"):
+        question(session, by="pay", keys=[1.5])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from support.examples import examples
 from tacit.core import (
+    AbsoluteDistance,
     ChangeOneDistance,
     Frame,
     HammingDistance,
@@ -24,6 +25,17 @@ from tacit.core import (
 )
 from tacit.errors import MismatchError, UsageError
 from tacit.transformations import Clamp, Count, Impute, Mean, Sum
+from tacit.transformations.grid import Gridded, bounded_column
+from tacit.transformations.rows import (
+    keep_records,
+    linear_map,
+    only_changes,
+    records,
+    records_of,
+    root_map,
+    substitutions,
+    total,
+)
 
 COLUMN = Space(Vector(float), SymmetricDistance())
 HOSTILE = [math.nan, math.inf, -math.inf, 1e300, -1e300, 5e-324, -0.0, None, "x", 10**400]
@@ -148,3 +160,117 @@ def test_steps_that_do_not_fit_say_what_to_do():
 @pytest.mark.parametrize("step", [Clamp("1/3", 5), Impute("1/2"), Count(), Sum("1/8"), Mean()])
 def test_a_step_is_built_again_from_its_description(step):
     assert step_from(step.describe()) == step
+
+
+# A bounded column as whole units: rounded, clipped, and never further than the map says.
+
+
+def test_values_become_the_nearest_unit_within_the_bounds():
+    grid = Gridded.of(Number("float", -1, 2, nullable=True), Fraction(1, 4))
+    column = np.array([-9.0, -0.126, -0.124, 0.0, 1.99, 50.0, np.nan, np.inf])
+    assert grid.units(column).tolist() == [-4, -1, 0, 0, 8, 8, 0, 8]
+    assert (grid.range, grid.reach, grid.span) == ((-4, 8), 2, 3)
+
+
+def test_a_missing_value_is_zero_and_widens_what_one_change_moves():
+    above = Gridded.of(Number("float", 5, 6, nullable=True), Fraction(1))
+    assert above.units(np.array([np.nan])).tolist() == [0]
+    assert (above.range, above.span, above.reach) == ((0, 6), 6, 6)
+    never = Gridded.of(Number("int", 5, 6), None)
+    assert (never.step, never.range, never.span) == (1, (5, 6), 1)
+
+
+def test_a_grid_of_its_own_stays():
+    own = Number("int", 1, 3, grid=Fraction(1, 2))
+    assert Gridded.of(own, None) == Gridded.of(own, Fraction(1, 2))
+    with pytest.raises(UsageError, match=r"on a grid of 0\.5 already"):
+        Gridded.of(own, Fraction(1, 3))
+
+
+def test_what_cannot_be_a_grid_is_refused():
+    with pytest.raises(UsageError, match="no bounds"):
+        Gridded.of(Number("float"), None)
+    with pytest.raises(UsageError, match="too fine"):
+        Gridded.of(Number("float", 0, 1), Fraction(1, 1 << 60))
+    with pytest.raises(MismatchError, match="needs bounds"):
+        bounded_column(Space(Vector(float), SymmetricDistance()), Sum())
+    with pytest.raises(UsageError, match="grid must be above zero"):
+        Sum(grid=0)
+
+
+# From distances in records to records that come, go or change.
+
+
+FREE, SIZED = Vector(int, bounds=(0, 3)), Vector(int, bounds=(0, 3), size=2)
+
+
+@pytest.mark.parametrize(
+    ("space", "changes", "maps"),
+    [
+        (Space(FREE, SymmetricDistance()), False, [0, 5, 10, 15]),
+        (Space(FREE, InsertDeleteDistance()), False, [0, 5, 10, 15]),
+        (Space(SIZED, SymmetricDistance()), True, [0, 0, 7, 7]),  # one gone and one come: a change
+        (Space(SIZED, ChangeOneDistance()), True, [0, 7, 14, 21]),
+        (Space(SIZED, HammingDistance()), True, [0, 7, 14, 21]),
+    ],
+    ids=str,
+)
+def test_an_aggregate_that_each_record_adds_to(space, changes, maps):
+    assert only_changes(space) is changes
+    linear = linear_map(space, coming=5, changing=7)
+    assert [linear(Fraction(d)) for d in range(4)] == maps
+    root = root_map(space, coming=25, changing=49)
+    assert [root(Fraction(d)) for d in range(4)] == maps
+    assert records_of(space, Count()) == space.domain
+
+
+def test_a_root_is_rounded_up():
+    root = root_map(Space(FREE, SymmetricDistance()), coming=2, changing=2)
+    assert root(Fraction(1)) ** 2 >= 2
+    assert float(root(Fraction(1))) == pytest.approx(2**0.5)
+
+
+def test_changes_of_a_sized_data_set_are_half_of_what_goes_and_comes():
+    sized = Space(SIZED, SymmetricDistance())
+    assert [substitutions(sized, Fraction(d)) for d in range(5)] == [0, 0, 1, 1, 2]
+
+
+def test_what_holds_no_records_is_refused():
+    with pytest.raises(MismatchError, match="works on records"):
+        records_of(Space(Number("int"), AbsoluteDistance()), Count())
+
+
+# Records as a person's function meets them.
+
+
+def test_a_column_is_its_values():
+    domain = Vector(float)
+    assert records(domain, domain.read([1, 2.5])) == [1.0, 2.5]
+
+
+def test_a_row_of_a_table_is_a_dict():
+    domain = Frame({"age": int, "job": str})
+    read = domain.read({"age": [3, 4], "job": ["a", "b"]})
+    assert records(domain, read) == [{"age": 3, "job": "a"}, {"age": 4, "job": "b"}]
+
+
+def test_rows_that_are_marked_are_kept_in_their_order():
+    kept = [True, False, True]
+    assert keep_records([1, 2, 3], kept) == [1, 3]
+    assert keep_records(np.array([1, 2, 3]), kept).tolist() == [1, 3]
+    table = {"a": [1, 2, 3], "b": np.array([4, 5, 6])}
+    found = keep_records(table, kept)
+    assert (found["a"], found["b"].tolist()) == ([1, 3], [4, 6])
+    with pytest.raises(ValueError, match=r"shorter|longer"):
+        keep_records([1, 2], kept)
+
+
+def test_a_function_that_raises_answers_its_default():
+    inverse = total(lambda x: 1 / x, default=-1)
+    assert [inverse(x) for x in (2, 0, "text")] == [0.5, -1, -1]
+
+    def leaves(record):
+        raise SystemExit
+
+    with pytest.raises(SystemExit):  # only what a value does is caught, not what a user does
+        total(leaves, default=0)(1)

@@ -1,16 +1,37 @@
 """The hash chain: what it catches when somebody edits the ledger."""
 
+from __future__ import annotations
+
 import hashlib
 import json
+from pathlib import Path
+from shutil import copyfile
 
 import pytest
 
+import tacit as tc
 from accounting.ledger.ledger_edit import edit
-from tacit.accounting import create_ledger, epsilon, key_of, open_ledger
+from tacit.accounting import create_ledger, epsilon, epsilon_delta, key_of, open_ledger, rho
 from tacit.accounting import ledger_chain as chain
-from tacit.accounting.ledger_chain import Event, Head, canonical, verify
+from tacit.accounting.ledger_chain import (
+    Account,
+    Accounts,
+    CheckedChain,
+    Entry,
+    Event,
+    Head,
+    account_name,
+    affordable,
+    canonical,
+    is_account,
+    read_head,
+    stored_head,
+    verify,
+)
+from tacit.accounting.ledger_sqlite import SqliteStore
 from tacit.accounting.odometer import Spending
-from tacit.errors import LedgerError, UsageError, VerificationError
+from tacit.errors import BudgetError, LedgerError, UsageError, VerificationError
+from tacit.report.verify import Verification
 
 
 @pytest.fixture
@@ -214,3 +235,198 @@ def test_half_a_character_is_refused_before_it_is_written():
             ledger.charge("a", epsilon("1/4"), {"tag": "\ud83d"})
         assert ledger.remaining == epsilon(1)
         assert ledger.charge("a", epsilon("1/4"), {"tag": "\U0001f600"}).question["tag"] == "😀"
+
+
+# What a store keeps of a head is the head.
+
+
+@pytest.mark.parametrize("total", [epsilon(1), rho("1/2"), epsilon_delta(1, "1e-6")])
+def test_a_head_is_read_as_it_was_stored(total):
+    spending = Spending.begun(total)
+    for _ in range(2):
+        head = Head(3, "a" * 64, spending)
+        assert read_head(stored_head(head)) == head
+        spending = spending.charged(epsilon("1/4").cost_in(total.kind))
+    assert read_head(None) is None
+
+
+@pytest.mark.parametrize("spent", ["", "[]", "{}", '{"kind":"pure"}', '{"filter":{}}'])
+def test_store_totals_that_cannot_be_read_are_refused(spent):
+    sequence, digest, total, _ = stored_head(Head(1, "a" * 64, Spending.begun(epsilon(1))))
+    with pytest.raises(LedgerError, match="damaged"):
+        read_head((sequence, digest, total, spent))
+
+
+# Each transaction of a ledger looks first that the chain did not go back in time.
+
+
+def test_what_was_seen_must_still_stand(tmp_path: Path) -> None:
+    path, copy = tmp_path / "a.ledger", tmp_path / "old.ledger"
+    open_ledger(path, dataset="clinic", budget=epsilon(1)).close()
+    copyfile(path, copy)
+    with open_ledger(path) as ledger:
+        ledger.charge("k", epsilon("1/4"), {"count": "rows"})
+    copyfile(copy, path)
+    store = SqliteStore(path, create=False)
+    chain = CheckedChain(store, ledger.id)
+    with pytest.raises(LedgerError, match="shows less than was already spent"):
+        chain.head()
+    with pytest.raises(LedgerError, match="shows less than was already spent"), chain.write():
+        raise AssertionError("nothing may be written behind what was seen")
+    chain.forget()
+    assert chain.head().remaining == epsilon(1)
+    store.close()
+
+
+def test_what_is_affordable_is_what_remains_in_the_kind_of_the_budget() -> None:
+    with open_ledger(None, dataset="clinic", budget=epsilon(1)) as ledger:
+        ledger.charge("k", epsilon("3/4"), {"count": "rows"})
+        head = ledger.chain.head()
+    assert affordable(epsilon("1/4"), head) == epsilon("1/4")
+    with pytest.raises(BudgetError):
+        affordable(epsilon("1/2"), head)
+    with pytest.raises(UsageError, match="above zero"):
+        affordable(epsilon("1/4") - epsilon("1/4"), head)
+
+
+# Accounts of a ledger: the sum over the chain, and what a forged chain cannot say.
+
+
+TEAM = "team:oncology"
+
+
+def accounts_forged(*steps):
+    """Chain events whatever they say, as a forger who knows the hashes would."""
+    budget = epsilon(1)
+    begin = {"ledger": "0", "dataset": "d", "terms": {}, "home": None, "budget": budget.to_json()}
+    head, events, spent = None, [], epsilon(1) - epsilon(1)
+    for name, body in (("create", begin), *steps):
+        key = "k" if name == "charge" else None
+        event = Event.after(head, name, key, body)
+        Event.parse(event.text, event.hash)
+        events.append(event)
+        if name == "charge":
+            spent += epsilon(body["cost"]["epsilon"])
+        head = Head(event.sequence, event.hash, Spending(budget, spent))
+    return events, head
+
+
+def accounts_charge(amount, *accounts, **more):
+    body = {"question": {}, "cost": epsilon(amount).to_json(), **more}
+    return "charge", {**body, "accounts": list(accounts)} if accounts else body
+
+
+def cap(name, amount):
+    budget = None if amount is None else epsilon(amount).to_json()
+    return "cap", {"account": name, "cap": budget, "reason": "r"}
+
+
+SHARE = ("share", {"dataset": "visits", "terms": {}})
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [accounts_charge("1/2", TEAM)],
+        [cap(TEAM, "1/2"), accounts_charge("1/2", TEAM)],
+        [cap(TEAM, "1/2"), accounts_charge("1/2"), accounts_charge("1/2", TEAM)],
+        [cap(TEAM, "1/4"), cap(TEAM, None), accounts_charge("1/2", TEAM)],
+        [cap("team:*", "1/4"), cap(TEAM, "1/2"), accounts_charge("1/2", TEAM)],
+        [accounts_charge("1/2", TEAM), cap(TEAM, "1/4")],
+        [SHARE, accounts_charge("1/2", dataset="visits")],
+    ],
+)
+def test_a_chain_within_its_caps_holds(steps):
+    assert verify(*accounts_forged(*steps)) == len(steps) + 1
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        (
+            [cap(TEAM, "1/2"), accounts_charge("51/100", TEAM)],
+            "event 3: a charge goes beyond a cap",
+        ),
+        (
+            [cap(TEAM, "1/2"), accounts_charge("1/2", TEAM), accounts_charge("1/99", TEAM)],
+            "event 4: .*beyond a cap",
+        ),
+        (
+            [accounts_charge("1/2", TEAM), cap(TEAM, "1/4"), accounts_charge("1/99", TEAM)],
+            "beyond a cap",
+        ),
+        ([cap("team:*", "1/4"), accounts_charge("1/2", TEAM)], "beyond a cap"),
+        (
+            [cap("team:*", "1/4"), cap(TEAM, 1), cap(TEAM, None), accounts_charge("1/2", TEAM)],
+            "beyond",
+        ),
+        ([accounts_charge("1/2", TEAM, TEAM)], "an account twice"),
+        ([accounts_charge("1/2", "oncology")], "not an account"),
+        ([accounts_charge("1/2", 3)], "not an account"),
+        ([accounts_charge("1/2", accounts=TEAM)], "not an account"),
+        ([cap("oncology", "1/2")], "not an account"),
+        ([("cap", {"account": TEAM, "cap": rho(1).to_json(), "reason": ""})], "another kind"),
+        ([("cap", {"account": TEAM, "cap": {"epsilon": 1}, "reason": ""})], "event 2"),
+        ([accounts_charge("1/2", dataset="visits")], "does not share"),
+        (
+            [accounts_charge("1/2", balance={"budget": {}, "remaining": {}})],
+            "event 2 states a balance that is not",
+        ),
+        ([accounts_charge("1/2", dataset=["visits"])], "does not share"),
+        ([SHARE, SHARE], "shares the ledger twice"),
+        ([("share", {"dataset": ["visits"], "terms": {}})], "no name or no terms"),
+        ([("share", {"dataset": "visits", "terms": []})], "no name or no terms"),
+    ],
+)
+def test_a_chain_against_its_caps_is_found(steps, reason):
+    with pytest.raises(VerificationError, match=reason):
+        verify(*accounts_forged(*steps))
+
+
+def test_an_event_with_other_parts_is_no_event():
+    with pytest.raises(LedgerError, match="damaged"):
+        accounts_forged(accounts_charge("1/2", payer="ada"))
+
+
+def test_what_an_account_has_left():
+    half, whole = epsilon("1/2"), epsilon(1)
+    assert Account(TEAM, None, half).remaining is None
+    assert Account(TEAM, whole, half).remaining == half
+    assert Account(TEAM, half, whole).remaining == epsilon(1) - epsilon(1)
+
+
+def test_the_delta_of_a_cap_holds_too():
+    accounts = Accounts("approximate", {TEAM: epsilon_delta(1, "1e-6")})
+    accounts.require([TEAM], epsilon_delta("1/2", "1e-6"))
+    with pytest.raises(BudgetError, match="the cap of team:oncology"):
+        accounts.require([TEAM], epsilon_delta("1/2", "2e-6"))
+
+
+@pytest.mark.parametrize(
+    "name", ["", ":", "team", "team:", ":ada", "team: ", "team:a\nb", "t:" * 101]
+)
+def test_what_is_no_name_of_an_account(name):
+    assert not is_account(name)
+    with pytest.raises(UsageError, match="is a kind and a name"):
+        account_name(name)
+
+
+def test_a_charge_names_no_default():
+    assert is_account("team:*")
+    with pytest.raises(UsageError, match="is a kind and a name"):
+        account_name("team:*")
+
+
+# What a charge shows of itself.
+
+
+def test_an_entry_is_one_line_for_people() -> None:
+    entry = Entry(2, "k", {"query": "x" * 3000}, tc.epsilon(1), "2026-01-02T03:04:05Z", "h")
+    assert repr(entry) == "<Entry 2 of 2026-01-02T03:04:05Z: epsilon(1), open>"
+
+
+def test_a_verification_is_one_line_that_names_what_failed() -> None:
+    found = Verification(["a", "b"], ["c"])
+    assert repr(found) == "<Verification: 2 checked, 1 unchecked>"
+    found.check("the sum is right", lambda: "it is 3")
+    assert repr(found).endswith("1 unchecked; FAILED the sum is right: it is 3>")

@@ -1,17 +1,30 @@
 """Views of a ledger: accounts that stay within their caps, data sets that share people."""
 
+from __future__ import annotations
+
 import contextlib
+import errno
+import gc
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
 import threading
+import time
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from accounting.ledger.test_ledger_processes import workers
 from support.examples import examples
-from tacit.accounting import create_ledger, epsilon, open_ledger, rho
+from tacit.accounting import Ledger, create_ledger, epsilon, open_ledger, rho
 from tacit.accounting.ledger import (
     accounts_of,
     charge_once,
@@ -21,9 +34,224 @@ from tacit.accounting.ledger import (
     shared_by,
     shares_of,
 )
+from tacit.accounting.ledger_sqlite import OpenFiles, explained, open_files
 from tacit.errors import BudgetError, LedgerError, UsageError
 
+# The ledger among real processes, some of which are killed.
+
+
+WORKER = Path(__file__).with_name("ledger_worker.py")
 COST = epsilon("1/100")
+
+
+class Worker:
+    """Another process, held at its start until it is let go."""
+
+    def __init__(self, action, *arguments):
+        command = [sys.executable, str(WORKER), action, *map(str, arguments)]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def wait_until_ready(self):
+        assert self.process.stdout.readline() == "ready\n"
+
+    def go(self):
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+
+    def told(self):
+        return json.loads(self.process.stdout.readline())
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        assert self.process.wait() == -signal.SIGKILL
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+@contextlib.contextmanager
+def workers(count, action, *arguments):
+    crew = [Worker(action, *arguments) for _ in range(count)]
+    try:
+        for worker in crew:
+            worker.wait_until_ready()
+        for worker in crew:
+            worker.go()
+        yield crew
+    finally:
+        for worker in crew:
+            worker.end()
+
+
+@pytest.fixture
+def path(place):
+    create_ledger(place, dataset="d", budget=epsilon(1)).close()
+    return place
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "d.ledger"
+    create_ledger(path, dataset="d", budget=epsilon(1)).close()
+    return path
+
+
+@pytest.mark.full
+def test_eight_racing_processes_are_granted_exactly_the_budget(path):
+    with workers(8, "race", path, 20) as crew:
+        told = [worker.told() for worker in crew]
+    assert sum(granted for granted, _ in told) == 100
+    assert sum(refused for _, refused in told) == 60
+    with open_ledger(path) as ledger:
+        assert ledger.spent == ledger.total
+        assert len(ledger.history()) == 100
+        assert ledger.verify_chain() == 101
+
+
+@pytest.mark.full
+def test_processes_that_close_the_file_before_each_charge_are_granted_exactly_the_budget(file):
+    with workers(4, "race", file, 40, "rests") as crew:
+        told = [worker.told() for worker in crew]
+    assert (sum(g for g, _ in told), sum(r for _, r in told)) == (100, 60)
+    with open_ledger(file) as ledger:
+        assert ledger.spent == ledger.total
+        assert ledger.verify_chain() == 101
+
+
+@pytest.mark.full
+def test_the_naive_way_overspends(tmp_path):
+    """Contrast: the same race on a number that is read, checked and written back."""
+    path = tmp_path / "naive"
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("CREATE TABLE budget (spent INTEGER)")
+    connection.execute("INSERT INTO budget VALUES (0)")
+    connection.close()
+    with workers(4, "naive", path, 400) as crew:
+        granted = sum(worker.told()[0] for worker in crew)
+    assert granted > 100
+
+
+@pytest.mark.full
+def test_without_the_lock_the_sequence_numbers_still_hold_the_budget(file):
+    """Two charges that read the same head make the same number, and only one can be kept."""
+    with workers(4, "unlocked", file, 60) as crew:
+        told = [worker.told() for worker in crew]
+    assert sum(broken for _, broken in told) > 0  # so the lock is not idle
+    with open_ledger(file) as ledger:
+        assert len(ledger.history()) <= 100
+
+
+@pytest.mark.full
+def test_processes_that_begin_together_share_one_ledger(place):
+    with workers(6, "begin", place) as crew:
+        names = {worker.told() for worker in crew}
+    assert len(names) == 1
+    with open_ledger(place) as ledger:
+        assert [event.event for event in ledger.events()] == ["create"]
+
+
+@pytest.mark.full
+def test_processes_that_ask_the_same_at_once_give_out_one_answer(path):
+    with workers(6, "same", path) as crew:
+        answers = {worker.told() for worker in crew}
+    assert len(answers) == 1
+    with open_ledger(path) as ledger:
+        assert [entry.answer["n"] for entry in ledger.history()] == list(answers)
+        assert ledger.spent == COST  # all of them together
+
+
+def test_killed_inside_the_transaction_leaves_nothing_and_no_lock(path):
+    with workers(1, "killed_inside", path) as (worker,):
+        assert worker.told() == "inside"
+        worker.kill()
+    with open_ledger(path) as ledger:
+        assert ledger.spent.is_nothing
+        assert ledger.find("k") is None
+        ledger.charge("k", COST, {})
+        assert ledger.verify_chain() == 2
+
+
+def test_killed_between_charge_and_answer_is_spent_and_not_lost(path):
+    with workers(1, "killed_between", path) as (worker,):
+        assert worker.told() == "charged"
+        worker.kill()
+    with open_ledger(path) as ledger:
+        assert ledger.spent == COST
+        assert ledger.find("k").state == "open"
+        calls = []
+        entry = ledger.release("k", COST, {}, lambda: calls.append(1) or {"n": 1})
+        assert (entry.answer, calls) == ({"n": 1}, [1])  # no replay of what was never said
+        assert ledger.spent == COST  # it went on under its own charge
+        assert ledger.verify_chain() == 3
+
+
+def test_killed_after_the_answer_replays_it_free(path):
+    with workers(1, "killed_after", path) as (worker,):
+        assert worker.told() == {"n": 7}
+        worker.kill()
+    with open_ledger(path) as ledger:
+        assert ledger.release("k", COST, {}, lambda: pytest.fail("drawn anew")).answer == {"n": 7}
+        assert ledger.spent == COST
+
+
+@pytest.mark.full
+def test_writers_killed_under_load_leave_a_sound_chain(place):
+    create_ledger(place, dataset="d", budget=epsilon(10**6)).close()
+    for _ in range(3):
+        with workers(3, "storm", place) as crew:
+            for worker in crew:
+                assert worker.told() == "running"
+            time.sleep(0.3)
+            for worker in crew:
+                worker.kill()
+    with open_ledger(place) as ledger:
+        history = ledger.history()
+        assert len(history) > 9
+        assert ledger.spent.amount == len(history) * COST.amount
+        lost = [entry for entry in history if entry.state == "open"]
+        assert len(lost) <= 9  # at most one unanswered charge for each that was killed
+        ledger.verify_chain()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_a_fork_shares_the_place_and_not_the_memory(path):
+    with workers(1, "forked", path) as (worker,):
+        status, keys, events, in_memory = worker.told()
+    assert status == 0
+    assert keys == ["before", "child", "parent"]
+    assert events == 4
+    assert in_memory == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="rights are other things on this system")
+def test_a_read_only_folder_is_refused(file):
+    folder = file.parent
+    if os.getuid() == 0:  # the worker becomes nobody, who must be able to look inside
+        for above in folder.parents:
+            if above.name.startswith(("pytest-", "popen-", "test_")):
+                above.chmod(0o755)
+    file.chmod(0o444)
+    folder.chmod(0o555)
+    try:
+        with workers(1, "powerless", file) as (worker,):
+            opened, created = worker.told(), worker.told()
+    finally:
+        folder.chmod(0o755)
+        file.chmod(0o644)
+    assert "cannot be" in opened
+    assert "look whether the folder exists and can be written" in created
+    assert [found.name for found in folder.iterdir()] == [file.name]
+    with open_ledger(file) as ledger:
+        assert ledger.spent.is_nothing
+
+
+SHARED_BUDGET_COST = epsilon("1/100")
 TERMS = {"unit": {"column": "person", "rows": 5, "groups": 5}, "neighbours": "unbounded"}
 
 
@@ -69,7 +297,7 @@ def test_what_remained_before_a_charge_is_what_the_chain_replayed_comes_to(ledge
 
 def test_what_remained_is_found_without_reading_the_chain(ledger, monkeypatch):
     view = on_account_of(ledger, "analyst:ada")
-    entry = view.charge("k", COST, {})
+    entry = view.charge("k", SHARED_BUDGET_COST, {})
     monkeypatch.setattr(ledger.chain, "store", None)
     assert view.remaining_before(entry) == epsilon(1)
 
@@ -77,7 +305,7 @@ def test_what_remained_is_found_without_reading_the_chain(ledger, monkeypatch):
 def test_one_look_finds_what_stands_and_what_is_left(ledger):
     view = on_account_of(ledger, "analyst:ada")
     assert view.look("k") == (None, epsilon(1))
-    entry = view.charge("k", COST, {})
+    entry = view.charge("k", SHARED_BUDGET_COST, {})
     assert view.look("k") == (entry, ledger.remaining) == ledger.look("k")
     assert view.kind == ledger.kind == "pure"
 
@@ -148,7 +376,7 @@ def test_data_sets_that_share_people_share_the_budget_and_not_the_keys(ledger):
     assert (first.dataset, second.dataset) == ("january", "february")
     assert second.state == "open"
     with pytest.raises(BudgetError):
-        january.charge("l", COST, {})
+        january.charge("l", SHARED_BUDGET_COST, {})
     assert ledger.about(first) == january.about(first) == ("january", TERMS)
     assert february.about(first) == ("january", TERMS)
     assert list(shares_of(ledger)) == ["january", "february"]
@@ -166,7 +394,7 @@ def test_a_data_set_shares_on_the_same_terms_or_not_at_all(ledger):
 
 def test_accounts_of_a_shared_ledger(ledger):
     view = on_account_of(shared_by(ledger, "january", TERMS), "team:a")
-    entry = view.charge("k", COST, {})
+    entry = view.charge("k", SHARED_BUDGET_COST, {})
     assert (entry.accounts, entry.dataset) == (("team:a",), "january")
     assert shared_by(on_account_of(ledger, "team:a"), "january", TERMS).find("k") == entry
 
@@ -203,7 +431,7 @@ def test_threads_never_pass_a_cap(ledger):
         view = on_account_of(ledger, "team:a", f"analyst:{name}")
         for k in range(20):
             try:
-                granted.append(view.charge(f"{name}/{k}", COST, {}))
+                granted.append(view.charge(f"{name}/{k}", SHARED_BUDGET_COST, {}))
             except BudgetError:
                 continue
 
@@ -314,3 +542,299 @@ class Caps(RuleBasedStateMachine):
 
 Caps.TestCase.settings = examples(0.3, stateful_step_count=25)
 TestCaps = Caps.TestCase
+
+
+# Ledger files that are closed while nobody uses them, and what may happen to them meanwhile.
+
+
+RESTING_COST = epsilon("1/8")
+
+
+@pytest.fixture
+def resting_path(tmp_path: Path) -> Path:
+    path = tmp_path / "clinic.ledger"
+    create_ledger(path, dataset="clinic", budget=epsilon(1)).close()
+    return path
+
+
+def rest(ledger: Ledger) -> None:
+    assert ledger.chain.store.rest()  # type: ignore[attr-defined]
+
+
+def ledgers(folder: Path, count: int) -> list[Ledger]:
+    places = [folder / f"{k}.ledger" for k in range(count)]
+    return [open_ledger(place, dataset="d", budget=epsilon(1)) for place in places]
+
+
+def test_a_ledger_that_rested_goes_on(resting_path: Path) -> None:
+    with open_ledger(resting_path) as ledger:
+        for k in range(3):
+            rest(ledger)
+            rest(ledger)
+            assert [file.name for file in resting_path.parent.iterdir()] == [resting_path.name]
+            ledger.charge(str(k), RESTING_COST, {})
+        rest(ledger)
+        assert ledger.spent == epsilon("3/8")
+        assert ledger.verify_chain() == 4
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system does not list files")
+def test_more_ledgers_than_a_process_keeps_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_files, "most", 3)
+    before = len(os.listdir("/proc/self/fd"))
+    many = ledgers(tmp_path, 6)
+    for turn in range(2):
+        for ledger in many:
+            ledger.charge(str(turn), RESTING_COST, {})
+            assert len(os.listdir("/proc/self/fd")) <= before + 3 * 3
+    assert [ledger.spent for ledger in many] == [epsilon("1/4")] * 6
+    for ledger in many:
+        ledger.close()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_ledger_does_not_rest_while_it_is_used(resting_path: Path) -> None:
+    with open_ledger(resting_path) as ledger:
+        with ledger.chain.write():
+            assert not ledger.chain.store.rest()  # type: ignore[attr-defined]
+        assert ledger.remaining == epsilon(1)
+
+
+def test_threads_that_share_few_open_files_are_granted_exactly_the_budgets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_files, "most", 1)
+    many, granted = ledgers(tmp_path, 4), Counter[int]()
+    lock, failed = threading.Lock(), []
+
+    def ask(who: int) -> None:
+        try:
+            for k in range(3):
+                for place in range(4):
+                    try:
+                        many[(place + who) % 4].charge(f"{who}/{k}", RESTING_COST, {})
+                    except BudgetError:
+                        continue
+                    with lock:
+                        granted[(place + who) % 4] += 1
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=ask, args=(who,)) for who in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert granted == dict.fromkeys(range(4), 8)
+    for ledger in many:
+        assert ledger.verify_chain() == 9
+        ledger.close()
+
+
+@pytest.mark.parametrize("fate", ["replaced", "removed"])
+@pytest.mark.parametrize("use", ["charge", "read"])
+def test_a_file_that_goes_away_while_its_ledger_rests_is_noticed(
+    resting_path: Path, fate: str, use: str
+) -> None:
+    backup = resting_path.with_name("backup")
+    shutil.copy(resting_path, backup)
+    with open_ledger(resting_path) as ledger:
+        rest(ledger)
+        if fate == "replaced":
+            os.replace(backup, resting_path)
+        else:
+            resting_path.unlink()
+        with pytest.raises(LedgerError, match="removed or replaced"):
+            ledger.charge("k", RESTING_COST, {}) if use == "charge" else ledger.spent
+    assert resting_path.exists() is (fate == "replaced")  # none was made in its place
+
+
+def test_a_second_name_that_it_was_given_meanwhile_is_refused(resting_path: Path) -> None:
+    with open_ledger(resting_path) as ledger:
+        rest(ledger)
+        os.link(resting_path, resting_path.with_name("second.ledger"))
+        with pytest.raises(LedgerError, match="a hard link"):
+            ledger.charge("k", RESTING_COST, {})
+
+
+@pytest.mark.parametrize("other", ["older", "another"])
+def test_an_inode_that_was_given_anew_is_told_by_the_last_event(
+    resting_path: Path, other: str, new_process
+) -> None:
+    """A file system gives the inode of a removed file to the next one that is made."""
+    content = resting_path.read_bytes()
+    if other == "another":
+        create_ledger(resting_path.with_name("x"), dataset="clinic", budget=epsilon(1)).close()
+        content = resting_path.with_name("x").read_bytes()
+    with open_ledger(resting_path) as ledger, open_ledger(resting_path) as second:
+        second.charge("k", RESTING_COST, {})
+        rest(second)
+        rest(ledger)
+        resting_path.write_bytes(content)
+        new_process()  # which never looked at the chain, and cannot know it by that
+        for use in (lambda: ledger.charge("l", RESTING_COST, {}), lambda: ledger.events()):
+            with pytest.raises(LedgerError, match="shows less than was already spent"):
+                use()
+
+
+def test_what_others_charge_while_it_rests_counts(resting_path: Path) -> None:
+    with open_ledger(resting_path) as ledger:
+        rest(ledger)
+        with open_ledger(resting_path) as other:
+            other.charge("k", epsilon(1), {})
+        with pytest.raises(BudgetError):
+            ledger.charge("l", RESTING_COST, {})
+        assert ledger.charge("k", epsilon(1), {}).state == "open"
+
+
+def test_a_closed_ledger_stays_closed(resting_path: Path) -> None:
+    ledger = open_ledger(resting_path)
+    ledger.close()
+    with pytest.raises(LedgerError, match="cannot be used"):
+        ledger.charge("k", RESTING_COST, {})
+    rest(ledger)
+    with pytest.raises(LedgerError, match="cannot be used"):
+        _ = ledger.spent
+
+
+def test_a_file_that_cannot_be_read_stays_open(resting_path: Path) -> None:
+    with open_ledger(resting_path) as ledger:
+        store = ledger.chain.store
+        store._connection.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)  # type: ignore[attr-defined]
+        assert not store.rest()  # type: ignore[attr-defined]
+        store._connection.set_authorizer(None)  # type: ignore[attr-defined]
+        ledger.charge("k", RESTING_COST, {})
+
+
+def test_a_failed_opening_is_tried_again(
+    resting_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_ledger(resting_path) as ledger:
+        rest(ledger)
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite3, "connect", _no_file_left)
+            with pytest.raises(LedgerError, match="cannot be opened"):
+                ledger.charge("k", RESTING_COST, {})
+        ledger.charge("k", RESTING_COST, {})
+
+
+def _no_file_left(*_: object, **__: object) -> None:
+    error = sqlite3.OperationalError("unable to open database file")
+    error.sqlite_errorname = "SQLITE_CANTOPEN"
+    raise error
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("rests", [False, True])
+def test_both_sides_of_a_fork_charge_one_budget(resting_path: Path, rests: bool, forked) -> None:
+    with open_ledger(resting_path) as ledger:
+        if rests:
+            rest(ledger)
+
+        def child() -> None:
+            ledger.charge("child", RESTING_COST, {})
+            rest(ledger)
+            ledger.charge("again", RESTING_COST, {})
+
+        forked(child)
+        ledger.charge("parent", RESTING_COST, {})
+        assert [entry.key for entry in ledger.history()] == ["child", "again", "parent"]
+
+
+@pytest.mark.parametrize("name", ["a b?c#d%41é.ledger", "x&mode=ro.ledger"])
+def test_a_name_that_looks_like_an_address_is_that_of_a_file(tmp_path: Path, name: str) -> None:
+    with open_ledger(tmp_path / name, dataset="d", budget=epsilon(1)) as ledger:
+        rest(ledger)
+        ledger.charge("k", RESTING_COST, {})
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+# The files that a process keeps open: the latest, and none is closed while it is used.
+
+
+class File:
+    def __init__(self, used: float) -> None:
+        self.used, self.busy, self.open = used, False, True
+
+    def rest(self) -> bool:
+        self.open = self.busy and self.open
+        return not self.busy
+
+
+def of(files: list[File]) -> list[bool]:
+    return [file.open for file in files]
+
+
+def test_the_files_used_longest_ago_are_closed() -> None:
+    here, files = OpenFiles(2), [File(3), File(1), File(2), File(4)]
+    for file in files[:3]:
+        here.opened(file)
+    assert of(files) == [True, False, True, True]
+    here.opened(files[3])
+    assert of(files) == [True, False, False, True]
+
+
+def test_a_file_in_use_is_passed_over_and_counted() -> None:
+    here, files = OpenFiles(2), [File(k) for k in range(4)]
+    files[0].busy = True
+    for file in files[:3]:
+        here.opened(file)
+    assert of(files) == [True, False, True, True]
+    files[0].busy = False
+    here.opened(files[3])
+    assert of(files) == [False, False, True, True]
+
+
+def test_all_may_be_in_use_and_the_one_that_was_opened_stays() -> None:
+    here, files = OpenFiles(1), [File(2), File(1)]
+    files[0].busy = True
+    for file in files:
+        here.opened(file)
+    assert of(files) == [True, True]
+
+
+def test_what_was_closed_or_dropped_counts_no_more() -> None:
+    here, files = OpenFiles(2), [File(k) for k in range(4)]
+    here.opened(files[0])
+    here.opened(files[1])
+    here.closed(files[1])
+    here.opened(File(9))
+    gc.collect()
+    here.opened(files[2])
+    assert files[0].open
+
+
+# What an error of SQLite means for a ledger.
+
+
+def failed(code, text="no"):
+    error = sqlite3.OperationalError(text)
+    error.sqlite_errorname = f"SQLITE_{code}"
+    return error
+
+
+@pytest.mark.parametrize(("number", "told"), [("ENOSPC", "disk is full"), ("EIO", "failing disk")])
+def test_a_full_disk_is_not_called_a_failing_one(tmp_path, number, told, monkeypatch):
+    """SQLite reports what it cannot write to the files beside a ledger as a failure."""
+
+    def full(**_):
+        raise OSError(getattr(errno, number), "no")
+
+    monkeypatch.setattr("tacit.accounting.ledger_sqlite.tempfile.TemporaryFile", full)
+    with pytest.raises(LedgerError, match=told), explained(tmp_path / "d.ledger"):
+        raise failed("IOERR_SHMSIZE")
+
+
+def test_an_error_of_another_kind_is_told_as_it_is():
+    told = r"'d\.ledger' cannot be used: near"
+    with pytest.raises(LedgerError, match=told), explained(Path("d.ledger")):
+        raise failed("ERROR", "near")
+
+
+def test_a_lock_that_is_held_spends_nothing():
+    told = "held by another process for 60 s; nothing more was spent"
+    with pytest.raises(LedgerError, match=told), explained(Path("d.ledger")):
+        raise failed("BUSY_SNAPSHOT")

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+
 import pytest
+
+from support.clinic import make_clinic
+from support.service.server import served
+from tacit.accounting import open_ledger
+from tacit.cli.release.job import refuse_alone
+from tacit.cli.shared.options import ServerOptions
+from tacit.errors import UsageError
+from tacit.tables.earlier.derive import Earlier
+from tacit.tables.plan.plan import Plan
 
 ASKED = (
     "count-over-time people.csv --one-row-each --time day --start 2024-01-01 --every 1d --periods 4"
@@ -74,3 +87,247 @@ def test_what_is_wrong_begins_no_count(tacit, words, code, told):
     done = tacit(words)
     assert done.code == code
     assert any(word in done.err for word in told.split("|")), done.err
+
+
+# A job opens one session on one ledger, which knows its unit.
+
+
+RELEASE = "release people.csv --one-row-each --count --mean age:0:100 --epsilon 0.5"
+
+
+def test_without_a_budget_the_first_release_is_the_whole_budget(tacit, folder: Path) -> None:
+    done = tacit(RELEASE)
+    assert done.code == 0
+    assert "the price of this release as its whole budget" in done.err
+    with open_ledger(folder / "people.ledger") as ledger:
+        assert (str(ledger.total), str(ledger.remaining)) == ("epsilon 0.5", "epsilon 0")
+    assert tacit("release people.csv --one-row-each --count --epsilon 0.1").code == 1
+
+
+def test_the_ledger_is_the_same_from_every_folder(tacit, folder: Path, monkeypatch) -> None:
+    assert tacit(RELEASE).code == 0
+    (folder / "deep").mkdir()
+    monkeypatch.chdir(folder / "deep")
+    done = tacit("release ../people.csv --one-row-each --count --epsilon 0.1")
+    assert done.code == 1
+    assert sorted(p.name for p in folder.glob("**/*.ledger")) == ["people.ledger"]
+
+
+def test_a_ledger_knows_its_unit(tacit) -> None:
+    first = "release people.csv --person person --rows 2 --count --epsilon 0.5 --budget-epsilon 1"
+    assert tacit(first).code == 0
+    assert tacit("release people.csv --mean age:0:100 --epsilon 0.5").code == 0
+    other = tacit("release people.csv --one-row-each --mean age:0:100 --epsilon 0.5")
+    assert other.code == 2
+    assert "has other terms" in other.err
+    assert "not (column none, rows 1, groups 1)" in other.err
+
+
+def test_the_unit_must_be_said(tacit, folder: Path) -> None:
+    for command in ("release", "preview"):
+        done = tacit(f"{command} people.csv --count --epsilon 0.5")
+        assert done.code == 2
+        assert "--person COL --rows 5" in done.err
+        assert "--one-row-each" in done.err
+    both = tacit("release people.csv --one-row-each --person person --rows 2 --count --epsilon 1")
+    assert both.code == 2
+    assert "every row is another person" in both.err
+    assert tacit("ledger create people.csv --budget-epsilon 1").code == 2
+    assert list(folder.glob("*.ledger")) == []
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "command",
+    [
+        RELEASE,
+        "count-over-time people.csv --one-row-each --time age --start 18 --every 20 "
+        "--periods 3 --now 80 "
+        "--epsilon 1",
+    ],
+)
+def test_the_first_release_opens_one_session(tacit, folder: Path, monkeypatch, command) -> None:
+    from tacit.tables import Session
+
+    opened = []
+    begin = Session.__init__
+    monkeypatch.setattr(
+        Session, "__init__", lambda session, *a, **k: (opened.append(a), begin(session, *a, **k))[1]
+    )
+    assert tacit(command).code == 0
+    assert len(opened) == 1
+    assert (folder / "people.ledger").is_file()
+
+
+def test_a_release_is_planned_once(tacit, monkeypatch) -> None:
+    made, check = [], Plan.__post_init__
+
+    def counted(plan: Plan) -> None:
+        made.append(plan)
+        check(plan)
+
+    monkeypatch.setattr(Plan, "__post_init__", counted)
+    assert tacit(f"{RELEASE} --budget-epsilon 1").code == 0  # tried on paper, then released
+    assert len(made) == 1
+    assert tacit(f"{RELEASE} --budget-epsilon 1".replace("release", "preview", 1)).code == 0
+    assert len(made) == 2
+
+
+# Commands that ask a service: what they refuse before anything is sent, and what they print.
+
+
+REMOTE_ASKED = ["sql", "visits", "select count(*) as n from visits", "--epsilon", "1"]
+
+
+def test_a_token_without_a_service_is_refused(tacit):
+    with pytest.raises(UsageError, match="--server"):
+        refuse_alone(ServerOptions(token_file="token"))
+    refuse_alone(ServerOptions())
+    done = tacit("ledger", "show", "visits", "--token-file", "token")
+    assert (done.code, "--server" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--server", "http://statistics.example"], "unencrypted"),
+        (["--server", "https://statistics.example"], "TACIT_TOKEN"),
+        (["--server", "https://statistics.example", "--ledger", "a.ledger"], "declares the ledger"),
+        (["--server", "https://statistics.example", "--person", "id", "--rows", "2"], "the unit"),
+        (["--server", "https://statistics.example", "--token-file", "none"], "cannot be read"),
+    ],
+)
+def test_what_a_service_says_itself_or_what_is_unsafe_is_refused(tacit, monkeypatch, more, told):
+    monkeypatch.delenv("TACIT_TOKEN", raising=False)
+    done = tacit(*REMOTE_ASKED, *more)
+    assert (done.code, told in done.err) == (2, True), done.err
+
+
+SQL = "select site, count(*) as n from visits group by site order by n desc limit 2"
+
+
+@pytest.fixture
+def here(tmp_path):
+    folder = tmp_path / "clinic"
+    folder.mkdir()
+    make_clinic(folder)
+    (folder / "service.toml").write_text(
+        "latency = 0.5\ncaps = { each_analyst = { epsilon = 40 } }\n"
+    )
+    with served(folder) as running:
+        yield running
+
+
+@pytest.mark.full
+def test_a_service_is_asked_as_a_table_of_ones_own(here, tacit, tmp_path, monkeypatch):
+    token = tmp_path / "token"
+    token.write_text(here.token("analyst", dataset="visits", name="ada"))
+    token.chmod(0o600)
+    server = ["--server", here.address, "--token-file", str(token)]
+    price = ["--epsilon", "1/16"]
+    shown = tacit("sql", "visits", SQL, *price, "--preview", *server)
+    assert shown.code == 0, shown.err
+    assert "costs epsilon 0.0625" in shown.out
+    asked = tacit("sql", "visits", SQL, *price, *server, "--json")
+    assert asked.code == 0, asked.err
+    said = json.loads(asked.out)
+    assert len(said["releases"][0]["answers"]) == 2
+    flags = ["release", "visits", "--count", "--mean", "cost", "--by", "site", *price, *server]
+    done = tacit(*flags, "--certificate", str(tmp_path / "a.json"))
+    assert done.code == 0, done.err
+    assert f"(at {here.address})" in done.err
+    assert tacit("verify", str(tmp_path / "a.json")).code == 0
+    assert "the same answer again, free" in tacit(*flags).err
+    monkeypatch.setenv("TACIT_TOKEN", token.read_text())
+    told = tacit("ledger", "show", "visits", "--server", here.address)
+    assert told.code == 0, told.err
+    assert re.search(r"Budget +epsilon 1,?000", told.out)
+    assert "done" in told.out
+    assert json.loads(tacit("ledger", "show", "visits", "--server", here.address, "--json").out)
+    assert tacit("release", "visits", "--count", "--free", *server).code == 2
+    free = tacit("release", "visits", "--count", "--by", "site", "--free", *server)
+    assert (free.code, "follows from earlier releases, free" in free.err) == (0, True)
+    far = tacit("sql", "visits", SQL, "--epsilon", "41", "--yes", *server)
+    assert far.code == 1
+    assert tacit("sql", "nothing", SQL, *price, *server).code == 1
+
+
+# Answers from earlier releases on the command line: what says so, what is refused.
+
+
+FINE = "release rows.csv --one-row-each --types age=integer --histogram age:0,20,40,60,80"
+COARSE = "rows.csv --one-row-each --types age=integer --histogram age:0,40,80"
+QUERY = "select count(*) as young from rows where age >= 0 and age < 40"
+
+
+@pytest.fixture
+def rows(folder: Path) -> Path:
+    (folder / "rows.csv").write_text("age\n" + "\n".join(str(i % 80) for i in range(160)) + "\n")
+    return folder
+
+
+@pytest.mark.full
+def test_a_coarser_histogram_costs_nothing_and_the_ledger_says_of_which_it_follows(tacit, rows):
+    assert tacit(f"release {COARSE} --free").code == 2  # nothing stands in a ledger yet
+    assert not list(rows.glob("*.ledger"))
+    assert tacit(f"{FINE} --epsilon 1 --budget-epsilon 3").code == 0
+    told = tacit(f"preview {COARSE} --epsilon 1").out
+    assert "follows from earlier releases at no cost" in told
+    assert "--free" in told
+    told = tacit(f"release {COARSE} --free --certificate free.json --json").json
+    assert told["remaining"]["epsilon"] == 2
+    assert told["releases"][0]["cost"]["epsilon"] == 0
+    (ledger,) = rows.glob("*.ledger")
+    assert tacit(f"verify free.json --ledger {ledger.name}").code == 0
+    shown = tacit(f"ledger show {ledger.name}").out
+    assert "Answers that follow from these releases" in shown
+    assert "2 bins" in shown
+    (free,) = tacit(f"ledger show {ledger.name} --json").json["free"]
+    assert free["from"] == [1]
+    done = tacit(f"release {COARSE} --epsilon 1")  # paid anew, as asked
+    assert done.code == 0
+    assert "note: it follows from earlier releases at no cost" in done.err
+    # once it is charged there is nothing to say
+    assert "follows from" not in tacit(f"release {COARSE} --epsilon 1").err
+
+
+@pytest.mark.full
+def test_sql_previews_and_plan_files_are_answered_from_earlier_releases_too(tacit, rows):
+    pytest.importorskip("sqlglot")
+    table = ["rows.csv", "--one-row-each", "--types", "age=integer"]
+    assert tacit(f"{FINE} --epsilon 1 --budget-epsilon 3").code == 0
+    found = tacit("sql", *table, QUERY, "--free")
+    assert "follows from earlier releases, free" in found.err
+    assert "standard error" in tacit("sql", *table, QUERY, "--free", "--preview").out
+    plan = 'unit = "row"\n[source]\npath = "rows.csv"\ntypes = { age = "integer" }\n'
+    one = '[[question]]\nfree = true\n[question.answers]\nh = { statistic = "histogram", '
+    (rows / "p.toml").write_text(plan + one + 'column = "age", edges = [0, 20, 80] }\n')
+    assert tacit("preview --plan p.toml --json").json["previews"][0]["free"] is True
+    assert tacit("release --plan p.toml").code == 0
+    (rows / "p.toml").write_text(plan + one + 'column = "age", edges = [0, 30, 80] }\n')
+    refused = tacit("release --plan p.toml")
+    assert refused.code == 2
+    assert "does not follow from earlier releases" in refused.err
+    both = plan + "[together]\nepsilon = 1\n" + one + 'column = "age", edges = [0, 20, 80] }\n'
+    (rows / "p.toml").write_text(both)
+    assert "[together] pays for all" in tacit("release --plan p.toml").err
+    (rows / "p.toml").write_text(both.replace("free = true\n", 'name = "ages"\n'))
+    told = tacit("preview --plan p.toml").out
+    assert "ages follows from earlier releases at no cost" in told
+    assert tacit(f"ledger show {next(rows.glob('*.ledger')).name} --json").json["free"]
+
+
+@pytest.mark.full
+def test_a_preview_of_one_question_reads_the_earlier_releases_once(tacit, rows, monkeypatch):
+    assert tacit(f"{FINE} --epsilon 1 --budget-epsilon 3").code == 0
+    read, begin = [], Earlier.__init__
+    monkeypatch.setattr(Earlier, "__init__", lambda *args: (read.append(1), begin(*args))[1])
+    told = tacit(f"preview {COARSE} --epsilon 1").out
+    assert "follows from earlier releases at no cost" in told
+    assert len(read) == 1
+
+
+def test_free_takes_no_price(tacit, rows):
+    done = tacit(f"release {COARSE} --free --epsilon 1")
+    assert done.code == 2
+    assert "--free takes no price" in done.err

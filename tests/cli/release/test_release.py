@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
+import shlex
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from support.odd_file import PLAN
 from tacit import Certificate
 from tacit.accounting import open_ledger
+from tacit.display.card import _templates
 
 RELEASE = "release people.csv --one-row-each --count --mean age:0:100 --epsilon 0.5"
 
@@ -92,3 +97,246 @@ def test_what_was_paid_for_is_printed_where_no_plot_can_be_drawn(tacit, folder: 
     assert len(done.out.splitlines()) == 101
     assert "No plot was drawn: a figure shows 1 to 80 groups" in done.err
     assert not (folder / "p.png").exists()
+
+
+# ``--method`` and its options, as flags and in a plan.
+
+
+DELTA = "--epsilon 4 --delta 1e-6"
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize(
+    "how",
+    [
+        "--method smooth",
+        "--method smooth --distribution cauchy",
+        "--method ptr --bound 10",
+        pytest.param("--method ptr --bound search", marks=pytest.mark.full),
+        "--method sample_and_aggregate --bins 20",
+        pytest.param("--method auto", marks=pytest.mark.full),
+        pytest.param("--method auto --bins 20 --bound 1/2", marks=pytest.mark.full),
+    ],
+)
+def test_a_release_by_each_method(tacit, folder: Path, how: str) -> None:
+    asked = (
+        f"release people.csv --one-row-each --count --median age:0:100 --percentile "
+        f"age:75:0:100 {how} {DELTA}"
+    )
+    done = tacit(f"{asked} --certificate c.json --certificate c.html")
+    assert done.code == 0, done.err
+    assert "median_age" in done.out
+    certificate = Certificate.load("c.json")
+    assert certificate.verify()
+    asked_by = [c["method"]["asked"] for c in certificate.body["answer"]["columns"][1:]]
+    assert asked_by == [how.split()[1]] * 2
+    again = tacit(f"{asked} --json").json["releases"][0]
+    assert again["replayed"]
+
+
+def test_what_the_test_refuses_is_told_and_paid_for(tacit) -> None:
+    asked = (
+        "release people.csv --one-row-each --mean age:0:100 --by site --keys a,none "
+        "--method ptr --bound 0.01"
+    )
+    done = tacit(f"{asked} {DELTA}")
+    assert done.code == 0
+    assert done.out.count("refused") == 2
+    told = tacit(f"{asked} {DELTA} --json").json
+    cell = told["releases"][0]["answers"][0]["mean_age"]
+    assert cell == {
+        "value": None, "standard_error": None, "low": None, "high": None, "refused": True
+    }  # fmt: skip
+    assert told["remaining"]["exact"]["epsilon"] == "0"
+
+
+@pytest.mark.full
+def test_a_preview_names_the_choice(tacit) -> None:
+    done = tacit(f"preview people.csv --one-row-each --std age:0:100 --method auto {DELTA}")
+    assert "std_age: smooth, by the expected error at 10000 rows of 4 shapes: global" in done.out
+
+
+@pytest.mark.full
+def test_a_preview_names_the_refusals(tacit) -> None:
+    done = tacit(
+        f"preview people.csv --one-row-each --std age:0:100 --method ptr --bound 1 {DELTA}"
+    )
+    assert "std_age: refused with probability" in done.out
+    told = tacit(
+        f"preview people.csv --one-row-each --std age:0:100 --method ptr --bound 1 {DELTA} --json"
+    ).json
+    assert told["previews"][0]["methods"] == {"std_age": "ptr, bound 1"}
+    assert 0 < told["previews"][0]["refusals"]["std_age"][0] <= 1
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [
+        ("--median age:0:100 --method smoth", "did you mean 'smooth'"),
+        ("--median age:0:100 --method ptr", "bound"),
+        ("--median age:0:100 --bound 1", "method='ptr'"),
+        ("--count --method smooth", "none is asked"),
+        ("--sum age:0:100 --bins 10", "none is asked"),
+        ("--median age:0:100 --method sample_and_aggregate --bins 1", "at least 2"),
+        ("--median age:0:100 --method ptr --bound 1", "delta"),
+    ],
+)
+def test_bad_methods_are_refused_before_a_ledger_is_begun(
+    tacit, folder: Path, asked: str, hint: str
+) -> None:
+    done = tacit(f"release people.csv --one-row-each {asked} --epsilon 1")
+    assert done.code == 2
+    assert hint in done.err
+    assert not (folder / "people.ledger").exists()
+
+
+@pytest.mark.full
+def test_a_plan_has_methods_too(tacit, folder: Path) -> None:
+    plan = """
+unit = "row"
+[source]
+path = "people.csv"
+[budget]
+epsilon = 9
+delta = "1e-4"
+[[question]]
+epsilon = 9
+delta = "1e-5"
+certificate = "c.json"
+[question.answers]
+mid = { statistic = "median", column = "age", lower = 0, upper = 9, method = "auto", rows = 600 }
+tested = { statistic = "mean", column = "age", lower = 0, upper = 100, method = "ptr", bound = 20 }
+"""
+    (folder / "plan.toml").write_text(plan)
+    done = tacit("release --plan plan.toml")
+    assert done.code == 0, done.err
+    body = Certificate.load("c.json").body
+    assert body["answer"]["columns"][0]["method"]["rows"] == 600
+    (folder / "plan.toml").write_text(plan.replace("method", "methods"))
+    assert "did you mean 'method'" in tacit("release --plan plan.toml").err
+    (folder / "plan.toml").write_text(plan.replace('"mean"', '"sum"'))
+    assert "has a field 'method'" in tacit("release --plan plan.toml").err
+
+
+# How a CSV file is written, said in flags and in a plan with the same words as in Python.
+
+
+FLAGS = shlex.split(
+    "release odd.csv --delimiter ';' --header age,day --null - --types day=date --date-format "
+    "%d.%m.%Y --encoding latin-1 --one-row-each --count --epsilon 100000 --yes --json --where"
+)
+WHERE = "day >= '2024-01-01'"
+
+
+@pytest.fixture
+def odd(folder):
+    text = "31;01.02.2024\n-;01.02.2024\nforty;03.02.2024\n50;31.12.2023\n\xe9;x\n"
+    (folder / "odd.csv").write_bytes(text.encode("latin-1"))
+    (folder / "plan.toml").write_text(PLAN)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words", [[*FLAGS, WHERE], ["release", "--plan", "plan.toml", "--yes", "--json"]]
+)
+def test_flags_and_a_plan_say_the_same(tacit, odd, words):
+    done = tacit(*words)
+    assert done.code == 0, done.err
+    (answer,) = done.json["releases"][0]["answers"]
+    assert round(answer["n" if "--plan" in words else "count"]["value"]) == 3
+
+
+def test_a_record_in_the_place_of_the_names_is_said(tacit, odd):
+    done = tacit("preview odd.csv --count --epsilon 1")
+    assert "--delimiter ';'" in done.err or "may be a record" in done.err
+
+
+# A table in PostgreSQL, published from the terminal.
+
+
+@pytest.fixture
+def visits(postgres):
+    postgres.run(
+        "create table visits (patient int, ward text, cost float8)",
+        "insert into visits select i % 100, 'w' || i % 3, i from generate_series(1, 1000) i",
+    )
+    return postgres
+
+
+def test_a_release_from_a_server(tacit, visits):
+    asked = ["release", visits.dsn(), "--table", "visits", "--person", "patient", "--rows", "10"]
+    rest = ["--by", "ward", "--keys", "w0,w1,w2", "--count", "--mean", "cost:0:1000"]
+    paid = ["--epsilon", "0.5", "--budget-epsilon", "1", "--ledger", "visits.ledger"]
+    done = tacit(*asked, *rest, *paid)
+    assert done.code == 0, done.err
+    assert "epsilon 0.5 is left" in done.out + done.err
+    assert visits.server.password not in done.out + done.err
+
+
+def test_without_a_ledger_the_refusal_shows_no_password(tacit, visits):
+    done = tacit(
+        "release", visits.dsn(), "--table", "visits", "--one-row-each", "--count", "--epsilon", "1"
+    )
+    assert done.code == 2
+    assert "--ledger" in done.err
+    assert visits.server.password not in done.out + done.err
+
+
+# ``tacit demo``: quick, complete, and the same again at no cost.
+
+
+@pytest.mark.full
+def test_demo_writes_all_that_it_says(tacit, folder: Path) -> None:
+    done = tacit("demo --out show")
+    assert done.code == 0, done.err
+    names = {path.name for path in (folder / "show").iterdir()}
+    for stem in ("by-site", "by-plan"):
+        assert {f"{stem}.json", f"{stem}.html", f"{stem}.png"} <= names
+        assert Certificate.load(folder / "show" / f"{stem}.json").verify()
+    for text in ("visits", "spending", "site", "plan", "Left of the budget: epsilon 0.5"):
+        assert text in done.out
+    again = tacit("demo --out show")
+    assert again.code == 0
+    assert again.out.count("the same answer again, free") == 2
+    with open_ledger(folder / "show" / "health.ledger") as ledger:
+        assert str(ledger.spent) == "epsilon 1.5"
+
+
+@pytest.mark.full
+def test_demo_without_matplotlib(tacit, folder: Path, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = tacit("demo")
+    assert (done.code, done.err) == (0, "")
+    assert ".png" not in done.out
+    assert not list((folder / "tacit-demo").glob("*.png"))
+    for page in ("by-site.html", "by-plan.html"):
+        assert "<svg" in (folder / "tacit-demo" / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.full
+def test_demo_without_jinja2(tacit, folder: Path, monkeypatch) -> None:
+    _templates.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    done = tacit("demo")
+    assert (done.code, done.err) == (0, "")
+    assert "by-site.html" not in done.out
+    assert not list((folder / "tacit-demo").glob("*.html"))
+
+
+def test_demo_where_nothing_can_be_written(tacit, folder: Path) -> None:
+    (folder / "file").touch()
+    done = tacit("demo --out file")
+    assert done.code == 2
+    assert "--out" in done.err
+
+
+@pytest.mark.full
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom tacit.cli import run\nrun(['--help'])\n"
+        "heavy = {'duckdb', 'numpy', 'matplotlib', 'pandas', 'sqlite3'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

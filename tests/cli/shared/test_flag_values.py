@@ -3,22 +3,45 @@
 from __future__ import annotations
 
 import datetime
+import inspect
+import json
+import os
+import re
+import signal
+import threading
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.odd_values import COMMANDS
 
+import tacit as tc
+from tacit.accounting import epsilon, epsilon_delta
+from tacit.arithmetic.exact import decimal
+from tacit.cli import run
+from tacit.cli.release.release import release
+from tacit.cli.shared.ends import Ends, in_flags
 from tacit.cli.shared.flag_values import (
     aggregates,
     column_types,
+    csv_of,
+    csv_of_plan,
     cuts,
     numbers,
     of_people,
     typed_keys,
     whole_range,
 )
-from tacit.errors import UsageError
+from tacit.cli.shared.options import TableOptions, amounts, with_kinds
+from tacit.cli.shared.output import check_files, note, print_json, print_table, working
+from tacit.client.remote_session import Job
+from tacit.client.transport import Transport
+from tacit.errors import ServiceError, TacitError, UsageError
 from tacit.expressions.schema import Column, Schema
+from tacit.tables.answers.base import kinds
 
 SCHEMA = Schema(
     [
@@ -160,3 +183,379 @@ def test_an_error_names_the_flag_as_it_was_typed() -> None:
         of_people(["total=sum:cost:0:x"])
     with pytest.raises(UsageError, match=r"^--cut age:0,x: an edge"):
         cuts(["age:0,x"])
+
+
+# What flags and plans say of a CSV file: only what was said, in the words of Python.
+
+
+@pytest.mark.parametrize(
+    ("flags", "meant"),
+    [
+        ({}, {"types": {}}),
+        (
+            {"header": "no", "types": ["age=integer"]},
+            {"header": False, "types": {"age": "integer"}},
+        ),
+        ({"header": "yes"}, {"header": True, "types": {}}),
+        ({"header": "id, age"}, {"header": ["id", "age"], "types": {}}),
+        ({"delimiter": "tab"}, {"delimiter": "\t", "types": {}}),
+        ({"quote": ""}, {"quote": "", "types": {}}),
+        ({"null": []}, {"types": {}}),
+        ({"multiline": 3}, {"multiline": 3, "types": {}}),
+    ],
+    ids=str,
+)
+def test_flags(flags, meant):
+    found = dict(csv_of(TableOptions(**flags)))
+    assert {k: v for k, v in found.items() if k != "types" or v} == {
+        k: v for k, v in meant.items() if k != "types" or v
+    }
+
+
+def test_a_plan_says_the_same_in_its_own_fields():
+    assert csv_of_plan({"path": "a.csv", "delimiter": ";", "header": False}) == {
+        "delimiter": ";",
+        "header": False,
+    }
+
+
+# What commands print and write: files are looked at before anything is spent.
+
+
+def test_a_table_is_as_wide_as_its_cells_where_nobody_reads_it(capsys):
+    long = "x" * 300
+    print_table(["name", "[bold]n"], [[long, "1"], ["b", "22"]], right=[1], title="all")
+    lines = capsys.readouterr().out.splitlines()
+    assert "all" in lines[0]
+    assert any(long in line and line.rstrip().endswith(" 1") for line in lines)
+    assert any("[bold]n" in line for line in lines)  # names are text, never markup
+
+
+def test_notes_go_beside_what_is_piped(capsys):
+    with working("asking"):
+        note("paid")
+        print_json({"näme": [1, None]})
+    printed = capsys.readouterr()
+    assert printed.err == "paid\n"
+    assert printed.out == '{\n  "näme": [\n    1,\n    null\n  ]\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("plot", "certificates", "why"),
+    [
+        ("a.gif", (), "plot"),
+        (None, ("a.txt",), "certificate"),
+        (None, ("a.json", "nowhere/a.json"), "nowhere"),
+    ],
+)
+def test_a_file_that_could_not_be_written_is_refused(
+    plot, certificates, why, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=why):
+        check_files(plot, certificates)
+    assert list(tmp_path.iterdir()) == []
+
+
+# The help of every command: no type of Python, and a word behind what takes a value.
+
+
+WORDS = ["", *COMMANDS, "ledger", "local", "token"]
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("words", WORDS)
+def test_help_has_no_types_of_python(tacit, words: str) -> None:
+    done = tacit(*words.split(), "--help")
+    assert done.code == 0
+    assert not re.findall(r"<[a-z]+[\[>]|list\[|\bbool\b|\bstr\b|\bNone\b", done.out)
+
+
+def test_numbers_and_texts_are_named(tacit) -> None:
+    told = tacit("local", "choose", "--help").out
+    assert re.search(r"--plot +TEXT ", told)
+    assert re.search(r"--json +Print", told)
+    assert re.search(r"--size +NUMBER ", tacit("sensitivity", "--help").out)
+
+
+# Amounts in JSON: decimals on the safe side, and the exact fractions beside.
+
+
+AMOUNTS = st.fractions(0, 1000, max_denominator=10**30)
+
+
+@given(AMOUNTS)
+def test_what_is_read_is_never_better_than_what_is_meant(amount: Fraction) -> None:
+    below, above = (Fraction(json.dumps(decimal(amount, up=up))) for up in (False, True))
+    assert below <= amount <= above
+    assert above - below <= amount / 2**50
+
+
+def test_a_loss_is_rounded_up_and_what_is_left_down() -> None:
+    third = epsilon_delta("1/3", "1e-7")
+    assert amounts(third, left=True) == {
+        "kind": "approximate",
+        "epsilon": 0.3333333333333333,
+        "delta": 1e-7,
+        "exact": {"epsilon": "1/3", "delta": "1/10000000"},
+    }
+    assert Fraction(repr(amounts(third)["epsilon"])) > Fraction(1, 3)
+    assert json.dumps(amounts(epsilon("0.1"))["epsilon"]) == "0.1"
+
+
+# Flags of the kinds of answers: made when a command that has them is run.
+
+
+BARE = inspect.signature(release).parameters
+WHOLE = inspect.signature(with_kinds(release)).parameters
+
+
+def test_every_kind_has_a_flag_before_the_method() -> None:
+    names = list(WHOLE)
+    place = names.index("method")
+    asked = [kind.name for kind in kinds()]
+    assert names[place - len(asked) : place] == asked
+    assert [name for name in names if name not in asked] == list(BARE)
+
+
+def test_a_wrong_flag_is_refused_and_a_near_one_is_told(tacit) -> None:
+    done = tacit("release", "people.csv", "--one-row-each", "--mea", "age:0:9")
+    assert done.code == 2
+    assert "--mean" in done.err
+
+
+@pytest.mark.parametrize("command", ["release", "preview"])
+def test_the_help_has_the_flags(command: str, tacit) -> None:
+    text = tacit(command, "--help").out
+    for flag in ("--count-people", "--percentile", "COL:Q:LOW:HIGH", "--method"):
+        assert flag in text
+
+
+# Signals that end a command: SIGTERM raises in the block, and is as before after it.
+
+
+def test_sigterm_ends_the_block_and_is_put_back():
+    before = signal.getsignal(signal.SIGTERM)
+    assert before == signal.SIG_DFL
+    ends = Ends()
+    with pytest.raises(KeyboardInterrupt), ends:  # noqa: PT012
+        os.kill(os.getpid(), signal.SIGTERM)
+        signal.pause()
+    assert ends.signal == signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_signal_that_is_ignored_stays_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Ends() as ends:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+        assert ends.signal == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_outside_of_the_main_thread_nothing_changes():
+    seen = []
+
+    def run():
+        with Ends() as ends:
+            seen.append((ends.signal, signal.getsignal(signal.SIGTERM)))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(20)
+    assert seen == [(0, signal.SIG_DFL)]
+
+
+# An error on the command line names flags, not calls of Python.
+
+
+SAID = {
+    "a total is split by weights: release(epsilon={'n': 1}, total='1/2')": None,
+    "use a budget such as tc.epsilon_delta(1, '1e-6') and release(epsilon=..., delta=...), or": (
+        "use --budget-epsilon 1 --budget-delta 1e-6 and --epsilon ... --delta ..., or"
+    ),
+    "takes a delta; release(epsilon=..., delta='1e-7'), or list the keys with keys=[...]": (
+        "takes a delta; --epsilon ... --delta 1e-7, or list the keys with --keys a,b,c"
+    ),
+    "or a budget tc.rho('1/10')": "or --budget-rho 1/10",
+    "cut it first: with_column(\"bin\", tc.col('age').cut([...]))": (
+        "cut it first: --cut age:0,10,20"
+    ),
+    'keep rows with filter(tc.col("age") >= 18)': 'keep rows with --where "age >= 18"',
+    'with_column("old", tc.col("age") >= 65)': '--with "old = age >= 65"',
+    "nothing is asked; use .agg(n=tc.count(), ...)": "nothing is asked; use --count",
+    "name the categories: tc.top_k(\"site\", 3, ['a', 'b'])": (
+        "name the categories: --top-k site:3:a,b"
+    ),
+    "call it: tc.count_people(...)": "call it: --count-people",
+    "this release costs epsilon(100), and epsilon(0) is left of epsilon('1/3')": (
+        "this release costs epsilon 100, and epsilon 0 is left of epsilon 1/3"
+    ),
+    "it has the budget epsilon_delta(1, '1e-6'), not rho('1/10'): raise it with extend(...)": (
+        "it has the budget epsilon 1, delta 1e-6, not rho 1/10: raise it with tacit ledger extend"
+    ),
+    "the column 'tc' holds release(s)": None,
+}
+
+
+@pytest.mark.parametrize("message", SAID)
+def test_a_call_is_the_flags_that_do_the_same(message: str) -> None:
+    assert in_flags(message) == (SAID[message] or message)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["--sum", "cost:0:9"],
+        ["--histogram", "cost:0:5", "--epsilon", "1"],
+        ["--mean", "cost:0:9", "--method", "ptr", "--epsilon", "1"],
+        ["--mean", "cost:0:9", "--method", "ptr", "--bound", "1/2", "--epsilon", "1"],
+        ["--mean", "cost:0:9", "--method", "smooth", "--distribution", "laplace", "--epsilon", "1"],
+        ["--count", "--rho", "1/10"],
+    ],
+    ids=" ".join,
+)
+def test_no_refusal_of_a_release_shows_python(asked, tmp_path, capsys) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text("site,cost\nA,1\nB,2\n")
+    unit = ["--one-row-each", "--budget-epsilon", "5"]
+    assert run(["release", str(path), *unit, *asked]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("Error: ")
+    assert "--" in said
+    for python in ("tc.", "release(", "bound=", "delta="):
+        assert python not in said
+
+
+class Waiting:
+    """A service in which no reviewer has decided yet."""
+
+    def get(self, _path: str, wait: int | None = None) -> dict[str, str]:
+        return {"id": "r1", "state": "waiting"}
+
+
+def test_a_release_that_waits_names_the_commands() -> None:
+    job = Job(cast("Transport", Waiting()), {"id": "r1", "state": "waiting"})
+    with pytest.raises(ServiceError) as refused:
+        job.result()
+    said = in_flags(str(refused.value))
+    assert said.startswith("release r1 waits for a reviewer, and costs nothing until then: tacit ")
+    assert "tacit ledger show DATASET --server ADDRESS" in said
+    assert "run the same command again" in said
+    assert "connection" not in said
+
+
+def test_python_itself_says_calls() -> None:
+    with pytest.raises(TacitError, match=r"tc\.histogram\("):
+        tc.histogram("cost", [5])
+
+
+# One question of a job: its statistics, rows, people and keys.
+
+
+RELEASE = "release people.csv --one-row-each --count --mean age:0:100 --epsilon 0.5"
+
+
+@pytest.mark.full
+def test_every_statistic_has_its_flag(tacit) -> None:
+    done = tacit(
+        "release people.csv --person person --rows 2 --count --count-people --sum pay:0:1000 "
+        "--mean age:0:100 --var age:0:100 --std age:0:100 --median pay:0:1000 "
+        "--percentile pay:90:0:1000 --min age:0:100 --max age:0:100 --histogram age:0,30,60,100 "
+        "--epsilon 5 --json"
+    )
+    labels = set(done.json["releases"][0]["answers"][0]) - {"key"}
+    assert labels == {
+        "count", "people", "sum_pay", "mean_age", "var_age", "std_age", "median_pay",
+        "percentile_90_pay", "min_age", "max_age", "histogram_age",
+    }  # fmt: skip
+
+
+def test_where_keeps_rows(tacit) -> None:
+    words = [
+        "release",
+        "people.csv",
+        "--one-row-each",
+        "--count",
+        "--epsilon",
+        "50",
+        "--yes",
+        "--json",
+    ]
+    done = tacit(*words, "--where", "sex = 'f' and not age < 30", "--ledger", "a.ledger").json
+    # Half of the rows are of women, and of 60 ages in turn 48 are 30 or more.
+    assert abs(done["releases"][0]["answers"][0]["count"]["value"] - 240) < 20
+
+
+PEOPLE = (
+    "--person site --rows 2 --per-person n=count --per-person ages=sum:age:0:200 --where age>0 "
+    "--where-person n>1 --mean ages --count --cut n:0,1,9 --by n_group --epsilon 1000"
+)
+
+
+def test_people_are_made_first(tacit, folder: Path) -> None:
+    done = tacit(f"release people.csv {PEOPLE} --yes --json")
+    record = {r["key"]["n_group"]: r for r in done.json["releases"][0]["answers"]}
+    assert record["[0, 1)"]["count"]["value"] == 0
+    (folder / "plan.toml").write_text("""
+[source]
+path = "people.csv"
+[[question]]
+where = "age > 0"
+where_person = "n > 1"
+cut = { n_group = { column = "n", edges = [0, 1, 9] } }
+by = ["n_group"]
+epsilon = 1000
+[question.per_person]
+n = { statistic = "count" }
+ages = { statistic = "sum", column = "age", lower = 0, upper = 200 }
+[question.answers]
+count = { statistic = "count" }
+mean_ages = { statistic = "mean", column = "ages" }
+""")
+    again = tacit("release --plan plan.toml --json --yes").json["releases"][0]
+    assert again["replayed"]  # one identity
+    assert again["answers"] == done.json["releases"][0]["answers"]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("--per-person total=sum:age", "needs public bounds"),
+        ("--per-person total", "is incomplete"),
+        ("--per-person n=count:age", "is incomplete"),
+        ("--per-person n=median:age:0:9", "median cannot be made of the rows of one person"),
+        ("--per-person n=count --per-person n=count", "twice"),
+        ("--where-person n>1", "--per-person"),
+    ],
+)
+def test_people_that_cannot_be_made_are_refused(tacit, said: str, told: str) -> None:
+    done = tacit(f"release people.csv --person site --rows 2 {said} --count --epsilon 1")
+    assert done.code == 2
+    assert told in " ".join(done.err.split())
+
+
+def test_keys_come_from_a_public_file(tacit, folder: Path) -> None:
+    (folder / "public.csv").write_text("sex,site\nf,a\nm,b\nf,a\n")
+    done = tacit(f"{RELEASE} --by site,sex --keys-file public.csv --json").json
+    keys = [record["key"] for record in done["releases"][0]["answers"]]
+    assert keys == [{"site": "a", "sex": "f"}, {"site": "b", "sex": "m"}]
+
+
+def test_keys_of_several_columns_are_all_pairs(tacit) -> None:
+    done = tacit(f"{RELEASE} --by site,age --keys site=a,b --keys age=20..21 --json").json
+    keys = [tuple(r["key"].values()) for r in done["releases"][0]["answers"]]
+    assert keys == [("a", 20), ("a", 21), ("b", 20), ("b", 21)]
+
+
+def test_a_column_of_numbers_is_cut_into_groups(tacit) -> None:
+    ask = "release people.csv --one-row-each --count --cut age:18,30,80 --epsilon 50 --yes --json"
+    alone = tacit(f"{ask} --by age_group --ledger a.ledger").json["releases"][0]["answers"]
+    assert [r["key"]["age_group"] for r in alone] == ["[18, 30)", "[30, 80]"]
+    assert abs(alone[0]["count"]["value"] - 120) < 20  # 12 of 60 ages, of 600 rows
+    both = tacit(f"{ask} --by site,age_group --keys site=a,b --ledger b.ledger").json
+    assert len(both["releases"][0]["answers"]) == 4
+    assert tacit(f"{ask} --by site,age_group --ledger c.ledger").code == 2

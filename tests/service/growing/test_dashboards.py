@@ -6,17 +6,32 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tacit as tc
 from tacit.errors import BudgetError, DataSourceError, UsageError
-from tacit.service.access import Caller
+from tacit.service.access import Caller, Decisions
 from tacit.service.audit_log import AuditLog
 from tacit.service.database import Database
-from tacit.service.growing.dashboards import Counted, Dashboards, answer_json, preview_json
+from tacit.service.growing.dashboards import (
+    UNITS,
+    Counted,
+    DashboardRequests,
+    Dashboards,
+    answer_json,
+    as_length,
+    as_number,
+    preview_json,
+    reached,
+    shown,
+    when,
+)
 from tacit.service.problem import Problem
 from tacit.tables.live.counter import TimeCounter
 
@@ -125,9 +140,9 @@ def test_an_engine_that_took_longer_shows_at_a_power_of_two(
 
     monkeypatch.setattr(TimeCounter, "update", slow)
     clinic.dashboards.update_due()
-    for later, shown in ((9, []), (15.9, []), (16, [3])):
+    for later, each_shown in ((9, []), (15.9, []), (16, [3])):
         clinic.now = START + 3600 + later
-        assert clinic.counts(made.id) == shown, later
+        assert clinic.counts(made.id) == each_shown, later
 
 
 def test_periods_that_were_over_when_it_began_are_shown_at_the_first_tick_after(
@@ -338,3 +353,107 @@ def test_in_postgresql_it_is_begun_updated_and_shown_alike(tmp_path: Path, postg
     assert clinic.counts(made[0].id) == [3]
     assert clinic.audit.verify() == 1
     clinic.stop()
+
+
+# Dashboards that wait: asked once, decided once, and begun as they were asked.
+
+
+DASHBOARD_REQUESTS_ADA, RITA = (
+    Caller("ada", "oncology", (), "t1", 0),
+    Caller("rita", None, (), "t2", 0),
+)
+DASHBOARD_REQUESTS_HOURLY = Counted("arrived", "2026-03-01", "1h", 10, epsilon="3")
+
+
+@pytest.fixture
+def requests(tmp_path: Path) -> Iterator[DashboardRequests]:
+    (tmp_path / "visits.csv").write_text("person,arrived\n")
+    database = Database(f"sqlite:///{tmp_path}/service.db")
+    database.create()
+    audit = AuditLog(database)
+    session = tc.Session(
+        tmp_path / "visits.csv",
+        unit=tc.unit("person", rows=5),
+        budget=tc.epsilon(4),
+        types={"arrived": "timestamp"},
+    )
+    boards = Dashboards(database, audit, lambda *_: session, lambda _: 2.0, lambda: 7.0)
+    decisions = Decisions(lambda _, name: frozenset({name}))
+    yield DashboardRequests(database, audit, boards, decisions, lambda: 7.0)
+    session.close()
+    database.close()
+
+
+def test_it_is_asked_once_and_decided_once(requests: DashboardRequests) -> None:
+    asked = requests.ask("visits", DASHBOARD_REQUESTS_HOURLY, DASHBOARD_REQUESTS_ADA)
+    assert (asked.state, asked.asked_by, asked.asked) == ("waiting", "ada", 7.0)
+    assert (
+        requests.ask("visits", DASHBOARD_REQUESTS_HOURLY, RITA) == asked
+    )  # whoever asks for it again
+    assert requests.undecided() == [asked]
+    with pytest.raises(Problem, match="does not decide"):
+        requests.approve(asked, DASHBOARD_REQUESTS_ADA)
+    requests.refuse(asked, RITA, "too dear")
+    with pytest.raises(Problem, match="decided already"):
+        requests.approve(asked, RITA)
+    again = requests.ask("visits", DASHBOARD_REQUESTS_HOURLY, DASHBOARD_REQUESTS_ADA)
+    assert (again.state, again.reason) == ("waiting", None)
+    requests.approve(again, RITA)
+    assert requests.undecided() == []
+    found = requests.find(again.id)
+    assert found is not None
+    assert found.state == "approved"
+
+
+def test_what_cannot_be_paid_any_more_waits_on(requests: DashboardRequests) -> None:
+    first = requests.ask("visits", DASHBOARD_REQUESTS_HOURLY, DASHBOARD_REQUESTS_ADA)
+    other = requests.ask(
+        "visits",
+        Counted(**{**DASHBOARD_REQUESTS_HOURLY.to_json(), "tag": "2"}),
+        DASHBOARD_REQUESTS_ADA,
+    )
+    requests.approve(first, RITA)
+    with pytest.raises(BudgetError):
+        requests.approve(other, RITA)
+    found = requests.find(other.id)
+    assert found is not None
+    assert found.state == "waiting"
+    with pytest.raises(BudgetError, match="nothing was spent"):
+        requests.ask(
+            "visits",
+            Counted(**{**DASHBOARD_REQUESTS_HOURLY.to_json(), "tag": "3"}),
+            DASHBOARD_REQUESTS_ADA,
+        )
+
+
+# Whole numbers that count time: exact both ways, never early.
+
+
+LAST = 253_402_300_799  # the last second of the year 9999
+
+
+@given(st.sampled_from(sorted(UNITS)), st.data())
+def test_a_number_is_reached_when_its_time_comes_and_not_before(
+    unit: str, data: st.DataObject
+) -> None:
+    number = data.draw(st.integers(0, int(LAST / UNITS[unit])))
+    due = when(number, unit)
+    assert Fraction(due) >= number * UNITS[unit]
+    assert reached(due, unit) == number
+    assert reached(due - float(UNITS[unit]) / 2, unit) == number - 1
+
+
+@given(st.sampled_from(sorted(UNITS)), st.data())
+def test_what_is_shown_is_read_again(unit: str, data: st.DataObject) -> None:
+    most = int(LAST / UNITS[unit])
+    number = data.draw(st.integers(-most // 200, most))
+    if unit == "milliseconds":
+        number -= number % 1000  # a start is given in whole seconds
+    assert as_number(shown(number, unit), unit, "start") == number
+
+
+@pytest.mark.parametrize(("text", "unit"), [("90s", "minutes"), ("1h", "days"), ("x", "days")])
+def test_lengths_that_are_no_whole_number(text: str, unit: str) -> None:
+    with pytest.raises(UsageError, match="every"):
+        as_length(text, unit, "every")
+    assert as_length("2d", "hours", "every") == 48

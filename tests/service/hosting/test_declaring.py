@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.service.client import Client, running
+from support.service.declaring import FIELDS as DATASETS_FIELDS
 from support.service.declaring import HERE, body, columns, declaring_clinic, put, table
 from support.service.hosting import COUNT, released
 from tacit.accounting.open_ledger import in_memory
 from tacit.errors import DataSourceError, UsageError
-from tacit.service.hosting.declaring import columns_of
+from tacit.service.database import Database, declarations
+from tacit.service.hosting.datasets import Datasets, OpenTables
+from tacit.service.hosting.declaring import (
+    Declared,
+    DeclaredStore,
+    collusion_words,
+    columns_of,
+    owners_of,
+)
 from tacit.service.hosting.declaring import files_to_declare as data_files
-from tacit.tables.dataset.declaration import open_dataset
+from tacit.service.problem import Problem
+from tacit.service.settings import Settings
+from tacit.tables.dataset.declaration import Dataset, open_dataset
 
 
 @pytest.fixture
@@ -277,3 +289,243 @@ def test_caps_and_hosting_are_checked_with_it(client: Client) -> None:
         f"{HERE}/declaration/check", json=body(1, budget={"epsilon": 50}), token=curator
     )
     assert noted.status_code == 409
+
+
+# Whose budget a data set spends.
+
+
+BY_PERSON = {"person": "person", "rows": 5}
+SERVER = "postgresql://ann@db.example/clinic"
+
+
+def dataset(name: str, path: str = "", **more: Any) -> Dataset:
+    said = {"unit": BY_PERSON, "budget": {"epsilon": 1}, **more}
+    return Dataset(name, tables={"visits": {"path": path or f"{name}.csv"}}, **said)
+
+
+def owners(*datasets: Dataset, **said: Any) -> Any:
+    settings = Settings.from_fields(said, Path())
+    return owners_of({one.name: one for one in datasets}, settings)
+
+
+def of(**people: str) -> dict[str, Any]:
+    return {"datasets": {name: {"people": said} for name, said in people.items()}}
+
+
+def test_a_data_set_alone_has_a_budget_of_its_own() -> None:
+    found = owners(dataset("visits"), dataset("births"))
+    assert [(o.name, o.people, o.place) for o in found.values()] == [
+        ("visits", False, "./visits.ledger"),
+        ("births", False, "./births.ledger"),
+    ]
+    assert found["visits"].key("oncology") == "dataset visits"
+
+
+def test_data_sets_of_the_same_people_have_one() -> None:
+    found = owners(dataset("may"), dataset("june"), **of(may="patients", june="patients"))
+    assert found["may"] is found["june"]
+    assert (found["may"].name, found["may"].people) == ("patients", True)
+    assert found["may"].terms == {"people": "patients", "neighbours": "unbounded"}
+    assert found["may"].place == "people.patients.ledger"
+
+
+def test_one_of_them_may_say_the_budget() -> None:
+    unsaid = dataset("june", budget=None)
+    found = owners(dataset("may"), unsaid, **of(may="patients", june="patients"))
+    assert found["june"].budget == dataset("may").whole_budget
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ({"budget": {"epsilon": 2}}, "declare the same budget"),
+        ({"unit": "row"}, "must name the person"),
+        ({"ledger": "june.ledger"}, "leave its own ledger out"),
+    ],
+)
+def test_what_people_cannot_share(other: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        owners(dataset("may"), dataset("june", **other), **of(may="patients", june="patients"))
+
+
+def test_people_have_one_collusion_and_the_same_caps() -> None:
+    said = of(may="patients", june="patients")
+    said["datasets"]["june"]["collusion"] = "teams apart"
+    with pytest.raises(UsageError, match="same collusion and caps"):
+        owners(dataset("may"), dataset("june"), **said)
+
+
+def test_another_name_for_a_table_begins_no_budget() -> None:
+    twins = dataset("may", "visits.csv"), dataset("june", "./sub/../visits.csv")
+    with pytest.raises(UsageError, match="read the same table"):
+        owners(*twins)
+    with pytest.raises(UsageError, match="read the same table"):
+        owners(*twins, **of(may="patients", june="others"))
+    assert owners(*twins, **of(may="patients", june="patients"))
+
+
+def test_a_public_table_may_stand_in_several_data_sets() -> None:
+    sites = {"path": "sites.csv", "public": True, "key": "site"}
+    both = [
+        Dataset(name, BY_PERSON, {"rows": {"path": f"{name}.csv"}, "sites": sites}, {"epsilon": 1})
+        for name in ("may", "june")
+    ]
+    assert len(owners(*both)) == 2
+
+
+def test_on_a_server_ledgers_stand_in_its_database() -> None:
+    said = {"database": SERVER, **of(june="patients of ward 7")}
+    kept = dataset("births", ledger="births.ledger")
+    found = owners(dataset("visits"), dataset("june"), kept, **said)
+    assert found["visits"].place == f"{SERVER}?ledger=visits"
+    assert found["june"].place.startswith(f"{SERVER}?ledger=patients_of_ward_7_")
+    assert found["births"].place == "./births.ledger"
+
+
+def test_teams_apart_have_a_ledger_each() -> None:
+    found = owners(dataset("visits"), collusion="teams apart")["visits"]
+    assert found.key("oncology") == "dataset visits, team oncology"
+    assert found.place_of("oncology") == "visits.oncology.ledger"
+    assert found.place_of("Oncology") != found.place_of("oncology")
+    assert "one team is answered" in collusion_words(found)
+    there = owners(dataset("visits"), collusion="teams apart", database=SERVER)["visits"]
+    places = {there.place_of(team) for team in ("a", "A", "a b", None)}
+    assert len(places) == 4
+    assert all(len(place.rpartition("=")[2]) <= 40 for place in places)
+
+
+def test_by_default_everyone_may_compare() -> None:
+    assert "even if all of them compare" in collusion_words(owners(dataset("visits"))["visits"])
+
+
+@pytest.mark.parametrize(
+    "path", ["data/v*.csv", "data", "data/**/*.csv", "link.csv", "hard.csv", "data/.././data/[v]*"]
+)
+def test_a_pattern_a_folder_or_a_link_begins_no_budget_for_a_table(
+    path: str, tmp_path: Path
+) -> None:
+    (tmp_path / "data").mkdir()
+    file = tmp_path / "data" / "visits.csv"
+    file.write_text("person\n1\n")
+    (tmp_path / "link.csv").symlink_to(file)
+    (tmp_path / "hard.csv").hardlink_to(file)
+    (tmp_path / "births.csv").write_text("person\n1\n")
+    may, june, births = (
+        dataset("may", "data/visits.csv", folder=tmp_path),
+        dataset("june", path, folder=tmp_path),
+        dataset("births", "b*.csv", folder=tmp_path),
+    )
+    for twins in ((may, june), (june, may)):
+        with pytest.raises(UsageError, match="read the same table"):
+            owners(*twins)
+        assert owners(*twins, **of(may="patients", june="patients"))
+    assert owners(june, births)
+
+
+@pytest.mark.parametrize("path", ["data/circle.csv", "data/c*.csv", "data"])
+def test_links_in_a_circle_name_no_table_of_another(path: str, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "circle.csv").symlink_to(tmp_path / "data" / "circle.csv")
+    may = dataset("may", "may.csv", folder=tmp_path)
+    assert set(owners(may, dataset("june", path, folder=tmp_path))) == {"may", "june"}
+
+
+# Declarations of curators in the database: each stands, and the latest of a name counts.
+
+
+FIELDS: dict[str, Any] = {"unit": "row", "budget": {"epsilon": 0.1}, "tables": {"t": {"path": "t"}}}
+
+
+def test_the_latest_of_a_name_counts_and_those_before_it_stand(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path}/service.db")
+    database.create()
+    store = DeclaredStore(database)
+    assert (store.latest(), store.all()) == (0, {})
+    for name, latency in (("visits", 1), ("births", 2), ("visits", 0.3)):
+        with store.begin() as run:
+            store.add(run, Declared(name, FIELDS, {"latency": latency}, "cleo", 5.0))
+    assert store.latest() == 3
+    assert {name: one.number for name, one in store.all().items()} == {"visits": 3, "births": 2}
+    assert store.all()["visits"].hosting == {"latency": 0.3}
+    read = store.all()["visits"]
+    assert read.dataset(tmp_path) == Declared("visits", FIELDS, {}, "x", 0).dataset(tmp_path)
+    assert read.hosted(Settings(tmp_path)).latency == Fraction(3, 10)
+    database.close()
+
+
+def test_what_the_operator_decides_is_no_curators_to_say() -> None:
+    settings = Settings.from_fields({"approval": True}, Path())
+    for hosting in ({"collusion": "teams apart"}, {"approval": False}):
+        with pytest.raises(UsageError):
+            Declared("visits", FIELDS, hosting, "cleo", 0.0).hosted(settings)
+
+
+# All data sets of a service: those of files, those of curators, and what comes while it runs.
+
+
+STAYS = Declared("stays", DATASETS_FIELDS, {"refresh": "every 6 hours"}, "cleo", 0.0)
+
+
+def opened(folder: Path) -> tuple[Datasets, Database]:
+    settings = Settings.load(folder)
+    database = Database(settings.database)
+    database.create()
+    return Datasets(declarations(settings), settings, database, lambda _: 0), database
+
+
+def test_what_comes_while_it_runs_is_found_and_what_is_wrong_hides_nothing(tmp_path: Path) -> None:
+    folder = declaring_clinic(tmp_path)
+    (one, base), (other, also) = opened(folder), opened(folder)
+    (folder / "wrong.toml").write_text("name = 3")
+    assert one.declare(STAYS, None, lambda _: None).name == "stays"
+    for datasets in (one, other):
+        assert datasets.names == ["stays", "visits"]
+        assert datasets.refreshed_when() == {"stays": "every 6 hours", "visits": None}
+    with pytest.raises(Problem, match="another declaration"):
+        other.declare(STAYS, 7, lambda _: None)
+    twin = Declared("twin", DATASETS_FIELDS, {}, "cleo", 0.0)
+    with pytest.raises(UsageError, match="same people"):
+        other.declare(twin, None, lambda _: None)
+    for datasets, database in ((one, base), (other, also)):
+        datasets.close()
+        database.close()
+
+
+@pytest.mark.full
+def test_a_name_of_a_file_and_of_a_curator_at_once_is_refused(tmp_path: Path) -> None:
+    folder = declaring_clinic(tmp_path)
+    datasets, database = opened(folder)
+    datasets.declare(STAYS, None, lambda _: None)
+    datasets.close()
+    database.close()
+    text = (folder / "visits.toml").read_text()
+    (folder / "stays.toml").write_text(text.replace('name = "visits"', 'name = "stays"'))
+    with pytest.raises(UsageError, match="by a curator"):
+        opened(folder)
+
+
+# The data sets whose tables are open: those asked last.
+
+
+class Held:
+    def __init__(self) -> None:
+        self.let = 0
+
+    def let_go(self) -> None:
+        self.let += 1
+
+
+def test_those_asked_longest_ago_are_let_go_of() -> None:
+    tables, held = OpenTables(4), [Held() for _ in range(3)]
+    for k in (0, 1, 0, 2, 2, 0):
+        tables.asked(held[k], 2)
+    assert [one.let for one in held] == [0, 1, 0]
+    tables.asked(held[1], 3)
+    assert [one.let for one in held] == [1, 1, 1]
+
+
+def test_a_data_set_with_more_tables_than_fit_keeps_its_own() -> None:
+    tables, held = OpenTables(1), [Held(), Held()]
+    tables.asked(held[0], 0)
+    tables.asked(held[1], 5)
+    assert [one.let for one in held] == [1, 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import time
 from collections.abc import Iterator
@@ -10,15 +11,21 @@ from typing import Any
 
 import pytest
 
+from support.accounting.service_machine import histories, template
 from support.service.client import Client, running
-from support.service.hosting import COUNT, hosted_clinic
+from support.service.free import COARSE, FINE, HERE, ask, costs
+from support.service.hosting import COUNT, hosted_clinic, released
 from tacit.accounting import epsilon
-from tacit.errors import BudgetError, UsageError
-from tacit.service.access import Caller, Grant
+from tacit.accounting.ledger import Ledger
+from tacit.errors import BudgetError, TacitError, UsageError
+from tacit.report import Certificate
+from tacit.service.access import Caller, Decisions, Grant
 from tacit.service.hosting.ask import Ask, answer_json
+from tacit.service.jobs import desk as free_answers
 from tacit.service.jobs.desk import Desk
 from tacit.service.jobs.queue import Job, Whose
 from tacit.service.problem import Problem
+from tacit.service.tokens import Tokens
 from tacit.tables.release.release import Rehearsed
 
 ADA = Caller("ada", "oncology", (Grant("analyst", "visits"),), "t", 0)
@@ -33,7 +40,7 @@ def asking(folder: Path, settings: str = "") -> Iterator[Client]:
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> Iterator[Client]:
+def desk_client(tmp_path: Path) -> Iterator[Client]:
     yield from asking(tmp_path)
 
 
@@ -66,8 +73,8 @@ def wait_for(job: Job) -> Job:
     return job
 
 
-def test_it_holds_the_request_and_no_answer(client: Client) -> None:
-    job = submit(client)
+def test_it_holds_the_request_and_no_answer(desk_client: Client) -> None:
+    job = submit(desk_client)
     assert json.loads(job.body) == COUNT
     assert json.loads(job.cost) == epsilon("1/2").to_json()
     assert (job.asked_by, job.team, job.words) == (
@@ -75,100 +82,104 @@ def test_it_holds_the_request_and_no_answer(client: Client) -> None:
         "oncology",
         "The number of rows; of the table visits; the table is read with person as integer",
     )
-    found = work(client.state.desk, job)
+    found = work(desk_client.state.desk, job)
     assert found.outcome == "done"
-    answer = client.state.desk.answer(found)
+    answer = desk_client.state.desk.answer(found)
     assert answer.labels == ("n",)
     assert str(answer.value("n")) not in json.dumps([found.body, found.words, found.error])
 
 
-def test_an_answer_that_stands_is_there_at_once_and_free(client: Client) -> None:
-    wait_for(work(client.state.desk, submit(client)))
-    before = client.state.datasets.of("visits").ledger(None).spent
-    again = submit(client)
-    assert again.shown(client.state.clock()) == "done"
+def test_an_answer_that_stands_is_there_at_once_and_free(desk_client: Client) -> None:
+    wait_for(work(desk_client.state.desk, submit(desk_client)))
+    before = desk_client.state.datasets.of("visits").ledger(None).spent
+    again = submit(desk_client)
+    assert again.shown(desk_client.state.clock()) == "done"
     assert again.replayed
-    assert client.state.desk.answer(again).replayed
-    assert client.state.datasets.of("visits").ledger(None).spent == before
+    assert desk_client.state.desk.answer(again).replayed
+    assert desk_client.state.datasets.of("visits").ledger(None).spent == before
 
 
-def test_before_its_tick_an_answer_is_nobodys(client: Client) -> None:
+def test_before_its_tick_an_answer_is_nobodys(desk_client: Client) -> None:
     """Whoever asks the same then waits for a tick too, and learns nothing of the engine."""
     for asked in range(1, 20):  # a machine that is busy may ask again only after the tick
         ask = {**COUNT, "epsilon": "1/50", "tag": f"of {asked}"}
-        job = work(client.state.desk, submit(client, ask))
-        early = submit(client, ask)
+        job = work(desk_client.state.desk, submit(desk_client, ask))
+        early = submit(desk_client, ask)
         assert job.visible is not None
-        if client.state.clock() < job.visible:
+        if desk_client.state.clock() < job.visible:
             break
     assert early.shown(job.visible - 0.001) == "running"
     assert not early.replayed
-    assert client.state.datasets.of("visits").ledger(None).spent == epsilon(f"{asked}/50")
+    assert desk_client.state.datasets.of("visits").ledger(None).spent == epsilon(f"{asked}/50")
     wait_for(job)
-    assert submit(client, ask).replayed
+    assert submit(desk_client, ask).replayed
 
 
-def test_it_is_charged_when_it_is_asked_and_not_when_a_worker_has_time(client: Client) -> None:
-    submit(client)
-    assert client.state.datasets.of("visits").ledger(None).spent == epsilon("1/2")
+def test_it_is_charged_when_it_is_asked_and_not_when_a_worker_has_time(desk_client: Client) -> None:
+    submit(desk_client)
+    assert desk_client.state.datasets.of("visits").ledger(None).spent == epsilon("1/2")
 
 
-def test_computing_with_aggregates_is_the_release_of_these(client: Client) -> None:
+def test_computing_with_aggregates_is_the_release_of_these(desk_client: Client) -> None:
     """Also through the service: what a certificate states is checked against its ledger."""
     text = "select sum(cost) / nullif(count(*), 0) as m, count(*) as n from visits"
-    found = work(client.state.desk, submit(client, {"sql": f"/* a */ {text} -- b", "epsilon": 1}))
-    answer = client.state.desk.answer(found)
+    found = work(
+        desk_client.state.desk, submit(desk_client, {"sql": f"/* a */ {text} -- b", "epsilon": 1})
+    )
+    answer = desk_client.state.desk.answer(found)
     assert answer.labels == ("m", "n")
     body = json.loads(answer.certificate.to_json())
     (total,) = (c for c in body["answer"]["columns"] if c["label"] == "sum_cost")
     assert answer.value("m") == total["value"][0] / answer.value("n")
-    assert answer.certificate.verify(client.state.datasets.of("visits").ledger(None))
+    assert answer.certificate.verify(desk_client.state.datasets.of("visits").ledger(None))
     shown = answer_json(answer)
     assert shown["about"]["m"].startswith("sum_cost / nullif(n, 0), computed from")
     assert json.dumps(shown)
-    plain = submit(client, {"sql": "select count(*) as n, sum(cost) from visits", "epsilon": 1})
+    plain = submit(
+        desk_client, {"sql": "select count(*) as n, sum(cost) from visits", "epsilon": 1}
+    )
     assert plain.key == found.key
 
 
-def test_what_public_facts_decide_is_refused_at_once(client: Client) -> None:
+def test_what_public_facts_decide_is_refused_at_once(desk_client: Client) -> None:
     with pytest.raises(BudgetError, match="nothing was spent"):
-        submit(client, {**COUNT, "epsilon": 5000})
+        submit(desk_client, {**COUNT, "epsilon": 5000})
     with pytest.raises(UsageError):
-        submit(client, {**COUNT, "epsilon": 0})
+        submit(desk_client, {**COUNT, "epsilon": 0})
     with pytest.raises(UsageError):
-        submit(client, {"sql": "select cost from visits", "epsilon": 1})
-    assert client.state.desk.queue.listed([Whose("visits")]) == []
+        submit(desk_client, {"sql": "select cost from visits", "epsilon": 1})
+    assert desk_client.state.desk.queue.listed([Whose("visits")]) == []
 
 
 def test_what_the_engine_refuses_of_no_rows_costs_nothing(
-    client: Client, monkeypatch: pytest.MonkeyPatch
+    desk_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
         raise UsageError("the engine has no such function")
 
     monkeypatch.setattr(Rehearsed, "rehearse", refuse)
     with pytest.raises(UsageError, match="no such function"):
-        submit(client)
-    assert client.state.datasets.of("visits").ledger(None).spent.is_nothing
+        submit(desk_client)
+    assert desk_client.state.datasets.of("visits").ledger(None).spent.is_nothing
 
 
-def test_a_certificate_states_the_balance_of_the_charge(client: Client) -> None:
+def test_a_certificate_states_the_balance_of_the_charge(desk_client: Client) -> None:
     """That of the answer would tell which charges of others came before the engine was done."""
-    desk = client.state.desk
-    job = submit(client)
-    submit(client, {**COUNT, "epsilon": 3})
+    desk = desk_client.state.desk
+    job = submit(desk_client)
+    submit(desk_client, {**COUNT, "epsilon": 3})
     certificate = desk.answer(work(desk, job)).certificate
     assert certificate.body["spent"]["remaining"]["epsilon"] == "1999/2"
-    assert certificate.verify(client.state.datasets.of("visits").ledger(None))
+    assert certificate.verify(desk_client.state.datasets.of("visits").ledger(None))
 
 
-def test_an_idempotency_key_is_one_job(client: Client) -> None:
-    job = submit(client, once="a")
-    assert submit(client, once="a").id == job.id
+def test_an_idempotency_key_is_one_job(desk_client: Client) -> None:
+    job = submit(desk_client, once="a")
+    assert submit(desk_client, once="a").id == job.id
     with pytest.raises(Problem, match="another request") as caught:
-        submit(client, {**COUNT, "epsilon": "1/3"}, once="a")
+        submit(desk_client, {**COUNT, "epsilon": "1/3"}, once="a")
     assert caught.value.code == "conflict"
-    assert submit(client).id != job.id
+    assert submit(desk_client).id != job.id
 
 
 def test_one_caller_waits_for_so_many_only(tmp_path: Path) -> None:
@@ -236,34 +247,34 @@ def test_what_the_budget_does_not_cover_any_more_is_not_approved(approving: Clie
     assert found.state == "waiting"
 
 
-def test_a_question_is_given_up(client: Client) -> None:
-    desk = client.state.desk
-    job = submit(client)
+def test_a_question_is_given_up(desk_client: Client) -> None:
+    desk = desk_client.state.desk
+    job = submit(desk_client)
     assert desk.cancel(job, ADA).shown(0) == "cancelled"
     assert desk.queue.claim("w") is None
     with pytest.raises(Problem, match="is cancelled already"):
         desk.cancel(job, ADA)
 
 
-def test_a_charge_of_a_question_that_was_given_up_stands(client: Client) -> None:
-    desk, ledger = client.state.desk, client.state.datasets.of("visits").ledger(None)
-    job = submit(client)
+def test_a_charge_of_a_question_that_was_given_up_stands(desk_client: Client) -> None:
+    desk, ledger = desk_client.state.desk, desk_client.state.datasets.of("visits").ledger(None)
+    job = submit(desk_client)
     claimed = desk.queue.claim("w")
     assert claimed is not None
     outcome = desk.work(claimed)
     desk.cancel(job, ADA)
     assert not desk.queue.finish(claimed, outcome)
     assert ledger.spent == epsilon("1/2")
-    again = submit(client)
+    again = submit(desk_client)
     assert json.loads(again.cost)["epsilon"] == "0"
-    assert again.shown(client.state.clock()) == "running"  # it waits for a tick of its own
+    assert again.shown(desk_client.state.clock()) == "running"  # it waits for a tick of its own
 
 
-def test_an_outcome_that_is_shown_cannot_be_given_up(client: Client) -> None:
-    wait_for(work(client.state.desk, submit(client)))
-    again = submit(client)
+def test_an_outcome_that_is_shown_cannot_be_given_up(desk_client: Client) -> None:
+    wait_for(work(desk_client.state.desk, submit(desk_client)))
+    again = submit(desk_client)
     with pytest.raises(Problem, match="is done already"):
-        client.state.desk.cancel(again, ADA)
+        desk_client.state.desk.cancel(again, ADA)
 
 
 def test_who_did_what_is_written_down(approving: Client) -> None:
@@ -283,12 +294,274 @@ def test_who_did_what_is_written_down(approving: Client) -> None:
     assert state.audit.verify()
 
 
-def test_an_answer_outlives_a_new_declaration(client: Client) -> None:
-    done = work(client.state.desk, submit(client))
-    value = client.state.desk.answer(done).value("n")
-    path = client.state.settings.folder / "visits.toml"
+def test_an_answer_outlives_a_new_declaration(desk_client: Client) -> None:
+    done = work(desk_client.state.desk, submit(desk_client))
+    value = desk_client.state.desk.answer(done).value("n")
+    path = desk_client.state.settings.folder / "visits.toml"
     path.write_text(path.read_text().replace("bounds = [0, 1000]", "bounds = [0, 5]"))
-    with running(client.state.settings.folder) as again:
+    with running(desk_client.state.settings.folder) as again:
         found = again.state.desk.queue.find(done.id)
         assert found is not None
         assert again.state.desk.answer(found).value("n") == value
+
+
+# Free answers of a service: from what a caller may see, and from nothing else.
+#
+# ``tests/slow/service/test_settings.py`` has reviewers, teams apart and one worker.
+
+
+def spent(client: Client) -> Any:
+    return client.state.datasets.of("visits").ledger(None).spent
+
+
+def follows(client: Client, token: str, **more: Any) -> dict[str, Any]:
+    """What a preview says of the coarse question at a price."""
+    said = {**COARSE, **more}
+    found: dict[str, Any] = client.post(f"{HERE}/preview", json=said, token=token).json()
+    return found
+
+
+@pytest.fixture(scope="module")
+def ada(client: Client) -> str:
+    return client.token("analyst", "visits", "ada")
+
+
+@pytest.fixture(scope="module")
+def ben(client: Client) -> str:
+    return client.token("analyst", "visits", "ben")
+
+
+@pytest.fixture(scope="module")
+def fine(client: Client, ada: str) -> dict[str, Any]:
+    """A release of ada's."""
+    found: dict[str, Any] = released(client, ada, FINE)
+    return found
+
+
+def test_it_costs_nothing_and_says_from_which_release(
+    client: Client, ada: str, fine: dict[str, Any]
+) -> None:
+    before = spent(client)
+    told = follows(client, ada, free=False, epsilon="1/4")
+    assert told["free"]["costs"]["release"] == fine["id"]
+    assert told["preview"]["free"]["costs"] == told["free"]["costs"]["standard_error"] > 0
+    assert told["cost"]["epsilon"] == "1/4"
+    assert follows(client, ada)["free"] == told["free"]
+    assert follows(client, ada)["cost"]["epsilon"] == "0"
+    reply = ask(client, ada)
+    assert (reply.status_code, reply.json()["state"]) == (202, "done")
+    assert reply.json()["cost"]["epsilon"] == "0"
+    found = client.get(reply.json()["href"], token=ada).json()
+    assert found["follows_from"] == {"costs": fine["id"]}
+    assert (found["replayed"], found["request"]["free"]) == (False, True)
+    assert found["data_from"] == fine["data_from"]
+    source = client.get(fine["links"]["certificate"], token=ada).json()
+    cells, (column,) = source["answer"]["released"][0], found["answer"]["columns"]
+    assert column["value"][0] == pytest.approx([sum(cells[:3]), sum(cells[3:])])
+    assert spent(client) == before
+    table = client.get(found["links"]["answer"] + "?format=csv", token=ada).text
+    assert table.startswith('"costs [0, 300)"')
+
+
+def test_its_certificate_holds_and_the_ledger_has_the_record(
+    client: Client, ada: str, fine: dict[str, Any]
+) -> None:
+    links = client.get(ask(client, ada).json()["href"], token=ada).json()["links"]
+    body = client.get(links["certificate"], token=ada).json()
+    source = client.get(fine["links"]["certificate"], token=ada).json()
+    assert [one["digest"] for one in body["sources"]] == [source["digest"]]
+    ledger = client.state.datasets.of("visits").ledger(None)
+    assert Certificate(body).verify()
+    assert Certificate(body).verify(ledger)
+    noted = [event.body["part"] for event in ledger.events() if event.event == "part"]
+    (same,) = [one for one in noted if one["digest"] == body["digest"]]
+    assert same["from"] == [source["digest"]]
+    assert same["follows"]["query"] == body["question"]["query"]
+
+
+def test_a_forged_certificate_holds_nowhere_and_none_is_taken(
+    client: Client, ada: str, fine: dict[str, Any]
+) -> None:
+    body = client.get(fine["links"]["certificate"], token=ada).json()
+    for given in ({"certificates": [body]}, {"sources": [body]}):
+        assert ask(client, ada, {**COARSE, **given}).status_code == 400
+    made = client.get(ask(client, ada).json()["href"], token=ada).json()["links"]["certificate"]
+    honest = client.get(made, token=ada).json()
+    forged = copy.deepcopy(honest)
+    forged["sources"][0]["answer"]["released"][0][0] += 1
+    assert Certificate(honest).verify()
+    assert not Certificate(forged).verify()
+    assert not Certificate(forged).verify(client.state.datasets.of("visits").ledger(None))
+
+
+def test_what_another_analyst_asked_is_not_there(
+    client: Client, ben: str, fine: dict[str, Any]
+) -> None:
+    del fine
+    assert follows(client, ben)["free"] == {}
+    assert follows(client, ben, free=False, epsilon="1/4")["preview"]["free"] == {}
+    reply = ask(client, ben)
+    assert reply.status_code == 400
+    assert "does not follow" in reply.json()["error"]["message"]
+    cara = client.token("analyst", "visits", "cara")
+    assert released(client, cara, FINE)["replayed"]  # the same question is answered to everybody
+    assert ask(client, cara).json()["state"] == "done"
+    assert follows(client, ben)["free"] == {}
+
+
+def test_a_curator_who_sees_all_releases_is_answered_from_all(
+    client: Client, fine: dict[str, Any]
+) -> None:
+    curator = client.token("curator", "visits")
+    assert follows(client, curator)["free"]["costs"]["release"] == fine["id"]
+    elsewhere = client.token("curator", "births", "bob")
+    assert ask(client, elsewhere).status_code == 403
+    assert ask(client, client.token("auditor", "visits")).status_code == 403
+
+
+def test_a_free_answer_is_its_askers_own(client: Client, ada: str, ben: str) -> None:
+    made = ask(client, ada).json()
+    assert client.get(made["href"], token=ben).status_code == 404
+    assert client.get(made["href"] + "/certificate", token=ben).status_code == 404
+    listed = client.get("/v1/releases", token=ben).json()["items"]
+    assert made["id"] not in [one["id"] for one in listed]
+
+
+def test_an_idempotency_key_is_one_answer(client: Client, ada: str) -> None:
+    headers = {"Idempotency-Key": "free-1"}
+    first, again = (ask(client, ada, headers=headers).json() for _ in range(2))
+    assert first == again
+    other = ask(client, ada, costs(0, 500, 1000, free=True), headers=headers)
+    assert (other.status_code, other.json()["error"]["code"]) == (409, "conflict")
+    shown = client.get(first["href"], token=ada).json()["answer"]
+    released(client, ada, costs(*range(0, 1001, 100), epsilon=20))  # more precise
+    assert ask(client, ada, headers=headers).json()["id"] == first["id"]
+    assert client.get(first["href"], token=ada).json()["answer"] == shown
+    assert client.get(ask(client, ada).json()["href"], token=ada).json()["answer"] != shown
+
+
+def test_a_tag_is_another_version(client: Client, ada: str) -> None:
+    assert ask(client, ada, {**COARSE, "tag": "june"}).status_code == 400
+    released(client, ada, {**FINE, "tag": "june"})
+    assert ask(client, ada, {**COARSE, "tag": "june"}).json()["state"] == "done"
+
+
+def test_what_is_no_count_or_has_a_price_is_refused(client: Client, ada: str) -> None:
+    mean = {"sql": "select avg(cost) as cost from visits", "free": True}
+    assert follows(client, ada)["free"] != {}
+    assert ask(client, ada, mean).status_code == 400
+    for wrong in ({"epsilon": 1}, {"rho": 1}, {"total": 1}):
+        reply = ask(client, ada, {**COARSE, **wrong})
+        assert "takes no price" in reply.json()["error"]["message"]
+    assert ask(client, ada, {**COARSE, "free": "maybe"}).status_code == 400
+
+
+def test_the_look_up_does_not_touch_what_others_asked(
+    client: Client, ada: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So its time does not tell how much they asked: the ledger is asked by keys one may see."""
+    dora = client.token("analyst", "visits", "dora")
+    released(client, dora, costs(0, 100, 1000, epsilon="1/8"))
+    client.state.desk.free = free_answers.FreeDesk(client.state.desk.queue)  # nothing is kept
+    asked: list[str] = []
+    find = Ledger.find
+
+    def counted(ledger: Ledger, key: str) -> Any:
+        asked.append(key)
+        return find(ledger, key)
+
+    monkeypatch.setattr(Ledger, "find", counted)
+    monkeypatch.setattr(Ledger, "history", lambda _: pytest.fail("the whole ledger is read"))
+    assert follows(client, dora)["free"] == {}
+    assert len(asked) == 1
+    released(client, ada, costs(0, 700, 1000, epsilon="1/8"))
+    asked.clear()
+    client.state.desk.free = free_answers.FreeDesk(client.state.desk.queue)
+    assert follows(client, dora)["free"] == {}
+    assert len(asked) == 1
+
+
+def test_a_charge_has_so_many_records_at_most(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    eve = client.token("analyst", "visits", "eve")
+    released(client, eve, costs(*range(0, 1001, 50), epsilon="1/8"))
+    monkeypatch.setattr(free_answers, "RECORDS", 2)
+    states = [ask(client, eve, costs(0, e, 1000, free=True)).status_code for e in (50, 100, 150)]
+    assert states == [202, 202, 400]
+    assert ask(client, eve, costs(0, 50, 1000, free=True)).status_code == 202  # has its record
+
+
+def test_pages_offer_it(client: Client, ada: str) -> None:
+    made = ask(client, ada).json()
+    page = client.get(f"/releases/{made['id']}", token=ada)
+    assert page.status_code == 200
+    assert "Follows from" in page.text
+
+
+FREE_ADA = Caller("ada", "oncology", (Grant("analyst", "visits"),), "t", 0)
+FINER = Ask.from_json(FINE)
+
+
+def test_before_its_tick_an_answer_is_not_used(tmp_path: Path) -> None:
+    with running(hosted_clinic(tmp_path)) as client:
+        client.state.workers.stop()
+        desk, now = client.state.desk, client.state.clock
+        hosted = client.state.datasets.of("visits")
+        question = Ask.from_json(COARSE).question(hosted, FREE_ADA)
+        job = desk.submit("visits", FREE_ADA, FINER)
+        assert desk.free.errors(hosted, FREE_ADA, question, None) == {}
+        claimed = desk.queue.claim("w")
+        assert claimed is not None
+        desk.work(claimed)  # the ledger holds the answer
+        assert hosted.ledger(None).find(job.key).answer is not None  # type: ignore[union-attr]
+        assert desk.free.errors(hosted, FREE_ADA, question, None) == {}
+        with pytest.raises(Exception, match="does not follow"):
+            desk.submit("visits", FREE_ADA, Ask.from_json(COARSE))
+        desk.queue.finish(claimed, desk.work(claimed))
+        desk.queue._clock = desk._clock = lambda: now() + 60
+        assert desk.free.errors(hosted, FREE_ADA, question, None)["costs"]["release"] == job.id
+
+
+# Random histories of a service, with crashes, tokens, approvals and two processes.
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("approval", [False, True])
+def test_no_history_charges_what_nobody_asked_or_approved(tmp_path: Path, approval: bool) -> None:
+    happened = histories(
+        template(tmp_path / "made", approval=approval), range(14), approval=approval
+    )
+    for kind in ("crashes", "charges", "answers"):
+        assert happened[kind] > 0, kind
+
+
+def _pays_at_once(self: Desk, caller: object, values: dict[str, object], pay: object) -> object:
+    values["state"] = "queued"
+    return _added(self, caller, values, pay)
+
+
+_added = Desk._added
+MUTANTS = [
+    (Decisions, "refuse_own", lambda *_: None, True),
+    (Desk, "_added", _pays_at_once, True),
+    (Tokens, "_write_expired", lambda self: None, False),
+    (Tokens, "revoke", lambda self, name, by="": 0, False),
+]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("of", "name", "wrong", "approval"), MUTANTS)
+def test_the_machine_finds_a_service_that_is_wrong(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    of: type,
+    name: str,
+    wrong: object,
+    approval: bool,
+) -> None:
+    made = template(tmp_path / "made", approval=approval)
+    monkeypatch.setattr(of, name, wrong)
+    with pytest.raises((AssertionError, TacitError)) as found:
+        histories(made, range(60), approval=approval, steps=25)
+    assert found.value.__notes__

@@ -2,18 +2,53 @@
 
 from __future__ import annotations
 
+import io
 import json
+import math
+import signal
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import exc
 
+from support.servers.postgres_server import Database as KilledWorkersDatabase
+from support.service import other_process
+from support.service.client import Client, running
+from support.service.hosting import COUNT, DECLARED, hosted_clinic, released
 from support.service.jobs import LATENCY, add, find
+from support.service.other_process import ADA, PLACES, QUESTION
+from support.service.pages import Browser
+from tacit.accounting import epsilon
+from tacit.errors import BudgetError
 from tacit.service.database import Database
-from tacit.service.jobs.queue import KEY_SECONDS, LEASE, Outcome, Queue, Whose, margin
+from tacit.service.hosting.ask import Ask
+from tacit.service.jobs import workers as module
+from tacit.service.jobs.queue import (
+    KEY_SECONDS,
+    LEASE,
+    MOST_ATTEMPTS,
+    Job,
+    Outcome,
+    Queue,
+    Whose,
+    margin,
+    next_tick,
+    tick_after,
+    ticks_late,
+)
+from tacit.service.jobs.workers import Workers
+from tacit.service.problem import Problem
+from tacit.service.settings import Settings
+from tacit.service.telemetry import configure
+from tacit.service.web.state import State
 
 DONE = Outcome(True)
 
@@ -280,3 +315,372 @@ def test_a_key_stands_for_its_request_for_a_week(queue: Queue, clock: Clock) -> 
     other = add(queue, once="k", asked=clock.now)
     assert queue.asked_once("ada", "k") == other
     assert queue.find(first.id) is not None
+
+
+# A process that is killed at any place of a release: one charge, one noise, and it goes on.
+
+
+SCRIPT = Path(other_process.__file__)
+
+
+class Mortals:
+    """Processes that are killed, one after the other; what they import is imported once."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, str(SCRIPT), "killed_in_turn"]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def end(self, folder: Path, place: str) -> int:
+        """How a process ended that was to be killed at a place."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps([str(folder), place]) + "\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+
+@pytest.fixture(scope="module")
+def mortals() -> Iterator[Mortals]:
+    made = Mortals()
+    yield made
+    made.process.communicate(timeout=60)
+
+
+def later() -> float:
+    """A clock of a machine on which the lease of the dead is over."""
+    return time.time() + 3 * LEASE / 2
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("place", PLACES)
+def test_killed_at_every_place(tmp_path: Path, mortals: Mortals, place: str) -> None:
+    goes_on(hosted_clinic(tmp_path), mortals, place)
+
+
+IN_SHORT = ("in the charge",)
+
+
+@pytest.mark.parametrize(
+    "place", [p if p in IN_SHORT else pytest.param(p, marks=pytest.mark.slow) for p in PLACES]
+)
+def test_killed_at_every_place_on_postgresql(
+    tmp_path: Path, postgres: KilledWorkersDatabase, mortals: Mortals, place: str
+) -> None:
+    """The database of the service and the ledger are on a server, which lives on."""
+    dsn = postgres.dsn()
+    ledger = f"{dsn}{'&' if '?' in dsn else '?'}ledger=visits"
+    folder = hosted_clinic(tmp_path, f"database = '{dsn}'\n", f"ledger = '{ledger}'\n{DECLARED}")
+    goes_on(folder, mortals, place)
+
+
+def goes_on(folder: Path, mortals: Mortals, place: str) -> None:
+    """A process is killed at a place, and another one goes on with what it left."""
+    settings = Settings.load(folder)
+    first = State.open(settings)
+    assert first.datasets.of("visits").ledger(None).spent.is_nothing
+    first.datasets.close()
+    first.database.close()
+    assert mortals.end(folder, place) == -signal.SIGKILL
+    state = State.open(settings, later)
+    ledger = state.datasets.of("visits").ledger(None)
+    before = ledger.history()
+    assert len(before) <= 1
+    job = state.desk.submit("visits", ADA, Ask.from_json(QUESTION), "once")
+    state.workers.start()
+    end = time.monotonic() + 90
+    while (found := state.desk.queue.find(job.id)) is None or found.state != "over":
+        assert time.monotonic() < end, found
+        time.sleep(0.02)
+    (entry,) = ledger.history()
+    assert found.outcome == "done"
+    assert ledger.spent == epsilon(1)
+    assert state.desk.answer(found).to_dict()["n"] == entry.answer["columns"][0]["value"]  # type: ignore[index]
+    if before and before[0].answer is not None:
+        assert before[0].answer == entry.answer
+    assert [event.event for event in ledger.events()].count("answer") == 1
+    ledger.verify_chain()
+    state.close()
+
+
+# Ticks: an outcome becomes visible as a function of the public clock.
+
+
+TIMES = st.floats(min_value=0, max_value=1e6)
+LATENCIES = st.floats(min_value=0.01, max_value=3600)
+
+
+@given(TIMES, LATENCIES, TIMES)
+def test_a_tick_is_a_power_of_two_of_the_latency(asked: float, latency: float, took: float) -> None:
+    tick = next_tick(asked, latency, asked + took)
+    assert tick > asked + took
+    power = math.log2((tick - asked) / latency)
+    assert abs(power - round(power)) < 1e-6
+    assert round(power) >= 0
+
+
+@given(TIMES, LATENCIES, TIMES, TIMES)
+def test_what_is_done_within_the_latency_is_shown_at_the_same_moment(
+    asked: float, latency: float, one: float, other: float
+) -> None:
+    within = [asked + (took % 1) * (latency - margin(latency)) * 0.999 for took in (one, other)]
+    ticks = {tick_after(asked, latency, done) for done in within}
+    assert ticks == {asked + latency}
+
+
+@given(LATENCIES, st.floats(min_value=1, max_value=1e5))
+def test_time_tells_few_bits(latency: float, slowest: float) -> None:
+    """Of engine times up to a factor of the latency, at most log2 of it ticks can be told apart."""
+    ticks = {tick_after(0, latency, latency * slowest * k / 500) for k in range(501)}
+    assert len(ticks) <= math.log2(slowest) + 3
+
+
+@given(LATENCIES)
+def test_an_outcome_is_written_down_before_its_tick(latency: float) -> None:
+    assert 0 < margin(latency) <= latency / 2
+    just_too_late = latency - margin(latency) * 0.99
+    assert tick_after(0, latency, just_too_late) == 2 * latency
+
+
+def test_how_late_a_tick_is() -> None:
+    assert [ticks_late(10, 2, visible) for visible in (10, 12, 14, 18, 26)] == [0, 0, 1, 2, 3]
+
+
+# What a caller sees of a job at a moment.
+
+
+ASKED: dict[str, Any] = dict.fromkeys(Job.__dataclass_fields__) | {
+    "state": "queued",
+    "started": 100.0,
+    "latency": 2.0,
+}
+
+
+def job(**changes: Any) -> Job:
+    return Job(**{**ASKED, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "now", "shown", "ready", "progress"),
+    [
+        ({"state": "waiting"}, 101, "waiting", None, 0.0),
+        ({}, 101, "running", 102, 0.5),
+        ({"state": "over", "outcome": "done", "visible": 104.0}, 103, "running", 104, 0.75),
+        ({"state": "over", "outcome": "done", "visible": 104.0}, 104, "done", 104, 1.0),
+        ({"state": "over", "outcome": "failed", "visible": 102.0}, 105, "failed", 102, 1.0),
+        ({"state": "cancelled"}, 105, "cancelled", None, 1.0),
+    ],
+)
+def test_before_its_tick_it_is_under_way(
+    changes: Any, now: float, shown: str, ready: Any, progress: float
+) -> None:
+    one = job(**changes)
+    assert (one.shown(now), one.ready_at(now), one.progress(now)) == (shown, ready, progress)
+
+
+def test_it_is_late_by_ticks_that_double() -> None:
+    assert [job(visible=at).late for at in (None, 102.0, 104.0, 108.0)] == [0, 0, 1, 2]
+
+
+# Workers: threads that answer, and say nothing of how long they took.
+
+
+@pytest.fixture
+def workers_queue(tmp_path: Path) -> Iterator[Queue]:
+    database = Database(f"sqlite:///{tmp_path / 'service.db'}")
+    database.create()
+    yield Queue(database, time.time)
+    database.close()
+
+
+def over(queue: Queue, job: Job) -> Job:
+    end = time.monotonic() + 20
+    while (found := find(queue, job)).state != "over":
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return found
+
+
+def test_they_answer_wake_up_and_stop(workers_queue: Queue) -> None:
+    told = threading.Event()
+    workers = Workers(workers_queue, lambda _: Outcome(True), told.set, 2)
+    workers.start()
+    job = add(workers_queue, started=time.time())
+    workers.wake()
+    assert over(workers_queue, job).outcome == "done"
+    assert told.wait(10)
+    workers.stop()
+    late = add(workers_queue)
+    time.sleep(0.05)
+    assert find(workers_queue, late).state == "queued"
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (BudgetError("more than remains"), "budget_exceeded"),
+        (Problem("conflict", "declared anew"), "conflict"),
+        (ValueError("ada has HIV"), "internal"),
+        (MemoryError("ada has HIV"), "internal"),
+    ],
+)
+def test_an_error_becomes_an_outcome_without_the_words_of_an_engine(
+    workers_queue: Queue, error: Exception, code: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_job: Job) -> Outcome:
+        raise error
+
+    workers = Workers(workers_queue, fail, lambda: None, 1)
+    workers.start()
+    job = add(workers_queue)
+    workers.wake()
+    found = over(workers_queue, job)
+    workers.stop()
+    assert found.outcome == "failed"
+    assert json.loads(str(found.error))["error"]["code"] == code
+    assert "HIV" not in str(found.error)
+
+
+def test_a_job_that_kills_its_workers_is_given_up(workers_queue: Queue) -> None:
+    job = add(workers_queue, attempts=MOST_ATTEMPTS)
+    workers = Workers(workers_queue, lambda _: Outcome(True), lambda: None, 1)
+    workers.start()
+    found = over(workers_queue, job)
+    workers.stop()
+    assert found.outcome == "failed"
+    assert "stopped 5 times" in str(found.error)
+
+
+def test_a_database_that_is_away_is_waited_for(
+    workers_queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_PAUSE", 0.01)
+    lost: list[str] = []
+    errors = [Problem("unavailable", "the database failed"), RuntimeError("ada has HIV")]
+
+    def away(name: str) -> None:
+        whole = getattr(workers_queue, name)
+
+        def fails(*given: Any) -> Any:
+            if lost.count(name) < 3:
+                lost.append(name)
+                raise errors[lost.count(name) % 2]
+            return whole(*given)
+
+        monkeypatch.setattr(workers_queue, name, fails)
+
+    away("claim")
+    away("finish")
+    workers = Workers(workers_queue, lambda _: Outcome(True), lambda: None, 1)
+    workers.start()
+    job = add(workers_queue)
+    assert over(workers_queue, job).outcome == "done"
+    workers.stop()
+    assert [lost.count(name) for name in ("claim", "finish")] == [3, 3]
+
+
+def test_a_lease_is_renewed_for_what_is_worked_on_and_nothing_else(
+    workers_queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_PAUSE", 0.01)
+    monkeypatch.setattr(module, "LEASE", 0.03)
+    renewed: list[list[str]] = []
+    monkeypatch.setattr(workers_queue, "renew", lambda _worker, names: renewed.append(names))
+    go_on = threading.Event()
+
+    def work(_job: Job) -> Outcome:
+        go_on.wait(20)
+        return Outcome(True)
+
+    workers = Workers(workers_queue, work, lambda: None, 1)
+    job = add(workers_queue)
+    workers.start()
+    end = time.monotonic() + 20
+    while [job.id] not in renewed:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    go_on.set()
+    over(workers_queue, job)
+    time.sleep(0.1)
+    workers.stop()
+    assert renewed[-1] == []
+
+
+# A curator makes a second name, which decides on nothing that the first one asked.
+
+
+HERE = "/v1/datasets/visits/releases"
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Client]:
+    with running(hosted_clinic(tmp_path, "approval = true")) as client:
+        yield client
+
+
+def second(client: Client, maker: str, name: str, role: str = "curator") -> str:
+    body = {"name": name, "grants": [{"role": role, "dataset": "visits"}], "days": 1}
+    text: str = client.post("/v1/tokens", json=body, token=maker).json()["token"]
+    return text
+
+
+def asked(client: Client, token: str, tag: str) -> str:
+    reply: Any = client.post(HERE, json={**COUNT, "tag": tag}, token=token).json()
+    return str(reply["id"])
+
+
+@pytest.mark.full
+def test_a_second_name_decides_on_nothing_of_its_maker(client: Client) -> None:
+    cleo = client.token("curator", "visits", "cleo")
+    rita = client.token("reviewer", "visits", "rita")
+    ada, hand = second(client, cleo, "ada", "analyst"), second(client, cleo, "hand")
+    third = second(client, hand, "third")
+    body = {"grants": [{"role": "curator", "dataset": "visits"}], "days": 1}
+    narrowed = client.post("/v1/tokens/narrow", json=body, token=hand).json()["token"]
+    release = asked(client, cleo, "1")
+    of_ada = asked(client, ada, "2")
+    for token in (hand, third, narrowed, cleo):
+        for one in (release, of_ada):
+            for act, said in (("approve", None), ("refuse", {"reason": "no"})):
+                reply = client.post(f"/v1/releases/{one}/{act}", json=said, token=token)
+                assert (reply.status_code, reply.json()["error"]["code"]) == (403, "forbidden")
+        assert "Nothing waits" in Browser(client, token).get("/approvals").text
+    by_hand = asked(client, third, "3")
+    assert client.post(f"/v1/releases/{by_hand}/approve", token=cleo).status_code == 403
+    assert "Nothing waits" not in Browser(client, rita).get("/approvals").text
+    for one in (release, of_ada, by_hand):
+        assert client.post(f"/v1/releases/{one}/approve", token=rita).status_code == 200
+
+
+# What is recorded of releases, and when.
+
+
+@pytest.mark.full
+def test_an_outcome_is_recorded_once_and_after_its_tick(tmp_path: Path) -> None:
+    out = io.StringIO()
+    handler = configure(out)
+    folder = hosted_clinic(tmp_path)
+    with running(folder) as one, running(folder) as other:
+        token = one.token("analyst", "visits", "ada", team="oncology")
+        found = released(one, token)
+        for client in (one, other):
+            client.state.workers.stop()
+        for _ in range(3):
+            one.state.records.tell()
+            other.state.records.tell()
+        for client in (one, other):  # as their clocks do: either may have recorded it
+            client.state.metrics.note()
+        events = [e for e in one.state.audit.read(0, 100) if e.subject == found["id"]]
+        asked, answered = events
+        assert (asked.action, asked.who, asked.team) == ("release_asked", "ada", "oncology")
+        assert (answered.action, answered.outcome) == ("release_answered", "done")
+        assert answered.details == {"cost": found["cost"], "replayed": False}
+        texts = [client.state.metrics.text() for client in (one, other)]
+        for text in texts:  # counted once among all processes, and shown by each
+            assert 'tacit_outcomes_total{dataset="visits",state="done"} 1.0' in text
+    handler.close()
+    lines = [json.loads(line) for line in out.getvalue().splitlines()]
+    told = [line for line in lines if line["event"] == "release"]
+    assert [(line["release"], line["state"]) for line in told] == [(found["id"], "done")]
+    assert COUNT["sql"] not in out.getvalue()

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import pytest
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
 
 from support.service.client import Client, running
+from support.service.clinic import SECRET_COST, VISITS, write_clinic
+from support.service.hosting import hosted_clinic, released
 from support.service.pages import browser
+from tacit.service.access import ACTIONS, RIGHTS
+from tacit.service.web import state as readiness
+from tacit.service.web.routing import declared_right
+from tacit.service.web.server import ROUTERS
 
 
 @pytest.fixture(scope="module")
@@ -43,3 +56,318 @@ def test_only_the_form_of_a_declaration_has_many_fields(client: Client) -> None:
         fields = {f"a{n}": "1" for n in range(many)}
         assert page.post("/declare", name="x", file="data/x.csv", **fields).status_code == status
         assert page.post("/verify", **fields).status_code == 400
+
+
+# Every route declares who may call it, and keeps to it for every role.
+
+
+FOR_ALL = {
+    "GET /healthz",
+    "GET /readyz",
+    "GET /v1/why",
+    "GET /why",
+    "GET /",
+    "GET /explorer",
+    "GET /sign-in",
+    "GET /static/{file}",
+}
+"""What somebody without a token may call."""
+SIGNING_IN = {
+    "POST /sign-in",
+    "GET /sign-in/once",
+    "GET /sign-in/login",
+    "GET /sign-in/back",
+}
+"""What everybody may call, and what asks for a token or a link itself."""
+FREE = FOR_ALL | SIGNING_IN
+
+
+def routes() -> dict[str, APIRoute]:
+    """Every route of the application by its method and path."""
+    found: dict[str, APIRoute] = {}
+    for router in ROUTERS:
+        found |= of_router(router)
+    return found
+
+
+def of_router(router: APIRouter) -> dict[str, APIRoute]:
+    return {
+        f"{method} {route.path}": route
+        for route in router.routes
+        if isinstance(route, APIRoute)
+        for method in route.methods
+    }
+
+
+ROUTES = routes()
+
+
+def right(route: APIRoute) -> str | None:
+    """The right that a route declares."""
+    found = {declared_right(inner.call) for inner in route.dependant.dependencies} - {None}
+    if len(found) > 1:
+        found.discard("anyone")
+    return next(iter(found)) if len(found) == 1 else None
+
+
+@pytest.fixture(scope="module")
+def every_route_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    folder = tmp_path_factory.mktemp("clinic")
+    (folder / "service.toml").write_text("limits = { failed_tokens = 1000 }")
+    with running(folder) as client:
+        yield client
+
+
+def test_there_are_routes() -> None:
+    assert len(ROUTES) >= 5
+    every = [route for router in ROUTERS for route in router.routes]
+    assert all(isinstance(route, APIRoute) for route in every)
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_it_declares_a_right(name: str) -> None:
+    found = right(ROUTES[name])
+    assert found in {*ACTIONS, "signed in", "anyone"}
+    assert (found == "anyone") == (name in FREE)
+
+
+def test_a_route_without_a_right_is_noticed() -> None:
+    router = APIRouter()
+
+    @router.get("/open")
+    def opened() -> None: ...
+
+    assert right(of_router(router)["GET /open"]) is None
+
+
+def place(name: str) -> tuple[str, str]:
+    """A method, and the path with something in its places."""
+    method, path = name.split(" ")
+    return method, re.sub(r"{name}", "visits", re.sub(r"{(?!name})[^}]*}", "0" * 32, path))
+
+
+@pytest.mark.parametrize("name", sorted(set(ROUTES) - SIGNING_IN))
+def test_nobody_comes_in_without_a_token(name: str, every_route_client: Client) -> None:
+    reply = every_route_client.request(*place(name))
+    assert (reply.status_code == 401) == (name not in FOR_ALL)
+
+
+@pytest.mark.parametrize("name", sorted(set(ROUTES) - FREE))
+def test_a_token_that_is_none_is_refused(name: str, every_route_client: Client) -> None:
+    reply = every_route_client.request(*place(name), token="tacit_" + "A" * 96)
+    assert reply.status_code == 401
+    assert reply.json()["error"]["code"] == "unauthenticated"
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("role", RIGHTS)
+@pytest.mark.parametrize("name", sorted(set(ROUTES) - FREE))
+def test_every_role_is_let_in_by_the_table_alone(
+    name: str, role: str, every_route_client: Client
+) -> None:
+    wanted = right(ROUTES[name])
+    reply = every_route_client.request(*place(name), token=every_route_client.token(role))
+    lacks = wanted in ACTIONS and wanted not in RIGHTS[role]
+    assert (reply.status_code == 403) == lacks, reply.text
+    if lacks:
+        error = reply.json()["error"]
+        assert error["code"] == "forbidden"
+        asked = {"action": wanted, **({"dataset": "visits"} if "{name}" in name else {})}
+        why = every_route_client.get(
+            "/why", params=asked, token=every_route_client.token(role)
+        ).json()
+        assert why == {"allowed": False, "because": error["message"], "remedy": error["remedy"]}
+
+
+@pytest.mark.parametrize("name", sorted(n for n in ROUTES if "{name}" in n))
+def test_a_role_elsewhere_is_no_role_here(name: str, every_route_client: Client) -> None:
+    for role in RIGHTS:
+        reply = every_route_client.request(
+            *place(name), token=every_route_client.token(role, "births")
+        )
+        assert reply.status_code == 403, role
+
+
+def test_the_description_of_the_api_is_whole(every_route_client: Client) -> None:
+    found = every_route_client.get("/openapi.json").json()
+    assert found["openapi"].startswith("3.1")
+    for path, methods in found["paths"].items():
+        for method, said in methods.items():
+            assert {"4XX", "5XX"} <= set(said["responses"]), f"{method} {path}"
+            assert "422" not in said["responses"], f"{method} {path}"
+            assert said.get("summary"), f"{method} {path}"
+
+
+def test_an_address_that_does_not_exist(every_route_client: Client) -> None:
+    for method, path, status in (("GET", "/v1/nothere", 404), ("POST", "/healthz", 405)):
+        reply = every_route_client.request(method, path)
+        assert reply.status_code == status
+        assert set(reply.json()["error"]) == {"code", "message", "remedy", "details"}
+
+
+def test_the_folder_of_the_data_sets_is_not_served(
+    every_route_client: Client, tmp_path: Path
+) -> None:
+    for path in (
+        "/service.key",
+        "/service.db",
+        "/../service.key",
+        "/%2e%2e/service.key",
+        "/%2fetc",
+    ):
+        assert every_route_client.get(path).status_code == 404
+
+
+# Gauges of releases and budgets: right in every process, public, rounded to the safe side.
+
+
+SLOW = 'latency = "1/5"\n'
+ASK = {"sql": "select count(*) as n from visits", "epsilon": "1/3"}
+APART = f"{SLOW}collusion = 'teams apart'\n"
+
+
+def numbers(text: str, metric: str) -> dict[str, float]:
+    """The numbers of a metric by its labels."""
+    found = re.findall(rf"^{metric}(\{{.*\}})? (\S+)$", text, flags=re.MULTILINE)
+    return {labels: float(number) for labels, number in found}
+
+
+def ask(client: Client, token: str, **more: object) -> str:
+    reply = client.post("/v1/datasets/visits/releases", json={**ASK, **more}, token=token)
+    assert reply.status_code == 202, reply.text
+    return str(reply.json()["href"])
+
+
+@pytest.mark.full
+def test_every_process_shows_the_numbers_of_the_service(tmp_path: Path) -> None:
+    folder = write_clinic(tmp_path, SLOW)
+    with running(folder) as one, running(folder) as other:
+        auditor, analyst = one.token("auditor"), one.token("analyst")
+        before = numbers(one.get("/metrics", token=auditor).text, "tacit_requests_total")
+        for client in (one, other, other):
+            href = ask(client, analyst)
+            client.get(f"{href}?wait=20", token=analyst)
+        other.state.metrics.note()  # what the clock does every five seconds
+        texts = [client.get("/metrics", token=auditor).text for client in (one, other)]
+    submitted = '{method="POST",route="/v1/datasets/{name}/releases",status="202"}'
+    assert submitted not in before
+    for text in texts:
+        assert numbers(text, "tacit_requests_total")[submitted] == 3
+        states = numbers(text, "tacit_releases")
+        assert states == {'{dataset="visits",state="done"}': 3}
+        labels = '{of="dataset visits",team="",unit="epsilon"}'
+        assert numbers(text, "tacit_budget")[labels] == 10
+        spent = numbers(text, "tacit_budget_spent")[labels]
+        remaining = numbers(text, "tacit_budget_remaining")[labels]
+        assert 0 <= Fraction(spent) - Fraction(1, 3) < Fraction(1, 10**15)
+        assert 0 <= Fraction(29, 3) - Fraction(remaining) < Fraction(1, 10**14)
+        assert str(SECRET_COST) not in text
+
+
+def test_before_its_tick_an_outcome_counts_as_running(tmp_path: Path) -> None:
+    with running(write_clinic(tmp_path, "latency = 600\n")) as client:
+        auditor, analyst = client.token("auditor"), client.token("analyst")
+        asked = client.get("/metrics", token=auditor).text
+        assert numbers(asked, "tacit_releases") == {}
+        assert numbers(asked, "tacit_budget_spent") in ({}, budget_of("visits", 0.0))
+        job = client.state.desk.queue.find(ask(client, analyst).rsplit("/", 1)[1])
+        assert job is not None
+        client.state.workers.stop(60)  # done with it by then, and before that looked at
+        texts = {
+            re.sub(
+                r"(?m)^tacit_(requests|audit).*\n", "", client.get("/metrics", token=auditor).text
+            )
+            for _ in range(2)
+        }
+        (text,) = texts
+        assert numbers(text, "tacit_releases") == {'{dataset="visits",state="running"}': 1}
+        assert list(numbers(text, "tacit_budget_spent")) == list(budget_of("visits", 0.0))
+        assert numbers(text, "tacit_outcomes_total") == {}
+
+
+def budget_of(name: str, amount: float, team: str = "") -> dict[str, float]:
+    return {f'{{of="dataset {name}",team="{team}",unit="epsilon"}}': amount}
+
+
+def test_a_budget_that_two_data_sets_share_stands_once(tmp_path: Path) -> None:
+    folder = write_clinic(
+        tmp_path,
+        f'{SLOW}[datasets.visits]\npeople = "patients"\n[datasets.again]\npeople = "patients"\n',
+    )
+    (folder / "again.toml").write_text(VISITS.replace('name = "visits"', 'name = "again"'))
+    with running(folder) as client:
+        auditor, analyst = client.token("auditor"), client.token("analyst")
+        client.get(f"{ask(client, analyst)}?wait=20", token=analyst)
+        text = client.get("/metrics", token=auditor).text
+    (labels,) = numbers(text, "tacit_budget")
+    assert labels == '{of="people patients",team="",unit="epsilon"}'
+
+
+@pytest.mark.full
+def test_teams_apart_have_a_budget_each(tmp_path: Path) -> None:
+    with running(write_clinic(tmp_path, APART)) as client:
+        auditor = client.token("auditor")
+        for team in ("oncology", "surgery"):
+            analyst = client.token("analyst", name=team, team=team)
+            client.get(f"{ask(client, analyst)}?wait=20", token=analyst)
+        text = client.get("/metrics", token=auditor).text
+    assert numbers(text, "tacit_budget") == {
+        **budget_of("visits", 10.0, "oncology"),
+        **budget_of("visits", 10.0, "surgery"),
+    }
+
+
+# What a balancer is told: which parts can be used, and nothing of what they hold.
+
+
+@pytest.fixture
+def readiness_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+    monkeypatch.setattr(readiness, "_FRESH", 0.0)
+    with running(hosted_clinic(tmp_path)) as client:
+        yield client
+
+
+def looked(client: Client) -> tuple[int, Any]:
+    reply = client.get("/readyz")
+    found = reply.json()
+    parts = found["parts"] if "parts" in found else found["error"]["details"]["parts"]
+    return reply.status_code, {n: told for n, told in parts.items() if told != "ready"}
+
+
+def test_each_part_is_looked_at_and_nothing_more_is_said(
+    readiness_client: Client, tmp_path: Path
+) -> None:
+    assert readiness_client.get("/readyz").json() == {
+        "status": "ready",
+        "parts": dict.fromkeys(("database", "workers", "ledgers", "tables"), "ready"),
+    }
+    aside = (tmp_path / "visits.csv").rename(tmp_path / "aside.csv")
+    assert looked(readiness_client) == (503, {"tables": "failing"})
+    assert "visits" not in readiness_client.get("/readyz").text
+    aside.rename(tmp_path / "visits.csv")
+    readiness_client.state.workers.stop()
+    assert looked(readiness_client) == (503, {"workers": "failing"})
+
+
+@pytest.mark.full
+def test_a_ledger_that_is_gone(readiness_client: Client, tmp_path: Path) -> None:
+    assert (
+        released(readiness_client, readiness_client.token("analyst", name="ada"))["state"] == "done"
+    )
+    text = (tmp_path / "visits.toml").read_text().replace('name = "visits"', 'name = "twin"')
+    for name in ("visits", "patients", "sites"):
+        shutil.copy(tmp_path / f"{name}.csv", tmp_path / f"twin-{name}.csv")
+        text = text.replace(f'path = "{name}.csv"', f'path = "twin-{name}.csv"')
+    (tmp_path / "twin.toml").write_text(text)
+    assert looked(readiness_client) == (200, {})
+    aside = (tmp_path / "visits.ledger").rename(tmp_path / "aside.ledger")
+    assert looked(readiness_client) == (200, {"ledgers": "in part"})
+    assert readiness_client.get("/readyz").json()["status"] == "ready in part"
+    aside.rename(tmp_path / "visits.ledger")
+
+
+def test_a_look_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(hosted_clinic(tmp_path)) as client:
+        assert looked(client) == (200, {})
+        (tmp_path / "visits.csv").unlink()
+        assert looked(client) == (200, {})

@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tacit as tc
+from support.examples import examples
 from tables.answers.released import enough
 from tacit.cli import run
-from tacit.errors import UsageError
+from tacit.core import Space, SymmetricDistance, Vector, step_from
+from tacit.errors import MismatchError, UsageError
 from tacit.expressions.grid import Grid
 from tacit.tables.answers.base import Noise, Part
-from tacit.tables.answers.percentiles import PercentilesPart
+from tacit.tables.answers.percentiles import (
+    PIECES,
+    CellTables,
+    ChoiceTask,
+    ChoosePercentiles,
+    CountedCells,
+    CountedGroup,
+    PercentilesPart,
+    SumOfCountChanges,
+    costs_of_cells,
+    costs_of_pieces,
+    halves,
+    levels,
+)
 from tacit.tables.answers.quantiles import QuantilePart
 from tacit.tables.steps import Answers, BoundContributions, table_space
 
@@ -226,3 +244,217 @@ def test_by_groups_of_people_on_the_command_line_and_in_a_plan(
     shown = capsys.readouterr()
     assert status == 0, shown.err
     assert json.loads(shown.out)["releases"][0]["replayed"]
+
+
+# The costs of several percentiles by their definition, and what a row moves in all parts.
+
+
+CELLS = 9
+TOP = (CELLS + 1) * PIECES
+
+rows = st.lists(st.integers(0, CELLS), max_size=12)
+places = st.integers(0, TOP)
+shares = st.fractions(0, 1, max_denominator=12)
+targets = st.integers(-4, 4).map(lambda t: t * PIECES)
+
+
+def counted(values: list[int]) -> tuple[Any, Any]:
+    return np.unique(np.array(values, dtype=np.int64), return_counts=True)
+
+
+def group(values: list[int]) -> CountedGroup:
+    return CountedGroup.of(*counted(values), CELLS)
+
+
+def pieces(values: list[int], first: int, last: int) -> dict[int, int]:
+    """How many pieces of rows each cell has in a part, by definition."""
+    found = dict.fromkeys(range(CELLS + 1), 0)
+    for value in values:
+        inside = min((value + 1) * PIECES, last) - max(value * PIECES, first)
+        found[value] += max(inside, 0)
+    return found
+
+
+def stretch(q: Fraction) -> int:
+    return max(q.numerator, q.denominator - q.numerator)
+
+
+def spread(task: ChoiceTask) -> dict[int, int]:
+    runs = costs_of_cells(task)
+    return {
+        c: int(cost)
+        for start, n, cost in zip(*runs, strict=True)
+        for c in range(int(start), int(start + n))
+    }
+
+
+@given(rows, places, places, shares, targets)
+@examples(3)
+def test_costs_of_cells_are_those_of_the_definition(
+    values: list[int], one: int, other: int, q: Fraction, target: int
+) -> None:
+    first, last = sorted((one, other))
+    found = spread(ChoiceTask(group(values), first, last, q, target))
+    held, (a, b) = pieces(values, first, last), (q.numerator, q.denominator)
+    lowest = min(first // PIECES, CELLS)
+    assert list(found) == list(range(lowest, max(lowest, (last - 1) // PIECES) + 1))
+    for c, cost in found.items():
+        below = sum(n for v, n in held.items() if v < c)
+        above = sum(n for v, n in held.items() if v > c)
+        low = (b - a) * below - a * (sum(held.values()) - below)
+        high = (b - a) * (sum(held.values()) - above) - a * above
+        far = [low - target, target - high]
+        if target > 0 and c == max(found):
+            far = far[:1]
+        if target < 0 and c == lowest:
+            far = far[1:]
+        assert cost == max(0, *far)
+
+
+@given(rows, st.integers(0, CELLS), st.lists(places, max_size=5), shares, targets)
+@examples(3)
+def test_a_row_moves_the_costs_of_all_parts_together_by_its_pieces(
+    values: list[int], row: int, inner: list[int], q: Fraction, target: int
+) -> None:
+    """The map of a level: what a row moves in the parts adds up to what it moves in one choice."""
+    moved = {"cells": Fraction(0), "pieces": Fraction(0)}
+    for first, last in pairwise([0, *sorted(inner), TOP]):
+        tasks = [ChoiceTask(group(v), first, last, q, target) for v in (values, [*values, row])]
+        one, two = map(spread, tasks)
+        assert list(one) == list(two)
+        far = max(abs(one[c] - two[c]) for c in one)
+        moved["cells"] += Fraction(far, stretch(q))
+        within = []
+        for cell in one:
+            left, right = (costs_of_pieces(task, cell) for task in tasks)
+            assert (left.starts == right.starts).all()
+            assert ((left.starts >= first) & (left.starts <= last)).all()
+            within.append(int(np.abs(left.costs - right.costs).max()))
+        moved["pieces"] += Fraction(max(within), stretch(q))
+    assert max(moved.values()) <= PIECES
+
+
+@given(rows.filter(bool), shares)
+@examples(1)
+def test_a_border_of_cost_zero_divides_the_rows_in_that_share(
+    values: list[int], q: Fraction
+) -> None:
+    task = ChoiceTask(group(values), 0, TOP, q)
+    for cell in range(CELLS + 1):
+        runs = costs_of_pieces(task, cell)
+        for border, cost in zip(runs.starts.tolist(), runs.costs.tolist(), strict=True):
+            left = sum(pieces(values, 0, border).values())
+            assert cost == abs(left * q.denominator - q.numerator * len(values) * PIECES)
+
+
+@pytest.mark.parametrize("m", range(1, 40))
+def test_the_parts_of_a_level_share_no_rows_and_all_are_chosen(m: int) -> None:
+    made = list(halves(0, m + 1))
+    assert len(made) == levels(m) <= np.ceil(np.log2(m + 1))
+    assert sorted(mid for level in made for _, mid, _ in level) == list(range(1, m + 1))
+    for level in made:
+        parts = sorted((low, high) for low, _, high in level)
+        assert all(a[1] <= b[0] for a, b in pairwise(parts))
+
+
+def test_counts_beyond_64_bits_stay_exact() -> None:
+    at, many = np.array([2, 7]), np.array([1 << 58, 1 << 58])
+    wide = CountedGroup.of(at, many, CELLS)
+    task = ChoiceTask(wide, 0, TOP, Fraction(3333, 10_000))
+    cost = spread(task)
+    assert min(cost, key=lambda c: cost[c]) == 2
+    assert min(cost.values()) == 0
+    half = costs_of_pieces(ChoiceTask(wide, 0, TOP, Fraction(1, 4)), 2)
+    assert int(half.starts[int(np.argmin(half.costs))]) == 2 * PIECES + PIECES // 2
+
+
+# Several percentiles: the map, the draws and the counts.
+
+
+def choice(several: int = 3, measure: str = "PureDP", **scales: Any) -> ChoosePercentiles:
+    qs = tuple(str(Fraction(i, several + 1)) for i in range(1, several + 1))
+    given_ = {"points": 8, "pieces": 40, "ends": 16, "counts": 5} | scales
+    return ChoosePercentiles(qs, **given_, reach=2, measure=measure)
+
+
+def test_the_map_adds_up_every_choice_and_the_counts() -> None:
+    space = Space(CellTables(2, CELLS), SumOfCountChanges())
+    pure = (space >> choice()).map(1)
+    assert pure == 2 * 2 * (Fraction(1, 8) + Fraction(1, 40)) + 2 * 2 * Fraction(1, 16) + Fraction(
+        1, 5
+    )
+    one = (space >> choice(1)).map(3)
+    assert one == 3 * (
+        2 * (Fraction(1, 8) + Fraction(1, 40)) + 2 * Fraction(1, 16) + Fraction(1, 5)
+    )
+    rho = (space >> choice(7, "ZeroConcentratedDP")).map(1)
+    squares = 3 * (Fraction(1, 64) + Fraction(1, 1600)) + 2 * Fraction(1, 256) + Fraction(1, 25)
+    assert rho == squares / 2
+
+
+def test_the_map_of_the_counts_is_attained() -> None:
+    chain = table_space({"x": "float", "p": "integer"}, "p") >> BoundContributions(3, 3)
+    end = CountedCells("x", "0", "9", CELLS, size=28, width=28, one=8)
+    assert (chain >> end).map(1) == 24
+    one, two = [counted([1, 1, 2])], [counted([])]
+    eight = [(at, 8 * n) for at, n in one]
+    assert SumOfCountChanges().distance(eight, two) == 24
+    for step in (end, choice()):
+        assert step_from(step.describe()).describe() == step.describe()
+
+
+def percentile_choice_released(
+    values: list[int], step: ChoosePercentiles, runs: int
+) -> np.ndarray[Any, Any]:
+    width = 9 * len(step.qs) + 1
+    end = CountedCells("x", "0", "9", CELLS, size=width * runs, width=width)
+    chain = table_space({"x": "float"}, None) >> BoundContributions(1, 1) >> end >> step
+    return np.array(chain(Answers({end: [counted(values)] * runs}))).reshape(runs, width)
+
+
+def test_points_rise_and_counts_are_of_the_rows_between() -> None:
+    tiny = {each: Fraction(1, 1000) for each in ("points", "pieces", "ends", "counts")}
+    values = [0] * 4 + [1] * 2 + [5] * 60 + [7] * 10 + [9] * 4
+    found = percentile_choice_released(values, choice(3, **tiny), 20)
+    assert (found[:, :3] == 5).all()  # all quartiles are of one value
+    for row in found:
+        cells, counts = np.sort(row[:9]), row[9:]
+        assert counts.sum() == len(values)
+        for i, c in enumerate(cells):
+            first = int(np.searchsorted(cells, c))
+            assert counts[: 2 * first + 1].sum() == sum(v < c for v in values)
+            assert counts[: 2 * i + 2].sum() == sum(v <= c for v in values)
+
+
+@pytest.mark.parametrize("values", [[], [3], [9] * 5])
+def test_any_rows_have_rising_points_on_the_grid(values: list[int]) -> None:
+    points = percentile_choice_released(values, choice(5), 200)[:, :5]
+    assert (np.diff(points) >= 0).all()
+    assert points.min() >= 0
+    assert points.max() <= CELLS
+
+
+@pytest.mark.full
+def test_the_first_choice_has_the_law_of_the_exponential_mechanism() -> None:
+    values, runs = [1, 1, 2, 6, 8], 6000
+    step = choice(1, points=4)
+    held = CountedGroup.of(*counted(values), CELLS)
+    runs_of = costs_of_cells(ChoiceTask(held, 0, TOP, Fraction(1, 2)))
+    weights = np.exp(-np.repeat(runs_of.costs, runs_of.lengths) / (4 * PIECES))
+    drawn = np.bincount(percentile_choice_released(values, step, runs)[:, 0], minlength=CELLS + 1)
+    expected = runs * weights / weights.sum()
+    assert ((drawn - expected) ** 2 / expected).sum() < 52  # chi-square, 9 degrees: p < 1e-7
+
+
+def test_bad_input_is_refused_when_the_chain_is_built() -> None:
+    scales = {"points": 1, "pieces": 1, "ends": 1, "counts": 1, "reach": 1}
+    for qs in ((), ("1/2", "1/4"), ("0",), ("1",), ("1/2", "1/2")):
+        with pytest.raises(UsageError, match="rise strictly"):
+            ChoosePercentiles(qs, **scales)
+    for scale in ("points", "pieces", "ends", "counts"):
+        with pytest.raises(UsageError, match="above zero"):
+            ChoosePercentiles(("1/2",), **{**scales, scale: 0})
+    with pytest.raises(MismatchError, match="counts of cells"):
+        table_space({"x": "float"}, None) >> choice()
+    with pytest.raises(MismatchError):
+        Space(Vector(float), SymmetricDistance()) >> CountedCells("x", "0", "1", 8, size=1)

@@ -1,17 +1,50 @@
 """A question that names its method: what it publishes, refuses, records and costs."""
 
+from __future__ import annotations
+
 import json
 import math
+import random
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import tacit as tc
+from support.by_hand.methods_by_hand import (
+    CONCENTRATED,
+    GROUPS,
+    HOWS,
+    UNITS,
+    Release,
+    renyi,
+    rows_of,
+    table_of,
+    tables,
+    worst,
+)
+from support.tables.grouped_records import data_sets
+from support.tables.small_groups import ON_RECORDS, PEOPLE, TESTED, bins_of, records_of, vectors
 from tacit.accounting.ledger_chain import key_of
-from tacit.errors import UsageError
+from tacit.audit import verify
+from tacit.core import Space, step_from
+from tacit.errors import MismatchError, UsageError
+from tacit.mechanisms import measurement
+from tacit.mechanisms.smooth import SmoothNoise
+from tacit.tables import privacy_unit as contributions
 from tacit.tables.answers.base import Aggregate
+from tacit.tables.data_dependent.steps import (
+    ChangedRecords,
+    CountedRecords,
+    EachGroup,
+    MeanOfPeople,
+    PeopleInBins,
+    RecordsByGroup,
+    SampleMean,
+)
+from tacit.tables.steps import UnitDistance, table_space
 
 BOTH = tc.epsilon_delta(100, "1e-3")
 EVEN = pd.DataFrame({"x": (np.arange(4000) + 0.5) / 40, "site": [1, 2] * 2000})
@@ -359,3 +392,266 @@ def test_noise_beyond_the_range_leaves_nothing_certain() -> None:
     answer = found.release(epsilon=1, delta="1e-6")
     ends = [answer.interval("v", name) for name in names]
     assert all(low < high for low, high in ends)
+
+
+# Releases by ``method=``, end to end: small tables, people with several rows, unknown keys.
+#
+# The joint law of the keys and of all groups' answers, by hand, on every pair of neighbouring
+# tables, against what the session is charged.
+
+
+@pytest.fixture
+def one_salt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The claim holds for every salt, so for their mixture: neighbours are compared under one."""
+    monkeypatch.setattr(contributions, "new_salt", lambda: "salt of this test")
+
+
+FEW = [  # all of them in tests/slow
+    (HOWS[0], UNITS[1], False),
+    (HOWS[1], tc.one_row_each, True),
+    (HOWS[2], UNITS[2], True),
+    (HOWS[3], UNITS[1], False),
+    (HOWS[4], UNITS[0], True),
+    (HOWS[5], tc.one_row_each, False),
+    (HOWS[5], UNITS[1], False),
+]
+
+
+@pytest.mark.usefixtures("one_salt")
+@pytest.mark.full
+@pytest.mark.few(7)
+@pytest.mark.parametrize(("how", "unit", "known"), FEW)
+def test_no_pair_of_tables_exceeds_what_is_charged(
+    how: dict[str, Any], unit: Any, known: bool
+) -> None:
+    release = Release("median", tuple(how.items()), unit, known)
+    cost = release.plan.cost
+    assert cost.amount <= 4
+    assert cost.delta <= tc.epsilon_delta(1, "1/5").delta
+    assert worst(release) <= 1e-12
+
+
+@pytest.mark.usefixtures("one_salt")
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("unit", "distribution"), [(UNITS[1], CONCENTRATED[2]), (UNITS[2], CONCENTRATED[1])]
+)
+def test_no_pair_of_tables_exceeds_the_rho_that_is_charged(distribution: str, unit: Any) -> None:
+    how = (("method", "smooth"), ("distribution", distribution))
+    release = Release("median", how, unit, known=True, budget=tc.rho(1))
+    for pair in tables(unit)[::3]:
+        laws = [release.counted(rows)[1][GROUPS] for rows in pair]
+        for one, other in (laws, laws[::-1]):
+            for order in (1.01, 2.0, 8.0, 32.0):
+                loss = sum(
+                    renyi(release.law(p), release.law(q), order)
+                    for p, q in zip(one, other, strict=True)
+                )
+                assert loss <= float(release.plan.cost.amount) * order + 1e-9
+
+
+@pytest.mark.usefixtures("one_salt")
+def test_the_engine_counts_every_row_of_people_within_the_limit() -> None:
+    release = Release("median", tuple(HOWS[0].items()), UNITS[1])
+    rows = rows_of((("a", 4), ("b", 0)), (("a", 0), ("a", 4)), (("b", 4),))
+    people, found = release.counted(rows)
+    assert people == {("a",): 2, ("b",): 2}
+    assert found[GROUPS] == [((0, 4, 4),), ((0, 4),)]
+    assert found[GROUPS[:1]] == [((0, 4, 4),)]
+
+
+@pytest.mark.usefixtures("one_salt")
+@pytest.mark.full
+def test_noise_that_is_too_small_exceeds_what_is_charged() -> None:
+    for how, sharp in ((HOWS[1], 0.6), (HOWS[5], 0.4)):
+        release = Release("median", tuple(how.items()), tc.one_row_each, True, tc.epsilon(4), sharp)
+        assert worst(release) > 1e-3
+
+
+@pytest.mark.usefixtures("one_salt")
+@pytest.mark.few(4)
+@pytest.mark.parametrize("how", HOWS, ids=lambda how: "-".join(map(str, how.values())))
+def test_where_no_key_passes_the_answer_has_no_groups(how: dict[str, Any]) -> None:
+    release = Release("median", tuple(how.items()), UNITS[1])
+    session = tc.Session(table_of(()), unit=UNITS[1], budget=release.budget)
+    asked = session.group_by("g").agg(x=release.aggregate)
+    assert asked.release(epsilon=4, delta="1/5").keys == []
+
+
+# Bins of people: whole rows, one bin each, and the mean of people by its map.
+
+
+def binned(groups, bins, most):
+    return list(data_sets(groups * bins, most))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("statistic", ["median", "mean", "std"])
+@pytest.mark.parametrize(("groups", "bins"), [(1, 2), (2, 1)])
+def test_the_mean_of_people_keeps_its_map_and_attains_it(statistic, groups, bins):
+    m = bins_of(groups, bins) >> MeanOfPeople(statistic, 1, "1/2")
+    verdict = verify(m, binned(groups, bins, 2), d_in=2).or_raise()
+    assert verdict.kind == "exact"
+    assert verdict.tight
+
+
+def test_a_map_that_is_cut_is_caught():
+    right = bins_of(1, 2) >> MeanOfPeople("median", 1, "1/2")
+    wrong = measurement(
+        right.input,
+        right.function,
+        lambda d: right.map(d) * 2 / 3,
+        distribution=right.law,
+    )
+    assert verify(wrong, binned(1, 2, 2)).broken
+
+
+@pytest.mark.full
+def test_a_person_keeps_whole_rows_and_one_bin():
+    table = pd.DataFrame(
+        {"person": [7] * 6 + [8], "g": list("aabbcaa"), "x": [0, 1, 2, 3, 4, 0, 2], "y": 0.0}
+    )
+    unit = tc.unit("person", rows=2, groups=1)
+    for _ in range(10):
+        for _, step, found in vectors(table, unit):
+            if isinstance(step, PeopleInBins):
+                used = [sum(len(part[0]) for part in found[i : i + 3]) for i in (0, 3, 6)]
+                bins = [i % 3 for i, part in enumerate(found) if len(part[0])]
+                assert len(set(bins)) <= 2
+                assert sum(used) <= 3
+            elif step.column == "x":
+                assert sum(int(counts.sum()) for _, counts in found) == 3  # 2 of one, 1 of another
+
+
+def test_bins_of_several_groups_are_bins_of_each():
+    records = Space(CountedRecords(3, Fraction(0), Fraction(4), 4), ChangedRecords())
+    built = records >> EachGroup(SampleMean("mean", bins=2, epsilon=1))
+    assert built.map(6) == 6
+
+
+# Mechanisms on records of groups, held to their maps: exact laws, and what an engine counts.
+
+
+@pytest.mark.parametrize(
+    ("space", "step"),
+    [
+        *((records_of(1), EachGroup(inner)) for inner in [*ON_RECORDS, TESTED]),
+        (bins_of(1, 2), MeanOfPeople("std", 1, "1/2")),
+    ],
+    ids=str,
+)
+def test_mechanisms_are_built_again_from_their_description_and_grow(space, step):
+    again = step_from(step.describe())
+    losses = [(space >> step).map(d) for d in range(4)]
+    assert losses == [(space >> again).map(d) for d in range(4)]
+    assert losses[0] in (0, (0, 0))
+    assert losses == sorted(losses)
+    assert (space >> step).distribution(
+        [(np.array([1]), np.array([2]))] * (2 if step.name == "mean_of_people" else 1)
+    )
+
+
+def test_distances_of_domains_with_themselves_are_zero():
+    for space in (records_of(2), bins_of(2, 3)):
+        drawn = space.domain.sample(random.Random(5))
+        assert space.domain.contains(drawn)
+        assert space.metric.distance(drawn, drawn) == 0
+        assert str(space)
+
+
+def test_steps_are_refused_on_other_spaces():
+    people = table_space({"x": "integer"}, "person")
+    with pytest.raises(MismatchError, match="SymmetricDistance"):
+        people >> RecordsByGroup("x", "0", "1", 4, 1)
+    with pytest.raises(MismatchError, match="counted records"):
+        people >> EachGroup(ON_RECORDS[0])
+    with pytest.raises(MismatchError, match="bins"):
+        records_of(1) >> MeanOfPeople("median", 1)
+
+
+def draw_table(source):
+    rows = [
+        {
+            "person": source.choice(PEOPLE),
+            "g": source.choice("abcd"),
+            "x": source.choice([-3, 0, 1, 4, 9]),
+            "y": source.choice([float("nan"), -0.5, 0.25, float("inf")]),
+        }
+        for _ in range(source.randint(0, 14))
+    ]
+    return pd.DataFrame(rows, columns=["person", "g", "x", "y"]).astype(
+        {"person": "int64", "g": "str", "x": "int64", "y": "float64"}
+    )
+
+
+def other_table(table, source, unit):
+    if unit.column is None:
+        kept = table.drop(index=list(table.index[: source.randint(0, 2)]))
+        return pd.concat([kept, draw_table(source).iloc[: source.randint(0, 2)]])
+    gone = source.sample(PEOPLE, source.randint(0, 2))
+    new = draw_table(source)
+    return pd.concat([table[~table["person"].isin(gone)], new[new["person"].isin(gone)]])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "unit",
+    [
+        tc.one_row_each,
+        tc.unit("person", rows=1),
+        tc.unit("person", rows=2, groups=1),
+        tc.unit("person", rows=3, groups=2),
+    ],
+    ids=str,
+)
+def test_records_and_bins_keep_their_maps_whatever_the_salt(unit, monkeypatch):
+    moved = 0
+    for seed in range(12):
+        monkeypatch.setattr(contributions, "new_salt", lambda seed=seed: f"salt {seed}")
+        source = random.Random(f"{unit} {seed}")
+        u = draw_table(source)
+        v = other_table(u, source, unit)
+        d_in = UnitDistance(unit.column).distance(u.to_dict("list"), v.to_dict("list"))
+        for (chain, step, left), (_, _, right) in zip(
+            vectors(u, unit), vectors(v, unit), strict=True
+        ):
+            limit = Fraction(d_in)
+            for link in chain.links[:-1]:
+                limit = link.map(limit)
+            metric = chain.links[-2].output.metric
+            assert metric.distance(left, right) <= limit, (step, seed)
+            moved += metric.distance(left, right) > 0
+    assert moved > 10
+
+
+# Records of groups: each group keeps the map of one, and no distance of anything with itself.
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("inner", ON_RECORDS, ids=str)
+@pytest.mark.parametrize(("groups", "most"), [(1, 3), (2, 2)])
+def test_each_group_keeps_the_map_of_one(inner, groups, most):
+    m = records_of(groups) >> EachGroup(inner)
+    verdict = verify(m, list(data_sets(groups, most)), d_in=2).or_raise()
+    assert verdict.kind == "exact"
+
+
+@pytest.mark.full
+def test_each_group_keeps_the_map_of_a_tested_bound():
+    few = [([], []), ([0], [1]), ([0, 2], [1, 1])]
+    data = [[(np.array(cells, np.int64), np.array(counts, np.int64))] for cells, counts in few]
+    assert verify(records_of(1) >> EachGroup(TESTED), data).or_raise().kind == "exact"
+
+
+def test_noise_of_half_the_scale_in_each_group_is_caught():
+    m = records_of(2) >> EachGroup(SmoothNoise("median", 2, distribution="cauchy", grid=2))
+    wrong = measurement(m.input, m.function, lambda d: m.map(d) / 2, distribution=m.law)
+    assert verify(wrong, list(data_sets(2, 2))).broken
+
+
+def test_one_person_attains_the_map_of_the_records():
+    rows = pd.DataFrame({"person": [1, 1], "g": ["a", "b"], "x": [1, 4], "y": [0.0, 0.1]})
+    unit = tc.unit("person", rows=2)
+    with_one, without = vectors(rows, unit), vectors(rows.iloc[:0], unit)
+    for (chain, _, left), (_, _, right) in zip(with_one, without, strict=True):
+        assert chain.links[-2].output.metric.distance(left, right) == 2

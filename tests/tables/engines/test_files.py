@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+import fcntl
+import gzip
 import json
 import os
 import random
+import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
 import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset
+import pyarrow.feather
+import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
 
 import tacit as tc
 from tacit.errors import DataSourceError, UsageError
+from tacit.tables.engines.base import (
+    InPlaceEngine,
+    SpillFolder,
+    checked_timeout,
+    closed_on_failure,
+    interruptible,
+    refuse_like_names,
+    remove_forsaken,
+)
 from tacit.tables.engines.files import ConfinedPath, data_files
+from tacit.tables.engines.postgres import PostgresEngine
 from tacit.tables.open_source import open_source
 from tacit.tables.privacy_unit import OneRowEach
 from tacit.tables.query.integer_query import Query
@@ -446,3 +463,278 @@ def test_a_home_is_meant_wherever_a_path_is_typed(
         tmp_path / "own.ledger"
     )
     assert pd.read_csv(tmp_path / "v.csv").shape == (1, 1)
+
+
+# Every kind of file: read by its content, or called what it is with the way to its rows.
+
+
+def file_kinds_rows_of(source: object, **csv: object) -> int:
+    with open_source(source, **csv) as opened:  # type: ignore[arg-type]
+        return int(Query(opened, OneRowEach()).run([Rows()]).of(Rows())[0])
+
+
+def healthy(folder: Path) -> dict[str, tuple[Path, str]]:
+    """Write a healthy file of each kind, with a part of what is said of it."""
+    table = pa.table({"a": [1, 2], "b": ["x", "y"]})
+    frame = table.to_pandas()
+    text = "a\tb\n1\tx\n"
+    sqlite = sqlite3.connect(folder / "v.sqlite")
+    sqlite.execute("create table v (a)")
+    sqlite.commit()
+    sqlite.close()
+    pyarrow.feather.write_feather(table, folder / "v.feather")
+    with pa.ipc.new_stream(folder / "v.arrows", table.schema) as stream:
+        stream.write_table(table)
+    pyarrow.orc.write_table(table, folder / "v.orc")
+    frame.to_stata(folder / "v.dta")
+    frame.to_excel(folder / "v.xlsx")
+    frame.to_pickle(folder / "v.pkl")
+    (folder / "v.json").write_text(frame.to_json())
+    (folder / "v.jsonl").write_text(frame.to_json(orient="records", lines=True))
+    (folder / "v.sav").write_bytes(b"$FL2@(#) SPSS DATA FILE" + bytes(200))
+    (folder / "v.por").write_bytes(b"ASCII SPSS PORT FILE".ljust(200))
+    (folder / "v.csv.zst").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(9))
+    for name in ("v.tab", "v.dat", "v"):
+        (folder / name).write_text(text)
+    frame.to_csv(folder / "v.csv.bz2")
+    frame.to_csv(folder / "v.csv.xz")
+    frame.to_csv(folder / "v.csv.zip")
+    said = {
+        "v.sqlite": "a database of SQLite: .*read_sql",
+        "v.feather": "a file of Arrow: .*feather.read_table",
+        "v.arrows": "a stream of Arrow",
+        "v.orc": "a file of ORC: .*orc.read_table",
+        "v.dta": "a file of Stata: .*read_stata",
+        "v.xlsx": "a workbook: .*read_excel",
+        "v.pkl": "a pickle of Python",
+        "v.json": "a file of JSON: .*read_json",
+        "v.jsonl": "a file of JSON: .*lines=True",
+        "v.sav": "a file of SPSS: .*read_spss",
+        "v.por": "a portable file of SPSS: .*read_por",
+        "v.csv.zst": "packed with zstd: unpack",
+        "v.csv.bz2": "packed with bzip2",
+        "v.csv.xz": "packed with xz",
+        "v.csv.zip": "a zip archive",
+        "v.tab": "text: if tabs separate its fields, name it .tsv",
+        "v.dat": "text: if a character separates",
+        "v": "text: if a character separates",
+    }
+    return {name: (folder / name, words) for name, words in said.items()}
+
+
+@pytest.mark.full
+def test_a_healthy_file_of_another_kind_is_called_what_it_is_by_any_name(tmp_path: Path) -> None:
+    """They were to be named .csv or .parquet, after which they were damaged."""
+    for name, (path, words) in healthy(tmp_path).items():
+        places = [path]
+        by_content = words.partition(":")[0] != "text" and name not in ("v.pkl", "v.jsonl", "v.por")
+        for end in (".parquet", ".csv", ".csv.gz", ".duckdb", ".db") if by_content else ():
+            if (
+                name not in ("v.json", "v.orc") or end == ".parquet"
+            ):  # their first line may be names
+                places.append(tmp_path / f"named-{name.replace('.', '-')}{end}")
+                places[-1].write_bytes(path.read_bytes())
+        for place in places:
+            said = words.replace("a workbook", "a (workbook|zip archive)")
+            if place is not path:
+                said = said.partition(":")[0]
+            with pytest.raises(DataSourceError, match=said) as caught:
+                open_source(place)
+            assert "damaged" not in str(caught.value), place
+            with pytest.raises(DataSourceError, match=said):
+                tc.check(place)
+
+
+def test_names_that_do_not_say_are_read_by_content(tmp_path: Path) -> None:
+    row = pa.table({"a": [1]})
+    for name in ("v.parq", "v.pqt", "v.dat", "v", "v.parquet.gzip", "v.db"):
+        pq.write_table(row, tmp_path / name)
+        assert file_kinds_rows_of(tmp_path / name) == 1
+        os.unlink(tmp_path / name)
+    pq.write_table(row, tmp_path / "v.csv")
+    with pytest.raises(DataSourceError, match=r"is a Parquet file: name it \.parquet"):
+        open_source(tmp_path / "v.csv")
+    (tmp_path / "w.parquet").write_text("a,b\n1,2\n")
+    with pytest.raises(DataSourceError, match=r"w\.parquet is text: .* name it \.csv"):
+        open_source(tmp_path / "w.parquet")
+    (tmp_path / "w.csv.gz").write_text("a,b\n1,2\n")
+    with pytest.raises(DataSourceError, match=r"is not packed, and its name ends in \.gz"):
+        open_source(tmp_path / "w.csv.gz")
+    (tmp_path / "x.csv").write_bytes(gzip.compress(b"a\n1\n"))
+    with pytest.raises(DataSourceError, match=r"packed with gzip: name it \.csv\.gz"):
+        open_source(tmp_path / "x.csv")
+    (tmp_path / "u.csv").write_bytes("a,b\n1,2\n".encode("utf-16"))
+    with pytest.raises(DataSourceError, match="UTF-16 does: write the file in UTF-8"):
+        open_source(tmp_path / "u.csv")
+
+
+def test_no_row_changes_what_kind_a_file_is(tmp_path: Path) -> None:
+    """Where the first line is a row, it may look like anything."""
+    for first in (b"PAR1,1\n", b"SQLite format 3\0,1\n", b'{"a":1},1\n'):
+        (tmp_path / "v.csv").write_bytes(first + b"x,1\n")
+        assert file_kinds_rows_of(tmp_path / "v.csv", header=["a", "b"]) == 2
+
+
+# What the engines share.
+
+
+def test_an_engine_is_closed_where_the_table_is_not_found_and_only_there() -> None:
+    closed: list[int] = []
+    engine: Any = SimpleNamespace(close=lambda: closed.append(1))
+    with closed_on_failure(engine):
+        pass
+    assert not closed
+    with pytest.raises(KeyboardInterrupt), closed_on_failure(engine):
+        raise KeyboardInterrupt
+    assert closed == [1]
+
+
+def test_an_engine_in_place_keeps_nothing_and_names_no_two_queries_alike() -> None:
+    one, two = (InPlaceEngine().materialise("select 1") for _ in range(2))
+    assert one.startswith("(select 1) as tacit_")
+    assert one != two
+    with InPlaceEngine().rehearsal():
+        assert PostgresEngine.memory is None
+
+
+def test_names_that_differ_in_capital_letters_are_refused() -> None:
+    refuse_like_names(["age", "Site"])
+    with pytest.raises(DataSourceError, match="capital letters"):
+        refuse_like_names(["age", "AGE"])
+
+
+@pytest.mark.parametrize("timeout", [0, -1, True, "5", 1e7])
+def test_what_is_no_time_is_refused(timeout: Any) -> None:
+    assert checked_timeout(2.5) == 2.5
+    with pytest.raises(UsageError, match="number of seconds"):
+        checked_timeout(timeout)
+
+
+# Folders with spilled rows: of dead processes they are removed, of living ones never.
+
+
+OWNER = """
+import sys
+from tacit.tables.engines.base import SpillFolder
+print(SpillFolder().path, flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.usefixtures("place")
+@pytest.mark.full
+def test_a_living_owner_keeps_its_folder_and_a_dead_one_does_not(place):
+    process = subprocess.Popen(
+        [sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "TMPDIR": str(place)},
+    )  # fmt: skip
+    path = place / process.stdout.readline().strip()
+    (path / "rows").write_text("Zaphod")
+    mine = SpillFolder()
+    assert path.is_dir()  # its owner lives
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert path.is_dir()
+    remove_forsaken()
+    assert not path.exists()
+    assert mine.path.is_dir()  # this process lives too
+    mine.remove()
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.usefixtures("place")
+def test_the_folder_is_private():
+    folder = SpillFolder()
+    assert folder.path.stat().st_mode & 0o077 == 0
+    folder.remove()
+
+
+@pytest.mark.usefixtures("place")
+def test_what_is_not_ours_is_left_alone(place, monkeypatch):
+    made = place / "tacit-spill-begun"  # without a lock: its owner is only making it
+    made.mkdir()
+    other = place / "else"
+    other.mkdir()
+    (other / "owner").touch()
+    (place / "tacit-spill-link").symlink_to(other)
+    remove_forsaken()
+    assert made.is_dir()
+    assert (other / "owner").exists()
+    (made / "owner").touch()
+    monkeypatch.setattr("tacit.tables.engines.base._user", lambda: os.getuid() + 1)
+    remove_forsaken()
+    assert made.is_dir()  # another user's
+    monkeypatch.undo()
+
+
+@pytest.mark.usefixtures("place")
+def test_a_forked_process_leaves_the_folder_to_its_parent():
+    folder = SpillFolder()
+    child = os.fork()
+    if child == 0:
+        folder.remove()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert folder.path.is_dir()
+    held = os.open(folder.path / "owner", os.O_RDWR)
+    with pytest.raises(OSError, match="temporarily"):
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(held)
+    folder.remove()
+
+
+# A query that a signal ends: its thread is gone before the signal's exception goes on.
+
+
+class Connection:
+    """A query that runs until it is interrupted the second time: the first word came too early."""
+
+    def __init__(self):
+        self.asked = threading.Event()
+        self.words = 0
+
+    def interrupt(self):
+        self.words += 1
+        if self.words == 2:
+            self.asked.set()
+
+
+def test_an_answer_and_an_error_come_through():
+    assert interruptible(Connection(), lambda: 5) == 5
+
+    def fails():
+        raise ValueError("as it was")
+
+    with pytest.raises(ValueError, match="as it was"):
+        interruptible(Connection(), fails)
+
+
+def test_a_signal_ends_the_query_first():
+    connection, ended = Connection(), []
+
+    def query():
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        ended.append(connection.asked.wait(20))
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # may be ignored
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interruptible(connection, query)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended == [True]
+
+
+def test_outside_of_the_main_thread_nothing_is_started():
+    seen = []
+    asks = lambda: interruptible(Connection(), threading.current_thread)  # noqa: E731
+    thread = threading.Thread(target=lambda: seen.append(asks()))
+    thread.start()
+    thread.join(20)
+    assert seen == [thread]

@@ -2,16 +2,28 @@
 
 One person has a thousand rows, of which every reading shows another draw: none, some or all of
 them.  Whatever an engine reads, and how often, an answer counts the person with the rows of one
-reading.
-"""
+reading."""
 
 from __future__ import annotations
 
+import hashlib
+import random
+from collections import Counter, defaultdict
+from decimal import Decimal
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
 
+import tacit as tc
+from support.examples import examples
+from support.tables.engine_tables import ENGINES
+from support.tables.hostile_tables import BY, COLUMNS, UNITS, WHERE, compare, compare_expressions
+from support.tables.hostile_tables import KEYS as ENGINE_REFERENCE_KEYS
+from support.tables.hostile_tables import SALT as ENGINE_REFERENCE_SALT
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import Source, open_source
@@ -204,3 +216,199 @@ def test_columns_of_spark_that_are_named_like_draws_are_read(spark: Any) -> None
     with open_source(frame) as source:
         query = Query(source, PersonUnit("rand(", rows=1), by={"g": col("rand(1)")}, keys=["a"])
         assert query.run([Rows()]).of(Rows()) == [UNIT.one]
+
+
+# Whole rows and bins of people are the same on every engine, and as the definition has them.
+
+
+SALT = "5a17" * 8
+TYPES = {"person": "varchar", "g": "varchar", "x": "double"}
+METHOD_KEYS = [("a",), ("b",), (None,)]
+METHOD_GRID = Grid.for_bounds(0, 8, bits=6)
+BINS = 3
+
+
+@pytest.fixture(params=list(ENGINES))
+def load(request, monkeypatch):
+    monkeypatch.setattr("tacit.tables.privacy_unit.new_salt", lambda: SALT)
+    return ENGINES[request.param](request)
+
+
+def drawn(seed):
+    source = random.Random(seed)
+    people = ["p1", "é'", "", "P1", "p1 ", None]
+    return [
+        {
+            "person": source.choice(people),
+            "g": source.choice(["a", "b", "c", None]),
+            "x": source.choice([0.0, 1.5, 3.25, 99.0, -1.0, float("nan"), None]),
+        }
+        for _ in range(80)
+    ]
+
+
+def digest(*values):
+    tagged = ["n" if v is None else f"v{v}" for v in values]
+    return hashlib.md5("/".join([SALT, *tagged]).encode()).hexdigest()
+
+
+def offset(x):
+    if x is None or x != x:
+        return None
+    return METHOD_GRID.offset(min(max(x, 0.0), 8.0))
+
+
+def expected(rows, unit, bins, groups):
+    """The counts of each cell in each bin of each key, from the definition."""
+    own = defaultdict(list)
+    for row in rows:
+        if row["person"] is not None and (row["g"],) in METHOD_KEYS:
+            own[row["person"]].append((METHOD_KEYS.index((row["g"],)), offset(row["x"])))
+    found = [Counter() for _ in range(len(METHOD_KEYS) * bins)]
+    for person, mine in own.items():
+        codes = sorted({code for code, _ in mine}, key=lambda c, p=person: digest(p, c))
+        kept = codes if groups is None else codes[:groups]
+        whole = [(code, z) for code, z in mine if z is not None and code in kept]
+        whole.sort(key=lambda row, p=person: digest(p, *row))
+        mark = sum(int(digit, 16) * 16**i for i, digit in enumerate(digest(person)[:7])) % bins
+        for code, z in whole[: unit.rows]:
+            found[code * bins + (mark if bins > 1 else 0)][z] += 1
+    return found
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize(
+    ("rows", "bins", "groups"), [(1, 1, None), (4, 1, None), (3, BINS, 2), (30, BINS, 1)]
+)
+def test_the_engine_agrees_with_the_definition(load, rows, bins, groups):
+    unit = tc.unit("person", rows=rows)
+    for seed in range(3):
+        table = drawn(f"{rows} {bins} {seed}")
+        with load(table, TYPES) as source:
+            query = Query(source, unit, by={"g": col("g")}, keys=METHOD_KEYS)
+            request = WholeCells(col("x"), METHOD_GRID, parts=bins, groups=groups)
+            found = query.run([request]).of(request)
+        counted = [
+            Counter(dict(zip(cells.tolist(), counts.tolist(), strict=True)))
+            for cells, counts in found
+        ]
+        assert counted == expected(table, unit, bins, groups)
+        assert all(np.all(np.diff(cells) > 0) for cells, _ in found)
+
+
+# The engine against the definition in pure Python, bit by bit, on hostile tables.
+
+
+floats = st.one_of(
+    st.floats(),
+    st.sampled_from([0.0, -0.0, 1e300, -1e300, 5e-324, 0.5, 2.5, 99.99999999, 100.0]),
+    st.floats(-10, 110),
+)
+rows_strategy = st.lists(
+    st.fixed_dictionaries(
+        {
+            "person id": st.one_of(st.none(), st.integers(0, 4)),
+            'na"me': st.one_of(st.none(), st.sampled_from(["", "a'b", 'c"d', "é€", "日本"])),
+            "group": st.sampled_from([None, "", "Ünï", "x'y", "other"]),
+            "year": st.one_of(st.none(), st.integers(-3, 3)),
+            "select": st.one_of(st.none(), floats),
+            "huge": st.one_of(st.none(), st.integers(-(1 << 125), 1 << 125)),
+            "long": st.one_of(st.none(), st.integers(-(1 << 63), (1 << 63) - 1), st.just(1 << 62)),
+            "cents": st.one_of(st.none(), st.decimals(-(10**14), 10**14, places=3)),
+            "flag": st.one_of(st.none(), st.booleans()),
+            "day": st.one_of(st.none(), st.dates()),
+        }
+    ),
+    max_size=25,
+)
+LIGHT = examples(
+    0.25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+
+
+@pytest.fixture(params=[name for name in ENGINES if name != "spark"])
+def engine_reference_load(request, monkeypatch):
+    """Return the way to put rows into a table of an engine and open it, ``load(rows, types)``.
+
+    Spark is asked about fewer tables, each of them large, in ``test_spark.py``.
+    """
+    monkeypatch.setattr("tacit.tables.privacy_unit.new_salt", lambda: ENGINE_REFERENCE_SALT)
+    return ENGINES[request.param](request)
+
+
+@LIGHT
+@given(rows_strategy, st.sampled_from(UNITS), st.booleans())
+def test_engine_reference_the_engine_agrees_with_the_definition(
+    engine_reference_load, rows, unit, grouped
+):
+    by, keys = (BY, ENGINE_REFERENCE_KEYS) if grouped else ({}, [()])
+    with engine_reference_load(rows, COLUMNS) as source:
+        compare(rows, source, {"unit": unit, "where": WHERE, "by": by, "keys": keys})
+
+
+@LIGHT
+@given(rows_strategy)
+def test_every_expression_is_the_same_in_sql_and_in_python(engine_reference_load, rows):
+    with engine_reference_load(rows, COLUMNS) as source:
+        compare_expressions(rows, source)
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+def test_no_rows_at_all(engine_reference_load, unit):
+    with engine_reference_load([], COLUMNS) as source:
+        by = {"group": col("group")}
+        compare([], source, {"unit": unit, "where": None, "by": by, "keys": [("a",), ("b",)]})
+
+
+@LIGHT
+@given(rows_strategy, st.integers(0, 4), st.sampled_from(UNITS[1:]))
+def test_one_person_moves_nobody_else_and_at_most_their_limit(
+    engine_reference_load, rows, person, unit
+):
+    """The theorem of the weights, on answers: the difference is that person's own, and bounded."""
+    grid = Grid.for_bounds(0, 100)
+    total = Total(col("select"), Grid.for_bounds(-50, 100))
+    bins = Bins(col("select"), grid, (0, 5, grid.cells))
+    asked = [Rows(), Moments(col("select"), grid), total, bins, People()]
+    by, keys = {"group": col("group")}, ["", "Ünï", "x'y", "other", None]
+    other = [r for r in rows if r["person id"] != person]
+    own = [r for r in rows if r["person id"] == person]
+    answers = []
+    for table in (rows, other, own):
+        with engine_reference_load(table, COLUMNS) as source:
+            answers.append(Query(source, unit, by=by, keys=keys).run(asked))
+    both, without, alone = answers
+    limit = unit.rows * unit.one
+    for request in asked[:4]:
+        assert (both.of(request) == without.of(request) + alone.of(request)).all()
+    assert abs(alone.of(asked[0])).sum() <= limit
+    assert abs(alone.of(bins)).sum() <= limit
+    present, _, low, _ = alone.of(asked[1]).T
+    assert (low + (present * grid.cells - low)).sum() <= limit * grid.cells
+    assert abs(alone.of(total)).sum() <= limit * max(abs(total.grid.first), total.grid.last)
+    assert alone.of(asked[4]).sum() <= unit.groups
+
+
+@LIGHT
+@given(rows_strategy)
+def test_people_told_apart_by_doubles_are_drawn_alike(engine_reference_load, rows):
+    """One row of each double would never be drawn from: each is in several groups."""
+    crowd = [{**row, "year": year} for row in rows for year in (-1, 0, 1, 2)]
+    unit = PersonUnit("select", rows=9, most_groups=2)
+    by, keys = {"y": col("year")}, [(-1,), (0,), (1,), (2,)]
+    query = {"unit": unit, "where": None, "by": by, "keys": keys}
+    with engine_reference_load(crowd, COLUMNS) as source:
+        compare(crowd, source, query, [[People(), Rows()]])
+
+
+def test_decimals_with_large_whole_parts_are_exact(engine_reference_load):
+    rows = [{"d": Decimal("99999999999999999999999999.123")}, {"d": Decimal("7.5")}, {"d": None}]
+    with engine_reference_load(rows, {"d": "decimal(38,3)"}) as source:
+        grid = Grid.for_bounds(0, 10)
+        found = Query(source, OneRowEach()).run([Moments(col("d"), grid)])
+        assert list(found.of(Moments(col("d"), grid))[0][:3]) == [
+            2,
+            1,
+            grid.cells + grid.offset("7.5"),
+        ]

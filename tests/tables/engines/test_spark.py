@@ -5,10 +5,14 @@ from __future__ import annotations
 import contextlib
 import datetime
 import logging
+import random
 import re
 import subprocess
 import sys
+import threading
 import traceback
+import types
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,14 +20,34 @@ import pytest
 
 import tacit as tc
 from support.servers.left_out import needs
+from support.servers.spark_session import tasks_of
+from support.tables.column_questions import answers, in_duckdb
+from support.tables.engine_tables import ENGINES
+from support.tables.hostile_tables import (
+    BY,
+    COLUMNS,
+    KEYS,
+    SALT,
+    UNITS,
+    WHERE,
+    compare,
+    compare_expressions,
+    many_rows,
+    requests,
+)
+from support.tables.parquet_writers import VALUES, WRITERS, random_table
 from tacit.errors import BudgetError, DataSourceError, UsageError
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
-from tacit.tables.engines.spark import failure_of, in_spark, shown
+from tacit.tables.engines import spark as spark_progress
+from tacit.tables.engines.duckdb.engine import DUCKDB
+from tacit.tables.engines.postgres import POSTGRES
+from tacit.tables.engines.spark import SPARK, SparkEngine, failure_of, in_spark, shown
 from tacit.tables.open_source import open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.query.contribution_bounding import WholeCells
 from tacit.tables.query.integer_query import Query
-from tacit.tables.query.requests import Moments, Rows
+from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
 
 needs_pyspark = needs("pyspark", "make setup-engines")
 """Of tests that put something else in the place of a session, and need no Java."""
@@ -236,3 +260,401 @@ def test_the_example_of_the_page_runs(spark, capsys):
     exec(compile(example, "docs/spark.md", "exec"), {"spark": spark, "__name__": "__main__"})
     assert "north" in capsys.readouterr().out
     spark.catalog.dropTempView("visits")
+
+
+# Spark against the definition in pure Python, bit by bit, under settings that change meanings.
+
+
+ROWS = many_rows(400)
+HOSTILE = {
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.session.timeZone": "Pacific/Kiritimati",
+    "spark.sql.parser.escapedStringLiterals": "true",
+    "spark.sql.legacy.integerGroupingId": "true",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.legacy.sizeOfNull": "true",
+    "spark.sql.groupByAliases": "false",
+    "spark.sql.optimizer.windowGroupLimitThreshold": "-1",
+}
+STRICT = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.ansi.enforceReservedKeywords": "true",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "true",
+}
+
+
+@pytest.fixture
+def load(request, monkeypatch):
+    monkeypatch.setattr("tacit.tables.privacy_unit.new_salt", lambda: SALT)
+    return ENGINES["spark"](request)
+
+
+@contextlib.contextmanager
+def settings(spark, changed):
+    """The session with some settings changed, and as it was before at the end."""
+    for name, value in changed.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in changed:
+            spark.conf.unset(name)
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("spark")
+@pytest.mark.parametrize(
+    "unit", [*(pytest.param(u, marks=pytest.mark.slow) for u in UNITS[:-1]), UNITS[-1]], ids=str
+)
+def test_the_engine_agrees_with_the_definition_by_group(load, unit):
+    with load(ROWS, COLUMNS) as source:
+        query = {"unit": unit, "where": WHERE, "by": BY, "keys": KEYS}
+        compare(ROWS, source, query, [requests()])
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("spark")
+def test_the_engine_agrees_with_the_definition_without_groups(load):
+    alone = [r for r in requests() if isinstance(r, (Rows, Moments))]
+    totals = [r for r in requests() if isinstance(r, Total)]
+    with load(ROWS, COLUMNS) as source:
+        query = {"unit": UNITS[2], "where": WHERE, "by": {}, "keys": [()]}
+        compare(ROWS, source, query, [alone, totals, requests()[-3:]])
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("spark")
+def test_a_bound_beyond_64_bits_is_exact_too(load):
+    unit = PersonUnit("person id", rows=1500)
+    alone = [r for r in requests() if isinstance(r, (Rows, Moments))]
+    totals = [r for r in requests() if isinstance(r, Total)]
+    crowd = [{**row, "person id": 1} for row in ROWS for _ in range(4)] + ROWS
+    with load(crowd, COLUMNS) as source:
+        query = {"unit": unit, "where": None, "by": {}, "keys": [()]}
+        compare(crowd, source, query, [alone, totals])
+        query |= {"by": {"flag": col("flag")}, "keys": [(True,), (None,)]}
+        compare(crowd, source, query, [[*alone, *totals]])
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("spark")
+@pytest.mark.parametrize("ansi", ["false", "true"])
+@pytest.mark.parametrize(
+    ("rows", "each", "found"),
+    [
+        (3, (1 << 41) - 1, 3 * ((1 << 41) - 1)),
+        (3, 1 - (1 << 41), 3 - (3 << 41)),
+        (1 << 20, 1 << 41, 1 << 61),
+        (1 << 22, 1 << 41, (1 << 62) - (1 << 21)),
+        (1 << 22, (1 << 41) - 1, None),
+        (1 << 22, -(1 << 41), -(1 << 62)),
+        (0, 1, 0),
+    ],
+)
+def test_a_near_sum_is_exact_or_beyond(spark, ansi, rows, each, found):
+    near = SPARK.near_sum("x", 1 << 61)
+    sql = f"select {near} from (select {each} + 0 * id as x from range({rows})) as r"
+    with settings(spark, {"spark.sql.ansi.enabled": ansi}):
+        (value,) = spark.sql(sql).first()
+    assert value == found if found is not None else 1 << 61 < value < 1 << 63
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("spark")
+def test_a_near_sum_leaves_missing_numbers_out(spark):
+    near = SPARK.near_sum("x", 1 << 61)
+    rows = "(values (1, null), (2, 5L), (2, null), (2, -9L), (3, -1L)) as r(g, x)"
+    found = spark.sql(f"select g, {near} from {rows} group by g order by g").collect()
+    assert [tuple(row) for row in found] == [(1, 0), (2, -4), (3, -1)]
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("spark")
+def test_people_told_apart_by_doubles_are_drawn_alike(load):
+    crowd = [{**row, "year": year} for row in ROWS[:60] for year in (-1, 0, 1, 2)]
+    unit = PersonUnit("select", rows=9, most_groups=2)
+    by, keys = {"y": col("year")}, [(-1,), (0,), (1,), (2,)]
+    with load(crowd, COLUMNS) as source:
+        query = {"unit": unit, "where": None, "by": by, "keys": keys}
+        compare(crowd, source, query, [[People()]])
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("spark")
+@pytest.mark.slow
+@pytest.mark.parametrize("changed", [HOSTILE, STRICT], ids=["hostile", "strict"])
+def test_no_setting_of_the_session_changes_a_bit_nor_is_it_changed(load, spark, changed):
+    query = {"unit": UNITS[2], "where": WHERE, "by": BY, "keys": KEYS}
+    with settings(spark, changed), load(ROWS, COLUMNS) as source:
+        compare(ROWS, source, query, [requests()])
+        compare_expressions(ROWS, source)
+        assert {name: spark.conf.get(name) for name in changed} == changed
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("spark")
+def test_no_rows_at_all(load):
+    with load([], COLUMNS) as source:
+        keys = [("a",), ("b",)]
+        query = {"unit": UNITS[1], "where": None, "by": {"group": col("group")}, "keys": keys}
+        compare([], source, query, [requests()[:6]])
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("spark")
+def test_decimals_of_every_width_are_exact(load):
+    widest = {"d": "decimal(38,3)", "e": "decimal(38,38)", "f": "decimal(38,12)"}
+    rows = [
+        {
+            "d": Decimal("9" * 26 + ".123"),
+            "e": Decimal("0." + "9" * 38),
+            "f": Decimal("-0." + "9" * 12),
+        },
+        {"d": Decimal("7.5"), "e": Decimal("-0.5"), "f": Decimal("9" * 26 + "." + "9" * 12)},
+        {"d": None, "e": None, "f": None},
+    ]
+    with load(rows, widest) as source:
+        for name in widest:
+            request = Moments(col(name), Grid.for_bounds(-1, 10))
+            query = {"unit": OneRowEach(), "where": None, "by": {}, "keys": [()]}
+            compare_one(rows, source, query, request)
+
+
+def compare_one(rows, source, query, request):
+    from support.tables import tables_reference as reference
+
+    found = Query(source, query["unit"]).run([request]).of(request)
+    assert reference.plain(found) == reference.answer(rows, {**query, "salt": SALT}, request)
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("spark")
+def test_many_keys_are_kept_beside_the_query(load):
+    rows = [{"p": i % 7, "g": f"k{i % 300}"} for i in range(900)]
+    with load(rows, {"p": "bigint", "g": "varchar"}) as source:
+        query = Query(
+            source,
+            PersonUnit("p", rows=200),
+            by={"g": col("g")},
+            keys=[f"k{i}" for i in range(300)],
+        )
+        assert set(query.run([Rows()]).of(Rows())) == {3 * query.unit.one}
+        assert source.engine.session.catalog.listTables()
+        query.forget()
+    assert not source.engine.session.catalog.listTables()
+
+
+# Questions on Spark: exact sums, tasks of a giant, and ends of what runs.
+
+
+engine_needs_pyspark = needs("pyspark", "make setup-engines")
+"""Of tests that put something else in the place of a session, and need no Java."""
+
+
+ENGINE_GRID = Grid.for_bounds(0, 100)
+
+
+def test_sums_beyond_64_bits_are_exact(spark):
+    grid = Grid.for_bounds(0, 1 << 62, whole=True)
+    with open_source(spark.range(9).selectExpr("4611686018427387904L as x", "id as p")) as source:
+        for unit, one in ((OneRowEach(), 1), (PersonUnit("p", rows=1), 1 << 20)):
+            moments, total = Moments(col("x"), grid), Total(col("x"), grid)
+            found = Query(source, unit).run([moments, total])
+            assert found.of(moments)[0][2] == 9 * grid.cells * one
+            assert found.of(total)[0] == 9 * (grid.first + grid.cells) * one
+
+
+ROUND = Grid.for_bounds(0, 100, bits=6)
+ASKED = {
+    "rows": [Rows()],
+    "moments": [Rows(), Moments(col("age"), ENGINE_GRID)],
+    "sums": [Total(col("age"), ENGINE_GRID)],
+    "cells": [Cells(col("age"), ROUND)],
+    "bins": [Bins(col("age"), ROUND, (0, 32, ROUND.cells))],
+    "people": [People()],
+    "whole rows": [WholeCells(col("age"), ROUND)],
+    "bins of people": [WholeCells(col("age"), ROUND, parts=3, groups=1)],
+}
+
+
+@pytest.mark.parametrize("grouped", [True, False], ids=["by group", "without groups"])
+def test_the_tasks_of_a_giant_hold_few_of_their_rows_each(spark, grouped):
+    """Nobody's rows gather: whatever is asked, what a task gets of others is far below them.
+
+    One person has 80,000 rows in 8 parts of the table, 100 others have one each.  A task hands on
+    a line for each place that it has rows of a person in: at most 2 x 65 cells; the tasks that
+    follow get those of 8.  And no row of the table is read twice.
+    """
+    giant, others, parts, places = 80_000, 100, 8, 2 * (ROUND.cells + 1)
+    rows = spark.range(0, giant + others, 1, parts).selectExpr(
+        f"case when id < {giant} then -1 else id end as p",
+        "id % 2 = 0 as even",
+        "cast(id % 1000 as double) / 10 as age",
+    )
+    grouping = {"by": {"a": col("even")}, "keys": [True, False]} if grouped else {}
+    asked = [(name, 3) for name in ASKED] if grouped else [("moments", 3), ("cells", 3)]
+    asked += [("whole rows", 2000), ("bins of people", 2000)]  # more than Spark sorts out by itself
+    with open_source(rows) as source:
+        for name, most in asked:
+            query = Query(source, PersonUnit("p", rows=most, most_groups=2), **grouping)
+            last = max((task.stage for task in tasks_of(spark)), default=-1)
+            found = query.run(ASKED[name])
+            if name == "rows":
+                share = query.unit.one * most // giant
+                assert sum(found.of(Rows())) == giant * share + others * query.unit.one
+            done = tasks_of(spark, last)
+            assert sum(task.read for task in done) == giant + others, name
+            assert max(task.handed_on for task in done) <= places + others, name
+            assert max(task.received for task in done) <= parts * places + others, name
+
+
+@pytest.mark.full
+@engine_needs_pyspark
+def test_an_interrupt_cancels_the_jobs_of_the_question_and_no_others():
+    done = []
+    session = SimpleNamespace(
+        addTag=lambda tag: done.append(("add", tag)),
+        removeTag=lambda tag: done.append(("remove", tag)),
+        interruptTag=lambda tag: done.append(("interrupt", tag)),
+    )
+
+    def ask():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        SparkEngine(session).attempt(ask)
+    assert [what for what, _ in done] == ["add", "interrupt", "remove"]
+    assert len({tag for _, tag in done}) == 1
+
+
+def test_a_query_ends_when_its_time_is_over(spark):
+    frame = spark.range(2).selectExpr("id", "reflect('java.lang.Thread', 'sleep', 60000L) as nap")
+    late = frame.where("nap is null")
+    with tc.Session(
+        late, unit=tc.one_row_each, budget=tc.epsilon(1), name="naps", timeout=1
+    ) as session:
+        with pytest.raises(DataSourceError, match=r"within timeout=.*charged.*stays open"):
+            session.agg(n=tc.count()).release(epsilon="1/2")
+        assert session.remaining == tc.epsilon("1/2")
+        assert [entry.state for entry in session.history()] == ["open"]
+    assert not spark.sparkContext.statusTracker().getActiveJobsIds()
+    with open_source(spark.range(3), timeout=60) as source:  # and one in time is not disturbed
+        assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [3]
+    for wrong in (0, True, "1", -3):
+        with pytest.raises(UsageError, match="number of seconds"):
+            open_source(spark.range(3), timeout=wrong)
+
+
+# That no executor takes the work is told, once, and only where it is so.
+
+
+LOOKS = 12
+APART = 10.0
+
+
+def stage(active, done):
+    """A stage of four tasks."""
+    return types.SimpleNamespace(numTasks=4, numActiveTasks=active, numCompletedTasks=done)
+
+
+class Status:
+    """A context whose only job has, at each look, the next stages; looks are ten seconds apart."""
+
+    def __init__(self, *stages):
+        self._stages, self.looks, self.over = stages, 0, threading.Event()
+
+    def statusTracker(self):
+        self.looks += 1
+        if self.looks >= LOOKS:
+            self.over.set()
+        return self
+
+    def getActiveJobsIds(self):
+        return [1] if self._now() is not None else []
+
+    def getJobInfo(self, job):
+        return types.SimpleNamespace(stageIds=[7, 8])
+
+    def getStageInfo(self, number):
+        return self._now() if number == 7 else None
+
+    def seconds(self):
+        return self.looks * APART
+
+    def _now(self):
+        return self._stages[min(self.looks, len(self._stages)) - 1]
+
+
+def progress_told(status, monkeypatch, caplog):
+    """The warnings while a block runs."""
+    monkeypatch.setattr(spark_progress, "_PATIENCE", 0.001)
+    monkeypatch.setattr(spark_progress, "_now", status.seconds)
+    session = types.SimpleNamespace(sparkContext=status)
+    with caplog.at_level(logging.WARNING), spark_progress.shown(session):
+        assert status.over.wait(60)
+    return [record.getMessage() for record in caplog.records]
+
+
+def test_tasks_that_nobody_takes_are_told_once(monkeypatch, caplog):
+    (said,) = progress_told(Status(stage(active=0, done=1)), monkeypatch, caplog)
+    for word in ("none for 30 seconds", "no executor", "workers", "Ctrl-C", "timeout="):
+        assert word in said
+
+
+def test_and_once_more_when_they_were_lost_anew(monkeypatch, caplog):
+    lost, runs = stage(active=0, done=1), stage(active=1, done=1)
+    assert len(progress_told(Status(*[lost] * 5, runs, lost), monkeypatch, caplog)) == 2
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        [None],
+        [stage(active=1, done=0)],
+        [stage(active=0, done=4)],
+        [stage(active=0, done=1), stage(active=0, done=1), stage(active=1, done=1)] * LOOKS,
+        [*[stage(active=0, done=1), None] * LOOKS],
+    ],
+    ids=["no-job", "runs", "all-done", "runs-now-and-then", "between-jobs"],
+)
+def test_nothing_is_told_where_work_goes_on(monkeypatch, caplog, stages):
+    assert progress_told(Status(*stages), monkeypatch, caplog) == []
+
+
+def test_connect_is_not_asked():
+    session = type("Session", (), {"__module__": "pyspark.sql.connect.session"})()
+    with spark_progress.shown(session):  # it has no sparkContext, and no handler is registered
+        pass
+
+
+# What Spark reads of a Parquet file follows from its rows, whatever the footer says.
+
+
+TYPES = {n: VALUES[n] for n in ("double", "float")}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("writer", ["pyarrow", "polars"])
+def test_a_row_counts_for_what_it_is(tmp_path, spark, writer, monkeypatch):
+    monkeypatch.setattr("tacit.tables.privacy_unit.new_salt", lambda: "5a17")
+    draw = random.Random(3)
+    table = random_table(draw, TYPES, 12)
+    with in_duckdb(table) as source:
+        kinds = {n: c.kind for n, c in source.schema.items() if n != "p"}
+        expected = answers(source, kinds)
+    path = tmp_path / "table.parquet"
+    WRITERS[writer](table, path, draw)
+    found = answers(open_source(spark.read.parquet(str(path))), kinds)
+    assert {w: found[w] for w in expected if found[w] != expected[w]} == {}
+
+
+# Each engine's dialect names every type that keys and plans are cast to.
+
+
+@pytest.mark.parametrize("dialect", [DUCKDB, POSTGRES, SPARK], ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("kind", ["integer", "wide", "double", "text", "date", "boolean", "small"])
+def test_a_value_is_cast_to_every_kind(dialect, kind):
+    assert f" as {getattr(dialect, kind)})" in dialect.cast("x", kind)

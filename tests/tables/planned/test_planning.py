@@ -1,13 +1,21 @@
 """Plans of a session: one charge, answers that agree, certificates that hold, free replays."""
 
+from __future__ import annotations
+
 import math
+from fractions import Fraction
 
 import numpy as np
+import pyarrow
 import pyarrow as pa
 import pytest
+from tests.tables.planned.test_comparison import PEOPLE as PLAN_PAGE_PEOPLE
+from tests.tables.planned.test_comparison import plan_of
 
 import tacit as tc
 from tacit.errors import BudgetError, UsageError
+from tacit.tables.cell_axis import Axis
+from tacit.tables.planned.merge import check_listed, merged
 
 ROWS = 600
 PEOPLE = {
@@ -249,3 +257,250 @@ def test_weights_of_equal_questions_stay_equal():
         alike = [session.agg(n=tc.count()), session.agg(n=tc.count())]
         one, two = session.plan(alike, least="worst").preview(rho=1).errors.values()
         assert one == two
+
+
+# The page of a plan: questions, strategy, errors.
+
+
+@pytest.mark.full
+def test_the_page_holds_questions_strategy_and_errors():
+    plan = plan_of(tc.rho(1))
+    page = plan.to_html(rho="1/10")
+    for told in (
+        "The number of rows; only rows where age",
+        "one by one",
+        "sex and site",
+        "rho 0.1",
+    ):
+        assert told in page
+    assert "<script" not in page
+    assert page.count("<tr>") == 2 + len(plan.labels) + len(plan.strategy)
+    with pytest.raises(UsageError):
+        plan.to_html()
+
+
+def test_a_page_of_one_mean_has_no_strategy():
+    session = tc.Session(
+        PLAN_PAGE_PEOPLE, tc.one_row_each, tc.epsilon(1), tc.in_memory, name="people"
+    )
+    plan = session.plan([session.agg(age=tc.mean("age", 0, 100))])
+    page = plan.to_html(epsilon=1)
+    assert "What gets noise" not in page
+    assert "<script>" not in page
+
+
+def test_texts_of_a_question_are_escaped():
+    session = tc.Session(
+        PLAN_PAGE_PEOPLE, tc.one_row_each, tc.epsilon(1), tc.in_memory, name="people"
+    )
+    by_sex = session.group_by("sex", keys=["<b>f", "m"]).agg(n=tc.count())
+    page = session.plan([by_sex]).to_html(epsilon=1)
+    assert "&lt;b&gt;f" in page
+    assert "<b>f" not in page
+
+
+# From accuracy to cost: the least loss and its split, before a row is read.
+
+
+CHEAPEST_PEOPLE = {"sex": ["f", "m"] * 50, "age": list(range(100))}
+
+
+def cheapest_opened(budget):
+    return tc.Session(
+        pyarrow.table(CHEAPEST_PEOPLE), tc.one_row_each, budget, tc.in_memory, name="people"
+    )
+
+
+def cheapest_plan_of(session):
+    return session.plan(
+        [
+            session.agg(n=tc.count(), age=tc.mean("age", 0, 100), mid=tc.median("age", 0, 100)),
+            session.group_by("sex", keys=["f", "m"]).agg(by_sex=tc.count()),
+        ]
+    )
+
+
+TARGETS = {"n": "9 people", "by_sex": 20, "age": "2 years", "mid": "40 rows"}
+
+
+@pytest.mark.parametrize("budget", [tc.epsilon(100), tc.rho(100)], ids=["epsilon", "rho"])
+def test_it_is_the_least_that_meets_every_target(budget):
+    with cheapest_opened(budget) as session:
+        found = cheapest_plan_of(session).cheapest(TARGETS, confidence="0.9")
+        assert session.spent.amount == 0
+        name = "rho" if budget.kind == "concentrated" else "epsilon"
+
+        def reached(amount):
+            shown = found.plan.preview(**{name: amount}, rows=[1000], confidence="0.9")
+            return {label: halves[0] for label, halves in shown.intervals.items()}
+
+        limits = {"n": 9, "by_sex": 20, "age": 2, "mid": 40}
+        at_it, below = reached(found.loss.amount), reached(found.loss.amount * Fraction(97, 100))
+        assert all(at_it[label] <= limit for label, limit in limits.items())
+        assert below["n"] > 9
+        assert below["age"] > 2
+        # the counts share one part, so their share counts once
+        assert found.shares["n"] == found.shares["by_sex"]
+        assert found.shares["n"] + found.shares["age"] + found.shares["mid"] == 1
+        first, second = found.release()
+        assert session.spent.amount <= found.loss.amount
+        assert first.certificate.verify(session.ledger)
+        assert found.preview().cost.amount <= found.loss.amount
+        assert len(second.keys) == 2
+
+
+def test_targets_that_cannot_be_met_are_refused():
+    with cheapest_opened(tc.rho(1)) as session:
+        plan = cheapest_plan_of(session)
+        for targets, told in [
+            ({}, "name a target"),
+            ({"x": 1}, "there is no answer 'x'"),
+            ({"n": 0}, "above zero|positive"),
+            ({"n": ""}, "is a number"),
+            ({"n": 5}, "'age', 'mid' too"),
+            ({**TARGETS, "age": "1e-9 years"}, "no loss brings 'age'"),
+        ]:
+            with pytest.raises(UsageError, match=told):
+                plan.cheapest(targets)
+        with pytest.raises(UsageError, match="rows is the size"):
+            plan.cheapest(TARGETS, rows=0)
+        assert session.spent.amount == 0
+
+
+# Several questions as one: labels, axes, filters, and what cannot be planned together.
+
+
+TABLE = {"sex": ["f", "m"], "site": [1, 2], "age": [20, 50]}
+
+
+@pytest.fixture
+def session():
+    import pyarrow
+
+    with tc.Session(pyarrow.table(TABLE), tc.one_row_each, tc.epsilon(9), name="people") as opened:
+        yield opened
+
+
+def whole(*questions, weights=None):
+    return merged([question._query for question in questions], weights)
+
+
+def axes(aggregate):
+    return [axis.name for axis in aggregate.axes]
+
+
+def test_groups_bins_and_filters_become_axes(session):
+    by_sex = session.group_by("sex", keys=["f", "m"])
+    old = by_sex.filter(tc.col("age") >= 18).agg(old=tc.count())
+    found = whole(
+        session.agg(n=tc.count()), by_sex.agg(h=tc.histogram("age", [0, 30, 90])), old
+    ).query
+    assert found.by == ()
+    assert found.keys is None
+    assert found.where == ()
+    assert {label: axes(asked) for label, asked in found.aggregates} == {
+        "n": [],
+        "h": ["sex", "age in 2 bins"],
+        "old": ["sex", "filter 1"],
+    }
+    assert [name for name, _ in found.derived] == ["filter 1"]
+
+
+def test_one_filter_of_all_questions_stays_a_filter(session):
+    old = session.filter(tc.col("age") >= 18)
+    found = whole(old.agg(n=tc.count()), old.agg(m=tc.count())).query
+    assert len(found.where) == 1
+    assert found.derived == ()
+
+
+def test_labels_that_two_questions_have_are_numbered(session):
+    one = session.agg(n=tc.count(), only=tc.count())
+    found = whole(one, session.agg(n=tc.count(), n_1=tc.count()))
+    assert [dict(member.labels) for member in found.members] == [
+        {"n": "n_1_2", "only": "only"},
+        {"n": "n_2", "n_1": "n_1"},
+    ]
+
+
+def test_groups_that_are_not_all_combinations_are_one_axis(session):
+    keys = [("f", 1), ("m", 2), ("m", 1)]
+    ((_, asked),) = whole(
+        session.group_by("sex", "site", keys=keys).agg(n=tc.count())
+    ).query.aggregates
+    assert [axis.columns for axis in asked.axes] == [("sex", "site")]
+    full = [("m", 2), ("f", 1), ("m", 1), ("f", 2)]
+    found = whole(session.group_by("sex", "site", keys=full).agg(n=tc.count()))
+    assert axes(found.query.aggregates[0][1]) == ["sex", "site"]
+    assert found.members[0].places == (0, 3, 1, 2)
+
+
+def test_weights_are_how_much_an_answer_counts(session):
+    one = session.agg(n=tc.count(), m=tc.count())
+    found = whole(one, weights={"n": 5}).query
+    assert {label: asked.importance for label, asked in found.aggregates} == {"n": 5, "m": 1}
+    for wrong in ({"x": 1}, {"n": 0}, {"n": "1/2"}):
+        with pytest.raises(UsageError):
+            whole(one, weights=wrong)
+
+
+def test_what_cannot_be_planned_is_refused_before_anything_is_spent(session):
+    n = session.agg(n=tc.count())
+    with pytest.raises(UsageError, match="not listed"):
+        whole(n, session.group_by("sex").agg(m=tc.count()))
+    with pytest.raises(UsageError, match="by sex, and a plan answers by groups counts, histograms"):
+        whole(n, session.group_by("sex", keys=["f"]).agg(a=tc.count_distinct("age")))
+    with pytest.raises(UsageError, match="of other rows than other questions"):
+        whole(n, session.filter(tc.col("site") == 1).agg(a=tc.count_distinct("age")))
+    one = session.with_column("z", tc.col("age") + 1).agg(h=tc.histogram("z", [0, 9]))
+    two = session.with_column("z", tc.col("age") + 2).agg(i=tc.histogram("z", [0, 9]))
+    with pytest.raises(UsageError, match="in different ways"):
+        whole(one, two)
+    with pytest.raises(UsageError, match="nothing is asked"):
+        whole(n, session.filter(tc.col("age") > 1))
+    with pytest.raises(UsageError, match="needs numbers"):
+        whole(n, session.agg(h=tc.histogram("sex", [0, 1])))
+    assert session.spent == tc.epsilon(9) - session.remaining == session.budget - tc.epsilon(9)
+
+
+def test_millions_of_keys_are_refused_with_their_number_before_they_are_looked_at(
+    session, monkeypatch
+):
+    asked = session.group_by("site", keys=list(range(100_001))).agg(m=tc.count())
+    monkeypatch.setattr("tacit.tables.planned.merge.Plan", None)  # so it is refused before it
+    with pytest.raises(UsageError, match=r"list 100,001 keys and ask for 100,002 numbers"):
+        whole(session.agg(n=tc.count()), asked)
+    monkeypatch.undo()
+    many = [session.filter(tc.col("age") > i).agg(m=tc.count()) for i in range(401)]
+    with pytest.raises(UsageError, match="401 filters and computed columns"):
+        whole(*many)
+    with pytest.raises(UsageError, match="list 451 keys of the columns site"):
+        whole(session.group_by("site", keys=list(range(451))).agg(m=tc.count()))
+    wide = session.group_by("site", keys=list(range(60_000)))
+    with pytest.raises(UsageError, match=r"6,000,000 numbers"):
+        whole(wide.agg(h=tc.histogram("age", list(range(101)))))
+
+
+# What is too much to plan together is refused where it is planned, in a sentence.
+
+
+def axis(*keys: int) -> Axis:
+    return Axis(("site",), tuple((key,) for key in keys))
+
+
+def test_the_keys_of_a_column_count_once_however_many_questions_list_them() -> None:
+    check_listed([[axis(*range(450))]] * 2000)
+    check_listed([[axis(*range(i, i + 3))] for i in range(448)])
+    with pytest.raises(UsageError, match="list 451 keys of the columns site together"):
+        check_listed([[axis(*range(i, i + 3))] for i in range(449)])
+    with pytest.raises(UsageError, match="list 452 keys of the columns site, day together"):
+        check_listed([[axis(*range(449)), Axis(("day",), ((1,),))], [Axis(("day",), ((2,), (3,)))]])
+    check_listed([[axis(*range(400))], [Axis(("day",), tuple((i,) for i in range(400)))]])
+    check_listed([[axis(1)], [axis(True)]])
+
+
+def test_many_questions_with_a_key_each_are_refused_by_the_plan_and_not_at_the_release() -> None:
+    rows = pa.table({"site": [1, 2, 3]})
+    session = tc.Session(rows, tc.one_row_each, tc.epsilon(1), name="p", ledger=tc.in_memory)
+    asked = [session.group_by("site", keys=[i]).agg(n=tc.count()) for i in range(451)]
+    with pytest.raises(UsageError, match="at most 450 are planned together"):
+        session.plan(asked)

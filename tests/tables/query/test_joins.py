@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
 from tacit.errors import UsageError
+from tacit.expressions.expression import col
+from tacit.expressions.grid import Grid
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.duckdb.engine import DUCKDB
 from tacit.tables.engines.postgres import POSTGRES
 from tacit.tables.engines.spark import SPARK
-from tacit.tables.open_source import open_source
-from tacit.tables.query.joins import Join, joined, key_kind, of_people, person_pair
+from tacit.tables.open_source import Source, open_beside, open_source
+from tacit.tables.privacy_unit import PersonUnit
+from tacit.tables.query.integer_query import Query
+from tacit.tables.query.joins import Join, joined, key_kind, of_people, person_pair, read_public
+from tacit.tables.query.requests import Bins, Cells, Moments, Rows, Total
 
 Row = tuple[Any, ...]
 VISITS: list[Row] = [(1, "a"), (1, "a"), (2, "b"), (None, "a")]
@@ -168,3 +175,191 @@ def test_a_key_has_one_kind_on_both_sides(here: str, key: str, kind: str | None)
             key_kind(*sides, "sites")
     else:
         assert key_kind(*sides, "sites") == kind
+
+
+# People are bounded in the very rows that are added up, also where the table changes meanwhile.
+
+
+GRID = Grid.for_bounds(0, 100, bits=8)
+ASKED: dict[str, list[Any]] = {
+    "rows": [Rows()],
+    "moments": [Rows(), Moments(col("age"), GRID, squares=True)],
+    "total": [Total(col("age"), GRID)],
+    "bins": [Bins(col("age"), GRID, tuple(GRID.offset(e) for e in (0, 40, 100)))],
+    "cells": [Cells(col("age"), GRID)],
+    "moments and cells": [Moments(col("age"), GRID, squares=False), Cells(col("age"), GRID)],
+}
+
+
+def write(path: Path, rows: int) -> None:
+    """Put a table in the place of the one that is there: so many rows of person 1."""
+    new = path.with_suffix(".new")
+    duckdb.sql(
+        f"select 1::bigint as person, 'a' as place, 50.0 as age from range({rows})"
+    ).write_parquet(str(new))
+    os.replace(new, path)
+
+
+def rows_counted(answer: Any) -> float:
+    """The most rows that an answer says a group has."""
+    if isinstance(answer, list):  # of cells and their weights
+        return max(float(weights.sum()) for _, weights in answer)
+    if answer.ndim == 2 and answer.shape[1] == 4:  # present, missing, sum, squares
+        return float(max(p + m for p, m, _, _ in answer.tolist()))
+    return float(max(int(row.sum()) for row in answer.reshape(len(answer), -1)))
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("others", [1, 1000])
+def test_a_table_that_changes_while_it_is_asked_breaks_no_bound(
+    tmp_path: Path, name: str, grouped: bool, others: int
+) -> None:
+    """Between any two statements of the plan a person's rows become one, or many."""
+    path = tmp_path / "rows.parquet"
+
+    def change(rows: int) -> None:
+        write(path, rows)
+
+    change(1001 - others)
+    with open_source(str(path)) as source:
+        assert asked_of(source, change, name, grouped, others)
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("others", [1, 1000])
+def test_joined_tables_that_change_while_they_are_asked_break_no_bound(
+    tmp_path: Path, name: str, others: int
+) -> None:
+    """The same of a join, both of whose tables change: there are 1024 rows in it, or one."""
+    visits, patients = tmp_path / "visits.parquet", tmp_path / "patients.parquet"
+
+    def change(rows: int) -> None:
+        each = 32 if rows > 1 else 1
+        write(visits, each)
+        write(patients, each)
+
+    change(1001 - others)
+    columns = (("theirs", "age", "float"),)
+    join = Join("patients", "inner", (("person", "person"),), columns, most=32)
+    with open_source(str(visits)) as base:
+        other = open_beside(base, str(patients), {})
+        source = joined(base, join, of_people(base, other, join))
+        assert asked_of(source, change, name, False, others)
+
+
+def asked_of(source: Source, change: Any, name: str, grouped: bool, others: int) -> int:
+    """Ask a table that changes between any two statements, and return how many there were."""
+    grouping: dict[str, Any] = {"by": {"place": col("place")}, "keys": ["a"]} if grouped else {}
+    unit = PersonUnit("person", rows=5)
+    statements = 0
+    engine: Any = source.engine
+
+    def changing(method: Any) -> Any:
+        def asked(sql: str, *rest: Any) -> Any:
+            nonlocal statements
+            found = method(sql, *rest)
+            if "person" in sql:
+                statements += 1
+                change(others if statements % 2 else 1001 - others)
+            return found
+
+        return asked
+
+    query = Query(source, unit, **grouping)
+    for method in ("rows", "integers", "materialise"):
+        setattr(engine, method, changing(getattr(engine, method)))
+    for _ in range(3):  # rows are kept for a question that is asked again
+        found = query.run(ASKED[name])
+        for request in ASKED[name]:
+            most = unit.rows * (GRID.last if isinstance(request, Total) else 1) * unit.one
+            assert 0 <= rows_counted(found.of(request)) <= most, request
+    query.forget()
+    return statements
+
+
+# The rows of a public table: what is read of it is what is joined, by unique keys.
+
+
+def public_rows_put(connection: Any, name: str, types: Sequence[str], rows: Iterable[Row]) -> None:
+    listed = ", ".join(f"({', '.join(map(written, row))})" for row in rows)
+    columns = ", ".join(types)
+    connection.execute(f"create or replace table {name} ({columns})")
+    if listed:
+        connection.execute(f"insert into {name} values {listed}")
+
+
+def open_public(rows: Iterable[Row], types: Sequence[str]) -> Source:
+    connection = duckdb.connect()
+    public_rows_put(connection, "sites", types, rows)
+    return open_source(connection, "sites")
+
+
+TYPES = ("site bigint", "region varchar", "rate decimal(9,2)", "since timestamp", "open boolean")
+SITES: list[Row] = [
+    (1, "north", "0.25", "2024-01-31 10:30:00", "true"),
+    (2, None, None, None, None),
+    (None, "nowhere", "1", None, "false"),
+]
+
+
+def test_what_is_read_of_a_public_table_is_what_is_joined() -> None:
+    sites = read_public(open_public(SITES, TYPES), "sites", ("site",), ("integer",))
+    assert sites.rows == (
+        ("1", "north", "0.25", "2024-01-31 10:30:00", "true"),
+        ("2", None, None, None, None),
+    )
+    again = read_public(open_public(SITES[:2][::-1], TYPES), "sites", ("site",), ("integer",))
+    assert again.digest == sites.digest
+    other = read_public(open_public(SITES[:1], TYPES), "sites", ("site",), ("integer",))
+    assert other.digest != sites.digest
+    connection = duckdb.connect()
+    public_rows_put(connection, "visits", ("place integer",), [(1,), (1,), (2,), (3,), (None,)])
+    source = open_source(connection, "visits")
+    join = Join(
+        "sites",
+        "left",
+        (("place", "site"),),
+        tuple((name, name, kind) for name, _, kind in sites.columns),
+        sites.digest,
+    )
+    made = joined(source, join, sites.beside(["place"], source.schema, source.engine))
+    shown = "place, region, rate, cast(since as varchar), open"
+    found = source.engine.rows(f"select {shown} from {made.relation} as r")
+    north = (1, "north", 0.25, "2024-01-31 10:30:00", True)
+    nothing = [(place, None, None, None, None) for place in (2, 3, None)]
+    assert Counter(found) == Counter([north, north, *nothing])
+    assert [c.kind for c in made.schema.values()] == ["integer", "text", "float", "date", "boolean"]
+
+
+@pytest.mark.parametrize("rows", [[], [(None, None, None, None, None)]])
+def test_an_empty_public_table_joins_nothing(rows: list[Row]) -> None:
+    sites = read_public(open_public(rows, TYPES), "sites", ("site",), ("integer",))
+    connection = duckdb.connect()
+    public_rows_put(connection, "visits", ("place integer",), [(1,)])
+    source = open_source(connection, "visits")
+    columns = tuple((name, name, kind) for name, _, kind in sites.columns)
+    join = Join("sites", "left", (("place", "site"),), columns, sites.digest)
+    made = joined(source, join, sites.beside(["place"], source.schema, source.engine))
+    assert source.engine.rows(f"select * from {made.relation} as r") == [(1, *[None] * 4)]
+
+
+@pytest.mark.parametrize("twice", [1, "01"])
+def test_a_key_is_unique_as_it_is_compared(twice: Any) -> None:
+    """Two texts that are one whole number are one key of a column of whole numbers."""
+    source = open_public([("1", "a"), (twice, "b")], ("site varchar", "region varchar"))
+    read_as_text = twice == "01"
+    schema = Schema([Column(n, "undeclared", "VARCHAR") for n in ("site", "region")])
+    source = Source("sites", schema, source.engine, source.relation)
+    if read_as_text:
+        assert len(read_public(source, "sites", ("site",), ("text",)).rows) == 2
+    with pytest.raises(UsageError, match="two rows of the public table 'sites' have the same site"):
+        read_public(source, "sites", ("site",), ("integer",))
+
+
+def test_a_public_table_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.tables.query.joins._MOST", 2)
+    with pytest.raises(UsageError, match="more than 2 rows"):
+        read_public(open_public(SITES, TYPES), "sites", ("site",), ("integer",))

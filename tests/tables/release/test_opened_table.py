@@ -6,13 +6,27 @@ import pkgutil
 from typing import Any
 
 import duckdb
+import pyarrow
 import pytest
 
 import tacit as tc
-from tacit.errors import UsageError
+from tacit.errors import DataSourceError, UsageError
+from tacit.expressions.expression import col
+from tacit.expressions.schema import Column, Schema
 from tacit.report.issued import digest
 from tacit.report.text import question_words
-from tacit.tables.release.opened_table import JoinedTable
+from tacit.tables import open_source
+from tacit.tables.engines.duckdb.engine import DuckEngine, planned_statements
+from tacit.tables.plan.query import Declared, Query
+from tacit.tables.query.joins import Join
+from tacit.tables.release.opened_table import (
+    JoinedTable,
+    OtherTable,
+    SharedTable,
+    asked_join,
+    beside,
+    columns_beside,
+)
 
 VISITS = [(1, 1, 20), (2, 2, 35), (2, 3, 7), (3, 9, 1), (None, 1, 5), (2, None, 8)]
 PATIENTS = [(1, 20, 3), (2, 35, 4), (2, 36, 5), (9, 9, 9), (None, 50, 5)]
@@ -331,3 +345,205 @@ def test_a_count_over_time_of_a_left_join_with_people_is_refused_before_the_char
     assert session.spent.is_nothing
     for rows in (session.join("patients"), session.join("sites", how="left")):
         assert len(rows.count_over_time("cost", **asked).update(now=40)) == 4
+
+
+# Statements on a table in memory are planned before the charge, once, and run after it.
+
+
+PEOPLE = pyarrow.table({"site": [0, 1, 1], "age": [31, 45, 52], "who": [1, 1, 2]})
+
+
+@pytest.fixture
+def log(monkeypatch):
+    planned_statements.clear()
+    asked = []
+    run, charge = DuckEngine._run, tc.accounting.Ledger.charge
+
+    def logged(engine, sql, *rest, **how):
+        asked.append(sql)
+        return run(engine, sql, *rest, **how)
+
+    def charged(ledger, *rest):
+        asked.append("charge")
+        return charge(ledger, *rest)
+
+    monkeypatch.setattr(DuckEngine, "_run", logged)
+    monkeypatch.setattr(tc.accounting.Ledger, "charge", charged)
+    return asked
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [tc.count(), tc.mean("age", 0, 99), tc.median("age", 0, 99), tc.count_people()],
+    ids=str,
+)
+@pytest.mark.parametrize("keys", [None, [0, 1], [1, 0]], ids=str)
+def test_each_statement_is_planned_once_and_run_after_the_charge(log, asked, keys):
+    session = tc.Session(PEOPLE, unit=tc.one_row_each, budget=tc.epsilon(10**6))
+    question = session if keys is None else session.group_by("site", keys=keys)
+    log.clear()
+    answer = question.agg(x=asked).release(epsilon=10**5)
+    place = log.index("charge")
+    before, after = log[:place], [sql for sql in log[place + 1 :] if not sql.startswith("set ")]
+    assert [sql.partition(" as ")[2] for sql in before] == after
+    assert all(sql.startswith("prepare ") for sql in before)
+    if asked.kind == "count":
+        assert [answer.value("x", *key) for key in answer.keys] == (
+            [3] if keys is None else [1, 2] if keys[0] == 0 else [2, 1]
+        )
+    log.clear()
+    again = question.agg(x=asked).release(epsilon=10**5 + 1)
+    assert [sql for sql in log if not sql.startswith("set ")] == ["charge", *after]
+    if asked.kind == "count":
+        assert again.to_dict()["x"] == answer.to_dict()["x"]
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "text"])
+def test_a_kept_plan_reads_the_rows_anew(log, kind):
+    table = PEOPLE if kind != "text" else PEOPLE.append_column("name", [["a", "b", "c"]])
+    if kind in ("pandas", "polars"):
+        pytest.importorskip(kind)
+        table = table.to_pandas() if kind == "pandas" else __import__("polars").from_arrow(table)
+    session = tc.Session(table, unit=tc.one_row_each, budget=tc.epsilon(10**6))
+    question = session.group_by("site", keys=[1]).agg(n=tc.count(), s=tc.sum("age", 0, 99))
+    for turn in range(3):
+        answer = question.release(epsilon=10**5 + turn)
+        assert (answer.value("n", 1), answer.value("s", 1)) == (2, 97)
+    assert sum(sql.startswith("prepare ") for sql in log) <= 2
+
+
+def test_a_plan_does_not_outlive_its_table():
+    session = tc.Session(PEOPLE, unit=tc.one_row_each, budget=tc.epsilon(10**6))
+    question = session.agg(n=tc.count())
+    question.release(epsilon=1)
+    session.source.close()
+    with pytest.raises(DataSourceError, match="closed"):
+        question.release(epsilon=2)
+    assert session.spent == tc.epsilon(1)
+
+
+def test_people_and_rows_that_must_be_brought_in_are_tried_on_no_rows(log):
+    by_person = tc.Session(PEOPLE, tc.unit("who", rows=2), budget=tc.epsilon(1))
+    text = pyarrow.table({"name": ["a", "b"]})  # looked through when it is read first
+    for session in (by_person, tc.Session(text, unit=tc.one_row_each, budget=tc.epsilon(1))):
+        log.clear()
+        session.agg(n=tc.count()).release(epsilon=1)
+        before = log[: log.index("charge")]
+        assert before
+        assert not any(sql.startswith("prepare") for sql in before)
+
+
+def test_another_session_plans_only_what_was_not_planned_for_such_a_table(log):
+    def ask(table, question):
+        session = tc.Session(table, unit=tc.one_row_each, budget=tc.epsilon(10**6))
+        log.clear()
+        answer = session.agg(x=question).release(epsilon=10**5)
+        return answer.value("x"), sum(sql.startswith("prepare ") for sql in log)
+
+    older = PEOPLE.set_column(1, "age", pyarrow.array([41, 55, 62]))
+    assert ask(PEOPLE, tc.sum("age", 0, 99)) == (128, 1)
+    assert ask(older, tc.sum("age", 0, 99)) == (158, 0)
+    assert ask(older, tc.sum("age", 0, 98)) == (158, 1)  # another statement
+    short = PEOPLE.set_column(1, "age", pyarrow.array([41, 55, 62], pyarrow.int16()))
+    assert ask(short, tc.sum("age", 0, 99)) == (158, 1)  # another type
+    assert ask(PEOPLE.to_pandas(), tc.sum("age", 0, 99)) == (128, 1)  # another kind of table
+
+
+def test_who_shares_a_table_with_others_does_not_see_by_the_time_what_they_asked(log):
+    session = tc.Session(PEOPLE, unit=tc.one_row_each, budget=tc.epsilon(10**6))
+    for _ in range(2):
+        tried = SharedTable(session._table).rehearsed
+        log.clear()
+        for _ in range(2):
+            plan = session.agg(n=tc.count())._priced(epsilon=1).on_paper()
+            tried.rehearse(session.source, plan)
+        assert sum(sql.startswith("prepare ") for sql in log) == 1
+
+
+def test_every_plan_is_that_of_its_own_query():
+    with open_source(PEOPLE) as source:
+        plan = source.engine.planner()
+        queries = {f"select age + {i} from {source.relation}": i for i in range(40)}
+        for sql in queries:
+            plan(sql)
+        for _ in range(2):
+            for sql, i in queries.items():
+                assert source.engine.rows(sql) == [(31 + i,), (45 + i,), (52 + i,)]
+        with pytest.raises(DataSourceError):
+            plan("select nothing")
+
+
+# A join as it is asked for: by which columns, and what it adds.
+
+
+def never(beside):
+    raise AssertionError("a join is asked without opening a table")
+
+
+ASKED_JOIN_SITES = OtherTable(
+    "sites", ("site", "part"), True, never, {"size": (0, 5)}, {"region": ("n",)}
+)
+ASKED_JOIN_PATIENTS = OtherTable("patients", ("id",), False, never)
+NAMELESS = OtherTable("nameless", (), True, never)
+OTHERS = {other.name: other for other in (ASKED_JOIN_SITES, ASKED_JOIN_PATIENTS, NAMELESS)}
+SCHEMA = Schema([Column(n, "integer", "BIGINT") for n in ("person", "site", "part", "size")])
+ASKED = Query(SCHEMA, tc.unit("person", rows=2), table="visits", tables=(("visits", "person"),))
+
+
+def test_a_public_table_is_joined_by_its_key():
+    other, how, pairs = asked_join(OTHERS, ASKED, "sites", None, None)
+    assert (other, how, pairs) == (ASKED_JOIN_SITES, "left", (("site", "site"), ("part", "part")))
+    turned = asked_join(OTHERS, ASKED, "sites", {"person": "part", "site": "site"}, "inner")
+    assert turned[1:] == ("inner", (("site", "site"), ("person", "part")))
+
+
+def test_people_are_joined_by_the_person():
+    for on in (None, "person", {"person": "id"}):
+        assert asked_join(OTHERS, ASKED, "patients", on, None)[1:] == (
+            "inner",
+            (("person", "id"),),
+        )
+
+
+ASKED_JOIN_REFUSED = [
+    ("patient", None, None, "did you mean 'patients'"),
+    ("visits", None, None, "joined with itself"),
+    ("sites", "site", None, "as many columns"),
+    ("sites", {"site": "size", "part": "part"}, None, "joined by its key"),
+    ("sites", None, "outer", "how is"),
+    ("patients", "site", None, "alone"),
+    ("nameless", None, None, "has no key"),
+]
+
+
+@pytest.mark.parametrize(("name", "on", "how", "told"), ASKED_JOIN_REFUSED)
+def test_what_is_joined_otherwise_is_refused(name, on, how, told):
+    with pytest.raises(UsageError, match=told):
+        asked_join(OTHERS, ASKED, name, on, how)
+
+
+def test_people_who_are_rows_are_joined_with_nobody():
+    rows = Query(SCHEMA, tc.one_row_each, table="visits")
+    with pytest.raises(UsageError, match="joined by the person"):
+        asked_join(OTHERS, rows, "patients", None, None)
+
+
+def test_a_table_of_no_data_set_is_joined_with_none():
+    with pytest.raises(UsageError, match="only tables of a data set"):
+        asked_join({}, Query(SCHEMA, tc.one_row_each), "sites", None, None)
+
+
+def test_what_is_declared_of_the_columns_comes_with_them():
+    columns = columns_beside(SCHEMA, "sites", {"size": "integer", "region": "text"})
+    assert columns == (("sites.size", "size", "integer"), ("region", "region", "text"))
+    join = Join("sites", "left", (("site", "site"),), columns, "ab")
+    query, said = beside(ASKED, Declared(), join, ASKED_JOIN_SITES)
+    assert query.joins == (join,)
+    assert (said.bounds, said.keys) == ({"sites.size": (0, 5)}, {"region": ("n",)})
+
+
+def test_a_computed_column_of_that_name_is_refused():
+    query = Query(SCHEMA, tc.one_row_each, derived=(("region", col("site") + 1),))
+    columns = columns_beside(SCHEMA, "sites", {"region": "text"})
+    with pytest.raises(UsageError, match="join before with_column"):
+        beside(query, Declared(), Join("sites", "left", (), columns, "ab"), ASKED_JOIN_SITES)

@@ -1,13 +1,31 @@
 """A question at its price: what a release takes now, and its one plan."""
 
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+from typing import Any
+
+import pandas as pd
 import pyarrow
 import pyarrow.parquet
 import pytest
 
 import tacit as tc
-from tacit.errors import BudgetError, UsageError
+from tacit.errors import BudgetError, DataSourceError, UsageError
 from tacit.tables.plan.plan import Plan
-from tacit.tables.release.release import TableQuestion, fitted
+from tacit.tables.query.integer_query import Query
+from tacit.tables.release import release as collect
+from tacit.tables.release import release as rehearsal
+from tacit.tables.release.release import (
+    Collector,
+    TableQuestion,
+    answer_of,
+    fitted,
+    in_order,
+    release_answer,
+)
 
 ROWS = pyarrow.table({"site": [0, 1, 1], "age": [31, 45, 52]})
 
@@ -161,3 +179,177 @@ def test_a_request_is_lowered_by_rounding_alone():
     assert fitted(tc.epsilon("0.34"), third) == tc.epsilon("0.34")
     assert fitted(tc.epsilon(1), tc.epsilon_delta(2, 0)) == tc.epsilon_delta(1, 0)
     assert fitted(tc.epsilon(1), tc.rho(2)) == tc.epsilon(1)
+
+
+# Exact integers in, a published answer out: what is recorded is what the answer follows from.
+
+
+FRAME = pd.DataFrame({"g": ["a", "b"] * 40, "x": range(80), "p": [i // 4 for i in range(80)]})
+MUCH = 10**6
+
+
+def made(*, keys: Any = ("a", "b", "nobody"), price: Any = None, **asked: Any) -> Any:
+    """A plan, and the exact answers to it."""
+    session = tc.Session(FRAME, unit=tc.unit("p", rows=4), budget=tc.epsilon_delta(10**9, "1e-6"))
+    question = session.group_by("g", keys=list(keys)) if keys else session.group_by("g")
+    plan = Plan(question.agg(**asked)._query, price or tc.epsilon(MUCH))
+    return plan, Collector(session.source).collect(plan)
+
+
+def test_with_much_budget_the_numbers_are_those_of_the_table() -> None:
+    plan, exact = made(n=tc.count(), m=tc.mean("x", 0, 79), q=tc.median("x", 0, 79))
+    answer = release_answer(plan, exact)
+    assert answer["keys"] == [["a"], ["b"], ["nobody"]]
+    count, mean, median = answer["columns"]
+    assert [c["label"] for c in answer["columns"]] == ["n", "m", "q"]
+    assert count["value"] == [40, 40, 0]
+    assert mean["value"][:2] == pytest.approx([39, 40], abs=0.01)
+    assert median["value"][:2] == pytest.approx([39, 40], abs=1.1)
+    assert json.loads(json.dumps(answer)) == answer  # plain JSON values and nothing else
+
+
+def test_the_answer_follows_from_what_was_released_and_nothing_else() -> None:
+    plan, exact = made(n=tc.count(), v=tc.var("x", 0, 79), h=tc.histogram("x", [0, 40, 79]))
+    answer = release_answer(plan, exact)
+    again = answer_of(plan, answer["keys"], answer["released"])
+    assert {name: again[name] for name in again} == {name: answer[name] for name in again}
+    assert set(again) == {"keys", "columns", "released"}
+
+
+def test_each_release_draws_its_own_noise() -> None:
+    plan, exact = made(n=tc.count(), price=tc.epsilon("1/100"))
+    drawn = {json.dumps(release_answer(plan, exact)["released"]) for _ in range(4)}
+    assert len(drawn) == 4
+
+
+def test_whole_counts_have_whole_ends_that_hold_them() -> None:
+    plan, exact = made(n=tc.count(), price=tc.epsilon("1/10"))
+    (column,) = release_answer(plan, exact)["columns"]
+    for value, low, high in zip(column["value"], column["low"], column["high"], strict=True):
+        assert all(type(number) is int for number in (value, low, high))
+        assert low <= value <= high
+
+
+def test_groups_that_are_found_come_in_the_order_of_what_is_shown() -> None:
+    plan, exact = made(keys=None, n=tc.count(), price=tc.epsilon_delta(1000, "1e-9"))
+    assert release_answer(plan, exact)["keys"] == [["a"], ["b"]]
+
+
+KEYS = [(None,), ("a",), ("b",), (2,), (10,), (True,)]
+
+
+def test_released_keys_have_one_order_however_they_were_found() -> None:
+    orders = {tuple(in_order(chosen)) for chosen in itertools.permutations(KEYS)}
+    (order,) = orders
+    assert order[-1] == (None,)
+    numbers = [key for key in order if type(key[0]) is int]
+    assert numbers == [(2,), (10,)]
+
+
+# What a session keeps in its engine stays while another thread uses it.
+
+
+def tables_in(source):
+    return {row[0] for row in source.engine.rows("select table_name from duckdb_tables()")}
+
+
+def person_plan(session, i, aggregate):
+    asked = session.filter(tc.col("x") >= i).group_by("g", keys=["a"]).agg(v=aggregate)
+    return Plan(asked._query, tc.epsilon(1))
+
+
+@pytest.mark.full
+def test_tables_of_an_old_question_stay_while_another_thread_uses_them(monkeypatch):
+    """One thread stops between making its table and reading it; others fill the cache."""
+    frame = pd.DataFrame({"x": range(100), "g": "a", "person": [i // 2 for i in range(100)]})
+    session = tc.Session(frame, unit=tc.unit("person", rows=1), budget=tc.epsilon(1))
+    collector = Collector(session.source)
+    session.source.engine.rows(f"select count(*) from {session.source.relation}")
+    own = tables_in(session.source)  # the frame itself, which the first query brings in
+    made, go_on = threading.Event(), threading.Event()
+    original, failures = Query._bounded, []
+
+    def paused(self, offsets):
+        found = original(self, offsets)
+        if threading.current_thread().name == "slow" and self.tables:
+            made.set()
+            assert go_on.wait(20)
+        return found
+
+    def ask_twice(i):  # rows are kept from the second time on
+        for _ in range(2):
+            collector.collect(person_plan(session, i, tc.mean("x", 0, 100)))
+
+    def slow():
+        try:
+            ask_twice(0)
+        except DataSourceError as error:
+            failures.append(error)
+
+    monkeypatch.setattr(Query, "_bounded", paused)
+    thread = threading.Thread(target=slow, name="slow")
+    thread.start()
+    assert made.wait(20)
+    for i in range(1, 3 * collect._COLLECTOR_KEPT):
+        ask_twice(i)
+    during = tables_in(session.source)
+    go_on.set()
+    thread.join()
+    assert not failures
+    ask_twice(99)
+    after = tables_in(session.source)
+    assert len(during - after) >= 1  # the slow one's table went when it was done
+    assert len(after - own) <= collect._COLLECTOR_KEPT
+    session.close()
+
+
+# What can fail is tried before the charge, on no rows; and once where it cannot change.
+
+
+PEOPLE = pyarrow.table({"site": [0, 1, 1], "age": [31, 45, 52], "who": [1, 1, 2]})
+
+
+@pytest.fixture
+def tried(monkeypatch):
+    """Return what was rehearsed, as it grows."""
+    found = []
+    genuine = rehearsal.rehearse
+    monkeypatch.setattr(
+        rehearsal, "rehearse", lambda *asked, **how: found.append(asked) or genuine(*asked, **how)
+    )
+    return found
+
+
+def test_what_was_tried_on_a_table_in_memory_is_not_tried_again(tried):
+    session = tc.Session(PEOPLE, unit=tc.one_row_each, budget=tc.epsilon(10**6))
+    older, groups = session.filter(tc.col("age") > 40), session.group_by("site", keys=[0, 1])
+    for epsilon in (1, 2):
+        older.agg(n=tc.count()).release(epsilon=epsilon)
+        groups.agg(age=tc.mean("age", 0, 99)).release(epsilon=epsilon)
+    assert len(tried) == 2
+    groups.agg(age=tc.mean("age", 0, 98)).release(epsilon=1)
+    session.group_by("site", keys=[1, 0]).agg(age=tc.mean("age", 0, 99)).release(epsilon=1)
+    assert len(tried) == 4
+    session.refresh()
+    older.agg(n=tc.count()).release(epsilon=3)
+    assert len(tried) == 5
+
+
+def test_what_others_may_change_is_tried_each_time(tried, tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("site,age\n0,31\n1,45\n")
+    session = tc.Session(path, unit=tc.one_row_each, budget=tc.epsilon(9), ledger=tc.in_memory)
+    people = tc.Session(PEOPLE, tc.unit("who", rows=2), budget=tc.epsilon(9))
+    for asked in (session, people):
+        for epsilon in (1, 2):
+            asked.agg(n=tc.count()).release(epsilon=epsilon)
+    assert len(tried) == 4
+
+
+def test_a_table_that_was_closed_is_found_out_before_the_charge(tried):
+    session = tc.Session(PEOPLE, unit=tc.one_row_each, budget=tc.epsilon(9))
+    session.agg(n=tc.count()).release(epsilon=1)
+    session.source.close()
+    with pytest.raises(DataSourceError, match="closed; open it again; nothing was spent"):
+        session.agg(n=tc.count()).release(epsilon=2)
+    assert (len(tried), session.spent) == (2, tc.epsilon(1))

@@ -10,15 +10,17 @@ import pandas as pd
 import pytest
 
 import tacit as tc
+from tacit.core.space import step_from
 from tacit.errors import UsageError
 from tacit.tables.answers.base import Noise
 from tacit.tables.cell_axis import Axis
+from tacit.tables.noise import NoiseLaw
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 from tacit.tables.release.release import Collector
 from tacit.tables.together.cell_counts import AskedCells, CellsPart, key_of
-from tacit.tables.together.family import Family
+from tacit.tables.together.family import CellCounts, Family, laplace_half_width, laplace_reach
 from tacit.tables.together.kind import cells_asked
 from tacit.tables.together.strategy import READINGS, taken
 
@@ -186,3 +188,91 @@ def test_a_plan_with_ranges_is_answered_and_its_certificate_holds():
 def test_too_many_bins_are_refused():
     with pytest.raises(UsageError, match="1,025 bins"):
         Family((Axis(("x",), edges=tuple(map(Fraction, range(1026)))),), 0, (("ranges", 1),))
+
+
+# Half-widths of sums of Laplace noises: they cover, and are not much too wide.
+
+
+def exact(terms, level):
+    """The least t with P(|sum| <= t) >= level, for weights that are whole numbers."""
+    masses = np.ones(1)
+    for law, weight, copies in terms:
+        reach = int(60 * law.scale)
+        place = np.abs(np.arange(-reach * weight, reach * weight + 1))
+        one = np.where(place % weight == 0, np.exp(-place / weight / law.scale), 0.0)
+        for _ in range(copies):
+            size = len(masses) + len(one) - 1
+            wide = 1 << size.bit_length()
+            product = np.fft.rfft(masses, wide) * np.fft.rfft(one / one.sum(), wide)
+            masses = np.fft.irfft(product, wide)[:size]
+    middle = len(masses) // 2
+    tails = masses[middle] + np.concatenate([[0.0], np.cumsum(2 * masses[middle + 1 :])])
+    return int(np.searchsorted(tails, level))
+
+
+@pytest.mark.few(5)
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        [(5.0, 1, 4)],
+        [(0.5, 1, 12)],
+        [(3.0, 7, 1), (3.0, 1, 30)],
+        [(2.0, 3, 5), (6.0, 1, 9), (1.0, 2, 2)],
+        [(1.5, 1, 200)],
+    ],
+)
+def test_it_covers_and_is_at_most_a_little_too_wide(shape, level):
+    terms = tuple((NoiseLaw("laplace", scale, 1.0), weight, n) for scale, weight, n in shape)
+    deviation = math.sqrt(sum(n * w * w * law.variance for law, w, n in terms))
+    found, least = laplace_half_width(terms, level), exact(terms, level)
+    # between two whole numbers every half-width is as good as the one below
+    assert least <= found <= least + 1 + 0.06 * deviation
+
+
+def test_few_coordinates_are_those_of_one_noise():
+    law = NoiseLaw("laplace", 4.0, 1.0)
+    assert laplace_half_width(((law, 1.0, 1),), 0.95) == law.half_width((1.0,))
+    assert laplace_half_width(((law, 0.0, 9),), 0.95) == laplace_half_width((), 0.95) == 0
+
+
+def test_draws_lie_within():
+    law = NoiseLaw("laplace", 3.0, 1.0)
+    noise = np.asarray(tc.noise.discrete_laplace(3, size=4000 * 40)).reshape(4000, 40)
+    inside = np.abs(noise @ np.full(40, 0.3)) <= laplace_half_width(((law, 0.3, 40),), 0.95)
+    assert 0.93 < inside.mean() < 0.98
+
+
+@pytest.mark.few(5)
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95, 0.999])
+@pytest.mark.parametrize("weights", [(1,), (1, 1), (4, 1, 1), (3, 2), (1,) * 40])
+def test_one_reach_is_enough_for_every_sum_and_not_much_more(level, weights):
+    """Against the exact quantile of the continuous sum, from its characteristic function."""
+    law = NoiseLaw("laplace", 1.0, 1e-9)
+    terms = tuple((law, float(weight), 1) for weight in weights)
+    deviation = math.sqrt(2 * sum(weight**2 for weight in weights))
+    quantile = laplace_half_width(terms, level) / (1.021 if len(weights) > 3 else 1.002)
+    assert quantile <= laplace_reach(level) * deviation
+    if 0.9 < level < 0.99:
+        assert laplace_reach(level) * deviation <= 1.13 * quantile
+
+
+# The step that counts cells and combines the counts: what it states, and what it refuses.
+
+
+def test_what_is_no_sum_is_refused():
+    step = CellCounts(6, "L1", ("g", "x"), (2, 3), sums=[[1, -2, 0], [1, 1, 0], [1, 1, 1]], along=1)
+    assert step.stretch == 4
+    assert step.shape == (2, 3)
+    assert CellCounts(6, "L2", ("g", "x"), (2, 3), sums=step.sums, along=1).stretch ** 2 >= 6
+    with pytest.raises(UsageError, match="a weight for each cell"):
+        CellCounts(6, "L1", ("g", "x"), (2, 3), sums=[[1, 1], [1, 0], [0, 1]], along=1)
+
+
+def test_sums_are_read_back_and_combined_exactly():
+    import numpy as np
+
+    step = CellCounts(6, "L2", ("g", "x"), (2, 3), sums=[[1, -2, 0], [1, 1, 0], [1, 1, 1]], along=1)
+    assert step_from(step.describe()) == step
+    counts = np.array([[2**70, 1, 5], [0, 3, 0]], dtype=object)
+    assert step.combined(counts) == [2**70 - 2, 2**70 + 1, 2**70 + 6, -6, 3, 3]

@@ -186,7 +186,7 @@ LargeFormOf = Annotated[Form, Depends(_large)]
 
 # How a route says who may call it: each declares a right, or that everybody may.
 #
-# ``tests/service/web/test_every_route.py`` walks the application and fails for a route that
+# ``tests/service/web/test_routing.py`` walks the application and fails for a route that
 # declares nothing.
 
 

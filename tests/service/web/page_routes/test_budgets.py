@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+from support.clinic import DECLARED, make_clinic
+from support.servers.left_out import reason
 from support.service.client import Client, running
 from support.service.hosting import COUNT, hosted_clinic
 from support.service.pages import browser
+from support.service.server import served
+from tacit import local
 from tacit.errors import DataSourceError
 from tacit.tables.question import Question
 
@@ -69,3 +77,228 @@ def test_what_was_charged_and_not_answered_is_shown(
     assert client.get(f"/v1/releases/{again['id']}?wait=30", token=ada).json()["state"] == "done"
     assert made["id"] not in cleo.get("/datasets/visits/budget").text
     assert client.get("/v1/releases?left_open=true", token=ada).json()["items"] == []
+
+
+# Every page in a real Chromium: by keyboard, without scripts, small and dark; held by axe.
+
+
+BROWSER = Path(__file__).parents[3] / "support" / "browser"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+NODE = shutil.which("node")
+THERE = (BROWSER / "node_modules" / "puppeteer-core").is_dir()
+
+SETTINGS = """
+title = "Clinic"
+latency = 0.5
+[datasets.births]
+approval = true
+[collections.colour]
+purpose = "which colour people like"
+mechanism = "DirectEncoding"
+items = ["red", "green", "blue"]
+epsilon = 1
+"""
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("clinic")
+    make_clinic(folder)
+    births = DECLARED.partition("[tables.patients]")[0].replace("tables.visits", "tables.births")
+    births = births.replace('name = "visits"', 'name = "births"').replace(
+        "visits.csv", "births.csv"
+    )
+    (folder / "births.csv").write_text("person,site,cost,day\n1,1,2,2024-01-05\n")
+    (folder / "births.toml").write_text(births)
+    (folder / "service.toml").write_text(SETTINGS)
+    (folder / "data").mkdir()
+    for name in ("desk", "night"):  # one that each walk declares
+        (folder / "data" / f"{name}.csv").write_bytes((folder / "visits.csv").read_bytes())
+    (folder / "data" / "sites.csv").write_text("site,region\n1,north\n2,south\n")
+    shots = folder / "shots"
+    shots.mkdir()
+    with served(folder) as here:
+        oracle = local.DirectEncoding(["red", "green", "blue"], epsilon=1)
+        sent = b"".join(map(local.Wire(oracle).encode, oracle.perturb_many(["red", "blue"] * 200)))
+        reports = f"{here.address}/v1/collections/colour/reports"
+        kind = {"Content-Type": "application/octet-stream"}
+        bearer = {"Authorization": f"Bearer {here.token('device', name='phone')}"}
+        assert httpx.post(reports, content=sent, headers={**bearer, **kind}).status_code == 200
+        orders = {
+            "chromium": CHROMIUM,
+            "address": here.address,
+            "token": here.token("analyst", name="ada", team="oncology"),
+            "reviewer": here.token("curator", "reviewer", "auditor", name="rita"),
+            "folder": str(shots),
+        }
+        (folder / "orders.json").write_text(json.dumps(orders))
+        assert NODE is not None
+        done = subprocess.run(
+            [NODE, str(BROWSER / "pages.mjs"), str(folder / "orders.json")],
+            capture_output=True,
+            text=True,
+            timeout=900,
+        )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("browser")
+@pytest.mark.skipif(CHROMIUM is None, reason=reason("chromium", "apt-get install chromium"))
+@pytest.mark.skipif(
+    NODE is None or not THERE, reason=reason("puppeteer-core", "npm ci in tests/support/browser")
+)
+def test_no_page_is_wrong_by_the_guidelines_of_wcag(found: Any) -> None:
+    wrong = {page["name"]: page["wrong"] for page in found["pages"] if page["wrong"]}
+    assert wrong == {}
+    checked = [page for page in found["pages"] if page["passes"]]
+    assert len(checked) == 2 * 12 + 5 + 3 + 2 * 11
+
+    # light and dark, a review, four answers, and a curator's twice
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("browser")
+@pytest.mark.skipif(CHROMIUM is None, reason=reason("chromium", "apt-get install chromium"))
+@pytest.mark.skipif(
+    NODE is None or not THERE, reason=reason("puppeteer-core", "npm ci in tests/support/browser")
+)
+def test_every_page_was_seen(found: Any) -> None:
+    names = {page["name"].removeprefix("light-") for page in found["pages"]}
+    assert {
+        *("sign-in", "datasets", "dataset", "preview", "release", "certificate", "refused"),
+        *("releases", "tokens", "verify", "explorer", "nowhere"),
+        *("waiting", "approvals", "decision", "audit", "tokens-made"),
+    } <= names
+    assert {"dark-phone-release", "plain-release"} <= names
+    assert {
+        f"{walk}-{page}"
+        for walk in ("desk", "night")
+        for page in (
+            *(
+                "declare",
+                "declare-tables",
+                "declare-checked",
+                "declared",
+                "declaration",
+                "budget",
+                "count",
+            ),
+            *("dashboard", "dashboards", "collections", "collection"),
+        )
+    } <= names
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("browser")
+@pytest.mark.skipif(CHROMIUM is None, reason=reason("chromium", "apt-get install chromium"))
+@pytest.mark.skipif(
+    NODE is None or not THERE, reason=reason("puppeteer-core", "npm ci in tests/support/browser")
+)
+def test_a_dashboard_of_periods_that_are_over_shows_them(found: Any) -> None:
+    assert found["notes"]["desk charts"] == found["notes"]["night charts"] == 2
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("browser")
+@pytest.mark.skipif(CHROMIUM is None, reason=reason("chromium", "apt-get install chromium"))
+@pytest.mark.skipif(
+    NODE is None or not THERE, reason=reason("puppeteer-core", "npm ci in tests/support/browser")
+)
+def test_no_page_is_wider_than_a_phone(found: Any) -> None:
+    assert [page["name"] for page in found["pages"] if page["overflow"]] == []
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("browser")
+@pytest.mark.skipif(CHROMIUM is None, reason=reason("chromium", "apt-get install chromium"))
+@pytest.mark.skipif(
+    NODE is None or not THERE, reason=reason("puppeteer-core", "npm ci in tests/support/browser")
+)
+def test_no_page_breaks_its_own_policy(found: Any) -> None:
+    said = [text for text in found["console"] if "Refused" in text or "Policy" in text]
+    assert said == []
+    errors = [text for text in found["console"] if "Error" in text]
+    assert errors == []
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("browser")
+@pytest.mark.skipif(CHROMIUM is None, reason=reason("chromium", "apt-get install chromium"))
+@pytest.mark.skipif(
+    NODE is None or not THERE, reason=reason("puppeteer-core", "npm ci in tests/support/browser")
+)
+def test_everything_is_reached_by_the_keyboard_and_shows_its_focus(found: Any) -> None:
+    reached = found["notes"]["keyboard"]
+    for wanted in ("A #main", "SELECT statistic", "TEXTAREA sql", "INPUT amount", "BUTTON preview"):
+        assert wanted in reached
+    assert found["notes"]["unseen"] == 0
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("browser")
+@pytest.mark.skipif(CHROMIUM is None, reason=reason("chromium", "apt-get install chromium"))
+@pytest.mark.skipif(
+    NODE is None or not THERE, reason=reason("puppeteer-core", "npm ci in tests/support/browser")
+)
+def test_people_of_the_explorer_are_moved_by_slider_and_by_hand(found: Any) -> None:
+    slid, dragged = found["notes"]["slid"], found["notes"]["dragged"]
+    assert slid == "1, 2, 5, 7, 8"
+    assert dragged.split(", ")[0] not in ("1", "8")
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("browser")
+@pytest.mark.skipif(CHROMIUM is None, reason=reason("chromium", "apt-get install chromium"))
+@pytest.mark.skipif(
+    NODE is None or not THERE, reason=reason("puppeteer-core", "npm ci in tests/support/browser")
+)
+def test_a_choice_is_previewed_before_it_is_written_as_sql(found: Any) -> None:
+    assert found["notes"]["expected"] == 1
+    assert 'sum("cost")' in found["notes"]["clicked"]
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("browser")
+@pytest.mark.skipif(CHROMIUM is None, reason=reason("chromium", "apt-get install chromium"))
+@pytest.mark.skipif(
+    NODE is None or not THERE, reason=reason("puppeteer-core", "npm ci in tests/support/browser")
+)
+def test_the_words_of_charts_can_be_read_on_a_phone(found: Any) -> None:
+    drawn = {page["name"]: page["smallest"] for page in found["pages"] if page["smallest"] < 99}
+    assert {"dark-phone-release", "dark-phone-preview", "four-phone-certificate"} <= set(drawn)
+    assert {name: size for name, size in drawn.items() if size < 10} == {}
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("browser")
+@pytest.mark.skipif(CHROMIUM is None, reason=reason("chromium", "apt-get install chromium"))
+@pytest.mark.skipif(
+    NODE is None or not THERE, reason=reason("puppeteer-core", "npm ci in tests/support/browser")
+)
+def test_no_table_of_values_is_cut_off(found: Any) -> None:
+    names = {page["name"]: page["cut"] for page in found["pages"] if "four" in page["name"]}
+    assert len(names) == 4
+    assert set(names.values()) == {0}
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("browser")
+@pytest.mark.skipif(CHROMIUM is None, reason=reason("chromium", "apt-get install chromium"))
+@pytest.mark.skipif(
+    NODE is None or not THERE, reason=reason("puppeteer-core", "npm ci in tests/support/browser")
+)
+def test_signing_out_is_beside_the_name_of_the_service(found: Any) -> None:
+    assert [page["name"] for page in found["pages"] if abs(page["signOut"]) > 20] == []
+
+
+@pytest.mark.full
+@pytest.mark.xdist_group("browser")
+@pytest.mark.skipif(CHROMIUM is None, reason=reason("chromium", "apt-get install chromium"))
+@pytest.mark.skipif(
+    NODE is None or not THERE, reason=reason("puppeteer-core", "npm ci in tests/support/browser")
+)
+def test_every_page_of_somebody_signed_in_has_the_menu(found: Any) -> None:
+    bare = {page["name"] for page in found["pages"] if not page["menu"]}
+    assert {name for name in bare if "certificate" not in name and "sign-in" not in name} == set()

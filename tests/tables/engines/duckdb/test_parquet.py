@@ -3,21 +3,48 @@
 from __future__ import annotations
 
 import datetime
+import functools
+import gc
+import http.server
+import os
+import random
+import struct
+import threading
+import traceback
+import weakref
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import duckdb
+import polars as pl
+import pyarrow
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import tacit as tc
+from support.servers.left_out import reason
+from support.tables.column_questions import answers, in_duckdb
+from support.tables.column_questions import count as parquet_law_count
+from support.tables.parquet_writers import FAR_MILLIS, VALUES, WRITERS, random_table
 from tacit.errors import DataSourceError, UsageError
 from tacit.expressions.expression import col
+from tacit.expressions.grid import Grid
+from tacit.tables import open_source as instance_open_source
 from tacit.tables.engines.duckdb import parquet as duck_parquet
-from tacit.tables.engines.duckdb.parquet import together
-from tacit.tables.open_source import open_source
-from tacit.tables.privacy_unit import OneRowEach
+from tacit.tables.engines.duckdb.engine import DuckEngine, SharedInstance, shared
+from tacit.tables.engines.duckdb.parquet import (
+    check_remote,
+    extract_columns,
+    parquet_view,
+    public_part,
+    together,
+)
+from tacit.tables.open_source import Source, open_source
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import Query
-from tacit.tables.query.requests import Rows
+from tacit.tables.query.requests import Moments, Rows
 
 
 def write(path, rows=1, **columns):
@@ -132,3 +159,487 @@ def test_parts_of_a_folder_are_undeclared_columns_whatever_they_spell(tmp_path):
     write(tmp_path / "all" / "b.parquet", AGE=[31])
     with pytest.raises(DataSourceError, match="capital letters"):
         open_source(tmp_path / "all")
+
+
+# No statistic, dictionary, filter or order of a file changes what a row contributes.
+#
+# Random tables are written as Parquet by several writers.  The integers before noise equal those of
+# the same rows in a table of DuckDB, and the file of a neighbour is answered as well.
+
+
+@pytest.fixture
+def _one_salt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.tables.privacy_unit.new_salt", lambda: "5a17")
+
+
+def opened(way: str, path: Path) -> Source:
+    """Open a file as it is, or a view of it."""
+    if way == "file":
+        return open_source(path)
+    if way == "folder":
+        return open_source(path.parent)
+    connection = duckdb.connect() if way == "connection" else duckdb.connect(f"{path}.duckdb")
+    connection.execute(f"create view data as select * from read_parquet('{path}')")
+    if way == "connection":
+        return open_source(connection, "data")
+    connection.close()
+    return open_source(f"{path}.duckdb", "data")
+
+
+WAYS = ("file", "folder", "connection", "database")
+FRAMES = ("arrow", "stream", "polars", "pandas", "relation")
+
+
+def framed(way: str, table: pa.Table) -> Source:
+    """Open rows that are in memory."""
+    if way == "polars":
+        return open_source(pl.from_arrow(table))
+    if way == "pandas":
+        return open_source(table.to_pandas())
+    if way == "relation":
+        connection = duckdb.connect()
+        connection.register("given", table)
+        source = open_source(connection.sql("select * from given"))
+        weakref.finalize(source, connection.close)  # a relation of DuckDB 1.4 does not keep it open
+        return source
+    return open_source(table if way == "arrow" else table.to_reader())
+
+
+def hold(writer: str, seed: int, folder: Path, types: dict[str, Any], ways: Any = WAYS) -> None:
+    """Hold a random table and a neighbour to the law."""
+    draw = random.Random(seed)
+    table = random_table(draw, types, 16)
+    for number, some in enumerate((table, table.slice(1))):
+        with in_duckdb(some) as source:
+            kinds = {n: c.kind for n, c in source.schema.items() if n != "p"}
+            expected = answers(source, kinds)
+        path = folder / str(number) / "table.parquet"
+        path.parent.mkdir(parents=True)
+        WRITERS[writer](some, path, draw)
+        for way in ways:
+            with opened(way, path) as source:
+                written = {name: kind for name, kind in kinds.items() if name in source.columns}
+                found = answers(source, written)
+            wrong = [w for w in found if expected[w] != found[w]]
+            assert found
+            assert not wrong, (writer, seed, way, [(w, expected[w], found[w]) for w in wrong[:3]])
+
+
+def chosen(names: list[str]) -> dict[str, Any]:
+    return {name: VALUES[name] for name in names}
+
+
+@pytest.mark.usefixtures("_one_salt")
+@pytest.mark.few(6)
+@pytest.mark.parametrize("writer", ["pyarrow", "polars", "duckdb"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_row_counts_for_what_it_is_whatever_the_footer_says(tmp_path, writer, way):
+    hold(writer, 1, tmp_path, chosen(["double", "float", "text"]), [way])
+
+
+@pytest.mark.usefixtures("_one_salt")
+@pytest.mark.few(5)
+@pytest.mark.parametrize("way", FRAMES)
+def test_a_row_in_memory_counts_for_what_it_is(way):
+    table = random_table(random.Random(2), chosen(["double", "float"]), 16)
+    with in_duckdb(table) as source:
+        kinds = {n: c.kind for n, c in source.schema.items() if n != "p"}
+        expected = answers(source, kinds)
+    with framed(way, table) as source:
+        assert answers(source, kinds) == expected
+
+
+@pytest.mark.usefixtures("_one_salt")
+@pytest.mark.full
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("seed", range(2))
+def test_every_type_is_read_alike(tmp_path, writer, seed):
+    hold(writer, seed, tmp_path, chosen(list(VALUES)), [WAYS[seed]])
+
+
+@pytest.mark.usefixtures("_one_salt")
+@pytest.mark.parametrize("writer", ["pyarrow", "polars"])
+@pytest.mark.parametrize("rows", [1, 1000])
+def test_a_far_time_is_one_cell_and_no_failure(tmp_path, writer, rows):
+    """Of a folder of two files, with text that is none beside it, and of its neighbour."""
+    for far in (FAR_MILLIS, [0] * len(FAR_MILLIS)):
+        cells = {
+            kind: pa.array([0, None, *far], pa.timestamp("ms", kind)) for kind in ("UTC", None)
+        }
+        table = pa.table({"t": cells[None], "z": cells["UTC"], "n": range(len(far) + 2)})
+        raw = pa.array([b"a", b"\xff", *[b"b"] * len(far)]).cast(pa.string(), safe=False)
+        for number in range(2):
+            path = tmp_path / str(far[0] > 0) / f"{number}.parquet"
+            path.parent.mkdir(exist_ok=True)
+            if writer == "polars":
+                pl.from_arrow(table).write_parquet(path, row_group_size=rows)
+            else:
+                pq.write_table(table.append_column("s", raw), path, row_group_size=rows)
+        with open_source(path.parent) as source:
+            beyond = sum(cell > 0 for cell in far)
+            before = sum(cell < 0 for cell in far)
+            for t in (col("t"), col("z")):
+                assert parquet_law_count(source, t > "9999-12-31") == 2 * beyond
+                assert parquet_law_count(source, t < "0001-01-01") == 2 * before
+                assert parquet_law_count(source, t.is_null()) == 2
+                assert parquet_law_count(source, t.year() == 1970) == 2 * (
+                    1 + len(far) - beyond - before
+                )
+            assert parquet_law_count(source, col("n") >= 1) == 2 * (1 + len(far))
+            if writer == "pyarrow":
+                assert parquet_law_count(source, col("s").is_null()) == 2
+                assert parquet_law_count(source, col("s") == "b") == 2 * len(far)
+
+
+@pytest.mark.usefixtures("_one_salt")
+def test_statistics_that_are_wrong_change_nothing(tmp_path):
+    """A footer says that the least and the greatest number are others: nobody believes it."""
+    for kind, true, lie in (("d", 7.25, 2.5), ("q", 77_000_111, 3)):
+        values = pa.array([true] * 3, pa.float64() if kind == "d" else pa.int64())
+        pq.write_table(pa.table({"x": values, "p": [1, 2, 2]}), tmp_path / "t.parquet")
+        data = (tmp_path / "t.parquet").read_bytes()
+        footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+        told, said = struct.pack(f"<{kind}", true), struct.pack(f"<{kind}", lie)
+        assert told in data[footer:]
+        forged = data[:footer] + data[footer:].replace(told, said)
+        (tmp_path / "forged.parquet").write_bytes(forged)
+        for way in WAYS:
+            (tmp_path / "forged.parquet.duckdb").unlink(missing_ok=True)
+            if way == "folder":
+                continue
+            with opened(way, tmp_path / "forged.parquet") as source:
+                x = col("x")
+                tests = [x == true, x > lie, x <= lie, x.is_in([true])]
+                assert [parquet_law_count(source, test) for test in tests] == [3, 3, 0, 3]
+                grid = Grid.for_bounds(0, 1 << 27)
+                moments = Moments(x, grid)
+                for unit in (OneRowEach(), PersonUnit("p", 2), PersonUnit("x", 3)):
+                    asked = {"by": {"p": col("p")}, "keys": [1, 2]}
+                    whole = Query(source, unit).run([moments]).of(moments)[0]
+                    assert whole[0] == 3 * unit.one
+                    assert whole[2] == 3 * unit.one * grid.offset(true)
+                    Query(source, unit, **asked).run([Rows(), moments])
+
+
+@pytest.mark.usefixtures("_one_salt")
+def test_what_a_relation_says_of_its_files_is_withheld(tmp_path):
+    text = pa.array([b"Zaphod\xff"]).cast(pa.string(), safe=False)
+    pq.write_table(pa.table({"s": text}), tmp_path / "t.parquet")
+    connection = duckdb.connect()
+    relation = connection.sql(f"select * from '{tmp_path}/t.parquet'")
+    with open_source(relation) as source:
+        with pytest.raises(DataSourceError, match="withheld") as caught:
+            parquet_law_count(source, col("s") == "a")
+        assert "Zaphod" not in str(caught.value)
+        assert caught.value.__context__ is None
+    connection.close()
+
+
+# Files at an address: read by the user's own extensions of DuckDB, or refused with the remedy.
+
+
+INSTALLED = duckdb.sql(
+    "select installed from duckdb_extensions() where extension_name = 'httpfs'"
+).fetchall() == [(True,)]
+without = pytest.mark.skipif(INSTALLED, reason="DuckDB's extension httpfs is installed here")
+with_it = pytest.mark.skipif(
+    not INSTALLED,
+    reason=reason("DuckDB's httpfs", "python -c \"import duckdb; duckdb.sql('install httpfs')\""),
+)
+
+
+def test_an_unknown_kind_of_address_is_refused_before_anything_is_fetched():
+    with pytest.raises(
+        DataSourceError, match=r"addresses of the form htps://.*did you mean 'https'"
+    ):
+        tc.Session("htps://example.org/a.parquet", unit=tc.one_row_each, budget=tc.epsilon(1))
+
+
+@without
+@pytest.mark.parametrize("address", ["s3://bucket/*.parquet", "https://example.org/a.csv"])
+def test_a_missing_extension_is_named_with_the_way_to_install_it(address):
+    with pytest.raises(DataSourceError, match="install httpfs"):
+        tc.Session(address, unit=tc.one_row_each, budget=tc.epsilon(1))
+
+
+class Told(DuckEngine):
+    """An engine that says of every extension whether it is there."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def rows(self, sql):
+        assert "'azure'" in sql
+        return self.answer
+
+
+@pytest.mark.parametrize("answer", [[], [(False,)]])
+def test_azure_has_an_extension_of_its_own(answer):
+    with pytest.raises(DataSourceError, match="install azure"):
+        check_remote("az://box/a.parquet", Told(answer))
+    check_remote("az://box/a.parquet", Told([(True,)]))
+
+
+def test_secrets_in_an_address_are_in_no_name_and_no_error():
+    secret = "https://ann:hush@example.org/a.parquet?signature=hush"
+    assert public_part(secret) == "https://example.org/a.parquet"
+    with pytest.raises(DataSourceError) as caught:
+        tc.Session(secret, unit=tc.one_row_each, budget=tc.epsilon(1))
+    assert "hush" not in str(caught.value)
+
+
+@with_it
+def test_a_remote_table_answers_like_the_local_one(tmp_path):
+    (tmp_path / "small.csv").write_text('a;b\n1;x\n2;"y;z"\n')
+    folder = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), folder)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}/small.csv"
+    with tc.Session(address, unit=tc.one_row_each, budget=tc.epsilon(10_000)) as session:
+        assert session.columns == {"a": "integer", "b": "text"}
+        assert session.source.name == "small.csv"
+        total = session.agg(total=tc.sum("a", 0, 5)).release(epsilon=10_000).value("total")
+        assert round(total) == 3
+    server.shutdown()
+    server.server_close()
+
+
+# Columns of whole numbers and text are copied out of a Parquet file as they are stored.
+
+
+TIMES = [0, None, (1 << 63) - 1, -(1 << 63) + 1]
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+@pytest.mark.parametrize("rows", [1, 3, 1000])
+def test_the_copy_has_the_numbers_and_nothing_else(tmp_path, dictionary, rows):
+    table = pa.table({"n": ["a"] * 4, "t": pa.array(TIMES, pa.timestamp("ms", "UTC")), "s": TIMES})
+    source, target = tmp_path / "t.parquet", tmp_path / "copy.parquet"
+    pq.write_table(table, source, use_dictionary=dictionary, row_group_size=rows)
+    extract_columns(str(source), ["t", "s"], str(target))
+    assert pq.read_table(target).to_pydict() == {"c0": TIMES, "c1": TIMES}
+    assert pq.read_metadata(target).row_group(0).column(0).statistics is None
+
+
+def test_a_file_that_changed_is_refused_without_quoting_it(tmp_path):
+    table = pa.table({"n": pa.array([4217], pa.int32()), "s": ["Zaphod"]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    for number, name in enumerate(("n", "gone")):
+        with pytest.raises(DataSourceError, match="damaged") as caught:
+            extract_columns(str(tmp_path / "t.parquet"), [name], str(tmp_path / f"{number}"))
+        assert "Zaphod" not in str(caught.value)
+        assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_text_is_copied_as_bytes_within_lists_and_structs_too(tmp_path, dictionary):
+    raw = [b"a", None, b"\xff", b"caf\xc3\xa9"]
+    text = pa.array(raw, pa.binary()).cast(pa.string(), safe=False)
+    lists = pa.ListArray.from_arrays([0, 1, 1, 4, 4], text)
+    both = pa.StructArray.from_arrays([text, pa.array([1, 2, 3, 4])], ["s", "n"])
+    table = pa.table({"n": [1, 2, 3, 4], "l": lists, "b": both, "t": text})
+    source, target = tmp_path / "t.parquet", tmp_path / "copy.parquet"
+    pq.write_table(table, source, use_dictionary=dictionary, row_group_size=3)
+    extract_columns(str(source), ["t", "b", "l"], str(target))
+    assert pq.read_table(target).to_pydict() == {
+        "c0": raw,
+        "c1": [{"s": cell, "n": n} for n, cell in enumerate(raw, 1)],
+        "c2": [[raw[0]], [], raw[1:], []],
+    }
+
+
+# A view of Parquet files has the values of their columns, whatever their statistics say.
+
+
+def test_no_comparison_is_decided_by_the_footer(tmp_path):
+    path = str(tmp_path / "t.parquet")
+    pq.write_table(pa.table({"x": [float("nan"), 1.0, 2.0], "n": [1, 2, 3]}), path)
+    engine = DuckEngine()
+    view = parquet_view(lambda more: f"read_parquet('{path}'{more})", [path], engine)
+    for test, rows in (("x <= 'Infinity'::double", 2), ("n <= 3", 3), ("n is not null", 3)):
+        assert engine.rows(f"select count(*) from {view} where {test}") == [(rows,)]
+    engine.close()
+
+
+# The engine that runs inside: its threads, its memory, its disk, and closing it.
+
+
+SECRET = "Zaphod"
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True, "two", 10**9])
+def test_a_number_of_threads_is_a_small_whole_one(tmp_path, threads):
+    (tmp_path / "people.csv").write_text("age\n31\n")
+    with pytest.raises(UsageError, match="threads"):
+        open_source(tmp_path / "people.csv", threads=threads)
+
+
+@pytest.mark.parametrize("limit", ["-5", " -1GB", "0", "", "much", 256, True])
+def test_a_memory_limit_that_would_hold_nothing_is_refused(tmp_path, limit):
+    (tmp_path / "people.csv").write_text("age\n31\n")
+    with pytest.raises(UsageError, match="memory_limit"):
+        open_source(tmp_path / "people.csv", memory_limit=limit)
+
+
+def test_a_sound_file_beyond_the_memory_limit_is_not_called_damaged(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("age,name\n" + f"31,{SECRET}\n" * 100_000)
+    with (
+        open_source(path, memory_limit="1MB") as source,
+        pytest.raises(DataSourceError, match="raise memory_limit") as caught,
+    ):
+        Query(source, OneRowEach()).run([Rows()])
+    assert SECRET not in "".join(traceback.format_exception(caught.value, chain=True))
+    assert caught.value.__context__ is None
+
+
+def test_nothing_stays_on_disk_and_spilled_rows_are_encrypted():
+    engine = DuckEngine(memory_limit="200MB")
+    ((folder, encrypted),) = engine.rows(
+        "select current_setting('temp_directory'), current_setting('temp_file_encryption')"
+    )
+    assert encrypted
+    assert Path(folder).stat().st_mode & 0o077 == 0
+    engine.close()
+    assert not Path(folder).exists()
+    with pytest.raises(DataSourceError, match="closed"):
+        engine.rows("select 1")
+
+
+@pytest.mark.full
+def test_beyond_the_memory_limit_rows_spill_unreadably_and_the_answer_is_exact():
+    engine = DuckEngine(memory_limit="32MB", threads=1)
+    rows = 1_500_000
+    try:
+        ((folder,),) = engine.rows("select current_setting('temp_directory')")
+        table = engine.materialise(
+            f"select range as a, '{SECRET}' || md5(range::varchar) as b from range({rows})"
+        )
+        spilled = [f.read_bytes() for f in Path(folder).iterdir()]
+        assert sum(map(len, spilled)) > 1 << 20
+        assert not any(SECRET.encode() in text for text in spilled)
+        found = engine.rows(f"select sum(a), count(*) from {table} where b like '{SECRET}%'")
+        assert found == [(rows * (rows - 1) // 2, rows)]
+    finally:
+        engine.close()
+
+
+def test_people_are_grouped_by_an_array_no_longer_than_the_table(tmp_path):
+    path, rows = tmp_path / "rows.parquet", 1 << 14
+    duckdb.sql(f"copy (select i % 9001 - 7 as p, i % 3 as x from range({rows}) t(i)) to '{path}'")
+    asked = "select current_setting('perfect_ht_threshold')"
+    connection = duckdb.connect()
+    connection.execute(f"create table t as from '{path}'")
+    found = []
+    with open_source(path) as own, open_source(connection, "t") as given:
+        for source in (own, given):
+            moments = Moments(col("x"), Grid.for_bounds(0, 2, whole=True))
+            answer = Query(source, PersonUnit("p", rows=1)).run([moments]).of(moments)
+            found.append((source.engine.rows(asked)[0][0], answer.tolist()))
+    assert [int(bits) for bits, _ in found] == [14, 12]
+    assert found[0][1] == found[1][1]
+
+
+# The instance of DuckDB that tables in memory share.
+
+
+PEOPLE = pyarrow.table({"age": [31, 45, 52]})
+
+
+@pytest.fixture
+def instance():
+    made = SharedInstance()
+    yield made
+    if made._instance is not None:
+        made._instance.end()
+
+
+def test_tables_in_memory_share_one_and_others_have_their_own(tmp_path):
+    (tmp_path / "people.csv").write_text("age\n31\n")
+    with instance_open_source(PEOPLE) as one, instance_open_source(PEOPLE) as other:
+        assert one.engine.folder == other.engine.folder
+        for alone in (
+            instance_open_source(PEOPLE, threads=1),
+            instance_open_source(PEOPLE, memory_limit="1GB"),
+            instance_open_source(tmp_path / "people.csv"),
+        ):
+            with alone:
+                assert alone.engine.folder != one.engine.folder
+
+
+def test_a_table_does_not_see_another(tmp_path):
+    older = pyarrow.table({"age": [77, 88]})
+    with instance_open_source(PEOPLE) as one, instance_open_source(older) as other:
+        kept = one.engine.materialise(f"select age from {one.relation}")
+        view = one.engine.view("select 1 as x")
+        one.engine.rows("set perfect_ht_threshold = 20")
+        for theirs in (kept, view):
+            with pytest.raises(DataSourceError):
+                other.engine.rows(f"select * from {theirs}")
+        ages = [
+            engine.rows(f"select age from {one.relation}") for engine in (other.engine, one.engine)
+        ]
+        assert ages == [[(77,), (88,)], [(age,) for age in PEOPLE["age"].to_pylist()]]
+        assert other.engine.rows("select current_setting('perfect_ht_threshold')") != [(20,)]
+
+
+def test_nothing_of_a_closed_table_stays(instance):
+    found, connection = instance.borrow()
+    connection.execute("create temporary table kept as select range as x from range(100000)")
+    connection.close()
+    instance.give_back(found)
+    (held,) = found._connection.execute(
+        "select sum(memory_usage_bytes) from duckdb_memory()"
+    ).fetchone()
+    assert held == 0
+    assert instance.borrow()[0] is found
+
+
+def test_one_that_has_spilled_is_ended_with_its_last_table(instance):
+    found, _ = instance.borrow()
+    instance.borrow()
+    (found.folder.path / "rows").write_text("Zaphod")
+    instance.give_back(found)
+    assert found.folder.path.is_dir()
+    instance.give_back(found)
+    assert not found.folder.path.exists()
+    assert instance.borrow()[0] is not found
+
+
+def test_threads_may_borrow_it_at_once(instance):
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.append(instance.borrow()[0])) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(map(id, found))) == 1
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # the threads of DuckDB
+def test_a_process_that_forks_ends_it_and_the_child_ends_as_it_should():
+    gc.collect()  # tables that other tests have left to be collected
+    with tc.Session(PEOPLE, unit=tc.one_row_each, budget=tc.epsilon(1)):
+        folder, others = shared._instance.folder.path, shared._tables - 1
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if shared._instance is None else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert folder.exists() == (others > 0)
+    with tc.Session(PEOPLE, unit=tc.one_row_each, budget=tc.epsilon(1)) as session:
+        assert session.agg(n=tc.count()).release(epsilon=1).labels == ("n",)
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # the threads of DuckDB
+def test_a_child_begins_its_own_where_a_table_was_open():
+    with tc.Session(PEOPLE, unit=tc.one_row_each, budget=tc.epsilon(1)):
+        before = shared._instance
+        child = os.fork()
+        if child == 0:
+            with instance_open_source(PEOPLE) as source:
+                own = shared._instance is not before
+                os._exit(0 if own and source.engine.rows("select 42") == [(42,)] else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert shared._instance is before

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import datetime
+import gzip
+import os
+import threading
+import warnings
+from pathlib import Path
+
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, example, given
+from hypothesis import strategies as st
 
+import tacit as tc
+from support.examples import examples
 from support.tables.column_questions import count
-from tacit.errors import DataSourceError
+from support.tables.hostile_lines import hostile
+from tacit.errors import DataSourceError, DataSourceWarning, UsageError
 from tacit.expressions.expression import col
+from tacit.expressions.grid import Grid
+from tacit.tables.engines.csv import LINE_LIMIT, csv_format, parse
 from tacit.tables.open_source import open_source
+from tacit.tables.privacy_unit import OneRowEach
+from tacit.tables.query.integer_query import Query
+from tacit.tables.query.requests import Moments, Rows
 
 VIEWS = {
     "plain": "from 't.parquet'",
@@ -62,3 +79,277 @@ def test_a_view_whose_files_cannot_be_told_is_refused_by_its_text(tmp_path):
     connection.execute("create view own as select one() as n, 'a' as s")
     with open_source(connection, "own") as source:
         assert count(source, col("s") == "a") == 1
+
+
+# CSV files in the engine: read once, lazily, as the definition says and as declared.
+
+
+FORMS = [
+    {},
+    {"null": ["NA", "a"]},
+    {"quote": ""},
+    {"delimiter": ";", "quote": "'"},
+    {"encoding": "cp1252"},
+    {"multiline": 3},
+]
+SECRET = "Zaphod"
+
+
+def rows_of(source):
+    with source:
+        return source.engine.rows(f"select * from {source.relation}")
+
+
+def written(folder, data, name="people.csv"):
+    path = folder / name
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return path
+
+
+@examples(0.6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(hostile, st.sampled_from(FORMS), st.integers(1, 3))
+@example(b"\xef\xbb\xbfx,1\n", {}, 2)
+@example(b'"NA",NA\n""\n', {"null": ["NA"]}, 2)
+@example(b'a"b\n\n\n', {"quote": ""}, 1)
+@example(b'1,"a\nb"\n2,c\n', {"multiline": 3}, 2)
+def test_the_engine_holds_what_the_definition_says(tmp_path, data, form, width):
+    names = ["x", "y", "z"][:width]
+    path = written(tmp_path, data + b"\n")
+    own = csv_format(header=names, **form).for_file("people.csv")
+    expected = [tuple(cells) for cells in parse(data + b"\n", own, width)]
+    found = rows_of(open_source(path, header=names, **form))
+    assert sorted(found, key=repr) == sorted(expected, key=repr)
+
+
+def test_a_line_beyond_the_limit_is_a_row_and_blames_nothing(tmp_path):
+    path = written(tmp_path, b"age,name\n31,x\n" + b"4" * (LINE_LIMIT + 1) + b",y\n45,z\n")
+    assert sorted(rows_of(open_source(path)), key=repr) == [("31", "x"), ("45", "z"), (None, None)]
+
+
+def test_opening_reads_the_names_and_nothing_else(tmp_path):
+    path = written(tmp_path, "age,sex\n" + "31,f\n" * 100_000)
+    source = open_source(path)
+    path.write_text("age,sex\n45,m\n")  # what is there when the first query asks
+    assert rows_of(source) == [("45", "m")]
+
+
+def test_a_file_without_a_line_of_names_is_not_even_opened(tmp_path):
+    path = written(tmp_path, "1,2\n")
+    os.chmod(path, 0o644)
+    types = {"a": "integer", "b": "text"}
+    source = open_source(path, header=False, types=types)
+    path.write_text("3,x\n,y\n")
+    assert source.columns == types
+    assert sorted(rows_of(source), key=repr) == [(3, "x"), (None, "y")]
+
+
+def test_a_file_that_goes_fails_after_opening_and_is_read_when_it_is_back(tmp_path):
+    path = written(tmp_path, "age\n31\n")
+    with open_source(path) as source:
+        path.rename(tmp_path / "away.csv")
+        query = Query(source, OneRowEach())
+        with pytest.raises(DataSourceError, match="could not be read to its end") as caught:
+            query.run([Rows()])
+        assert caught.value.__context__ is None
+        (tmp_path / "away.csv").rename(path)
+        assert query.run([Rows()]).of(Rows()).tolist() == [1]
+
+
+def test_a_release_of_a_file_that_went_away_costs_once(tmp_path):
+    path = written(tmp_path, "age\n31\n")
+    with tc.Session(path, unit=tc.one_row_each, budget=tc.epsilon(1)) as session:
+        path.rename(tmp_path / "away.csv")
+        question = session.agg(n=tc.count())
+        with pytest.raises(DataSourceError):
+            question.release(epsilon="1/2")
+        assert session.remaining == tc.epsilon("1/2")  # charged before a row was asked for
+        (tmp_path / "away.csv").rename(path)
+        question.release(epsilon="1/2")
+        assert session.remaining == tc.epsilon("1/2")
+
+
+def test_a_file_that_has_other_names_by_then_is_not_read_by_place(tmp_path):
+    path = written(tmp_path, "age,pay\n31,7\n")
+    with open_source(path) as source:
+        path.write_text("pay,age\n7,31\n")
+        with pytest.raises(DataSourceError, match="other names of columns"):
+            Query(source, OneRowEach()).run([Rows()])
+        path.write_text("age,pay\n31,7\n32,8\n")
+        assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [2]
+
+
+def test_a_packed_file_that_ends_early_leaves_no_row_behind(tmp_path):
+    packed = gzip.compress(b"age\n" + os.urandom(1 << 16).hex().encode() + b"\n" + b"31\n" * 9)
+    path = written(tmp_path, packed, "people.csv.gz")
+    with open_source(path) as source:
+        path.write_bytes(packed[: len(packed) // 2])
+        with pytest.raises(DataSourceError, match="could not be read to its end"):
+            Query(source, OneRowEach()).run([Rows()])
+        path.write_bytes(packed)
+        assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [10]
+
+
+def test_nothing_of_the_rows_stays_in_the_folder_and_no_thread_waits(tmp_path):
+    before = threading.active_count()
+    with open_source(written(tmp_path, f"name\n{SECRET}\n")) as source:
+        assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [1]
+        left = [f for f in Path(source.engine.folder).rglob("*") if f.is_file()]
+        assert [f.name for f in left] == ["owner"]  # which process the folder belongs to
+        assert SECRET not in left[0].read_text()
+        assert not list(Path(source.engine.folder).glob("rows*"))
+    assert threading.active_count() == before
+
+
+ONE_ODD_ROW = {
+    "a date of another form": ("03/13/2020,5,1", "2020-03-07,5,1"),
+    "a comment": ("# note", "2020-03-07,5,1"),
+    "a field too many": (f"{SECRET},flu,1,9", "2020-03-07,5,1"),
+    "a word for a number": ("2020-03-07,thirty,1", "2020-03-07,5,1"),
+    "an open quote": ('"2020-03-07,5,1', "2020-03-07,5,1"),
+    "another delimiter": ("2020-03-07;5;1", "2020-03-07,5,1"),
+    "bytes": ("\0,5,1", "2020-03-07,5,1"),
+}
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("odd", ONE_ODD_ROW)
+@pytest.mark.parametrize("place", [0, 998], ids=["first", "last"])
+def test_one_row_moves_a_count_by_one_and_no_column(tmp_path, odd, place):
+    lines = ["2020-03-07,5,1"] * 998
+    counts, columns = [], []
+    march = (col("day") >= "2020-03-01") & (col("day") < "2020-04-01") & (col("n") > 3)
+    for row in ONE_ODD_ROW[odd]:
+        path = written(tmp_path, "\n".join(["day,n,k", *lines[:place], row, *lines[place:]]))
+        with open_source(path) as source:
+            columns.append(source.columns)
+            moments = Moments(col("n"), Grid.for_bounds(0, 10))
+            found = Query(source, OneRowEach(), where=march).run([Rows(), moments])
+            counts.append((int(found.of(Rows())[0]), int(found.of(moments)[0][0])))
+            assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [999]
+    assert columns[0] == columns[1] == dict.fromkeys(("day", "n", "k"), "undeclared")
+    assert counts == [(998, 998), (999, 999)]
+
+
+def test_a_question_is_answered_alike_declared_or_not(tmp_path):
+    text = "who,age,paid,day,smokes\n" + "".join(
+        f"p{i % 40},{i % 90},{i / 7},2024-{i % 12 + 1:02}-{i % 28 + 1:02},{i % 3 == 0}\n"
+        for i in range(500)
+    )
+    kinds = {"age": "integer", "paid": "float", "day": "date", "smokes": "boolean", "who": "text"}
+    path = written(tmp_path, text + ",,,,\nx,y,z,w,v\n")
+    where = (col("age") >= 18) & (col("day") >= "2024-02-10") & ~col("smokes")
+    request = Moments(col("paid"), Grid.for_bounds(0, 50))
+    answers = []
+    for types in (kinds, {}, {"age": "integer"}, {"paid": "float", "smokes": "boolean"}):
+        with open_source(path, types=types) as source:
+            unit = tc.unit("who", rows=3)
+            query = Query(source, unit, where=where, by={"a": col("age")}, keys=[18, 20, None])
+            exact = query.run([request, Rows()])
+            counted = Query(source, unit, by={"m": col("day").month()}, keys=[1, 2, 3]).run(
+                [Rows()]
+            )
+            answers.append(
+                [exact.of(request).tolist(), exact.of(Rows()).tolist(), counted.of(Rows()).tolist()]
+            )
+    assert answers == [answers[0]] * 4
+    assert sum(map(sum, answers[0][0])) > 0
+
+
+def test_declared_dates_and_times_are_read_by_their_format(tmp_path):
+    path = written(tmp_path, "d,t\n13.03.2020,13.03.2020 18:30\n03/13/2020,x\n31.02.2020,\n")
+    types = {"d": "date", "t": "timestamp"}
+    form = {"date_format": "%d.%m.%Y", "time_format": "%d.%m.%Y %H:%M"}
+    found = rows_of(open_source(path, types=types, **form))
+    at = datetime.datetime(2020, 3, 13, 18, 30)
+    assert found == [(at.date(), at), (None, None), (None, None)]
+    path = written(tmp_path, "d,t\n2020-03-13,2020-03-13T18:30:00Z\n13.03.2020,\n")
+    assert rows_of(open_source(path, types=types)) == [(at.date(), at), (None, None)]
+
+
+def test_files_of_a_folder_are_joined_by_the_names_in_their_first_lines(tmp_path):
+    written(tmp_path, "a,b\n1,2\n", "1.csv")
+    written(tmp_path, "b,a\n3,4", "2.csv")
+    written(tmp_path, "a\tc\n5\t6,6\n", "3.tsv")
+    (tmp_path / "4.csv.gz").write_bytes(gzip.compress(b"a,b\n7,8\n"))
+    source = open_source(tmp_path)
+    assert list(source.columns) == ["a", "b", "c"]
+    rows = [("1", "2", None), ("4", "3", None), ("5", None, "6,6"), ("7", "8", None)]
+    assert sorted(rows_of(source)) == rows
+
+
+@pytest.mark.parametrize("line", ["17,2020-01-31,Zaphod", "3141", "Zaphod,,Yarka", "Zaphod,2.5"])
+def test_names_that_look_like_a_record_are_warned_of_without_quoting_them(tmp_path, line):
+    path = written(tmp_path, line + "\n1,2\n")
+    with pytest.warns(DataSourceWarning, match="may be a record") as told:
+        open_source(path)
+    assert not any(part and part in str(told[0].message) for part in line.split(",")[1:])
+
+
+def test_a_file_with_another_delimiter_is_pointed_at(tmp_path):
+    with pytest.warns(DataSourceWarning, match="delimiter=';'"):
+        open_source(written(tmp_path, "age;sex\n31;f\n"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert list(open_source(written(tmp_path, "age;sex\n31;f\n"), delimiter=";").columns) == [
+            "age",
+            "sex",
+        ]
+
+
+def test_options_of_csv_files_are_refused_elsewhere(tmp_path):
+    import pyarrow as pa
+
+    for option in ({"types": {"a": "text"}}, {"delimiter": ";"}, {"header": ["a"]}):
+        with pytest.raises(UsageError, match="is for CSV files"):
+            open_source(pa.table({"a": [1]}), **option)
+    with pytest.raises(UsageError, match="did you mean 'delimiter'"):
+        open_source(written(tmp_path, "a\n"), delimeter=";")
+    with pytest.raises(UsageError, match="did you mean 'age'"):
+        open_source(written(tmp_path, "age\n"), types={"agee": "text"})
+
+
+PACKED = gzip.compress(b"age,name\n31,Zaphod\n", mtime=0)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [PACKED + b"Zaphod", PACKED[:-6], PACKED[:-8] + bytes(8), b"Za,b\n", PACKED[:12]],
+    ids=["more behind it", "cut in its end", "another sum", "not packed", "cut in its rows"],
+)
+def test_a_damaged_packed_file_is_refused_without_quoting_it(tmp_path, data):
+    (tmp_path / "a.csv.gz").write_bytes(data)
+    with pytest.raises(DataSourceError, match=r"is damaged, or cut short|is not packed") as caught:
+        open_source(tmp_path / "a.csv.gz")
+    assert caught.value.__context__ is None
+    assert "Za" not in str(caught.value)
+
+
+def test_missing_texts_may_hold_whatever_parts_and_quotes_fields(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('age,name\n"N,A",x\n"N""A",y\nNA,z\n31,\n')
+    with open_source(path, null=["N,A", 'N"A', "NA", '"'], types={"name": "text"}) as source:
+        for column, missing in (("age", 3), ("name", 1)):
+            query = Query(source, OneRowEach(), where=col(column).is_null())
+            assert query.run([Rows()]).of(Rows()).tolist() == [missing]
+    for said in ({"null": ["\ud800"]}, {"header": ["a", "\ud800"]}):
+        with pytest.raises(UsageError, match="Unicode"):
+            open_source(path, **said)
+
+
+def test_a_folder_within_a_folder_may_be_called_like_a_file(tmp_path):
+    (tmp_path / "all" / "people.csv").mkdir(parents=True)
+    (tmp_path / "all" / "people.csv" / "part-0.csv").write_text("age\n31\n")
+    with open_source(tmp_path / "all") as source:
+        assert Query(source, OneRowEach()).run([Rows()]).of(Rows()).tolist() == [1]
+
+
+def test_a_text_that_is_missing_may_be_padded(tmp_path):
+    rows = ["99,a", " 99,b", "99  ,c", "   99   ,d", "199,e", "9 9,f", '" 99",g', "990,h"]
+    path = tmp_path / "padded.csv"
+    path.write_text("\n".join(["x,y", *rows, '"99" odd,i']) + "\n", encoding="utf-8")
+    for null in ("99", " 99"):
+        with open_source(path, null=[null]) as source:
+            missing = Query(source, OneRowEach(), where=col("x").is_null()).run([Rows()])
+            assert missing.of(Rows()).tolist() == [6]  # the last line is spoiled
+        form = csv_format(null=[null], delimiter=",")
+        assert sum(cells[0] is None for cells in parse("\n".join(rows).encode(), form, 2)) == 5
