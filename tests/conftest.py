@@ -28,7 +28,7 @@ settings.load_profile("full")
 SERVERS = {"postgres_server": "postgres", "local_spark": "spark"}
 """What starts a server, and the group of tests that share it in one process."""
 
-MANY = 8
+MANY = 4
 """Cases of a test above which the fast tests run a quarter of them."""
 
 LONGEST_ID = 60
