@@ -104,20 +104,20 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "smooth_sensitivity",
         "stability_map",
     ),
-    "tacit.tables.answers.counts": ("count_distinct",),
-    "tacit.tables.answers.covariance_and_regression": (
+    "tacit.tables.statistics.counts": ("count_distinct",),
+    "tacit.tables.statistics.covariance_and_regression": (
         "correlation",
         "covariance",
         "linear_regression",
     ),
-    "tacit.tables.answers.quantiles": ("interquartile_range",),
-    "tacit.tables.answers.top_k": ("top_k",),
-    "tacit.tables.together.kind": (
+    "tacit.tables.statistics.quantiles": ("interquartile_range",),
+    "tacit.tables.statistics.top_k": ("top_k",),
+    "tacit.tables.joint.kind": (
         "cdf",
         "prefix_sums",
         "ranges",
     ),
-    "tacit.tables.planned.synthetic": (
+    "tacit.tables.joint.synthetic": (
         "SyntheticTable",
         "synthetic_table",
     ),

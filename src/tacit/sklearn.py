@@ -19,9 +19,9 @@ from tacit.accounting.budget import rho as concentrated
 from tacit.accounting.open_ledger import in_memory
 from tacit.arithmetic.exact import Number
 from tacit.errors import UsageError, need
-from tacit.tables.answers.covariance_and_regression import linear_regression
 from tacit.tables.privacy_unit import one_row_each
 from tacit.tables.session import Session
+from tacit.tables.statistics.covariance_and_regression import linear_regression
 
 __all__ = ["LinearRegression"]  # noqa: F822  (made by __getattr__)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tacit.accounting import ledger_chain as hash_chain
 from tacit.cli.release import plan_file
-from tacit.tables.answers.base import Options, kinds
 from tacit.tables.dataset import declaration, table
 from tacit.tables.dataset import table as column
+from tacit.tables.statistics.base import Options, kinds
 
 DOCS = Path(__file__).parents[2] / "docs"
 CODE = re.compile(r"`([a-z]\w*)`")

@@ -32,7 +32,7 @@ from tacit.expressions.functions import (
     to_plain,
 )
 from tacit.expressions.value_range import public_values, range_of
-from tacit.tables.written import condition
+from tacit.tables.question_formats import condition
 
 NAMES = ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "UTC"]
 FIRST = offsets_of("UTC")[0][0]

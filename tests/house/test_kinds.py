@@ -15,9 +15,9 @@ from tacit.cli.app import app
 from tacit.cli.shared.flag_values import aggregates
 from tacit.cli.shared.options import AskOptions, example, flag_of
 from tacit.report.text import aggregate_words, step_words
-from tacit.tables.answers.base import Aggregate, Kind, kinds
+from tacit.tables.question_formats import statistic
 from tacit.tables.session import Session
-from tacit.tables.written import statistic
+from tacit.tables.statistics.base import Aggregate, Kind, kinds
 
 KINDS = {kind.name: kind for kind in kinds()}
 VALUES = {
@@ -124,5 +124,5 @@ def test_no_other_module_knows_a_kind_by_its_name() -> None:
         for path in room.rglob("*.py")
         if (text := path.read_text(encoding="utf-8")) and quoted.search(text)
     }
-    strange = {path for path in found if not path.startswith("tables/answers/")}
+    strange = {path for path in found if not path.startswith("tables/statistics/")}
     assert strange == {"tables/__init__.py"}

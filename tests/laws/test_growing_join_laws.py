@@ -18,10 +18,10 @@ import tacit as tc
 from support.tables.live_streams import first_rows
 from tacit.errors import UsageError
 from tacit.expressions.timeline import Timeline
-from tacit.tables.live.periods import PeriodPlan, PeriodTree, counts_of_periods
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.query import Query
 from tacit.tables.query.joins import Join, joined, of_people, read_public
+from tacit.tables.streaming.periods import PeriodPlan, PeriodTree, counts_of_periods
 
 Row = tuple[Any, ...]
 Rows = dict[str, list[Row]]

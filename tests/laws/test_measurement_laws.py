@@ -69,7 +69,7 @@ from tacit.mechanisms import (
 )
 from tacit.mechanisms.partition_selection import least_threshold, tail
 from tacit.mechanisms.private_quantile import quantile_costs
-from tacit.tables.answers.quantile_choice import ChooseQuantile, CostTables, SumOfLargestChanges
+from tacit.tables.statistics.quantile_choice import ChooseQuantile, CostTables, SumOfLargestChanges
 from tacit.transformations import Clamp, Count, Sum
 
 WHOLE = Space(Number("int", 0, 4, grid=Fraction(1)), AbsoluteDistance())
@@ -188,7 +188,7 @@ HELD_BESIDE = {
 """Held by the same verification in
 tests/mechanisms/test_propose_test_release.py and test_smooth_noise.py, where
 data sets are chosen by their local sensitivity; on the records of groups in
-tests/tables/data_dependent/test_methods.py."""
+tests/tables/statistics/test_data_dependent_methods.py."""
 
 
 def name_of(value):

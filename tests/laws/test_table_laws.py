@@ -10,13 +10,17 @@ import tacit as tc
 from tacit.core import L1Distance, L2Distance, Space
 from tacit.core.space import step_from
 from tacit.errors import MismatchError
-from tacit.tables.answers.counts import PeopleByGroup
-from tacit.tables.answers.percentiles import CountedCells, SumOfCountChanges
-from tacit.tables.answers.quantile_choice import QuantileCosts, SumOfLargestChanges, quantile_costs
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 from tacit.tables.release.release import Collector
+from tacit.tables.statistics.counts import PeopleByGroup
+from tacit.tables.statistics.percentiles import CountedCells, SumOfCountChanges
+from tacit.tables.statistics.quantile_choice import (
+    QuantileCosts,
+    SumOfLargestChanges,
+    quantile_costs,
+)
 from tacit.tables.steps import (
     DerivedColumn,
     FilterRows,

@@ -20,7 +20,7 @@ from tacit.errors import UsageError
 from tacit.expressions.expression import Expression, col, literal, when
 from tacit.report.derived import derived_columns, interval_of
 from tacit.report.issued import sealed
-from tacit.tables.answers.base import law_of_rows
+from tacit.tables.statistics.base import law_of_rows
 
 NAMES = ("a", "b", "n")
 ROWS = pd.DataFrame(

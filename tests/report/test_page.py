@@ -433,7 +433,7 @@ ALONE = """
 import json, sys
 from tacit.report.text import question_words
 from tacit.report.text import step_words
-before = "tacit.tables.answers" in sys.modules
+before = "tacit.tables.statistics" in sys.modules
 asked = {"aggregates": [["x", {"kind": "median", "column": "x", "lower": "0", "upper": "9"}]]}
 asked |= {"by": [], "keys": None, "where": [], "derived": []}
 print(json.dumps([before, question_words({"query": asked}), step_words({"step": "count_rows"})]))

@@ -274,8 +274,8 @@ def test_what_cannot_be_asked_is_refused_when_it_is_said(asking_session, name):
 
 
 def test_every_statistic_has_a_hint_where_it_is_typed_at_a_table() -> None:
-    from tacit.tables.answers.base import kinds
     from tacit.tables.plan.query import INSTEAD
+    from tacit.tables.statistics.base import kinds
 
     assert {kind.name for kind in kinds()} <= set(INSTEAD)
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tacit as tc
-from tables.answers.released import enough
+from tables.statistics.released import enough
 from tacit import noise
 from tacit.errors import DataSourceWarning
 from tacit.expressions.dialect import read_cell

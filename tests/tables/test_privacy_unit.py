@@ -17,11 +17,11 @@ import tacit as tc
 from tacit.accounting.ledger import on_account_of
 from tacit.cli import run
 from tacit.errors import BudgetError, DataSourceError, TacitError, UsageError
-from tacit.tables.answers.moments import Estimate
 from tacit.tables.privacy_unit import PersonUnit
 from tacit.tables.release.release import Collector, Rehearsed
 from tacit.tables.replan import of_certificate
 from tacit.tables.session import PaidSession
+from tacit.tables.statistics.moments import Estimate
 from tacit.tables.steps import Basis, ProductsByGroup
 
 

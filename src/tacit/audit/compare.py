@@ -35,8 +35,8 @@ from tacit.statistics.question import Relation
 from tacit.statistics.smooth import at_distance
 from tacit.statistics.statistic import Statistic
 from tacit.statistics.variances import StandardDeviation, Variance
-from tacit.tables.answers.base import LEVEL, QUANTILE_BITS, SQUARE_BITS, SUM_BITS, Noise
-from tacit.tables.answers.moments import MomentsPart
+from tacit.tables.statistics.base import LEVEL, QUANTILE_BITS, SQUARE_BITS, SUM_BITS, Noise
+from tacit.tables.statistics.moments import MomentsPart
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,11 +15,11 @@ from tacit.sql.values import Names, class_of, constant, form, number, timed, tru
 from tacit.tables import count, count_people, mean, median, percentile, std, sum, var
 from tacit.tables import max as greatest
 from tacit.tables import min as least
-from tacit.tables.answers.base import Aggregate, kind_of
-from tacit.tables.answers.counts import count_distinct
-from tacit.tables.answers.covariance_and_regression import correlation, covariance
-from tacit.tables.answers.percentiles import percentiles
 from tacit.tables.question import Question
+from tacit.tables.statistics.base import Aggregate, kind_of
+from tacit.tables.statistics.counts import count_distinct
+from tacit.tables.statistics.covariance_and_regression import correlation, covariance
+from tacit.tables.statistics.percentiles import percentiles
 
 __all__ = [
     "AGGREGATES",

@@ -11,8 +11,8 @@ from tacit.sql.aggregates import Scope, asked_of, columns_of, find, has_aggregat
 from tacit.sql.conditions import conjuncts
 from tacit.sql.parse import only, placed, refuse
 from tacit.sql.values import class_of, form, forms, number, timed, truth
-from tacit.tables.answers.base import Aggregate
 from tacit.tables.question import Question
+from tacit.tables.statistics.base import Aggregate
 
 __all__ = [
     "PEOPLE",

@@ -21,11 +21,8 @@ from tacit.expressions.schema import Schema
 from tacit.expressions.timeline import Moment, Span, Timeline, span
 from tacit.report import Certificate
 from tacit.report.text import aggregate_words, protects_line, question_words
-from tacit.tables.answers.base import Aggregate, kind_of
 from tacit.tables.cell_axis import Keys, public_keys
-from tacit.tables.earlier.derive import Earlier, free_errors_of
-from tacit.tables.live.counter import TimeCounter
-from tacit.tables.live.periods import require_rows
+from tacit.tables.derived.derive import Earlier, free_errors_of
 from tacit.tables.plan.parse_question import asked_per_person
 from tacit.tables.plan.plan import Plan, check_rounds, read_rounds
 from tacit.tables.plan.preview import Preview, asked_loss, noted, warn_if_undeclared, warn_if_weak
@@ -54,6 +51,9 @@ from tacit.tables.query.keys import fit_keys
 from tacit.tables.release.answer import AS_IT_IS, Answer, Arrangement
 from tacit.tables.release.opened_table import On, OpenedTable, SharedTable, join_table, settled
 from tacit.tables.release.release import Charge, QueryCharge, TableQuestion, release_answer
+from tacit.tables.statistics.base import Aggregate, kind_of
+from tacit.tables.streaming.counter import TimeCounter
+from tacit.tables.streaming.periods import require_rows
 
 __all__ = [
     "AskedTable",

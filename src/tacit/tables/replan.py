@@ -19,19 +19,19 @@ from tacit.accounting.ledger_chain import canonical
 from tacit.errors import UsageError
 from tacit.expressions.schema import Schema
 from tacit.report.issued import FIRST_FORMAT, Planner, register_planner
-from tacit.tables.answers.base import LEVEL, Aggregate, kind_of
-from tacit.tables.earlier.derive import followed
-from tacit.tables.live.counter import answer_of_blocks, periods_of, published
-from tacit.tables.live.periods import PeriodPlan
+from tacit.tables.derived.derive import followed
+from tacit.tables.joint import kind as _counts_of_plans  # noqa: F401  (makes itself known)
+from tacit.tables.joint import kind as _sums_of_bins  # noqa: F401  (likewise)
+from tacit.tables.joint.cell_counts import CellsPart
 from tacit.tables.open_source import identity_of
 from tacit.tables.plan.methods import as_stated, has_choice, record_of
 from tacit.tables.plan.parse_question import first_schemas, query_from, schema_from
 from tacit.tables.plan.plan import Plan, shares_of
 from tacit.tables.plan.query import Query, plain_key
 from tacit.tables.release.release import answer_of, in_order
-from tacit.tables.together import kind as _counts_of_plans  # noqa: F401  (makes itself known)
-from tacit.tables.together import kind as _sums_of_bins  # noqa: F401  (likewise)
-from tacit.tables.together.cell_counts import CellsPart
+from tacit.tables.statistics.base import LEVEL, Aggregate, kind_of
+from tacit.tables.streaming.counter import answer_of_blocks, periods_of, published
+from tacit.tables.streaming.periods import PeriodPlan
 
 __all__ = ["Replanned", "of_certificate", "replan"]
 

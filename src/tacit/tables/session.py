@@ -23,16 +23,16 @@ from tacit.expressions.expression import from_json
 from tacit.expressions.timeline import Moment, Span
 from tacit.report.text import protects_line, question_words
 from tacit.tables.engines.csv import CsvOptions
-from tacit.tables.live.counter import TimeCounter
+from tacit.tables.joint.session_plans import Planning
 from tacit.tables.open_source import Source
 from tacit.tables.plan.parse_question import aggregate_from
 from tacit.tables.plan.preview import warn_of_budget
 from tacit.tables.plan.query import NOTHING_DECLARED, Declared, Query, Unit
-from tacit.tables.planned.session_plans import Planning
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.question import AskedTable, Question
 from tacit.tables.reading import Reading, without_reading
 from tacit.tables.release.opened_table import OpenedTable, SharedTable
+from tacit.tables.streaming.counter import TimeCounter
 
 if TYPE_CHECKING:
     import pandas

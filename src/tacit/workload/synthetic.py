@@ -96,7 +96,7 @@ def nonnegative_marginals(
     (0.0, 9.0)
     """
     # variances: of each set of axes within one of them the number s of its residual, on which K is
-    #   ``s P`` (:mod:`tacit.tables.together.strategy`).
+    #   ``s P`` (:mod:`tacit.tables.joint.strategy`).
     sizes = {
         i: size for s, table in marginals.items() for i, size in zip(s, table.shape, strict=True)
     }

@@ -14,7 +14,7 @@ from tacit.accounting import open_ledger
 from tacit.cli.release.job import refuse_alone
 from tacit.cli.shared.options import ServerOptions
 from tacit.errors import UsageError
-from tacit.tables.earlier.derive import Earlier
+from tacit.tables.derived.derive import Earlier
 from tacit.tables.plan.plan import Plan
 
 ASKED = (

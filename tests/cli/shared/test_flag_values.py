@@ -41,7 +41,7 @@ from tacit.client.remote_session import Job
 from tacit.client.transport import Transport
 from tacit.errors import ServiceError, TacitError, UsageError
 from tacit.expressions.schema import Column, Schema
-from tacit.tables.answers.base import kinds
+from tacit.tables.statistics.base import kinds
 
 SCHEMA = Schema(
     [

@@ -23,8 +23,8 @@ from tacit.expressions.expression import from_json
 from tacit.local import DirectEncoding, UnaryEncoding
 from tacit.local.collector import Collector
 from tacit.outside import read_json
+from tacit.tables.question_formats import condition
 from tacit.tables.session import described_question
-from tacit.tables.written import condition
 
 __all__ = ["PARSERS", "parser"]
 

@@ -19,7 +19,6 @@ from typing import Any
 from support.tables import tables_reference as reference
 from tacit.expressions.expression import col, when
 from tacit.expressions.grid import Grid
-from tacit.tables.answers.top_k import place_of_category
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import (
@@ -32,6 +31,7 @@ from tacit.tables.query.requests import (
     Rows,
     Total,
 )
+from tacit.tables.statistics.top_k import place_of_category
 
 SALT = "5a17"
 COLUMNS = {

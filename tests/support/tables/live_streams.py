@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tacit.tables.live.periods import PeriodTree
+from tacit.tables.streaming.periods import PeriodTree
 
 Row = tuple[int, int]
 """The period of a row, and the first read that shows it."""

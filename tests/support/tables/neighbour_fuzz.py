@@ -20,12 +20,12 @@ from tacit.errors import UsageError
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.grid import Grid
 from tacit.expressions.timeline import Timeline
-from tacit.tables.live.periods import CountsOverTime, counts_of_periods
 from tacit.tables.open_source import Source
 from tacit.tables.plan.query import Query as Asked
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
+from tacit.tables.streaming.periods import CountsOverTime, counts_of_periods
 
 NUMBERS = ["0", "1", "-1", "0.5", "7", "1e-10", "100", "1e-300", "1e18", "1e37", "9.2e18", "-1e20"]
 NUMBERS += [str((1 << 63) - 1), str(-(1 << 62)), str(1 << 124), "1e150", "2e-100", "-1e149", "3.25"]

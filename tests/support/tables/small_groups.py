@@ -6,17 +6,17 @@ import tacit as tc
 from tacit.core import Space
 from tacit.mechanisms.propose_test_release import ProposeTestRelease
 from tacit.mechanisms.smooth import SmoothNoise
-from tacit.tables.data_dependent.steps import (
+from tacit.tables.open_source import open_source
+from tacit.tables.plan.plan import Plan
+from tacit.tables.plan.query import Query
+from tacit.tables.release.release import Collector
+from tacit.tables.statistics.data_dependent_steps import (
     BinnedRecords,
     ChangedBins,
     ChangedRecords,
     CountedRecords,
     SampleMean,
 )
-from tacit.tables.open_source import open_source
-from tacit.tables.plan.plan import Plan
-from tacit.tables.plan.query import Query
-from tacit.tables.release.release import Collector
 
 CELLS = 2
 

@@ -14,20 +14,20 @@ import pyarrow
 import pytest
 
 import tacit as tc
-from tables.answers.released import enough
+from tables.statistics.released import enough
 from tacit.accounting.budget import Budget
 from tacit.cli import run
 from tacit.errors import UsageError
 from tacit.expressions import operations
 from tacit.expressions.schema import Column, Schema
 from tacit.expressions.value_range import range_of
-from tacit.tables.answers.base import kind_of
-from tacit.tables.answers.counts import RowsPart
 from tacit.tables.plan import query as declared
 from tacit.tables.plan.methods import as_stated, has_choice
 from tacit.tables.plan.plan import Plan, by_weight, even_share
 from tacit.tables.plan.query import NOTHING_DECLARED, Declared, Query
 from tacit.tables.release.release import Collector
+from tacit.tables.statistics.base import kind_of
+from tacit.tables.statistics.counts import RowsPart
 
 PEOPLE = pyarrow.table({"site": ["a", "b", "b"], "age": [31, 45, 52]})
 

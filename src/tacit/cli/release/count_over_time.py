@@ -16,7 +16,7 @@ from tacit.errors import UsageError
 if TYPE_CHECKING:
     from tacit.cli.release.job import Job
     from tacit.tables import Session
-    from tacit.tables.live.counter import CounterPreview, TimeCounter
+    from tacit.tables.streaming.counter import CounterPreview, TimeCounter
 
 __all__ = ["count_over_time"]
 
@@ -164,7 +164,7 @@ def _job(source: SourceOptions, asked: TimeOptions, budget: BudgetOptions) -> Jo
 
 
 def _counter(session: Session, asked: TimeOptions) -> TimeCounter:
-    from tacit.tables.written import condition
+    from tacit.tables.question_formats import condition
 
     chosen = session.filter(*(condition(text) for text in asked.where or ()))
     return chosen.count_over_time(

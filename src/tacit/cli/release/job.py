@@ -32,8 +32,8 @@ from tacit.tables.engines.csv import CsvOptions
 from tacit.tables.engines.duckdb.parquet import public_part
 from tacit.tables.open_source import Source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit, one_row_each, unit
+from tacit.tables.question_formats import Asked
 from tacit.tables.session import ledger_beside
-from tacit.tables.written import Asked
 
 __all__ = [
     "Job",

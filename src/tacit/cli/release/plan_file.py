@@ -16,8 +16,8 @@ from tacit.tables.dataset.table import known_fields, mapping, read_toml
 from tacit.tables.engines.csv import CsvOptions
 from tacit.tables.plan.price import Price
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit, one_row_each
+from tacit.tables.question_formats import PRICE, ROWS, Asked, listed, read_question, text_of
 from tacit.tables.session import Session
-from tacit.tables.written import PRICE, ROWS, Asked, listed, read_question, text_of
 
 __all__ = [
     "FIELDS",

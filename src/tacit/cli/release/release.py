@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from tacit.cli.release.job import Job, Table
     from tacit.cli.shared.options import PricedOptions
     from tacit.tables import Answer, Session
-    from tacit.tables.answers.base import Options
-    from tacit.tables.written import Asked
+    from tacit.tables.question_formats import Asked
+    from tacit.tables.statistics.base import Options
 
 __all__ = [
     "PreviewOptions",
@@ -128,7 +128,7 @@ def job_of(
     from tacit.cli.release.job import table_of
     from tacit.cli.release.plan_file import read_plan
     from tacit.cli.shared.flag_values import aggregates, column_names, cuts, keys_reader, of_people
-    from tacit.tables.written import columns_of, condition, join_text
+    from tacit.tables.question_formats import columns_of, condition, join_text
 
     if ask.plan is not None:
         _alone(source, ask, budget, output, server)
@@ -171,7 +171,7 @@ def priced_job(
     from tacit.accounting.budget import read_loss
     from tacit.cli.release.job import Job, unit_of
     from tacit.cli.shared.flag_values import amount
-    from tacit.tables.written import Asked
+    from tacit.tables.question_formats import Asked
 
     asked = Asked(
         **question,

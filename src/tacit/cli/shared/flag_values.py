@@ -15,8 +15,8 @@ from tacit.cli.shared.options import TableOptions, example, flag_of, form
 from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.schema import Schema
-from tacit.tables.answers.base import Aggregate, Kind, Options, kind_of, kinds
 from tacit.tables.engines.csv import CsvOptions
+from tacit.tables.statistics.base import Aggregate, Kind, Options, kind_of, kinds
 
 __all__ = [
     "aggregates",
@@ -163,7 +163,7 @@ def _of_columns(kind: Kind, text: str, declared: bool) -> Aggregate:
             bounds[name] = ends[0], ends[1]
     if len(names) < 2 or len(set(names)) < len(names):
         raise _not_whole(kind, text)
-    from tacit.tables.answers.covariance_and_regression import SeveralColumns
+    from tacit.tables.statistics.covariance_and_regression import SeveralColumns
 
     assert isinstance(kind, SeveralColumns)
     return kind.ask(names, bounds)

@@ -16,7 +16,7 @@ from tacit.arithmetic.exact import decimal
 
 if TYPE_CHECKING:
     from tacit.accounting import Budget
-    from tacit.tables.answers.base import Kind
+    from tacit.tables.statistics.base import Kind
 
 __all__ = [
     "ASKED",
@@ -636,7 +636,7 @@ def flag_of(kind: Kind) -> str:
 
 def with_kinds(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with a flag for each kind of answer, before ``--method``."""
-    from tacit.tables.answers.base import kinds
+    from tacit.tables.statistics.base import kinds
 
     def asking(**given: Any) -> None:
         command(**given)

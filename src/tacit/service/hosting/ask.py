@@ -19,10 +19,10 @@ from tacit.tables.dataset.table import known_fields, mapping, text
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Price
 from tacit.tables.question import Question, charge_of, held_by
+from tacit.tables.question_formats import ROWS, read_question
 from tacit.tables.release.answer import Answer
 from tacit.tables.release.release import QueryCharge
 from tacit.tables.session import Session
-from tacit.tables.written import ROWS, read_question
 
 __all__ = [
     "CERTIFICATE",

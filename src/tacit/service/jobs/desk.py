@@ -17,7 +17,7 @@ from tacit.service.hosting.ask import Ask, words_of
 from tacit.service.hosting.datasets import Hosted, Kept
 from tacit.service.jobs.queue import Job, Outcome, Queue, Whose
 from tacit.service.problem import Problem
-from tacit.tables.earlier.derive import Charged, Earlier, charged, free_again, may_follow
+from tacit.tables.derived.derive import Charged, Earlier, charged, free_again, may_follow
 from tacit.tables.plan.query import Query
 from tacit.tables.question import Question, charge_of, held_by
 from tacit.tables.release.answer import Answer

@@ -18,15 +18,15 @@ from tacit.errors import TacitError
 from tacit.service.access import Caller, Decisions
 from tacit.service.audit_log import AuditLog, Gathered, noted_in
 from tacit.service.database import Database, declarations, open_store
-from tacit.service.growing.collection import Collection, ReportStore, collections_of
-from tacit.service.growing.dashboards import DashboardRequests, Dashboards
-from tacit.service.growing.refreshes import Clockwork, Refreshes, schedules_of
 from tacit.service.hosting.datasets import Datasets, Hosted
 from tacit.service.jobs.desk import Desk
 from tacit.service.jobs.queue import Queue
 from tacit.service.jobs.workers import Records, Workers
 from tacit.service.login import Provider
 from tacit.service.problem import Problem
+from tacit.service.refresh.collection import Collection, ReportStore, collections_of
+from tacit.service.refresh.dashboards import DashboardRequests, Dashboards
+from tacit.service.refresh.refreshes import Clockwork, Refreshes, schedules_of
 from tacit.service.settings import Settings
 from tacit.service.telemetry import Metrics, Sample, Traces
 from tacit.service.tokens import Tokens, behind

@@ -12,8 +12,9 @@ from typing import Any
 from tacit.arithmetic.exact import show
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
-from tacit.tables.answers.base import METHODS, Aggregate, Method, Noise, kind_of, read_method
-from tacit.tables.data_dependent.methods import (
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.statistics.base import METHODS, Aggregate, Method, Noise, kind_of, read_method
+from tacit.tables.statistics.data_dependent_methods import (
     SHAPES,
     LocalPart,
     PeopleSamplePart,
@@ -22,7 +23,6 @@ from tacit.tables.data_dependent.methods import (
     SmoothPart,
     made_rows,
 )
-from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 
 __all__ = [
     "Choice",
@@ -107,8 +107,8 @@ def record_of(
 # The choice reads public facts alone (the bounds, the kind of the column, the unit, the budget, the
 # rows to plan for), so it reveals nothing of the data and anyone can make it again.  Which method
 # is best depends on how the rows are spread: the noise of some follows the data.  So errors are
-# worked out on made-up rows of several shapes (:mod:`tacit.tables.data_dependent.methods`),
-# and each method stands by its mean over them.
+# computed on made-up rows of several shapes (see `tacit.tables.statistics.data_dependent_methods`),
+# and each method is judged by its mean over them.
 
 
 _SURE = 0.01  # the probability of a refusal on the made-up rows up to which a test is a candidate

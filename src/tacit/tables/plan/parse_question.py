@@ -14,8 +14,6 @@ from tacit.errors import UsageError
 from tacit.expressions.expression import col, from_json
 from tacit.expressions.grid import Grid
 from tacit.expressions.schema import KINDS, Column, Schema
-from tacit.tables.answers.base import QUANTILE_BITS, SQUARE_BITS, SUM_BITS, Aggregate, kind_of
-from tacit.tables.answers.counts import count_distinct
 from tacit.tables.plan.plan import check_rounds, read_rounds
 from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Declared, Query
@@ -23,6 +21,8 @@ from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.joins import joins_from
 from tacit.tables.query.keys import PersonValue, Statistic, fit_keys, person_column, units_of
 from tacit.tables.reading import Reading
+from tacit.tables.statistics.base import QUANTILE_BITS, SQUARE_BITS, SUM_BITS, Aggregate, kind_of
+from tacit.tables.statistics.counts import count_distinct
 
 __all__ = [
     "aggregate_from",

@@ -28,7 +28,13 @@ from tacit.mechanisms.partition_selection import (
     least_noise_and_thresholds,
     least_threshold,
 )
-from tacit.tables.answers.base import (
+from tacit.tables.plan.methods import Choice, choose, local_part
+from tacit.tables.plan.query import Query
+from tacit.tables.privacy_unit import OneRowEach, PersonUnit
+from tacit.tables.query.joins import Join
+from tacit.tables.query.keys import no_groups
+from tacit.tables.query.requests import Request
+from tacit.tables.statistics.base import (
     Aggregate,
     Columns,
     Method,
@@ -38,13 +44,7 @@ from tacit.tables.answers.base import (
     kind_of,
     precisions,
 )
-from tacit.tables.answers.counts import CountingPart, PeopleByGroup
-from tacit.tables.plan.methods import Choice, choose, local_part
-from tacit.tables.plan.query import Query
-from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.joins import Join
-from tacit.tables.query.keys import no_groups
-from tacit.tables.query.requests import Request
+from tacit.tables.statistics.counts import CountingPart, PeopleByGroup
 from tacit.tables.steps import (
     BoundContributions,
     DerivedColumn,

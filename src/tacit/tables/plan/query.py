@@ -14,10 +14,10 @@ from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
 from tacit.expressions.schema import Column, Schema
 from tacit.expressions.value_range import public_values, range_of
-from tacit.tables.answers.base import Aggregate, Clamped, kind_of, kinds
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.joins import Join
 from tacit.tables.reading import DEFAULT_READING, Reading, texts_in
+from tacit.tables.statistics.base import Aggregate, Clamped, kind_of, kinds
 
 __all__ = [
     "ANSWERS",
@@ -276,7 +276,7 @@ def labels_of(
 ) -> tuple[tuple[str, Aggregate], ...]:
     """Check what a question was given, and return it in order, each with its label.
 
-    >>> from tacit.tables.answers.counts import count
+    >>> from tacit.tables.statistics.counts import count
     >>> [label for label, _ in labels_of([count()], {"n": count()})]
     ['count', 'n']
     """

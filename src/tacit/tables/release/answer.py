@@ -20,8 +20,8 @@ from tacit.report.certificate import deriving
 from tacit.report.derived import Formula, derived_words
 from tacit.report.page import answers
 from tacit.report.text import DERIVED, answer_words, column_note, protects_line
-from tacit.tables.answers.base import kind_of
 from tacit.tables.export import Exports, Released, Statistic
+from tacit.tables.statistics.base import kind_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -29,7 +29,6 @@ from tacit.expressions.expression import Expression, col
 from tacit.expressions.schema import Schema
 from tacit.mechanisms.propose_test_release import BoundedAnswer
 from tacit.report import versions
-from tacit.tables.answers.base import LEVEL, Aggregate, kind_of
 from tacit.tables.engines.base import Engine
 from tacit.tables.noise import Estimate
 from tacit.tables.open_source import Source
@@ -42,6 +41,7 @@ from tacit.tables.query.integer_query import PartedQuery
 from tacit.tables.query.keys import person_source, sample_keys
 from tacit.tables.query.requests import ExactAggregates, Request
 from tacit.tables.reading import without_reading
+from tacit.tables.statistics.base import LEVEL, Aggregate, kind_of
 from tacit.tables.steps import Answers
 
 __all__ = [

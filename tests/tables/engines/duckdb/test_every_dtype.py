@@ -22,12 +22,12 @@ from tacit.errors import UsageError
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.expressions.timeline import Timeline
-from tacit.tables.live.periods import CountsOverTime, counts_of_periods
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.query import Query as Asked
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Bins, Cells, Distinct, Moments, Rows
+from tacit.tables.streaming.periods import CountsOverTime, counts_of_periods
 
 X, GRID = col("x"), Grid.for_bounds(0, 10)
 DAY, UTC = datetime.date(2024, 1, 1), datetime.UTC

@@ -11,7 +11,6 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from tacit.errors import TacitError
 from tacit.service.access import Caller, decide
-from tacit.service.growing.dashboards import UNITS
 from tacit.service.pages.frame import bar, page
 from tacit.service.pages.live_view import (
     board_card,
@@ -22,6 +21,7 @@ from tacit.service.pages.live_view import (
 )
 from tacit.service.pages.views import LOSSES, home_of, protection
 from tacit.service.problem import Problem
+from tacit.service.refresh.dashboards import UNITS
 from tacit.service.web.problems import wrong as said_wrong
 from tacit.service.web.routes import collections, dashboards, datasets, releases
 from tacit.service.web.routing import CallerOf, DatasetName, Form, FormOf, needs

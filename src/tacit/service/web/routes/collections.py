@@ -11,8 +11,8 @@ from tacit.errors import did_you_mean
 from tacit.outside import read_json
 from tacit.report.odds import Wanted
 from tacit.service.access import Caller, visible
-from tacit.service.growing.collection import MOST_REPORTS, Collection, Posted, live_estimate
 from tacit.service.problem import Problem
+from tacit.service.refresh.collection import MOST_REPORTS, Collection, Posted, live_estimate
 from tacit.service.tokens import root
 from tacit.service.web.routing import CallerOf, DatasetName, Reply, needs
 from tacit.service.web.state import State, StateOf

@@ -9,14 +9,14 @@ from fastapi import Path as InPath
 from pydantic import Field
 
 from tacit.service.access import Caller, decide, demand
-from tacit.service.growing.dashboards import (
+from tacit.service.problem import Problem
+from tacit.service.refresh.dashboards import (
     Counted,
     Dashboard,
     DashboardRequest,
     answer_json,
     preview_json,
 )
-from tacit.service.problem import Problem
 from tacit.service.web.routes.releases import Refusal
 from tacit.service.web.routing import Body, CallerOf, DatasetName, Reply, needs
 from tacit.service.web.state import State, StateOf

@@ -15,9 +15,9 @@ from tacit.accounting.ledger_chain import canonical
 from tacit.arithmetic.exact import show
 from tacit.report.text import protects_line
 from tacit.service.access import Caller, demand
-from tacit.service.growing.refreshes import Schedule
 from tacit.service.hosting.declaring import HOSTING, Declared, changes_of, notes_on
 from tacit.service.problem import Problem
+from tacit.service.refresh.refreshes import Schedule
 from tacit.service.settings import Caps, DatasetSettings
 from tacit.service.web.routes.datasets import DatasetReply, dataset
 from tacit.service.web.routing import Body, DatasetName, Reply, needs

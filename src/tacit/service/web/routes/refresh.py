@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 
 from tacit.service.access import Caller
-from tacit.service.growing.refreshes import Refresh
+from tacit.service.refresh.refreshes import Refresh
 from tacit.service.web.routing import DatasetName, Reply, needs
 from tacit.service.web.state import StateOf
 

@@ -1,0 +1,627 @@
+"""Dashboards: counts over time that a service keeps up to date."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from typing import Any
+
+import sqlalchemy as sa
+
+from tacit.accounting.ledger_chain import canonical
+from tacit.errors import BudgetError, TacitError, UsageError
+from tacit.expressions.timeline import Moment, moment, span
+from tacit.service.access import Caller, Decisions, asked_by, asked_columns, asker_of
+from tacit.service.audit_log import AuditLog
+from tacit.service.database import Database, metadata
+from tacit.service.jobs.queue import tick_after
+from tacit.service.problem import Problem
+from tacit.service.telemetry import log
+from tacit.tables.session import Session
+from tacit.tables.streaming.counter import CounterPreview, PeriodAnswer, TimeCounter
+
+__all__ = [
+    "UNITS",
+    "Counted",
+    "Dashboard",
+    "DashboardRequest",
+    "DashboardRequests",
+    "Dashboards",
+    "answer_json",
+    "as_length",
+    "as_number",
+    "preview_json",
+    "reached",
+    "shown",
+    "when",
+]
+
+# Whole numbers that count time since 1970: days, hours, seconds, as many tables have them.
+#
+# A table whose time is a whole number (``20513`` for 2026-03-01) has no clock of its own.  Who
+# begins a dashboard says what the numbers count, and from then on the clock says how far they have
+# come. All is exact: a time that is no whole number of the unit is refused, never rounded.
+
+
+# What the whole numbers of a column may count since 1970 began, in UTC, in seconds each.
+UNITS: dict[str, Fraction] = {
+    "milliseconds": Fraction(1, 1000),
+    "seconds": Fraction(1),
+    "minutes": Fraction(60),
+    "hours": Fraction(3600),
+    "days": Fraction(86400),
+}
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def as_number(text: str, unit: str, name: str) -> int:
+    """Return the whole number of a time.
+
+    >>> as_number("2026-03-01", "days", "start"), as_number("2026-03-01 01:00", "hours", "start")
+    (20513, 492313)
+    """
+    return _whole(moment(text, "seconds", name), unit, name)
+
+
+def as_length(text: str, unit: str, name: str, minimum: int = 0) -> int:
+    """Return how many of the unit a length of time has.
+
+    >>> as_length("1w", "days", "every"), as_length("1h", "milliseconds", "every")
+    (7, 3600000)
+    """
+    found = _whole(span(text, "seconds", name), unit, name)
+    if found < minimum:
+        raise UsageError(f"{name} must be a whole number of {unit}, at least {minimum}")
+    return found
+
+
+def reached(seconds: float, unit: str) -> int:
+    """Return the number that a column has come to, at a time in seconds since 1970.
+
+    >>> reached(1772323200.0, "days"), reached(1772323199.9, "days")
+    (20513, 20512)
+    """
+    return int(Fraction(seconds) // UNITS[unit])
+
+
+def when(number: int, unit: str) -> float:
+    """Return the time at which a column comes to a number, in seconds since 1970.
+
+    >>> when(20513, "days"), reached(when(1, "milliseconds"), "milliseconds")
+    (1772323200.0, 1)
+    """
+    # It is not before that time, also where a float has to round.
+    exact = number * UNITS[unit]
+    found = float(exact)
+    return found if Fraction(found) >= exact else math.nextafter(found, math.inf)
+
+
+def shown(number: int, unit: str) -> str:
+    """Return the time of a number as a column of dates or times shows it.
+
+    >>> shown(20513, "days"), shown(492313, "hours"), shown(1, "milliseconds")
+    ('2026-03-01', '2026-03-01T01:00:00', '1970-01-01T00:00:00.001')
+    """
+    at = _BEGINNING + timedelta(microseconds=int(number * UNITS[unit] * 10**6))
+    if unit == "days":
+        return at.strftime("%Y-%m-%d")
+    return at.replace(tzinfo=None).isoformat(timespec="milliseconds" if at.microsecond else "auto")
+
+
+def _whole(seconds: int, unit: str, name: str) -> int:
+    number = seconds / UNITS[unit]
+    if number.denominator != 1:
+        raise UsageError(f"the column counts {unit}: {name} must be a whole number of them")
+    return int(number)
+
+
+# A dashboard: what is counted over time, and how the counts look as JSON.
+
+
+_NO_CLOCK = (
+    "a dashboard follows the clock: where {!r} holds whole numbers, say with clock what they count "
+    "(days, hours, minutes, seconds or milliseconds since 1970), and leave it out for times and "
+    "dates"
+)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a dashboard counts: rows by period, at one price for all periods."""
+
+    # the time of a row: a time, a date, or a whole number with a ``clock``
+    column: str
+    start: str  # where the first period begins, such as ``2026-01-01``
+    # how long a period is: ``15min``, ``1h``, ``1d``, ``1w``
+    every: str
+    periods: int  # how many there are; all of them are paid for at the beginning
+    epsilon: str | None = None  # the privacy loss of all periods together
+    rho: str | None = None  # instead of epsilon, in zero-concentrated privacy
+    grace: str | None = None  # how long a period waits for rows that come late
+    table: str | None = None  # of the data set; its first protected one where nothing is said
+    tag: str | None = None  # a label that makes this a new, separately paid count
+    title: str = ""  # what the page calls it
+    # what the whole numbers of the column count since 1970, one of
+    # :data:`~tacit.service.refresh.dashboards.UNITS`; None for times and dates
+    clock: str | None = None
+
+    def identity(self, dataset: str, ledger: str) -> str:
+        """Return the number of the dashboard: the same for the same count of the same ledger."""
+        # So a request that is sent twice makes one dashboard.
+        asked: dict[str, Any] = {**asdict(self), "title": ""}
+        if self.clock is None:  # as before there were clocks
+            del asked["clock"]
+        text = canonical([dataset, ledger, asked], "dashboard")
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    def counter(self, session: Session) -> TimeCounter:
+        """Return the counter; nothing is charged and no row is read."""
+        if self.clock is None and session.columns.get(self.column) == "integer":
+            raise UsageError(_NO_CLOCK.format(self.column))
+        start, every, grace = self._periods()
+        counter = session.count_over_time(
+            self.column,
+            start=start,
+            every=every,
+            periods=self.periods,
+            epsilon=self.epsilon,
+            rho=self.rho,
+            grace=grace,
+            tag=self.tag,
+        )
+        if (counter.due(1) is None) != (self.clock is not None):
+            raise UsageError(_NO_CLOCK.format(self.column))
+        return counter
+
+    @property
+    def first(self) -> Moment:
+        """Where the first period begins, as the column has it."""
+        return self.start if self.clock is None else as_number(self.start, self.clock, "start")
+
+    def closed(self, counter: TimeCounter, seconds: float) -> int:
+        """Return how many periods are over, at a time in seconds since 1970."""
+        if self.clock is not None:
+            return counter.closed(reached(seconds, self.clock))
+        return counter.closed(datetime.fromtimestamp(seconds, UTC))
+
+    def until(self, counter: TimeCounter, periods: int) -> Moment:
+        """Return the time at which so many periods are over, as the column has it."""
+        if self.clock is not None:
+            return self._end(periods)
+        return datetime.fromtimestamp(counter.due(periods) or 0, UTC)
+
+    def due(self, counter: TimeCounter, periods: int) -> float:
+        """Return the time at which so many periods are over, in seconds since 1970."""
+        if self.clock is not None:
+            return when(self._end(periods), self.clock)
+        return float(counter.due(periods) or 0)
+
+    def label(self, period: Any) -> Any:
+        """Return the beginning of a period as a time."""
+        return period if self.clock is None else shown(period, self.clock)
+
+    def _periods(self) -> tuple[Moment, Any, Any]:
+        """Return the start, the length and the grace of the periods, as the column has them."""
+        if self.clock is None:
+            return self.start, self.every, self.grace
+        every = as_length(self.every, self.clock, "every", minimum=1)
+        grace = None if self.grace is None else as_length(self.grace, self.clock, "grace")
+        return self.first, every, grace
+
+    def _end(self, periods: int) -> int:
+        start, every, grace = self._periods()
+        return int(start) + periods * int(every) + int(grace or 0)  # type: ignore[arg-type]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields that are said."""
+        return {name: value for name, value in asdict(self).items() if value not in (None, "")}
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> Counted:
+        """Return what :meth:`to_json` wrote."""
+        return cls(**said)
+
+
+def preview_json(expected: CounterPreview) -> dict[str, Any]:
+    """Return the expected errors of a dashboard as JSON."""
+    return {
+        "cost": expected.cost.to_json(),
+        "remaining": expected.remaining.to_json(),
+        "affordable": expected.affordable,
+        "periods": expected.periods,
+        "count_error": expected.count_error,
+        "count_half_width": expected.count_half_width,
+        "total_error": expected.total_error,
+        "largest_total_error": expected.largest_total_error,
+        "text": str(replace(expected, whereabouts="")),
+    }
+
+
+def answer_json(counted: Counted, answer: PeriodAnswer) -> dict[str, Any]:
+    """Return the counts so far as JSON: a list a column, in the order of the periods."""
+    columns = {}
+    for label in answer.labels:
+        column = answer.column(label)
+        columns[label] = {
+            name: list(column[name]) for name in ("value", "standard_error", "low", "high")
+        }
+    return {"periods": [counted.label(key[0]) for key in answer.keys], "columns": columns}
+
+
+# Dashboards in the store: paid once, updated by the clock, and the same after a restart.
+#
+# The charge and what was published stand in the ledger (:class:`tacit.tables.TimeCounter`); a row
+# here says which count it is and how much of it may be seen.
+#
+# **Time tells nothing.**  An update is due when a period is over, by the clock and the declared
+# grace: a public time.  What it published becomes visible at a tick after it
+# (:mod:`tacit.service.jobs.queue`): ``due + L`` with the data set's latency L, or, where the engine
+# took longer, ``due + 2 L, 4 L, 8 L, ...``.  (Of periods that
+# were over when it began: after that moment.)  Until then a dashboard shows the periods before.  So
+# it shows a reader no more of the engine's time than a power of two.
+
+
+_NEVER = 1e15
+_LEASE = 900.0  # seconds after which an update that a process began is another's, if it did not end
+
+_dashboards = sa.Table(
+    "dashboard",
+    metadata,
+    sa.Column("id", sa.String(24), primary_key=True),
+    sa.Column("dataset", sa.String(200), nullable=False, index=True),
+    sa.Column("counted", sa.Text, nullable=False),
+    sa.Column("who", sa.String(100), nullable=False),
+    sa.Column("team", sa.String(100)),
+    sa.Column("created", sa.Float, nullable=False),
+    sa.Column("shown", sa.Integer, nullable=False),  # periods that may be seen
+    sa.Column("coming", sa.Integer, nullable=False),  # periods that may be seen from coming_at on
+    sa.Column("coming_at", sa.Float, nullable=False),
+    sa.Column("due", sa.Float, nullable=False),  # when the next period is over
+    sa.Column("leased", sa.Float, nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class Dashboard:
+    """One dashboard."""
+
+    id: str
+    dataset: str  # the data set
+    counted: Counted
+    who: str
+    team: str | None
+    created: float  # seconds since 1970
+    shown: int  # how many periods may be seen now
+
+
+class Dashboards:
+    """The dashboards of a service."""
+
+    # open_session: returns a session on a table of a data set (the first where none is named),
+    #   whose charges go to the accounts of a caller; the last argument says whether it is for a
+    #   request, which reads no row and waits for no engine of an update.
+
+    def __init__(
+        self,
+        database: Database,
+        audit: AuditLog,
+        open_session: Callable[[str, Caller, str | None, bool], Session],
+        latency: Callable[[str], float],
+        clock: Callable[[], float],
+    ) -> None:
+        self._database, self._audit = database, audit
+        self._open_session, self._latency = open_session, latency
+        self._clock = clock
+
+    def preview(self, dataset: str, counted: Counted, caller: Caller) -> CounterPreview:
+        """Return what a dashboard would cost and how exact it would be; reads no row."""
+        return counted.counter(self._open_session(dataset, caller, counted.table, True)).preview()
+
+    def identity(self, dataset: str, counted: Counted, caller: Caller) -> str:
+        """Return the number that a dashboard of a caller has, or would have."""
+        session = self._open_session(dataset, caller, counted.table, True)
+        return counted.identity(dataset, session.ledger.id)
+
+    def begin(self, dataset: str, counted: Counted, caller: Caller) -> Dashboard:
+        """Pay for all periods of a dashboard; where it was begun before, return that one."""
+        session = self._open_session(dataset, caller, counted.table, True)
+        counter = counted.counter(session)
+        place = session.ledger.id
+        cost = counter.cost
+        try:
+            counter.update(now=counted.first)  # no period is over: pays, and reads no row
+        except BudgetError:
+            self._told(dataset, caller, None, "refused", cost=cost.to_json())
+            raise
+        identity = counted.identity(dataset, place)
+        with self._database.begin(lock="dashboards") as run:
+            asked = sa.select(_dashboards).where(_dashboards.c.id == identity)
+            if run.execute(asked).first() is None:
+                row = {
+                    "id": identity,
+                    "dataset": dataset,
+                    "counted": json.dumps(counted.to_json(), sort_keys=True),
+                    "who": caller.name,
+                    "team": caller.team,
+                    "created": self._clock(),
+                    "shown": 0,
+                    "coming": 0,
+                    "coming_at": 0.0,
+                    "due": counted.due(counter, 1),
+                    "leased": 0.0,
+                }
+                run.execute(_dashboards.insert(), row)
+                self._told(dataset, caller, identity, "done", run, cost=cost.to_json())
+        return self.find(identity)
+
+    def _told(
+        self,
+        dataset: str,
+        caller: Caller,
+        identity: str | None,
+        outcome: str,
+        run: sa.Connection | None = None,
+        **details: Any,
+    ) -> None:
+        self._audit.acted(
+            "dashboard_begun",
+            caller,
+            outcome=outcome,
+            dataset=dataset,
+            subject=identity,
+            details=details,
+            connection=run,
+        )
+
+    def find(self, identity: str) -> Dashboard:
+        """Return a dashboard."""
+        with self._database.read() as run:
+            row = run.execute(sa.select(_dashboards).where(_dashboards.c.id == identity)).first()
+        if row is None:
+            raise Problem("not_found", "there is no such dashboard", "GET /v1/dashboards lists all")
+        return self._dashboard(row)
+
+    def all(self, dataset: str | None = None) -> list[Dashboard]:
+        """Return all dashboards, or those of a data set, in the order in which they were begun."""
+        asked = sa.select(_dashboards).order_by(_dashboards.c.created, _dashboards.c.id)
+        if dataset is not None:
+            asked = asked.where(_dashboards.c.dataset == dataset)
+        with self._database.read() as run:
+            return [self._dashboard(row) for row in run.execute(asked).all()]
+
+    def _dashboard(self, row: Any) -> Dashboard:
+        shown = row.coming if self._clock() >= row.coming_at else row.shown
+        counted = Counted.from_json(json.loads(row.counted))
+        return Dashboard(row.id, row.dataset, counted, row.who, row.team, row.created, shown)
+
+    def answer(self, dashboard: Dashboard) -> PeriodAnswer:
+        """Return the counts that may be seen; reads no row, and costs nothing."""
+        return self._counter(dashboard, on_paper=True).answer(dashboard.shown)
+
+    def _counter(self, dashboard: Dashboard, *, on_paper: bool) -> TimeCounter:
+        who = Caller(dashboard.who, dashboard.team, (), "", 0)
+        table = dashboard.counted.table
+        session = self._open_session(dashboard.dataset, who, table, on_paper)
+        return dashboard.counted.counter(session)
+
+    # --- updates, by the clock
+
+    def update_due(self) -> int:
+        """Publish the periods that are over, of all dashboards; return how many had any."""
+        # One process does each; another goes on where it died.  What fails is tried again after a
+        # while.
+        now, updated = self._clock(), 0
+        with self._database.read() as run:
+            rows = run.execute(sa.select(_dashboards).where(_due(now))).all()
+        for dashboard in map(self._dashboard, rows):
+            try:
+                updated += self._update(dashboard, now)
+            except TacitError as error:
+                # Its kind is about the place of the table, not about a row in it.
+                log(
+                    "dashboard",
+                    dashboard=dashboard.id,
+                    dataset=dashboard.dataset,
+                    outcome="failed",
+                    code=type(error).__name__,
+                )
+        return updated
+
+    def _update(self, dashboard: Dashboard, now: float) -> bool:
+        if not self._lease(dashboard.id, now):
+            return False
+        counted, counter = dashboard.counted, self._counter(dashboard, on_paper=False)
+        closed = counted.closed(counter, now)
+        counter.update(now=counted.until(counter, closed))
+        # Public both; it may begin long after its periods.
+        since = max(counted.due(counter, closed), dashboard.created)
+        tick = tick_after(since, self._latency(dashboard.dataset), self._clock())
+        later = counted.due(counter, closed + 1) if closed < counted.periods else _NEVER
+        self._come(dashboard.id, closed, tick, later)
+        return True
+
+    def _lease(self, identity: str, now: float) -> bool:
+        """Take an update for this process, where no other process has it."""
+        wanted = sa.and_(_dashboards.c.id == identity, _due(now))
+        with self._database.begin(lock="dashboards") as run:
+            taken = run.execute(_dashboards.update().where(wanted).values(leased=now + _LEASE))
+            return bool(taken.rowcount)
+
+    def _come(self, identity: str, periods: int, tick: float, due: float) -> None:
+        """Note what may be seen from a tick on; what came before it may be seen by now."""
+        own = _dashboards.c.id == identity
+        with self._database.begin(lock="dashboards") as run:
+            row = run.execute(sa.select(_dashboards).where(own)).one()
+            shown = row.coming if self._clock() >= row.coming_at else row.shown
+            seen = {
+                "shown": shown,
+                "coming": max(row.coming, periods),
+                "coming_at": tick,
+                "due": due,
+            }
+            run.execute(_dashboards.update().where(own).values(**seen, leased=0.0))
+
+
+def _due(now: float) -> sa.ColumnElement[bool]:
+    """Whether an update is due that no process makes; what comes is seen before the next comes."""
+    c = _dashboards.c
+    return sa.and_(c.due <= now, c.coming_at <= now, c.leased <= now)
+
+
+# Dashboards that somebody else approves before they begin; nothing is charged before.
+#
+# What is approved is what begins: a request holds the whole count with its price, and its number is
+# the digest of both, which the dashboard has afterwards.
+
+
+WAITING, REFUSED, APPROVED = "waiting", "refused", "approved"
+_LOCK = "dashboard requests"
+
+_requests = sa.Table(
+    "dashboard_request",
+    metadata,
+    sa.Column("id", sa.String(24), primary_key=True),
+    sa.Column("dataset", sa.String(200), nullable=False, index=True),
+    sa.Column("counted", sa.Text, nullable=False),
+    *asked_columns("who"),
+    sa.Column("state", sa.String(10), nullable=False, index=True),
+    sa.Column("reason", sa.Text),
+)
+
+
+@dataclass(frozen=True)
+class DashboardRequest:
+    """A dashboard that somebody asked for."""
+
+    id: str  # its number, and that of the dashboard once it began
+    dataset: str  # the data set
+    counted: Counted  # what it would count, and its price
+    asked_by: str
+    team: str | None
+    token: str  # the public name of the token that they came with
+    asked: float  # seconds since 1970
+    state: str  # ``waiting``, ``refused`` or ``approved``
+    reason: str | None  # why it was refused
+
+
+class DashboardRequests:
+    """The dashboards of a service that wait for a decision."""
+
+    def __init__(
+        self,
+        database: Database,
+        audit: AuditLog,
+        dashboards: Dashboards,
+        decisions: Decisions,
+        clock: Callable[[], float],
+    ) -> None:
+        self._database, self._audit = database, audit
+        self._dashboards, self._clock = dashboards, clock
+        self.decisions = decisions
+
+    def ask(self, dataset: str, counted: Counted, caller: Caller) -> DashboardRequest:
+        """Ask for a dashboard; one that was refused waits anew."""
+        expected = self._dashboards.preview(dataset, counted, caller)
+        if not expected.affordable:
+            raise BudgetError(
+                f"the dashboard costs {expected.cost}, and {expected.remaining} is left; nothing "
+                "was spent"
+            )
+        identity = self._dashboards.identity(dataset, counted, caller)
+        row = {
+            "id": identity,
+            "dataset": dataset,
+            "counted": json.dumps(counted.to_json(), sort_keys=True),
+            **asked_by(caller, self._clock()),
+            "state": WAITING,
+            "reason": None,
+        }
+        with self._database.begin(lock=_LOCK) as run:
+            standing = run.execute(_one(identity)).first()
+            if standing is None or standing.state == REFUSED:
+                run.execute(_requests.delete().where(_requests.c.id == identity))
+                run.execute(_requests.insert().values(**row))
+                self._audit.acted(
+                    "release_asked",
+                    caller,
+                    dataset=dataset,
+                    subject=identity,
+                    details={"cost": expected.cost.to_json()},
+                    connection=run,
+                )
+        found = self.find(identity)
+        assert found is not None
+        return found
+
+    def find(self, identity: str) -> DashboardRequest | None:
+        """Return a request by its number, or None."""
+        with self._database.read() as run:
+            row = run.execute(_one(identity)).first()
+        return None if row is None else _read(row)
+
+    def undecided(self) -> list[DashboardRequest]:
+        """Return what waits or was refused, the latest first."""
+        asked = sa.select(_requests).where(_requests.c.state != APPROVED)
+        with self._database.read() as run:
+            return [_read(row) for row in run.execute(asked.order_by(_requests.c.asked.desc()))]
+
+    def approve(self, found: DashboardRequest, caller: Caller) -> None:
+        """Approve exactly this count at this price: it is paid, and begins."""
+        self._decide(found, caller, APPROVED, None)
+        try:
+            self._dashboards.begin(found.dataset, found.counted, asker_of(found))
+        except TacitError:
+            with self._database.begin(lock=_LOCK) as run:
+                _set(run, found.id, APPROVED, state=WAITING)
+            raise
+
+    def refuse(self, found: DashboardRequest, caller: Caller, reason: str) -> None:
+        """Refuse a dashboard; nothing is spent."""
+        self._decide(found, caller, REFUSED, reason)
+
+    def _decide(
+        self, found: DashboardRequest, caller: Caller, state: str, reason: str | None
+    ) -> None:
+        self.decisions.refuse_own(found, caller, "for a dashboard")
+        action = "release_approved" if state == APPROVED else "release_refused"
+        with self._database.begin(lock=_LOCK) as run:
+            if not _set(run, found.id, WAITING, state=state, reason=reason):
+                raise Problem("conflict", "it is decided already")
+            details = {} if reason is None else {"reason": reason}
+            self._audit.acted(
+                action,
+                caller,
+                dataset=found.dataset,
+                subject=found.id,
+                details=details,
+                connection=run,
+            )
+
+
+def _one(identity: str) -> Any:
+    return sa.select(_requests).where(_requests.c.id == identity)
+
+
+def _set(run: sa.Connection, identity: str, stands: str, **values: Any) -> bool:
+    where = sa.and_(_requests.c.id == identity, _requests.c.state == stands)
+    return bool(run.execute(_requests.update().where(where).values(**values)).rowcount)
+
+
+def _read(row: Any) -> DashboardRequest:
+    counted = Counted.from_json(json.loads(row.counted))
+    return DashboardRequest(
+        row.id,
+        row.dataset,
+        counted,
+        row.asked_by,
+        row.team,
+        row.token,
+        row.asked,
+        row.state,
+        row.reason,
+    )

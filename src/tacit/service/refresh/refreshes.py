@@ -1,0 +1,327 @@
+"""Scheduled refreshes of growing data, and the clockwork that starts them."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+
+import sqlalchemy as sa
+
+from tacit.accounting.budget import Budget
+from tacit.errors import TacitError, UsageError
+from tacit.service.audit_log import AuditLog
+from tacit.service.database import Database, metadata
+from tacit.service.refresh.dashboards import Dashboards
+from tacit.service.telemetry import log
+
+__all__ = [
+    "BY_CALL",
+    "BY_CLOCK",
+    "Clockwork",
+    "Refresh",
+    "Refreshes",
+    "Schedule",
+    "schedules_of",
+]
+
+# When a data set is read again: ``every 6 hours``, ``every 30 minutes`` or ``daily 03:00``.
+
+
+_UNITS = {"minute": 60, "hour": 3600, "day": 86400}
+_EVERY = re.compile(r"every (?:(\d{1,4}) )?(minute|hour|day)s?")
+_DAILY = re.compile(r"daily (?:at )?([01]\d|2[0-3]):([0-5]\d)")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Times at equal distances, in UTC, known to everybody beforehand.
+
+    >>> Schedule.parse("every 6 hours").last(1_000_000), Schedule.parse("daily 03:00").last(100_000)
+    (993600, 97200)
+    """
+
+    every: int  # seconds between two of them
+    offset: int = 0  # seconds from the beginning of 1970 to the first
+
+    @classmethod
+    def parse(cls, said: str) -> Schedule:
+        """Read a schedule.
+
+        >>> Schedule.parse("hourly")
+        Traceback (most recent call last):
+        tacit.errors.UsageError: refresh = 'hourly' is not a schedule: write 'every 6 hours', ...
+        """
+        if (found := _EVERY.fullmatch(said)) is not None:
+            every = int(found[1] or 1) * _UNITS[found[2]]
+            if every:
+                return cls(every)
+        if (found := _DAILY.fullmatch(said)) is not None:
+            return cls(_UNITS["day"], int(found[1]) * 3600 + int(found[2]) * 60)
+        raise UsageError(
+            f"refresh = {said!r} is not a schedule: write 'every 6 hours', 'every 30 minutes' or "
+            "'daily 03:00' (UTC)"
+        )
+
+    def last(self, now: float) -> int:
+        """Return the latest of its times up to now, in seconds since 1970."""
+        return int((now - self.offset) // self.every) * self.every + self.offset
+
+
+def schedules_of(said: Mapping[str, str | None]) -> dict[str, Schedule]:
+    """Return the schedules of the data sets that have one.
+
+    >>> schedules_of({"visits": "every 6 hours", "births": None})
+    {'visits': Schedule(every=21600, offset=0)}
+    """
+    return {name: Schedule.parse(one) for name, one in said.items() if one is not None}
+
+
+# Refreshes: when a data set that grows is read again, and what that means for its people.
+#
+# A refresh is a row in the store, with a number.  Each process has the tables open for itself, and
+# opens them anew before its next question where the number is beyond the one that it knows; so a
+# refresh takes effect in all processes, and nobody can see how long the reading took.
+#
+# **One budget for all refreshes.**  Let D_1, D_2, ... be a data set as it is after each refresh,
+# and call two histories neighbours if they differ in one person: in all rows of that person, in
+# every D_i.  A release reads one D_i, in which the person is one unit of privacy, so its loss is at
+# most what the ledger charged for it (its map at distance one), whichever i it is, and whatever
+# earlier releases showed.  The ledger is one for the whole history: by adaptive composition under
+# its filter the losses of all releases, of all D_i together, are at most the budget.  A refresh
+# gives nothing back: rows that stay are read again, and the people in them have spent what was
+# spent before.  The rows of other people in D_i may depend on what was released earlier, not
+# otherwise on this person's rows.
+#
+# Source: the neighbours are those of the user level in C. Dwork, M. Naor, T. Pitassi, G. Rothblum,
+# *Differential privacy under continual observation* (STOC 2010); adaptive composition under a
+# filter: J. Whitehouse, A. Ramdas, R. Rogers, S. Wu, *Fully-adaptive composition in differential
+# privacy* (ICML 2023).
+
+
+BY_CALL, BY_CLOCK, FIRST = "call", "clock", "first"
+
+_refreshes = sa.Table(
+    "refresh",
+    metadata,
+    sa.Column("dataset", sa.String(200), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("way", sa.String(10), nullable=False),
+    sa.Column("due", sa.BigInteger),
+)
+
+
+@dataclass(frozen=True)
+class Refresh:
+    """One refresh of a data set."""
+
+    number: int  # 0 for the first opening, and one more for each refresh
+    at: float  # seconds since 1970
+    way: str  # ``first``, ``call`` or ``clock``
+
+
+class Refreshes:
+    """The refreshes of all data sets of a service."""
+
+    def __init__(self, database: Database, audit: AuditLog, clock: Callable[[], float]) -> None:
+        self._database, self._audit, self._clock = database, audit, clock
+
+    def begin(self, dataset: str) -> None:
+        """Note when a data set was first opened; does nothing where that is noted."""
+        with self._database.begin(lock="refresh") as run:
+            if run.execute(_last(dataset)).first() is None:
+                row = {"dataset": dataset, "number": 0, "at": self._clock(), "way": FIRST}
+                run.execute(_refreshes.insert(), row)
+
+    def ask(self, dataset: str, who: str, *, token: str | None = None) -> Refresh:
+        """Refresh a data set by call."""
+        with self._database.begin(lock="refresh") as run:
+            return self._add(run, dataset, BY_CALL, None, who, token)
+
+    def when_due(
+        self, dataset: str, schedule: Schedule, allowed: Callable[[], None] = lambda: None
+    ) -> Refresh | None:
+        """Refresh a data set whose time has come, once for all processes; None where it has not."""
+        # A time that passed while no process ran is made up for once.
+        #
+        # allowed: raises where it may not be read again now; it is tried again later.
+        due = schedule.last(self._clock())
+        with self._database.read() as run:
+            if not _is_due(run, dataset, due):
+                return None
+        allowed()
+        with self._database.begin(lock="refresh") as run:
+            if not _is_due(run, dataset, due):
+                return None
+            return self._add(run, dataset, BY_CLOCK, due, "service", None)
+
+    def _add(
+        self,
+        run: sa.Connection,
+        dataset: str,
+        way: str,
+        due: int | None,
+        who: str,
+        token: str | None,
+    ) -> Refresh:
+        number: int = (run.execute(_last(dataset)).scalar_one_or_none() or 0) + 1
+        now = self._clock()
+        row = {"dataset": dataset, "number": number, "at": now, "way": way, "due": due}
+        run.execute(_refreshes.insert(), row)
+        details = {"way": way, "number": number}
+        self._audit.write(
+            "refreshed", who, token=token, dataset=dataset, details=details, connection=run
+        )
+        return Refresh(number, now, way)
+
+    def history(self, dataset: str) -> list[Refresh]:
+        """Return all refreshes of a data set, the first opening before them."""
+        asked = sa.select(_refreshes).where(_refreshes.c.dataset == dataset)
+        with self._database.read() as run:
+            rows = run.execute(asked.order_by(_refreshes.c.number)).all()
+        return [Refresh(row.number, row.at, row.way) for row in rows]
+
+    def current(self, dataset: str) -> Refresh:
+        """Return the latest refresh."""
+        asked = sa.select(_refreshes).where(_refreshes.c.dataset == dataset)
+        with self._database.read() as run:
+            row = run.execute(asked.order_by(_refreshes.c.number.desc()).limit(1)).first()
+        return Refresh(0, self._clock(), FIRST) if row is None else Refresh(*_fields(row))
+
+    def as_of(self, dataset: str, when: float) -> Refresh:
+        """Return the refresh that an answer of some time is from: the latest one before it."""
+        found = self.history(dataset)
+        before = [one for one in found if one.at <= when]
+        return before[-1] if before else (found[0] if found else self.current(dataset))
+
+    def told(self, dataset: str, budget: Budget | None) -> str:
+        """Say what refreshes mean for the people in the data set, in two sentences."""
+        found = self.history(dataset)
+        whole = "one budget" if budget is None else f"one budget of {budget!r}"
+        shared = (
+            f"All releases, before and after a refresh, share {whole}: what was spent on rows that "
+            "stay is not given back."
+        )
+        if len(found) < 2:
+            since = f" since {day(found[0].at)}" if found else ""
+            return f"The data set was not refreshed{since}. {shared}"
+        times = "once" if len(found) == 2 else f"{len(found) - 1} times"
+        last = found[-1]
+        return (
+            f"Since {day(found[0].at)} the data set was refreshed {times}, last on "
+            f"{day(last.at)} at {moment(last.at)} UTC. {shared}"
+        )
+
+
+def day(at: float) -> str:
+    """Return the date of a time, in UTC.
+
+    >>> day(0), moment(0)
+    ('1970-01-01', '00:00')
+    """
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+
+
+def moment(at: float) -> str:
+    """Return hour and minute of a time, in UTC."""
+    return datetime.fromtimestamp(at, UTC).strftime("%H:%M")
+
+
+def _fields(row: sa.Row[Any]) -> tuple[int, float, str]:
+    return row.number, row.at, row.way
+
+
+def _last(dataset: str) -> sa.Select[Any]:
+    asked = sa.select(_refreshes.c.number).where(_refreshes.c.dataset == dataset)
+    return asked.order_by(_refreshes.c.number.desc()).limit(1)
+
+
+def _is_due(run: sa.Connection, dataset: str, due: int) -> bool:
+    """Whether no refresh by clock stands for a time, and the data set was opened before it."""
+    own = sa.select(sa.func.max(_refreshes.c.due)).where(_refreshes.c.dataset == dataset)
+    first = sa.select(sa.func.min(_refreshes.c.at)).where(_refreshes.c.dataset == dataset)
+    latest, opened = run.execute(own).scalar(), run.execute(first).scalar()
+    return (latest is None or latest < due) and opened is not None and opened <= due
+
+
+# What a service does by the clock: refreshes that are due, and periods that are over.
+
+
+_CLOCKWORK_EVERY = 1.0  # seconds between two looks at what is due
+_NOTED = 5  # after so many looks what this process counted is noted, whatever was due
+
+
+class Clockwork:
+    """A thread that looks each second at what is due; every process has one."""
+
+    # Which process does what is settled in the store, so that more processes do nothing twice.
+    #
+    # allowed: raises where data sets may not be read again now.
+
+    def __init__(
+        self,
+        schedules: Callable[[], Mapping[str, Schedule]],
+        refreshes: Refreshes,
+        dashboards: Dashboards,
+        refreshed: Callable[[str], None],
+        allowed: Callable[[], None] = lambda: None,
+        note: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._schedules, self._refreshes = schedules, refreshes
+        self._dashboards, self._refreshed, self._allowed = dashboards, refreshed, allowed
+        self._note = note
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread = threading.Thread(target=self._run, name="clockwork", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after what is being done."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        for looks in count(1):
+            if self._stopping.wait(_CLOCKWORK_EVERY):
+                break
+            self.look()
+            if looks % _NOTED == 0:
+                self._noted()
+        self._noted()
+
+    def _noted(self) -> None:
+        try:
+            self._note()
+        except Exception as error:  # it is noted the next time
+            log("metrics", outcome="failed", code=type(error).__name__)
+
+    def look(self) -> None:
+        """Do what is due; what fails is tried again at the next look."""
+        try:
+            schedules = self._schedules()
+        except TacitError as error:
+            log("refresh", way="clock", outcome="failed", code=type(error).__name__)
+            return
+        for name, schedule in schedules.items():
+            try:
+                made = self._refreshes.when_due(name, schedule, self._allowed)
+            except TacitError as error:
+                code = type(error).__name__
+                log("refresh", dataset=name, way="clock", outcome="failed", code=code)
+                continue
+            if made is not None:
+                log("refresh", dataset=name, way="clock", outcome="done", number=made.number)
+                self._refreshed(name)
+        try:
+            self._dashboards.update_due()
+        except Exception:
+            log("unexpected", error=True)

@@ -1,1 +1,0 @@
-"""Answers whose noise depends on the data: smooth, tested, sampled."""

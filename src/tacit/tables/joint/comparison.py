@@ -1,0 +1,257 @@
+"""A plan beside its questions one by one, as a table, a plot and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from tacit import plotting
+from tacit.accounting.budget import Budget
+from tacit.arithmetic.exact import show
+from tacit.display.card import drawing, render
+from tacit.display.svg_chart import PHONE_WIDTH, Mark, chart
+from tacit.report.text import question_words
+from tacit.tables.joint.cell_counts import CellsPart
+from tacit.tables.joint.merge import Merged, merged
+from tacit.tables.joint.strategy import size_of
+from tacit.tables.plan.plan import Plan
+from tacit.tables.plan.query import Query
+from tacit.tables.statistics.base import LEVEL, Aggregate, kind_of
+from tacit.tables.statistics.quantiles import QuantilePart
+
+__all__ = [
+    "Compared",
+    "Comparison",
+    "compared",
+    "plan_figure",
+    "plan_page",
+]
+
+# The expected errors of a plan beside those of asking one question after the other.
+
+
+_UNIT = 1 << 20
+# What is stated of percentiles that are chosen together.
+_REACHED = "rows that the interval reaches"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One answer of a plan."""
+
+    label: str  # what it is called in the plan
+    query: Query
+    asked: Aggregate
+    numbers: int  # how many numbers it has
+    planned: float  # its expected error in the plan; of several numbers, the root mean square
+    alone: float  # that of asking one by one
+    share: Fraction  # the share of the loss that it has then
+    unit: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All answers of a plan, at a loss."""
+
+    loss: Budget
+    rows: int  # the size of the table, for means and the like
+    answers: tuple[Compared, ...]
+
+
+def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) -> Comparison:
+    """Return the errors of a plan beside those of the best split of the loss one by one."""
+    # Every answer has an even share of the loss; the counts share what they have together, each in
+    # proportion to the square root of its weighted total squared error (rho), or to its cube root
+    # (epsilon), which makes their total the least.  Cumulative shares are among the counts: what is
+    # counted for them, and what their squared errors are there, are prefix sums.
+    power = 1 / 2 if loss.kind == "concentrated" else 1 / 3
+    whole = Plan(plan.query, loss)
+    merged_as = dict(plan.query.aggregates)
+    each = [
+        (member.labels[label], replace(query, aggregates=((label, asked),), weights=()), asked)
+        for member, query in zip(plan.members, queries, strict=True)
+        for label, asked in query.aggregates
+    ]
+    counts, sizes = {}, {}
+    for name, query, asked in each:
+        kind = kind_of(asked.kind)
+        bins = size_of(kind.reading, len(asked.edges) - 1) if asked.edges else 1
+        sizes[name] = bins * len(query.keys or ((),))
+        if kind.counts:
+            importance = merged_as[plan.serving(name)].importance
+            counts[name] = (importance * _total(query, loss, sizes[name], rows)) ** power
+    total, even = sum(counts.values()), Fraction(1, len(each))
+    shares = dict.fromkeys((name for name, _, _ in each), even)
+    if counts:
+        units = {n: max(1, round(root / total * _UNIT)) for n, root in counts.items()}
+        pool = even * len(counts)
+        shares |= {n: pool * Fraction(unit, sum(units.values())) for n, unit in units.items()}
+    found = []
+    for name, query, asked in each:
+        answering = merged_as[plan.serving(name)]
+        served = whole.parts[whole.parts_of(answering)[0]]
+        part = replace(loss, amount=loss.amount * shares[name])
+        together = name not in merged_as
+        one = _interval(query, part) if together else _alone(query, part, rows)
+        unit = _REACHED if together else served.error_unit
+        errors = whole.expected_error(answering, rows), one
+        found.append(Compared(name, query, asked, sizes[name], *errors, shares[name], unit))
+    return Comparison(loss, rows, tuple(found))
+
+
+def _total(query: Query, loss: Budget, numbers: int, rows: int) -> float:
+    """Return the total squared error, in rows, of a question with one answer, a count."""
+    ((_, asked),) = query.aggregates
+    if kind_of(asked.kind).amount:
+        return numbers * _alone(query, loss, rows) ** 2
+    plan = Plan(merged([query]).query, loss)
+    ((part,), (noise,)) = plan.parts, plan.noises
+    assert isinstance(part, CellsPart)
+    return part.total(noise)
+
+
+def _interval(query: Query, loss: Budget) -> float:
+    """Return how far the interval of a percentile is expected to reach, asked by itself."""
+    # That is what is stated of percentiles that are chosen together.
+    plan = Plan(query, loss)
+    (part,) = plan.parts
+    assert isinstance(part, QuantilePart)
+    return part.interval(plan.noises[0], LEVEL)
+
+
+def _alone(query: Query, loss: Budget, rows: int) -> float:
+    """Return the expected error of a question with one answer; ranges by groups are a plan."""
+    ((_, asked),) = query.aggregates
+    if query.by and kind_of(asked.kind).reading != "cells":
+        query = merged([query]).query
+    ((_, asked),) = query.aggregates
+    return Plan(query, loss).expected_error(asked, rows)
+
+
+# The expected errors of a plan against its loss, as a picture.
+
+
+_MOST = 12
+_ACROSS = 3
+_LONGEST = 30  # so many characters of a label fit over its axis
+_FACTORS = tuple(Fraction(2) ** power for power in range(-3, 4))
+
+
+def plan_figure(compare: Callable[[Budget, int], Comparison], loss: Budget, rows: int) -> Any:
+    """Draw for each answer its expected error at several losses, in the plan and one by one."""
+    runs = [compare(replace(loss, amount=loss.amount * factor), rows) for factor in _FACTORS]
+    amounts = [float(run.loss.amount) for run in runs]
+    shown = runs[0].answers[:_MOST]
+    across = min(_ACROSS, len(shown))
+    down = -(-len(shown) // across)
+    figure = plotting.figure(3.1 * across + 0.4, 2.5 * down + 0.7)
+    grid = [one for row in plotting.axes(figure, down, across) for one in row]
+    name = "rho" if loss.kind == "concentrated" else "epsilon"
+    for place, (answer, one) in enumerate(zip(shown, grid, strict=False)):
+        lines = [
+            ("in the plan", [run.answers[place].planned for run in runs]),
+            ("one by one", [run.answers[place].alone for run in runs]),
+        ]
+        for number, (label, errors) in enumerate(lines):
+            one.plot(
+                amounts, errors, label=label, **{**plotting.series(number).line(), "markersize": 4}
+            )
+        one.axvline(float(loss.amount), color=plotting.MUTED, linewidth=1, linestyle=":")
+        one.set_xscale("log")
+        one.set_yscale("log")
+        one.set_xticks(amounts[::2], [f"{amount:.3g}" for amount in amounts[::2]])
+        ends = [error for _, errors in lines for error in errors]
+        _ticks(one, min(ends), max(ends))
+        one.minorticks_off()
+        one.set_xlabel(f"{name} of all answers", fontsize=8.5)
+        plotting.title(one, _short(answer.label), _detail(answer.numbers, answer.unit))
+    for one in grid[len(shown) :]:
+        one.set_visible(False)
+    handles, labels = grid[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower left", ncols=2, frameon=False, fontsize=9)
+    left_out = len(runs[0].answers) - len(shown)
+    more = f"; {left_out} more answers are not shown" if left_out else ""
+    figure.suptitle(
+        f"Expected error; the dotted line is {name} {show(loss.amount)}{more}",
+        x=0.01,
+        ha="left",
+        fontsize=9,
+        color=plotting.MUTED,
+    )
+    return figure
+
+
+def _ticks(one: Any, low: float, high: float) -> None:
+    """Tick an axis of powers at a few round numbers, at least two of them in sight."""
+    power = 10.0**-9
+    steps = []
+    while power < 10 * high:
+        steps += [mark * power for mark in (1, 2, 5)]
+        power *= 10
+    inside = [step for step in steps if low / 1.3 <= step <= high * 1.3]
+    inside = inside[:: max(1, -(-len(inside) // 5))]
+    one.set_yticks(inside, [f"{step:,.0f}" if step >= 1 else f"{step:.3g}" for step in inside])
+    one.set_ylim(low / 1.4, high * 1.4)
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
+
+
+def _detail(numbers: int, unit: str) -> str:
+    """Say what an error is in; short enough for the width of an axis."""
+    return f"{unit}, RMS of {numbers:,} numbers" if numbers > 1 else unit
+
+
+# A plan as a page: its questions, what gets noise, its errors with and without the plan.
+
+
+_MOST_BARS = 40
+
+
+def plan_page(found: Comparison, protects: str, strategy: Sequence[Mapping[str, object]]) -> str:
+    """Return the page."""
+    lines = [
+        {
+            "label": one.label,
+            "words": question_words({"query": one.query.describe()}),
+            "numbers": f"{one.numbers:,}",
+            "planned": f"{one.planned:.4g}",
+            "alone": f"{one.alone:.4g}",
+            "unit": one.unit,
+            "times": f"{one.alone / one.planned:.2f}" if one.planned else "",
+        }
+        for one in found.answers
+    ]
+    marks = [
+        Mark(one.label, one.alone / one.planned, None, None, f"{one.alone / one.planned:.2f}")
+        for one in found.answers[:_MOST_BARS]
+        if one.planned
+    ]
+    told = [
+        {
+            "columns": " and ".join(_names(one["columns"])) or "all rows",
+            "cells": f"{one['cells']:,}",
+            "share": f"{float(Fraction(str(one['share']))):.2%}",
+        }
+        for one in strategy
+    ]
+    name = "rho" if found.loss.kind == "concentrated" else "epsilon"
+    words = "how many times larger the error is when asked one by one"
+    given = {
+        "loss": f"{name} {show(found.loss.amount)}",
+        "rows": f"{found.rows:,}",
+        "protects": protects,
+        "answers": lines,
+        "chart": drawing(chart(marks, bars=True, title=words)) if marks else "",
+        "narrow": drawing(chart(marks, True, words, PHONE_WIDTH)) if marks else "",
+        "left_out": max(0, len(found.answers) - _MOST_BARS),
+        "strategy": told,
+    }
+    return render("tacit.report", "plan.html", given)
+
+
+def _names(listed: Any) -> list[str]:
+    return [str(name) for name in listed]

@@ -1,0 +1,392 @@
+"""Families of counts that share their cells, and their intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.arithmetic.exact import as_integer
+from tacit.arithmetic.roots_and_bisection import narrowed, sqrt_up
+from tacit.core import Space, Step, SymmetricDistance, Transformation, register
+from tacit.errors import UsageError
+from tacit.mechanisms import Gaussian
+from tacit.report.text import say_step, so_many
+from tacit.tables.cell_axis import Axis
+from tacit.tables.joint.strategy import gram_of, magnitudes, squares
+from tacit.tables.noise import NoiseLaw
+from tacit.tables.statistics.base import Noise
+from tacit.tables.steps import VectorStep, weight_of
+from tacit.workload.range_strategies import best_strategy, check_bins
+from tacit.workload.strategies import Strategy
+
+__all__ = [
+    "CellCounts",
+    "Family",
+    "Term",
+    "added_noise",
+    "laplace_half_width",
+    "laplace_reach",
+]
+
+# The step of a chain that counts the cells of some columns, and combines the counts.
+
+
+@register
+@dataclass(frozen=True)
+class CellCounts(VectorStep):
+    """Count the rows in each cell of a marginal, or combine these counts."""
+
+    # **Map.** A row is in exactly one cell.  The counts move by ``d`` under d rows, in L1 and in
+    # L2. The residual is ``Q = prod_i (n_i I - 1 1^T)`` of the counts; a row moves it by one column
+    # of Q, which has on each axis ``n - 1`` once and ``-1`` in the other n - 1 places: the squared
+    # norm is ``prod ((n - 1)^2 + (n - 1)) = prod n (n - 1)``, so d rows move it by at most
+    # ``d sqrt(prod n (n - 1))`` in L2; and by ``d prod 2 (n - 1)`` in L1.  Both are attained, by d
+    # rows in one cell. Sums are a matrix of whole numbers on one axis, for each cell of the others:
+    # a row moves them by one column of it, and d rows by at most d times the largest norm of a
+    # column, attained too.
+
+    columns: Any = ()  # what the axes are called
+    cells: Any = ()  # how many cells each axis has, one for everything else included
+    residual: bool = False  # whether the counts are combined into the residual
+    one: int = 1
+    sums: Any = ()  # a matrix by which they are combined on one axis, a row a sum; none without
+    along: int = 0  # the place of that axis
+    # of each axis its columns, and the edges where it has bins; left out where every axis is the
+    # column that it is called.  A name does not say which: two axes of one column may have as many
+    # bins, and a column may be called as an axis is.
+    axes: Any = None
+
+    name: ClassVar[str] = "cell_counts"
+
+    def __hash__(self) -> int:
+        return hash((self.columns, self.cells, self.residual, self.sums, str(self.axes)))
+
+    @classmethod
+    def of(cls, axes: Sequence[Axis], **others: Any) -> CellCounts:
+        """Return the step that counts the cells of some axes."""
+        each = [axis.described() for axis in axes]
+        plain = all(one == {"columns": [axis.name]} for one, axis in zip(each, axes, strict=True))
+        return cls(
+            columns=tuple(axis.name for axis in axes),
+            cells=tuple(axis.size for axis in axes),
+            axes=None if plain else each,
+            **others,
+        )
+
+    @property
+    def counted(self) -> list[dict[str, Any]]:
+        """Of each axis its columns, and the edges of its bins."""
+        return [{"columns": [name]} for name in self.columns] if self.axes is None else self.axes
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        sizes = tuple(
+            as_integer(n, "the number of cells of an axis", minimum=2) for n in self.cells
+        )
+        object.__setattr__(self, "cells", sizes)
+        sums = tuple(tuple(as_integer(n, "a weight of a sum") for n in row) for row in self.sums)
+        object.__setattr__(self, "sums", sums)
+        if len(self.columns) != len(sizes) or self.size != math.prod(self.shape):
+            raise UsageError("cells are counted over named axes, one number for each cell")
+        if any(len(row) != sizes[self.along] for row in sums) or (sums and self.residual):
+            raise UsageError("a sum has a weight for each cell of its axis")
+        object.__setattr__(self, "columns", tuple(map(str, self.columns)))
+        if self.axes is not None:
+            given = [{name: list(map(str, axis[name])) for name in axis} for axis in self.axes]
+            if len(given) != len(sizes) or any(a.keys() - {"edges"} != {"columns"} for a in given):
+                raise UsageError("an axis has columns, and edges where it has bins")
+            object.__setattr__(self, "axes", given)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many numbers there are along each axis."""
+        if not self.sums:
+            return tuple(self.cells)
+        return (*self.cells[: self.along], len(self.sums), *self.cells[self.along + 1 :])
+
+    @property
+    def stretch(self) -> Fraction:
+        """How far one row moves the vector, exact or rounded up."""
+        if self.sums:
+            columns = list(zip(*self.sums, strict=True))
+            if self.norm == "L1":
+                return Fraction(max(sum(map(abs, column)) for column in columns))
+            return sqrt_up(Fraction(max(sum(n * n for n in column) for column in columns)))
+        if not self.residual:
+            return Fraction(1)
+        if self.norm == "L1":
+            return Fraction(math.prod(2 * (n - 1) for n in self.cells))
+        return sqrt_up(Fraction(math.prod(n * (n - 1) for n in self.cells)))
+
+    def build(self, space: Space) -> Transformation:
+        """Return the counts."""
+        self._require(space, SymmetricDistance)
+        return self._end(space, weight_of(self.one), self.stretch)
+
+    def combined(self, counts: Any) -> list[int]:
+        """Return the vector, exact, from the counts of all cells, shape :attr:`cells`."""
+        if self.residual:
+            for axis, n in enumerate(counts.shape):
+                counts = n * counts - counts.sum(axis=axis, keepdims=True)
+        if self.sums:
+            matrix = np.array(self.sums, dtype=object)
+            counts = np.moveaxis(np.tensordot(matrix, counts, (1, self.along)), 0, self.along)
+        return [int(value) for value in counts.ravel()]
+
+
+def _step_words(step: Mapping[str, Any]) -> str:
+    if not step["columns"]:
+        return "Count all rows"
+    axes = step.get("axes") or [{}] * len(step["columns"])
+    over = " and ".join(
+        f"{name} ({n} cells{_edge_words(axis)})"
+        for name, n, axis in zip(step["columns"], step["cells"], axes, strict=True)
+    )
+    if step.get("sums"):
+        name = step["columns"][step["along"]]
+        return (
+            f"Count the rows in each cell of {over}, and combine them into "
+            f"{so_many(str(len(step['sums'])), 'sum', 'sums')} along {name}"
+        )
+    if not step["residual"]:
+        return f"Count the rows in each cell of {over}"
+    return f"Count the rows in each cell of {over}, less what fewer of these columns tell"
+
+
+def _edge_words(axis: Mapping[str, Any]) -> str:
+    return f", with the edges {', '.join(axis['edges'])}" if axis.get("edges") else ""
+
+
+say_step("cell_counts", _step_words)
+
+
+# How far weighted sums of many independent Laplace noises are off.
+
+
+Array = NDArray[np.float64]
+# The noise of equal coordinates, the weight of each of them, and how many there are.
+Term = tuple[NoiseLaw, float, int]
+
+_FEW = 3
+_PIECES = 4000
+# The deviation of the normal noise that is added in thought, in deviations of the sum.
+_SMOOTH = 0.01
+_REACH = 4.0
+_BEYOND = math.erfc(_REACH / math.sqrt(2))
+_STEP = 0.05  # of the integral, in one over a deviation: what wraps around lies 120 deviations away
+
+
+@lru_cache(maxsize=4096)
+def laplace_half_width(terms: tuple[Term, ...], level: float) -> float:
+    """Return t with ``P(|sum of weights * noise| <= t) >= level``, for discrete Laplace noise.
+
+    >>> law = NoiseLaw("laplace", 10.0, 1.0)
+    >>> abs(laplace_half_width(((law, 1.0, 100),), 0.95) / (1.96 * 200**0.5 * 10) - 1) < 0.04
+    True
+    """
+    # Up to three coordinates are those of :meth:`NoiseLaw.half_width`.  For more, let S be the sum
+    # and Z an independent normal variable of deviation h.  ``|S| > t`` and ``|Z| <= 4 h`` together
+    # give ``|S + Z| > t - 4 h``, so
+    #
+    #     ``P(|S| > t) <= P(|S + Z| > t - 4 h) / P(|Z| <= 4 h)``.
+    #
+    # The distribution of S + Z follows from its characteristic function, the product of
+    # ``(1 - r)^2 / (1 - 2 r cos(u w g) + r^2)`` (discrete Laplace on a grid g, ratio r) and of
+    # ``exp(-h^2 u^2 / 2)``, by ``P(|X| <= x) = (2 / pi) int_0^inf sin(u x) / u phi(u) du``.  With h
+    # of a hundredth of the deviation of S the interval is at most about 2 percent too wide.
+    used = [(law, abs(weight), copies) for law, weight, copies in terms if weight and copies]
+    if not used:
+        return 0.0
+    if sum(copies for _, _, copies in used) <= _FEW:
+        least = min(law.scale for law, _, _ in used)
+        weights = tuple(w * law.scale / least for law, w, n in used for _ in range(n))
+        widest = max(law.grid for law, _, _ in used)
+        return NoiseLaw("laplace", least, widest).half_width(weights, level)
+    deviation = math.sqrt(sum(n * w * w * law.variance for law, w, n in used))
+    if not deviation:
+        return 0.0
+    exceeds = _tail([(law, w / deviation, n) for law, w, n in used])
+    limit = (1 - level) * (1 - _BEYOND)
+    high, _ = narrowed(lambda t: exceeds(t) <= limit, 2 / math.sqrt(1 - level), 0.0, 60)
+    return deviation * (high + _REACH * _SMOOTH) * (1 + 1e-9)
+
+
+def _tail(terms: Sequence[Term]) -> Callable[[float], float]:
+    """Return ``t -> P(|S + Z| > t)`` for a sum of deviation 1."""
+    u: Array = np.arange(_STEP, 8 / _SMOOTH, _STEP)  # where what is left is below exp(-32)
+    log_factor = -((_SMOOTH * u) ** 2) / 2
+    for law, weight, copies in terms:
+        ratio = math.exp(-law.grid / law.scale)
+        # (1 - r)^2 / ((1 - r)^2 + 4 r sin^2): nothing is lost where r is near 1
+        bent = 4 * ratio * np.sin(u * (weight * law.grid / 2)) ** 2
+        log_factor -= copies * np.log1p(bent / (1 - ratio) ** 2)
+    factor = np.exp(log_factor) / u
+
+    def exceeds(t: float) -> float:
+        area = _STEP * (t / 2 + float((np.sin(u * t) * factor).sum()))
+        return 1 - 2 / math.pi * area
+
+    return exceeds
+
+
+@lru_cache(maxsize=64)
+def laplace_reach(level: float) -> float:
+    """Return t with ``P(|S| <= t sd(S)) >= level`` for every weighted sum S of Laplace noises.
+
+    >>> round(laplace_reach(0.95), 2)
+    2.16
+    """
+    # *Proof.*  A Laplace variable of variance 1 is ``sqrt(E) Z`` for an exponential E of mean 1 and
+    # a standard normal Z.  So S with ``sd(S) = 1`` is ``sqrt(V) Z`` for ``V = sum p_i E_i``, the
+    # p_i being the squared weights, of sum 1; and ``P(|S| > t) = E g(V)`` with
+    # ``g(v) = P(|Z| > t / sqrt(v))``.  Up to ``a = t^2 / 3`` g is convex, then concave; hence h,
+    # which is g up to a and its tangent at a from there on, is convex and at least g.  By Jensen's
+    # inequality ``E g(V) <= E h(V) <= sum p_i E h(E_i) = E h(E_1)``, which is
+    # ``int_0^a g(v) exp(-v) dv + exp(-a) (g(a) + g'(a))``.  The integral is taken by upper sums.
+
+    def exceeds(t: float) -> float:
+        end = t * t / 3
+        step = end / _PIECES
+        above = (math.erfc(t / math.sqrt(2 * step * i)) for i in range(1, _PIECES + 1))
+        area = math.fsum(g * math.exp(-step * i) for i, g in enumerate(above)) * step
+        slope = math.exp(-1.5) / math.sqrt(2 * math.pi) * t * math.pow(end, -1.5)
+        return area + math.exp(-end) * (math.erfc(math.sqrt(1.5)) + slope)
+
+    high, _ = narrowed(lambda t: exceeds(t) <= 1 - level, 2 / math.sqrt(1 - level), 0.1, 50)
+    return high * (1 + 1e-9)
+
+
+# Questions that read the bins of one column in order, answered from one strategy.
+#
+# Ranges and prefix sums by the same groups are sums of the same cells: for each cell of the other
+# axes, a matrix W of zeros and ones times the counts of the bins.  One strategy A of whole numbers,
+# found for all of these questions (:mod:`tacit.workload.range_strategies`), is multiplied with the
+# counts and gets noise; the counts of the bins follow by least squares, and with them every answer.
+# A row is in one cell of the other axes, where it moves the numbers by one column of A.
+
+
+_BITS = 96
+
+
+def added_noise(noise: Noise, moved: Fraction) -> Step:
+    """Return the noise for a sensitivity, whose losses add up to a fraction of few digits.
+
+    >>> granted = Noise("gaussian", Fraction(1, 30), 1)
+    >>> loss = (3 / added_noise(granted, Fraction(3)).scale) ** 2 / 2
+    >>> loss <= granted.loss, float(1 - loss / granted.loss) < 1e-25, loss.denominator.bit_count()
+    (True, True, 1)
+    """
+    # With Gaussian noise of the scale ``moved / r`` the loss is ``r^2 / 2``.  Here r is the largest
+    # multiple of a power of two whose loss is at most what is granted; so the losses of hundreds of
+    # chains have a power of two below them, and their sum has too.
+    if noise.kind == "laplace":
+        return noise.mechanism(moved)
+    bits = _BITS + max(0, noise.loss.denominator.bit_length() - noise.loss.numerator.bit_length())
+    root = math.isqrt((2 * noise.loss.numerator << 2 * bits) // noise.loss.denominator)
+    return Gaussian(moved / Fraction(root, 1 << bits))
+
+
+@dataclass(frozen=True)
+class Family:
+    """Questions about the cells of the same axes, of which one is read in order."""
+
+    axes: tuple[Axis, ...]
+    along: int  # the place of the one that is read in order
+    # of each reading how many times it is asked, each by its weight: the number of cells of the
+    # other axes times the importance
+    weights: tuple[tuple[str, int], ...]
+
+    def __post_init__(self) -> None:
+        check_bins(self.bins)
+
+    @property
+    def bins(self) -> int:
+        """How many bins are read in order."""
+        return self.axes[self.along].listed
+
+    @property
+    def others(self) -> int:
+        """How many cells the other axes have."""
+        return math.prod(a.size for place, a in enumerate(self.axes) if place != self.along)
+
+    @cached_property
+    def _gram(self) -> tuple[int, Array]:
+        """The common factor of the weights, and W^T W without it."""
+        common = math.gcd(*(weight for _, weight in self.weights))
+        found = np.zeros((self.bins, self.bins))
+        for reading, weight in self.weights:
+            found += gram_of(reading, self.bins) * (weight // common)
+        return common, found
+
+    def strategy(self, norm: str) -> Strategy:
+        """Return what is combined for noise of a norm."""
+        if norm not in self._strategies:
+            self._strategies[norm] = best_strategy(self._gram[1], norm)
+        return self._strategies[norm]
+
+    @cached_property
+    def _strategies(self) -> dict[str, Strategy]:
+        return {}
+
+    def total(self, norm: str) -> float:
+        """Return the total squared error, for noise whose variance is the squared sensitivity."""
+        common, gram = self._gram
+        return common * float((self.strategy(norm).covariance * gram).sum())
+
+    def chain(self, noise: Noise) -> tuple[Step, Step]:
+        """Return what is computed, and the noise on it."""
+        unlisted = [0] * (self.axes[self.along].size - self.bins)
+        sums = [[*row, *unlisted] for row in self.strategy(noise.norm).matrix.tolist()]
+        step = CellCounts.of(
+            self.axes,
+            size=self.others * len(sums),
+            norm=noise.norm,
+            one=noise.one,
+            sums=sums,
+            along=self.along,
+        )
+        return step, added_noise(noise, noise.rows * step.stretch)
+
+    def law(self, noise: Noise) -> NoiseLaw:
+        """Return the noise on each number."""
+        stretch = self.strategy(noise.norm).sensitivity
+        return noise.law(noise.rows * stretch, Fraction(1, noise.one))
+
+    def counts(self, numbers: Sequence[Any], noise: Noise) -> Array:
+        """Return the counts of the cells, without those of no bin, from the noisy numbers."""
+        strategy = self.strategy(noise.norm)
+        shape = [axis.size for axis in self.axes]
+        shape[self.along] = len(strategy.matrix)
+        noisy = np.asarray(numbers, dtype=np.float64).reshape(shape)
+        found = np.tensordot(strategy.inverse, noisy, (1, self.along))
+        return np.asarray(np.moveaxis(found, 0, self.along))
+
+    def errors(self, reading: str, noise: Noise) -> Array:
+        """Return the standard error of each number of a question along the axis."""
+        strategy, law = self.strategy(noise.norm), self.law(noise)
+        each = squares(reading, strategy.covariance) / float(strategy.squared_sensitivity)
+        return np.asarray(np.sqrt(each * law.variance))
+
+    def half_widths(self, reading: str, noise: Noise, level: float) -> Array:
+        """Return the half-width of the interval of each number of a question along the axis."""
+        # A discrete variable is less than a step of its grid from a continuous one (see
+        # :meth:`tacit.tables.noise.NoiseLaw.half_width`).
+        strategy, law = self.strategy(noise.norm), self.law(noise)
+        each = squares(reading, strategy.covariance) / float(strategy.squared_sensitivity)
+        steps = law.grid * magnitudes(reading, strategy.inverse)
+        return np.asarray(self.reach(noise, level) * np.sqrt(each) + steps)
+
+    def reach(self, noise: Noise, level: float) -> float:
+        """Return the half-width for a combination whose weights have squares that add up to 1."""
+        # Steps of the grid come on top of it.
+        law = self.law(noise)
+        if law.kind == "laplace":
+            return math.sqrt(2) * law.scale * laplace_reach(level)
+        return NoiseLaw("gaussian", 1.0, 0.0).half_width((1.0,), level) * law.scale

@@ -1,0 +1,513 @@
+"""Questions of a plan, merged where they share cells or percentiles."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import reduce
+from typing import Any, Literal
+
+from tacit.accounting.budget import Budget, epsilon
+from tacit.arithmetic.exact import Number, as_integer
+from tacit.errors import UsageError, did_you_mean
+from tacit.expressions.expression import Expression
+from tacit.report.text import listed
+from tacit.tables.cell_axis import Axis, every_listed
+from tacit.tables.joint.kind import CELL_KINDS, GROUPED, GroupedPart, asked_by_cells, cells_asked
+from tacit.tables.joint.strategy import MOST_CELLS, size_of
+from tacit.tables.plan.plan import Plan
+from tacit.tables.plan.preview import Preview
+from tacit.tables.plan.price import read_weights
+from tacit.tables.plan.query import Query, check_labels, plain_key
+from tacit.tables.statistics.base import LEVEL, Aggregate, Noise, kind_of
+from tacit.tables.statistics.percentiles import PercentilesPart, percentiles
+from tacit.tables.statistics.quantiles import QuantilePart
+
+__all__ = [
+    "Member",
+    "Merged",
+    "Shared",
+    "SharedPercentiles",
+    "check_listed",
+    "check_size",
+    "merged",
+    "shared_percentiles",
+]
+
+# How much can be planned together: refused with its number before anything is made of it.
+
+
+_MOST_KEYS = 100_000  # so many keys all questions may list together
+# So many keys the columns of a question may have together: the cell of a row is an expression.
+_MOST_LISTED = 450
+
+
+def check_size(queries: Sequence[Query]) -> None:
+    """Refuse more keys and cells than can be planned, before anything is made of them."""
+    keys = sum(len(query.keys or ()) for query in queries)
+    numbers = sum(
+        len(query.keys or ((),))
+        * size_of(kind_of(asked.kind).reading, max(len(asked.edges or ()) - 1, 1))
+        for query in queries
+        for _, asked in query.aggregates
+    )
+    if keys > _MOST_KEYS or numbers > MOST_CELLS:
+        raise UsageError(
+            f"the questions list {keys:,} keys and ask for {numbers:,} numbers; at most "
+            f"{_MOST_KEYS:,} keys and {MOST_CELLS:,} numbers are planned together: list fewer "
+            "keys, use wider bins, or ask the largest question by itself, "
+            "session.group_by(...).agg(...).release(...)"
+        )
+
+
+def check_listed(groups: Sequence[Sequence[Axis]]) -> None:
+    """Refuse groups whose columns list more keys than can be distinguished in one expression."""
+    # The questions share their cells: of a column, the keys of all of them count.
+    known: dict[tuple[str, ...], set[Any]] = {}
+    for axis in itertools.chain.from_iterable(groups):
+        known.setdefault(axis.columns, set()).update(axis.exact_places)
+    for axes in groups:
+        keys = sum(len(known[axis.columns]) * len(axis.columns) for axis in axes)
+        if keys > _MOST_LISTED:
+            columns = ", ".join(name for axis in axes for name in axis.columns)
+            raise UsageError(
+                f"the questions list {keys:,} keys of the columns {columns} together, and at most "
+                f"{_MOST_LISTED} are planned together: list fewer keys, or ask it by itself, "
+                "session.group_by(...).agg(...).release(...)"
+            )
+
+
+# Percentiles of one column that a plan asks for under several labels, chosen together.
+#
+# Percentiles of the same values (one column, bounds, groups and filter) can be one part of a plan
+# (:mod:`tacit.tables.statistics.percentiles`), with the loss of all of them, or a part each.  The
+# plans are compared by how far their intervals are expected to reach, in rows: the total of the
+# squares of that, together (the widest reach counts for each) and one by one with the best split
+# of the loss.
+# Both depend on public facts alone: the grid, which percentiles, and the kind of the noise.  Where
+# the noise is wide beside one row, a loss is a common factor of both.
+#
+# *The best split.*  With an even share each, let r_i be the reach of interval i, one of m.  With
+# the share ``s_i / m`` it is ``r_i / s_i`` under an epsilon, and ``r_i / sqrt(s_i)`` under a rho.
+# The total ``sum r_i^2 / s_i^2`` with ``sum s_i = m`` is least at ``(sum r_i^(2/3))^3 / m^2``, and
+# ``sum r_i^2 / s_i`` at ``(sum r_i)^2 / m``.
+
+
+# Percentages with at most this denominator are asked for exactly by several at once.
+_MOST_DIGITS = 100
+_WIDE = Fraction(1, 1000)
+
+Asked = Sequence[tuple[str, Aggregate]]
+# Of a label that another one answers: which, the place among its numbers of a group, and how many
+# there are of these.
+Shared = Mapping[str, tuple[str, int, int]]
+
+
+@dataclass(frozen=True)
+class SharedPercentiles:
+    """What is asked, with the percentiles that are chosen together as one."""
+
+    # the answers by label, each set of percentiles where its first one stood
+    asked: list[tuple[str, Aggregate]]
+    shared: Shared  # where the labels are that are no longer among them
+    # of each new label those that it stands for, one for each percentile
+    members: Mapping[str, tuple[str, ...]]
+    # of each new label all those that it answers, as they were asked
+    served: Mapping[str, tuple[str, ...]]
+
+
+def shared_percentiles(
+    asked: Asked, whole: Query, noise: Literal["laplace", "gaussian"]
+) -> SharedPercentiles:
+    """Return what a plan asks, with percentiles together where their intervals are shorter."""
+    sets: dict[Any, dict[Fraction, list[str]]] = {}
+    for label, each in asked:
+        one = each.of or each
+        if one.method is None and one.q is not None and 0 < one.q < 100:  # no extreme
+            axes = None if each.axes is None else str([axis.to_json() for axis in each.axes])
+            known = sets.setdefault((axes, one.clamped), {})
+            if one.q.denominator <= _MOST_DIGITS:
+                known.setdefault(one.q, []).append(label)
+    of = dict(asked)
+    made: dict[str, tuple[str, Aggregate]] = {}
+    shared: dict[str, tuple[str, int, int]] = {}
+    members: dict[str, tuple[str, ...]] = {}
+    served: dict[str, tuple[str, ...]] = {}
+    for several in sets.values():
+        rising = sorted(several)
+        first = [several[q][0] for q in rising]
+        if len(rising) < 2:
+            continue
+        together = _as_one(of[first[0]], rising)
+        if not _is_shorter(together, [of[label] for label in first], whole, noise):
+            continue
+        name = _free(_label(together), {*of, *members})
+        members[name] = tuple(first)
+        every = [label for q in rising for label in several[q]]
+        served[name] = tuple(label for label, _ in asked if label in every)
+        made[served[name][0]] = name, together
+        for place, q in enumerate(rising):
+            shared |= dict.fromkeys(several[q], (name, place, len(rising)))
+    kept = [(label, each) for label, each in asked if label not in shared or label in made]
+    found = [made.get(label, (label, each)) for label, each in kept]
+    return SharedPercentiles(found, shared, members, served)
+
+
+def _as_one(first: Aggregate, percentages: Sequence[Fraction]) -> Aggregate:
+    one = first.of or first
+    made = percentiles(one.require_column(), [str(q) for q in percentages], one.lower, one.upper)
+    return replace(first, of=made) if first.of is not None else made
+
+
+def _label(together: Aggregate) -> str:
+    made = together.of or together
+    return kind_of(made.kind).label(made)
+
+
+def _is_shorter(together: Aggregate, single: Sequence[Aggregate], whole: Query, noise: Any) -> bool:
+    """Return whether the widest interval of the percentiles together reaches less far."""
+    unit = whole.unit
+    each = Noise(noise, _WIDE, unit.rows, unit.one)
+    several = Noise(noise, _WIDE * len(single), unit.rows, unit.one)
+    part: Any = _part(together, whole)
+    assert isinstance(part, PercentilesPart)
+    m, reaches = len(single), []
+    for asked in single:
+        alone: Any = _part(asked, whole)
+        assert isinstance(alone, QuantilePart)
+        reaches.append(alone.interval(each, LEVEL))
+    power, root = (2 / 3, 3) if noise == "laplace" else (1, 2)
+    least = sum(reach**power for reach in reaches) ** root / m ** (root - 1)
+    return bool(m * part.half_width(together.kind, several, 1, LEVEL) ** 2 < least)
+
+
+def _part(asked: Aggregate, whole: Query) -> Any:
+    query = replace(whole, by=(), keys=None, aggregates=(("asked", asked),), weights=())
+    (part,) = Plan(query, Budget("pure", Fraction(1))).parts
+    return part.inner if isinstance(part, GroupedPart) else part
+
+
+def _free(name: str, taken: set[str]) -> str:
+    tried = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
+    return next(each for each in tried if each not in taken)
+
+
+# Several questions as one: their counts from one strategy, their other answers beside it.
+
+
+_PARTS = ("value", "standard_error", "low", "high")
+_MOST_LABELS = 10_000
+_UNIT = 1 << 10
+_LARGEST_WEIGHT = 10**300
+# So many computed columns, filters included: each is a step of the chain from the table.
+_MOST_COMPUTED = 400
+
+
+@dataclass(frozen=True)
+class Member:
+    """One of the questions, and where its answers stand among those of the plan."""
+
+    query: Query
+    labels: Mapping[str, str]  # of each of its labels, the one in the plan
+    # of each group, where its first number stands among those of a label with cells
+    places: tuple[int, ...]
+    # of each label with cells, how many numbers a group has; None for the others
+    bins: Mapping[str, int | None]
+    shared: Shared  # of each label of the plan that is no longer asked there, what answers it
+
+    def answer(self, columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the answer to the question, from the columns of the whole plan by label."""
+        keys = [[plain_key(part) for part in key] for key in self.query.keys or [()]]
+        return {"keys": keys, "columns": [self._column(label, columns) for label in self.labels]}
+
+    def _column(self, label: str, columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        own = self.labels[label]
+        name, first, step = self.shared.get(own, (own, 0, 1))
+        whole, bins = columns[name], self.bins[label]
+        if bins is None and name == own:
+            return {**whole, "label": label}
+        asked = dict(self.query.aggregates)[label]
+        names = kind_of(asked.kind).names(asked)
+        found: dict[str, Any] = {"label": label, "kind": asked.kind}
+        for part in _PARTS:
+            numbers = whole[part][0] if isinstance(whole[part][0], list) else whole[part]
+            numbers, width = numbers[first::step], bins or 1
+            each = [numbers[place * width : (place + 1) * width] for place in self.places]
+            found[part] = each if names is not None else [number for (number,) in each]
+        return found if names is None else {**found, "bins": names}
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The questions as one, and each of them."""
+
+    query: Query  # the whole plan as a question without groups
+    members: tuple[Member, ...]
+    # of each label that answers several percentiles of the questions, theirs
+    percentiles: Mapping[str, tuple[str, ...]]
+
+    def serving(self, label: str) -> str:
+        """Return the label of the query that answers a label of the plan."""
+        return next((name for name, served in self.percentiles.items() if label in served), label)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What every answer is called, in the order of the questions."""
+        return tuple(name for member in self.members for name in member.labels.values())
+
+    def aimed(self, targets: Mapping[str, Fraction]) -> dict[str, Fraction]:
+        """Return targets of answers as those of the labels of the query."""
+        found: dict[str, Fraction] = {}
+        for label, target in targets.items():
+            name = self.serving(label)
+            found[name] = min(target, found.get(name, target))
+        return found
+
+    def by_label(self, found: Preview) -> Preview:
+        """Return a preview of the query as one of the answers."""
+        if not self.percentiles:
+            return found
+        fields = ("errors", "units", "methods", "refusals", "bounds", "intervals")
+        asked = {name: getattr(found, name) for name in fields}
+        own = {label: self.serving(label) for label in self.labels}
+        told = [
+            f"{listed(list(served))} are chosen together, as {name}; their error is how far an "
+            "interval is expected to reach"
+            for name, served in self.percentiles.items()
+        ]
+        shown: dict[str, Any] = {
+            name: {label: each[of] for label, of in own.items() if of in each}
+            | {label: each[label] for label in each if label not in own.values()}
+            for name, each in asked.items()
+        }
+        return replace(found, **shown, notes=(*found.notes, *told))
+
+
+def merged(
+    queries: Sequence[Query],
+    weights: Mapping[str, Number] | None = None,
+    *,
+    noise: Literal["laplace", "gaussian"] = "gaussian",
+    drop: bool = False,
+    nonnegative: bool = False,
+) -> Merged:
+    """Return several questions about one table as one."""
+    # Every count and histogram becomes a count of cells: its grouping columns are axes, and so are
+    # its bins, and its filter where the questions have different ones.  Everything else is asked
+    # beside them, by groups in the cells of these axes.  Where there is something else, the counts
+    # share what they would share if every label had an even share: so no other answer has less than
+    # asked one by one.  Percentiles of the same values are chosen together where that is better
+    # (:mod:`tacit.tables.joint.merge`), with the loss of all of them.
+    #
+    # weights: how much the squared errors of a label count, whole numbers; 1 without.
+    # nonnegative: whether the counts are fitted so that none is below zero.
+    check_size(queries)
+    first = queries[0]
+    for query in queries:
+        _check(query, first)
+    alike = all(_same_rows(query, first) for query in queries)
+    derived, filters = _columns(queries, alike)
+    if len(derived) > _MOST_COMPUTED:
+        raise UsageError(
+            f"the questions have {len(derived):,} filters and computed columns that differ, and at "
+            f"most {_MOST_COMPUTED} are planned together: plan fewer questions at once"
+        )
+    names = _labels(queries)
+    counted = _weights({} if weights is None else weights, names, queries)
+    listed_rows = None
+    if drop:
+        booleans = {n for q in queries for n, c in q.columns.items() if c.kind == "boolean"}
+        listed_rows = every_listed([a for q in queries for a in _listed_axes(q)], booleans)
+    only = () if listed_rows is None else (listed_rows,)
+    members, asked = [], []
+    grouped = [_groups(query, drop) for query in queries]
+    check_listed([axes for axes, _ in grouped])
+    for query, labels, where, (own_axes, places) in zip(
+        queries, names, filters, grouped, strict=True
+    ):
+        axes = list(own_axes)
+        axes += [Axis((where,), ((True,),))] if where is not None else []
+        bins: dict[str, int | None] = {}
+        for label, aggregate in query.aggregates:
+            kind = kind_of(aggregate.kind)
+            if not kind.counts and not axes:
+                asked.append((labels[label], aggregate))
+                bins[label] = None
+                continue
+            if not kind.counts:
+                _refuse_by_groups(query, label, aggregate)
+                asked.append((labels[label], asked_by_cells(axes, aggregate)))
+                bins[label] = len(kind.names(aggregate) or [label])
+                continue
+            own = _bins(aggregate, drop)
+            bins[label] = math.prod(size_of(kind.reading, axis.listed) for axis in own)
+            weight = counted[labels[label]]
+            cells = cells_asked([*axes, *own], weight, kind.reading, nonnegative=nonnegative)
+            asked.append((labels[label], cells))
+        shown = replace(query, where=(*query.where, *only))
+        members.append(Member(shown, labels, places, bins, {}))
+    whole = replace(
+        first,
+        where=(*(first.where if alike else ()), *only),
+        derived=derived,
+        by=(),
+        keys=None,
+        aggregates=tuple(asked),
+        weights=(),
+    )
+    several = shared_percentiles(asked, whole, noise)
+    every = [label for label, _ in several.asked]
+    check_labels(every, ())
+    # the least weighted sum of squared errors is where a rho goes with the root of a weight, and an
+    # epsilon with its cube root
+    power = 1 / 2 if noise == "gaussian" else 1 / 3
+    alone = {label: round(_UNIT * weight**power) for label, weight in counted.items()}
+    # one by one every label has an even share: what answers several takes that of all of them
+    counts = {label for label, each in several.asked if each.kind in CELL_KINDS}
+    shares = {label: len(counts) * _UNIT if label in counts else 0 for label in every}
+    for label in (label for label in every if label not in counts):
+        shares[label] = sum(alone[own] for own in several.members.get(label, (label,)))
+    query = replace(whole, aggregates=tuple(several.asked), weights=read_weights(shares, every))
+    named = tuple(replace(member, shared=several.shared) for member in members)
+    return Merged(query, named, several.served)
+
+
+def _check(query: Query, first: Query) -> None:
+    """Refuse a question that cannot be planned, or is about another table than the first."""
+    if query.unknown_keys:
+        raise UsageError(
+            f"the groups of {', '.join(query.by)} are not listed, and a plan needs listed "
+            "groups: give keys=[...], or declare them in a data set"
+        )
+    Plan(query, epsilon(1))  # refuses columns that hold no numbers, and nothing asked
+    for part in ("schema", "unit", "table", "tables", "inner", "joins"):
+        if getattr(query, part) != getattr(first, part):
+            raise UsageError(
+                "the questions of a plan must be about the same rows: the same table, with the "
+                "same joins, and all or none of them about one row per person"
+            )
+    if len(query.aggregates) > _MOST_LABELS:
+        raise UsageError(f"at most {_MOST_LABELS:,} answers are planned together")
+
+
+def _same_rows(query: Query, first: Query) -> bool:
+    return [str(c.to_json()) for c in query.where] == [str(c.to_json()) for c in first.where]
+
+
+def _columns(
+    queries: Sequence[Query], alike: bool
+) -> tuple[tuple[tuple[str, Expression], ...], list[str | None]]:
+    """Return the columns that are computed, and of each question the one that is its filter."""
+    found: dict[str, Expression] = {}
+    for name, expression in itertools.chain.from_iterable(query.derived for query in queries):
+        known = found.setdefault(name, expression)
+        if known.to_json() != expression.to_json():
+            raise UsageError(
+                f"two questions compute a column {name!r}, in different ways: give one of them "
+                "another name"
+            )
+    taken = {*queries[0].columns, *found}
+    free = (name for n in itertools.count(1) if (name := f"filter {n}") not in taken)
+    known_filters: dict[str, str] = {}
+    filters: list[str | None] = []
+    for query in queries:
+        if alike or not query.where:
+            filters.append(None)
+            continue
+        whole = reduce(lambda a, b: a & b, query.where)
+        text = str(whole.to_json())
+        if text not in known_filters:
+            known_filters[text] = next(free)
+            found[known_filters[text]] = whole
+        filters.append(known_filters[text])
+    return tuple(found.items()), filters
+
+
+def _labels(queries: Sequence[Query]) -> list[dict[str, str]]:
+    """Return of each question's labels their names in the plan: as they are, if no other has it."""
+    every = [label for query in queries for label, _ in query.aggregates]
+    taken, many = set(every), Counter(every)
+
+    def free(label: str, number: int) -> Iterator[str]:
+        yield f"{label}_{number}"
+        yield from (f"{label}_{number}_{again}" for again in itertools.count(2))
+
+    found = []
+    for number, query in enumerate(queries, 1):
+        own = {}
+        for label, _ in query.aggregates:
+            own[label] = label
+            if many[label] > 1:
+                own[label] = next(name for name in free(label, number) if name not in taken)
+                taken.add(own[label])
+        found.append(own)
+    return found
+
+
+def _weights(
+    given: Mapping[str, Number], names: Sequence[Mapping[str, str]], queries: Sequence[Query]
+) -> dict[str, int]:
+    """Return how much each label of the plan counts."""
+    known = {name for own in names for name in own.values()}
+    if not isinstance(given, Mapping):
+        raise UsageError('weights name labels, such as weights={"n": 10}')
+    for label in given:
+        if label not in known:
+            raise UsageError(f"there is no answer {label!r}; {did_you_mean(str(label), known)}")
+    exact = {
+        label: as_integer(weight, f"the weight of {label!r}", minimum=1)
+        for label, weight in given.items()
+    }
+    if max(exact.values(), default=1) > _LARGEST_WEIGHT:
+        raise UsageError("a weight is at most 10^300: 10 is ten times as much as 1")
+    return {label: exact.get(label, 1) for label in known}
+
+
+def _bins(aggregate: Aggregate, whole: bool) -> list[Axis]:
+    """Return the axis of the bins of a count; none without."""
+    if not aggregate.edges:
+        return []
+    return [Axis((aggregate.require_column(),), edges=aggregate.edges, whole=whole)]
+
+
+def _listed_axes(query: Query) -> list[Axis]:
+    """Return the axes of the groups and bins of a question."""
+    bins = [_bins(each, True) for _, each in query.aggregates if kind_of(each.kind).counts]
+    return [*_groups(query, True)[0], *itertools.chain.from_iterable(bins)]
+
+
+def _groups(query: Query, whole: bool) -> tuple[list[Axis], tuple[int, ...]]:
+    """Return the axes of a question's groups, and where each group stands among their cells."""
+    # Groups that are all combinations of the keys of their columns have an axis a column; others
+    # have one axis for all columns.
+    if not query.by:
+        return [], (0,)
+    keys = [tuple(plain_key(part) for part in key) for key in query.keys or ()]
+    each = [
+        list(dict.fromkeys((type(part), part) for part in column))
+        for column in zip(*keys, strict=True)
+    ]
+    typed = [tuple((type(part), part) for part in key) for key in keys]
+    product = {key: place for place, key in enumerate(itertools.product(*each))}
+    if len(product) == len(keys):
+        axes = [
+            Axis((name,), tuple((part,) for _, part in column), whole=whole)
+            for name, column in zip(query.by, each, strict=True)
+        ]
+        return axes, tuple(product[key] for key in typed)
+    return [Axis(query.by, tuple(keys), whole=whole)], tuple(range(len(keys)))
+
+
+def _refuse_by_groups(query: Query, label: str, aggregate: Aggregate) -> None:
+    """Refuse what a plan does not answer by groups, or of fewer rows than other questions."""
+    if aggregate.kind not in GROUPED or aggregate.method is not None:
+        by = f" by {', '.join(query.by)}" if query.by else ", of other rows than other questions,"
+        raise UsageError(
+            f"{label!r} is {aggregate}{by}, and a plan answers by groups counts, histograms, "
+            f"{', '.join(GROUPED)}, none of them with a method: ask it by itself, "
+            "session.group_by(...).agg(...).release(...)"
+        )

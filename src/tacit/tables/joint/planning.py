@@ -1,0 +1,577 @@
+"""Plans of several questions under one price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from tacit.accounting.budget import Budget
+from tacit.accounting.budget import epsilon as unit_loss
+from tacit.arithmetic.exact import Number, positive, show
+from tacit.calls import public
+from tacit.display.card import Card, Shown, Table
+from tacit.errors import BudgetError, UsageError, did_you_mean
+from tacit.report import Certificate
+from tacit.report.derived import derived_columns
+from tacit.report.text import aggregate_words, protects_line
+from tacit.tables.derived.derive import Earlier, free_errors_of
+from tacit.tables.joint.cell_counts import CellsPart
+from tacit.tables.joint.comparison import Comparison, compared, plan_figure, plan_page
+from tacit.tables.joint.merge import Merged
+from tacit.tables.plan.plan import Plan
+from tacit.tables.plan.preview import Preview
+from tacit.tables.plan.price import least_amount, read_confidence, read_rows, read_weights
+from tacit.tables.plan.query import Query
+from tacit.tables.question import Question, held_by
+from tacit.tables.release.answer import Answer
+from tacit.tables.release.opened_table import SharedTable
+from tacit.tables.statistics.base import Noise
+from tacit.workload.cells import loss_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "CheapestPlan",
+    "FreeAnswers",
+    "QuestionPlan",
+    "needed_losses",
+    "read_targets",
+    "set_of_parts",
+]
+
+# From accuracy to cost: what each part of a plan must lose to be within its targets.
+
+
+Needed = dict[str, tuple[int, Fraction]]  # of each label the place of its part, and what that loses
+
+
+def read_targets(targets: Mapping[str, Number | str], labels: Sequence[str]) -> dict[str, Fraction]:
+    """Return how far each interval may reach; a noun behind the number is left out."""
+    if not isinstance(targets, Mapping) or not targets:
+        raise UsageError('name a target for a label: cheapest({"n": "5 people"})')
+    found = {}
+    for label, target in targets.items():
+        if label not in labels:
+            raise UsageError(f"there is no answer {label!r}; {did_you_mean(str(label), labels)}")
+        words = target.split() if isinstance(target, str) else [target]
+        if not words:
+            raise UsageError(f"the target of {label!r} is a number, such as '5 people'")
+        found[label] = positive(words[0], f"the target of {label!r}")
+    return found
+
+
+def needed_losses(
+    query: Query,
+    targets: Mapping[str, Fraction],
+    kind: Literal["pure", "concentrated"],
+    rows: int,
+    level: Fraction,
+) -> Needed:
+    """Return of each label what its part must lose for all of its targets."""
+    # The parts lose one after the other, and each interval depends on its own part alone; so the
+    # least total is the sum of what each part needs by itself.
+    read_rows(rows, "the table")
+    plan, asked = Plan(query, Budget(kind, Fraction(1))), dict(query.aggregates)
+    parts = {label: plan.parts_of(aggregate)[0] for label, aggregate in asked.items()}
+    aimed: dict[int, list[str]] = {}
+    for label in targets:
+        if asked[label].method is not None:
+            raise UsageError(
+                f"the error of {label!r} depends on the data, since it names a method: leave "
+                "method= out, or look at preview()"
+            )
+        aimed.setdefault(parts[label], []).append(label)
+    lacking = [label for label, place in parts.items() if place not in aimed]
+    if lacking:
+        raise UsageError(
+            f"name a target for {', '.join(map(repr, lacking))} too: its share of the privacy "
+            "loss follows from its target"
+        )
+    losses: dict[int, Fraction] = {}
+    for place, labels in aimed.items():
+        losses[place] = max(
+            _least(plan, label, place, targets[label], rows, level) for label in labels
+        )
+    return {label: (place, losses[place]) for label, place in parts.items()}
+
+
+def _least(
+    plan: Plan, label: str, place: int, target: Fraction, rows: int, level: Fraction
+) -> Fraction:
+    unit, asked = plan.query.unit, dict(plan.query.aggregates)[label]
+    noise: Literal["laplace", "gaussian"] = plan.noises[place].kind
+
+    def half(amount: Fraction) -> float:
+        noises = [Noise(noise, amount, unit.rows, unit.one)]
+        reached = plan.reach(asked, [plan.parts[place]], noises, rows, float(level))
+        if reached is None:
+            raise UsageError(f"no interval of {label!r} is known in advance: look at preview(...)")
+        return reached
+
+    found, holds = least_amount(lambda amount: half(amount) <= target)
+    if not holds:
+        raise UsageError(
+            f"no loss brings {label!r} within {show(target)} in {show(100 * level)} of 100 "
+            f"releases of {rows} rows: at {show(found)}, which protects nobody, it is "
+            f"{show(half(found))}. Ask for a wider target, plan for more rows, or give closer "
+            "bounds"
+        )
+    return found
+
+
+def set_of_parts(needed: Needed) -> dict[int, Fraction]:
+    """Return what each part loses, each once.
+
+    >>> set_of_parts({"n": (0, Fraction(1)), "m": (0, Fraction(1)), "age": (1, Fraction(2))})
+    {0: Fraction(1, 1), 1: Fraction(2, 1)}
+    """
+    return dict(needed.values())
+
+
+# What a plan adds: the answers to its questions that follow from earlier releases.
+
+
+@public
+class FreeAnswers:
+    """What a plan adds: the answers to its questions that follow from earlier releases."""
+
+    _whole: Question
+    _plan: Merged
+    _questions: Sequence[Question]
+
+    def free_answers(
+        self, certificates: Iterable[Certificate] = (), *, tag: str | None = None
+    ) -> list[Answer | None]:
+        """Return the answers that follow from earlier releases; never spends, reads no row.
+
+        A plan pays for all of its questions.  Where some of them follow at no cost, plan the
+        others alone: they have less error for the same loss.
+
+        Args:
+            certificates: as in :meth:`tacit.tables.question.Question.free_answer`.
+            tag: as there.
+
+        Returns:
+            For each question, in their order, its answer, or None where it does not follow.
+
+        Raises:
+            UsageError, LedgerError: as there.
+
+        Example:
+            >>> import pyarrow as pa, tacit as tc
+            >>> session = tc.Session(pa.table({"age": [31, 45]}), tc.one_row_each, tc.epsilon(1))
+            >>> _ = session.agg(ages=tc.histogram("age", [0, 20, 40, 80])).release(epsilon="1/2")
+            >>> asked = [
+            ...     session.agg(ages=tc.histogram("age", [0, 40, 80])),
+            ...     session.agg(n=tc.count()),
+            ... ]
+            >>> free = session.plan(asked).free_answers()
+            >>> [answer is not None for answer in free]
+            [True, False]
+            >>> rest = session.plan([one for one, answer in zip(asked, free) if answer is None])
+        """
+        earlier = Earlier(held_by(self._whole).ledger, certificates, tag)
+        found = earlier.certificates([member.query for member in self._plan.members])
+        return [
+            None if one is None else Answer.free(one, held_by(question).arrangement)
+            for question, one in zip(self._questions, found, strict=True)
+        ]
+
+    def free_errors(
+        self, certificates: Iterable[Certificate] = (), *, tag: str | None = None
+    ) -> list[dict[str, float] | None]:
+        """Return the standard errors that :meth:`free_answers` would have; writes nothing.
+
+        Args:
+            certificates: as in :meth:`free_answers`.
+            tag: as in :meth:`free_answers`.
+
+        Returns:
+            For each question the root mean square of the standard errors of each of its labels;
+            None where it does not follow.
+
+        Raises:
+            UsageError: as :meth:`free_answers`.
+        """
+        earlier = Earlier(held_by(self._whole).ledger, certificates, tag)
+        return [earlier.errors(member.query) for member in self._plan.members]
+
+    def _free(self) -> dict[str, float]:
+        """Return for a preview, by label of the plan, the errors of the answers that are free."""
+        held = held_by(self._whole)
+        if isinstance(held.table, SharedTable):  # see Question.preview
+            return {}
+        members = self._plan.members
+        found = free_errors_of([member.query for member in members], held.ledger)
+        return {
+            member.labels[label]: error
+            for member, errors in zip(members, found, strict=True)
+            for label, error in errors.items()
+        }
+
+
+# Plans: several questions, answered together with less error than one by one.
+
+
+_FEW_ERRORS = 6
+
+
+@public
+class QuestionPlan(FreeAnswers, Shown):
+    """Several questions that are answered together, under one charge.
+
+    Counts, counts by listed groups and histograms come from one strategy: noise is added to a few
+    sums of cells, and every count follows from these by least squares.  So they agree with one
+    another, and their total squared error is at most that of asking one by one with the best split
+    of the budget (:mod:`tacit.tables.joint.strategy`).  Ranges and prefix sums come from a
+    strategy of their own, the one with the least error (:mod:`tacit.tables.joint.family`).
+    Sums, means, variances and quantiles, in all or by listed groups, are answered beside them.
+
+    Example:
+        >>> import pyarrow as pa, tacit as tc
+        >>> people = pa.table({"sex": ["f", "m", "f"], "age": [31, 45, 67]})
+        >>> session = tc.Session(people, tc.one_row_each, tc.rho("1/2"))
+        >>> plan = session.plan(
+        ...     [
+        ...         session.agg(n=tc.count()),
+        ...         session.group_by("sex", keys=["f", "m"]).agg(by_sex=tc.count()),
+        ...         session.agg(ages=tc.histogram("age", [0, 40, 80])),
+        ...     ]
+        ... )
+        >>> whole, sexes, ages = plan.release(rho="1/2")
+        >>> sexes.keys, len(ages.column("ages")["value"][0]), session.budget.covers(session.spent)
+        ([('f',), ('m',)], 2, True)
+    """
+
+    def __init__(
+        self,
+        whole: Question,
+        plan: Merged,
+        questions: Sequence[Question],
+        told: Sequence[str] = (),
+    ) -> None:
+        self._whole, self._plan = whole, plan
+        self._questions, self._told = tuple(questions), tuple(told)
+
+    def preview(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        rows: Iterable[int] = (100, 1_000, 10_000),
+        confidence: Number | None = None,
+    ) -> Preview:
+        """Return the expected error of every answer, before anything is spent; reads no row.
+
+        A label that several questions have is called by it and the number of the question,
+        ``n_1`` and ``n_2``.
+
+        Args:
+            epsilon: as in :meth:`release`.
+            delta: as in :meth:`release`.
+            rho: as in :meth:`release`.
+            rows: sizes of the table, for means and the like.
+            confidence: as in :meth:`tacit.tables.question.Question.preview`.
+
+        Raises:
+            UsageError: as :meth:`release`.
+        """
+        found = self._whole.preview(epsilon, delta, rho, rows=rows, confidence=confidence)
+        found = self._plan.by_label(found)
+        return replace(found, notes=(*found.notes, *self._told), free=self._free())
+
+    def release(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+    ) -> list[Answer]:
+        """Publish the answers to all questions, with noise, and pay for them once.
+
+        The budget is charged before the first row is read; a plan that was answered is answered
+        from the ledger, at no cost.  The answers share one certificate, and their ``cost`` is that
+        of the whole plan.  Counts are not rounded, so that they add up exactly as they were
+        estimated, and one may be a little below zero
+        unless the plan was made with ``nonnegative=True``.
+
+        Args:
+            epsilon: pure differential privacy, what all answers together may spend.
+            delta: with ``epsilon``, for an (epsilon, delta) budget.
+            rho: zero-concentrated differential privacy (Gaussian noise), which answers many counts
+                with less error.
+            tag: a label that makes this a new, separately paid release: for a table that changes.
+
+        Returns:
+            One answer per question, in their order.
+
+        Raises:
+            BudgetError, UsageError, DataSourceError, LedgerError: as
+                :meth:`tacit.tables.question.Question.release`.
+        """
+        try:
+            whole = self._whole.release(epsilon, delta, rho, tag=tag)
+        except BudgetError as error:
+            raise type(error)(f"{error}{self._fitting(epsilon, delta, rho)}") from None
+        columns = {label: whole.column(label) for label in whole.labels}
+        found = []
+        for question, member in zip(self._questions, self._plan.members, strict=True):
+            query = member.query.describe()
+            arrangement = held_by(question).arrangement
+            answer = member.answer(columns)
+            derived = derived_columns(arrangement.derived, member.query.by, answer)
+            answer = {**answer, "columns": [*answer["columns"], *derived]}
+            answer = arrangement.shown(member.query.by, answer)
+            names = arrangement.called(member.query.by)
+            paid = whole.certificate, whole.cost, whole.replayed
+            found.append(Answer(names, answer, *paid, query))
+        return found
+
+    def _fitting(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> str:
+        """Describe how far a plan is too expensive, and its errors at what is left."""
+        # Everything said is public: what is left of the budget, and the errors of a preview.
+        left = held_by(self._whole).ledger.remaining
+        cost = self._whole.cost(epsilon=epsilon, delta=delta, rho=rho)
+        if delta or cost.kind != left.kind or not 0 < left.amount < cost.amount:
+            return ""
+        name = "rho" if left.kind == "concentrated" else "epsilon"
+        price: dict[str, Any] = {name: left.amount}
+        told = [
+            f"{label} {errors[0]:.3g}" for label, errors in self.preview(**price).errors.items()
+        ]
+        more = "" if len(told) <= _FEW_ERRORS else ", ..."
+        shown = ", ".join(told[:_FEW_ERRORS])
+        return (
+            f". The plan takes {show(cost.amount - left.amount)} too much; release({name}="
+            f"{str(left.amount)!r}) would fit, with these expected errors: {shown}{more}"
+        )
+
+    def cost(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+    ) -> Budget:
+        """Return what :meth:`release` would charge now: zero if it is answered or was charged."""
+        return self._whole.cost(epsilon=epsilon, delta=delta, rho=rho, tag=tag)
+
+    def is_answered(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+    ) -> bool:
+        """Return whether :meth:`release` would replay recorded answers, at no cost."""
+        return self._whole.is_answered(epsilon, delta, rho, tag=tag)
+
+    def is_charged(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        *,
+        tag: str | None = None,
+    ) -> bool:
+        """Return whether :meth:`release` would cost nothing more: answered, or charged before."""
+        return self._whole.is_charged(epsilon, delta, rho, tag=tag)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth knowing of the plan, as :attr:`tacit.tables.question.Question.notes`."""
+        return (*self._whole.notes, *self._told)
+
+    def cheapest(
+        self,
+        targets: Mapping[str, Number | str],
+        confidence: Number = "0.95",
+        *,
+        rows: int = 1000,
+    ) -> CheapestPlan:
+        """Return the least loss, and its split, whose expected errors are within the targets.
+
+        Reads no row, as :meth:`tacit.tables.question.Question.epsilon_for`, whose targets these
+        are.  All counts share one amount; every other part takes what its own target needs.
+
+        Args:
+            targets: for each label the largest half-width of its interval, in the unit of its
+                preview; a noun may follow: ``{"n": "5 people", "age": "1 year"}``.
+            confidence: the level of the interval.
+            rows: the size of the table, for means and the like.
+
+        Returns:
+            The loss (a rho where the budget of the session is one, else an epsilon), and the plan
+            with that split.
+
+        Raises:
+            UsageError: a label that is not asked, a part without a target, or a target that no loss
+                reaches.
+        """
+        level, query = read_confidence(confidence), self._plan.query
+        aimed = self._plan.aimed(read_targets(targets, self.labels))
+        of_rho = held_by(self._whole).ledger.kind == "concentrated"
+        kind: Literal["pure", "concentrated"] = "concentrated" if of_rho else "pure"
+        needed = needed_losses(query, aimed, kind, rows, level)
+        total = sum(set_of_parts(needed).values(), Fraction(0))
+        weights = read_weights({label: loss for label, (_, loss) in needed.items()}, [*needed])
+        whole = replace(query, weights=weights)
+        held = held_by(self._whole)
+        asked = Question(held.table, held.ledger, whole, held.declared)
+        plan = QuestionPlan(asked, replace(self._plan, query=whole), self._questions, self._told)
+        parts = {label: needed[self._plan.serving(label)] for label in self.labels}
+        shares = {label: loss / total for label, (_, loss) in parts.items()}
+        return CheapestPlan(Budget(kind, total), shares, plan)
+
+    def plot(
+        self, epsilon: Number | None = None, *, rho: Number | None = None, rows: int = 1000
+    ) -> Figure:
+        """Draw the expected error of every answer against the loss, beside asking one by one.
+
+        One by one, every answer has an even share of the loss, and the counts split theirs so that
+        their total squared error is least.  No row is read.
+
+        Args:
+            epsilon: the loss in the middle, which is marked.
+            rho: the same, of a rho budget.
+            rows: the size of the table, for means and the like.
+
+        Returns:
+            A matplotlib Figure, of at most twelve answers; save it with ``.savefig("plan.png")``.
+
+        Raises:
+            UsageError: neither epsilon nor rho, or both; rows that are no size.
+            MissingExtraError: matplotlib is not installed.
+        """
+        figure: Figure = plan_figure(self._compared, loss_of(epsilon, rho), rows)
+        return figure
+
+    def to_html(
+        self, epsilon: Number | None = None, *, rho: Number | None = None, rows: int = 1000
+    ) -> str:
+        """Return the plan as a page: the questions, what gets noise, the errors with and without.
+
+        One file without scripts, for whoever decides on the plan.  No row is read.
+
+        Args:
+            epsilon: the loss of the plan.
+            rho: the same, of a rho budget.
+            rows: the size of the table, for means and the like.
+
+        Raises:
+            UsageError: neither epsilon nor rho, or both; rows that are no size.
+            MissingExtraError: jinja2 is not installed.
+        """
+        protects = protects_line(self._plan.query.unit.describe())
+        return plan_page(self._compared(loss_of(epsilon, rho), rows), protects, self._noisy)
+
+    def _compared(self, loss: Budget, rows: int) -> Comparison:
+        queries = [member.query for member in self._plan.members]
+        return compared(self._plan, queries, loss, read_rows(rows, "the table"))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What every answer is called in a preview of the plan, in the order of the questions."""
+        return self._plan.labels
+
+    @property
+    def strategy(self) -> list[dict[str, object]]:
+        """What gets noise for the counts: the columns, how many numbers, their share of the loss.
+
+        For the noise that the budget of the session implies: Gaussian for a rho, else Laplace.
+        Empty where nothing is counted.
+        """
+        kind = "gaussian" if held_by(self._whole).ledger.kind == "concentrated" else "laplace"
+        if self._counts is None:
+            return []
+        return [
+            {"columns": [axis.name for axis in axes], "cells": cells, "share": share}
+            for axes, cells, share in self._counts.measured(kind)
+        ]
+
+    @property
+    def _noisy(self) -> list[dict[str, object]]:
+        """The strategy, with filters in words."""
+        words = {name: f"where {condition}" for name, condition in self._plan.query.derived}
+        told = self.strategy
+        for one in told:
+            columns: Any = one["columns"]
+            one["columns"] = [
+                words[name] if str(name).startswith("filter ") and name in words else name
+                for name in columns
+            ]
+        return told
+
+    @cached_property
+    def _counts(self) -> CellsPart | None:
+        parts = Plan(self._plan.query, unit_loss(1)).parts
+        return next((part for part in parts if isinstance(part, CellsPart)), None)
+
+    def card(self) -> Card:
+        """Return what a notebook displays: what is asked, and what gets noise for it."""
+        query = self._plan.query
+        rows = [[label, aggregate_words(a.to_json())] for label, a in query.aggregates]
+        parts = [Table(["label", "what is asked"], rows)]
+        told = [
+            [_shown(one["columns"]), str(one["cells"]), show(Fraction(str(one["share"])))]
+            for one in self._noisy
+        ]
+        if told:
+            head = ["noise is added to counts of", "cells", "share of the loss of the counts"]
+            parts.append(Table(head, told))
+        todo = "nothing is spent yet: .preview(rho=...) shows the errors, .release(...) answers"
+        return Card("Plan", protects_line(query.unit.describe()), parts, [todo])
+
+    def __repr__(self) -> str:
+        return f"<QuestionPlan of {len(self._questions)} questions: {', '.join(self.labels)}>"
+
+
+@public
+@dataclass(frozen=True)
+class CheapestPlan:
+    """The least loss of a plan whose answers are within their targets.
+
+    Attributes:
+        loss: a rho or an epsilon.
+        shares: of each label, the share of the loss that its part takes; labels that one part
+            answers, as all counts, take it once.
+        plan: the plan with these shares.
+
+    Example:
+        >>> import pyarrow as pa, tacit as tc
+        >>> people = pa.table({"sex": ["f", "m", "f"], "age": [31, 45, 67]})
+        >>> session = tc.Session(people, tc.one_row_each, tc.rho(2))
+        >>> plan = session.plan([session.agg(n=tc.count(), age=tc.mean("age", 0, 100))])
+        >>> found = plan.cheapest({"n": "5 people", "age": "2 years"})
+        >>> found.loss, round(float(found.shares["n"]), 2)
+        (rho(0.122512), 0.98)
+        >>> (answer,) = found.release()
+    """
+
+    loss: Budget
+    shares: Mapping[str, Fraction]
+    plan: QuestionPlan
+
+    def release(self, *, tag: str | None = None) -> list[Answer]:
+        """Publish the answers at this loss; see :meth:`QuestionPlan.release`."""
+        return self.plan.release(**self._price, tag=tag)
+
+    def preview(self) -> Preview:
+        """Return the expected error of every answer at this loss."""
+        return self.plan.preview(**self._price)
+
+    @property
+    def _price(self) -> dict[str, Any]:
+        return {"rho" if self.loss.kind == "concentrated" else "epsilon": self.loss.amount}
+
+
+def _shown(columns: Any) -> str:
+    return " and ".join(map(str, columns)) or "all rows"

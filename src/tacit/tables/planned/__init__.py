@@ -1,1 +1,0 @@
-"""Several questions of a session, answered together under one charge."""

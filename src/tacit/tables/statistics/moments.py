@@ -1,0 +1,809 @@
+"""Sums, means, variances and standard deviations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.arithmetic.exact import Number as NumberLike
+from tacit.arithmetic.exact import as_fraction, as_integer, show
+from tacit.calls import public
+from tacit.core import Number, Space, Step, SymmetricDistance, Transformation, register
+from tacit.errors import UsageError, said
+from tacit.expressions.grid import Grid
+from tacit.report.text import clamped_column, for_each_group, rows_in_all, say_step
+from tacit.tables.noise import Array, Estimate, NoiseLaw, Spread, standard_spread
+from tacit.tables.query import requests
+from tacit.tables.query.requests import Request, Total
+from tacit.tables.statistics.base import (
+    LEVEL,
+    SQUARE_BITS,
+    SUM_BITS,
+    Aggregate,
+    Columns,
+    Kind,
+    MethodName,
+    Noise,
+    Part,
+    Setting,
+    bounded,
+    only_global,
+    plain_estimate,
+    register_kind,
+    with_method,
+)
+from tacit.tables.statistics.counts import CountingPart
+from tacit.tables.steps import VectorStep
+from tacit.transformations import Mean, Sum, Variance
+
+__all__ = [
+    "Moments",
+    "MomentsByGroup",
+    "MomentsPart",
+    "SumByGroup",
+    "SumPart",
+    "bernstein",
+    "mean",
+    "std",
+    "sum",
+    "var",
+]
+
+# The step of a chain that adds up the moments of a column by group, and its words.
+
+
+@register
+@dataclass(frozen=True)
+class MomentsByGroup(VectorStep):
+    """Split every row of a column between the Bernstein polynomials of a degree, and add up."""
+
+    # A value x in [lower, upper] becomes ``y = (x - lower) / (upper - lower)`` in [0, 1], and its
+    # row is divided between ``B_j(y) = C(degree, j) y^j (1 - y)^(degree - j)``, j = 0..degree.
+    # Degree 1 gives the two one-sided sums ``sum (1 - y)`` and ``sum y``; degree 2 serves the
+    # variance too. With ``missing`` a last coordinate counts rows without a value; else they are
+    # left out.
+    #
+    # **Map.** ``d -> d`` in L1: the polynomials are not negative and sum to one (the binomial
+    # theorem), so a row moves the coordinates of its group by one in all; a row without a value
+    # moves one coordinate by one.  In L2 no more, since L2 is at most L1.  So count, sum, mean and
+    # variance come out of one vector at the sensitivity of a single count, where separate noisy
+    # sums would each be charged.
+    #
+    # All of it on the grid: y is a multiple of ``1 / cells``, hence ``B_j`` one of
+    # ``1 / cells^degree``, and weights are multiples of ``1 / one``.
+
+    column: str
+    lower: str
+    upper: str
+    cells: int
+    degree: int
+    missing: bool
+    one: int = 1
+    by: tuple[str, ...] = ()
+
+    name: ClassVar[str] = "moments"
+
+    def build(self, space: Space) -> Transformation:
+        """Return the sums."""
+        self._require(space, SymmetricDistance)
+        cells = as_integer(self.cells, "cells", minimum=1)
+        degree = as_integer(self.degree, "degree", minimum=1)
+        if degree > 2:
+            raise UsageError("moments are of degree 1 or 2")
+        grid = Fraction(1, as_integer(self.one, "one", minimum=1) * cells**degree)
+        return self._end(space, Number("float", grid=grid), Fraction(1))
+
+
+def _step_words(step: Mapping[str, Any]) -> str:
+    return f"Add up {clamped_column(step)}, from below and from above{for_each_group(step)}"
+
+
+def _moves(step: Mapping[str, Any], shown: str) -> str:
+    """Say a distance in the units of what is asked, whatever the values were rescaled to."""
+    # A row adds one to a count, and to a sum at most the bound that is farther from zero; a vector
+    # of moments that moves by d (of rows whose shares make up one each) moves them by d times as
+    # much.
+    rows, moved = rows_in_all(step, shown), as_fraction(step["distance"])
+    low, high = as_fraction(step["lower"]), as_fraction(step["upper"])
+    told = f"{rows}, and the sum of {step['column']} by {show(moved * max(abs(low), abs(high)))}"
+    if step["degree"] == 1:
+        return told
+    return f"{told}, that of squares above {show(low)} by {show(moved * (high - low) ** 2)}"
+
+
+say_step("moments", _step_words, _moves)
+
+
+# From noisy Bernstein sums to count, sum, mean, variance and their intervals.
+#
+# The released vector of a group is ``t_j + noise_j``, j = 0..degree (and the missing rows); see
+# :class:`~tacit.tables.statistics.moments.MomentsByGroup`.
+# Everything here is post-processing of it: no data.
+#
+# With ``n = sum t_j``, ``sum y = sum (j / degree) t_j`` and, for degree 2, ``sum y^2 = t_2``.
+# Linear answers (count, sum) have the variance of their weights.  Means are ratios: their interval
+# is Fieller's, the set of all m that the noise does not contradict, which keeps its coverage also
+# in groups so small that the noise is larger than the count.
+
+
+def bernstein(moments: Any, cells: int, degree: int, missing: bool) -> list[int]:
+    """Return the Bernstein sums, in units, from the weights, the sum of z and that of its square.
+
+    >>> z_is_1_and_2 = np.array([[2, 0, 3, 5]], dtype=object)
+    >>> bernstein(z_is_1_and_2, cells=2, degree=2, missing=False)
+    [1, 2, 5]
+    """
+    # With Q cells: ``sum (Q - z)`` and ``sum z`` for degree 1; ``sum (Q - z)^2``,
+    # ``sum 2 z (Q - z)`` and ``sum z^2`` for degree 2; then Q^degree times the weight of the
+    # missing rows.
+    present, absent, first, second = moments.T
+    if degree == 1:
+        columns = [present * cells - first, first]
+    else:
+        columns = [
+            present * cells**2 - 2 * cells * first + second,
+            2 * cells * first - 2 * second,
+            second,
+        ]
+    if missing:
+        columns.append(absent * cells**degree)
+    return [int(value) for value in np.stack(columns, axis=1).ravel()]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What a noisy vector of Bernstein sums says, group by group."""
+
+    noisy: Array  # shape (groups, degree + 1), and one column more for missing rows if there is one
+    law: NoiseLaw  # the noise on each coordinate
+    # lower, upper: the bounds of the column, on its grid
+    lower: float
+    upper: float
+    degree: int  # 1 or 2
+    missing: bool  # whether the last column counts rows without a value
+    level: float = 0.95
+
+    @property
+    def _sums(self) -> Array:
+        return self.noisy[:, : self.degree + 1]
+
+    @property
+    def _places(self) -> Array:
+        """The weight of each coordinate in ``sum y``."""
+        return np.arange(self.degree + 1) / self.degree
+
+    def count(self) -> Estimate:
+        """Return the number of rows (with a value, where missing ones are left out)."""
+        return self._linear(np.ones(self.noisy.shape[1]), 0.0, np.inf)
+
+    def total(self) -> Estimate:
+        """Return the sum: ``lower n + (upper - lower) sum y``."""
+        weights = self.lower + (self.upper - self.lower) * self._places
+        padded = np.append(weights, 0.0) if self.missing else weights
+        return self._linear(padded, -np.inf, np.inf)
+
+    def mean(self) -> Estimate:
+        """Return the mean: ``lower + (upper - lower) sum y / n``."""
+        share, low, high = self._mean_share()
+        size = self._size()
+        directions = self._places[None, :] - share[:, None]
+        error = np.sqrt((directions**2).sum(axis=1) * self.law.variance) / size
+        return self._scaled(share, np.minimum(error, 1.0), low, high)
+
+    def variance(self) -> Estimate:
+        """Return the variance ``sum y^2 / n - (sum y / n)^2``, scaled back."""
+        # **Interval.** On the box that holds all noisy coordinates at once (each at level
+        # ``1 - (1 - level) / 3``), the variance is ``min over c of sum (y - c)^2 / n``.  For fixed
+        # c that is a ratio of linear functions, so its extremes are at corners of the box: the
+        # least variance is the least at a corner, and the greatest is at most the greatest corner
+        # value for any one c, taken at the estimated mean.
+        value = np.clip(_variance_of(self._sums), 0.0, 0.25)
+        share = self._share()
+        size = self._size()
+        gradient = self._gradient(share, value, size)
+        error = np.minimum(np.sqrt((gradient**2).sum(axis=1) * self.law.variance), 0.25)
+        low, high = self._variance_box(share)
+        scale = (self.upper - self.lower) ** 2
+        return Estimate(value * scale, error * scale, low * scale, high * scale)
+
+    def deviation(self) -> Estimate:
+        """Return the standard deviation: the root of the variance and of its interval."""
+        squared = self.variance()
+        value = np.sqrt(squared.value)
+        low, high = np.sqrt(squared.lower), np.sqrt(squared.upper)
+        slope = squared.standard_error / (2 * np.maximum(value, 1e-300))
+        return Estimate(value, np.minimum(slope, (high - low) / 2), low, high)
+
+    def _linear(self, weights: Array, floor: float, ceiling: float) -> Estimate:
+        value = self.noisy @ weights
+        half = self.law.half_width(tuple(weights.tolist()), self.level)
+        error = float(np.sqrt((weights**2).sum() * self.law.variance))
+        return Estimate(
+            value,
+            np.full_like(value, error),
+            np.clip(value - half, floor, ceiling),
+            np.clip(value + half, floor, ceiling),
+        )
+
+    def _size(self) -> Array:
+        """Return the noisy count of values, no lower than one row."""
+        size: Array = np.maximum(self._sums.sum(axis=1), 1.0)
+        return size
+
+    def _share(self) -> Array:
+        """Return the mean of y, clipped to [0, 1]."""
+        share: Array = np.clip(self._sums @ self._places / self._size(), 0.0, 1.0)
+        return share
+
+    def _mean_share(self) -> tuple[Array, Array, Array]:
+        """Return the mean of y and its Fieller interval, each clipped to [0, 1]."""
+        above = self._sums @ self._places
+        raw = self._sums.sum(axis=1)
+        share = self._share()
+        points, band = _fieller_band(self.law, self.degree, self.level)
+        slopes = np.diff(band) * (len(points) - 1)
+        steepest = max(slopes.max(), -slopes.min())
+
+        # Where the count is no clearer than the noise, the accepted set may have holes: take all.
+        open_ended = (raw <= steepest) | (
+            np.abs(above - share * raw) > np.interp(share, points, band)
+        )
+        low, high = _edges(above, raw, share, band, slopes)
+        return share, np.where(open_ended, 0.0, low), np.where(open_ended, 1.0, high)
+
+    def _scaled(self, share: Array, error: Array, low: Array, high: Array) -> Estimate:
+        span = self.upper - self.lower
+        return Estimate(
+            self.lower + span * share,
+            span * error,
+            self.lower + span * low,
+            self.lower + span * high,
+        )
+
+    def _gradient(self, share: Array, value: Array, size: Array) -> Array:
+        """Return the derivative of the variance by each coordinate."""
+        # One row more at place p with second moment s moves it by
+        # ``(s - 2 share p + share^2 - value) / n``.
+        places, squares = self._places, np.array([0.0, 0.0, 1.0])
+        centred = squares[None, :] - 2 * share[:, None] * places[None, :] + share[:, None] ** 2
+        gradient: Array = (centred - value[:, None]) / size[:, None]
+        return gradient
+
+    def _variance_box(self, share: Array) -> tuple[Array, Array]:
+        each = 1 - (1 - self.level) / 3
+        half = self.law.half_width((1.0,), each)
+        sums = np.maximum(self._sums + half * _CORNERS, 0.0)  # (corners, groups, coordinates)
+        size = sums.sum(axis=2)
+        degenerate = (size <= 0).any(axis=0)
+        safe = np.maximum(size, 1e-300)
+        first, second = sums @ self._places / safe, sums[:, :, 2] / safe
+        low = np.clip((second - first**2).min(axis=0), 0.0, 0.25)
+        high = np.clip((second - 2 * share * first + share**2).max(axis=0), 0.0, 0.25)
+        return np.where(degenerate, 0.0, low), np.where(degenerate, 0.25, high)
+
+
+# The corners of a cube around the origin: shape (8, 1, 3).
+_CORNERS = 2.0 * np.array(list(np.ndindex(2, 2, 2)))[:, None, :] - 1
+
+
+def _variance_of(sums: Array) -> Array:
+    size = np.maximum(sums.sum(axis=1), 1.0)
+    first = (sums[:, 2] + sums[:, 1] / 2) / size
+    variance: Array = sums[:, 2] / size - first**2
+    return variance
+
+
+def _edges(
+    above: Array, raw: Array, start: Array, band: Array, slopes: Array
+) -> tuple[Array, Array]:
+    """Return on each side of the estimate where the noise begins to contradict m, else 0 and 1.
+
+    >>> row, flat = np.array([50.0]), np.full(257, 5.0)
+    >>> low, high = _edges(row, 2 * row, row / 100, flat, np.diff(flat))
+    >>> float(low[0]), float(high[0])
+    (0.45, 0.55)
+    """
+    # The accepted m are those with ``|above - m raw|`` at most the band, which is given at equal
+    # steps over [0, 1] and straight between them.  Where the line is steeper than the band, the
+    # boundary on each side is single: it lies behind the nearest point of the band that is
+    # contradicted, where two straight lines cross.  Elsewhere what is returned says nothing.
+    points = _POINTS
+    outside = np.abs(above[:, None] - raw[:, None] * points) > band
+    left = outside & (points <= start[:, None])
+    below = np.count_nonzero(left, axis=1) - 1
+    beyond = len(band) - (np.count_nonzero(outside, axis=1) - below - 1)
+    cell = np.minimum(np.maximum(below, 0), len(slopes) - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        crossed = (above - band[cell] + slopes[cell] * points[cell]) / (raw + slopes[cell])
+        low = np.where(below < 0, 0.0, np.minimum(np.maximum(crossed, points[cell]), start))
+        cell = np.minimum(np.maximum(beyond - 1, 0), len(slopes) - 1)
+        crossed = (above + band[cell] - slopes[cell] * points[cell]) / (raw - slopes[cell])
+        held = np.minimum(np.maximum(crossed, start), points[cell + 1])
+        high = np.where(beyond == len(band), 1.0, held)
+    return low, high
+
+
+@lru_cache(maxsize=128)
+def _fieller_band(law: NoiseLaw, degree: int, level: float) -> tuple[Array, Array]:
+    """Tabulate the half-width of ``sum (place_j - m) noise_j`` over m in [0, 1]."""
+    band = law.scaled(_standard_band(degree, law.kind, level), level)
+    # At an end one coordinate may drop out, and its exact quantile be below what is needed nearby.
+    band[0], band[-1] = max(band[0], band[1]), max(band[-1], band[-2])
+    # Between two points the half-width is at most the larger end's and the chord's sag, which is
+    # below a thousandth of the band: it is 1-Lipschitz in the weights up to that factor.
+    return _POINTS, band * 1.001
+
+
+@lru_cache(maxsize=16)
+def _standard_band(degree: int, kind: str, level: float) -> Spread:
+    """Return the spread of the weights ``place_j - m`` at each of the points of the band."""
+    weights = np.arange(degree + 1)[None, :] / degree - _POINTS[:, None]
+    return standard_spread(tuple(map(tuple, weights.tolist())), kind, level)
+
+
+_POINTS = np.linspace(0.0, 1.0, 257)  # the points at which the band is tabulated
+_POINTS.flags.writeable = False
+
+
+# The sum of a column alone, where nothing else is asked of it.
+
+
+@register
+@dataclass(frozen=True)
+class SumByGroup(VectorStep):
+    """Add up a column in each group."""
+
+    # **Map.** ``d -> d max(|lower|, |upper|)`` in L1 and L2: the farthest from zero that one row's
+    # value can be.  Values are clamped to the bounds, on a grid of ``cells`` steps between them of
+    # which both bounds are multiples; a person's values are down-weighted to ``rows`` times that.
+
+    column: str
+    lower: str
+    upper: str
+    cells: int
+    one: int = 1
+    by: tuple[str, ...] = ()
+
+    name: ClassVar[str] = "sum_by_group"
+
+    def build(self, space: Space) -> Transformation:
+        """Return the sums."""
+        self._require(space, SymmetricDistance)
+        low, high = as_fraction(self.lower), as_fraction(self.upper)
+        cells = as_integer(self.cells, "cells", minimum=1)
+        if low >= high:
+            raise UsageError("the lower bound of a sum must be below the upper")
+        step = (high - low) / cells
+        if (low / step).denominator != 1:
+            raise UsageError("the bounds of a sum must be multiples of its grid")
+        lattice = Number("float", grid=step / as_integer(self.one, "one", minimum=1))
+        return self._end(space, lattice, max(abs(low), abs(high)))
+
+
+@dataclass(frozen=True)
+class SumPart(Part):
+    """The sum of a column of which nothing else is asked: its own sensitivity is the least."""
+
+    column: str
+    grid: Grid
+
+    @property
+    def title(self) -> str:
+        """Say what the part is."""
+        return f"sum of {self.column}"
+
+    @property
+    def reach(self) -> Fraction:
+        """How far one row moves the sum."""
+        return max(abs(self.grid.value(0)), abs(self.grid.value(self.grid.cells)))
+
+    def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
+        """Return the chain: the sums, and additive noise."""
+        low, high = self.grid.value(0), self.grid.value(self.grid.cells)
+        step = SumByGroup(
+            size=size,
+            norm=noise.norm,
+            column=self.column,
+            lower=str(low),
+            upper=str(high),
+            cells=self.grid.cells,
+            one=noise.one,
+            by=by,
+        )
+        return [(step, noise.mechanism(self.reach * noise.rows))]
+
+    def request(self, step: Step, columns: Columns) -> Request:
+        """Ask for the total, each person's within the bound."""
+        return Total(columns.value(self.column), self.grid)
+
+    def estimates(
+        self, released: Sequence[Any], noise: Noise, level: float = LEVEL
+    ) -> dict[str, Estimate]:
+        """Return the sum."""
+        law = self._law(noise)
+        return {"sum": plain_estimate(released[0], law, -np.inf, level)}
+
+    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
+        """Return the answers with intervals of another level."""
+        return self.estimates(released, noise, level)
+
+    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
+        """Return the standard error, the same for any data."""
+        return float(self._law(noise).variance ** 0.5)
+
+    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
+        """Return the half-width of every interval: the exact quantile of the noise."""
+        return self._law(noise).half_width((1.0,), level)
+
+    def _law(self, noise: Noise) -> NoiseLaw:
+        return noise.law(self.reach * noise.rows, self.grid.step / noise.one)
+
+
+def _total_step_words(step: Mapping[str, Any]) -> str:
+    return f"Add up {clamped_column(step)}{for_each_group(step)}"
+
+
+def _total_moves(step: Mapping[str, Any], shown: str) -> str:
+    return f"{shown} in the sum of {step['column']}, in all"
+
+
+say_step("sum_by_group", _total_step_words, _total_moves)
+
+
+# Count, sum, mean, variance and standard deviation of a column, from one vector.
+#
+# The kinds ``sum``, ``mean``, ``var`` and ``std``.
+
+
+_OF_SQUARES = frozenset({"var", "std"})
+
+
+@dataclass(frozen=True)
+class MomentsPart(CountingPart):
+    """Count, sum, mean, var and std of one column within one pair of bounds."""
+
+    column: str
+    grid: Grid
+    kinds: frozenset[str]
+    missing: bool
+
+    @property
+    def title(self) -> str:
+        """Say what the part is."""
+        return f"{', '.join(sorted(self.kinds))} of {self.column}"
+
+    @property
+    def degree(self) -> int:
+        """1 for count, sum and mean; 2 where a variance is asked."""
+        return 2 if self.kinds & _OF_SQUARES else 1
+
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """The bounds on the grid."""
+        return self.grid.value(0), self.grid.value(self.grid.cells)
+
+    @property
+    def width(self) -> int:
+        """How many coordinates a group has."""
+        return self.degree + 1 + int(self.missing)
+
+    def settled(self) -> Part:
+        """Return a part of its own for a sum of which nothing else is asked: the least noise."""
+        return SumPart(self.column, self.grid) if self.kinds == {"sum"} else self
+
+    def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
+        """Return the chain: Bernstein sums, and additive noise."""
+        low, high = self.bounds
+        step = MomentsByGroup(
+            size=size * self.width,
+            norm=noise.norm,
+            column=self.column,
+            lower=str(low),
+            upper=str(high),
+            cells=self.grid.cells,
+            degree=self.degree,
+            missing=self.missing,
+            one=noise.one,
+            by=by,
+        )
+        return [(step, noise.mechanism(Fraction(noise.rows)))]
+
+    def request(self, step: Step, columns: Columns) -> requests.Request:
+        """Ask for the rows, their values, and the squares of these where they are needed."""
+        value = columns.value(self.column)
+        return requests.Moments(value, self.grid, squares=self.degree > 1)
+
+    def vector(self, step: Step, found: Any) -> Any:
+        """Return the Bernstein sums."""
+        return bernstein(
+            np.asarray(found, dtype=object), self.grid.cells, self.degree, self.missing
+        )
+
+    def law(self, noise: Noise) -> NoiseLaw:
+        """Return the noise on one coordinate."""
+        return noise.law(
+            Fraction(noise.rows), Fraction(1, noise.one * self.grid.cells**self.degree)
+        )
+
+    def _moments(self, noisy: NDArray[np.float64], noise: Noise, level: float) -> Moments:
+        low, high = self.bounds
+        law = self.law(noise)
+        return Moments(noisy, law, float(low), float(high), self.degree, self.missing, level)
+
+    def estimates(
+        self, released: Sequence[Any], noise: Noise, level: float = LEVEL
+    ) -> dict[str, Estimate]:
+        """Return every kind that was asked."""
+        noisy = np.asarray(released[0], dtype=np.float64).reshape(-1, self.width)
+        moments = self._moments(noisy, noise, level)
+        answers = {
+            "count": moments.count,
+            "sum": moments.total,
+            "mean": moments.mean,
+            "var": moments.variance,
+            "std": moments.deviation,
+        }
+        return {kind: answers[kind]() for kind in self.kinds}
+
+    def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
+        """Return the answers with intervals of another level."""
+        return self.estimates(released, noise, level)
+
+    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
+        """Return the error for values spread evenly over the bounds."""
+        return float(self._expected(kind, noise, self._even(rows)).standard_error[0])
+
+    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
+        """Return the longer arm of the interval, for values spread evenly over the bounds."""
+        found = self._expected(kind, noise, self._even(rows), level)
+        return float(max(found.upper[0] - found.value[0], found.value[0] - found.lower[0]))
+
+    def _even(self, rows: float) -> list[float]:
+        return [rows / (self.degree + 1)] * (self.degree + 1)
+
+    def error_on(self, kind: str, noise: Noise, made: NDArray[np.float64]) -> float:
+        """Return the error for made-up values within the bounds."""
+        low, high = map(float, self.bounds)
+        x = (made - low) / (high - low)
+        shares = [1 - x, x] if self.degree == 1 else [(1 - x) ** 2, 2 * x * (1 - x), x**2]
+        sums = [float(share.sum()) for share in shares]
+        return float(self._expected(kind, noise, sums).standard_error[0])
+
+    def _expected(
+        self, kind: str, noise: Noise, sums: list[float], level: float = LEVEL
+    ) -> Estimate:
+        """Return the answer out of sums on which no noise has fallen."""
+        coordinates = np.array([sums + [0.0] * int(self.missing)])
+        part = MomentsPart(self.column, self.grid, frozenset({kind}) | self.kinds, self.missing)
+        return part.estimates([coordinates], noise, level)[kind]
+
+
+@public
+def sum(
+    column: str | None = None,
+    lower: NumberLike | None = None,
+    upper: NumberLike | None = None,
+    *,
+    method: str = "global",
+) -> Aggregate:
+    """Add up a column, each value clamped to [lower, upper]; missing values add nothing.
+
+    Args:
+        column: the name of the column; None for a step of a chain, or a statistic of
+            :func:`tacit.sensitivity`.
+        lower: the public lower bound, in the unit of the column; by default that of the declared
+            data set.
+        upper: the public upper bound, likewise.
+        method: ``"global"``, the only one.
+
+    >>> print(sum("pay", 0, 1000))
+    sum(pay, 0, 1000)
+    """
+    only_global("sum", method)
+    return bounded("sum", column, lower, upper)
+
+
+@public
+def mean(
+    column: str | None = None,
+    lower: NumberLike | None = None,
+    upper: NumberLike | None = None,
+    *,
+    method: MethodName = "global",
+    bound: NumberLike | None = None,
+    bins: int | None = None,
+    distribution: str | None = None,
+    rows: int | None = None,
+) -> Aggregate:
+    """Average a column over its values that are not missing, each clamped to [lower, upper].
+
+    Args:
+        column: the name of the column; None for a step of a chain, or a statistic of
+            :func:`tacit.sensitivity`.
+        lower: the public lower bound, in the unit of the column; by default that of the declared
+            data set.
+        upper: the public upper bound, likewise.
+        method: as in :func:`median`; ``"global"`` by default.
+        bound: for ``"ptr"``, as in :func:`median`.
+        bins: for ``"sample_and_aggregate"``, as in :func:`median`.
+        distribution: for ``"smooth"``, as in :func:`median`.
+        rows: for ``"auto"``, as in :func:`median`.
+
+    >>> print(mean("age", 0, 100), mean("age", 0, 100, method="ptr", bound="1/2"))
+    mean(age, 0, 100) mean(age, 0, 100, method=ptr, bound=1/2)
+    """
+    return with_method(
+        bounded("mean", column, lower, upper), method, bound, bins, distribution, rows
+    )
+
+
+@public
+def var(
+    column: str | None = None,
+    lower: NumberLike | None = None,
+    upper: NumberLike | None = None,
+    *,
+    ddof: int = 0,
+    method: MethodName = "global",
+    bound: NumberLike | None = None,
+    bins: int | None = None,
+    distribution: str | None = None,
+    rows: int | None = None,
+) -> Aggregate:
+    """Return the variance (divided by n) of a column clamped to [lower, upper].
+
+    ``var(ddof=1)``, without a column, divides by n - 1: a statistic to ask sensitivities of.
+
+    Args:
+        column: the name of the column; None for a statistic of :func:`tacit.sensitivity`.
+        lower: the public lower bound, in the unit of the column; by default that of the declared
+            data set.
+        upper: the public upper bound, likewise.
+        ddof: 0 to divide by n; 1, only without a column, to divide by n - 1.
+        method: as in :func:`median`; ``"global"`` by default.
+        bound: for ``"ptr"``, as in :func:`median`.
+        bins: for ``"sample_and_aggregate"``, as in :func:`median`.
+        distribution: for ``"smooth"``, as in :func:`median`.
+        rows: for ``"auto"``, as in :func:`median`.
+
+    Raises:
+        UsageError: a ddof that is not 0 or 1, or 1 of a column.
+
+    >>> print(var("age", 0, 100))
+    var(age, 0, 100)
+    """
+    return with_method(
+        _dispersion("var", column, lower, upper, ddof), method, bound, bins, distribution, rows
+    )
+
+
+@public
+def std(
+    column: str | None = None,
+    lower: NumberLike | None = None,
+    upper: NumberLike | None = None,
+    *,
+    ddof: int = 0,
+    method: MethodName = "global",
+    bound: NumberLike | None = None,
+    bins: int | None = None,
+    distribution: str | None = None,
+    rows: int | None = None,
+) -> Aggregate:
+    """Return the standard deviation (divided by n) of a column clamped to [lower, upper].
+
+    ``std(ddof=1)``, without a column, divides by n - 1: a statistic to ask sensitivities of.
+
+    Args:
+        column: the name of the column; None for a statistic of :func:`tacit.sensitivity`.
+        lower: the public lower bound, in the unit of the column; by default that of the declared
+            data set.
+        upper: the public upper bound, likewise.
+        ddof: 0 to divide by n; 1, only without a column, to divide by n - 1.
+        method: as in :func:`median`; ``"global"`` by default.
+        bound: for ``"ptr"``, as in :func:`median`.
+        bins: for ``"sample_and_aggregate"``, as in :func:`median`.
+        distribution: for ``"smooth"``, as in :func:`median`.
+        rows: for ``"auto"``, as in :func:`median`.
+
+    Raises:
+        UsageError: a ddof that is not 0 or 1, or 1 of a column.
+
+    >>> print(std("age", 0, 100))
+    std(age, 0, 100)
+    """
+    return with_method(
+        _dispersion("std", column, lower, upper, ddof), method, bound, bins, distribution, rows
+    )
+
+
+def _dispersion(
+    kind: str, column: str | None, lower: NumberLike | None, upper: NumberLike | None, ddof: int
+) -> Aggregate:
+    if ddof not in (0, 1):
+        raise UsageError(f"ddof must be 0 or 1, not {said(ddof)}")
+    made = bounded(kind, column, lower, upper)
+    if ddof and column is not None:
+        raise UsageError(
+            f"a table's {kind} is divided by n; tc.{kind}(ddof=1) without a column is a statistic "
+            "for tc.sensitivity"
+        )
+    return replace(made, ddof=int(ddof))
+
+
+class _Moment(Kind):
+    @property
+    def bits(self) -> int:
+        return SQUARE_BITS if self.name in _OF_SQUARES else SUM_BITS
+
+    def shared(self, asked: Aggregate) -> Any:
+        return (_Moment, asked.column, asked.lower, asked.upper)
+
+    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
+        beside = before.kinds if isinstance(before, MomentsPart) else frozenset()
+        kinds = beside | {self.name} | ({"count"} if setting.counted else set())
+        grid = setting.grid(asked, SQUARE_BITS if kinds & _OF_SQUARES else SUM_BITS)
+        return MomentsPart(asked.require_column(), grid, kinds, missing=setting.counted)
+
+    def range(self, lower: float, upper: float) -> tuple[float, float]:
+        spread = {"var": (upper - lower) ** 2 / 4, "std": (upper - lower) / 2}
+        return (0.0, spread[self.name]) if self.name in spread else (lower, upper)
+
+    def error_on(
+        self, asked: Aggregate, grid: Grid, counted: bool, noise: Noise, made: Array
+    ) -> float:
+        """Return ``sqrt(2 / pi)`` of the standard error: the error is nearly normal."""
+        part = MomentsPart(asked.require_column(), grid, frozenset({self.name}), missing=counted)
+        return part.error_on(self.name, noise, made) * math.sqrt(2 / math.pi)
+
+
+register_kind(
+    _Moment(
+        name="sum",
+        order=30,
+        make=sum,
+        help="The sum of values clamped to the bounds.",
+        noun="the sum of {column}",
+        chained=Sum,
+        amount=True,
+    )
+)
+register_kind(
+    _Moment(
+        name="mean",
+        order=40,
+        make=mean,
+        help="The mean.",
+        noun="the mean of {column}",
+        chained=Mean,
+        methods=True,
+    )
+)
+register_kind(
+    _Moment(
+        name="var",
+        order=50,
+        make=var,
+        help="The variance.",
+        noun="the variance of {column}",
+        chained=Variance,
+        methods=True,
+    )
+)
+register_kind(
+    _Moment(
+        name="std",
+        order=60,
+        make=std,
+        help="The standard deviation.",
+        noun="the standard deviation of {column}",
+        methods=True,
+    )
+)

@@ -1,0 +1,485 @@
+"""Medians, percentiles one by one, least and largest values, interquartile ranges."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tacit.arithmetic.exact import Number, as_fraction, as_percent, show
+from tacit.calls import calls_inside, public
+from tacit.core import Step
+from tacit.errors import UsageError
+from tacit.expressions.grid import Grid
+from tacit.tables.noise import Array, Estimate
+from tacit.tables.statistics.base import (
+    LEVEL,
+    QUANTILE_BITS,
+    Aggregate,
+    Kind,
+    MethodName,
+    Noise,
+    Part,
+    Setting,
+    bounded,
+    only_global,
+    register_kind,
+    with_method,
+)
+from tacit.tables.statistics.quantile_choice import (
+    ChoicePart,
+    ChooseQuantile,
+    error_in_cost,
+    error_of_choice,
+)
+
+__all__ = [
+    "InterquartileRangePart",
+    "QuantilePart",
+    "interquartile_range",
+    "max",
+    "median",
+    "min",
+    "percentile",
+]
+
+# A quantile, a minimum or a maximum: ``median``, ``percentile``, ``min`` and ``max``.
+
+
+_KINDS = ("median", "percentile", "min", "max")
+
+_RESOLUTION = 10**4  # quantiles are resolved to a ten-thousandth
+
+
+@dataclass(frozen=True)
+class QuantilePart(ChoicePart):
+    """A quantile of a column, with an interval of two further choices."""
+
+    # The point takes half of the loss and each end a quarter.  The ends aim at so many rows below
+    # and above the quantile that each is on its side with probability ``1 - (1 - level) / 2``; for
+    # the minimum and the maximum the point itself is such an end, and the other end is the bound.
+
+    kind: str
+    quantile: Fraction
+
+    @property
+    def title(self) -> str:
+        """Say what the part is."""
+        return f"{self.kind} of {self.column}"
+
+    @cached_property
+    def _q(self) -> Fraction:
+        return self.quantile.limit_denominator(_RESOLUTION)
+
+    @property
+    def _extreme(self) -> bool:
+        return self._q in (0, 1)
+
+    def _choices(self, noise: Noise) -> list[ChooseQuantile]:
+        q, beta = self._q, (1 - LEVEL) / 2
+        if self._extreme:
+            return [self.choice(q, noise, Fraction(1), 1 if q == 0 else -1, beta)]
+        return [
+            self.choice(q, noise, Fraction(1, 2)),
+            self.choice(q, noise, Fraction(1, 4), -1, beta),
+            self.choice(q, noise, Fraction(1, 4), 1, beta),
+        ]
+
+    def scale(self, noise: Noise) -> Fraction:
+        """Return the scale of the choice of the value."""
+        return Fraction(self._choices(noise)[0].scale)
+
+    def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
+        """Return the chains: the costs, and a choice, for the point and for each end."""
+        costs = self.costs(self._q, size, by, noise.one)
+        return [(costs, choice) for choice in self._choices(noise)]
+
+    def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
+        """Return the quantile; it has an interval and no standard error."""
+        first, step = float(self.grid.value(0)), float(self.grid.step)
+        point, *ends = self.points(released)
+        unknown = np.full_like(point, np.nan)
+        bottom = np.full_like(point, first)
+        top = np.full_like(point, first + step * self.grid.cells)
+        if self._extreme:
+            low, high = (bottom, point) if self._q == 0 else (point, top)
+        else:
+            low, high = np.minimum(ends[0], point), np.maximum(ends[1], point)
+        # A median and the 50th percentile of one column are one answer, whatever it is called.
+        return dict.fromkeys(_KINDS, Estimate(point, unknown, low, high))
+
+    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
+        """Return the error in *rows*: how far off in rank the answer is, at the level."""
+        return self.half_width(kind, noise, rows, LEVEL)
+
+    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float:
+        """Return how far off in rank the answer is at most, at a level, in *rows*."""
+        choice = self._choices(noise)[0]
+        slack = error_in_cost(self.grid.cells, Fraction(choice.scale), 1 - level)
+        return (slack + abs(choice.target)) / (self._q.denominator * noise.one)
+
+    def interval(self, noise: Noise, level: float) -> float:
+        """Return how far in rank an end of the interval is expected to reach, in *rows*."""
+        # The end is off its target by x or more with probability about ``exp(-x / scale)`` where
+        # the rows are spread evenly.
+        end = self._choices(noise)[-1]
+        off = math.log(1 / (1 - level)) * float(end.scale)
+        return (abs(end.target) + off) / (self._q.denominator * noise.one)
+
+
+@public
+def median(
+    column: str | None = None,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    *,
+    method: MethodName = "global",
+    bound: Number | None = None,
+    bins: int | None = None,
+    distribution: str | None = None,
+    rows: int | None = None,
+) -> Aggregate:
+    """Return the median of a column clamped to [lower, upper].
+
+    Args:
+        column: the name of the column.
+        lower: the public lower bound.
+        upper: the public upper bound.
+        method: ``"global"`` (the default: noise for the worst data there could be, with an
+            interval), ``"smooth"`` (noise scaled to the smooth sensitivity), ``"ptr"``
+            (propose-test-release: a bound on the local sensitivity is tested, and the answer may be
+            refused), ``"sample_and_aggregate"``, or ``"auto"``, the one with the least expected
+            error on made-up rows of several shapes.
+        bound: for ``"ptr"``, the local sensitivity to propose, or ``"search"``.
+        bins: for ``"sample_and_aggregate"``, how many bins of rows.
+        distribution: for ``"smooth"``, the distribution of its noise.
+        rows: for ``"auto"``, about how many rows a group has.
+
+    Raises:
+        UsageError: bounds missing or reversed, an unknown method, an option that does not fit.
+
+    >>> print(median("age", 0, 100), median("age", 0, 100, method="smooth"))
+    median(age, 0, 100) median(age, 0, 100, method=smooth)
+    """
+    return with_method(
+        bounded("median", column, lower, upper, q=Fraction(50)),
+        method,
+        bound,
+        bins,
+        distribution,
+        rows,
+    )
+
+
+def _percent(q: object) -> Fraction:
+    """Return a percentile, and warn of one that looks like a share."""
+    percent = as_percent(q)
+    ratio = isinstance(q, Fraction) or (isinstance(q, str) and "/" in q)
+    if 0 < percent < 1 and not ratio:
+        meant = "the median, 50" if 2 * percent == 1 else show(100 * percent)
+        told = f"did you mean {meant}? For {show(percent)} of a percent write '{_ratio(percent)}'"
+        text = f"a percentile is from 0 to 100, not from 0 to 1; {told}"
+        warnings.warn(text, UserWarning, stacklevel=calls_inside())
+    return percent
+
+
+def _ratio(number: Fraction) -> Fraction:
+    """Return a ratio as people write the double that is nearest to it: 9/10 for 0.9."""
+    short = number.limit_denominator(10**4)
+    return short if float(short) == float(number) else Fraction(repr(float(number)))
+
+
+@public
+def percentile(
+    column_or_q: str | Number,
+    q: Number | None = None,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    *,
+    method: MethodName = "global",
+    bound: Number | None = None,
+    bins: int | None = None,
+    distribution: str | None = None,
+    rows: int | None = None,
+) -> Aggregate:
+    """Return a percentile: ``percentile(90)``, or ``percentile("age", 90, 0, 100)`` of a column.
+
+    Args:
+        column_or_q: the name of the column; or, without a column, the percentile.
+        q: the percentile, from 0 to 100: 50 is the median.
+        lower: the public lower bound, in the unit of the column; by default that of the declared
+            data set.
+        upper: the public upper bound, likewise.
+        method: as in :func:`median`; ``"global"`` by default.
+        bound: for ``"ptr"``, as in :func:`median`.
+        bins: for ``"sample_and_aggregate"``, as in :func:`median`.
+        distribution: for ``"smooth"``, as in :func:`median`.
+        rows: for ``"auto"``, as in :func:`median`.
+
+    Raises:
+        UsageError: a percentile outside 0..100.
+
+    Warns:
+        UserWarning: of a column, a decimal between 0 and 1, which is nearly always a share where a
+            percentage is asked for; half of a percent is ``"1/2"``.
+
+    >>> print(percentile("age", 90, 0, 100))
+    percentile(age, 90, 0, 100)
+    """
+    if q is None:
+        alone = bounded("percentile", None, None, None, q=as_percent(column_or_q))
+        return with_method(alone, method, bound, bins, distribution, rows)
+    if not isinstance(column_or_q, str):
+        raise UsageError('a percentile of a column is percentile("column", q, lower, upper)')
+    made = bounded("percentile", column_or_q, lower, upper, q=_percent(q))
+    return with_method(made, method, bound, bins, distribution, rows)
+
+
+@public
+def min(
+    column: str | None = None,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    *,
+    method: str = "global",
+) -> Aggregate:
+    """Return a private minimum of a column: a low value that a handful of rows may be below.
+
+    No differentially private answer can be the exact minimum, which is one person's value.
+
+    Args:
+        column: the name of the column; None for a statistic of :func:`tacit.sensitivity`.
+        lower: the public lower bound, in the unit of the column; by default that of the declared
+            data set.
+        upper: the public upper bound, likewise.
+        method: ``"global"``, the only one.
+
+    >>> print(min("age", 0, 100))
+    min(age, 0, 100)
+    """
+    only_global("min", method)
+    return bounded("min", column, lower, upper, q=Fraction(0))
+
+
+@public
+def max(
+    column: str | None = None,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    *,
+    method: str = "global",
+) -> Aggregate:
+    """Return a private maximum of a column: a high value that a handful of rows may be above.
+
+    Args:
+        column: the name of the column; None for a statistic of :func:`tacit.sensitivity`.
+        lower: the public lower bound, in the unit of the column; by default that of the declared
+            data set.
+        upper: the public upper bound, likewise.
+        method: ``"global"``, the only one.
+
+    >>> print(max("age", 0, 100))
+    max(age, 0, 100)
+    """
+    only_global("max", method)
+    return bounded("max", column, lower, upper, q=Fraction(100))
+
+
+class _Quantile(Kind):
+    @property
+    def bits(self) -> int:
+        return QUANTILE_BITS
+
+    local_bits = bits
+
+    def statistic(self, asked: Aggregate) -> Any:
+        from tacit.statistics import percentile as statistic
+
+        if "q" not in self.fields or asked.q is None:
+            return super().statistic(asked)
+        return statistic(asked.q)
+
+    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
+        grid, q = setting.grid(asked, self.bits), as_fraction(asked.q or 0) / 100
+        return QuantilePart(asked.require_column(), grid, self.name, q)
+
+    def local_statistic(self, asked: Aggregate) -> str:
+        percent = 100 * _resolved(asked)
+        return "median" if percent == 50 else f"percentile({percent})"
+
+    def error_on(
+        self, asked: Aggregate, grid: Grid, counted: bool, noise: Noise, made: Array
+    ) -> float:
+        q = _resolved(asked)
+        part = QuantilePart(asked.require_column(), grid, self.name, q)
+        return error_of_choice(grid, q, made, noise.one, part.scale(noise))
+
+
+def _resolved(asked: Aggregate) -> Fraction:
+    return (as_fraction(asked.q or 0) / 100).limit_denominator(_RESOLUTION)
+
+
+register_kind(
+    _Quantile(
+        name="median",
+        order=70,
+        make=median,
+        help="The median.",
+        noun="the median of {column}",
+        methods=True,
+    )
+)
+register_kind(
+    _Quantile(
+        name="percentile",
+        order=80,
+        make=percentile,
+        help="A percentile, Q in 0..100.",
+        noun="the {q}th percentile of {column}",
+        fields=("column", "q", "lower", "upper"),
+        methods=True,
+    )
+)
+register_kind(
+    _Quantile(
+        name="min",
+        order=90,
+        make=min,
+        help="A low value, near the minimum.",
+        noun="a low value of {column} (about its minimum)",
+    )
+)
+register_kind(
+    _Quantile(
+        name="max",
+        order=100,
+        make=max,
+        help="A high value, near the maximum.",
+        noun="a high value of {column} (about its maximum)",
+    )
+)
+
+
+# How far apart the quartiles of a column are: the kind ``interquartile_range``.
+#
+# **Mechanism.**  Both quartiles, and an end on each side of each, are points of the grid that the
+# exponential mechanism chooses (:mod:`tacit.tables.statistics.quantile_choice`): six choices, of
+# which the two quartiles take half of the loss and the four ends the other half.  Their losses add up,
+# by sequential composition, in pure DP and in zCDP.  All else is post-processing: the answer is the
+# third quartile less the first, held at zero where the choices have crossed.
+#
+# **Interval.**  Each end is on the wrong side of its quartile with probability at most a quarter of
+# ``1 - level``.  So with probability ``level`` or more all four are right (the union bound), and
+# then ``low_1 <= Q_1 <= high_1`` and ``low_3 <= Q_3 <= high_3``, whatever quartiles are taken where
+# the rows leave a choice, interpolated ones too; hence ``low_3 - high_1 <= Q_3 - Q_1 <= high_3 -
+# low_1``. The range is never below zero, so an end of the interval below zero is moved to zero.
+
+
+_QUARTILES = Fraction(1, 4), Fraction(3, 4)
+# The shares of the loss: of each of two quartiles, and of each of four ends.
+_POINT, _END = Fraction(1, 4), Fraction(1, 8)
+
+
+@public
+def interquartile_range(
+    column: str | None = None,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    *,
+    method: str = "global",
+) -> Aggregate:
+    """Return the interquartile range of a column clamped to [lower, upper].
+
+    Between the first and the third quartile lies the middle half of the rows.  The answer is in the
+    unit of the column, and has an interval.  Without a column it is a statistic, for
+    :func:`tacit.sensitivity`.
+
+    Args:
+        column: the name of the column.
+        lower: the public lower bound.
+        upper: the public upper bound.
+        method: ``"global"``, the only one.
+
+    Raises:
+        UsageError: bounds missing or reversed, or another method.
+
+    Source: McSherry and Talwar 2007 for the choice of each quartile.
+
+    >>> print(interquartile_range("age", 0, 100))
+    interquartile_range(age, 0, 100)
+    """
+    only_global("interquartile_range", method)
+    return bounded("interquartile_range", column, lower, upper)
+
+
+@dataclass(frozen=True)
+class InterquartileRangePart(ChoicePart):
+    """The interquartile range of a column, with an interval; see the module."""
+
+    @property
+    def title(self) -> str:
+        """Say what the part is."""
+        return f"interquartile range of {self.column}"
+
+    def _choices(self, noise: Noise) -> list[tuple[Fraction, ChooseQuantile]]:
+        """Return the choices of both quartiles, then of the ends of the first and of the third."""
+        beta = (1 - LEVEL) / 4
+        points = [(q, self.choice(q, noise, _POINT)) for q in _QUARTILES]
+        ends = [
+            (q, self.choice(q, noise, _END, side, beta)) for q in _QUARTILES for side in (-1, 1)
+        ]
+        return points + ends
+
+    def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
+        """Return the chains: the costs of a quartile, and a choice among the candidates."""
+        choices = self._choices(noise)
+        return [(self.costs(q, size, by, noise.one), choice) for q, choice in choices]
+
+    def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
+        """Return the range; it has an interval and no standard error."""
+        first, third, low_1, high_1, low_3, high_3 = self.points(released)
+        value = np.maximum(third - first, 0.0)
+        low, high = np.maximum(low_3 - high_1, 0.0), np.maximum(high_3 - low_1, 0.0)
+        unknown = np.full_like(value, np.nan)
+        return {"interquartile_range": Estimate(value, unknown, low, high)}
+
+    def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
+        """Return how far off in rank each quartile is, both within that at the level, in *rows*."""
+        return self.half_width(kind, noise, rows, LEVEL)
+
+    def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float:
+        """Return how far off in rank both quartiles are at most, at a level, in *rows*."""
+        _, choice = self._choices(noise)[0]
+        slack = error_in_cost(self.grid.cells, Fraction(choice.scale), (1 - level) / 2)
+        return slack / (4 * noise.one)
+
+
+class _InterquartileRange(Kind):
+    @property
+    def bits(self) -> int:
+        return QUANTILE_BITS
+
+    def statistic(self, asked: Aggregate) -> Any:
+        from tacit.statistics import lookup
+
+        return lookup(self.name)
+
+    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
+        return InterquartileRangePart(asked.require_column(), setting.grid(asked, self.bits))
+
+
+register_kind(
+    _InterquartileRange(
+        name="interquartile_range",
+        order=105,
+        make=interquartile_range,
+        help="How far apart the quartiles are.",
+        noun="the interquartile range of {column}",
+    )
+)
