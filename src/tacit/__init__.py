@@ -117,7 +117,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "prefix_sums",
         "ranges",
     ),
-    "tacit.tables.joint.synthetic": (
+    "tacit.tables.joint_plans.synthetic": (
         "SyntheticTable",
         "synthetic_table",
     ),

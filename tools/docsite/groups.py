@@ -40,7 +40,7 @@ GROUPS = (
         "synthetic_table SyntheticTable",
         {
             "Question": "tacit.tables.question",
-            "QuestionPlan": "tacit.tables.joint.planning",
+            "QuestionPlan": "tacit.tables.joint_plans.planning",
             "Preview": "tacit.tables.plan.preview",
             "Answer": "tacit.tables.release.answer",
             "Estimate": "tacit.tables.noise",

@@ -28,7 +28,7 @@ from tacit.sql.aggregates import (
 from tacit.sql.parse import only, parse, placed, refuse
 from tacit.sql.relation import Tables, rows_of
 from tacit.sql.values import class_of, forms, number, refuse_unknown, truth, value
-from tacit.tables.joint.merge import shared_percentiles
+from tacit.tables.joint_plans.merge import shared_percentiles
 from tacit.tables.plan.query import check_labels
 from tacit.tables.question import Question, held_by
 from tacit.tables.release.answer import Arrangement, Order

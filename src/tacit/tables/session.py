@@ -23,7 +23,7 @@ from tacit.expressions.expression import from_json
 from tacit.expressions.timeline import Moment, Span
 from tacit.report.text import protects_line, question_words
 from tacit.tables.engines.csv import CsvOptions
-from tacit.tables.joint.session_plans import Planning
+from tacit.tables.joint_plans.session_plans import Planning
 from tacit.tables.open_source import Source
 from tacit.tables.plan.parse_question import aggregate_from
 from tacit.tables.plan.preview import warn_of_budget

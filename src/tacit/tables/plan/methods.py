@@ -107,7 +107,7 @@ def record_of(
 # The choice reads public facts alone (the bounds, the kind of the column, the unit, the budget, the
 # rows to plan for), so it reveals nothing of the data and anyone can make it again.  Which method
 # is best depends on how the rows are spread: the noise of some follows the data.  So errors are
-# computed on made-up rows of several shapes (see `tacit.tables.statistics.data_dependent_methods`),
+# computed on made-up rows of several shapes (`tacit.tables.statistics.data_dependent_methods`),
 # and each method is judged by its mean over them.
 
 

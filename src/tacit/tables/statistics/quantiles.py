@@ -370,8 +370,9 @@ register_kind(
 #
 # **Mechanism.**  Both quartiles, and an end on each side of each, are points of the grid that the
 # exponential mechanism chooses (:mod:`tacit.tables.statistics.quantile_choice`): six choices, of
-# which the two quartiles take half of the loss and the four ends the other half.  Their losses add up,
-# by sequential composition, in pure DP and in zCDP.  All else is post-processing: the answer is the
+# which the two quartiles take half of the loss and the four ends the other half.  Their losses
+# add up, by sequential composition, in pure DP and in zCDP.  All else is post-processing: the
+# answer is the
 # third quartile less the first, held at zero where the choices have crossed.
 #
 # **Interval.**  Each end is on the wrong side of its quartile with probability at most a quarter of

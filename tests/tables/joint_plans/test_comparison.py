@@ -12,11 +12,11 @@ import tacit as tc
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
 from tacit.tables.cell_axis import Axis
-from tacit.tables.joint import comparison
 from tacit.tables.joint.cell_counts import AskedCells, CellsPart, key_of
-from tacit.tables.joint.comparison import compared, plan_figure
 from tacit.tables.joint.kind import cells_asked
-from tacit.tables.joint.session_plans import worst_weights
+from tacit.tables.joint_plans import comparison
+from tacit.tables.joint_plans.comparison import compared, plan_figure
+from tacit.tables.joint_plans.session_plans import worst_weights
 from tacit.tables.plan.plan import Plan
 from tacit.tables.question import held_by
 from tacit.tables.statistics.base import LEVEL, Noise, kind_of

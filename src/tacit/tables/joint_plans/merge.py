@@ -301,7 +301,7 @@ def merged(
     # beside them, by groups in the cells of these axes.  Where there is something else, the counts
     # share what they would share if every label had an even share: so no other answer has less than
     # asked one by one.  Percentiles of the same values are chosen together where that is better
-    # (:mod:`tacit.tables.joint.merge`), with the loss of all of them.
+    # (:mod:`tacit.tables.joint_plans.merge`), with the loss of all of them.
     #
     # weights: how much the squared errors of a label count, whole numbers; 1 without.
     # nonnegative: whether the counts are fitted so that none is below zero.

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow
 import pyarrow as pa
 import pytest
-from tests.tables.joint.test_comparison import PEOPLE as PLAN_PAGE_PEOPLE
-from tests.tables.joint.test_comparison import plan_of
+from tests.tables.joint_plans.test_comparison import PEOPLE as PLAN_PAGE_PEOPLE
+from tests.tables.joint_plans.test_comparison import plan_of
 
 import tacit as tc
 from tacit.errors import BudgetError, UsageError
 from tacit.tables.cell_axis import Axis
-from tacit.tables.joint.merge import check_listed, merged
+from tacit.tables.joint_plans.merge import check_listed, merged
 
 ROWS = 600
 PEOPLE = {
@@ -466,7 +466,7 @@ def test_millions_of_keys_are_refused_with_their_number_before_they_are_looked_a
     session, monkeypatch
 ):
     asked = session.group_by("site", keys=list(range(100_001))).agg(m=tc.count())
-    monkeypatch.setattr("tacit.tables.joint.merge.Plan", None)  # so it is refused before it
+    monkeypatch.setattr("tacit.tables.joint_plans.merge.Plan", None)  # so it is refused before it
     with pytest.raises(UsageError, match=r"list 100,001 keys and ask for 100,002 numbers"):
         whole(session.agg(n=tc.count()), asked)
     monkeypatch.undo()

@@ -14,8 +14,8 @@ from tacit.display.card import drawing, render
 from tacit.display.svg_chart import PHONE_WIDTH, Mark, chart
 from tacit.report.text import question_words
 from tacit.tables.joint.cell_counts import CellsPart
-from tacit.tables.joint.merge import Merged, merged
 from tacit.tables.joint.strategy import size_of
+from tacit.tables.joint_plans.merge import Merged, merged
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 from tacit.tables.statistics.base import LEVEL, Aggregate, kind_of

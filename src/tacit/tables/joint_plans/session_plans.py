@@ -15,8 +15,8 @@ from tacit.report.text import listed, so_many
 from tacit.tables.joint import kind as _sums_of_bins  # noqa: F401  (its kinds)
 from tacit.tables.joint.cell_counts import AskedCells, CellsPart, key_of
 from tacit.tables.joint.kind import CELL_KINDS
-from tacit.tables.joint.merge import merged
-from tacit.tables.joint.planning import QuestionPlan
+from tacit.tables.joint_plans.merge import merged
+from tacit.tables.joint_plans.planning import QuestionPlan
 from tacit.tables.plan.query import Declared, Query, plain_key
 from tacit.tables.question import Question, held_by
 from tacit.tables.statistics.base import Aggregate, Noise

@@ -19,8 +19,8 @@ from tacit.report.derived import derived_columns
 from tacit.report.text import aggregate_words, protects_line
 from tacit.tables.derived.derive import Earlier, free_errors_of
 from tacit.tables.joint.cell_counts import CellsPart
-from tacit.tables.joint.comparison import Comparison, compared, plan_figure, plan_page
-from tacit.tables.joint.merge import Merged
+from tacit.tables.joint_plans.comparison import Comparison, compared, plan_figure, plan_page
+from tacit.tables.joint_plans.merge import Merged
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import least_amount, read_confidence, read_rows, read_weights

@@ -1,0 +1,1 @@
+"""Several questions of a session, answered together under one charge."""
