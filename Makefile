@@ -8,6 +8,8 @@ PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
   $$name $(NEW_ENOUGH) 2>/dev/null && { echo $$name; break; }; done)
 VENV ?= .venv
 WORKERS ?= 2
+# One more where many tests wait for a server or a browser.
+WORKERS_ALL ?= 3
 PEERS ?= opendp diffprivlib pydp
 # Versions that were tested together.  The newest instead: make test CONSTRAINTS=
 # the oldest: make test CONSTRAINTS=.ci/oldest.txt (make clean first)
@@ -100,7 +102,7 @@ test: $(TEST_READY)
 	$(PYTEST) -n $(WORKERS) --ignore=$(RULES) -m "not slow and not full" --hypothesis-profile=fast
 
 test-all: $(ENGINES_READY)
-	$(PYTEST) -n $(WORKERS) --dist loadgroup --ignore=$(RULES) -m "not slow and (full or hypothesis)"
+	$(PYTEST) -n $(WORKERS_ALL) --dist loadgroup --ignore=$(RULES) -m "not slow and (full or hypothesis)"
 
 test-slow: $(ENGINES_READY)
 	$(PYTEST) -n $(WORKERS) --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=random
