@@ -238,7 +238,8 @@ def __getattr__(name: str) -> Any:
         from tacit.errors import did_you_mean
 
         near = _INSTEAD.get(name) or did_you_mean(name, __all__)
-        raise UnknownNameError(f"tacit has no name {name!r}; {near}")
+        # name=None: else Python 3.13 adds a suggestion of its own
+        raise UnknownNameError(f"tacit has no name {name!r}; {near}", name=None)
     home, inner = _FOUND[name]
     value = getattr(importlib.import_module(home), inner)
     globals()[name] = value

@@ -1,9 +1,10 @@
 """Answer a call whose arguments do not fit, or a name that is not there, in a sentence."""
 
-# Python refuses a wrong call with a ``TypeError`` that names one argument and does not say what the
-# function takes.  What users call is marked :func:`public`: such a call ends in a
-# :class:`~tacit.errors.CallError`, which names the nearest argument and the form of the call.  No
-# value of an argument is in it.
+# What is wrong with a call is said in Python's words (:meth:`inspect.Signature.bind`).  What users
+# call is marked :func:`public`: such a call ends in a :class:`~tacit.errors.CallError`, which adds
+# what Python leaves out: the signature, and the nearest argument (Python gives it from 3.13 on, and
+# the nearest attribute only in a terminal: a notebook shows the bare message).  No value of an
+# argument is in it.
 
 from __future__ import annotations
 
@@ -28,12 +29,7 @@ _OWN = "_instead_of"
 
 
 def rewritten(message: str, write: Callable[[str, list[str]], str | None]) -> str:
-    """Return a message of Python in which ``write`` spells the calls, as a flag or in SQL.
-
-    >>> rewritten("give tc.mean('age', 0, 100)", lambda name, given: f"{name} of {given[0]}")
-    'give mean of age'
-    """
-    # message: what an error says, with calls such as ``tc.mean('age', 0, 100)``.
+    """Return a message of Python in which ``write`` spells the calls, as a flag or in SQL."""
 
     def spelled(call: re.Match[str]) -> str:
         lists = re.sub(r"\[([^\]]*)\]", lambda inner: inner[1].replace(", ", ","), call[2])
@@ -45,15 +41,7 @@ def rewritten(message: str, write: Callable[[str, list[str]], str | None]) -> st
 
 
 def public(thing: T) -> T:
-    """Decorate a function that users call, or a class whose methods they call.
-
-    >>> @public
-    ... def mean(column, lower=0, *, method="global"): ...
-    >>> mean("age", lowr=3)
-    Traceback (most recent call last):
-    tacit.errors.CallError: mean() takes no argument 'lowr'; did you mean 'lower'? Its form is
-    mean(column, lower=0, *, method='global')
-    """
+    """Decorate a function that users call, or a class whose methods they call."""
     if isinstance(thing, type):
         _tell_all(thing)
         return thing
@@ -61,15 +49,7 @@ def public(thing: T) -> T:
 
 
 def instead(**texts: str) -> Callable[[T], T]:
-    """Decorate a public class: say what to write for a name that people look for in vain.
-
-    >>> @public
-    ... @instead(where="it is called filter(...)")
-    ... class Table: ...
-    >>> Table().where
-    Traceback (most recent call last):
-    tacit.calls._NoSuchNameError: 'Table' object has no attribute 'where'; it is called filter(...)
-    """
+    """Decorate a public class: say what to write for a name that people look for in vain."""
     # What stands for the name of a method (``__init__`` for the class) is said where a call of it
     # does not fit.  A class with a method ``_instead_of(name)`` says more of names that depend on
     # an object, such as those of its columns.
@@ -101,27 +81,17 @@ _ARGUMENTS = {
 
 
 def listed(given: Iterable[T], instead_of: str) -> tuple[T, ...]:
-    """Return what was given as a tuple; say what to give where it is no list.
-
-    >>> listed(3, "rows is a list of sizes, such as [100]")
-    Traceback (most recent call last):
-    tacit.errors.UsageError: rows is a list of sizes, such as [100]
-    """
-    try:  # an array of no dimension has an __iter__ that raises
-        each = iter(given) if isinstance(given, Iterable) else None
+    """Return what was given as a tuple; say what to give where it is no list."""
+    try:
+        each = iter(given)
     except TypeError:
-        each = None
-    if each is None:
-        raise UsageError(instead_of)
+        raise UsageError(instead_of) from None
     return tuple(each)
 
 
 def calls_inside() -> int:
-    """Return how many calls up the user's line is, for :func:`warnings.warn` where this is called.
-
-    >>> calls_inside() > 0
-    True
-    """
+    """Return how many calls up the user's line is, for :func:`warnings.warn`."""
+    # ``skip_file_prefixes`` of warnings.warn does this from Python 3.12 on.
     level, frame = 1, inspect.currentframe()
     frame = frame and frame.f_back
     while frame and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
@@ -165,45 +135,25 @@ def _problem(
     named: Mapping[str, object],
 ) -> str | None:
     """Say what is wrong with the arguments of a call; None where they fit."""
-    taken = dict(inspect.signature(function).parameters)
-    if next(iter(taken), None) in ("self", "cls"):
-        taken.pop(next(iter(taken)))
-        given = given[1:]
-    form = f"Its form is {_form(shown, list(taken.values()))}"
-    kinds = inspect.Parameter
-    several = any(p.kind is kinds.VAR_POSITIONAL for p in taken.values())
-    placed = [n for n, p in taken.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    by_name = [n for n, p in taken.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    if not any(p.kind is kinds.VAR_KEYWORD for p in taken.values()):
-        for name in named:
-            if name not in by_name:
-                near = did_you_mean(name, [n for n in by_name if n not in named])
-                wanted, told = _ARGUMENTS.get(name, ("", ""))
-                near = told if wanted in by_name else near
-                near = near if near.endswith("?") else f"{near}."
-                return f"{shown}() takes no argument {name!r}; {near} {form}"
-    if len(given) > len(placed) and not several:
-        most = f"at most {len(placed)}" if placed else "none"
-        return f"{shown}() takes {most} of its arguments without a name, not {len(given)}. {form}"
-    first = placed[: len(given)]
-    for name in first:
-        if name in named:
-            return f"{shown}() was given {name!r} twice, by its place and by its name. {form}"
-    lacking = [
-        n
-        for n, p in taken.items()
-        if p.default is kinds.empty
-        and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
-        and n not in first
-        and n not in named
-    ]
-    return f"{shown}() lacks {' and '.join(map(repr, lacking))}. {form}" if lacking else None
-
-
-def _form(shown: str, taken: Sequence[inspect.Parameter]) -> str:
-    """Return how a function is called, without types."""
-    bare = [p.replace(annotation=p.empty) for p in taken]
-    return f"{shown}{inspect.Signature(bare)}"
+    taken = [p.replace(annotation=p.empty) for p in inspect.signature(function).parameters.values()]
+    if taken and taken[0].name in ("self", "cls"):
+        taken, given = taken[1:], given[1:]
+    signature = inspect.Signature(taken)
+    try:
+        signature.bind(*given, **named)
+        return None
+    except TypeError as error:
+        problem = str(error)
+    # bind names an argument that is missing before one that there is not, which is the reason.
+    by_name = [p.name for p in taken if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    unknown = [name for name in named if name not in by_name]
+    if unknown and not any(p.kind is p.VAR_KEYWORD for p in taken):
+        near = did_you_mean(unknown[0], [name for name in by_name if name not in named])
+        wanted, hint = _ARGUMENTS.get(unknown[0], ("", ""))
+        problem = f"got an unexpected keyword argument {unknown[0]!r}; "
+        problem += hint if wanted in by_name else near
+    stop = "" if problem.endswith("?") else "."
+    return f"{shown}(): {problem}{stop} Its signature is {shown}{signature}"
 
 
 class UnknownNameError(ShortTraceback, AttributeError):
@@ -214,7 +164,7 @@ class _NoSuchNameError(ShortTraceback, AttributeError):
     """A name that a public thing has not; what to write is looked up when the error is shown."""
 
     def __str__(self) -> str:
-        kind, name = type(self.obj), str(self.name)
+        kind, name = type(self.obj), str(self.args[0])
         text = f"{kind.__name__!r} object has no attribute {name!r}"
         if name.startswith("_"):
             return text
@@ -227,4 +177,5 @@ class _NoSuchNameError(ShortTraceback, AttributeError):
 
 
 def _no_attribute(self: object, name: str) -> Any:
-    raise _NoSuchNameError(name=name, obj=self)
+    # name=None: where it is set, Python 3.13 adds a suggestion of its own to that of the message.
+    raise _NoSuchNameError(name, name=None, obj=self)

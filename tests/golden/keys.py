@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import tacit as tc
+from tacit.tables.written import condition
 
 from . import data
 from .private import key_and_question, key_of_plan, key_over_time
@@ -327,6 +328,8 @@ def cases() -> Iterator[tuple[str, Callable[[], Any]]]:
         yield f"data set: {name}", lambda a=ask: of_dataset(a)
     for text in (HERE / "sql.txt").read_text(encoding="utf-8").splitlines():
         yield f"sql: {text}", lambda t=text: of_dataset(lambda s: s.sql(t))
+    for text in (HERE / "conditions.txt").read_text(encoding="utf-8").splitlines():
+        yield f"condition: {text}", lambda t=text: condition(t).to_json()
     for name, options in READINGS.items():
         yield f"csv: {name}", lambda o=options: on_file("rows.csv", o)
     yield "csv: a folder and its files", folder_of_files

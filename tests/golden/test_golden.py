@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +27,18 @@ def test_it_is_as_it_was(file: str, name: str) -> None:
 def test_every_entry_has_its_case(file: str) -> None:
     """None is lost: a question that no case asks any more would be guarded by nothing."""
     assert STORED[file].keys() == CASES[file].keys()
+
+
+def test_every_condition_of_the_docs_is_stored() -> None:
+    root = Path(__file__).parents[2]
+    pages = [root / "README.md", *(root / "docs").rglob("*.md")]
+    shown = {
+        text
+        for page in pages
+        for text in re.findall(r'--where(?:-person)? "([^"]+)"', page.read_text(encoding="utf-8"))
+    }
+    assert shown
+    assert {f"condition: {text}" for text in shown} <= STORED["keys"].keys()
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,10 @@ def _kept(rows: Question, conditions: Sequence[Expression]) -> Question:
 #
 # A small grammar and nothing else: what is read becomes a total expression
 # (:mod:`tacit.expressions.expression`), and no text is ever handed to Python or to the engine to
-# run::
+# run.  The parser of SQL (:mod:`tacit.sql`) is not used here, since a text would mean something
+# else there: ``not age < 18`` keeps the rows without an age, as in Python, and SQL leaves them out;
+# ``"a"`` is a text, and in SQL a column; functions have the names of Python.  It is an extra too,
+# and takes a thousand times as long to load as a condition takes to read::
 #
 #     or     := and ("or" and)*
 #     and    := not ("and" not)*
