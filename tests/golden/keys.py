@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import tacit as tc
-from tacit.tables.written import condition
+from tacit.tables.question_formats import condition
 
 from . import data
 from .private import key_and_question, key_of_plan, key_over_time
