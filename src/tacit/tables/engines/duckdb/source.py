@@ -49,7 +49,14 @@ from tacit.tables.engines.duckdb.frames import (
 )
 from tacit.tables.engines.duckdb.parquet import check_remote, is_remote, open_parquet, public_part
 from tacit.tables.engines.duckdb.view_files import OpaqueSqlError, ViewFiles
-from tacit.tables.engines.files import ConfinedPath, data_files, database_file, misnamed, typed
+from tacit.tables.engines.files import (
+    ConfinedPath,
+    TableFormatError,
+    data_files,
+    database_file,
+    misnamed,
+    typed,
+)
 from tacit.tables.engines.files import kind_of as kind_of_file
 
 __all__ = [
@@ -454,7 +461,7 @@ def _of_files(relation: str, schema: str, view: str, engine: DuckEngine) -> str:
         why = "has other columns when its files are named one by one"
     except OpaqueSqlError as error:
         why = str(error)
-    except EngineMemoryError:
+    except (EngineMemoryError, TableFormatError):
         raise
     except DataSourceError:
         why = "DuckDB refuses the SQL that reads them so"
