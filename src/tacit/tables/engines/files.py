@@ -490,9 +490,9 @@ def _has_superseded(place: str) -> bool:
         return True
     removed: set[str] = set()
     for name in noted:
-        with suppress(OSError), open(os.path.join(place, name), encoding="utf-8") as file:
-            with suppress(ValueError, KeyError, TypeError):
-                removed.update(json.load(file)["removed"])
+        damaged = suppress(OSError, ValueError, KeyError, TypeError)
+        with damaged, open(os.path.join(place, name), encoding="utf-8") as file:
+            removed.update(json.load(file)["removed"])
     return not removed.isdisjoint(names)
 
 
