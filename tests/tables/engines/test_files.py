@@ -379,8 +379,9 @@ def test_what_is_no_database_is_said(database: Path, tmp_path: Path) -> None:
     Path("w.duckdb").write_text("a\n1\n")
     with pytest.raises(DataSourceError, match="has the name of a database of DuckDB, and is none"):
         open_source("w.duckdb", "t")
-    with pytest.raises(DataSourceError, match=r"there is no file x\.duckdb"):
-        open_source("x.duckdb", "t")
+    for table in ("t", None):
+        with pytest.raises(DataSourceError, match=r"there is no file x\.duckdb"):
+            open_source("x.duckdb", table)
     Path("broken.duckdb").write_bytes(database.read_bytes()[:300])
     with pytest.raises(DataSourceError, match=r"broken\.duckdb could not be attached: it is encry"):
         open_source("broken.duckdb", "t")

@@ -477,12 +477,12 @@ def _of_files(relation: str, schema: str, view: str, engine: DuckEngine) -> str:
 def _check_database(path: str | os.PathLike[str], table: str | None) -> str:
     """Return the place of a database, and refuse one that is not there."""
     told, place = os.fspath(path), typed(path)
-    if table is None:
-        raise UsageError(f"{told} is a database: name the table, as in table='visits'")
     if isinstance(path, ConfinedPath):
         path.check(place)
     if not os.path.isfile(place):
         raise DataSourceError(f"there is no file {told}")
+    if table is None:
+        raise UsageError(f"{told} is a database: name the table, as in table='visits'")
     if not os.access(place, os.R_OK):
         raise DataSourceError(f"{told}: no right to read it; ask for read access")
     return os.path.realpath(place)
