@@ -480,3 +480,27 @@ def test_what_is_answered_is_what_the_engine_answers(tpch: Any, folder: Path) ->
             assert tpch.error(query, [answer], truth) < 1e-6, query.number
             asked += 1
     assert asked == 10
+
+
+@pytest.mark.parametrize("table", ["visits", "care.visits"])
+def test_a_table_of_a_database_has_its_own_name(tmp_path: Path, table: str) -> None:
+    with duckdb.connect(tmp_path / "v.duckdb") as connection:
+        connection.execute("create schema care")
+        connection.execute(f"create table {table} as select range as a from range(9)")
+    session = tc.Session(
+        tmp_path / "v.duckdb", tc.one_row_each, tc.epsilon(1), table=table, ledger=tc.in_memory
+    )
+    counted = repr(session.agg(n=tc.count()))
+    for name in ("visits", "VISITS", '"visits"', f'"v.duckdb:{table}"', "v"):
+        assert repr(session.sql(f"select count(*) as n from {name}")) == counted
+    with pytest.raises(UnsupportedQueryError, match="did you mean 'visits'"):
+        session.sql("select count(*) from visit")
+
+
+@pytest.mark.full
+def test_a_table_of_a_server_has_its_own_name(postgres: Any) -> None:
+    postgres.run("create table visits (a int)")
+    session = tc.Session(
+        postgres.dsn(), tc.one_row_each, tc.epsilon(1), table="visits", ledger=tc.in_memory
+    )
+    assert repr(session.sql("select count(*) as n from visits")) == repr(session.agg(n=tc.count()))

@@ -66,9 +66,35 @@ def test_the_classic_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize("relation", ["unbounded", "add", "remove", "bounded"])
 @pytest.mark.parametrize("name", ["mean", "median", "sum", "count", "var", "std"])
 def test_a_table_agrees_with_the_sensitivity(relation: Any, name: str) -> None:
-    for over in (ts.Records([1, 1, 2, 5, 9], size=3), ts.Values([0, 1, 5], size=2)):
+    domains = [ts.Records([1, 1, 2, 5, 9], size=3), ts.Values([0, 1, 5], size=2)]
+    for over in (*domains, ts.Records([1, 5], size=1), ts.Values([1, 5], size=1)):
         table = ts.sensitivity_table(name, over, relation=relation)
         assert table.value == ts.sensitivity(name, over, relation=relation).value
+
+
+EMPTY = {"count": (1, 2), "sum": (5, 6), "mean": (0, 2)}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_the_empty_release_is_a_neighbour_or_is_said_to_be_left_out(name: str) -> None:
+    """Of one record and of two, where records are removed: by hand."""
+    one, both = EMPTY[name]
+    note = [f"the empty release is left out: {name} has no value there"]
+    for over, distance, truth in (
+        (ts.Values([1, 5], size=1), 1, one),
+        (ts.Records([1, 5], size=2), 2, both),
+    ):
+        table = ts.sensitivity_table(name, over, distance, relation="remove")
+        assert table.value == truth
+        empty = [() in [n.records for n in release.neighbours] for release in table.releases]
+        assert empty == [name != "mean"] * len(table.releases)
+        profile = ts.sensitivity_profile(name, over, [distance], relation="remove")
+        assert [row.value for row in profile.rows] == [truth]
+        for shown in (table, profile):
+            assert shown.card().notes == (note if name == "mean" else [])
+    assert ts.sensitivity_table(ts.Function(len, empty=0), over, 2, relation="remove").value == 2
+    profile = ts.sensitivity_profile(name, ts.Values([1, 5], size=2), [1], relation="unbounded")
+    assert profile.card().notes == []
 
 
 def test_a_table_that_cannot_be_listed_or_drawn_says_so() -> None:

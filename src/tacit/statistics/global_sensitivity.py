@@ -14,7 +14,7 @@ from tacit.arithmetic.exact import as_fraction, as_integer
 from tacit.calls import public
 from tacit.errors import InfeasibleError, UsageError, did_you_mean
 from tacit.statistics.domains import Domain, Interval, Records, Values, columns_of
-from tacit.statistics.question import Question, Relation
+from tacit.statistics.question import Question, Relation, without_empty
 from tacit.statistics.result import Sensitivity
 from tacit.statistics.samples import Sample
 from tacit.statistics.statistic import Statistic
@@ -219,7 +219,7 @@ def ask(
         answer = exhaustive(statistic, question)
     answer.notes += question.left_out()
     if question.leaves_out_empty:
-        answer.notes += (f"the empty release is left out: {statistic.name} has no value there",)
+        answer.notes += without_empty([statistic.name])
     return answer
 
 

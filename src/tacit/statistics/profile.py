@@ -15,7 +15,7 @@ from tacit.display.card import Card, Shown, Table
 from tacit.errors import InfeasibleError, UsageError, need
 from tacit.statistics.domains import Domain
 from tacit.statistics.global_sensitivity import Asked, ask, by_column, lookup
-from tacit.statistics.question import Relation
+from tacit.statistics.question import Relation, without_empty
 from tacit.statistics.result import Sensitivity
 from tacit.statistics.statistic import Statistic
 
@@ -193,7 +193,10 @@ class Profile(Shown):
             for r in self.rows
         ]
         head = ["statistic", "scope", "relation", "distance", "sensitivity", "found by"]
-        return Card("Sensitivity profile", "", [Table(head, rows)])
+        answers = [r.answer for r in self.rows if r.answer is not None]
+        names = [a.statistic.name for a in answers if a.question.leaves_out_empty]
+        notes = list(without_empty(dict.fromkeys(names)))
+        return Card("Sensitivity profile", "", [Table(head, rows)], notes)
 
     def __repr__(self) -> str:
         names = dict.fromkeys(r.statistic.name for r in self.rows)

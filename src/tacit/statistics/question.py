@@ -25,7 +25,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -41,10 +41,16 @@ __all__ = [
     "RELATIONS",
     "Question",
     "Relation",
+    "without_empty",
 ]
 
 Relation: TypeAlias = Literal["unbounded", "add", "remove", "bounded"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
+
+
+def without_empty(names: Iterable[str]) -> tuple[str, ...]:
+    """Return a note for each statistic that has no value on the empty release in question."""
+    return tuple(f"the empty release is left out: {name} has no value there" for name in names)
 
 
 @public

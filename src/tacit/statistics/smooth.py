@@ -86,7 +86,8 @@ def local_sensitivity_at(
     variance under ``bounded``, and for any function over ``values``.  A proven upper bound for the
     interquartile range (a ``Fraction``, at most the span of the bounds), for the variance where
     records join or leave, and for the standard deviation (floats).  ``at_distance(...).exact`` says
-    which.
+    which.  The empty data set counts where the statistic has a value on it (counts, sums,
+    histograms, and functions that declare one), and is left out elsewhere.
 
     Args:
         statistic: a name such as ``"median"``, a statistic, or (with ``values``) any function.

@@ -16,7 +16,7 @@ from tacit.display.card import Card, Shown, Table
 from tacit.errors import InfeasibleError, UsageError, need
 from tacit.statistics.domains import Domain, Interval, Records
 from tacit.statistics.global_sensitivity import Asked, by_column, domain_of, lookup
-from tacit.statistics.question import Question, Relation
+from tacit.statistics.question import Question, Relation, without_empty
 from tacit.statistics.samples import Plain, Sample
 from tacit.statistics.search import Indices, evaluations, neighbours_of, parts
 from tacit.statistics.statistic import Exact, Statistic, distance_between
@@ -329,7 +329,9 @@ class SensitivityTable(Shown):
         ]
         head = ["release", "value", "neighbours", "local sensitivity"]
         lead = f"global sensitivity {show(self.value)}, {self.question.relation}"
-        return Card(f"Sensitivities of {self.statistic.name}", lead, [Table(head, rows)])
+        title = f"Sensitivities of {self.statistic.name}"
+        notes = without_empty([self.statistic.name] if self.question.leaves_out_empty else [])
+        return Card(title, lead, [Table(head, rows)], list(notes))
 
     def __repr__(self) -> str:
         pairs = sum(len(r.neighbours) for r in self.releases)
@@ -404,7 +406,7 @@ def sensitivity_table(
 def _table(
     asked: Statistic, over: Domain, distance: int, relation: Relation, within: bool
 ) -> SensitivityTable:
-    question = Question(over, None, distance, relation, within)
+    question = Question(over, None, distance, relation, within, min(1, asked.least))
     if isinstance(over, Interval) or question.size is None:
         raise InfeasibleError("a table needs finitely many releases: give Records or Values, sized")
     values, limits = _limits(question)

@@ -22,6 +22,7 @@ from tacit.errors import LedgerError, UsageError, did_you_mean, need
 from tacit.expressions.expression import from_json
 from tacit.expressions.timeline import Moment, Span
 from tacit.report.text import protects_line, question_words
+from tacit.tables.engines.base import InPlaceEngine
 from tacit.tables.engines.csv import CsvOptions
 from tacit.tables.joint_plans.session_plans import Planning
 from tacit.tables.open_source import Source
@@ -649,8 +650,14 @@ class Session(Planning, AskedTable[Question], Shown):
         if self._declared.table is not None:
             return [self._declared.table, *self._others]
         name = self.source.name
-        stem = name.replace("\\", "/").rsplit("/", 1)[-1].split(".")[0]
-        return list(dict.fromkeys([name, stem]))
+        file = name.replace("\\", "/").rsplit("/", 1)[-1]
+        names = [name, file.split(".")[0]]
+        _, colon, table = file.partition(":")  # a table of DuckDB
+        if not colon and isinstance(self.source.engine, InPlaceEngine):
+            table = name
+        if table:
+            names.insert(1, table.rsplit(".", 1)[-1].strip("`"))
+        return list(dict.fromkeys(names))
 
     def _beside(self) -> list[str]:
         """Return the names of the tables of the data set, which can be joined."""

@@ -129,6 +129,43 @@ def test_a_drawn_folder_has_the_same_rows_on_spark(tmp_path: Path, spark: Any) -
         assert rows_of(folder) == rows_of(frame) == len(parts or read)
 
 
+WILD = ("a[1]", "a*", "a?", "a**", "[!a]", "[a-z]", "[", "a[b", "a]b", "a{1,2}", "d[1]/a1", "*/a1")
+
+
+def test_a_name_is_no_pattern(tmp_path: Path) -> None:
+    plain = ("a1", "a2", "ab", "b", "d1/a1", "d2/a1")
+    names = [name for name in (*WILD, *plain) if os.name == "posix" or not set(name) & set("*?")]
+    for place, name in enumerate(names):
+        path = tmp_path / "files" / f"{name}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"a": [1] * (1 << place)}), path)
+    for place, name in enumerate(names):
+        assert rows_of(tmp_path / "files" / f"{name}.parquet") == 1 << place
+    assert rows_of(f"{tmp_path}/files/**/*.parquet") == (1 << len(names)) - 1
+    with duckdb.connect(tmp_path / "v.duckdb") as connection:
+        connection.execute(f"create view v as from read_parquet('{tmp_path}/files/**/*.parquet')")
+    assert rows_of(tmp_path / "v.duckdb", "v") == (1 << len(names)) - 1
+
+
+def test_text_that_is_not_utf8_is_missing_in_a_file_with_any_name(tmp_path: Path) -> None:
+    for name, cells in {"a[1]": [b"a", b"\xff"], "a1": [b"b"]}.items():
+        column = pa.array(cells).cast(pa.string(), safe=False)
+        pq.write_table(pa.table({"a": column}), tmp_path / f"{name}.parquet")
+    with open_source(tmp_path) as opened:
+        by = {"a": tc.col("a")}
+        counts = Query(opened, OneRowEach(), by=by, keys=["a", "b"]).run([Rows()])
+        assert list(counts.of(Rows())) == [1, 1]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the sign separates folders")
+def test_a_name_that_duckdb_cannot_be_told_is_refused(tmp_path: Path) -> None:
+    written(tmp_path, "a\\[1].parquet")
+    with pytest.raises(DataSourceError, match="backslash in its path"):
+        rows_of(tmp_path)
+    written(tmp_path, "b\\c.parquet")
+    assert rows_of(tmp_path / "b\\c.parquet") == 1
+
+
 LOGS = {
     "Delta": "_delta_log/00000000000000000000.json",
     "Iceberg": "metadata/00000-5.metadata.json",
@@ -165,6 +202,49 @@ def test_a_table_with_a_log_is_not_the_union_of_its_files(tmp_path: Path, kind: 
     for place in (tmp_path / "one.parquet", tmp_path / "lake", tmp_path / "lake" / "**"):
         with pytest.raises(DataSourceError, match=f"table of {kind}"):
             data_files(place)
+
+
+@pytest.mark.parametrize("kind", LOGS)
+def test_a_view_is_refused_the_union_too(tmp_path: Path, kind: str) -> None:
+    folder = table_of(tmp_path / "visits", kind)
+    database = tmp_path / "v.duckdb"
+    with duckdb.connect(database) as connection:
+        file = folder / (LOGS[kind] if kind == "DuckLake" else "data/0.parquet")
+        for name, source in {
+            "a": f"read_parquet('{folder}/data/*.parquet')",
+            "b": f"'{file}'",
+        }.items():
+            connection.execute(f"create view {name} as from {source}")
+        connection.execute("create view c as select b.a from b")
+    for table in ("a", "b", "c"):
+        with pytest.raises(DataSourceError, match=f"table of {kind}, whose log.*in Python, "):
+            open_source(database, table)
+
+
+def test_commits_of_databricks_that_remove_nothing_hinder_nothing(tmp_path: Path) -> None:
+    """Its writers leave replaced files in place, and a note of each commit."""
+    first, second = (written(tmp_path, f"part-0-tid-{tid}-c000.snappy.parquet") for tid in (1, 2))
+
+    def commit(tid: int, added: Path, removed: list[str]) -> None:
+        (tmp_path / f"_started_{tid}").touch()
+        note = json.dumps({"added": [added.name], "removed": removed})
+        (tmp_path / f"_committed_{tid}").write_text(note)
+
+    commit(1, first, [])
+    commit(2, second, [])
+    assert rows_of(tmp_path) == 2
+    for tid in (3, 2):  # one that was not committed, and one that replaced the first
+        if tid == 3:
+            (tmp_path / "_started_3").touch()
+            third = written(tmp_path, "part-0-tid-3-c000.snappy.parquet")
+        else:
+            third.unlink()
+            commit(2, second, [first.name])
+        for path in (tmp_path, tmp_path / "*.parquet", first):
+            with pytest.raises(DataSourceError, match="table of Databricks, whose log"):
+                open_source(path)
+    first.unlink()  # as VACUUM does
+    assert rows_of(tmp_path) == 1
 
 
 def test_spark_is_refused_the_union_too(tmp_path: Path, spark: Any) -> None:
@@ -299,8 +379,9 @@ def test_what_is_no_database_is_said(database: Path, tmp_path: Path) -> None:
     Path("w.duckdb").write_text("a\n1\n")
     with pytest.raises(DataSourceError, match="has the name of a database of DuckDB, and is none"):
         open_source("w.duckdb", "t")
-    with pytest.raises(DataSourceError, match=r"there is no file x\.duckdb"):
-        open_source("x.duckdb", "t")
+    for table in ("t", None):
+        with pytest.raises(DataSourceError, match=r"there is no file x\.duckdb"):
+            open_source("x.duckdb", table)
     Path("broken.duckdb").write_bytes(database.read_bytes()[:300])
     with pytest.raises(DataSourceError, match=r"broken\.duckdb could not be attached: it is encry"):
         open_source("broken.duckdb", "t")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
@@ -16,6 +17,7 @@ from tacit.errors import DataSourceError, UsageError, did_you_mean
 
 __all__ = [
     "ConfinedPath",
+    "TableFormatError",
     "data_files",
     "database_file",
     "has_data_name",
@@ -322,8 +324,14 @@ _FORMATS = {
     "Paimon": f"in Python, pass the table as Spark reads it, {_WRITE}",
     "DuckLake": "in Python, attach its catalog to a connection of DuckDB and pass "
     f"connection.sql('from lake.TABLE'), {_WRITE}",
+    "Databricks": "on Databricks, pass spark.read.parquet('TABLE'), or remove its old files with "
+    "VACUUM",
     "Spark's streaming sink": f"in Python, pass spark.read.parquet('TABLE'), {_WRITE}",
 }
+
+
+class TableFormatError(DataSourceError):
+    """Files belong to a table whose log says which of them count."""
 
 
 @dataclass(frozen=True)
@@ -435,7 +443,7 @@ def refuse_table_format(files: Sequence[str], folder: str | None = None) -> None
     ]
     for kind, root in found:
         if kind:
-            raise DataSourceError(
+            raise TableFormatError(
                 f"{root} is a table of {kind}, whose log says which of its files count: read as "
                 "Parquet files alone, removed rows would count again. "
                 + _FORMATS[kind].replace("TABLE", Path(root).name)
@@ -467,8 +475,25 @@ def _own_format(place: str) -> str:
     if os.path.isdir(metadata) and any(".metadata.json" in n for n in _names(metadata)):
         return "Iceberg"
     parts = ("manifest", "snapshot", "schema")
-    paimon = all(os.path.isdir(os.path.join(place, name)) for name in parts)
-    return "Paimon" if paimon else ""
+    if all(os.path.isdir(os.path.join(place, name)) for name in parts):
+        return "Paimon"
+    return "Databricks" if _has_superseded(place) else ""
+
+
+def _has_superseded(place: str) -> bool:
+    """Whether a folder holds files that a commit of Databricks removed, or that none added."""
+    names = _names(place)
+    noted = {name for name in names if name.startswith("_committed_")}
+    started = {name.removeprefix("_started_") for name in names if name.startswith("_started_")}
+    pending = started - {name.removeprefix("_committed_") for name in noted}
+    if any(f"-tid-{number}-" in name for number in pending for name in names):
+        return True
+    removed: set[str] = set()
+    for name in noted:
+        damaged = suppress(OSError, ValueError, KeyError, TypeError)
+        with damaged, open(os.path.join(place, name), encoding="utf-8") as file:
+            removed.update(json.load(file)["removed"])
+    return not removed.isdisjoint(names)
 
 
 def _names(folder: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import struct
@@ -28,6 +29,7 @@ __all__ = [
     "FOOTER_LIMIT",
     "check_remote",
     "extract_columns",
+    "file_list",
     "holds_text",
     "is_remote",
     "open_parquet",
@@ -52,6 +54,15 @@ _EXTENSIONS = {
 def is_remote(path: str) -> bool:
     """Whether a path is an address such as ``s3://bucket/visits/*.parquet``."""
     return "://" in path
+
+
+def file_list(files: Iterable[str]) -> str:
+    """Return a list in SQL of files, whose names DuckDB would otherwise take for patterns.
+
+    >>> file_list(["visits[1].parquet", "s3://bucket/*.parquet"])
+    "['visits[[]1].parquet', 's3://bucket/*.parquet']"
+    """
+    return f"[{', '.join(DUCKDB.literal(f if is_remote(f) else glob.escape(f)) for f in files)}]"
 
 
 def public_part(path: str) -> str:
@@ -403,7 +414,7 @@ class _Views:
         if reads_marked_text(engine):
             self._texts = [name for name, kind in self._types.items() if kind == "VARCHAR"]
         else:
-            written = types_of(f"read_parquet({self._listed(self._files)}, {_ALONE})", engine)
+            written = types_of(f"read_parquet({file_list(self._files)}, {_ALONE})", engine)
             self._store(name for name in written if holds_text(self._types.get(name, "")))
         self._replace()
 
@@ -420,7 +431,7 @@ class _Views:
         copies = [str(folder.path / f"{number}.parquet") for number in range(len(self._files))]
         for file, copy in zip(self._files, copies, strict=True):
             extract_columns(file, self._stored, copy)
-        self._copies = f"read_parquet({self._listed(copies)}, {_AS_STORED})"
+        self._copies = f"read_parquet({file_list(copies)}, {_AS_STORED})"
 
     def _time(self, name: str, number: str, step: int) -> str:
         """Return the time of a number of steps of so many microseconds, within 290,000 years."""
@@ -428,9 +439,6 @@ class _Views:
         held = f"greatest(least({number}, {last}), {first}) * {step}"
         make = "make_timestamptz" if name in self._moments else "make_timestamp"
         return f"{make}(case when {number} is not null then {held} end)"
-
-    def _listed(self, files: Sequence[str]) -> str:
-        return f"[{', '.join(map(DUCKDB.literal, files))}]"
 
     def _replace(self) -> None:
         if any(name.casefold() in _PLACE for name in self._types):
@@ -535,7 +543,7 @@ def open_parquet(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
     for fields, group in _alike(path, files, engine):
         millis, within = _in_millis(fields)
         problems |= dict.fromkeys(within, _MILLIS_WITHIN)
-        scan = _read(group, engine, option)
+        scan = _read(group, option)
         reads.append(parquet_view(scan, group, engine, millis, within))
         empty = dict.fromkeys(_without_type(fields), '"NULL"')
         told.append({n: empty.get(n, t) for n, t in types_of(reads[-1], engine).items()})
@@ -553,7 +561,7 @@ def _open_remote(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
     for fields, _ in _alike(path, files, engine):
         millis, within = _in_millis(fields)
         problems |= dict.fromkeys(within, _MILLIS_WITHIN) | dict.fromkeys(millis, _MILLIS_REMOTE)
-    scan = _read(files, engine, "hive_types_autocast = false")
+    scan = _read(files, "hive_types_autocast = false")
     if not reads_marked_text(engine):
         types = types_of(scan(""), engine)
         problems |= {name: _TEXT_REMOTE for name, kind in types.items() if holds_text(kind)}
@@ -578,8 +586,7 @@ def viewed_parquet(
             why = _MILLIS_WITHIN if within else _MILLIS_REMOTE
             raise DataSourceError(f"column {(within or millis)[0]!r} {why}")
         again = files if remote else [file for file in files if file in group]  # one may be twice
-        listed = ", ".join(map(engine.dialect.literal, again))
-        scan = partial("read_parquet([{}]{}{})".format, listed, options)
+        scan = partial("read_parquet({}{}{})".format, file_list(again), options)
         view = parquet_view(scan, again, engine, millis, zoned=True)
         reads.append(_select(view, types_of(view, engine), dict(types), engine))
         if remote:
@@ -618,12 +625,18 @@ def _without_type(fields: Sequence[tuple[Any, ...]]) -> set[str]:
     return {name for name, children, _, *told in fields[1:] if not children and told[-1] == _NULL}
 
 
-def _read(files: Iterable[str], engine: DuckEngine, option: str) -> Callable[[str], str]:
-    listed = ", ".join(engine.dialect.literal(f) for f in files)
-    return lambda more: f"read_parquet([{listed}], union_by_name = true, {option}{more})"
+def _read(files: Iterable[str], option: str) -> Callable[[str], str]:
+    listed = file_list(files)
+    return lambda more: f"read_parquet({listed}, union_by_name = true, {option}{more})"
 
 
 def _check_footers(files: Sequence[str], engine: DuckEngine) -> None:
+    for file in files:  # DuckDB knows no way to write both
+        if os.sep != "\\" in file and file != glob.escape(file):
+            raise DataSourceError(
+                f"{file} has a backslash in its path, and one of the signs '*?[': give it another "
+                "name"
+            )
     most = min(engine.memory // (2 * _GROWTH), FOOTER_LIMIT)
     if sum(map(_parquet_footer, files)) <= most:
         return
@@ -671,7 +684,6 @@ def _alike(
     """Return the files in groups that declare the same columns of the same types, with these."""
     # Of each column: its name, how many others are right below it, whether it is a time in
     # milliseconds, and its type.
-    listed = ", ".join(engine.dialect.literal(f) for f in files)
     millis = (
         "type = 'INT64' and (coalesce(converted_type = 'TIMESTAMP_MILLIS', false) "
         "or coalesce(logical_type like '%MILLIS=MilliSeconds%', false))"
@@ -679,7 +691,7 @@ def _alike(
     told = "type, type_length, converted_type, scale, precision, logical_type"
     asked = f"file_name, name, coalesce(num_children, 0), coalesce({millis}, false), {told}"
     fields: dict[str, list[tuple[Any, ...]]] = {f: [] for f in files}
-    select = f"select {asked} from parquet_schema([{listed}])"
+    select = f"select {asked} from parquet_schema({file_list(files)})"
     for file, *field in _probe(path, select, engine, files):
         fields.setdefault(file, []).append(tuple(field))  # a pattern names others
     groups: dict[tuple[Any, ...], list[str]] = {}

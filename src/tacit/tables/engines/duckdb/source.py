@@ -49,7 +49,14 @@ from tacit.tables.engines.duckdb.frames import (
 )
 from tacit.tables.engines.duckdb.parquet import check_remote, is_remote, open_parquet, public_part
 from tacit.tables.engines.duckdb.view_files import OpaqueSqlError, ViewFiles
-from tacit.tables.engines.files import ConfinedPath, data_files, database_file, misnamed, typed
+from tacit.tables.engines.files import (
+    ConfinedPath,
+    TableFormatError,
+    data_files,
+    database_file,
+    misnamed,
+    typed,
+)
 from tacit.tables.engines.files import kind_of as kind_of_file
 
 __all__ = [
@@ -454,7 +461,7 @@ def _of_files(relation: str, schema: str, view: str, engine: DuckEngine) -> str:
         why = "has other columns when its files are named one by one"
     except OpaqueSqlError as error:
         why = str(error)
-    except EngineMemoryError:
+    except (EngineMemoryError, TableFormatError):
         raise
     except DataSourceError:
         why = "DuckDB refuses the SQL that reads them so"
@@ -470,12 +477,12 @@ def _of_files(relation: str, schema: str, view: str, engine: DuckEngine) -> str:
 def _check_database(path: str | os.PathLike[str], table: str | None) -> str:
     """Return the place of a database, and refuse one that is not there."""
     told, place = os.fspath(path), typed(path)
-    if table is None:
-        raise UsageError(f"{told} is a database: name the table, as in table='visits'")
     if isinstance(path, ConfinedPath):
         path.check(place)
     if not os.path.isfile(place):
         raise DataSourceError(f"there is no file {told}")
+    if table is None:
+        raise UsageError(f"{told} is a database: name the table, as in table='visits'")
     if not os.access(place, os.R_OK):
         raise DataSourceError(f"{told}: no right to read it; ask for read access")
     return os.path.realpath(place)

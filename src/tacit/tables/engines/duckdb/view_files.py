@@ -22,6 +22,7 @@ from tacit.errors import DataSourceError
 from tacit.tables.engines.base import EngineMemoryError
 from tacit.tables.engines.duckdb.engine import DUCKDB, DuckEngine
 from tacit.tables.engines.duckdb.parquet import viewed_parquet
+from tacit.tables.engines.files import refuse_table_format
 
 __all__ = ["OpaqueSqlError", "ViewFiles"]
 
@@ -201,6 +202,7 @@ class ViewFiles:
         files = list(given)
         if not any("://" in file for file in given):
             files = [row[0] for row in self._ask(f"select file from glob([{listed}])")]
+            refuse_table_format(files)
         original = self._ask(f"describe select * from read_parquet([{listed}]{options})")
         types = {str(row[0]): str(row[1]) for row in original}
         return viewed_parquet(files, options, types, self._engine)
