@@ -40,27 +40,169 @@ VIEWS = {
 }
 
 
+RELATIONS = {
+    "read": lambda c: c.read_parquet("t.parquet"),
+    "function": lambda c: c.table_function("read_parquet", ["t.parquet"]),
+    "view": lambda c: c.view("over"),
+    "filtered": lambda c: c.sql("from 't.parquet'").filter("n > 0").project("t, z, s, n"),
+    "renamed": lambda c: c.read_parquet("t.parquet").set_alias("x y").filter('"x y".n > 0'),
+    "ordered": lambda c: c.read_parquet(["t.parquet"], union_by_name=True).order("n").distinct(),
+    "united": lambda c: c.sql("from plain where n = 1").union(
+        c.sql("from 't.parquet' where n > 1")
+    ),
+    "joined": lambda c: c.read_parquet("t.parquet").join(c.sql("select n from plain"), "n"),
+    "grouped": lambda c: c.view("plain").aggregate("n, s, max(t) as t, max(z) as z"),
+}
+
+
+def write_cells(bad):
+    """Write a row of which nothing can be read, or its neighbour."""
+    cells = [0, 1 << 62 if bad else 0]
+    text = pa.array([b"a", b"\xff" if bad else b"a"]).cast(pa.string(), safe=False)
+    times = {
+        name: pa.array(cells, pa.timestamp("ms", zone))
+        for name, zone in (("t", None), ("z", "UTC"))
+    }
+    pq.write_table(pa.table({"s": text, "n": [1, 2], **times}), "t.parquet")
+
+
+def check_cells(source, bad):
+    assert count(source, col("s") == "a") == 2 - bad
+    assert count(source, col("s").is_null()) == bad
+    assert count(source, col("n") >= 1) == 2
+    for time in (col("t"), col("z")):
+        assert count(source, time > "9999-12-31") == bad
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("name", [*RELATIONS, *VIEWS])
+@pytest.mark.parametrize("transaction", [False, True])
+def test_one_cell_decides_the_fate_of_no_relation(tmp_path, monkeypatch, name, transaction):
+    """Text that is not UTF-8 and far times, in relations over files: neighbours are answered."""
+    monkeypatch.chdir(tmp_path)
+    for bad in (1, 0):
+        write_cells(bad)
+        connection = duckdb.connect()
+        connection.execute("create view plain as from 't.parquet'")
+        connection.execute("create view over as select s, n, t, z from plain where n > 0")
+        if transaction:
+            connection.execute("begin")
+        relation = RELATIONS[name](connection) if name in RELATIONS else connection.sql(VIEWS[name])
+        with open_source(relation) as source:
+            check_cells(source, bad)
+        if transaction:  # it was not ended
+            connection.execute("commit")
+        views = "select view_name from duckdb_views() where not internal order by 1"
+        assert connection.execute(views).fetchall() == [("over",), ("plain",)]
+        connection.close()
+
+
+def test_a_relation_whose_files_cannot_be_told_is_refused_by_its_text(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"s": ["a"], "n": [1]}), path)
+    connection = duckdb.connect()
+    connection.execute(f"create macro m() as table from '{path}'")
+    connection.execute("create macro uno() as 1")
+    connection.execute("create table kept as select 'a' as s, 1 as n")
+    for sql in (
+        "from m()",
+        f"select *, filename from '{path}'",
+        f"from query($$from '{path}'$$)",
+    ):
+        with pytest.raises(DataSourceError, match=r"reads Parquet files.*make a table of it"):
+            open_source(connection.sql(sql))
+    for sql in ("select uno() as n, 'a' as s", "from main.kept where n < 2"):
+        with open_source(connection.sql(sql)) as source:
+            assert count(source, col("s") == "a") == 1
+    read = connection.sql("from main.kept where n < ?", params=[2])  # DuckDB 1 reads it at once
+    for relation in (read, read.filter("n > 0")):
+        with open_source(relation) as source:
+            assert count(source, col("s") == "a") == 1
+
+
+def test_a_read_only_database_hinders_no_relation(tmp_path):
+    with duckdb.connect(tmp_path / "d.duckdb") as connection:
+        connection.execute("create table t as select 'a' as s")
+    pq.write_table(pa.table({"s": ["a"]}), tmp_path / "t.parquet")
+    with duckdb.connect(tmp_path / "d.duckdb", read_only=True) as connection:
+        with open_source(connection.table("t")) as source:
+            assert count(source, col("s") == "a") == 1
+        files = connection.read_parquet(str(tmp_path / "t.parquet"))
+        if duckdb.__version__ < "2":  # there a relation answers by views that it makes
+            with pytest.raises(DataSourceError, match="make a table of it"):
+                open_source(files)
+            return
+        with open_source(files) as source:
+            assert count(source, col("s") == "a") == 1
+
+
+LAKES = ("iceberg_scan", "delta_scan", "ducklake_table_changes", "paimon_scan")
+
+
+@pytest.mark.parametrize("reader", LAKES)
+def test_tables_of_a_lake_are_refused_by_the_name_of_what_reads_them(reader):
+    """Where the extension is not at hand, a macro takes the place of its function."""
+    connection = duckdb.connect()
+    connection.execute(f"create macro {reader}(x) as table select 1 as n")
+    connection.execute(f"create view plain as from {reader}('lake')")
+    connection.execute("create view over as from plain")
+    for name in ("plain", "over"):
+        with pytest.raises(DataSourceError, match=f"{reader}.*reads a table of a lake"):
+            open_source(connection, name)
+        with pytest.raises(DataSourceError, match=f"{reader}.*reads a table of a lake"):
+            open_source(connection.view(name))
+
+
+# The extension is not at hand: a macro says that a database is of its kind.
+KINDS = """create macro duckdb_databases() as table select * replace (
+    case when database_name = 'lake' then 'ducklake' else type end as type
+) from system.main.duckdb_databases()"""
+
+
+def test_an_attached_lake_is_refused_by_its_kind(tmp_path):
+    connection = duckdb.connect()
+    connection.execute("attach ':memory:' as lake; create table lake.t as select 1 as n")
+    connection.execute("create view v as from lake.t; create table own as select 1 as n")
+    connection.execute(KINDS)
+    for relation in (connection.view("v"), connection.sql("from lake.main.t")):
+        with pytest.raises(DataSourceError, match="the lake 'lake'"):
+            open_source(relation)
+    with pytest.raises(DataSourceError, match="the lake 'lake'"):
+        open_source(connection, "v")
+    open_source(connection, "own").close()
+    open_source(connection.table("own")).close()
+    with duckdb.connect(tmp_path / "lake.duckdb") as connection:  # the one that is in use
+        connection.execute(f"create table t as select 1 as n; {KINDS}")
+        with pytest.raises(DataSourceError, match="the lake 'lake'"):
+            open_source(connection, "t")
+        with pytest.raises(DataSourceError, match="the lake 'lake'"):
+            open_source(connection.table("t"))
+
+
+def test_a_view_without_sql_is_refused(tmp_path):
+    """DuckDB before 2.0 has no SQL of a view that a relation made."""
+    pq.write_table(pa.table({"s": ["a"]}), tmp_path / "t.parquet")
+    connection = duckdb.connect()
+    connection.read_parquet(str(tmp_path / "t.parquet")).create_view("v")
+    if duckdb.__version__ < "2":
+        with pytest.raises(DataSourceError, match="is made in a way"):
+            open_source(connection, "v")
+    else:
+        with open_source(connection, "v") as source:
+            assert count(source, col("s") == "a") == 1
+
+
 def test_one_cell_decides_the_fate_of_no_view(tmp_path, monkeypatch):
     """Text that is not UTF-8 and far times, in views of files: neighbours are both answered."""
     monkeypatch.chdir(tmp_path)
     for bad in (1, 0):
-        cells = [0, 1 << 62 if bad else 0]
-        text = pa.array([b"a", b"\xff" if bad else b"a"]).cast(pa.string(), safe=False)
-        times = {
-            name: pa.array(cells, pa.timestamp("ms", zone))
-            for name, zone in (("t", None), ("z", "UTC"))
-        }
-        pq.write_table(pa.table({"s": text, "n": [1, 2], **times}), "t.parquet")
+        write_cells(bad)
         connection = duckdb.connect()
         for name, sql in VIEWS.items():
             connection.execute(f"create view {name} as {sql}")
         for name in VIEWS:
             with open_source(connection, name) as source:
-                assert count(source, col("s") == "a") == 2 - bad
-                assert count(source, col("s").is_null()) == bad
-                assert count(source, col("n") >= 1) == 2
-                for time in (col("t"), col("z")):
-                    assert count(source, time > "9999-12-31") == bad
+                check_cells(source, bad)
         connection.close()
 
 

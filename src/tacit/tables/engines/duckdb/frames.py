@@ -21,6 +21,8 @@ from tacit.tables.engines.duckdb.engine import DUCKDB, DuckEngine, column_of, ty
 if TYPE_CHECKING:
     import pyarrow
 
+    from tacit.tables.engines.duckdb.view_files import RelationEngine
+
 __all__ = [
     "Stream",
     "arrow_types",
@@ -236,8 +238,14 @@ def carried(types: Mapping[str, str]) -> str:
     return ", ".join(shown)
 
 
-def streamed(rows: Callable[[], Any], types: Mapping[str, str], engine: DuckEngine) -> str:
+def streamed(
+    rows: Callable[[], Any],
+    types: Mapping[str, str],
+    engine: DuckEngine,
+    files: RelationEngine | None = None,
+) -> str:
     """Return a table that the first query fills with ``rows()``, which emits a stream."""
+    # files: through what it reads the Parquet files of a relation.
     relation = engine.empty_table(types)
     begun: list[Any] = []
 
@@ -251,7 +259,7 @@ def streamed(rows: Callable[[], Any], types: Mapping[str, str], engine: DuckEngi
         stream = engine.register(Stream(_begun(rows, begun)))
         engine.rows(f"insert into {relation} select * from {stream}")
 
-    engine.before_reading(fill)
+    engine.before_reading(fill if files is None else partial(files.fill, fill))
     return relation
 
 

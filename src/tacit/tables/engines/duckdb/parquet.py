@@ -27,6 +27,7 @@ from tacit.tables.engines.files import misnamed
 
 __all__ = [
     "FOOTER_LIMIT",
+    "OpaqueSqlError",
     "check_remote",
     "extract_columns",
     "file_list",
@@ -49,6 +50,10 @@ _EXTENSIONS = {
     **dict.fromkeys(("http", "https", "s3", "s3a", "s3n", "gcs", "gs", "r2", "hf"), "httpfs"),
     **dict.fromkeys(("az", "azure", "abfs", "abfss"), "azure"),
 }
+
+
+class OpaqueSqlError(Exception):
+    """It cannot be decided which files are read, or not be rewritten; says why."""
 
 
 def is_remote(path: str) -> bool:
@@ -335,6 +340,10 @@ _ENCODE: dict[int, Callable[[Any], bytes]] = {
 
 _PLACE = ("file_index", "file_row_number")  # DuckDB's own names of a row's place in Parquet files
 _MARK, _LEAVE = ", utf8_validation = 'replace'", ", utf8_validation = 'ignore'"
+_NAMED_LIKE_PLACE = (
+    f"the Parquet files have a column named like one of {', '.join(_PLACE)}, by which the row of a "
+    "cell that cannot be read is found: give that column another name"
+)
 _ALONE = "hive_partitioning = false"
 _AS_STORED = f"{_ALONE}, binary_as_string = false"
 # Milliseconds since 1970 that times are read within: 290,000 years, as :meth:`Dialect.time`.
@@ -348,13 +357,15 @@ def parquet_view(
     millis: Collection[str] = (),
     without: Collection[str] = (),
     *,
+    parts: Collection[str] = (),
     zoned: bool = False,
 ) -> str:
     """Return a view of Parquet files, replaced by another when a cell cannot be read."""
+    # parts: columns that are parts of the names of the folder, and hide those of the files.
     # zoned: whether a time in milliseconds with a zone stays a moment.
     shown = {n: t for n, t in types_of(scan(""), engine).items() if n not in without}
     moments = {n for n in millis if zoned and shown[n] == "TIMESTAMP WITH TIME ZONE"}
-    made = _Views(scan, list(files), shown, list(millis), moments, engine)
+    made = _Views(scan, list(files), shown, list(millis), moments, engine, parts)
     view = engine.view(made.first())
     made.name = view
     engine.mend("InvalidInputException", made.without_text)
@@ -386,15 +397,45 @@ class _Views:
         millis: list[str],
         moments: Collection[str],
         engine: DuckEngine,
+        parts: Collection[str],
     ) -> None:
         self._scan, self._files, self._types, self._millis = scan, files, types, millis
         self._moments = moments
         self._engine = weakref.ref(engine)  # which nobody keeps open for this
         self._quoted = {name: DUCKDB.identifier(name) for name in types}
+        self._read = {n: t for n, t in types.items() if n.casefold() not in parts}
+        self._placed_scan, self._placed = scan, self._quoted
+        if any(name.casefold() in _PLACE for name in types) and (
+            millis or any(map(holds_text, self._read.values()))
+        ):
+            self._name_apart(engine)
         self._texts: list[str] = []
         self._stored: list[str] = []
         self._copies = ""
         self.name = ""
+
+    def _name_apart(self, engine: DuckEngine) -> None:
+        """Give the columns other names beside the place of a row, of which some have the name."""
+        listed = self._listed(self._files)
+        own = types_of(f"read_parquet({listed}, {_ALONE})", engine)
+        names = {name: f"tacit_own_{i}" for i, name in enumerate(own)}
+        fields = ", ".join(
+            f"{DUCKDB.literal(name)}: {{name: '{names[name]}', type: {DUCKDB.literal(declared)}, "
+            "default_value: null}"
+            for name, declared in own.items()
+        )
+        scan = f"read_parquet({listed}, {_ALONE}, schema = map {{{fields}}}"
+        self._placed_scan, self._placed = (lambda more: f"{scan}{more})"), names
+        try:
+            if self._types.items() <= own.items():
+                read = types_of(self._placed_scan(""), engine)
+                if list(read.items()) == [(names[name], own[name]) for name in own]:
+                    return
+        except EngineMemoryError:
+            raise
+        except DataSourceError:
+            pass
+        raise DataSourceError(_NAMED_LIKE_PLACE)
 
     def first(self) -> str:
         """Return the SQL of the view that reads the files once."""
@@ -414,8 +455,8 @@ class _Views:
         if reads_marked_text(engine):
             self._texts = [name for name, kind in self._types.items() if kind == "VARCHAR"]
         else:
-            written = types_of(f"read_parquet({file_list(self._files)}, {_ALONE})", engine)
-            self._store(name for name in written if holds_text(self._types.get(name, "")))
+            written = types_of(f"read_parquet({self._listed(self._files)}, {_ALONE})", engine)
+            self._store(name for name in written if holds_text(self._read.get(name, "")))
         self._replace()
 
     def without_times(self) -> None:
@@ -441,17 +482,13 @@ class _Views:
         return f"{make}(case when {number} is not null then {held} end)"
 
     def _replace(self) -> None:
-        if any(name.casefold() in _PLACE for name in self._types):
-            raise DataSourceError(
-                "the Parquet file holds text that is not UTF-8 or a time beyond the calendar, and "
-                f"a column named like one of {_PLACE}: give that column another name"
-            )
         numbered = {name: f"tacit_{i + 2}" for i, name in enumerate(self._types)}
-        read = {n: (q, numbered[n]) for n, q in self._quoted.items() if n not in self._stored}
-        source = f"({_placed(read.values(), self._scan(_MARK if self._texts else ''))}) as m"
+        read = {n: (self._placed[n], i) for n, i in numbered.items() if n not in self._stored}
+        scan = self._placed_scan
+        source = f"({_placed(read.values(), scan(_MARK if self._texts else ''))}) as m"
         if self._texts:
             texts = [read[name] for name in self._texts]
-            source += f" join ({_placed(texts, self._scan(_LEAVE))}) as l on {_same('l')}"
+            source += f" join ({_placed(texts, scan(_LEAVE))}) as l on {_same('l')}"
         if self._stored:
             cells = [(f"c{i}", numbered[name]) for i, name in enumerate(self._stored)]
             source += f" join ({_placed(cells, self._copies)}) as t on {_same('t')}"
@@ -462,8 +499,8 @@ class _Views:
                 cell = shield(f"t.{n}")
                 if name in self._millis:
                     cell = self._time(name, cell, 1000)
-                elif self._types[name] == "VARCHAR":
-                    cell = shield(f"decode({cell})")
+                elif _is_text(self._types[name]):
+                    cell = shield(_decoded(cell, self._types[name]))
             elif name in self._millis:
                 cell = self._time(name, f"epoch_us({cell})", 1)
             elif name in self._texts:
@@ -472,6 +509,17 @@ class _Views:
         engine = self._engine()
         assert engine is not None  # it asks for this view
         engine.view(f"select {', '.join(shown)} from {source}", self.name)
+
+
+def _is_text(declared: str) -> bool:
+    return declared.replace("[]", "") == "VARCHAR"
+
+
+def _decoded(cell: str, declared: str) -> str:
+    """Return the SQL of text that is stored as bytes, or of lists of it."""
+    if declared == "VARCHAR":
+        return f"decode({cell})"
+    return f"list_transform({cell}, lambda x: {_decoded('x', declared[:-2])})"
 
 
 def _placed(columns: Collection[tuple[str, str]], scan: str) -> str:
@@ -520,6 +568,14 @@ _MILLIS_REMOTE = (
     f"holds times in milliseconds in a file at an address: {_MILLIS}copy the file to a local "
     "folder, or write microseconds"
 )
+_TEXT_WITHIN = (
+    "holds text within a struct, a map or JSON, of which bytes that are no UTF-8 would end every "
+    "question in DuckDB before 2.0: use a newer one (pip install -U duckdb)"
+)
+_MILLIS_HIDDEN = (
+    f"holds times in milliseconds, and is in the names of the folders as well: {_MILLIS}leave it "
+    "out of the files"
+)
 _TEXT_REMOTE = (
     "holds text in a file at an address, of which bytes that are no UTF-8 would end every question "
     "in DuckDB before 2.0: use a newer one (pip install -U duckdb), or copy the file to a local "
@@ -537,14 +593,18 @@ def open_parquet(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
     _check_footers(files, engine)
     parts = _folder_columns(path, files)
     option = f"hive_partitioning = {str(bool(parts)).lower()}, hive_types_autocast = false"
+    hidden = {name.casefold() for name in parts}
     reads: list[str] = []
     told: list[dict[str, str]] = []
     problems: dict[str, str] = {}
     for fields, group in _alike(path, files, engine):
         millis, within = _in_millis(fields)
+        for name in [*millis, *within]:
+            if name.casefold() in hidden:
+                raise DataSourceError(f"column {name!r} {_MILLIS_HIDDEN}")
         problems |= dict.fromkeys(within, _MILLIS_WITHIN)
-        scan = _read(group, option)
-        reads.append(parquet_view(scan, group, engine, millis, within))
+        scan = _read(group, engine, option)
+        reads.append(parquet_view(scan, group, engine, millis, within, parts=hidden))
         empty = dict.fromkeys(_without_type(fields), '"NULL"')
         told.append({n: empty.get(n, t) for n, t in types_of(reads[-1], engine).items()})
     relation, schema = _united(reads, told, engine)
@@ -577,21 +637,37 @@ def viewed_parquet(
     if not remote:
         _check_footers(files, engine)
     texts = [name for name, kind in types.items() if holds_text(kind)]
-    if remote and texts and not reads_marked_text(engine):
-        raise DataSourceError(f"column {texts[0]!r} {_TEXT_REMOTE}")
+    copied = [] if reads_marked_text(engine) else texts
+    if remote and copied:
+        raise OpaqueSqlError(f"column {copied[0]!r} {_TEXT_REMOTE}")
+    for name in copied:
+        if not _is_text(types[name]):
+            raise OpaqueSqlError(f"column {name!r} {_TEXT_WITHIN}")
     reads = []
     for fields, group in _alike(files[0], files, engine):
         millis, within = _in_millis(fields)
         if within or (millis and remote):
             why = _MILLIS_WITHIN if within else _MILLIS_REMOTE
-            raise DataSourceError(f"column {(within or millis)[0]!r} {why}")
+            raise OpaqueSqlError(f"column {(within or millis)[0]!r} {why}")
         again = files if remote else [file for file in files if file in group]  # one may be twice
-        scan = partial("read_parquet({}{}{})".format, file_list(again), options)
+        if "hive_partitioning = false" not in options.casefold():
+            _refuse_hidden([str(field[0]) for field in fields], again, copied)
+        listed = ", ".join(map(engine.dialect.literal, again))
+        scan = partial("read_parquet([{}]{}{})".format, listed, options)
         view = parquet_view(scan, again, engine, millis, zoned=True)
         reads.append(_select(view, types_of(view, engine), dict(types), engine))
         if remote:
             break
     return engine.view(" union all ".join(reads))
+
+
+def _refuse_hidden(names: Sequence[str], files: Sequence[str], copied: Sequence[str]) -> None:
+    """Refuse columns that are copied from files, and may be those in the names of folders."""
+    parts = {part.partition("=")[0].casefold() for f in files for part in Path(f).parts[:-1]}
+    parts &= {name.casefold() for name in names}
+    for name in copied:
+        if name.casefold() in parts:
+            raise OpaqueSqlError(f"column {name!r} is in the files and in the names of folders")
 
 
 def _with_problems(columns: Iterable[Column], problems: dict[str, str]) -> Schema:

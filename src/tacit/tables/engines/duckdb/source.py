@@ -47,16 +47,20 @@ from tacit.tables.engines.duckdb.frames import (
     open_polars,
     streamed,
 )
-from tacit.tables.engines.duckdb.parquet import check_remote, is_remote, open_parquet, public_part
-from tacit.tables.engines.duckdb.view_files import OpaqueSqlError, ViewFiles
-from tacit.tables.engines.files import (
-    ConfinedPath,
-    TableFormatError,
-    data_files,
-    database_file,
-    misnamed,
-    typed,
+from tacit.tables.engines.duckdb.parquet import (
+    OpaqueSqlError,
+    check_remote,
+    is_remote,
+    open_parquet,
+    public_part,
 )
+from tacit.tables.engines.duckdb.view_files import (
+    RelationEngine,
+    ViewFiles,
+    holds_rows,
+    may_read_parquet,
+)
+from tacit.tables.engines.files import ConfinedPath, data_files, database_file, misnamed, typed
 from tacit.tables.engines.files import kind_of as kind_of_file
 
 __all__ = [
@@ -465,12 +469,20 @@ def _of_files(relation: str, schema: str, view: str, engine: DuckEngine) -> str:
         raise
     except DataSourceError:
         why = "DuckDB refuses the SQL that reads them so"
-    if not rewriter.may_read_parquet(relation):
+    if not may_read_parquet(rewriter.texts, lambda: _plan(relation, engine)):
         return relation
-    raise DataSourceError(
-        f"{view!r} reads Parquet files, of which one cell could fail every question, and it cannot "
+    raise _opaque(repr(view), why, " in the view")
+
+
+def _plan(relation: str, engine: DuckEngine) -> str:
+    return "".join(str(row[-1]) for row in engine.rows(f"explain select * from {relation}"))
+
+
+def _opaque(what: str, why: str, where: str) -> DataSourceError:
+    return DataSourceError(
+        f"{what} reads Parquet files, of which one cell could fail every question, and it cannot "
         f"be read in another way ({why}): open the files themselves, name them in "
-        "read_parquet('...') in the view, or make a table of it"
+        f"read_parquet('...'){where}, or make a table of it"
     )
 
 
@@ -542,11 +554,55 @@ def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
     if type(table).__module__.split(".")[0] == "pyarrow" and hasattr(table, "__arrow_c_stream__"):
         return open_arrow(table, engine)
     if _is(table, "DuckDBPyRelation"):
-        types = dict(zip(table.columns, map(str, table.types), strict=True))
+        return _open_relation(table, engine)
+    return None
+
+
+def _open_relation(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
+    """Open a relation of DuckDB: its columns now, its rows at the first query."""
+    types = dict(zip(table.columns, map(str, table.types), strict=True))
+    schema = schema_of(types)
+    held = {n: "BOOLEAN" if schema[n].kind == "other" else t for n, t in types.items()}
+    own = RelationEngine(table)
+    try:
+        name = _relation_of_files(table, types, own)
+    finally:
+        own.leave()
+    if name is None:
         part = table.project(carried(types))
-        schema = schema_of(types)
-        held = {n: "BOOLEAN" if schema[n].kind == "other" else t for n, t in types.items()}
         return streamed(lambda: part, held, engine), schema
+    sql = f"select {carried(types)} from {name}"
+    return streamed(lambda: own.stream(sql), held, engine, own), schema
+
+
+def _relation_of_files(table: Any, types: dict[str, str], engine: RelationEngine) -> str | None:
+    """Return a relation with the Parquet files in it read as files are; None where it has none."""
+    if table.type == "MATERIALIZED_RELATION":  # its rows were read before
+        return None
+    sql = str(table.sql_query())
+    texts, why = [sql], "it was made of rows that were read before"
+    if holds_rows(sql):  # nothing that the text says of files may come from the rows
+        texts = []
+    else:
+        try:
+            rewriter = ViewFiles(engine)
+            texts = rewriter.texts
+            found = rewriter.of_query(sql)
+            if found is None:
+                return None
+            named = ", ".join(map(engine.dialect.identifier, types))
+            name = engine.view(f"select * from ({found}) as tacit_view({named})")
+            if types_of(name, engine) == types:
+                return name
+            why = "has other columns when its files are named one by one"
+        except OpaqueSqlError as error:
+            why = str(error)
+        except EngineMemoryError:
+            raise
+        except DataSourceError:
+            why = "DuckDB refuses the SQL that reads them so"
+    if may_read_parquet(texts, table.explain):
+        raise _opaque("the relation", why, "")
     return None
 
 

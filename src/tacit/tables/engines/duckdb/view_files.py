@@ -9,22 +9,25 @@
 # or a view of one name in one place, or files.  Where that does not decide what is read (macros, a
 # query in a text, names that more than one table has, options that rename columns), or the
 # rewritten SQL has other columns, nothing is guessed: a view that may read Parquet is refused, by
-# its text and before any charge.
+# its text and before any charge.  So are tables of a lake: Parquet files that an extension reads.
+#
+# *A relation* gives its SQL away, but not its connection, in which files, tables and macros have
+# their names.  It runs queries there; views of ours are common table expressions of these.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tacit.errors import DataSourceError
-from tacit.tables.engines.base import EngineMemoryError
+from tacit.tables.engines.base import EngineMemoryError, new_name
 from tacit.tables.engines.duckdb.engine import DUCKDB, DuckEngine
-from tacit.tables.engines.duckdb.parquet import viewed_parquet
-from tacit.tables.engines.files import refuse_table_format
+from tacit.tables.engines.duckdb.parquet import OpaqueSqlError, viewed_parquet
 
-__all__ = ["OpaqueSqlError", "ViewFiles"]
+__all__ = ["RelationEngine", "ViewFiles", "holds_rows", "may_read_parquet"]
 
 Node = dict[str, Any]
 
@@ -45,10 +48,17 @@ _CREATE = re.compile(
 _PARQUET_FILE = re.compile(r"\.parquet(?:\?|$)", re.IGNORECASE)
 _SUBQUERY = re.compile(r"\bselect\b|\bfrom\b|\bquery", re.IGNORECASE)
 _MOST_DEEP = 50
-
-
-class OpaqueSqlError(Exception):
-    """It cannot be decided which files are read, or not be rewritten; says why."""
+# Kinds of databases whose tables are Parquet files, and the beginnings of the names of functions
+# that read such tables.
+_LAKES = ("ducklake", "iceberg", "delta", "uc_catalog", "unity_catalog")
+_LAKE_READERS = (
+    *("iceberg_", "read_iceberg", "delta_", "read_delta", "ducklake_", "hudi_", "paimon_"),
+    *("table_changes", "table_insertions", "table_deletions"),
+)
+# How a relation of DuckDB before 2.0 writes rows that were read before, and that may say anything.
+_ROWS = "ColumnDataCollection - ["
+# What a plan says of such files, or in their place where their statistics say that no row is found.
+_IN_PLAN = re.compile(r"parquet|iceberg|delta|ducklake|empty", re.IGNORECASE)
 
 
 class ViewFiles:
@@ -68,27 +78,28 @@ class ViewFiles:
             "where function_type in ('macro', 'table_macro') and not internal"
         )
         self._macros = {name.casefold(): str(text) for name, text in engine.rows(macros)}
+        kinds = engine.rows("select database_name, type from duckdb_databases()")
+        self._lakes = {name for name, kind in kinds if str(kind).casefold() in _LAKES}
         self.texts: list[str] = []
         """All SQL that was looked at, and that of the macros that it names."""
 
     def of_view(self, database: str, schema: str, name: str) -> str | None:
         """Return a view rewritten; None where it is none, or reads no Parquet file."""
+        if database in self._lakes:
+            raise self._in_lake(database)
         for found in self._known.get(name.casefold(), ()):
-            if found[0] == database and found[1] == schema and found[3]:
+            if found[0] == database and found[1] == schema and found[3] is not None:
                 return self._rewritten_view(found, 0)
         return None
 
-    def may_read_parquet(self, relation: str) -> bool:
-        """Return whether a view that could not be rewritten may read Parquet files."""
-        if any("parquet" in text.casefold() for text in self.texts):
-            return True
-        try:
-            plan = self._ask(f"explain select * from {relation}")
-        except EngineMemoryError:
-            raise
-        except DataSourceError:  # as a far time within the footer does
-            return True
-        return any("parquet" in str(row[-1]).casefold() for row in plan)
+    def of_query(self, sql: str) -> str | None:
+        """Return a query rewritten; None where it reads no Parquet file."""
+        ((database, schema),) = self._ask("select current_database(), current_schema()")
+        return self._rewritten(sql, str(database), str(schema), 0)
+
+    def _in_lake(self, database: str) -> OpaqueSqlError:
+        self.texts.append("parquet")
+        return OpaqueSqlError(f"reads a table of the lake {database!r}")
 
     def _rewritten_view(self, view: tuple[str, str, str, str | None], depth: int) -> str | None:
         database, schema, name, sql = view
@@ -134,6 +145,9 @@ class ViewFiles:
             if found is not None or _PARQUET_FILE.search(name):
                 raise OpaqueSqlError(f"names both a table and a common table expression {name!r}")
             return False
+        for place in (found[0] if found else "", *placed):
+            if place in self._lakes:
+                raise self._in_lake(place)
         if found is None:
             if any(placed) or not _PARQUET_FILE.search(name):
                 return False  # what it is otherwise, DuckDB says
@@ -169,6 +183,9 @@ class ViewFiles:
         if name in _QUERIES:
             self.texts.append("parquet")  # a text that is SQL may read anything
             raise OpaqueSqlError(f"calls {name}()")
+        if name.startswith(_LAKE_READERS):
+            self.texts.append("parquet")
+            raise OpaqueSqlError(f"calls {name}(), which reads a table of a lake")
         if name not in _READERS:
             return False
         if node.get("with_ordinality") not in (None, "WITHOUT_ORDINALITY"):
@@ -238,6 +255,112 @@ class ViewFiles:
     def _text(self, tree: Node) -> str:
         literal = DUCKDB.literal(json.dumps(tree))
         return str(self._engine.rows(f"select json_deserialize_sql({literal}::json)")[0][0])
+
+
+def may_read_parquet(texts: Sequence[str], plan: Callable[[], str]) -> bool:
+    """Return whether what could not be rewritten may read Parquet files."""
+    if any("parquet" in text.casefold() for text in texts):
+        return True
+    try:
+        shown = plan()
+    except EngineMemoryError:
+        raise
+    except Exception:  # as a far time within the footer does
+        return True
+    return not shown or _IN_PLAN.search(shown) is not None
+
+
+def holds_rows(sql: str) -> bool:
+    """Return whether the SQL of a relation shows rows that were read before."""
+    return _ROWS in sql
+
+
+class RelationEngine(DuckEngine):
+    """The connection of a relation of DuckDB, which is reached through the relation alone."""
+
+    def __init__(self, relation: Any) -> None:
+        self._through = _Through(relation)
+        through: Any = self._through
+        super().__init__(connection=through)
+        self.count("", 0)  # none of its queries is ended by another thread
+
+    def view(self, sql: str, name: str = "") -> str:
+        """Name a query, or another one of a name that is known; return its quoted name."""
+        name = name or self.dialect.identifier(new_name())
+        self._through.views[name] = sql
+        return name
+
+    def stream(self, sql: str) -> Any:
+        """Return a relation that is a query."""
+        return self._through.execute(sql)
+
+    def fill(self, action: Callable[[], None]) -> None:
+        """Bring in rows by an action, which is done again, by other queries, if it fails."""
+        # A failure would end a transaction of the connection, in which nothing can be done again.
+        try:
+            if self._in_transaction():
+                self._mend_all()
+            if self._fails(action):
+                self._mend_all()
+                action()
+        finally:
+            self.leave()
+
+    def _fails(self, action: Callable[[], None]) -> bool:
+        """Do an action; return whether it failed and may succeed when it is done again."""
+        try:
+            action()
+        except EngineMemoryError:
+            raise
+        except DataSourceError:
+            if not self._mending:
+                raise
+            return True
+        return False
+
+    def _mend_all(self) -> None:
+        actions = [action for named in self._mending.values() for action in named]
+        self._mending.clear()
+        for action in actions:
+            action()
+
+    def _in_transaction(self) -> bool:
+        first, second = (self.rows("select txid_current()") for _ in range(2))
+        return first == second
+
+    def leave(self) -> None:
+        """Remove the view that DuckDB before 2.0 leaves behind of a query."""
+        with contextlib.suppress(Exception):  # as where the connection was closed
+            self._through.close()
+
+
+class _Through:
+    """What an engine asks of a connection, asked through a relation."""
+
+    def __init__(self, relation: Any) -> None:
+        self._relation, self._name, self._left = relation, new_name(), False
+        self.views: dict[str, str] = {}
+
+    def cursor(self) -> _Through:
+        return self
+
+    def execute(self, sql: str) -> Any:
+        used: list[str] = []
+        text = sql
+        for name, query in reversed(self.views.items()):
+            if name.strip('"') in text:  # DuckDB leaves quotes out that it does not need
+                used.insert(0, f"{name} as not materialized ({query})")
+                text += query
+        if used:
+            asks = "describe " if sql.startswith("describe ") else ""
+            sql = f"{asks}with {', '.join(used)} {sql.removeprefix(asks)}"
+        self._left = True
+        return self._relation.query(self._name, sql)
+
+    def close(self) -> None:
+        if self._left:
+            self._left = False
+            self._relation.query(self._name, f"drop view if exists {self._name}")
 
 
 def _nodes(tree: Any) -> Iterator[Node]:
