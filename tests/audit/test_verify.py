@@ -1,4 +1,4 @@
-"""tc.verify: what is right passes and is called tight, what is wrong is caught with its event."""
+"""tc.audit.verify: what is right passes and is called tight, what is wrong is caught with its event."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 import tacit as tc
 from support.by_hand import broken_mechanisms as broken
+from tacit import framework as fw
 from tacit import noise
 from tacit.audit import verify
 from tacit.audit.search import changed, extremes, proposed, search
@@ -121,8 +122,8 @@ def test_chains_are_verified_from_their_data_on():
 
 
 def test_public_face_has_it():
-    assert tc.verify is verify
-    verdict = tc.verify(NUMBER >> Laplace(25))
+    assert tc.audit.verify is verify
+    verdict = tc.audit.verify(NUMBER >> Laplace(25))
     assert str(verdict).startswith("holds on all 6 pairs, and is tight")
 
 
@@ -131,7 +132,7 @@ def test_parallel_and_compose_are_verified_exactly():
     column = Space(Vector(Number("int", 0, 3)), SymmetricDistance())
     m = column >> Count() >> Laplace(1)
     data = [[], [0], [1], [0, 1]]
-    for whole in (tc.parallel({0: m, 1: m}, by=lambda x: x % 2), tc.compose([m, m])):
+    for whole in (fw.parallel({0: m, 1: m}, by=lambda x: x % 2), fw.compose([m, m])):
         verdict = verify(whole, data, d_in=2)
         assert verdict.kind == "exact"
         assert verdict.tight
@@ -196,11 +197,11 @@ def test_labels_under_the_discrete_distance():
 
 def test_a_domain_without_neighbours_proves_nothing():
     """Under the symmetric distance two data sets of one public size differ by two at least."""
-    space = tc.Space(tc.Vector(int, bounds=(0, 1), size=2), tc.SymmetricDistance())
-    m = space >> tc.sum() >> tc.laplace(scale=2)
+    space = fw.Space(fw.Vector(int, bounds=(0, 1), size=2), fw.SymmetricDistance())
+    m = space >> tc.sum() >> fw.laplace(scale=2)
     with pytest.raises(UsageError, match="nothing would be checked"):
-        tc.verify(m, d_in=1)
-    assert tc.verify(m, d_in=2).holds
+        tc.audit.verify(m, d_in=1)
+    assert tc.audit.verify(m, d_in=2).holds
 
 
 @pytest.mark.full
@@ -213,10 +214,10 @@ def test_events_that_one_input_cannot_give_are_an_infinite_loss(name):
 @pytest.mark.parametrize("nothing", [None, [1], 5], ids=str)
 def test_what_is_no_distribution_is_refused_where_it_is_the_same_on_all_inputs(nothing):
     """A function that forgot its return: nothing equals nothing, and the claim held."""
-    bit = tc.Space(tc.Category((0, 1)), tc.DiscreteDistance())
-    claim = tc.measurement(bit, lambda b: b, lambda d: d, distribution=lambda b: nothing)
+    bit = fw.Space(fw.Category((0, 1)), fw.DiscreteDistance())
+    claim = fw.user_measurement(bit, lambda b: b, lambda d: d, distribution=lambda b: nothing)
     with pytest.raises(UsageError, match="a distribution is a mapping"):
-        tc.verify(claim, draws=0)
+        tc.audit.verify(claim, draws=0)
 
 
 # A stated distribution is a claim too: the function is run beside it.
@@ -338,7 +339,7 @@ FROM_SAMPLES_BIT = Space(Number("int", 0, 1), AbsoluteDistance())
 @pytest.mark.full
 @pytest.mark.parametrize("output", [set, lambda x: {"a": [x]}, lambda x: [{x}, [x]]])
 def test_outputs_that_no_dict_takes_are_compared_all_the_same(output):
-    """verify(tc.parallel(...)) raised a TypeError where nothing listed its outputs."""
+    """verify(tc.framework.parallel(...)) raised a TypeError where nothing listed its outputs."""
 
     def release(bit):
         kept = noise.bernoulli("9/10")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tacit as tc
+from tacit import framework as fw
 from tacit import noise
 from tacit.core import (
     AbsoluteDistance,
@@ -113,7 +114,7 @@ MISFITS = [
     (COLUMN, PrivateQuantile("1/2", 1)),
     (NUMBER, PrivateQuantile("1/2", 1)),
     (NUMBER, tc.release_keys(1, 5)),
-    (NUMBER, tc.continual_count(1)),
+    (NUMBER, fw.continual_count(1)),
 ]
 
 

@@ -350,7 +350,8 @@ def search(
 
     Example:
         >>> import tacit as tc
-        >>> column = tc.Space(tc.Vector(tc.Number("int", 0, 100)), tc.SymmetricDistance())
+        >>> from tacit import framework as fw
+        >>> column = fw.Space(fw.Vector(fw.Number("int", 0, 100)), fw.SymmetricDistance())
         >>> def forgetful(ages):  # noise for a count, on a sum
         ...     return sum(ages) + tc.noise.discrete_laplace(1)
         >>> found = search(forgetful, column, epsilon=1, pairs=20, samples=500)
@@ -359,7 +360,7 @@ def search(
     """
     if not isinstance(space, Space):
         kind = type(space).__name__
-        raise UsageError(f"space is a tc.Space of a domain and a distance, not a {kind}")
+        raise UsageError(f"space is a tc.framework.Space of a domain and a distance, not a {kind}")
     draw = Repeatable(as_integer(seed, "seed", minimum=0))
     far, most = positive(d_in, "d_in"), as_integer(pairs, "pairs", minimum=1)
     limit, rest, confidence = checked_numbers(samples, delta, confidence)

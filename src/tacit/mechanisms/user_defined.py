@@ -30,7 +30,7 @@ def measurement(
 ) -> Measurement:
     """Return a measurement from a random function and the privacy map that is claimed for it.
 
-    The claim is not checked here: try to break it with ``tc.verify`` before you rely on it.  Draw
+    The claim is not checked here: try to break it with ``tc.audit.verify`` before you rely on it.  Draw
     randomness from ``tc.noise`` only.
 
     Args:
@@ -88,7 +88,7 @@ def user_transformation(
 ) -> Transformation:
     """Return a transformation from a function and the stability map that is claimed for it.
 
-    The claim is not checked here: try to break it with ``tc.verify`` before you rely on it.  The
+    The claim is not checked here: try to break it with ``tc.audit.verify`` before you rely on it.  The
     function must be total: it may not raise on any member of the input domain.
 
     Args:

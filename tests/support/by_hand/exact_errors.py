@@ -92,7 +92,7 @@ def rooms(truth: float, ends: Any) -> tuple[float, float]:
 
 
 def error_law(one: Any, asked: Any, ends: Any) -> ErrorLaw | None:
-    """Return the law of a candidate of ``tc.compare``, where it is noise on the statistic."""
+    """Return the law of a candidate of ``tc.audit.compare``, where it is noise on the statistic."""
     if one.method == "global sensitivity of the value":
         from tacit.statistics import Interval, sensitivity
 

@@ -60,7 +60,7 @@ class PrivacyLoss(ABC):
         """
         raise UsageError(
             "these losses are a list in one direction, and the others are in both directions: "
-            "use tc.privacy_loss for both and compose one release at a time, or compose one "
+            "use tc.framework.privacy_loss for both and compose one release at a time, or compose one "
             "direction only, with .forward or .backward"
         )
 
