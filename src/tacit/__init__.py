@@ -3,9 +3,8 @@
 Publish statistics of a sensitive table with a proof and a budget that cannot be overdrawn; compute
 sensitivities exactly; build mechanisms from maps that the machine checks.
 
-    >>> import tacit as tc
     >>> from tacit import framework as fw
-    >>> m = fw.Space(fw.Vector(float), fw.SymmetricDistance()) >> fw.clamp(0, 12) >> tc.sum()
+    >>> m = fw.Space(fw.Vector(float), fw.SymmetricDistance()) >> fw.clamp(0, 12) >> fw.sum()
     >>> m.map(1)
     Fraction(12, 1)
 
@@ -19,7 +18,8 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_HOMES: dict[str, tuple[str, str]] = {
+# The module of each name, and its name there.
+_FOUND: dict[str, tuple[str, str]] = {
     "Certificate": ("tacit.report", "Certificate"),
     "Dataset": ("tacit.tables.dataset.declaration", "Dataset"),
     "Interval": ("tacit.statistics", "Interval"),
@@ -55,7 +55,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "percentiles": ("tacit.tables", "percentiles"),
     "prefix_sums": ("tacit.tables.together.kind", "prefix_sums"),
     "propose_test_release": ("tacit.mechanisms.propose_test_release", "propose_test_release"),
-    "quantile": ("tacit.tables.answers.quantiles", "quantile"),
+    "quantile": ("tacit.tables", "quantile"),
     "ranges": ("tacit.tables.together.kind", "ranges"),
     "rho": ("tacit.accounting", "rho"),
     "sample_and_aggregate": ("tacit.mechanisms.sample_and_aggregate", "sample_and_aggregate"),
@@ -73,115 +73,65 @@ _HOMES: dict[str, tuple[str, str]] = {
     "when": ("tacit.tables", "when"),
 }
 
-# Steps of a chain are classes; in a chain they read as verbs.
+# Names that scripts written before tc.framework find here, still; they are in no list.
 _MOVED: dict[str, str] = {
-    "AbsoluteDistance": "AbsoluteDistance",
-    "ApproximateDP": "ApproximateDP",
-    "ChangeOneDistance": "ChangeOneDistance",
-    "DiscreteDistance": "DiscreteDistance",
-    "HammingDistance": "HammingDistance",
-    "InsertDeleteDistance": "InsertDeleteDistance",
-    "L1Distance": "L1Distance",
-    "L2Distance": "L2Distance",
-    "LInfinityDistance": "LInfinityDistance",
-    "PureDP": "PureDP",
-    "RenyiDP": "RenyiDP",
-    "Space": "Space",
-    "SymmetricDistance": "SymmetricDistance",
-    "Vector": "Vector",
-    "ZeroConcentratedDP": "ZeroConcentratedDP",
-    "calibrate": "calibrate",
-    "cast": "cast",
-    "clamp": "clamp",
-    "compose": "compose",
-    "divergence": "divergence",
-    "exponential": "exponential",
-    "filter": "filter",
-    "gaussian": "gaussian",
-    "geometric": "geometric",
-    "impute": "impute",
-    "laplace": "laplace",
-    "noisy_max": "noisy_max",
-    "parallel": "parallel",
-    "randomized_response": "randomized_response",
-    "resize": "resize",
-    "select": "select",
-    "transformation": "as_transformation",
-    "variance": "var",
-}
-"""Names of tacit.framework that scripts written before it find here; they are in no list."""
+    name: name
+    for name in [
+        "AbsoluteDistance",
+        "ApproximateDP",
+        "ChangeOneDistance",
+        "DiscreteDistance",
+        "HammingDistance",
+        "InsertDeleteDistance",
+        "L1Distance",
+        "L2Distance",
+        "LInfinityDistance",
+        "PureDP",
+        "RenyiDP",
+        "Space",
+        "SymmetricDistance",
+        "Vector",
+        "ZeroConcentratedDP",
+        "calibrate",
+        "cast",
+        "clamp",
+        "compose",
+        "divergence",
+        "exponential",
+        "filter",
+        "gaussian",
+        "geometric",
+        "impute",
+        "laplace",
+        "noisy_max",
+        "parallel",
+        "randomized_response",
+        "resize",
+        "select",
+    ]
+} | {"transformation": "as_transformation", "variance": "var"}
 
-_IS_NOW = {
-    "ApproximateZeroConcentratedDP": "it is tc.framework.ApproximateZeroConcentratedDP now",
-    "Budget": "it is tc.accounting.Budget now",
-    "Category": "it is tc.framework.Category now",
-    "Frame": "it is tc.framework.Frame now",
-    "IdealisedGaussian": "it is tc.framework.IdealisedGaussian now",
-    "IdealisedLaplace": "it is tc.framework.IdealisedLaplace now",
-    "Ledger": "it is tc.accounting.Ledger now",
-    "Measurement": "it is tc.framework.Measurement now",
-    "Number": "it is tc.framework.Number now",
-    "PrivacyLossDistribution": "it is tc.framework.PrivacyLossDistribution now",
-    "RenyiCurve": "it is tc.framework.RenyiCurve now",
-    "SparseDistance": "it is tc.framework.SparseDistance now",
-    "SyntheticTable": "it is tc.tables.SyntheticTable now",
-    "Tradeoff": "it is tc.framework.Tradeoff now",
-    "TradeoffFunction": "it is tc.framework.TradeoffFunction now",
-    "Transformation": "it is tc.framework.Transformation now",
-    "above_threshold": "it is tc.framework.above_threshold now",
-    "adaptive": "it is tc.framework.adaptive now",
-    "batched": "it is tc.statistics.batched now",
-    "bin": "it is tc.framework.bin now",
-    "compare": "it is tc.audit.compare now",
-    "consistent_tree": "it is tc.framework.consistent_tree now",
-    "continual_count": "it is tc.framework.continual_count now",
-    "continual_counter": "it is tc.framework.continual_counter now",
-    "convert": "it is tc.framework.convert now",
-    "count_by_category": "it is tc.framework.count_by_category now",
-    "gaussian_keys": "it is tc.framework.select_partitions now",
-    "gaussian_keys_in_rounds": "it is tc.framework.select_partitions now",
-    "hockey_stick": "it is tc.framework.hockey_stick now",
-    "linear_queries": "it is tc.framework.linear_queries now",
-    "lower_bound": "it is tc.statistics.lower_bound now",
-    "map_rows": "it is tc.framework.map_rows now",
-    "max_divergence": "it is tc.framework.max_divergence now",
-    "measurement": "it is tc.framework.user_measurement now",
-    "open_ledger": "it is tc.accounting.open_ledger now",
-    "permute_and_flip": "it is tc.framework.permute_and_flip now",
-    "plot_accuracy": "it is tc.framework.plot_accuracy now",
-    "poisson_sample": "it is tc.framework.poisson_sample now",
-    "prefix_counts": "it is tc.framework.prefix_counts now",
-    "privacy_loss": "it is tc.framework.privacy_loss now",
-    "private_quantile": "it is tc.framework.private_quantile now",
-    "propose_bound": "it is tc.framework.propose_bound now",
-    "quantile_scores": "it is tc.framework.quantile_scores now",
-    "release_keys": "it is tc.framework.select_partitions now",
-    "renyi_divergence": "it is tc.framework.renyi_divergence now",
-    "sample_without_replacement": "it is tc.framework.sample_without_replacement now",
-    "sampled_sensitivity": "it is tc.statistics.sampled_sensitivity now",
-    "search_cost": "it is tc.statistics.search_cost now",
-    "select_best": "it is tc.framework.select_best now",
-    "select_keys": "it is tc.framework.select_partitions now",
-    "sparse_vector": "it is tc.framework.sparse_vector now",
-    "stability_map": "it is tc.statistics.stability_map now",
-    "staircase": "it is tc.framework.staircase now",
-    "sum_of_squares": "it is tc.framework.sum_of_squares now",
-    "to_absolute": "it is tc.framework.to_absolute now",
-    "to_change_one": "it is tc.framework.to_change_one now",
-    "to_discrete": "it is tc.framework.to_discrete now",
-    "to_grid": "it is tc.framework.to_grid now",
-    "to_insert_delete": "it is tc.framework.to_insert_delete now",
-    "to_l1": "it is tc.framework.to_l1 now",
-    "to_l2": "it is tc.framework.to_l2 now",
-    "to_l_infinity": "it is tc.framework.to_l_infinity now",
-    "to_symmetric": "it is tc.framework.to_symmetric now",
-    "top_code": "it is tc.framework.top_code now",
-    "total_variation": "it is tc.framework.total_variation now",
-    "tree_counts": "it is tc.framework.tree_counts now",
-    "truncated_geometric": "it is tc.framework.truncated_geometric now",
-    "user_transformation": "it is tc.framework.user_transformation now",
-    "verify": "it is tc.audit.verify now",
+# Where the names are that were here and have another name, or are in another namespace, now.  Those
+# of tc.framework that kept their names are found there.
+_IS_NOW: dict[str, str] = {
+    "Budget": "accounting.Budget",
+    "Ledger": "accounting.Ledger",
+    "SyntheticTable": "tables.SyntheticTable",
+    "compare": "audit.compare",
+    "measurement": "framework.user_measurement",
+    "open_ledger": "accounting.open_ledger",
+    "verify": "audit.verify",
+    **{
+        name: f"statistics.{name}"
+        for name in ("batched", "lower_bound", "sampled_sensitivity", "search_cost")
+    },
+    "stability_map": "statistics.stability_map",
+    **dict.fromkeys(
+        ("gaussian_keys", "gaussian_keys_in_rounds", "release_keys", "select_keys"),
+        "framework.select_partitions",
+    ),
 }
+
 _ROOMS = (
     "accounting",
     "audit",
@@ -214,14 +164,12 @@ _INSTEAD = {
     **dict.fromkeys(("lit", "value"), "a constant is written as it is: tc.col('age') > 18"),
     **dict.fromkeys(("sd", "stddev", "stdev", "std_dev"), "tc.std('age', 0, 100)"),
     **dict.fromkeys(("var_pop", "var_samp"), "tc.var('age', 0, 100)"),
-    **dict.fromkeys(("percentile_cont", "quantile_cont"), "tc.percentile('age', 90, 0, 100)"),
+    **dict.fromkeys(("percentile_cont", "quantile_cont"), "tc.quantile('age', '0.9', 0, 100)"),
     **dict.fromkeys(("hist", "cut", "value_counts"), _BINS),
     **dict.fromkeys(("corr", "cor"), "tc.correlation('age', 'cost')"),
     **dict.fromkeys(("cov", "covar_samp"), "tc.covariance('age', 'cost')"),
     "quantiles": "ask tc.percentiles('age', [25, 50, 75], 0, 100)",
 }
-
-_FOUND = _HOMES
 
 __all__ = sorted([*_FOUND, *_ROOMS])  # noqa: PLE0605
 
@@ -235,7 +183,10 @@ def __getattr__(name: str) -> Any:
         from tacit.calls import UnknownNameError
         from tacit.errors import did_you_mean
 
-        near = _IS_NOW.get(name) or _INSTEAD.get(name) or did_you_mean(name, __all__)
+        framework = importlib.import_module("tacit.framework")
+        if place := _IS_NOW.get(name, f"framework.{name}" if name in framework.__all__ else ""):
+            raise UnknownNameError(f"tacit has no name {name!r}; it is tc.{place}")
+        near = _INSTEAD.get(name) or did_you_mean(name, __all__)
         raise UnknownNameError(f"tacit has no name {name!r}; {near}")
     home, inner = _FOUND[name]
     value = getattr(importlib.import_module(home), inner)

@@ -1,12 +1,12 @@
 """Domains, metrics, measures, and the steps between them: what a mechanism is built of.
 
-    >>> import tacit as tc
     >>> from tacit import framework as fw
     >>> m = fw.Space(fw.Vector(float), fw.SymmetricDistance()) >> fw.clamp(0, 12) >> fw.sum()
     >>> m.map(1)
     Fraction(12, 1)
 
-Names are loaded when they are first used.  Steps of a chain are classes; in a chain they read as verbs.
+``count``, ``count_distinct``, ``histogram``, ``mean``, ``sum`` and ``var`` are those of ``tacit``:
+in a chain they take no column.  Names are loaded when they are first used.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+# The module of each name, and its name there.  Steps of a chain are classes; in a chain they read
+# as verbs.
 _FOUND: dict[str, tuple[str, str]] = {
     "AbsoluteDistance": ("tacit.core", "AbsoluteDistance"),
     "ApproximateDP": ("tacit.core", "ApproximateDP"),
@@ -45,7 +47,7 @@ _FOUND: dict[str, tuple[str, str]] = {
     "ZeroConcentratedDP": ("tacit.core", "ZeroConcentratedDP"),
     "above_threshold": ("tacit.mechanisms", "AboveThreshold"),
     "adaptive": ("tacit.mechanisms", "adaptive"),
-    "as_transformation": ("tacit.transformations", "transformation"),
+    "as_transformation": ("tacit.transformations", "as_transformation"),
     "bin": ("tacit.transformations", "Bin"),
     "calibrate": ("tacit.mechanisms", "calibrate"),
     "cast": ("tacit.transformations", "Cast"),
@@ -57,6 +59,7 @@ _FOUND: dict[str, tuple[str, str]] = {
     "convert": ("tacit.core", "convert"),
     "count": ("tacit.tables", "count"),
     "count_by_category": ("tacit.transformations", "CountByCategory"),
+    "count_distinct": ("tacit.tables.answers.counts", "count_distinct"),
     "divergence": ("tacit.core", "divergence"),
     "exponential": ("tacit.mechanisms", "Exponential"),
     "filter": ("tacit.transformations", "Filter"),
@@ -68,11 +71,8 @@ _FOUND: dict[str, tuple[str, str]] = {
     "laplace": ("tacit.mechanisms", "Laplace"),
     "linear_queries": ("tacit.transformations", "LinearQueries"),
     "map_rows": ("tacit.transformations", "MapRows"),
-    "max": ("tacit.tables", "max"),
     "max_divergence": ("tacit.core", "max_divergence"),
     "mean": ("tacit.tables", "mean"),
-    "median": ("tacit.tables", "median"),
-    "min": ("tacit.tables", "min"),
     "noisy_max": ("tacit.mechanisms", "NoisyMax"),
     "parallel": ("tacit.core", "parallel"),
     "permute_and_flip": ("tacit.mechanisms", "PermuteAndFlip"),
@@ -89,9 +89,9 @@ _FOUND: dict[str, tuple[str, str]] = {
     "sample_without_replacement": ("tacit.mechanisms", "sample_without_replacement"),
     "select": ("tacit.transformations", "Select"),
     "select_best": ("tacit.mechanisms", "select_best"),
+    "select_partitions": ("tacit.mechanisms", "select_partitions"),
     "sparse_vector": ("tacit.mechanisms", "SparseVector"),
     "staircase": ("tacit.mechanisms", "Staircase"),
-    "std": ("tacit.tables", "std"),
     "sum": ("tacit.tables", "sum"),
     "sum_of_squares": ("tacit.transformations", "SumOfSquares"),
     "to_absolute": ("tacit.transformations", "ToAbsolute"),
@@ -107,11 +107,10 @@ _FOUND: dict[str, tuple[str, str]] = {
     "total_variation": ("tacit.core", "total_variation"),
     "tree_counts": ("tacit.transformations", "TreeCounts"),
     "truncated_geometric": ("tacit.mechanisms", "TruncatedGeometric"),
-    "user_measurement": ("tacit.mechanisms", "measurement"),
+    "user_measurement": ("tacit.mechanisms", "user_measurement"),
     "user_transformation": ("tacit.mechanisms", "user_transformation"),
     "var": ("tacit.tables", "var"),
 }
-"""The module of each name, and its name there."""
 
 __all__ = sorted(_FOUND)  # noqa: PLE0605
 

@@ -1,4 +1,4 @@
-"""tc.audit.verify: what is right passes and is called tight, what is wrong is caught with its event."""
+"""What is right passes the audit and is called tight, what is wrong is caught with its event."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tacit.core import (
 from tacit.core.measurement import TwoParts
 from tacit.core.metrics import records_of
 from tacit.errors import UsageError, VerificationError
-from tacit.mechanisms import Gaussian, Laplace, measurement, user_transformation
+from tacit.mechanisms import Gaussian, Laplace, user_measurement, user_transformation
 from tacit.transformations import Clamp, Count, Sum
 
 NUMBER = Space(Number("int", 0, 3), AbsoluteDistance())
@@ -80,7 +80,7 @@ def test_the_loss_of_noise_at_scale_epsilon_is_its_inverse():
 @pytest.mark.parametrize("step", [Laplace(2), Gaussian(2)], ids=str)
 def test_a_map_that_is_too_small_is_caught(factor, step):
     right = NUMBER >> step
-    wrong = measurement(
+    wrong = user_measurement(
         NUMBER,
         right.function,
         lambda d: right.map(d) * factor,
@@ -98,7 +98,9 @@ def test_every_measure_is_verified_and_a_halved_scale_breaks_each(measure):
     right = convert(NUMBER >> Laplace(2), measure)
     assert verify(right, d_in=2)
     narrow = NUMBER >> Laplace(1)
-    wrong = measurement(NUMBER, right.function, right.map, measure=measure, distribution=narrow.law)
+    wrong = user_measurement(
+        NUMBER, right.function, right.map, measure=measure, distribution=narrow.law
+    )
     assert verify(wrong).broken
 
 
@@ -136,7 +138,7 @@ def test_parallel_and_compose_are_verified_exactly():
         verdict = verify(whole, data, d_in=2)
         assert verdict.kind == "exact"
         assert verdict.tight
-        plain = measurement(column, whole.function, whole.map)
+        plain = user_measurement(column, whole.function, whole.map)
         assert verify(plain, pairs=[([0], [])], samples=1000).kind == "estimate"
 
 
@@ -159,29 +161,29 @@ class TestBadInput:
             verify(NUMBER >> Gaussian(10**6))
 
     def test_probabilities_that_do_not_sum_to_one(self):
-        m = measurement(BIT, int, lambda d: d, distribution=lambda bit: {bit: "1/2"})
+        m = user_measurement(BIT, int, lambda d: d, distribution=lambda bit: {bit: "1/2"})
         with pytest.raises(UsageError, match="sum"):
             verify(m)
 
     def test_a_distribution_that_is_none(self):
-        m = measurement(BIT, int, lambda d: d, distribution=lambda bit: object())
+        m = user_measurement(BIT, int, lambda d: d, distribution=lambda bit: object())
         with pytest.raises(UsageError, match="mapping"):
             verify(m)
 
     def test_few_samples(self):
         with pytest.raises(UsageError, match="100"):
-            verify(measurement(BIT, int, lambda d: d), samples=10)
+            verify(user_measurement(BIT, int, lambda d: d), samples=10)
 
     @pytest.mark.parametrize("given", [{"function": 3}, {"map": "x"}, {"distribution": 1}])
     def test_what_cannot_be_called(self, given):
         parts = {"function": int, "map": lambda d: d, **given}
         with pytest.raises(UsageError, match="must be a function"):
-            measurement(BIT, **parts)
+            user_measurement(BIT, **parts)
 
 
 def test_labels_under_the_discrete_distance():
     space = Space(Category(("a", "b")), DiscreteDistance())
-    m = measurement(
+    m = user_measurement(
         space,
         lambda label: "ab"[int(noise.bernoulli("1/2"))],
         lambda d: 1,
@@ -233,7 +235,7 @@ class TestRuns:
     def raw(self, value):
         """A mechanism that releases the number itself, beside the distribution of Laplace noise."""
         right = AGREEMENT_NUMBER >> Laplace(2)
-        return measurement(AGREEMENT_NUMBER, value, right.map, distribution=right.law)
+        return user_measurement(AGREEMENT_NUMBER, value, right.map, distribution=right.law)
 
     def test_a_function_that_releases_the_raw_number_is_refuted(self):
         verdict = verify(self.raw(lambda x: x))
@@ -275,12 +277,14 @@ class TestRuns:
             e = int(noise.discrete_laplace(2))
             return [int(v) + e for v in x]
 
-        wrong = measurement(pairs, shared, right.map, distribution=right.law)
+        wrong = user_measurement(pairs, shared, right.map, distribution=right.law)
         assert verify(right, draws=1000)
         assert "part 1" in verify(wrong, draws=1000).refuted
 
     def test_an_output_that_is_not_listed_is_refuted_at_once(self):
-        m = measurement(AGREEMENT_BIT, lambda bit: 2, lambda d: d, distribution=lambda bit: {0: 1})
+        m = user_measurement(
+            AGREEMENT_BIT, lambda bit: 2, lambda d: d, distribution=lambda bit: {0: 1}
+        )
         assert verify(m, draws=1).refuted == ("on 0, 2 came, which the distribution does not have")
 
     def test_the_words_say_how_many_draws_stand_behind_them(self):
@@ -303,7 +307,7 @@ class TestRuns:
             listed.append(x)
             return right.distribution(x)
 
-        m = measurement(AGREEMENT_NUMBER, TwoParts(prepare), right.map, distribution=law)
+        m = user_measurement(AGREEMENT_NUMBER, TwoParts(prepare), right.map, distribution=law)
         assert verify(m, draws=400).draws == 400
         assert sorted(read) == sorted(listed) == [0, 1, 2, 3]
         assert isinstance(m(1), int)
@@ -316,12 +320,12 @@ class TestRuns:
             once = right(x)
             return lambda: once
 
-        m = measurement(AGREEMENT_NUMBER, TwoParts(prepare), right.map, distribution=right.law)
+        m = user_measurement(AGREEMENT_NUMBER, TwoParts(prepare), right.map, distribution=right.law)
         assert verify(m, draws=2000).refuted
 
     def test_where_the_distribution_breaks_the_claim_that_is_said(self):
         right = AGREEMENT_NUMBER >> Laplace(2)
-        m = measurement(AGREEMENT_NUMBER, int, lambda d: d / 3, distribution=right.law)
+        m = user_measurement(AGREEMENT_NUMBER, int, lambda d: d / 3, distribution=right.law)
         assert verify(m).broken
         assert not verify(m).refuted
 
@@ -347,14 +351,18 @@ def test_outputs_that_no_dict_takes_are_compared_all_the_same(output):
             [bit if kept else 1 - bit] if output is set else int(bit if kept else 1 - bit)
         )
 
-    assert verify(measurement(FROM_SAMPLES_BIT, release, lambda d: d / 10), samples=2000).broken
-    assert not verify(measurement(FROM_SAMPLES_BIT, release, lambda d: 3 * d), samples=2000).broken
+    assert verify(
+        user_measurement(FROM_SAMPLES_BIT, release, lambda d: d / 10), samples=2000
+    ).broken
+    assert not verify(
+        user_measurement(FROM_SAMPLES_BIT, release, lambda d: 3 * d), samples=2000
+    ).broken
 
 
 class TestSamples:
     def fair(self, wrong_by=1):
         scale = Fraction(1, wrong_by)
-        return measurement(
+        return user_measurement(
             FROM_SAMPLES_BIT,
             lambda bit: bit + noise.discrete_laplace(scale),
             lambda d: d,
@@ -378,7 +386,7 @@ class TestSamples:
     @pytest.mark.full
     def test_samples_speak_in_other_measures(self):
         def claimed(measure, loss):
-            return measurement(
+            return user_measurement(
                 FROM_SAMPLES_BIT,
                 lambda bit: bit + noise.discrete_laplace("1/4"),
                 loss,
@@ -394,7 +402,7 @@ class TestSamples:
         def shown(bit):
             return bit * 3 + noise.uniform(10**9) / 10**9
 
-        verdict = verify(measurement(FROM_SAMPLES_BIT, shown, lambda d: d), samples=2000)
+        verdict = verify(user_measurement(FROM_SAMPLES_BIT, shown, lambda d: d), samples=2000)
         assert verdict.broken
 
     @pytest.mark.parametrize(("count", "runs"), [(0, 50), (3, 50), (25, 50), (50, 50), (700, 999)])

@@ -53,7 +53,7 @@ from tacit.core.measures import (
 )
 from tacit.core.renyi import RenyiDP
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms import measurement
+from tacit.mechanisms import user_measurement
 
 HALF, SMALL = Fraction(1, 2), Fraction(1, 10**6)
 
@@ -199,7 +199,7 @@ def test_the_true_profile_is_within_what_is_implied(epsilon, delta, sigma):
 
 
 def stated(measure, loss):
-    return measurement(COLUMN, lambda data: 0, lambda d: loss, measure=measure)
+    return user_measurement(COLUMN, lambda data: 0, lambda d: loss, measure=measure)
 
 
 def test_measurements_in_different_measures_compose():
@@ -357,7 +357,7 @@ RENYI_MEASURES_BOTH = fw.ApproximateZeroConcentratedDP()
 
 
 def renyi_measures_stated(measure, loss):
-    return measurement(RENYI_MEASURES_COLUMN, lambda data: 0, lambda d: loss, measure=measure)
+    return user_measurement(RENYI_MEASURES_COLUMN, lambda data: 0, lambda d: loss, measure=measure)
 
 
 def formula(losses, delta, orders):

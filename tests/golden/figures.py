@@ -52,10 +52,15 @@ MEASUREMENTS: dict[str, Callable[[], Any]] = {
     "sparse_vector": lambda: SCORES >> fw.sparse_vector(1, 1, 4, answers=2),
     "randomized_response": lambda: LABEL >> fw.randomized_response(("a", "b", "c"), epsilon=1),
     "private_quantile": lambda: COLUMN >> fw.private_quantile("1/2", 2),
-    "release_keys": lambda: COUNTS >> tc.release_keys(1, 5),
-    "select_keys": lambda: COUNTS >> tc.select_keys(1, "1/10"),
-    "gaussian_keys": lambda: SPARSE >> tc.gaussian_keys(1, 3, "3/2"),
-    "gaussian_keys_in_rounds": lambda: SPARSE >> tc.gaussian_keys_in_rounds([2, 1], [5, 3], "3/2"),
+    "release_keys": lambda: COUNTS >> fw.select_partitions(scale=1, threshold=5),
+    "select_keys": lambda: COUNTS >> fw.select_partitions(epsilon=1, delta="1/10"),
+    "gaussian_keys": lambda: (
+        SPARSE >> fw.select_partitions(noise="gaussian", scale=1, threshold=3, epsilon="3/2")
+    ),
+    "gaussian_keys_in_rounds": lambda: (
+        SPARSE
+        >> fw.select_partitions(noise="gaussian", scales=[2, 1], thresholds=[5, 3], epsilon="3/2")
+    ),
     "continual_count": lambda: STREAM >> fw.continual_count(3),
     "continual_count, gaussian": lambda: STREAM >> fw.continual_count(2, "tree_gaussian"),
     "sum": lambda: clamped(25),

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import tacit as tc
 from tacit import framework as fw
 from tacit.audit import verify
 from tacit.core import Number, Space, Vector
@@ -17,6 +16,7 @@ from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.partition_selection import (
     GaussianKeys,
     GaussianKeysInRounds,
+    ReleaseKeys,
     SelectKeys,
     TruncatedNoise,
     least_noise_and_threshold,
@@ -153,9 +153,9 @@ def test_bad_input():
         ([1] * 17, [5] * 17, 1),
     ]:
         with pytest.raises(UsageError):
-            tc.gaussian_keys_in_rounds(*given)
+            GaussianKeysInRounds(*given)
     with pytest.raises(MismatchError, match="sparse distance"):
-        Space(SMALL, fw.L1Distance()) >> tc.gaussian_keys_in_rounds([1], [5], 1)
+        Space(SMALL, fw.L1Distance()) >> GaussianKeysInRounds([1], [5], 1)
     delta = Fraction(1, 10**6)
     with pytest.raises(UsageError, match="one round"):
         keys_part(5, Fraction(1000), delta, None, 2)
@@ -267,9 +267,9 @@ def test_the_map_holds_for_many_keys_of_which_some_move():
 def test_select_keys_bad_input():
     for epsilon, delta in [(0, "1e-6"), (-1, "1e-6"), (1, 0), (1, 1), (1, "x"), ("nan", "1e-6")]:
         with pytest.raises(UsageError):
-            tc.select_keys(epsilon, delta)
+            SelectKeys(epsilon, delta)
     with pytest.raises(MismatchError, match="people counts"):
-        Space(SELECT_KEYS_COUNTS, fw.L2Distance()) >> tc.select_keys(1, "1e-6")
+        Space(SELECT_KEYS_COUNTS, fw.L2Distance()) >> SelectKeys(1, "1e-6")
     with pytest.raises(UsageError):
         fw.SparseDistance(0)
     with pytest.raises(UsageError):
@@ -370,6 +370,53 @@ def test_gaussian_keys_release_shows_no_key_that_nobody_has():
 def test_gaussian_keys_bad_input():
     for given in [(0, 5, 1), (1, 1, 1), (1, 5, 0), (1, "x", 1), (-1, 5, 1)]:
         with pytest.raises(UsageError):
-            tc.gaussian_keys(*given)
+            GaussianKeys(*given)
     with pytest.raises(MismatchError, match="sparse distance"):
-        Space(GAUSSIAN_KEYS_SMALL, fw.L1Distance()) >> tc.gaussian_keys(1, 5, 1)
+        Space(GAUSSIAN_KEYS_SMALL, fw.L1Distance()) >> GaussianKeys(1, 5, 1)
+
+
+# One name for all four steps.
+
+
+@pytest.mark.parametrize(
+    ("given", "step"),
+    [
+        ({"epsilon": 1, "delta": "1e-6"}, SelectKeys(1, "1e-6")),
+        ({"scale": 2, "threshold": 5}, ReleaseKeys(2, 5)),
+        ({"noise": "laplace", "scale": 2, "threshold": 5}, ReleaseKeys(2, 5)),
+        (
+            {"noise": "gaussian", "scale": 2, "threshold": 5, "epsilon": 1},
+            GaussianKeys(2, 5, 1),
+        ),
+        (
+            {"noise": "gaussian", "scales": [2, 1], "thresholds": [9, 5], "epsilon": 1},
+            GaussianKeysInRounds([2, 1], [9, 5], 1),
+        ),
+    ],
+    ids=str,
+)
+def test_the_arguments_select_the_mechanism(given, step):
+    assert fw.select_partitions(**given) == step
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"epsilon": 1},
+        {"epsilon": 1, "delta": "1e-6", "noise": "gaussian"},
+        {"epsilon": 1, "delta": "1e-6", "scale": 1},
+        {"scale": 1, "threshold": 5, "epsilon": 1},
+        {"scale": 1, "thresholds": [5]},
+        {"noise": "gaussian", "scale": 1, "threshold": 5},
+        {"noise": "gaussian", "scale": 1, "threshold": 5, "scales": [1], "epsilon": 1},
+        {"noise": "uniform", "scale": 1, "threshold": 5},
+        {"epsilon": 0, "delta": "1e-6"},
+    ],
+    ids=str,
+)
+def test_arguments_that_belong_to_no_mechanism_are_refused(given):
+    with pytest.raises(UsageError):
+        fw.select_partitions(**given)
+    with pytest.raises(UsageError, match=r"select_partitions\(epsilon=1, delta='1e-6'\)"):
+        fw.select_partitions(epsilon=1)

@@ -35,7 +35,7 @@ from tacit.errors import InfeasibleError, UsageError
 from tacit.mechanisms import (
     RandomizedResponse,
     TruncatedGeometric,
-    measurement,
+    user_measurement,
 )
 from tacit.mechanisms import sample_and_aggregate as room
 from tacit.mechanisms.aggregators import BinFunction, WinsorizedMeanOfBins, coordinates
@@ -199,7 +199,7 @@ def test_a_class_without_noise_is_refused():
 
 def test_no_scale_keeps_an_impossible_promise():
     def constant(scale):
-        return measurement(COLUMN, len, lambda d: 5 * d, name="constant")
+        return user_measurement(COLUMN, len, lambda d: 5 * d, name="constant")
 
     with pytest.raises(InfeasibleError):
         fw.calibrate(constant, 1, 1)
@@ -371,7 +371,7 @@ def test_other_distances_have_their_own_epsilon():
 @pytest.mark.full
 def test_a_release_of_which_only_rho_is_known_is_calibrated_through_it():
     def build(scale):
-        return measurement(
+        return user_measurement(
             LEAST_NOISE_COLUMN,
             len,
             lambda d: d * d / (2 * scale * scale),
@@ -411,9 +411,9 @@ def test_truncated_geometric_of_balcer_and_vadhan_is_ln_9_8():
         return table
 
     claim = enclosure.log(Fraction(9, 8), 80).upper
-    m = measurement(NUMBER, int, lambda d: claim * d, distribution=law)
+    m = user_measurement(NUMBER, int, lambda d: claim * d, distribution=law)
     assert verify(m, d_in=5, draws=0).tight
-    assert verify(measurement(NUMBER, int, lambda d: d / 10, distribution=law)).broken
+    assert verify(user_measurement(NUMBER, int, lambda d: d / 10, distribution=law)).broken
 
 
 def test_truncated_geometric_probabilities():
@@ -448,7 +448,7 @@ def test_dividing_by_the_bins_that_were_used_breaks():
         return Mixture([(Enclosure.of(Fraction(1, len(parts))), part) for part in parts])
 
     space = Space(Vector(int, bounds=(0, 3)), SymmetricDistance())
-    used = measurement(space, lambda data: 0, lambda d: d, distribution=law)
+    used = user_measurement(space, lambda data: 0, lambda d: d, distribution=law)
     assert verify(used, pairs=[([3], [3, 0])]).broken
     ours = sample_and_aggregate(max, bins, (0, 3), 1, grid=1, default=0)
     assert verify(ours, pairs=[([3], [3, 0])])

@@ -34,7 +34,7 @@ from tacit.errors import MismatchError, UsageError
 from tacit.statistics import Function, Histogram, Records
 from tacit.transformations import consistent_tree as from_function_consistent_tree
 from tacit.transformations.counts import LinearQueries, TreeCounts, consistent_tree, levels_of
-from tacit.transformations.from_function import Releases, transformation
+from tacit.transformations.from_function import Releases, as_transformation
 from tacit.transformations.top_code import top_code
 
 COLUMN = Space(Vector(float), SymmetricDistance())
@@ -420,7 +420,7 @@ def test_members_are_read_as_they_are_in_any_order(population, order):
 def test_a_number_that_the_population_has_once_is_not_read_twice():
     """[7, 7] from a population with one 7 was read as itself: claimed 1, attained 7/6."""
     over = Records([1, 4, 7], size=2)
-    t = transformation("mean", over=over, relation="bounded")
+    t = as_transformation("mean", over=over, relation="bounded")
     assert Releases(over).read([7, 7]) == [4, 7]
     data = [[a, b] for a in (1, 4, 7, 9) for b in (1, 4, 7, 9)]
     pairs = [(t.input.domain.read(u), t.input.domain.read(v)) for u in data for v in data]

@@ -35,7 +35,7 @@ from tacit.statistics import Interval, sensitivity
 
 __all__ = [
     "Pair",
-    "Search",
+    "SearchResult",
     "changed",
     "proposed",
     "search",
@@ -278,7 +278,7 @@ _PART = 4  # the first looks have this part of the runs of the audit together, o
 
 @public
 @dataclass(frozen=True)
-class Search(Shown):
+class SearchResult(Shown):
     """The worst pair that was found, and its audit.  True where the claim is not refuted.
 
     Attributes:
@@ -315,7 +315,7 @@ def search(
     samples: int = 10_000,
     batch: bool = False,
     seed: int = 0,
-) -> Search:
+) -> SearchResult:
     """Search for the pair of neighbours with the largest privacy loss, and audit it.
 
     Pairs are proposed from the extremes of the space (its bounds, NaN and infinities where it holds
@@ -401,7 +401,7 @@ def search(
         samples=samples,
         batch=batch,
     )
-    return Search(u, v, audit, tried)
+    return SearchResult(u, v, audit, tried)
 
 
 def _scores(

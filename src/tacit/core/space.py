@@ -357,9 +357,10 @@ def as_step(thing: object) -> Step:
     if isinstance(thing, Step):
         return thing
     name = getattr(thing, "__name__", "")
-    shown = f"call {name}: >> tc.{name}(...)" if name else f"not a {type(thing).__name__}"
+    shown = f"call it: {name}(...)" if name else f"not a {type(thing).__name__}"
     raise CallError(
-        f"after >> there must be a step, such as tc.framework.clamp(0, 12) or tc.framework.laplace(scale=2); {shown}"
+        "after >> there must be a step, such as tc.framework.clamp(0, 12) or "
+        f"tc.framework.laplace(scale=2); {shown}"
     )
 
 
@@ -413,8 +414,8 @@ def plain(value: Any) -> Any:
 class Unfinished(Shown):
     """A chain that ends in a kind of step, without the parameter that says how much noise.
 
-    ``tc.framework.calibrate(chain, d_in=..., d_out=...)`` finds that parameter; until then nothing can be
-    asked of the chain.
+    ``tc.framework.calibrate(chain, d_in=..., d_out=...)`` finds that parameter; until then nothing
+    can be asked of the chain.
 
     Args:
         chain: a space, or a transformation from it.

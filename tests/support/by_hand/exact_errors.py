@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from tacit.audit.compare import _grid
+from tacit.audit.comparison import _grid
 from tacit.tables.answers.base import QUANTILE_BITS
 
 _HERMITE = np.polynomial.hermite_e.hermegauss(150)

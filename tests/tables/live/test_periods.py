@@ -18,8 +18,8 @@ import tacit as tc
 from support.tables import live_streams as streams
 from support.tables.engine_tables import ENGINES
 from tacit import framework as fw
-from tacit.accounting import key_of
 from tacit.accounting.budget import Budget
+from tacit.accounting.ledger_chain import key_of
 from tacit.core import ZeroConcentratedDP
 from tacit.expressions.schema import Column, Schema
 from tacit.expressions.timeline import Timeline
