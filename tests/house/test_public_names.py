@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
+import re
 import types
 from collections import Counter
 from contextlib import suppress
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import tacit
-from house.project import PACKAGE, sources
+from house.project import PACKAGE, ROOT, sources
 
 
 def pinned() -> dict[str, list[str]]:
@@ -90,6 +92,21 @@ def test_names_that_moved_are_found_or_say_where_they_are() -> None:
         tacit.hockey_stick  # noqa: B018
     with pytest.raises(AttributeError, match="did you mean"):
         tacit.framework.hockey_sticks  # noqa: B018
+
+
+def test_the_page_of_names_that_changed_lists_all() -> None:
+    page = (ROOT / "docs" / "names-that-changed.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `tc\.(\w+)`(?: \*)? \| `([\w.]+)", page, flags=re.MULTILINE))
+    starred = set(re.findall(r"^\| `tc\.(\w+)` \* \|", page, flags=re.MULTILINE))
+    moved, elsewhere = vars(tacit)["_MOVED"], vars(tacit)["_IS_NOW"]
+    assert starred == set(moved)
+    for name, place in elsewhere.items():
+        assert rows[name].replace("fw.", "framework.").removeprefix("tc.") == place
+    for name, now in rows.items():
+        spaces = {"tc": tacit, "fw": tacit.framework}
+        first, *others = now.split(".")
+        assert functools.reduce(getattr, others, spaces[first]) is not None
+        assert name not in tacit.__all__ or name in ("quantile", "percentile")
 
 
 def test_the_framework_shares_only_what_is_one_function() -> None:
