@@ -66,7 +66,7 @@ GROUPS = (
         "certificates",
         "Certificates and claims",
         "What a release proves, and how a claim is checked.",
-        "Certificate audit.verify audit.compare framework.plot_accuracy",
+        "Certificate framework.plot_accuracy",
         {"Verification": "tacit.report.verify"},
     ),
     Group(
