@@ -84,7 +84,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "several quantiles": (lambda: tc.quantile("age", [0.25, 0.5], 0, 80), "tc.percentiles"),
     "a quantile from 0 to 100": (lambda: tc.quantile("age", 90, 0, 80), "write '0.9'"),
     "a percentile from 0 to 1": (lambda: tc.percentile("age", 0.9, 0, 80), "write 90"),
-    "a grid of a variance": (lambda: tc.variance(grid=1), "no argument 'grid'"),
+    "a grid of a variance": (lambda: tc.variance(grid=1), "argument 'grid'"),
     # what newcomers tried
     "a number of bins to cut": (
         lambda: tc.col("age").cut(10),
