@@ -1,4 +1,4 @@
-"""What ``tc.compare`` costs, beside a loop of single releases that would tell the same.
+"""What ``tc.audit.compare`` costs, beside a loop of single releases that would tell the same.
 
 Run: ``python benchmarks/compare.py [records] [runs]``.  One process, processor time, the best of
 three rounds that take turns.  The column is like the ages of a census, whole numbers from 17 to 90.
@@ -57,14 +57,14 @@ def main(records: int, runs: int) -> int:
     draws = min(seconds(lambda: rng.laplace(size=10_000)) for _ in range(9))
     print(f"{records:,} ages, epsilon = {EPSILON}, {runs} runs; seconds of CPU, best of 3")
     print(f"10,000 draws of numpy's Laplace noise: {1e3 * draws:.2f} ms\n")
-    print("| statistic | tc.compare | single releases | releases / compare | goal |")
+    print("| statistic | tc.audit.compare | single releases | releases / compare | goal |")
     print("|---|---|---|---|---|")
     good = True
     for statistic in STATISTICS:
         built = mechanisms(statistic, ages, delta)
 
         def ours(name: str = statistic) -> None:
-            tc.compare(name, (0, 100), EPSILON, delta, like=ages, bins=BINS, runs=runs)
+            tc.audit.compare(name, (0, 100), EPSILON, delta, like=ages, bins=BINS, runs=runs)
 
         def peer(ways: list[Callable[..., object]] = built) -> None:
             for release in ways:

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-import tacit as tc
 from _timing import interleaved
+from tacit import framework as fw
 from tacit.core import Space, SymmetricDistance, Vector
 from tacit.transformations import Count, Histogram, Mean, Sum
 
@@ -57,16 +57,16 @@ def chains(data: Any) -> dict[str, tuple[Callable[[], object], Callable[[], obje
     listed = data.tolist()
     low, high = BOUNDS
     column = Space(Vector(int), SymmetricDistance())
-    total = column >> tc.clamp(low, high) >> Sum()
+    total = column >> fw.clamp(low, high) >> Sum()
     ours = {
-        "count": column >> Count() >> tc.laplace(1),
-        "sum": total >> tc.laplace(90),
+        "count": column >> Count() >> fw.laplace(1),
+        "sum": total >> fw.laplace(90),
         "mean": Space(Vector(int, size=SIZE), SymmetricDistance())
-        >> tc.clamp(low, high)
+        >> fw.clamp(low, high)
         >> Mean()
-        >> tc.laplace("1/100"),
-        "median": column >> tc.clamp(low, high) >> tc.private_quantile("1/2", scale=2),
-        "histogram": column >> Histogram(list(range(low, high + 2))) >> tc.laplace(2),
+        >> fw.laplace("1/100"),
+        "median": column >> fw.clamp(low, high) >> fw.private_quantile("1/2", scale=2),
+        "histogram": column >> Histogram(list(range(low, high + 2))) >> fw.laplace(2),
     }
     space = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
     peer_total = space >> dp.t.then_clamp(BOUNDS) >> dp.t.then_sum()
@@ -105,14 +105,14 @@ def chains(data: Any) -> dict[str, tuple[Callable[[], object], Callable[[], obje
         200,
     )
     tasks["calibration, Laplace"] = (
-        lambda: tc.calibrate(total >> tc.laplace, d_in=1, d_out=1),
+        lambda: fw.calibrate(total >> fw.laplace, d_in=1, d_out=1),
         lambda: dp.binary_search_param(
             lambda scale: peer_total >> dp.m.then_laplace(scale), d_in=1, d_out=1.0
         ),
         5,
     )
     tasks["calibration, Gaussian to rho"] = (
-        lambda: tc.calibrate(total >> tc.gaussian, d_in=1, d_out="1/2"),
+        lambda: fw.calibrate(total >> fw.gaussian, d_in=1, d_out="1/2"),
         lambda: dp.binary_search_param(
             lambda scale: peer_total >> dp.m.then_gaussian(scale),
             d_in=1,

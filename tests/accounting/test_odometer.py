@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from accounting.ledger.ledger_edit import edit
 from tacit.accounting import (
     Budget,
-    Odometer,
     create_ledger,
     epsilon,
     epsilon_delta,
@@ -26,7 +25,15 @@ from tacit.accounting import (
 from tacit.accounting.budget import Budget as LossOdometerBudget
 from tacit.accounting.budget import Part, added_up, merged, parts_from
 from tacit.accounting.ledger_chain import appended
-from tacit.accounting.odometer import POWERS, SHARES, Charge, Filter, LossOdometer, Spending
+from tacit.accounting.odometer import (
+    POWERS,
+    SHARES,
+    Charge,
+    Filter,
+    LossOdometer,
+    Odometer,
+    Spending,
+)
 from tacit.accounting.open_ledger import has_ledger
 from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
 from tacit.core.losses.base import BothWays

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import tacit as tc
 from support.by_hand.high_precision import precisely
 from support.examples import examples
+from tacit import framework as fw
 from tacit.arithmetic.enclosure import (
     Enclosure,
     exp,
@@ -162,10 +162,10 @@ def test_exponentials_beyond_use():
 @pytest.mark.full
 def test_one_number_has_no_disjoint_enclosures():
     """10,000 small choices were [4.8855, 4.8855] in pure DP and [0, 2.4191] in zCDP."""
-    scores = Space(Vector(int, size=3), tc.LInfinityDistance())
-    pure = tc.compose([scores >> tc.exponential(scale=400)] * 100)
+    scores = Space(Vector(int, size=3), fw.LInfinityDistance())
+    pure = fw.compose([scores >> fw.exponential(scale=400)] * 100)
     found = pure.epsilon("1e-6")
-    other = tc.convert(pure, tc.ZeroConcentratedDP()).epsilon("1e-6")
+    other = fw.convert(pure, fw.ZeroConcentratedDP()).epsilon("1e-6")
     assert max(found.lower, other.lower) <= min(found.upper, other.upper)
 
 

@@ -24,7 +24,13 @@ from tacit.core import (
     ZeroConcentratedDP,
 )
 from tacit.errors import UsageError
-from tacit.mechanisms import FiniteDistribution, Gaussian, Laplace, TruncatedGeometric, measurement
+from tacit.mechanisms import (
+    FiniteDistribution,
+    Gaussian,
+    Laplace,
+    TruncatedGeometric,
+    user_measurement,
+)
 
 NUMBER = Space(Number("int", 0, 3), AbsoluteDistance())
 BOTH = ApproximateZeroConcentratedDP()
@@ -39,11 +45,11 @@ def test_renyi_divergence_of_randomized_response_is_its_closed_form():
     def coin(bit):
         return {bit: p, 1 - bit: 1 - p}
 
-    tight = measurement(
+    tight = user_measurement(
         BIT, int, lambda d: closed * 1.000001 * d, measure=RenyiDP(order), distribution=coin
     )
     assert verify(tight, draws=0).tight
-    wrong = measurement(
+    wrong = user_measurement(
         BIT, int, lambda d: closed * 0.999 * d, measure=RenyiDP(order), distribution=coin
     )
     assert verify(wrong).broken
@@ -56,7 +62,7 @@ def test_the_concentrated_bound_of_a_pure_pair_is_found():
     rho = epsilon * math.tanh(epsilon / 2)
 
     def claimed(factor):
-        return measurement(
+        return user_measurement(
             BIT,
             int,
             lambda d: rho * factor * d,
@@ -73,7 +79,7 @@ def test_delta_of_an_approximate_claim_is_exact():
         return {bit: "1/2", "secret" if bit else "nothing": "1/100", 1 - bit: "49/100"}
 
     def claimed(delta):
-        return measurement(
+        return user_measurement(
             BIT,
             int,
             lambda d: ("1/25", delta) if d else (0, 0),
@@ -94,7 +100,7 @@ def test_gaussian_profile_of_the_verification_is_the_closed_form(gap):
     delta = m.losses(Fraction(gap)).delta(epsilon) if gap else None
 
     def claimed(factor):
-        return measurement(
+        return user_measurement(
             NUMBER,
             int,
             lambda d: (epsilon, delta.upper * factor) if d else (0, 0),
@@ -122,7 +128,7 @@ def test_a_renyi_curve_is_held_against_each_of_its_orders():
     def stated(*factors):
         claimed = tuple(f * loss for f, loss in zip(factors, losses, strict=True))
         zero = curve.compose([])
-        return measurement(
+        return user_measurement(
             BIT, int, lambda d: claimed if d else zero, measure=curve, distribution=coin
         )
 
@@ -138,7 +144,7 @@ def test_a_renyi_curve_is_held_against_each_of_its_orders():
 
 def both(loss, law):
     """A release of a bit that claims a loss in approximate zCDP."""
-    return measurement(BIT, int, lambda d: loss, measure=BOTH, distribution=law)
+    return user_measurement(BIT, int, lambda d: loss, measure=BOTH, distribution=law)
 
 
 def leaking(bit):
@@ -203,7 +209,7 @@ def test_unlisted_outcomes_are_outside_of_the_events():
     claim = gaussian.map(1)
 
     def stated(loss):
-        return measurement(
+        return user_measurement(
             NUMBER, int, lambda d: loss, measure=BOTH, distribution=gaussian.distribution
         )
 

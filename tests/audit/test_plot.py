@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.audit.compare import draw_comparison
+from tacit.audit.comparison import draw_comparison
 
 pytest.importorskip("matplotlib")
 

@@ -1,4 +1,4 @@
-"""tc.verify: what is right passes and is called tight, what is wrong is caught with its event."""
+"""What is right passes the audit and is called tight, what is wrong is caught with its event."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 import tacit as tc
 from support.by_hand import broken_mechanisms as broken
+from tacit import framework as fw
 from tacit import noise
 from tacit.audit import verify
 from tacit.audit.search import changed, extremes, proposed, search
@@ -36,7 +37,7 @@ from tacit.core import (
 from tacit.core.measurement import TwoParts
 from tacit.core.metrics import records_of
 from tacit.errors import UsageError, VerificationError
-from tacit.mechanisms import Gaussian, Laplace, measurement, user_transformation
+from tacit.mechanisms import Gaussian, Laplace, user_measurement, user_transformation
 from tacit.transformations import Clamp, Count, Sum
 
 NUMBER = Space(Number("int", 0, 3), AbsoluteDistance())
@@ -79,7 +80,7 @@ def test_the_loss_of_noise_at_scale_epsilon_is_its_inverse():
 @pytest.mark.parametrize("step", [Laplace(2), Gaussian(2)], ids=str)
 def test_a_map_that_is_too_small_is_caught(factor, step):
     right = NUMBER >> step
-    wrong = measurement(
+    wrong = user_measurement(
         NUMBER,
         right.function,
         lambda d: right.map(d) * factor,
@@ -97,7 +98,9 @@ def test_every_measure_is_verified_and_a_halved_scale_breaks_each(measure):
     right = convert(NUMBER >> Laplace(2), measure)
     assert verify(right, d_in=2)
     narrow = NUMBER >> Laplace(1)
-    wrong = measurement(NUMBER, right.function, right.map, measure=measure, distribution=narrow.law)
+    wrong = user_measurement(
+        NUMBER, right.function, right.map, measure=measure, distribution=narrow.law
+    )
     assert verify(wrong).broken
 
 
@@ -121,8 +124,8 @@ def test_chains_are_verified_from_their_data_on():
 
 
 def test_public_face_has_it():
-    assert tc.verify is verify
-    verdict = tc.verify(NUMBER >> Laplace(25))
+    assert tc.audit.verify is verify
+    verdict = tc.audit.verify(NUMBER >> Laplace(25))
     assert str(verdict).startswith("holds on all 6 pairs, and is tight")
 
 
@@ -131,11 +134,11 @@ def test_parallel_and_compose_are_verified_exactly():
     column = Space(Vector(Number("int", 0, 3)), SymmetricDistance())
     m = column >> Count() >> Laplace(1)
     data = [[], [0], [1], [0, 1]]
-    for whole in (tc.parallel({0: m, 1: m}, by=lambda x: x % 2), tc.compose([m, m])):
+    for whole in (fw.parallel({0: m, 1: m}, by=lambda x: x % 2), fw.compose([m, m])):
         verdict = verify(whole, data, d_in=2)
         assert verdict.kind == "exact"
         assert verdict.tight
-        plain = measurement(column, whole.function, whole.map)
+        plain = user_measurement(column, whole.function, whole.map)
         assert verify(plain, pairs=[([0], [])], samples=1000).kind == "estimate"
 
 
@@ -158,29 +161,29 @@ class TestBadInput:
             verify(NUMBER >> Gaussian(10**6))
 
     def test_probabilities_that_do_not_sum_to_one(self):
-        m = measurement(BIT, int, lambda d: d, distribution=lambda bit: {bit: "1/2"})
+        m = user_measurement(BIT, int, lambda d: d, distribution=lambda bit: {bit: "1/2"})
         with pytest.raises(UsageError, match="sum"):
             verify(m)
 
     def test_a_distribution_that_is_none(self):
-        m = measurement(BIT, int, lambda d: d, distribution=lambda bit: object())
+        m = user_measurement(BIT, int, lambda d: d, distribution=lambda bit: object())
         with pytest.raises(UsageError, match="mapping"):
             verify(m)
 
     def test_few_samples(self):
         with pytest.raises(UsageError, match="100"):
-            verify(measurement(BIT, int, lambda d: d), samples=10)
+            verify(user_measurement(BIT, int, lambda d: d), samples=10)
 
     @pytest.mark.parametrize("given", [{"function": 3}, {"map": "x"}, {"distribution": 1}])
     def test_what_cannot_be_called(self, given):
         parts = {"function": int, "map": lambda d: d, **given}
         with pytest.raises(UsageError, match="must be a function"):
-            measurement(BIT, **parts)
+            user_measurement(BIT, **parts)
 
 
 def test_labels_under_the_discrete_distance():
     space = Space(Category(("a", "b")), DiscreteDistance())
-    m = measurement(
+    m = user_measurement(
         space,
         lambda label: "ab"[int(noise.bernoulli("1/2"))],
         lambda d: 1,
@@ -196,11 +199,11 @@ def test_labels_under_the_discrete_distance():
 
 def test_a_domain_without_neighbours_proves_nothing():
     """Under the symmetric distance two data sets of one public size differ by two at least."""
-    space = tc.Space(tc.Vector(int, bounds=(0, 1), size=2), tc.SymmetricDistance())
-    m = space >> tc.sum() >> tc.laplace(scale=2)
+    space = fw.Space(fw.Vector(int, bounds=(0, 1), size=2), fw.SymmetricDistance())
+    m = space >> tc.sum() >> fw.laplace(scale=2)
     with pytest.raises(UsageError, match="nothing would be checked"):
-        tc.verify(m, d_in=1)
-    assert tc.verify(m, d_in=2).holds
+        tc.audit.verify(m, d_in=1)
+    assert tc.audit.verify(m, d_in=2).holds
 
 
 @pytest.mark.full
@@ -213,10 +216,10 @@ def test_events_that_one_input_cannot_give_are_an_infinite_loss(name):
 @pytest.mark.parametrize("nothing", [None, [1], 5], ids=str)
 def test_what_is_no_distribution_is_refused_where_it_is_the_same_on_all_inputs(nothing):
     """A function that forgot its return: nothing equals nothing, and the claim held."""
-    bit = tc.Space(tc.Category((0, 1)), tc.DiscreteDistance())
-    claim = tc.measurement(bit, lambda b: b, lambda d: d, distribution=lambda b: nothing)
+    bit = fw.Space(fw.Category((0, 1)), fw.DiscreteDistance())
+    claim = fw.user_measurement(bit, lambda b: b, lambda d: d, distribution=lambda b: nothing)
     with pytest.raises(UsageError, match="a distribution is a mapping"):
-        tc.verify(claim, draws=0)
+        tc.audit.verify(claim, draws=0)
 
 
 # A stated distribution is a claim too: the function is run beside it.
@@ -232,7 +235,7 @@ class TestRuns:
     def raw(self, value):
         """A mechanism that releases the number itself, beside the distribution of Laplace noise."""
         right = AGREEMENT_NUMBER >> Laplace(2)
-        return measurement(AGREEMENT_NUMBER, value, right.map, distribution=right.law)
+        return user_measurement(AGREEMENT_NUMBER, value, right.map, distribution=right.law)
 
     def test_a_function_that_releases_the_raw_number_is_refuted(self):
         verdict = verify(self.raw(lambda x: x))
@@ -274,12 +277,14 @@ class TestRuns:
             e = int(noise.discrete_laplace(2))
             return [int(v) + e for v in x]
 
-        wrong = measurement(pairs, shared, right.map, distribution=right.law)
+        wrong = user_measurement(pairs, shared, right.map, distribution=right.law)
         assert verify(right, draws=1000)
         assert "part 1" in verify(wrong, draws=1000).refuted
 
     def test_an_output_that_is_not_listed_is_refuted_at_once(self):
-        m = measurement(AGREEMENT_BIT, lambda bit: 2, lambda d: d, distribution=lambda bit: {0: 1})
+        m = user_measurement(
+            AGREEMENT_BIT, lambda bit: 2, lambda d: d, distribution=lambda bit: {0: 1}
+        )
         assert verify(m, draws=1).refuted == ("on 0, 2 came, which the distribution does not have")
 
     def test_the_words_say_how_many_draws_stand_behind_them(self):
@@ -302,7 +307,7 @@ class TestRuns:
             listed.append(x)
             return right.distribution(x)
 
-        m = measurement(AGREEMENT_NUMBER, TwoParts(prepare), right.map, distribution=law)
+        m = user_measurement(AGREEMENT_NUMBER, TwoParts(prepare), right.map, distribution=law)
         assert verify(m, draws=400).draws == 400
         assert sorted(read) == sorted(listed) == [0, 1, 2, 3]
         assert isinstance(m(1), int)
@@ -315,12 +320,12 @@ class TestRuns:
             once = right(x)
             return lambda: once
 
-        m = measurement(AGREEMENT_NUMBER, TwoParts(prepare), right.map, distribution=right.law)
+        m = user_measurement(AGREEMENT_NUMBER, TwoParts(prepare), right.map, distribution=right.law)
         assert verify(m, draws=2000).refuted
 
     def test_where_the_distribution_breaks_the_claim_that_is_said(self):
         right = AGREEMENT_NUMBER >> Laplace(2)
-        m = measurement(AGREEMENT_NUMBER, int, lambda d: d / 3, distribution=right.law)
+        m = user_measurement(AGREEMENT_NUMBER, int, lambda d: d / 3, distribution=right.law)
         assert verify(m).broken
         assert not verify(m).refuted
 
@@ -338,7 +343,7 @@ FROM_SAMPLES_BIT = Space(Number("int", 0, 1), AbsoluteDistance())
 @pytest.mark.full
 @pytest.mark.parametrize("output", [set, lambda x: {"a": [x]}, lambda x: [{x}, [x]]])
 def test_outputs_that_no_dict_takes_are_compared_all_the_same(output):
-    """verify(tc.parallel(...)) raised a TypeError where nothing listed its outputs."""
+    """verify(tc.framework.parallel(...)) raised a TypeError where nothing listed its outputs."""
 
     def release(bit):
         kept = noise.bernoulli("9/10")
@@ -346,14 +351,18 @@ def test_outputs_that_no_dict_takes_are_compared_all_the_same(output):
             [bit if kept else 1 - bit] if output is set else int(bit if kept else 1 - bit)
         )
 
-    assert verify(measurement(FROM_SAMPLES_BIT, release, lambda d: d / 10), samples=2000).broken
-    assert not verify(measurement(FROM_SAMPLES_BIT, release, lambda d: 3 * d), samples=2000).broken
+    assert verify(
+        user_measurement(FROM_SAMPLES_BIT, release, lambda d: d / 10), samples=2000
+    ).broken
+    assert not verify(
+        user_measurement(FROM_SAMPLES_BIT, release, lambda d: 3 * d), samples=2000
+    ).broken
 
 
 class TestSamples:
     def fair(self, wrong_by=1):
         scale = Fraction(1, wrong_by)
-        return measurement(
+        return user_measurement(
             FROM_SAMPLES_BIT,
             lambda bit: bit + noise.discrete_laplace(scale),
             lambda d: d,
@@ -377,7 +386,7 @@ class TestSamples:
     @pytest.mark.full
     def test_samples_speak_in_other_measures(self):
         def claimed(measure, loss):
-            return measurement(
+            return user_measurement(
                 FROM_SAMPLES_BIT,
                 lambda bit: bit + noise.discrete_laplace("1/4"),
                 loss,
@@ -393,7 +402,7 @@ class TestSamples:
         def shown(bit):
             return bit * 3 + noise.uniform(10**9) / 10**9
 
-        verdict = verify(measurement(FROM_SAMPLES_BIT, shown, lambda d: d), samples=2000)
+        verdict = verify(user_measurement(FROM_SAMPLES_BIT, shown, lambda d: d), samples=2000)
         assert verdict.broken
 
     @pytest.mark.parametrize(("count", "runs"), [(0, 50), (3, 50), (25, 50), (50, 50), (700, 999)])

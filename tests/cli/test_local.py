@@ -24,7 +24,7 @@ from tacit.local import (
     Wire,
     write_reports,
 )
-from tacit.tables import open_source
+from tacit.tables.open_source import open_source
 
 PERTURB = "local perturb people.csv --column site --items a,b,c --mechanism unary --epsilon 2"
 

@@ -8,6 +8,7 @@ import mpmath
 import pytest
 
 import tacit as tc
+from tacit import framework as fw
 from tacit.core import ApproximateDP as ApproximateConcentratedApproximateDP
 from tacit.core import ApproximateDP as MeasureApproximateDP
 from tacit.core import (
@@ -52,7 +53,7 @@ from tacit.core.measures import (
 )
 from tacit.core.renyi import RenyiDP
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms import measurement
+from tacit.mechanisms import user_measurement
 
 HALF, SMALL = Fraction(1, 2), Fraction(1, 10**6)
 
@@ -198,7 +199,7 @@ def test_the_true_profile_is_within_what_is_implied(epsilon, delta, sigma):
 
 
 def stated(measure, loss):
-    return measurement(COLUMN, lambda data: 0, lambda d: loss, measure=measure)
+    return user_measurement(COLUMN, lambda data: 0, lambda d: loss, measure=measure)
 
 
 def test_measurements_in_different_measures_compose():
@@ -210,23 +211,23 @@ def test_measurements_in_different_measures_compose():
         stated(ApproximateConcentratedZeroConcentratedDP(), Fraction(1, 50)),
         stated(ApproximateConcentratedRenyiDP(8), Fraction(1, 3)),
     )
-    whole = tc.compose([pure, pair, rho])
+    whole = fw.compose([pure, pair, rho])
     assert whole.measure == BOTH
     least = sum(e * math.tanh(e / 2) for e in (0.1, 0.5)) + 0.02
     assert float(whole.map(1)[0]) == pytest.approx(least)
     assert whole.map(1)[1] == TINY
-    assert tc.compose([whole, rho, pair]).map(1)[1] == 2 * TINY
+    assert fw.compose([whole, rho, pair]).map(1)[1] == 2 * TINY
     assert whole.check(1, (Fraction(least) + TINY, TINY))
     assert not whole.check(1, (Fraction(least), 0))
-    assert tc.compose([order, rho, pure]).measure == ApproximateConcentratedRenyiDP(8)
-    assert tc.compose([order, rho]).map(1) == Fraction(1, 3) + Fraction(8, 50)
-    assert tc.convert(rho, ApproximateConcentratedRenyiDP(3)).map(1) == Fraction(3, 50)
-    assert tc.convert(pair, BOTH).map(1)[1] == TINY
-    for other in (pair, tc.convert(rho, BOTH)):
+    assert fw.compose([order, rho, pure]).measure == ApproximateConcentratedRenyiDP(8)
+    assert fw.compose([order, rho]).map(1) == Fraction(1, 3) + Fraction(8, 50)
+    assert fw.convert(rho, ApproximateConcentratedRenyiDP(3)).map(1) == Fraction(3, 50)
+    assert fw.convert(pair, BOTH).map(1)[1] == TINY
+    for other in (pair, fw.convert(rho, BOTH)):
         with pytest.raises(MismatchError, match="no conversion joins"):
-            tc.compose([order, other])
+            fw.compose([order, other])
     with pytest.raises(MismatchError, match="without further choices"):
-        tc.convert(whole, ApproximateConcentratedApproximateDP())
+        fw.convert(whole, ApproximateConcentratedApproximateDP())
 
 
 TINY = Fraction(1, 10**6)
@@ -234,9 +235,9 @@ TINY = Fraction(1, 10**6)
 
 def test_known_losses_are_used_where_all_are_known():
     count = COLUMN >> tc.count()
-    noisy = count >> tc.gaussian(20)
-    pair = tc.calibrate(count >> tc.gaussian, 1, (1, TINY))
-    whole = tc.compose([noisy, pair])
+    noisy = count >> fw.gaussian(20)
+    pair = fw.calibrate(count >> fw.gaussian, 1, (1, TINY))
+    whole = fw.compose([noisy, pair])
     assert whole.measure == BOTH
     known = whole.epsilon(2 * TINY)
     blind = epsilon_bound(BOTH, whole.map(1), 2 * TINY)
@@ -349,14 +350,14 @@ def test_renyi_rises_with_its_order_between_its_two_ends():
 # The Renyi accountant, beside closed forms and the definition.
 
 
-RENYI_MEASURES_COLUMN = tc.Space(tc.Vector(int), tc.SymmetricDistance())
+RENYI_MEASURES_COLUMN = fw.Space(fw.Vector(int), fw.SymmetricDistance())
 RENYI_MEASURES_SMALL = Fraction(1, 10**6)
 CURVE = RenyiCurve()
-RENYI_MEASURES_BOTH = tc.ApproximateZeroConcentratedDP()
+RENYI_MEASURES_BOTH = fw.ApproximateZeroConcentratedDP()
 
 
 def renyi_measures_stated(measure, loss):
-    return measurement(RENYI_MEASURES_COLUMN, lambda data: 0, lambda d: loss, measure=measure)
+    return user_measurement(RENYI_MEASURES_COLUMN, lambda data: 0, lambda d: loss, measure=measure)
 
 
 def formula(losses, delta, orders):
@@ -377,7 +378,7 @@ def formula(losses, delta, orders):
 def test_gaussian_noise_is_at_each_order_what_its_formula_says(sigma, times):
     """And the best order of the curve is within 1% of the best of all orders."""
     one = renyi_measures_stated(RenyiMeasuresZeroConcentratedDP(), Fraction(1, 2 * sigma**2))
-    curve = tc.compose([tc.convert(one, CURVE)] * times)
+    curve = fw.compose([fw.convert(one, CURVE)] * times)
     rho = Fraction(times, 2 * sigma**2)
     assert curve.measure == CURVE
     assert curve.map(1) == tuple(order * rho for order in CURVE.orders)
@@ -399,20 +400,20 @@ def test_pure_loss_is_that_of_randomized_response_and_laplace_noise_its_own():
     order = Fraction(3)
     response = [Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]
     epsilon = RenyiMeasuresPureDP().divergence(*response).upper
-    loss = tc.convert(
+    loss = fw.convert(
         renyi_measures_stated(RenyiMeasuresPureDP(), epsilon), RenyiCurve([2, order])
     ).map(1)[1]
-    true = tc.renyi_divergence(*response, order)
+    true = fw.renyi_divergence(*response, order)
     assert true.lower <= loss <= true.upper + RENYI_MEASURES_SMALL**2
-    noisy = tc.Space(tc.Number("int"), tc.AbsoluteDistance()) >> tc.laplace(4)
-    own = tc.convert(noisy, RenyiCurve([2, order])).map(4)[1]
+    noisy = fw.Space(fw.Number("int"), fw.AbsoluteDistance()) >> fw.laplace(4)
+    own = fw.convert(noisy, RenyiCurve([2, order])).map(4)[1]
     true = RenyiMeasuresRenyiDP(order).divergence(noisy.distribution(0), noisy.distribution(4))
     assert true.lower <= own <= true.upper + RENYI_MEASURES_SMALL**2
     assert own < RenyiMeasuresRenyiDP(order).from_pure(Fraction(1)) * Fraction(19, 20)
-    assert tc.convert(noisy, RenyiMeasuresRenyiDP(order)).map(4) == own
-    behind = RENYI_MEASURES_COLUMN >> tc.clamp(0, 4) >> tc.sum() >> tc.laplace(4)
-    assert tc.convert(behind, RenyiMeasuresRenyiDP(order)).map(1) == own
-    far = tc.convert(noisy, RenyiMeasuresRenyiDP(10**6)).map(4)
+    assert fw.convert(noisy, RenyiMeasuresRenyiDP(order)).map(4) == own
+    behind = RENYI_MEASURES_COLUMN >> fw.clamp(0, 4) >> tc.sum() >> fw.laplace(4)
+    assert fw.convert(behind, RenyiMeasuresRenyiDP(order)).map(1) == own
+    far = fw.convert(noisy, RenyiMeasuresRenyiDP(10**6)).map(4)
     assert 0.99 < far <= 1
 
 
@@ -447,9 +448,9 @@ def test_parts_in_different_measures_compose_where_they_share_an_order():
     several = renyi_measures_stated(
         RenyiCurve([3, 5, 32]), (Fraction(1, 10), Fraction(1, 5), Fraction(2))
     )
-    assert tc.compose([two, eight]).measure == RenyiMeasuresRenyiDP(2)
-    assert tc.compose([two, eight]).map(1) == Fraction(1, 4) + Fraction(1, 3)
-    whole = tc.compose([pure, rho, several, eight])
+    assert fw.compose([two, eight]).measure == RenyiMeasuresRenyiDP(2)
+    assert fw.compose([two, eight]).map(1) == Fraction(1, 4) + Fraction(1, 3)
+    whole = fw.compose([pure, rho, several, eight])
     assert whole.measure == RenyiCurve([3, 5, 8])
     at_five = RenyiMeasuresRenyiDP(5).from_pure(Fraction(1, 10)) + Fraction(5, 50) + Fraction(1, 5)
     assert whole.map(1)[1] == at_five + Fraction(1, 3)
@@ -462,19 +463,19 @@ def test_parts_in_different_measures_compose_where_they_share_an_order():
     assert not whole.check(1, (0, 1, 1))
     assert "Renyi DP of 3 orders from 3 to 8" in whole.explain()
     for other in (
-        renyi_measures_stated(tc.ApproximateDP(), (Fraction(1), RENYI_MEASURES_SMALL)),
-        tc.convert(rho, RENYI_MEASURES_BOTH),
+        renyi_measures_stated(fw.ApproximateDP(), (Fraction(1), RENYI_MEASURES_SMALL)),
+        fw.convert(rho, RENYI_MEASURES_BOTH),
     ):
         with pytest.raises(MismatchError, match="no conversion joins"):
-            tc.compose([several, other])
+            fw.compose([several, other])
     with pytest.raises(MismatchError, match="without further choices"):
-        tc.convert(eight, RenyiCurve([2, 16]))
+        fw.convert(eight, RenyiCurve([2, 16]))
 
 
 def test_the_true_epsilon_of_many_releases_is_within_what_the_accountant_says():
-    noisy = RENYI_MEASURES_COLUMN >> tc.count() >> tc.laplace(20)
-    known = tc.compose([noisy] * 20).epsilon(RENYI_MEASURES_SMALL)
-    losses = tc.compose([tc.convert(noisy, CURVE)] * 20).map(1)
+    noisy = RENYI_MEASURES_COLUMN >> tc.count() >> fw.laplace(20)
+    known = fw.compose([noisy] * 20).epsilon(RENYI_MEASURES_SMALL)
+    losses = fw.compose([fw.convert(noisy, CURVE)] * 20).map(1)
     bound = epsilon_bound(CURVE, losses, RENYI_MEASURES_SMALL).upper
     assert known.lower <= bound < known.upper * Fraction(13, 10)
     level = delta_bound(CURVE, losses, bound).upper
@@ -496,9 +497,9 @@ def test_renyi_measures_what_cannot_be_said_is_refused():
             curve.read(loss)
     assert curve.read(("1/2", 1)) == (Fraction(1, 2), Fraction(1))
     assert curve.compose([]) == (0, 0)
-    with pytest.raises(UsageError, match=r"tc.RenyiDP\(2\).divergence"):
+    with pytest.raises(UsageError, match=r"tc.framework.RenyiDP\(2\).divergence"):
         curve.divergence([0.5, 0.5], [0.4, 0.6])
-    noisy = RENYI_MEASURES_COLUMN >> tc.count() >> tc.laplace(1)
+    noisy = RENYI_MEASURES_COLUMN >> tc.count() >> fw.laplace(1)
     with pytest.raises(UsageError, match="many divergences"):
         curve.divergence(noisy.distribution([]), noisy.distribution([1]))
     assert curve.show((Fraction(1, 4), Fraction(1, 2))) == (

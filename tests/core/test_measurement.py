@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 import tacit as tc
+from tacit import framework as fw
 from tacit.core import (
     ApproximateDP,
     L1Distance,
@@ -22,12 +23,12 @@ from tacit.errors import InfeasibleError, UsageError
 from tacit.mechanisms import plot_accuracy
 from tacit.transformations import Count
 
-COLUMN = tc.Space(tc.Vector(float), tc.SymmetricDistance())
-WHOLE = tc.Space(tc.Number("int"), tc.AbsoluteDistance())
+COLUMN = fw.Space(fw.Vector(float), fw.SymmetricDistance())
+WHOLE = fw.Space(fw.Number("int"), fw.AbsoluteDistance())
 
 
 def test_epsilon_of_a_pure_release_at_delta_zero_is_its_map():
-    m = COLUMN >> tc.clamp(0, 12) >> tc.sum() >> tc.laplace(25)
+    m = COLUMN >> fw.clamp(0, 12) >> tc.sum() >> fw.laplace(25)
     for k in range(4):
         assert m.epsilon(0, d_in=k).upper == m.map(k)
 
@@ -36,32 +37,32 @@ def test_epsilon_of_a_pure_release_at_delta_zero_is_its_map():
 @pytest.mark.parametrize("scale", [1, 3, "7/2"])
 @pytest.mark.parametrize("shift", [1, 2, 5])
 def test_epsilon_is_the_least_on_the_worst_pair(scale, shift):
-    for step in (tc.laplace(scale), tc.gaussian(scale)):
+    for step in (fw.laplace(scale), fw.gaussian(scale)):
         m = WHOLE >> step
         found = m.epsilon("1/50", d_in=shift)
-        curve = tc.divergence(m, shift, 0, measure=tc.ApproximateDP())
+        curve = fw.divergence(m, shift, 0, measure=fw.ApproximateDP())
         assert curve(found.upper).lower <= Fraction(1, 50)
         if found.lower > 0:
             assert curve(found.lower - Fraction(1, 10**6)).upper >= Fraction(1, 50)
 
 
 def test_epsilon_survives_chaining_conversion_and_post_processing():
-    m = WHOLE >> tc.laplace(2)
+    m = WHOLE >> fw.laplace(2)
     target = m.epsilon("1/100")
     processed = (m >> abs).epsilon("1/100")
     assert (processed.lower, processed.upper) == (0, target.upper)  # it may hide all of it
-    assert tc.compose([m]).epsilon("1/100") == target
-    column = tc.Space(tc.Vector(str), tc.SymmetricDistance()) >> tc.count()
-    assert (column >> tc.laplace(2)).epsilon("1/100") == target
+    assert fw.compose([m]).epsilon("1/100") == target
+    column = fw.Space(fw.Vector(str), fw.SymmetricDistance()) >> tc.count()
+    assert (column >> fw.laplace(2)).epsilon("1/100") == target
 
 
 def test_epsilon_without_known_losses_is_what_the_map_implies():
-    counts = tc.Space(tc.Vector(int, size=3), tc.L2Distance())
-    vector = counts >> tc.gaussian(10)
+    counts = fw.Space(fw.Vector(int, size=3), fw.L2Distance())
+    vector = counts >> fw.gaussian(10)
     assert vector.epsilon("1e-6", d_in=2).lower == 0  # one cell by two, or four by one
     assert 0.8 < float(vector.epsilon("1e-6", d_in=2)) < 1
     assert vector.epsilon(0, d_in=2) == math.inf
-    pure = tc.Space(tc.Vector(int, size=3), tc.L1Distance()) >> tc.laplace(10)
+    pure = fw.Space(fw.Vector(int, size=3), fw.L1Distance()) >> fw.laplace(10)
     assert pure.epsilon(0).upper <= pure.map(1) + Fraction(1, 10**20)
     for delta in (-1, 2, "nan"):
         with pytest.raises(UsageError):
@@ -70,9 +71,9 @@ def test_epsilon_without_known_losses_is_what_the_map_implies():
 
 @pytest.mark.parametrize("delta", [-1, 1, "1.5"])
 def test_a_delta_that_promises_nothing_is_refused(delta):
-    column = tc.Space(tc.Vector(str), tc.SymmetricDistance()) >> tc.count()
-    known, stated = column >> tc.gaussian(2), column >> tc.laplace(2) >> str
-    for release in (known, stated, tc.compose([known] * 3)):
+    column = fw.Space(fw.Vector(str), fw.SymmetricDistance()) >> tc.count()
+    known, stated = column >> fw.gaussian(2), column >> fw.laplace(2) >> str
+    for release in (known, stated, fw.compose([known] * 3)):
         for ask in (release.epsilon, release.gaussian_mu):
             with pytest.raises(UsageError, match="such as '1e-6'"):
                 ask(delta)
@@ -81,7 +82,7 @@ def test_a_delta_that_promises_nothing_is_refused(delta):
 
 def test_epsilon_of_staircase_noise_at_delta_zero_is_its_map():
     """Listed losses take a small mass for infinite: no finite epsilon was said to suffice."""
-    m = WHOLE >> tc.staircase(epsilon="1/2")
+    m = WHOLE >> fw.staircase(epsilon="1/2")
     assert m.epsilon(0).upper == m.map(1) == Fraction(1, 2)
     assert m.delta(m.map(1)).upper == 0
     assert m.epsilon("1e-12").upper <= m.map(1)
@@ -92,9 +93,9 @@ def test_epsilon_of_staircase_noise_at_delta_zero_is_its_map():
 def test_epsilon_is_never_above_the_map(seed):
     """5.187 was said at a delta of 1e-9 where the map proves 4.853."""
     source = random.Random(seed)
-    m = tc.compose(
+    m = fw.compose(
         [
-            WHOLE >> source.choice([tc.staircase(epsilon=e), tc.laplace(1 / e)])
+            WHOLE >> source.choice([fw.staircase(epsilon=e), fw.laplace(1 / e)])
             for e in (Fraction(source.randint(1, 20), 8) for _ in range(source.randint(2, 3)))
         ]
     )
@@ -105,7 +106,7 @@ def test_epsilon_is_never_above_the_map(seed):
 
 
 def test_the_map_of_a_composition_is_evaluated_once_for_a_profile():
-    m = tc.compose([WHOLE >> tc.laplace(40 + k) for k in range(3)])
+    m = fw.compose([WHOLE >> fw.laplace(40 + k) for k in range(3)])
     seen, privacy = [], m.privacy
     m.privacy = lambda d: seen.append(d) or privacy(d)
     m.delta("1/5")
@@ -129,18 +130,18 @@ class TestPictures:
 
     @pytest.mark.full
     def test_outputs_with_an_event(self):
-        m = COUNT >> tc.laplace(2)
+        m = COUNT >> fw.laplace(2)
         figure = m.plot([1, 2], [1], event=(2, 4))
         assert "0.5" in figure.get_suptitle()
         assert len(figure.axes) == 2
         assert all(self.bars(figure))
-        wide = (COUNT >> tc.laplace(500)).plot([1, 2], [1], event={1, 2})
+        wide = (COUNT >> fw.laplace(500)).plot([1, 2], [1], event={1, 2})
         assert all(self.bars(wide))
 
     @pytest.mark.full
     def test_labels_and_other_measures(self):
-        labels = Space(tc.Category(("a", "b")), tc.DiscreteDistance())
-        m = labels >> tc.randomized_response(("a", "b"), p="2/3")
+        labels = Space(fw.Category(("a", "b")), fw.DiscreteDistance())
+        m = labels >> fw.randomized_response(("a", "b"), p="2/3")
         assert m.plot("a", "b", event=lambda x: x == "a").axes
         pair = convert(m, ApproximateDP())
         assert "delta" in pair.plot("a", "b").get_suptitle()
@@ -148,7 +149,7 @@ class TestPictures:
         assert m.plot_tradeoff("a", "b").axes
 
     def test_losses_and_trade_off(self):
-        m = COUNT >> tc.laplace(2)
+        m = COUNT >> fw.laplace(2)
         losses = m.plot_privacy_loss([1, 2], [1])
         heights = losses.axes[0].lines[0].get_ydata()
         assert max(heights) == pytest.approx(0.5, rel=1e-9)
@@ -158,27 +159,27 @@ class TestPictures:
             assert y >= allowed - 2e-3  # the picture leaves out a thousandth
 
     def test_accuracy(self):
-        chains = {"laplace": COUNT >> tc.laplace, "gaussian": COUNT >> tc.gaussian}
+        chains = {"laplace": COUNT >> fw.laplace, "gaussian": COUNT >> fw.gaussian}
         figure = plot_accuracy(chains, [1], losses=[1, 2], loss=lambda e: (e, "1e-6"))
         widths = [line.get_ydata().tolist() for line in figure.axes[0].lines]
         assert widths[0][0] > widths[0][1]
         assert widths[1][0] > widths[0][0]
 
     def test_what_cannot_be_drawn(self):
-        m = COUNT >> tc.laplace(2)
+        m = COUNT >> fw.laplace(2)
         with pytest.raises(UsageError):
             m.plot([1], [2], event=3)
-        vector = Space(Vector(int, size=2), L1Distance()) >> tc.laplace(1)
+        vector = Space(Vector(int, size=2), L1Distance()) >> fw.laplace(1)
         with pytest.raises(UsageError):
             vector.plot([1, 2], [1, 3])
         with pytest.raises(UsageError):
-            tc.measurement(PEOPLE, len, lambda d: d).plot([1], [2])
+            fw.user_measurement(PEOPLE, len, lambda d: d).plot([1], [2])
 
 
 @pytest.mark.full
 def test_pictures_on_a_fine_grid_hold_nearly_all_probability():
-    column = tc.Space(tc.Vector(float), tc.SymmetricDistance())
-    m = column >> tc.clamp(0, 12) >> tc.sum() >> tc.laplace(scale=25)
+    column = fw.Space(fw.Vector(float), fw.SymmetricDistance())
+    m = column >> fw.clamp(0, 12) >> tc.sum() >> fw.laplace(scale=25)
     _, left, right = shown(m.distribution([12.0, 8.0]), m.distribution([8.0]))
     assert sum(left) == pytest.approx(1, abs=0.005)
     assert sum(right) == pytest.approx(1, abs=0.005)
@@ -196,60 +197,60 @@ def event_directly(m, data, holds, reach=400):
 
 
 @pytest.mark.few(4)
-@pytest.mark.parametrize("step", [tc.laplace(6), tc.gaussian(6)], ids=str)
+@pytest.mark.parametrize("step", [fw.laplace(6), fw.gaussian(6)], ids=str)
 @pytest.mark.parametrize("event", [(3, 9), (None, 4), (12, None), (-30, -20), (5, 5)])
 def test_divergence_on_an_event_is_the_log_ratio(step, event):
     m = WHOLE >> step
     low, high = (-math.inf if event[0] is None else event[0], event[1] or math.inf)
     p, q = (event_directly(m, data, lambda x: low <= x <= high) for data in (5, 2))
-    found = tc.divergence(m, 5, 2, event=event)
+    found = fw.divergence(m, 5, 2, event=event)
     assert float(found.middle) == pytest.approx(abs(math.log(p / q)), rel=1e-9)
-    assert tc.divergence(m, 2, 5, event=event).middle == pytest.approx(found.middle)
+    assert fw.divergence(m, 2, 5, event=event).middle == pytest.approx(found.middle)
 
 
 def test_events_as_sets_and_functions():
-    m = WHOLE >> tc.laplace(3)
-    interval = tc.divergence(m, 4, 0, event=(1, 3))
-    listed = tc.divergence(m, 4, 0, event={1, 2, 3})
-    asked = tc.divergence(m, 4, 0, event=lambda x: 1 <= x <= 3)
+    m = WHOLE >> fw.laplace(3)
+    interval = fw.divergence(m, 4, 0, event=(1, 3))
+    listed = fw.divergence(m, 4, 0, event={1, 2, 3})
+    asked = fw.divergence(m, 4, 0, event=lambda x: 1 <= x <= 3)
     assert abs(interval.middle - listed.middle) < Fraction(1, 10**9)
     assert abs(interval.middle - asked.middle) < Fraction(1, 10**9)
 
 
 @pytest.mark.parametrize("place", [10**2, 10**4, 10**6])
 def test_far_tails_are_no_zero_over_zero(place):
-    m = WHOLE >> tc.laplace(25)
-    found = tc.divergence(m, 37, 25, event=(place, 2 * place))
+    m = WHOLE >> fw.laplace(25)
+    found = fw.divergence(m, 37, 25, event=(place, 2 * place))
     assert found.width < Fraction(1, 10**9)
     assert found.contains(Fraction(12, 25)) or abs(found.middle - Fraction(12, 25)) < 1e-9
-    bell = WHOLE >> tc.gaussian(5)
-    far = tc.divergence(bell, 3, 0, event=(300, None))
+    bell = WHOLE >> fw.gaussian(5)
+    far = fw.divergence(bell, 3, 0, event=(300, None))
     assert float(far) > 30
 
 
 def test_events_that_make_no_sense_are_refused():
-    m = WHOLE >> tc.laplace(25)
+    m = WHOLE >> fw.laplace(25)
     for event in ((2, 1), (1, 2, 3), "text", 5, ("1/3", "1/2")):
         with pytest.raises(UsageError):
-            tc.divergence(m, 0, 1, event=event)
+            fw.divergence(m, 0, 1, event=event)
     with pytest.raises(InfeasibleError):
-        tc.divergence(WHOLE >> tc.gaussian(1), 0, 1, event=(10**6, None))
-    chosen = tc.Space(tc.Vector(int, size=3), tc.LInfinityDistance()) >> tc.exponential(1)
-    assert 0 < float(tc.divergence(chosen, [0, 1, 2], [1, 1, 2], event={0})) <= 1
+        fw.divergence(WHOLE >> fw.gaussian(1), 0, 1, event=(10**6, None))
+    chosen = fw.Space(fw.Vector(int, size=3), fw.LInfinityDistance()) >> fw.exponential(1)
+    assert 0 < float(fw.divergence(chosen, [0, 1, 2], [1, 1, 2], event={0})) <= 1
 
 
 # The textbook's continuous laws, beside the discrete ones on fine grids and in their tails.
 
 
 def test_textbook_laws_agree_with_discrete_ones_on_fine_grids():
-    fine = tc.Space(tc.Number("float", grid="1/1024"), tc.AbsoluteDistance())
+    fine = fw.Space(fw.Number("float", grid="1/1024"), fw.AbsoluteDistance())
     for step, law in (
-        (tc.laplace(25), tc.IdealisedLaplace),
-        (tc.gaussian(25), tc.IdealisedGaussian),
+        (fw.laplace(25), fw.IdealisedLaplace),
+        (fw.gaussian(25), fw.IdealisedGaussian),
     ):
         m = fine >> step
         for event in ((70, 80), (30, 31), (-300, -200)):
-            exact = float(tc.divergence(m, 37, 25, event=event).middle)
+            exact = float(fw.divergence(m, 37, 25, event=event).middle)
             textbook = law(37, 25).divergence(law(25, 25), *event)
             assert textbook == pytest.approx(exact, abs=1e-4)
             mass = float(mass_of(m.distribution(37), event).middle)
@@ -258,7 +259,7 @@ def test_textbook_laws_agree_with_discrete_ones_on_fine_grids():
 
 def test_textbook_tails_are_right():
     mpmath = pytest.importorskip("mpmath")
-    law = tc.IdealisedGaussian(0, 1)
+    law = fw.IdealisedGaussian(0, 1)
     for low, high in itertools.pairwise([-40, -12, -8.01, -7.99, -1, 0, 3, 9, 38, 60]):
         with mpmath.workdps(60):
             ends = [mpmath.mpf(x) for x in (low, high)]
@@ -271,4 +272,4 @@ def test_textbook_tails_are_right():
             law.log_probability(*bad)
     for centre, scale in ((0, 0), (math.nan, 1), (0, math.inf)):
         with pytest.raises(UsageError):
-            tc.IdealisedLaplace(centre, scale)
+            fw.IdealisedLaplace(centre, scale)

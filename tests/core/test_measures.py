@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import tacit as tc
 from support.examples import examples
+from tacit import framework as fw
 from tacit.core.measures import (
     _best_order,
     concentrated_epsilon,
@@ -192,7 +193,7 @@ def test_a_conversion_without_a_meaning_is_refused(rho, delta):
 # An explicit distribution, however it is written; what is none is refused.
 
 
-MEASURES = [tc.PureDP(), tc.ApproximateDP(), tc.ZeroConcentratedDP(), tc.RenyiDP("5/2")]
+MEASURES = [fw.PureDP(), fw.ApproximateDP(), fw.ZeroConcentratedDP(), fw.RenyiDP("5/2")]
 HALF, QUARTER = {0: "1/2", 1: "1/2"}, {0: "1/4", 1: "3/4"}
 
 
@@ -216,12 +217,12 @@ def test_a_distribution_may_be_written_in_any_form(measure, write):
 def test_floats_that_do_not_quite_sum_to_one_are_divided_by_their_sum():
     p, q = {0: 0.9, 1: 0.1}, {0: 0.1, 1: 0.9}
     assert sum(map(Fraction, p.values())) != 1
-    assert float(tc.PureDP().divergence(p, q)) == pytest.approx(math.log(9), rel=1e-15)
-    uniform = tc.PureDP().divergence([0.1] * 10, ["1/10"] * 10)
+    assert float(fw.PureDP().divergence(p, q)) == pytest.approx(math.log(9), rel=1e-15)
+    uniform = fw.PureDP().divergence([0.1] * 10, ["1/10"] * 10)
     assert uniform.lower == 0
     assert uniform.upper < Fraction(1, 10**20)
     third = np.full(3, 1 / 3)
-    assert float(tc.total_variation(third, ["1/3"] * 3)) == 0
+    assert float(fw.total_variation(third, ["1/3"] * 3)) == 0
 
 
 @pytest.mark.parametrize(
@@ -250,8 +251,8 @@ def test_what_is_no_distribution_is_refused(measure, bad):
 @pytest.mark.few(4)
 @pytest.mark.parametrize("measure", MEASURES, ids=str)
 def test_output_distributions_can_be_handed_in(measure):
-    m = tc.Space(tc.Vector(int), tc.SymmetricDistance()) >> tc.count() >> tc.laplace(scale=3)
+    m = fw.Space(fw.Vector(int), fw.SymmetricDistance()) >> tc.count() >> fw.laplace(scale=3)
     p, q = m.distribution([1, 2]), m.distribution([1, 2, 3])
-    asked = tc.divergence(m, [1, 2], [1, 2, 3], measure=measure)
+    asked = fw.divergence(m, [1, 2], [1, 2, 3], measure=measure)
     asked = asked("1/10") if callable(asked) else asked
     assert ends(measure, p, q) == (asked.lower, asked.upper)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tacit as tc
+from tacit import framework as fw
 from tacit.core import (
     AbsoluteDistance,
     Category,
@@ -319,20 +320,20 @@ def test_a_vector_metric_needs_numbers():
 # What would join two sides that do not fit is named in the refusal.
 
 
-JOIN_HINTS_COLUMN = tc.Space(tc.Vector(float), tc.SymmetricDistance())
+JOIN_HINTS_COLUMN = fw.Space(fw.Vector(float), fw.SymmetricDistance())
 
 
 @pytest.mark.parametrize(
     ("space", "step", "joins"),
     [
         (JOIN_HINTS_COLUMN, tc.sum(), ("clamp(lower, upper)",)),
-        (JOIN_HINTS_COLUMN, tc.laplace(1), ("count()",)),
-        (tc.Space(tc.Vector(int, size=3), tc.L1Distance()), tc.gaussian(1), ("to_l2()",)),
-        (tc.Space(tc.Vector(int, size=3), tc.L2Distance()), tc.laplace(1), ("to_l1()",)),
-        (tc.Space(tc.Number("float"), tc.AbsoluteDistance()), tc.laplace(1), ("to_grid(step)",)),
+        (JOIN_HINTS_COLUMN, fw.laplace(1), ("count()",)),
+        (fw.Space(fw.Vector(int, size=3), fw.L1Distance()), fw.gaussian(1), ("to_l2()",)),
+        (fw.Space(fw.Vector(int, size=3), fw.L2Distance()), fw.laplace(1), ("to_l1()",)),
+        (fw.Space(fw.Number("float"), fw.AbsoluteDistance()), fw.laplace(1), ("to_grid(step)",)),
         (
-            tc.Space(tc.Number("int", 0, 1), tc.DiscreteDistance()),
-            tc.laplace(1),
+            fw.Space(fw.Number("int", 0, 1), fw.DiscreteDistance()),
+            fw.laplace(1),
             ("to_absolute()",),
         ),
     ],
@@ -346,8 +347,8 @@ def test_a_mismatch_names_the_step_that_joins(space, step, joins):
 
 
 def test_two_finished_parts_name_the_step_between_them():
-    first = JOIN_HINTS_COLUMN >> tc.clamp(0, 1)
-    second = tc.Space(tc.Number("int", 0, grid=1), tc.AbsoluteDistance()) >> tc.laplace(1)
+    first = JOIN_HINTS_COLUMN >> fw.clamp(0, 1)
+    second = fw.Space(fw.Number("int", 0, grid=1), fw.AbsoluteDistance()) >> fw.laplace(1)
     with pytest.raises(MismatchError) as caught:
         first >> second
     assert caught.value.left == first.output

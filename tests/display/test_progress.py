@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 import tacit as tc
 from support.page_reader import Page
 from support.servers.left_out import if_installed, needs
+from tacit import framework as fw
 from tacit.display import progress
 from tacit.display.card import (
     Card,
@@ -283,7 +284,7 @@ def released(make: Callable[[Any, Any], Any]) -> Callable[[], Any]:
 
 
 def chain() -> Any:
-    return tc.Space(tc.Vector(float), tc.SymmetricDistance()) >> tc.clamp(0, 12) >> tc.sum()
+    return fw.Space(fw.Vector(float), fw.SymmetricDistance()) >> fw.clamp(0, 12) >> tc.sum()
 
 
 POPULATION = tc.Records([1, 2, 2, 5, 9], size=3)
@@ -307,8 +308,8 @@ OBJECTS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
     "table": (lambda: tc.sensitivity_table("mean", over=POPULATION), ("2, 5, 9", "global")),
     "estimate": (estimate, ("<a>", "100 reports", "95% interval")),
     "transformation": (chain, ("clamp(lower=0, upper=12)", "12")),
-    "measurement": (lambda: chain() >> tc.laplace(scale=25), ("0.48", "Pure DP")),
-    "unfinished": (lambda: chain() >> tc.laplace, ("laplace", "calibrate")),
+    "measurement": (lambda: chain() >> fw.laplace(scale=25), ("0.48", "Pure DP")),
+    "unfinished": (lambda: chain() >> fw.laplace, ("laplace", "calibrate")),
     "choice": (
         lambda: tc.choose_epsilon("median", [1, 2, 3, 10], size=3, risk="1/3"),
         ("epsilon",),

@@ -24,7 +24,7 @@ import pytest
 
 import tacit
 from support.servers.left_out import needs, reason
-from tacit import learn
+from tacit import framework, learn
 
 ROOT = Path(__file__).parents[2]
 BROWSER = ROOT / "tests" / "support" / "browser"
@@ -46,7 +46,15 @@ def groups() -> Any:
 def test_every_public_name_has_one_place_in_the_reference() -> None:
     told = groups()
     names = [name for group in told.GROUPS for name in group.names.split()]
-    assert sorted([*names, *told.ROOMS]) == sorted(tacit.__all__)
+    of_tacit = [name for name in names if "." not in name]
+    assert sorted([*of_tacit, *told.ROOMS, *told.SPREAD]) == sorted(tacit.__all__)
+    assert len(set(names)) == len(names)
+    shared = {name for name in framework.__all__ if name in tacit.__all__}
+    placed = {name.removeprefix("framework.") for name in names if name.startswith("framework.")}
+    assert placed == set(framework.__all__) - shared
+    for name in names:
+        room, _, inner = name.rpartition(".")
+        assert not room or inner in getattr(tacit, room).__all__
 
 
 class Page(HTMLParser):
@@ -127,7 +135,9 @@ def marked(test: Any) -> Any:
 def test_every_public_name_and_command_stands_on_a_page(site: Site) -> None:
     anchors = {anchor for page in site.pages.values() for anchor in page.anchors}
     rooms = groups().ROOMS
-    wanted = {f"tacit.{name}" for name in tacit.__all__ if name not in rooms}
+    spread = groups().SPREAD
+    wanted = {f"tacit.{name}" for name in tacit.__all__ if name not in (*rooms, *spread)}
+    wanted |= {f"tacit.framework.{name}" for name in framework.__all__ if name not in tacit.__all__}
     for room in rooms:
         module = importlib.import_module(f"tacit.{room}")
         wanted |= {f"tacit.{room}.{name}" for name in module.__all__}

@@ -7,72 +7,78 @@ from fractions import Fraction
 from typing import Any
 
 import tacit as tc
+from tacit import framework as fw
 
 from . import keys
 
-INTEGERS = tc.Space(tc.Number("int", 0, 4, grid=Fraction(1)), tc.AbsoluteDistance())
-PAIR_L1 = tc.Space(tc.Vector(tc.Number("int", 0, 2), size=2), tc.L1Distance())
-PAIR_L2 = tc.Space(tc.Vector(tc.Number("int", 0, 2), size=2), tc.L2Distance())
-SCORES = tc.Space(tc.Vector(tc.Number("int", 0, 2), size=3), tc.LInfinityDistance())
-LABEL = tc.Space(tc.Category(("a", "b", "c")), tc.DiscreteDistance())
-COLUMN = tc.Space(tc.Vector(int, bounds=(0, 3)), tc.SymmetricDistance())
-FLOATS = tc.Space(tc.Vector(float), tc.SymmetricDistance())
-FIXED = tc.Space(tc.Vector(float, size=10), tc.ChangeOneDistance())
-STREAM = tc.Space(tc.Vector(tc.Number("int", 0, 1), size=8), tc.L1Distance())
-SPARSE = tc.Space(tc.Vector(tc.Number("int", 0, 2, grid=Fraction(1)), size=2), tc.SparseDistance(2))
-COUNTS = tc.Space(tc.Vector(tc.Number("int", 0, 2, grid=Fraction(1)), size=2), tc.L1Distance())
+INTEGERS = fw.Space(fw.Number("int", 0, 4, grid=Fraction(1)), fw.AbsoluteDistance())
+PAIR_L1 = fw.Space(fw.Vector(fw.Number("int", 0, 2), size=2), fw.L1Distance())
+PAIR_L2 = fw.Space(fw.Vector(fw.Number("int", 0, 2), size=2), fw.L2Distance())
+SCORES = fw.Space(fw.Vector(fw.Number("int", 0, 2), size=3), fw.LInfinityDistance())
+LABEL = fw.Space(fw.Category(("a", "b", "c")), fw.DiscreteDistance())
+COLUMN = fw.Space(fw.Vector(int, bounds=(0, 3)), fw.SymmetricDistance())
+FLOATS = fw.Space(fw.Vector(float), fw.SymmetricDistance())
+FIXED = fw.Space(fw.Vector(float, size=10), fw.ChangeOneDistance())
+STREAM = fw.Space(fw.Vector(fw.Number("int", 0, 1), size=8), fw.L1Distance())
+SPARSE = fw.Space(fw.Vector(fw.Number("int", 0, 2, grid=Fraction(1)), size=2), fw.SparseDistance(2))
+COUNTS = fw.Space(fw.Vector(fw.Number("int", 0, 2, grid=Fraction(1)), size=2), fw.L1Distance())
 
 
 def clamped(scale: object) -> Any:
     """The sum of clamped numbers with Laplace noise."""
-    return FLOATS >> tc.clamp(0, 12) >> tc.sum() >> tc.laplace(scale=scale)
+    return FLOATS >> fw.clamp(0, 12) >> tc.sum() >> fw.laplace(scale=scale)
 
 
 def counted(sigma: object) -> Any:
     """A count with Gaussian noise."""
-    return COLUMN >> tc.count() >> tc.gaussian(scale=sigma)
+    return COLUMN >> tc.count() >> fw.gaussian(scale=sigma)
 
 
 MEASUREMENTS: dict[str, Callable[[], Any]] = {
-    "laplace": lambda: INTEGERS >> tc.laplace(scale="10/7"),
-    "laplace, L1": lambda: PAIR_L1 >> tc.laplace(scale=2),
-    "geometric": lambda: INTEGERS >> tc.geometric(2),
-    "truncated_geometric": lambda: INTEGERS >> tc.truncated_geometric(0, 4, 2),
-    "staircase": lambda: INTEGERS >> tc.staircase(1, 3, 2),
-    "gaussian": lambda: INTEGERS >> tc.gaussian(scale="5/2"),
-    "gaussian, L2": lambda: PAIR_L2 >> tc.gaussian(scale=2),
-    "exponential": lambda: SCORES >> tc.exponential(2),
-    "exponential, monotone": lambda: SCORES >> tc.exponential(2, monotone=True),
-    "exponential, zcdp": lambda: SCORES >> tc.exponential(2, measure="ZeroConcentratedDP"),
-    "permute_and_flip": lambda: SCORES >> tc.permute_and_flip(2),
-    "noisy_max": lambda: SCORES >> tc.noisy_max(2),
-    "noisy_max, gumbel": lambda: SCORES >> tc.noisy_max(2, "gumbel"),
-    "above_threshold": lambda: SCORES >> tc.above_threshold(1, 1, 2),
-    "sparse_vector": lambda: SCORES >> tc.sparse_vector(1, 1, 4, answers=2),
-    "randomized_response": lambda: LABEL >> tc.randomized_response(("a", "b", "c"), epsilon=1),
-    "private_quantile": lambda: COLUMN >> tc.private_quantile("1/2", 2),
-    "release_keys": lambda: COUNTS >> tc.release_keys(1, 5),
-    "select_keys": lambda: COUNTS >> tc.select_keys(1, "1/10"),
-    "gaussian_keys": lambda: SPARSE >> tc.gaussian_keys(1, 3, "3/2"),
-    "gaussian_keys_in_rounds": lambda: SPARSE >> tc.gaussian_keys_in_rounds([2, 1], [5, 3], "3/2"),
-    "continual_count": lambda: STREAM >> tc.continual_count(3),
-    "continual_count, gaussian": lambda: STREAM >> tc.continual_count(2, "tree_gaussian"),
-    "sum": lambda: clamped(25),
-    "sum of a known number": lambda: FIXED >> tc.clamp(-3, 12) >> tc.sum() >> tc.laplace(scale=25),
-    "mean of a known number": lambda: FIXED >> tc.clamp(0, 1) >> tc.mean() >> tc.laplace(scale=1),
-    "count": lambda: counted(4),
-    "histogram": lambda: FLOATS >> tc.histogram([0, 1, 5, 9]) >> tc.laplace(scale=1),
-    "composition": lambda: tc.compose([INTEGERS >> tc.laplace(scale) for scale in (3, 6)]),
-    "composition of one kind": lambda: tc.compose([counted(10)] * 5),
-    "composition, zcdp": lambda: tc.compose(
-        [counted(4), tc.convert(COLUMN >> tc.count() >> tc.laplace(3), tc.ZeroConcentratedDP())]
+    "laplace": lambda: INTEGERS >> fw.laplace(scale="10/7"),
+    "laplace, L1": lambda: PAIR_L1 >> fw.laplace(scale=2),
+    "geometric": lambda: INTEGERS >> fw.geometric(2),
+    "truncated_geometric": lambda: INTEGERS >> fw.truncated_geometric(0, 4, 2),
+    "staircase": lambda: INTEGERS >> fw.staircase(1, 3, 2),
+    "gaussian": lambda: INTEGERS >> fw.gaussian(scale="5/2"),
+    "gaussian, L2": lambda: PAIR_L2 >> fw.gaussian(scale=2),
+    "exponential": lambda: SCORES >> fw.exponential(2),
+    "exponential, monotone": lambda: SCORES >> fw.exponential(2, monotone=True),
+    "exponential, zcdp": lambda: SCORES >> fw.exponential(2, measure="ZeroConcentratedDP"),
+    "permute_and_flip": lambda: SCORES >> fw.permute_and_flip(2),
+    "noisy_max": lambda: SCORES >> fw.noisy_max(2),
+    "noisy_max, gumbel": lambda: SCORES >> fw.noisy_max(2, "gumbel"),
+    "above_threshold": lambda: SCORES >> fw.above_threshold(1, 1, 2),
+    "sparse_vector": lambda: SCORES >> fw.sparse_vector(1, 1, 4, answers=2),
+    "randomized_response": lambda: LABEL >> fw.randomized_response(("a", "b", "c"), epsilon=1),
+    "private_quantile": lambda: COLUMN >> fw.private_quantile("1/2", 2),
+    "release_keys": lambda: COUNTS >> fw.select_partitions(scale=1, threshold=5),
+    "select_keys": lambda: COUNTS >> fw.select_partitions(epsilon=1, delta="1/10"),
+    "gaussian_keys": lambda: (
+        SPARSE >> fw.select_partitions(noise="gaussian", scale=1, threshold=3, epsilon="3/2")
     ),
-    "parallel": lambda: tc.parallel({"a": clamped(25), "b": clamped(40)}),
-    "poisson_sample": lambda: tc.poisson_sample(COLUMN >> tc.count() >> tc.laplace(1), "1/10"),
-    "converted to approximate": lambda: tc.convert(clamped(25), tc.ApproximateDP()),
-    "converted to renyi": lambda: tc.convert(clamped(25), tc.RenyiDP(2)),
-    "select_best": lambda: tc.select_best(
-        LABEL >> tc.randomized_response(("a", "b", "c"), epsilon="1/2"), score=len, stop="1/10"
+    "gaussian_keys_in_rounds": lambda: (
+        SPARSE
+        >> fw.select_partitions(noise="gaussian", scales=[2, 1], thresholds=[5, 3], epsilon="3/2")
+    ),
+    "continual_count": lambda: STREAM >> fw.continual_count(3),
+    "continual_count, gaussian": lambda: STREAM >> fw.continual_count(2, "tree_gaussian"),
+    "sum": lambda: clamped(25),
+    "sum of a known number": lambda: FIXED >> fw.clamp(-3, 12) >> tc.sum() >> fw.laplace(scale=25),
+    "mean of a known number": lambda: FIXED >> fw.clamp(0, 1) >> tc.mean() >> fw.laplace(scale=1),
+    "count": lambda: counted(4),
+    "histogram": lambda: FLOATS >> tc.histogram([0, 1, 5, 9]) >> fw.laplace(scale=1),
+    "composition": lambda: fw.compose([INTEGERS >> fw.laplace(scale) for scale in (3, 6)]),
+    "composition of one kind": lambda: fw.compose([counted(10)] * 5),
+    "composition, zcdp": lambda: fw.compose(
+        [counted(4), fw.convert(COLUMN >> tc.count() >> fw.laplace(3), fw.ZeroConcentratedDP())]
+    ),
+    "parallel": lambda: fw.parallel({"a": clamped(25), "b": clamped(40)}),
+    "poisson_sample": lambda: fw.poisson_sample(COLUMN >> tc.count() >> fw.laplace(1), "1/10"),
+    "converted to approximate": lambda: fw.convert(clamped(25), fw.ApproximateDP()),
+    "converted to renyi": lambda: fw.convert(clamped(25), fw.RenyiDP(2)),
+    "select_best": lambda: fw.select_best(
+        LABEL >> fw.randomized_response(("a", "b", "c"), epsilon="1/2"), score=len, stop="1/10"
     ),
     "propose_test_release": lambda: tc.propose_test_release(
         "median", bounds=(0, 100), bound=2, epsilon=1, delta="1e-6"
@@ -113,10 +119,10 @@ def measured(make: Callable[[], Any]) -> dict[str, Any]:
 
 
 CALIBRATED: dict[str, Callable[[], Any]] = {
-    "laplace for epsilon 1/2": lambda: tc.calibrate(
-        FLOATS >> tc.clamp(0, 12) >> tc.sum() >> tc.laplace, 1, "1/2"
+    "laplace for epsilon 1/2": lambda: fw.calibrate(
+        FLOATS >> fw.clamp(0, 12) >> tc.sum() >> fw.laplace, 1, "1/2"
     ),
-    "gaussian for rho 1/8": lambda: tc.calibrate(COLUMN >> tc.count() >> tc.gaussian, 1, "1/8"),
+    "gaussian for rho 1/8": lambda: fw.calibrate(COLUMN >> tc.count() >> fw.gaussian, 1, "1/8"),
 }
 
 STATISTICS = (

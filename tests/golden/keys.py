@@ -37,6 +37,7 @@ STATISTICS: dict[str, Any] = {
     "median": lambda: tc.median(*PAY),
     "percentile": lambda: tc.percentile("pay", "99.9", 0, 150),
     "percentile 25": lambda: tc.percentile("age", 25, 0, 100),
+    "quantile 1/4": lambda: tc.quantile("age", 0.25, 0, 100),
     "percentiles": lambda: tc.percentiles("pay", [25, "62.5", 90], 0, 150),
     "min": lambda: tc.min(*AGE),
     "max": lambda: tc.max(*PAY),

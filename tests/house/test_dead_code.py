@@ -77,7 +77,7 @@ def public() -> frozenset[str]:
     """The names that a package gives out, imported late or at once."""
     found: set[str] = set()
     for name, path in modules().items():
-        if path.name == "__init__.py":
+        if path.name == "__init__.py" or name == "tacit.framework":
             nodes = ast.walk(trees()[name])
             found |= {str(n.value) for n in nodes if isinstance(n, ast.Constant)}
     return frozenset(found)

@@ -166,6 +166,9 @@ answer = question.release(epsilon=1)
 """
 OFFERED = {
     "tc.": set(tc.__all__),
+    "tc.framework.": set(tc.framework.__all__),
+    "from tacit import framework as fw\nfw.": set(tc.framework.__all__),
+    "tc.statistics.": set(tc.statistics.__all__),
     "tc.local.": set(tc.local.__all__),
     "tc.noise.": set(tc.noise.__all__),
     "tc.errors.": set(tc.errors.__all__),
@@ -196,6 +199,8 @@ def test_jedi_completes_every_public_name(text: str) -> None:
 @pytest.mark.usefixtures("own_cache")
 @pytest.mark.parametrize("name", ["Session", "mean", "clamp", "laplace", "sensitivity", "open"])
 def test_jedi_shows_the_arguments(name: str) -> None:
-    found, *_ = read_by_jedi(f"import tacit as tc\ntc.{name}(").get_signatures()
+    space = tc if name in tc.__all__ else tc.framework
+    text = f"import tacit as tc\n{space.__name__.replace('tacit', 'tc')}.{name}("
+    found, *_ = read_by_jedi(text).get_signatures()
     shown = {each.name for each in found.params}
-    assert shown == set(inspect.signature(getattr(tc, name)).parameters)
+    assert shown == set(inspect.signature(getattr(space, name)).parameters)

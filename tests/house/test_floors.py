@@ -27,7 +27,7 @@ ROOMS = (
     ("mechanisms", "workload"),
     ("report",),
     ("tables",),
-    ("sql", "sklearn", "learn"),
+    ("framework", "sql", "sklearn", "learn"),
     ("client", "service"),
     ("audit",),
     ("cli",),
@@ -47,7 +47,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "open_ledger",
     ),
     "audit": (
-        "compare",
+        "comparison",
         "exact",
         "features",
         "bets",

@@ -3,41 +3,137 @@
 from __future__ import annotations
 
 import ast
+import functools
+import importlib
 import inspect
+import re
 import types
+from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import tacit
-from house.project import PACKAGE, sources
+from house.project import PACKAGE, ROOT, sources
 
-PINNED = [
-    line
-    for line in (Path(__file__).parent / "public_names.txt").read_text(encoding="utf-8").split("\n")
-    if line and not line.startswith("#")
-]
+
+def pinned() -> dict[str, list[str]]:
+    """The names of each namespace, from the file that pins them: ``[tacit]`` and so on."""
+    found: dict[str, list[str]] = {}
+    text = (Path(__file__).parent / "public_names.txt").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if line.startswith("["):
+            names = found.setdefault(line.strip("[]"), [])
+        elif line and not line.startswith("#"):
+            names.append(line)
+    return found
+
+
+BY_NAMESPACE = pinned()
+PINNED = BY_NAMESPACE["tacit"]
+NAMESPACES = [name for name in PINNED if isinstance(getattr(tacit, name), types.ModuleType)]
 
 
 def test_public_names_are_pinned() -> None:
-    assert sorted(getattr(tacit, "__all__", [])) == sorted(PINNED)
+    assert sorted(tacit.__all__) == sorted(PINNED)
+    for namespace, names in BY_NAMESPACE.items():
+        assert sorted(importlib.import_module(namespace).__all__) == sorted(names), namespace
+
+
+def test_what_a_user_has_to_know_is_at_most_ninety_names() -> None:
+    assert len(tacit.__all__) <= 90
+
+
+@pytest.mark.parametrize("namespace", ["", *NAMESPACES])
+def test_no_two_names_differ_only_by_case(namespace: str) -> None:
+    module = importlib.import_module(f"tacit.{namespace}".rstrip("."))
+    folded = Counter(name.casefold() for name in module.__all__)
+    assert [name for name, times in folded.items() if times > 1] == []
+
+
+def test_no_module_takes_the_place_of_a_function() -> None:
+    """A submodule, once it is imported, is an attribute of its package: it hides a namesake.
+
+    So every module is imported, in the order that is worst: after each name was found.
+    """
+    modules = sorted(
+        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+        for path in sources()
+        if path.stem != "__main__"
+    )
+    for namespace in ("tacit", *(f"tacit.{name}" for name in NAMESPACES)):
+        beside = {m.rpartition(".")[2] for m in modules if m.rpartition(".")[0] == namespace}
+        module = importlib.import_module(namespace)
+        eager = {name for name in module.__all__ if name in vars(module)}
+        late = {name for name in module.__all__ if name in beside} - eager
+        wrong = [name for name in late if namespace != "tacit" or name not in NAMESPACES]
+        assert wrong == [], f"{namespace}: loaded late, and there is a module of the name"
+    for name in modules:
+        with suppress(ModuleNotFoundError):  # what needs a package that is not installed
+            importlib.import_module(name)
+    for namespace in ("tacit", *(f"tacit.{name}" for name in NAMESPACES)):
+        module = importlib.import_module(namespace)
+        for name in module.__all__:
+            is_module = isinstance(getattr(module, name), types.ModuleType)
+            assert is_module == (namespace == "tacit" and name in NAMESPACES), f"{namespace}.{name}"
+
+
+def test_names_that_moved_are_found_or_say_where_they_are() -> None:
+    for name, now in vars(tacit)["_MOVED"].items():
+        assert getattr(tacit, name) is getattr(tacit.framework, now)
+        assert name not in (*tacit.__all__, *dir(tacit))
+    for name, place in vars(tacit)["_IS_NOW"].items():
+        room, _, inner = place.rpartition(".")
+        assert inner in getattr(tacit, room).__all__
+        with pytest.raises(AttributeError, match=rf"'{name}'; it is tc\.{room}\.{inner}$"):
+            getattr(tacit, name)
+    with pytest.raises(AttributeError, match=r"it is tc\.framework\.hockey_stick$"):
+        tacit.hockey_stick  # noqa: B018
+    with pytest.raises(AttributeError, match="did you mean"):
+        tacit.framework.hockey_sticks  # noqa: B018
+
+
+def test_the_page_of_names_that_changed_lists_all() -> None:
+    page = (ROOT / "docs" / "names-that-changed.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `tc\.(\w+)`(?: \*)? \| `([\w.]+)", page, flags=re.MULTILINE))
+    starred = set(re.findall(r"^\| `tc\.(\w+)` \* \|", page, flags=re.MULTILINE))
+    moved, elsewhere = vars(tacit)["_MOVED"], vars(tacit)["_IS_NOW"]
+    assert starred == set(moved)
+    for name, place in elsewhere.items():
+        assert rows[name].replace("fw.", "framework.").removeprefix("tc.") == place
+    for name, now in rows.items():
+        spaces = {"tc": tacit, "fw": tacit.framework}
+        first, *others = now.split(".")
+        assert functools.reduce(getattr, others, spaces[first]) is not None
+        assert name not in tacit.__all__ or name in ("quantile", "percentile")
+
+
+def test_the_framework_shares_only_what_is_one_function() -> None:
+    shared = set(tacit.framework.__all__) & set(tacit.__all__)
+    assert shared == {"count", "count_distinct", "histogram", "mean", "sum", "var"}
+    for name in shared:
+        assert getattr(tacit.framework, name) is getattr(tacit, name)
 
 
 def test_dir_shows_every_public_name() -> None:
     assert set(PINNED) <= set(dir(tacit))
 
 
-@pytest.mark.parametrize("name", PINNED)
+EVERY = [f"{namespace}.{name}" for namespace, names in BY_NAMESPACE.items() for name in names]
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_public_name_has_docstring_and_example(name: str) -> None:
-    value = getattr(tacit, name)
+    namespace, _, inner = name.rpartition(".")
+    value = getattr(importlib.import_module(namespace), inner)
     if isinstance(value, str):  # __version__
         return
     text = inspect.getdoc(value) or ""
-    assert len(text) > 20, f"tacit.{name} has no docstring"
-    no_example = isinstance(value, types.ModuleType) or (
-        isinstance(value, type) and issubclass(value, BaseException)
-    )
-    assert no_example or ">>>" in text, f"the docstring of tacit.{name} has no example"
+    assert len(text) > 20, f"{name} has no docstring"
+    of_results = namespace not in ("tacit", "tacit.framework")  # nobody makes an answer by hand
+    no_example = isinstance(value, types.ModuleType) or of_results
+    assert no_example or ">>>" in text, f"the docstring of {name} has no example"
 
 
 def exported(tree: ast.Module) -> set[str]:

@@ -14,6 +14,7 @@ import pytest
 
 import tacit as tc
 from support.public_face import callables, face
+from tacit import framework as fw
 from tacit.data import health_insurance
 
 pd = pytest.importorskip("pandas")
@@ -73,12 +74,17 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a number of bins": (lambda: tc.histogram("age", 10), "increasing edges"),
     "bins of a histogram": (lambda: tc.histogram("age", bins=10), r"histogram\(.*edges"),
     "a method with a slip": (lambda: tc.median("a", 0, 9, method="smoth"), "did you mean 'smooth'"),
-    "the quantile of a chain": (
-        lambda: tc.quantile("age", 0.5, 0, 80),
-        "signature is QuantileScores",
+    "scores of a column": (lambda: fw.quantile_scores("age", 0.5, 0, 80), "form is QuantileScores"),
+    "scores of a column from 0 to 100": (
+        lambda: fw.quantile_scores("age", 50, 0, 80),
+        r"ask tc.percentile\('age'",
     ),
-    "a quantile of a column": (lambda: tc.quantile("age", 50, 0, 80), r"ask tc.percentile\('age'"),
-    "a quantile from 0 to 100": (lambda: tc.quantile(90, [0, 5]), "did you mean 0.9"),
+    "scores from 0 to 100": (lambda: fw.quantile_scores(90, [0, 5]), "did you mean 0.9"),
+    "the quantile of a chain": (lambda: tc.quantile("1/2", [0, 5]), "framework.quantile_scores"),
+    "several quantiles": (lambda: tc.quantile("age", [0.25, 0.5], 0, 80), "tc.percentiles"),
+    "a quantile from 0 to 100": (lambda: tc.quantile("age", 90, 0, 80), "write '0.9'"),
+    "a percentile from 0 to 1": (lambda: tc.percentile("age", 0.9, 0, 80), "write 90"),
+    "a grid of a variance": (lambda: tc.variance(grid=1), "argument 'grid'"),
     # what newcomers tried
     "a number of bins to cut": (
         lambda: tc.col("age").cut(10),
@@ -97,7 +103,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "a ledger is the path of a file.*not a bool",
     ),
     "a certificate's path for verify": (
-        lambda: tc.verify("visits.json"),
+        lambda: tc.audit.verify("visits.json"),
         r"tc.Certificate.load\('visits.json'\).verify",
     ),
     "a page of a certificate by path": (
@@ -196,7 +202,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: tc.Space(tc.Vector(float), tc.SymmetricDistance()) >> 5,
         "after >> there must be a step",
     ),
-    "sum without brackets": (lambda: tc.clamp(0, 1) >> tc.sum, r"call sum: >> tc.sum\("),
+    "sum without brackets": (lambda: tc.clamp(0, 1) >> tc.sum, r"call it: sum\("),
     # the rest
     "a seed": (
         lambda: tc.noise.discrete_laplace(2, seed=1),

@@ -29,7 +29,7 @@ from tacit.core import (
     parallel,
 )
 from tacit.errors import MismatchError
-from tacit.mechanisms import Laplace, measurement, select_best
+from tacit.mechanisms import Laplace, select_best, user_measurement
 from tacit.transformations import Clamp, Count, Mean, Resize, Sum
 
 QUARTERS = Number("float", 0, 1, grid=Fraction(1, 4))
@@ -145,7 +145,7 @@ def weighted(weights):
     laws = [{i: Fraction(w, sum(side)) for i, w in enumerate(side)} for side in weights]
     ratios = [abs(math.log(laws[0][i] / laws[1][i])) for i in laws[0]]
     claim = Fraction(max(ratios)) + Fraction(1, 10**9)
-    return measurement(
+    return user_measurement(
         BIT,
         lambda bit: int(noise.categorical(weights[bit])),
         lambda d: claim * d,
@@ -189,7 +189,7 @@ def test_a_score_that_is_no_number_is_the_lowest_in_whatever_order_it_comes(
     for low, high in itertools.combinations([*HIGHEST_FIRST[::-1], math.inf], 2):
         scores = [bad, low, high]
         runs = iter(order)
-        m = measurement(BIT, lambda _: next(runs), lambda d: d)  # noqa: B023
+        m = user_measurement(BIT, lambda _: next(runs), lambda d: d)  # noqa: B023
         stops = iter([False, False, True])
         monkeypatch.setattr(noise, "bernoulli", lambda _: next(stops))  # noqa: B023
         assert select_best(m, scores.__getitem__, "1/10")(0) == 2, (scores, order)
@@ -198,4 +198,7 @@ def test_a_score_that_is_no_number_is_the_lowest_in_whatever_order_it_comes(
 def test_a_score_that_fails_is_the_lowest(monkeypatch):
     runs, stops = iter(["x", "3", "y"]), iter([False, False, True])
     monkeypatch.setattr(noise, "bernoulli", lambda _: next(stops))
-    assert select_best(measurement(BIT, lambda _: next(runs), lambda d: d), float, "1/2")(0) == "3"
+    assert (
+        select_best(user_measurement(BIT, lambda _: next(runs), lambda d: d), float, "1/2")(0)
+        == "3"
+    )

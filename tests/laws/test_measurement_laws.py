@@ -63,9 +63,9 @@ from tacit.mechanisms import (
     SparseVector,
     Staircase,
     TruncatedGeometric,
-    measurement,
     poisson_sample,
     select_best,
+    user_measurement,
 )
 from tacit.mechanisms.partition_selection import least_threshold, tail
 from tacit.mechanisms.private_quantile import quantile_costs
@@ -213,7 +213,9 @@ def test_a_map_cut_by_a_third_is_caught_where_it_is_tight(space, step, tight, ho
         cut = Fraction(2, 3)
         return (loss[0], loss[1] * cut) if isinstance(loss, tuple) else loss * cut
 
-    wrong = measurement(space, right.function, less, measure=right.measure, distribution=right.law)
+    wrong = user_measurement(
+        space, right.function, less, measure=right.measure, distribution=right.law
+    )
     assert verify(wrong, **how).broken or not tight
 
 
@@ -305,7 +307,7 @@ def test_sampling_amplifies_by_what_it_claims(rate, data):
 
 @pytest.mark.parametrize("rate", ["1/10", "1/2"])
 def test_sampling_shrinks_delta(rate):
-    leak = measurement(
+    leak = user_measurement(
         COLUMN,
         len,
         lambda d: (d, min(Fraction(1), d * Fraction(1, 10))) if d else (0, 0),
@@ -330,7 +332,7 @@ def test_private_selection_keeps_its_loss(stop):
 def test_private_selection_needs_three_times_the_loss():
     """A rare output below a better one: where that grows likelier, it is outdone more often."""
     space = Space(Number("int", 0, 1), AbsoluteDistance())
-    base = measurement(
+    base = user_measurement(
         space,
         int,
         lambda d: "1.0987" if d else 0,

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import tacit as tc
+from tacit import framework as fw
 from tacit.core import L1Distance, L2Distance, Space
 from tacit.core.space import step_from
 from tacit.errors import MismatchError
@@ -227,7 +228,7 @@ def test_a_step_on_rows_is_refused_before_people_are_bounded():
     with pytest.raises(MismatchError, match="SymmetricDistance"):
         space >> QuantileCosts("x", "0", "1", 4, "1/2", 1)
     with pytest.raises(MismatchError):
-        Space(Table.of({"x": "integer"}), tc.SymmetricDistance()) >> PeopleByGroup(1, "L1", 1)
+        Space(Table.of({"x": "integer"}), fw.SymmetricDistance()) >> PeopleByGroup(1, "L1", 1)
 
 
 def test_costs_are_compared_group_by_group():

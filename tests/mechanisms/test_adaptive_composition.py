@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tacit as tc
+from tacit import framework as fw
 from tacit.audit import verify
 from tacit.core import (
     AbsoluteDistance,
@@ -42,62 +43,62 @@ COUNT = PEOPLE >> Count()
 
 class TestAdaptive:
     def test_a_filter_refuses_what_would_pass_it(self):
-        questions = tc.adaptive(PEOPLE, tc.epsilon(1))
-        questions.ask(COUNT >> tc.laplace(2), [1, 2])
+        questions = fw.adaptive(PEOPLE, tc.epsilon(1))
+        questions.ask(COUNT >> fw.laplace(2), [1, 2])
         with pytest.raises(BudgetError):
-            questions.ask(COUNT >> tc.laplace(1), [1, 2])
-        questions.ask(COUNT >> tc.laplace(2), [1, 2])
+            questions.ask(COUNT >> fw.laplace(1), [1, 2])
+        questions.ask(COUNT >> fw.laplace(2), [1, 2])
         assert questions.remaining.is_nothing
         assert "spent" in repr(questions)
 
     @pytest.mark.parametrize("d_in", [0, "0.0"])
     def test_a_distance_that_makes_every_release_free_is_refused(self, d_in):
         with pytest.raises(UsageError, match="d_in is above zero"):
-            tc.adaptive(PEOPLE, tc.epsilon(1), d_in)
+            fw.adaptive(PEOPLE, tc.epsilon(1), d_in)
 
     def test_an_odometer_only_counts(self):
-        questions = tc.adaptive(PEOPLE, "concentrated", d_in=2)
-        questions.ask(COUNT >> tc.gaussian(1), [1])
+        questions = fw.adaptive(PEOPLE, "concentrated", d_in=2)
+        questions.ask(COUNT >> fw.gaussian(1), [1])
         assert questions.spent == tc.rho(2)
         assert questions.remaining is None
 
     def test_an_odometer_with_a_delta_counts_gaussian_releases_by_their_losses(self):
-        questions = tc.adaptive(PEOPLE, "approximate", delta="1e-6")
-        m = COUNT >> tc.gaussian(10)
+        questions = fw.adaptive(PEOPLE, "approximate", delta="1e-6")
+        m = COUNT >> fw.gaussian(10)
         for _ in range(3):
             questions.ask(m, [1])
-        fixed = tc.compose([m] * 3).epsilon("1e-6")
+        fixed = fw.compose([m] * 3).epsilon("1e-6")
         assert fixed.upper < questions.spent.amount < Fraction(5, 4) * fixed.upper
         assert questions.spent.delta == Fraction(1, 10**6)
 
     def test_pairs_are_counted_as_pairs(self):
-        questions = tc.adaptive(PEOPLE, tc.epsilon_delta(2, "1e-5"))
-        questions.ask(tc.calibrate(COUNT >> tc.gaussian, 1, (1, "1e-6")), [1])
+        questions = fw.adaptive(PEOPLE, tc.epsilon_delta(2, "1e-5"))
+        questions.ask(fw.calibrate(COUNT >> fw.gaussian, 1, (1, "1e-6")), [1])
         assert questions.spent == tc.epsilon_delta(1, "1e-6")
 
     def test_it_is_charged_before_it_speaks(self):
-        questions = tc.adaptive(PEOPLE, tc.epsilon(1))
+        questions = fw.adaptive(PEOPLE, tc.epsilon(1))
 
         def die(released):
             raise RuntimeError("lost")
 
         with pytest.raises(RuntimeError):
-            questions.ask((COUNT >> tc.laplace(1)) >> die, [1])
+            questions.ask((COUNT >> fw.laplace(1)) >> die, [1])
         assert questions.remaining.is_nothing
 
     def test_data_that_cannot_be_read_costs_nothing(self):
-        questions = tc.adaptive(PEOPLE, tc.epsilon(1))
+        questions = fw.adaptive(PEOPLE, tc.epsilon(1))
         with pytest.raises(UsageError):
-            questions.ask(COUNT >> tc.laplace(1), 5)
+            questions.ask(COUNT >> fw.laplace(1), 5)
         assert questions.spent.is_nothing
 
     def test_other_spaces_and_measures_are_refused(self):
-        questions = tc.adaptive(PEOPLE, tc.epsilon(1))
+        questions = fw.adaptive(PEOPLE, tc.epsilon(1))
         number = Space(Number("int"), AbsoluteDistance())
         with pytest.raises(MismatchError):
-            questions.ask(number >> tc.laplace(1), 5)
+            questions.ask(number >> fw.laplace(1), 5)
         with pytest.raises(MismatchError):
-            questions.ask(convert(COUNT >> tc.laplace(1), RenyiDP(2)), [1])
+            questions.ask(convert(COUNT >> fw.laplace(1), RenyiDP(2)), [1])
 
 
 # Additive noise in whole units: exact at any size, in bulk, and always on the grid.
@@ -297,7 +298,7 @@ NUMBER = Space(Number("int"), AbsoluteDistance())
 
 
 def test_pure_and_approximate_maps_stay():
-    pure = NUMBER >> tc.laplace(2)
+    pure = NUMBER >> fw.laplace(2)
     measure, pair = stated_at(pure, None)
     assert (measure, pair(Fraction(3))) == (PureDP(), (Fraction(3, 2), 0))
     measure, pair = stated_at(convert(pure, ApproximateDP()), None)
@@ -305,7 +306,7 @@ def test_pure_and_approximate_maps_stay():
 
 
 def test_others_are_stated_at_a_delta():
-    noisy = NUMBER >> tc.gaussian(9)
+    noisy = NUMBER >> fw.gaussian(9)
     measure, pair = stated_at(noisy, "1e-9")
     assert measure == ApproximateDP()
     assert pair(Fraction(0)) == (0, 0)
@@ -333,7 +334,7 @@ class TestContinual:
     def test_totals_are_the_running_sums(self, method, horizon):
         stream = [(7 * i) % 5 for i in range(horizon)]
         scale = CONTINUAL_COUNTING_TINY / 10**7  # rows are on a grid of 2^-24
-        counter = tc.continual_counter(horizon, scale, method)
+        counter = fw.continual_counter(horizon, scale, method)
         released = [counter.next(x) for x in stream]
         assert released == pytest.approx(list(itertools.accumulate(stream)), abs=1e-6)
         space = Space(Vector(int, size=horizon), L1Distance())
@@ -373,7 +374,7 @@ class TestContinual:
         assert verify(space >> ContinualCount(2, "tree_gaussian"))
 
     def test_a_counter_hides_its_state(self):
-        counter = tc.continual_counter(10, 1)
+        counter = fw.continual_counter(10, 1)
         counter.next(123456)
         assert "123456" not in repr(counter)
         with pytest.raises(TypeError):
@@ -382,27 +383,27 @@ class TestContinual:
             copy.copy(counter)
 
     def test_a_counter_is_charged_once(self):
-        counter = tc.continual_counter(8, 4)
+        counter = fw.continual_counter(8, 4)
         before = counter.map(1)
         counter.next(1)
         assert counter.map(1) == before == 1
         assert counter.map(0) == 0
-        assert tc.continual_counter(8, 4, "factorisation").measure == ZeroConcentratedDP()
+        assert fw.continual_counter(8, 4, "factorisation").measure == ZeroConcentratedDP()
 
     def test_data_never_raises(self):
-        counter = tc.continual_counter(5, 1)
+        counter = fw.continual_counter(5, 1)
         for odd in ("text", None, float("nan"), 10**30, 2.5):
             assert isinstance(counter.next(odd), int)
 
     @pytest.mark.parametrize(
         "build",
         [
-            lambda: tc.continual_counter(0, 1),
-            lambda: tc.continual_counter(2**21, 1),
-            lambda: tc.continual_counter(2**13, 1, "factorisation"),
-            lambda: tc.continual_counter(5, 0),
-            lambda: tc.continual_counter(5, 1, "magic"),
-            lambda: tc.continual_counter(1, 1).map(-1),
+            lambda: fw.continual_counter(0, 1),
+            lambda: fw.continual_counter(2**21, 1),
+            lambda: fw.continual_counter(2**13, 1, "factorisation"),
+            lambda: fw.continual_counter(5, 0),
+            lambda: fw.continual_counter(5, 1, "magic"),
+            lambda: fw.continual_counter(1, 1).map(-1),
         ],
     )
     def test_bad_input(self, build):
@@ -410,7 +411,7 @@ class TestContinual:
             build()
 
     def test_the_horizon_is_the_end(self):
-        counter = tc.continual_counter(1, 1)
+        counter = fw.continual_counter(1, 1)
         counter.next(1)
         with pytest.raises(UsageError, match="over"):
             counter.next(1)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-import tacit as tc
+from tacit import framework as fw
 from tacit.core import (
     AbsoluteDistance,
     ApproximateDP,
@@ -191,7 +191,7 @@ def test_a_pair_is_known_where_the_scores_have_room_for_it(domain, known):
 @pytest.mark.full
 def test_many_releases_are_enclosed_closely():
     m = Space(Vector(int, size=9), LInfinityDistance()) >> PermuteAndFlip(200)
-    found = tc.compose([m] * 10_000).epsilon("1e-6")
+    found = fw.compose([m] * 10_000).epsilon("1e-6")
     assert 0.998 * found.upper < found.lower <= found.upper
 
 
@@ -326,22 +326,22 @@ COUNT = PEOPLE >> Count()
 class TestSelection:
     def test_it_keeps_the_best(self):
         number = Space(Number("int"), AbsoluteDistance())
-        best = tc.select_best(number >> tc.laplace(10), score=lambda y: y, stop="1/50")
-        once = number >> tc.laplace(10)
+        best = fw.select_best(number >> fw.laplace(10), score=lambda y: y, stop="1/50")
+        once = number >> fw.laplace(10)
         assert sum(best(0) for _ in range(40)) > sum(once(0) for _ in range(40)) + 200
         assert Fraction(29, 100) < best.map(1) < Fraction(3, 10)
-        assert tc.select_best(once, score=lambda y: y, stop=1).map(1) == Fraction(1, 10)
+        assert fw.select_best(once, score=lambda y: y, stop=1).map(1) == Fraction(1, 10)
 
     def test_bad_input(self):
-        m = COUNT >> tc.laplace(1)
+        m = COUNT >> fw.laplace(1)
         with pytest.raises(UsageError):
-            tc.select_best(m, score=3, stop="1/2")
+            fw.select_best(m, score=3, stop="1/2")
         with pytest.raises(UsageError):
-            tc.select_best(m, score=abs, stop=0)
+            fw.select_best(m, score=abs, stop=0)
         with pytest.raises(MismatchError):
-            tc.select_best(convert(m, ZeroConcentratedDP()), score=abs, stop="1/2")
+            fw.select_best(convert(m, ZeroConcentratedDP()), score=abs, stop="1/2")
         with pytest.raises(UsageError, match="finite"):
-            tc.select_best(m, score=abs, stop="1/2").distribution([1])
+            fw.select_best(m, score=abs, stop="1/2").distribution([1])
 
     @pytest.mark.parametrize("stop", ["1", "1/2", "1/5"])
     def test_approximate_candidates_by_all_events_of_their_winner(self, stop):
@@ -353,7 +353,7 @@ class TestSelection:
         bit = Space(Number("int", 0, 1), AbsoluteDistance())
         # ln(7/4) is above the log of all ratios of these masses but for the leak
         claim = Fraction(56, 100), Fraction(1, 10)
-        m = tc.measurement(
+        m = fw.user_measurement(
             bit,
             lambda x: "a",
             lambda d: claim if d else (0, 0),
@@ -361,7 +361,7 @@ class TestSelection:
             distribution=lambda x: laws[x],
         )
         for order in itertools.permutations(("a", "b", "leak")):
-            best = tc.select_best(m, score=order.index, stop=stop)
+            best = fw.select_best(m, score=order.index, stop=stop)
             epsilon, delta = best.map(1)
             p, q = (best.distribution(x).table for x in (0, 1))
             for one, other in ((p, q), (q, p)):
@@ -375,8 +375,8 @@ class TestSelection:
         assert claim[0] * (1 if grown == 1 else Fraction(3, 2)) <= epsilon <= claim[0] * 3
 
     def test_gaussian_candidates_are_stated_at_a_delta(self):
-        m = COUNT >> tc.gaussian(20)
-        best = tc.select_best(m, score=abs, stop="1/10", delta="1e-9")
+        m = COUNT >> fw.gaussian(20)
+        best = fw.select_best(m, score=abs, stop="1/10", delta="1e-9")
         epsilon, delta = best.map(1)
         assert delta == Fraction(1, 10**8)
         alone = m.epsilon("1e-9").upper
@@ -385,13 +385,13 @@ class TestSelection:
 
     @pytest.mark.full
     def test_the_curve_of_the_winner_holds_at_all_deltas_and_composes(self):
-        m = COUNT >> tc.gaussian(20)
-        best = tc.select_best(m, score=abs, stop="1/10", delta="1e-9")
+        m = COUNT >> fw.gaussian(20)
+        best = fw.select_best(m, score=abs, stop="1/10", delta="1e-9")
         ends = [best.epsilon(delta).upper for delta in ("1e-3", "1e-6", "1e-9", "1e-12")]
         assert ends == sorted(ends)
         assert ends[0] < best.map(1)[0] < ends[-1]
         assert best.delta(ends[1]).upper <= Fraction(1, 10**6) * (1 + Fraction(1, 10**12))
-        several = tc.compose([best] * 20 + [m] * 20)
+        several = fw.compose([best] * 20 + [m] * 20)
         assert several.epsilon("1e-6").upper < 20 * ends[1] * 3 / 4
         assert 0 < best.tradeoff().beta("1/10").lower < Fraction(9, 10)
 

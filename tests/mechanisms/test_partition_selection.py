@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import tacit as tc
+from tacit import framework as fw
 from tacit.audit import verify
 from tacit.core import Number, Space, Vector
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.partition_selection import (
     GaussianKeys,
     GaussianKeysInRounds,
+    ReleaseKeys,
     SelectKeys,
     TruncatedNoise,
     least_noise_and_threshold,
@@ -37,12 +38,12 @@ COUNTS = Vector(Number("int"), size=None)
     ids=str,
 )
 def test_the_map_holds_on_all_neighbours(step, groups, distance):
-    space = Space(SMALL, tc.SparseDistance(groups))
+    space = Space(SMALL, fw.SparseDistance(groups))
     assert verify(space >> step, d_in=distance).or_raise().kind == "exact"
 
 
 def test_one_round_is_the_mechanism_of_one_round():
-    space = Space(COUNTS, tc.SparseDistance(3))
+    space = Space(COUNTS, fw.SparseDistance(3))
     one, many = GaussianKeys(8, 40, 1), GaussianKeysInRounds([8], [40], 1)
     for d in (0, 1, 2, 50):
         assert (space >> one).map(d) == (space >> many).map(d)
@@ -92,7 +93,7 @@ def distribution(table, rounds, shown, chance=1.0):
 @pytest.mark.parametrize("person", [(0, 1, 2), (2, 0, 1)])
 def test_the_map_holds_where_the_counts_follow_what_was_found(person):
     rounds, groups, epsilon = [(2, 5), (1, 3)], 1, 1
-    space = Space(COUNTS, tc.SparseDistance(groups))
+    space = Space(COUNTS, fw.SparseDistance(groups))
     m = space >> GaussianKeysInRounds(*zip(*rounds, strict=True), epsilon)
     others = [(0, 1), (0, 2), (0, 1)]
     with_, without = (
@@ -116,7 +117,7 @@ def test_people_are_counted_anew_without_what_was_found():
             asked.append([n is not None for n in shown])
             return [10**6, 60] if not shown else [0, 10**5, 10**6, 0]
 
-    m = Space(COUNTS, tc.SparseDistance(4)) >> GaussianKeysInRounds([40, 10], [5000, 50], 1)
+    m = Space(COUNTS, fw.SparseDistance(4)) >> GaussianKeysInRounds([40, 10], [5000, 50], 1)
     shown = m.function(Counts())
     assert asked == [[], [True, False]]
     assert [n is not None for n in shown] == [True, True, True, False]
@@ -133,7 +134,7 @@ def test_two_rounds_spend_delta_and_ask_for_few_more_people(groups, epsilon):
     delta = Fraction(1, 10**6)
     one = keys_part(groups, Fraction(epsilon), delta, "gaussian_keys")
     two = keys_part(groups, Fraction(epsilon), delta, None, 2)
-    m = Space(COUNTS, tc.SparseDistance(groups)) >> two.step
+    m = Space(COUNTS, fw.SparseDistance(groups)) >> two.step
     assert m.map(1)[0] == Fraction(epsilon)
     assert delta / 3 < m.map(1)[1] <= delta
     assert one.threshold <= two.threshold <= 1.06 * one.threshold + 2
@@ -152,9 +153,9 @@ def test_bad_input():
         ([1] * 17, [5] * 17, 1),
     ]:
         with pytest.raises(UsageError):
-            tc.gaussian_keys_in_rounds(*given)
+            GaussianKeysInRounds(*given)
     with pytest.raises(MismatchError, match="sparse distance"):
-        Space(SMALL, tc.L1Distance()) >> tc.gaussian_keys_in_rounds([1], [5], 1)
+        Space(SMALL, fw.L1Distance()) >> GaussianKeysInRounds([1], [5], 1)
     delta = Fraction(1, 10**6)
     with pytest.raises(UsageError, match="one round"):
         keys_part(5, Fraction(1000), delta, None, 2)
@@ -233,7 +234,7 @@ def test_draws_have_the_law(epsilon, delta):
 
 
 def test_release_shows_no_key_that_nobody_has():
-    space = Space(Vector(Number("int"), size=None), tc.SparseDistance(2))
+    space = Space(Vector(Number("int"), size=None), fw.SparseDistance(2))
     m = space >> SelectKeys("1/2", "1e-3")
     many = m([0] * 2000 + [10**6] * 10)
     assert many[:2000] == [None] * 2000
@@ -245,7 +246,7 @@ def test_release_shows_no_key_that_nobody_has():
 def test_maps():
     keys = SelectKeys("1/4", "1/1000")
     sparse, total = (
-        Space(SELECT_KEYS_COUNTS, d) >> keys for d in (tc.SparseDistance(3), tc.L1Distance())
+        Space(SELECT_KEYS_COUNTS, d) >> keys for d in (fw.SparseDistance(3), fw.L1Distance())
     )
     assert sparse.map(1) == (Fraction(3, 4), Fraction(3, 1000))
     assert sparse.map(0) == total.map(0) == (0, 0)
@@ -259,20 +260,20 @@ def test_maps():
 
 @pytest.mark.full
 def test_the_map_holds_for_many_keys_of_which_some_move():
-    space = Space(Vector(Number("int", 0, 1), size=3), tc.SparseDistance(2))
+    space = Space(Vector(Number("int", 0, 1), size=3), fw.SparseDistance(2))
     assert verify(space >> SelectKeys("1/2", "1/10")).or_raise().kind == "exact"
 
 
 def test_select_keys_bad_input():
     for epsilon, delta in [(0, "1e-6"), (-1, "1e-6"), (1, 0), (1, 1), (1, "x"), ("nan", "1e-6")]:
         with pytest.raises(UsageError):
-            tc.select_keys(epsilon, delta)
+            SelectKeys(epsilon, delta)
     with pytest.raises(MismatchError, match="people counts"):
-        Space(SELECT_KEYS_COUNTS, tc.L2Distance()) >> tc.select_keys(1, "1e-6")
+        Space(SELECT_KEYS_COUNTS, fw.L2Distance()) >> SelectKeys(1, "1e-6")
     with pytest.raises(UsageError):
-        tc.SparseDistance(0)
+        fw.SparseDistance(0)
     with pytest.raises(UsageError):
-        tc.SparseDistance("two")
+        fw.SparseDistance("two")
 
 
 # Selection of keys by Gaussian noise: its map by brute force, its noise and its threshold.
@@ -293,13 +294,13 @@ GAUSSIAN_KEYS_SMALL = Vector(Number("int", 0, 2, grid=Fraction(1)), size=2)
     ids=str,
 )
 def test_gaussian_keys_the_map_holds_on_all_neighbours(step, groups, distance):
-    space = Space(GAUSSIAN_KEYS_SMALL, tc.SparseDistance(groups))
+    space = Space(GAUSSIAN_KEYS_SMALL, fw.SparseDistance(groups))
     assert verify(space >> step, d_in=distance).or_raise().kind == "exact"
 
 
 def test_the_map_of_one_key_is_the_profile_and_the_tail():
     scale, threshold, epsilon = 3.0, 20, 1.0
-    m = Space(GAUSSIAN_KEYS_SMALL, tc.SparseDistance(1)) >> GaussianKeys(3, threshold, 1)
+    m = Space(GAUSSIAN_KEYS_SMALL, fw.SparseDistance(1)) >> GaussianKeys(3, threshold, 1)
     z = range(-200, 201)
     whole = sum(math.exp(-(x**2) / (2 * scale**2)) for x in z)
     p = {x: math.exp(-(x**2) / (2 * scale**2)) / whole for x in z}
@@ -316,7 +317,7 @@ def test_the_map_of_one_key_is_the_profile_and_the_tail():
 def test_noise_and_threshold_spend_delta(groups, epsilon):
     delta = Fraction(1, 10**6)
     scale, threshold = least_noise_and_threshold(groups, Fraction(epsilon), delta)
-    space = Space(Vector(Number("int"), size=None), tc.SparseDistance(groups))
+    space = Space(Vector(Number("int"), size=None), fw.SparseDistance(groups))
     m = space >> GaussianKeys(scale, threshold, epsilon)
     assert m.map(1)[0] == Fraction(epsilon)
     assert delta / 3 < m.map(1)[1] <= delta
@@ -352,13 +353,13 @@ def test_every_request_has_a_mechanism(groups, epsilon, delta):
 @pytest.mark.parametrize("scale", ["1e-9", "1/10", "1000", "1e12"])
 @pytest.mark.parametrize("epsilon", ["1e-6", "1", "50", "1e4"])
 def test_every_scale_has_a_map(groups, scale, epsilon):
-    m = Space(GAUSSIAN_KEYS_SMALL, tc.SparseDistance(groups)) >> GaussianKeys(scale, 5000, epsilon)
+    m = Space(GAUSSIAN_KEYS_SMALL, fw.SparseDistance(groups)) >> GaussianKeys(scale, 5000, epsilon)
     near, far = (m.map(d)[1] for d in (1, 10**4))
     assert 0 <= near <= far == 1
 
 
 def test_gaussian_keys_release_shows_no_key_that_nobody_has():
-    space = Space(Vector(Number("int"), size=None), tc.SparseDistance(4))
+    space = Space(Vector(Number("int"), size=None), fw.SparseDistance(4))
     m = space >> GaussianKeys(40, 5, 1)
     shown = m([0] * 2000 + [10**6] * 10)
     assert shown[:2000] == [None] * 2000
@@ -369,6 +370,53 @@ def test_gaussian_keys_release_shows_no_key_that_nobody_has():
 def test_gaussian_keys_bad_input():
     for given in [(0, 5, 1), (1, 1, 1), (1, 5, 0), (1, "x", 1), (-1, 5, 1)]:
         with pytest.raises(UsageError):
-            tc.gaussian_keys(*given)
+            GaussianKeys(*given)
     with pytest.raises(MismatchError, match="sparse distance"):
-        Space(GAUSSIAN_KEYS_SMALL, tc.L1Distance()) >> tc.gaussian_keys(1, 5, 1)
+        Space(GAUSSIAN_KEYS_SMALL, fw.L1Distance()) >> GaussianKeys(1, 5, 1)
+
+
+# One name for all four steps.
+
+
+@pytest.mark.parametrize(
+    ("given", "step"),
+    [
+        ({"epsilon": 1, "delta": "1e-6"}, SelectKeys(1, "1e-6")),
+        ({"scale": 2, "threshold": 5}, ReleaseKeys(2, 5)),
+        ({"noise": "laplace", "scale": 2, "threshold": 5}, ReleaseKeys(2, 5)),
+        (
+            {"noise": "gaussian", "scale": 2, "threshold": 5, "epsilon": 1},
+            GaussianKeys(2, 5, 1),
+        ),
+        (
+            {"noise": "gaussian", "scales": [2, 1], "thresholds": [9, 5], "epsilon": 1},
+            GaussianKeysInRounds([2, 1], [9, 5], 1),
+        ),
+    ],
+    ids=str,
+)
+def test_the_arguments_select_the_mechanism(given, step):
+    assert fw.select_partitions(**given) == step
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"epsilon": 1},
+        {"epsilon": 1, "delta": "1e-6", "noise": "gaussian"},
+        {"epsilon": 1, "delta": "1e-6", "scale": 1},
+        {"scale": 1, "threshold": 5, "epsilon": 1},
+        {"scale": 1, "thresholds": [5]},
+        {"noise": "gaussian", "scale": 1, "threshold": 5},
+        {"noise": "gaussian", "scale": 1, "threshold": 5, "scales": [1], "epsilon": 1},
+        {"noise": "uniform", "scale": 1, "threshold": 5},
+        {"epsilon": 0, "delta": "1e-6"},
+    ],
+    ids=str,
+)
+def test_arguments_that_belong_to_no_mechanism_are_refused(given):
+    with pytest.raises(UsageError):
+        fw.select_partitions(**given)
+    with pytest.raises(UsageError, match=r"select_partitions\(epsilon=1, delta='1e-6'\)"):
+        fw.select_partitions(epsilon=1)

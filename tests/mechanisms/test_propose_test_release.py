@@ -40,7 +40,7 @@ from tacit.core import (
     Vector,
 )
 from tacit.errors import MismatchError, TacitError, UsageError
-from tacit.mechanisms import measurement
+from tacit.mechanisms import user_measurement
 from tacit.mechanisms.local_statistic import (
     LocalStatistic,
     column_space,
@@ -180,7 +180,7 @@ def textbook(epsilon: Fraction, delta: Fraction, bound: int, rate: int) -> Any:
             table[centre + k] = passes * noise.probability(k)
         return FiniteDistribution(table, Fraction(1, 1 << 60))
 
-    return measurement(
+    return user_measurement(
         space,
         lambda records: None,
         lambda d: (rate * epsilon * d, delta * d),

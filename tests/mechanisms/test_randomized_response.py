@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import tacit as tc
+from tacit import framework as fw
 from tacit import noise
 from tacit.arithmetic import enclosure
 from tacit.audit import verify
@@ -34,7 +35,7 @@ from tacit.errors import InfeasibleError, UsageError
 from tacit.mechanisms import (
     RandomizedResponse,
     TruncatedGeometric,
-    measurement,
+    user_measurement,
 )
 from tacit.mechanisms import sample_and_aggregate as room
 from tacit.mechanisms.aggregators import BinFunction, WinsorizedMeanOfBins, coordinates
@@ -49,7 +50,7 @@ YES_NO = Space(Category(("yes", "no")), DiscreteDistance())
 
 
 def test_randomized_response_of_two_coins_is_ln_3():
-    m = YES_NO >> tc.randomized_response(("yes", "no"), p="3/4")
+    m = YES_NO >> fw.randomized_response(("yes", "no"), p="3/4")
     assert float(m.map(1)) == pytest.approx(math.log(3), rel=1e-15)
     assert float(m.map(1)) >= math.log(3)
     assert m.map(0) == 0
@@ -66,7 +67,7 @@ def test_everyone_reports_whatever_they_hold():
 
 
 COLUMN = Space(Vector(float), SymmetricDistance())
-TOTAL = COLUMN >> tc.clamp(0, 12) >> Sum()
+TOTAL = COLUMN >> fw.clamp(0, 12) >> Sum()
 PEOPLE = COLUMN >> Count()
 SCORES = Space(Vector(int, size=3), LInfinityDistance())
 LABEL = Space(Category(("a", "b", "c")), DiscreteDistance())
@@ -80,14 +81,14 @@ def scale_of(m):
 @pytest.mark.parametrize("d_in", [1, 3])
 @pytest.mark.parametrize("epsilon", [1, "1/3", 0.1, "12/25"])
 def test_laplace_is_exact(epsilon, d_in):
-    m = tc.calibrate(TOTAL >> tc.laplace, d_in=d_in, d_out=epsilon)
+    m = fw.calibrate(TOTAL >> fw.laplace, d_in=d_in, d_out=epsilon)
     assert m.map(d_in) == Fraction(epsilon)
     assert scale_of(m) == 12 * d_in / Fraction(epsilon)
 
 
 @pytest.mark.parametrize("rho", ["1/2", "1/3", 0.01])
 def test_gaussian_for_rho_is_a_root_rounded_up(rho):
-    m = tc.calibrate(TOTAL >> tc.gaussian, 1, rho)
+    m = fw.calibrate(TOTAL >> fw.gaussian, 1, rho)
     assert m.check(1, rho)
     assert float(m.map(1)) == pytest.approx(float(Fraction(rho)), rel=1e-15)
 
@@ -98,11 +99,11 @@ def test_gaussian_for_rho_is_a_root_rounded_up(rho):
     "promise", [(1, "1e-6"), ("1/10", "1e-9"), (3, "1/1000"), ("1/2", "1e-12")]
 )
 def test_gaussian_for_epsilon_and_delta_is_the_least_of_the_exact_profile(chain, promise):
-    m = tc.calibrate(chain >> tc.gaussian, 1, promise)
+    m = fw.calibrate(chain >> fw.gaussian, 1, promise)
     assert m.check(1, promise)
     found = m.epsilon(promise[1], 1)
     assert float(found.lower) == pytest.approx(float(Fraction(promise[0])), rel=1e-6)
-    less = chain >> tc.gaussian(scale_of(m) * Fraction(99_999, 100_000))
+    less = chain >> fw.gaussian(scale_of(m) * Fraction(99_999, 100_000))
     assert less.epsilon(promise[1], 1).lower > Fraction(promise[0])
     assert m.map(0) == (0, 0)
     assert m.map(2) > m.map(1)
@@ -110,7 +111,7 @@ def test_gaussian_for_epsilon_and_delta_is_the_least_of_the_exact_profile(chain,
 
 def test_a_vector_is_calibrated_through_concentrated_privacy():
     space = Space(Vector(Number("int"), size=3), L2Distance())
-    m = tc.calibrate(space >> tc.gaussian, 2, (1, "1e-6"))
+    m = fw.calibrate(space >> fw.gaussian, 2, (1, "1e-6"))
     assert m.check(2, (1, "1e-6"))
     classical = 2 * math.sqrt(2 * math.log(1.25e6))
     assert float(scale_of(m)) < classical
@@ -119,47 +120,47 @@ def test_a_vector_is_calibrated_through_concentrated_privacy():
 @pytest.mark.parametrize(
     "chain",
     [
-        SCORES >> tc.exponential,
-        SCORES >> partial(tc.exponential, monotone=True),
-        SCORES >> tc.permute_and_flip,
-        SCORES >> partial(tc.noisy_max, noise="gumbel"),
-        PEOPLE >> tc.geometric,
-        PEOPLE >> partial(tc.truncated_geometric, 0, 50),
-        PEOPLE >> tc.staircase,
-        LABEL >> partial(tc.randomized_response, ("a", "b", "c")),
-        AGES >> partial(tc.private_quantile, "1/2"),
-        Space(Number("float"), AbsoluteDistance()) >> partial(tc.laplace, grid="1/64"),
+        SCORES >> fw.exponential,
+        SCORES >> partial(fw.exponential, monotone=True),
+        SCORES >> fw.permute_and_flip,
+        SCORES >> partial(fw.noisy_max, noise="gumbel"),
+        PEOPLE >> fw.geometric,
+        PEOPLE >> partial(fw.truncated_geometric, 0, 50),
+        PEOPLE >> fw.staircase,
+        LABEL >> partial(fw.randomized_response, ("a", "b", "c")),
+        AGES >> partial(fw.private_quantile, "1/2"),
+        Space(Number("float"), AbsoluteDistance()) >> partial(fw.laplace, grid="1/64"),
     ],
     ids=lambda chain: chain.name,
 )
 def test_every_scaled_mechanism_is_calibrated_to_the_loss(chain):
     assert isinstance(chain, Unfinished)
-    m = tc.calibrate(chain, d_in=1, d_out="1/2")
+    m = fw.calibrate(chain, d_in=1, d_out="1/2")
     assert m.map(1) == Fraction(1, 2)
-    pair = tc.calibrate(chain, d_in=1, d_out=("1/2", 0))
+    pair = fw.calibrate(chain, d_in=1, d_out=("1/2", 0))
     assert pair.map(1) == (Fraction(1, 2), 0)
 
 
 def test_functions_of_a_scale_are_calibrated_too():
     def both(scale):
-        return tc.compose([TOTAL >> tc.laplace(scale), PEOPLE >> tc.laplace(scale)])
+        return fw.compose([TOTAL >> fw.laplace(scale), PEOPLE >> fw.laplace(scale)])
 
-    assert tc.calibrate(both, 1, 1).map(1) == 1
-    mixed = tc.calibrate(
-        lambda scale: tc.compose([TOTAL >> tc.laplace(12 * scale), PEOPLE >> tc.laplace(1)]), 1, 2
+    assert fw.calibrate(both, 1, 1).map(1) == 1
+    mixed = fw.calibrate(
+        lambda scale: fw.compose([TOTAL >> fw.laplace(12 * scale), PEOPLE >> fw.laplace(1)]), 1, 2
     )
     assert mixed.map(1) == pytest.approx(2)
     assert mixed.map(1) <= 2
 
 
 def test_post_processing_stays():
-    m = tc.calibrate((PEOPLE >> tc.laplace) >> abs, 1, 1)
+    m = fw.calibrate((PEOPLE >> fw.laplace) >> abs, 1, 1)
     assert m([1.0] * 100) >= 0
     assert m.map(1) == 1
 
 
 def test_unfinished_chains_say_what_to_do():
-    chain = TOTAL >> tc.laplace
+    chain = TOTAL >> fw.laplace
     for ask in (lambda: chain([1.0]), lambda: chain.map(1), lambda: chain.check(1, 1)):
         with pytest.raises(UsageError, match="calibrate"):
             ask()
@@ -171,52 +172,52 @@ def test_unfinished_chains_say_what_to_do():
 @pytest.mark.parametrize(
     ("chain", "d_in", "d_out"),
     [
-        (TOTAL >> tc.laplace, 1, 0),
-        (TOTAL >> tc.laplace, 1, -1),
-        (TOTAL >> tc.laplace, 1, math.nan),
-        (TOTAL >> tc.laplace, 1, None),
-        (TOTAL >> tc.laplace, -1, 1),
-        (TOTAL >> tc.laplace, 0, 1),
-        (TOTAL >> tc.gaussian, 1, (1, 0)),
-        (TOTAL >> tc.gaussian, 1, (0, "1e-6")),
-        (TOTAL >> tc.gaussian, 0, (1, "1e-6")),
-        (TOTAL >> tc.laplace(1), 1, 1),
+        (TOTAL >> fw.laplace, 1, 0),
+        (TOTAL >> fw.laplace, 1, -1),
+        (TOTAL >> fw.laplace, 1, math.nan),
+        (TOTAL >> fw.laplace, 1, None),
+        (TOTAL >> fw.laplace, -1, 1),
+        (TOTAL >> fw.laplace, 0, 1),
+        (TOTAL >> fw.gaussian, 1, (1, 0)),
+        (TOTAL >> fw.gaussian, 1, (0, "1e-6")),
+        (TOTAL >> fw.gaussian, 0, (1, "1e-6")),
+        (TOTAL >> fw.laplace(1), 1, 1),
         (TOTAL, 1, 1),
         (3, 1, 1),
-        (Space(Vector(float, size=3), SymmetricDistance()) >> Count() >> tc.laplace, 1, 1),
+        (Space(Vector(float, size=3), SymmetricDistance()) >> Count() >> fw.laplace, 1, 1),
     ],
 )
 def test_what_cannot_be_calibrated_is_refused(chain, d_in, d_out):
     with pytest.raises(UsageError):
-        tc.calibrate(chain, d_in, d_out)
+        fw.calibrate(chain, d_in, d_out)
 
 
 def test_a_class_without_noise_is_refused():
     with pytest.raises(UsageError, match="no noise to find"):
-        TOTAL >> tc.clamp
+        TOTAL >> fw.clamp
 
 
 def test_no_scale_keeps_an_impossible_promise():
     def constant(scale):
-        return measurement(COLUMN, len, lambda d: 5 * d, name="constant")
+        return user_measurement(COLUMN, len, lambda d: 5 * d, name="constant")
 
     with pytest.raises(InfeasibleError):
-        tc.calibrate(constant, 1, 1)
+        fw.calibrate(constant, 1, 1)
 
 
 @pytest.mark.parametrize("promise", [1, (1, "1e-6")])
 def test_calibration_is_quick(promise):
-    step = tc.gaussian if isinstance(promise, tuple) else tc.laplace
+    step = fw.gaussian if isinstance(promise, tuple) else fw.laplace
     took = []
     for _ in range(5):
         start = time.thread_time()
-        tc.calibrate(TOTAL >> step, 1, promise)
+        fw.calibrate(TOTAL >> step, 1, promise)
         took.append(time.thread_time() - start)
     assert min(took) < 0.005
 
 
 def test_half_width_holds_the_level():
-    m = PEOPLE >> tc.laplace(10)
+    m = PEOPLE >> fw.laplace(10)
     width = half_width(m, [1.0], "0.9")
     law = m.distribution([1.0])
     assert law.interval(1 - width, 1 + width).lower >= Fraction("0.9")
@@ -224,29 +225,29 @@ def test_half_width_holds_the_level():
     with pytest.raises(UsageError):
         half_width(m, [1.0], 1)
     with pytest.raises(UsageError):
-        half_width(LABEL >> tc.randomized_response(("a", "b", "c"), p="1/2"), "a")
+        half_width(LABEL >> fw.randomized_response(("a", "b", "c"), p="1/2"), "a")
 
 
-@pytest.mark.parametrize("step", [tc.laplace, tc.geometric, tc.noisy_max, tc.exponential])
+@pytest.mark.parametrize("step", [fw.laplace, fw.geometric, fw.noisy_max, fw.exponential])
 def test_a_step_on_its_own_is_calibrated_for_the_distance_given(step):
-    m = tc.calibrate(step, d_in=12, d_out="1/3")
+    m = fw.calibrate(step, d_in=12, d_out="1/3")
     assert m.map(12) == Fraction(1, 3)
-    assert isinstance(m, tc.Measurement)
+    assert isinstance(m, fw.Measurement)
 
 
 def test_gaussian_and_staircase_noise_on_their_own_are_calibrated():
-    rho = tc.calibrate(tc.gaussian, d_in=12, d_out="1/2")
+    rho = fw.calibrate(fw.gaussian, d_in=12, d_out="1/2")
     assert rho.map(12) == Fraction(1, 2)
-    pair = tc.calibrate(tc.gaussian, d_in=12, d_out=(1, "1e-6"))
+    pair = fw.calibrate(fw.gaussian, d_in=12, d_out=(1, "1e-6"))
     assert pair.check(12, (1, "1e-6"))
-    assert tc.calibrate(tc.staircase, d_in=1, d_out="1/2").map(1) == Fraction(1, 2)
+    assert fw.calibrate(fw.staircase, d_in=1, d_out="1/2").map(1) == Fraction(1, 2)
 
 
 def test_what_cannot_be_calibrated_on_its_own_is_refused():
     with pytest.raises(tc.errors.UsageError):
-        tc.calibrate(tc.clamp, d_in=1, d_out=1)
+        fw.calibrate(fw.clamp, d_in=1, d_out=1)
     with pytest.raises(tc.errors.UsageError):
-        tc.calibrate(tc.laplace(scale=1), d_in=1, d_out=1)
+        fw.calibrate(fw.laplace(scale=1), d_in=1, d_out=1)
 
 
 # The least noise of compositions: what is found keeps the pair, and a little less does not.
@@ -259,28 +260,28 @@ PAIR = (Fraction(1), Fraction(1, 10**6))
 
 
 def laplace(scale):
-    return tc.compose([LEAST_NOISE_PEOPLE >> tc.laplace(scale)] * 100)
+    return fw.compose([LEAST_NOISE_PEOPLE >> fw.laplace(scale)] * 100)
 
 
 def gaussian(scale):
-    return tc.compose([LEAST_NOISE_PEOPLE >> tc.gaussian(scale)] * 40)
+    return fw.compose([LEAST_NOISE_PEOPLE >> fw.gaussian(scale)] * 40)
 
 
 def mixed(scale):
-    return tc.compose(
-        [LEAST_NOISE_PEOPLE >> tc.gaussian(scale)] * 3
-        + [LEAST_NOISE_PEOPLE >> tc.laplace(2 * scale)] * 2
+    return fw.compose(
+        [LEAST_NOISE_PEOPLE >> fw.gaussian(scale)] * 3
+        + [LEAST_NOISE_PEOPLE >> fw.laplace(2 * scale)] * 2
         + [laplace(60)]
     )
 
 
 def sampled(scale):
-    step = tc.poisson_sample(LEAST_NOISE_PEOPLE >> tc.gaussian(scale), "1/100", delta="1e-9")
-    return tc.compose([step] * 100)
+    step = fw.poisson_sample(LEAST_NOISE_PEOPLE >> fw.gaussian(scale), "1/100", delta="1e-9")
+    return fw.compose([step] * 100)
 
 
 def selected(scale):
-    return tc.compose([LEAST_NOISE_SCORES >> tc.exponential(scale=scale)] * 200)
+    return fw.compose([LEAST_NOISE_SCORES >> fw.exponential(scale=scale)] * 200)
 
 
 def by_bisection(build, low, high):
@@ -295,16 +296,16 @@ def by_bisection(build, low, high):
 
 def without_replacement(scale):
     ten = Space(Vector(int, bounds=(0, 1), size=10), ChangeOneDistance())
-    release = ten >> tc.sum() >> tc.laplace(scale)
-    return tc.compose([tc.sample_without_replacement(release, 200)] * 300)
+    release = ten >> tc.sum() >> fw.laplace(scale)
+    return fw.compose([fw.sample_without_replacement(release, 200)] * 300)
 
 
 def mixtures(scale):
     """A composition of releases from samples at two rates, beside one of all records."""
-    noisy = LEAST_NOISE_PEOPLE >> tc.laplace(scale)
-    steps = [tc.poisson_sample(noisy, rate) for rate in ("1/10", "1/50")]
-    return tc.compose(
-        [steps[0]] * 40 + [steps[1]] * 90 + [LEAST_NOISE_PEOPLE >> tc.gaussian(40 * scale)]
+    noisy = LEAST_NOISE_PEOPLE >> fw.laplace(scale)
+    steps = [fw.poisson_sample(noisy, rate) for rate in ("1/10", "1/50")]
+    return fw.compose(
+        [steps[0]] * 40 + [steps[1]] * 90 + [LEAST_NOISE_PEOPLE >> fw.gaussian(40 * scale)]
     )
 
 
@@ -315,7 +316,7 @@ def calibrated(build):
         scales.append(scale)
         return build(scale)
 
-    found = tc.calibrate(seen, d_in=1, d_out=PAIR)
+    found = fw.calibrate(seen, d_in=1, d_out=PAIR)
     assert len(scales) < 60
     return found, scales[-1]
 
@@ -351,8 +352,8 @@ def test_the_scale_is_that_of_bisection_by_hand(build):
 
 @pytest.mark.full
 def test_losses_ask_for_far_less_noise_than_adding_epsilons_up():
-    by_losses = tc.calibrate(laplace, 1, PAIR)
-    added_up = tc.calibrate(laplace, 1, 1)
+    by_losses = fw.calibrate(laplace, 1, PAIR)
+    added_up = fw.calibrate(laplace, 1, 1)
     assert added_up.map(1) == 1
     assert float(added_up.epsilon(PAIR[1]).upper) < 0.6
     assert float(by_losses.epsilon(PAIR[1]).lower) > 0.999
@@ -360,7 +361,7 @@ def test_losses_ask_for_far_less_noise_than_adding_epsilons_up():
 
 @pytest.mark.full
 def test_other_distances_have_their_own_epsilon():
-    found = tc.calibrate(gaussian, 2, PAIR)
+    found = fw.calibrate(gaussian, 2, PAIR)
     assert found.map(2) == PAIR
     assert found.map(0) == (0, 0)
     assert found.map(1)[0] < 1 < found.map(3)[0]
@@ -370,14 +371,14 @@ def test_other_distances_have_their_own_epsilon():
 @pytest.mark.full
 def test_a_release_of_which_only_rho_is_known_is_calibrated_through_it():
     def build(scale):
-        return measurement(
+        return user_measurement(
             LEAST_NOISE_COLUMN,
             len,
             lambda d: d * d / (2 * scale * scale),
             measure=ZeroConcentratedDP(),
         )
 
-    found = tc.calibrate(build, 1, PAIR)
+    found = fw.calibrate(build, 1, PAIR)
     assert found.map(1) == PAIR
     assert float(found.epsilon(PAIR[1]).upper) == pytest.approx(1, rel=1e-6)
 
@@ -385,11 +386,11 @@ def test_a_release_of_which_only_rho_is_known_is_calibrated_through_it():
 @pytest.mark.full
 def test_what_no_scale_changes_is_refused():
     with pytest.raises(InfeasibleError):
-        tc.calibrate(lambda scale: tc.compose([LEAST_NOISE_PEOPLE >> tc.laplace(1)] * 9), 1, PAIR)
+        fw.calibrate(lambda scale: fw.compose([LEAST_NOISE_PEOPLE >> fw.laplace(1)] * 9), 1, PAIR)
     with pytest.raises(UsageError, match="no noise"):
-        tc.calibrate(lambda scale: tc.compose([LEAST_NOISE_PEOPLE >> tc.laplace(99)] * 9), 1, PAIR)
+        fw.calibrate(lambda scale: fw.compose([LEAST_NOISE_PEOPLE >> fw.laplace(99)] * 9), 1, PAIR)
     with pytest.raises(UsageError, match="delta of 1"):
-        tc.calibrate(laplace, 1, (1, 1))
+        fw.calibrate(laplace, 1, (1, 1))
 
 
 # The truncated geometric mechanism: published probabilities, and the loss ln(9/8).
@@ -410,9 +411,9 @@ def test_truncated_geometric_of_balcer_and_vadhan_is_ln_9_8():
         return table
 
     claim = enclosure.log(Fraction(9, 8), 80).upper
-    m = measurement(NUMBER, int, lambda d: claim * d, distribution=law)
+    m = user_measurement(NUMBER, int, lambda d: claim * d, distribution=law)
     assert verify(m, d_in=5, draws=0).tight
-    assert verify(measurement(NUMBER, int, lambda d: d / 10, distribution=law)).broken
+    assert verify(user_measurement(NUMBER, int, lambda d: d / 10, distribution=law)).broken
 
 
 def test_truncated_geometric_probabilities():
@@ -447,7 +448,7 @@ def test_dividing_by_the_bins_that_were_used_breaks():
         return Mixture([(Enclosure.of(Fraction(1, len(parts))), part) for part in parts])
 
     space = Space(Vector(int, bounds=(0, 3)), SymmetricDistance())
-    used = measurement(space, lambda data: 0, lambda d: d, distribution=law)
+    used = user_measurement(space, lambda data: 0, lambda d: d, distribution=law)
     assert verify(used, pairs=[([3], [3, 0])]).broken
     ours = sample_and_aggregate(max, bins, (0, 3), 1, grid=1, default=0)
     assert verify(ours, pairs=[([3], [3, 0])])

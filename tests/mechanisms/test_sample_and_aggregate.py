@@ -25,9 +25,9 @@ from tacit import noise
 from tacit.audit import verify
 from tacit.core import InsertDeleteDistance, PureDP, Space, Vector
 from tacit.errors import UsageError, VerificationError
-from tacit.mechanisms import measurement
 from tacit.mechanisms import sample_and_aggregate as bin_simulation
 from tacit.mechanisms import sample_and_aggregate as room
+from tacit.mechanisms import user_measurement
 from tacit.mechanisms.aggregators import BinFunction, coordinates
 from tacit.mechanisms.grid_noise import LatticeDistribution
 from tacit.mechanisms.local_statistic import read_statistic
@@ -100,7 +100,7 @@ def test_a_loss_below_the_map_is_caught():
     """The enumeration must see a mechanism with half the noise."""
     m = sample_and_aggregate(max, 2, (0, 3), 1, relation="bounded", grid=1)
     dear = sample_and_aggregate(max, 2, (0, 3), 2, relation="bounded", grid=1)
-    wrong = measurement(m.input, m, m.map, distribution=dear.distribution)
+    wrong = user_measurement(m.input, m, m.map, distribution=dear.distribution)
     assert verify(wrong, [[0], [3]]).broken
 
 
@@ -125,7 +125,7 @@ def test_stretches_by_row_order_break_and_independent_bins_hold():
     assert [part[0] for part in by_row_order(u, bins)] == [0, 0]
     assert [part[0] for part in by_row_order(v, bins)] == [1, 1]
     space = Space(Vector(int, bounds=(0, 1)), InsertDeleteDistance())
-    textbook = measurement(
+    textbook = user_measurement(
         space, lambda data: 0, lambda d: epsilon * d, measure=PureDP(), distribution=law
     )
     verdict = verify(textbook, pairs=[(u, v)])

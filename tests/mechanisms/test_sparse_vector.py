@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import tacit as tc
+from tacit import framework as fw
 from tacit import noise
 from tacit.core import (
     AbsoluteDistance,
@@ -112,8 +112,8 @@ MISFITS = [
     (NUMBER, RandomizedResponse(("a", "b"), p="1/2")),
     (COLUMN, PrivateQuantile("1/2", 1)),
     (NUMBER, PrivateQuantile("1/2", 1)),
-    (NUMBER, tc.release_keys(1, 5)),
-    (NUMBER, tc.continual_count(1)),
+    (NUMBER, fw.select_partitions(scale=1, threshold=5)),
+    (NUMBER, fw.continual_count(1)),
 ]
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-import tacit as tc
+from tacit import framework as fw
 from tacit.audit import verify
 from tacit.core import (
     ApproximateDP,
@@ -37,25 +37,25 @@ def bits(m, metric=None):
 @pytest.mark.few(4)
 @pytest.mark.parametrize(("n", "m"), [(3, 1), (3, 2), (4, 3), (5, 3)])
 def test_the_map_holds_on_all_neighbours_and_is_attained_by_one_record(n, m):
-    release = tc.sample_without_replacement(bits(m) >> Sum() >> tc.laplace(1), n)
+    release = fw.sample_without_replacement(bits(m) >> Sum() >> fw.laplace(1), n)
     data = [list(x) for x in itertools.combinations_with_replacement((0, 1), n)]
     assert verify(release, data).or_raise().tight
     for d in (2, 3):
         verify(release, data, d_in=d).or_raise()
     losses = [release.map(d) for d in range(n + 1)]
     assert losses == sorted(losses)
-    assert losses[1] < release.map(n) == (bits(m) >> Sum() >> tc.laplace(1)).map(m)
+    assert losses[1] < release.map(n) == (bits(m) >> Sum() >> fw.laplace(1)).map(m)
 
 
 def test_delta_shrinks_with_the_sample():
-    leak = tc.measurement(
+    leak = fw.user_measurement(
         bits(2),
         sum,
         lambda d: (d, min(Fraction(1), d * Fraction(1, 10))) if d else (0, 0),
         measure=ApproximateDP(),
         distribution=lambda x: {"none": "9/10", ("leak", sum(x)): "1/10"},
     )
-    m = tc.sample_without_replacement(leak, 4)
+    m = fw.sample_without_replacement(leak, 4)
     assert m.map(1)[1] == Fraction(1, 20)
     data = [[0] * (4 - k) + [1] * k for k in range(5)]
     verify(m, data, draws=0).or_raise()
@@ -64,7 +64,7 @@ def test_delta_shrinks_with_the_sample():
 
 def test_every_sample_is_drawn_equally_often():
     space = Space(Vector(int, bounds=(0, 8), size=2), ChangeOneDistance())
-    m = tc.sample_without_replacement(space >> Sum() >> tc.laplace(TINY), 4)
+    m = fw.sample_without_replacement(space >> Sum() >> fw.laplace(TINY), 4)
     drawn = Counter(m([1, 2, 4, 8]) for _ in range(600))
     assert sorted(drawn) == sorted(a + b for a, b in itertools.combinations((1, 2, 4, 8), 2))
     assert all(45 < times < 165 for times in drawn.values())  # 100, and six deviations
@@ -72,15 +72,15 @@ def test_every_sample_is_drawn_equally_often():
 
 def test_tables_and_lists_are_sampled_by_rows():
     table = Space(Frame({"x": Number("int", 0, 9)}, size=3), ChangeOneDistance())
-    m = tc.sample_without_replacement(table >> Select("x") >> Sum() >> tc.laplace(TINY), 5)
+    m = fw.sample_without_replacement(table >> Select("x") >> Sum() >> fw.laplace(TINY), 5)
     assert m({"x": [2, 2, 2, 2, 2]}) == 6
     labels = Space(Vector(str, size=3), ChangeOneDistance())
-    assert tc.sample_without_replacement(labels >> Count() >> tc.laplace(TINY), 5)(["a"] * 5) == 3
+    assert fw.sample_without_replacement(labels >> Count() >> fw.laplace(TINY), 5)(["a"] * 5) == 3
 
 
 def test_as_large_a_sample_as_the_data_changes_nothing():
-    release = bits(3) >> Sum() >> tc.laplace(2)
-    m = tc.sample_without_replacement(release, 3)
+    release = bits(3) >> Sum() >> fw.laplace(2)
+    m = fw.sample_without_replacement(release, 3)
     assert [m.map(d) for d in range(4)] == [release.map(d) for d in range(4)]
     assert m.losses(Fraction(0)).delta(0).upper == 0
     assert abs(m.delta(0).upper - release.delta(0).upper) < Fraction(1, 10**20)
@@ -88,9 +88,9 @@ def test_as_large_a_sample_as_the_data_changes_nothing():
 
 @pytest.mark.full
 def test_gaussian_noise_is_stated_at_a_delta_and_composed_by_its_losses():
-    step = tc.sample_without_replacement(bits(10) >> Sum() >> tc.gaussian(1), 1000, delta="1e-9")
+    step = fw.sample_without_replacement(bits(10) >> Sum() >> fw.gaussian(1), 1000, delta="1e-9")
     alone = step.epsilon("1e-6").upper
-    many = tc.compose([step] * 100).epsilon("1e-6")
+    many = fw.compose([step] * 100).epsilon("1e-6")
     assert alone < many.lower < many.upper < 10 * alone
     epsilon, delta = step.map(1)
     assert delta == Fraction(1, 10**11)
@@ -99,21 +99,21 @@ def test_gaussian_noise_is_stated_at_a_delta_and_composed_by_its_losses():
 
 def test_only_where_it_is_proven():
     with pytest.raises(UsageError, match="cannot be drawn"):
-        tc.sample_without_replacement(bits(3) >> Sum() >> tc.laplace(1), 2)
+        fw.sample_without_replacement(bits(3) >> Sum() >> fw.laplace(1), 2)
     for size in (0, -1, "x", 2.5, float("nan")):
         with pytest.raises(UsageError):
-            tc.sample_without_replacement(bits(3) >> Sum() >> tc.laplace(1), size)
+            fw.sample_without_replacement(bits(3) >> Sum() >> fw.laplace(1), size)
     unsized = Space(Vector(int, bounds=(0, 1)), ChangeOneDistance())
     for release in (
-        unsized >> Sum() >> tc.laplace(1),
-        bits(3, HammingDistance()) >> Sum() >> tc.laplace(1),
-        bits(3, SymmetricDistance()) >> Sum() >> tc.laplace(1),
-        bits(3) >> Sum() >> tc.gaussian(1),
+        unsized >> Sum() >> fw.laplace(1),
+        bits(3, HammingDistance()) >> Sum() >> fw.laplace(1),
+        bits(3, SymmetricDistance()) >> Sum() >> fw.laplace(1),
+        bits(3) >> Sum() >> fw.gaussian(1),
     ):
         with pytest.raises(MismatchError):
-            tc.sample_without_replacement(release, 5)
+            fw.sample_without_replacement(release, 5)
     with pytest.raises(UsageError, match="too many"):
-        tc.sample_without_replacement(bits(10) >> Sum() >> tc.laplace(1), 30).distribution([1] * 30)
+        fw.sample_without_replacement(bits(10) >> Sum() >> fw.laplace(1), 30).distribution([1] * 30)
 
 
 # Lower ends of releases from samples: one pair of data sets, by all samples of few records.
@@ -150,7 +150,7 @@ def worst(pairs, level, times):
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_without_replacement_the_pair_is_one_of_all_neighbours(times):
-    m = tc.sample_without_replacement(fixed(2) >> Sum() >> tc.laplace("1/2"), 3)
+    m = fw.sample_without_replacement(fixed(2) >> Sum() >> fw.laplace("1/2"), 3)
     laws = [masses(m, [1] * ones + [0] * (3 - ones)) for ones in range(4)]
     one = [(laws[0], laws[1])]
     every = list(itertools.pairwise(laws))
@@ -165,7 +165,7 @@ def test_without_replacement_the_pair_is_one_of_all_neighbours(times):
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_of_a_poisson_sample_the_pair_is_no_record_against_one(times):
-    m = tc.poisson_sample(free((-1, 2)) >> Sum() >> tc.laplace(1), "1/3")
+    m = fw.poisson_sample(free((-1, 2)) >> Sum() >> fw.laplace(1), "1/3")
     one = [(masses(m, []), masses(m, [2]))]
     found = m.losses(Fraction(1)).self_compose(times)
     for level in LEVELS:
@@ -176,25 +176,25 @@ def test_of_a_poisson_sample_the_pair_is_no_record_against_one(times):
 
 
 def test_ten_thousand_releases_from_samples_are_enclosed_on_both_sides():
-    step = tc.poisson_sample(free() >> Count() >> tc.gaussian(1), "1/100", delta="1e-9")
-    found = tc.compose([step] * 10_000).epsilon("1e-6")
+    step = fw.poisson_sample(free() >> Count() >> fw.gaussian(1), "1/100", delta="1e-9")
+    found = fw.compose([step] * 10_000).epsilon("1e-6")
     assert found.width < found.upper / 10**6
 
 
 @pytest.mark.parametrize(
     ("release", "common", "shift"),
     [
-        (free((-5, 3)) >> Sum() >> tc.laplace(2), None, 5),
-        (free((0, 9)) >> Count() >> tc.laplace(2), None, 1),
-        (fixed(4, (-5, 3)) >> Sum() >> tc.laplace(2), 3, 8),
-        (fixed(4, (-5, 3)) >> Count() >> tc.laplace(2), 3, None),
-        (free() >> tc.filter(lambda _: False) >> Count() >> tc.laplace(1), None, None),
-        (free() >> Count() >> tc.laplace(1) >> abs, None, None),
+        (free((-5, 3)) >> Sum() >> fw.laplace(2), None, 5),
+        (free((0, 9)) >> Count() >> fw.laplace(2), None, 1),
+        (fixed(4, (-5, 3)) >> Sum() >> fw.laplace(2), 3, 8),
+        (fixed(4, (-5, 3)) >> Count() >> fw.laplace(2), 3, None),
+        (free() >> fw.filter(lambda _: False) >> Count() >> fw.laplace(1), None, None),
+        (free() >> Count() >> fw.laplace(1) >> abs, None, None),
         (
             Space(Frame({"x": Number("int", 0, 9)}), SymmetricDistance())
             >> Select("x")
             >> Count()
-            >> tc.laplace(1),
+            >> fw.laplace(1),
             None,
             None,
         ),
@@ -207,7 +207,7 @@ def test_the_pair_is_what_the_records_make_of_it(release, common, shift):
 
 
 def test_more_changed_records_and_what_follows_have_a_lower_end_of_zero():
-    m = tc.sample_without_replacement(fixed(2) >> Sum() >> tc.laplace(1), 5)
+    m = fw.sample_without_replacement(fixed(2) >> Sum() >> fw.laplace(1), 5)
     assert m.epsilon("1/1000", d_in=1).lower > 0
     assert m.epsilon("1/1000", d_in=2).lower == 0
     assert (m >> abs).epsilon("1/1000").lower == 0
@@ -222,32 +222,32 @@ COUNT = PEOPLE >> Count()
 
 class TestSampling:
     def test_rate_one_changes_nothing(self):
-        m = tc.poisson_sample(COUNT >> tc.laplace(TINY), 1)
+        m = fw.poisson_sample(COUNT >> fw.laplace(TINY), 1)
         assert m([1, 2, 3]) == 3
         assert m.map(2) == 2000
 
     def test_about_the_share_is_sampled(self):
-        m = tc.poisson_sample(COUNT >> tc.laplace(TINY), "1/4")
+        m = fw.poisson_sample(COUNT >> fw.laplace(TINY), "1/4")
         assert 400 < m([1] * 2000) < 600
         table = Space(Frame({"x": Number("int", 0, 9), "y": Number("int")}), SymmetricDistance())
-        framed = tc.poisson_sample(table >> Select("x") >> Count() >> tc.laplace(TINY), "1/2")
+        framed = fw.poisson_sample(table >> Select("x") >> Count() >> fw.laplace(TINY), "1/2")
         assert 100 < framed({"x": [1] * 400, "y": [2] * 400}) < 300
         labels = Space(Vector(str), SymmetricDistance())
-        assert tc.poisson_sample(labels >> Count() >> tc.laplace(TINY), "1/2")(["a"] * 400) < 300
+        assert fw.poisson_sample(labels >> Count() >> fw.laplace(TINY), "1/2")(["a"] * 400) < 300
 
     @pytest.mark.parametrize("rate", [0, -1, "3/2", float("nan")])
     def test_bad_rates(self, rate):
         with pytest.raises(UsageError):
-            tc.poisson_sample(COUNT >> tc.laplace(1), rate)
+            fw.poisson_sample(COUNT >> fw.laplace(1), rate)
 
     def test_only_where_it_is_proven(self):
-        sized = Space(Vector(int, size=3), SymmetricDistance()) >> tc.clamp(0, 1)
-        ordered = Space(Vector(int, bounds=(0, 1)), HammingDistance()) >> Count() >> tc.laplace(1)
-        for m in (ordered, COUNT >> tc.gaussian(1), sized >> Count() >> tc.laplace(1)):
+        sized = Space(Vector(int, size=3), SymmetricDistance()) >> fw.clamp(0, 1)
+        ordered = Space(Vector(int, bounds=(0, 1)), HammingDistance()) >> Count() >> fw.laplace(1)
+        for m in (ordered, COUNT >> fw.gaussian(1), sized >> Count() >> fw.laplace(1)):
             with pytest.raises(MismatchError):
-                tc.poisson_sample(m, "1/2")
+                fw.poisson_sample(m, "1/2")
         with pytest.raises(UsageError, match="too many"):
-            tc.poisson_sample(COUNT >> tc.laplace(1), "1/2").distribution([1] * 20)
+            fw.poisson_sample(COUNT >> fw.laplace(1), "1/2").distribution([1] * 20)
 
 
 # The textbook's chain: a clamped sum with Laplace noise, its map and its tails.
@@ -255,10 +255,10 @@ class TestSampling:
 
 def test_the_textbook_chain():
     column = Space(Vector(float), SymmetricDistance())
-    m = column >> tc.clamp(0, 12) >> Sum(grid=1) >> tc.laplace(scale=25)
+    m = column >> fw.clamp(0, 12) >> Sum(grid=1) >> fw.laplace(scale=25)
     assert m.map(1) == Fraction(12, 25)
     sized = Space(Vector(float, size=4), ChangeOneDistance())
-    changed = sized >> tc.clamp(0, 12) >> Sum(grid=1) >> tc.laplace(scale=25)
+    changed = sized >> fw.clamp(0, 12) >> Sum(grid=1) >> fw.laplace(scale=25)
     assert changed.map(1) == Fraction(12, 25)  # not twice that
     p, q = m.distribution([12, 10, 8, 7]), m.distribution([12, 10, 8])
     for low, high in ((70, 80), (-100, -50), (37, 37), (5000, 5010), (-9000, -8000)):
@@ -271,7 +271,7 @@ def test_the_textbook_chain():
         if min(exact) > 1e-12:
             assert float(left.middle) == pytest.approx(exact[0], rel=1e-9)
             assert float(right.middle) == pytest.approx(exact[1], rel=1e-9)
-        loss = tc.divergence(m, [12, 10, 8, 7], [12, 10, 8], event=(low, high))
+        loss = fw.divergence(m, [12, 10, 8, 7], [12, 10, 8], event=(low, high))
         assert abs(float(loss)) <= 7 / 25 + 1e-12  # the sums are 7 apart: no 0 / 0 in the tails
 
 
@@ -280,7 +280,7 @@ ADDITIVE_COUNT = ADDITIVE_PEOPLE >> Count()
 
 
 def test_noise_is_drawn_afresh():
-    m = ADDITIVE_COUNT >> tc.laplace(1000)
+    m = ADDITIVE_COUNT >> fw.laplace(1000)
     assert len({m([1, 2]) for _ in range(20)}) > 10
 
 

@@ -54,7 +54,7 @@ def test_thresholds_from_one_exponential_are_those_of_each():
 @pytest.mark.parametrize("path", ["few", "integers", "bulk"])
 def test_fit(stream, fits, scale, path):
     subject = tn.DiscreteLaplace(scale)
-    one_sided = tn.Geometric(scale)
+    one_sided = tn.OneSidedGeometric(scale)
     n = 300_000 if path != "integers" else 30_000
     draw = {"few": "_few", "integers": "_integers", "bulk": "_bulk"}[path]
     with stream(16):
@@ -139,7 +139,7 @@ def test_bulk_asks_for_the_same_bits_whatever_the_values(stream):
 
 @pytest.mark.parametrize("scale", [Fraction(1, 40), Fraction(10, 7), 25, 10**6])
 def test_law_against_high_precision(scale):
-    two, one = tn.DiscreteLaplace(scale), tn.Geometric(scale)
+    two, one = tn.DiscreteLaplace(scale), tn.OneSidedGeometric(scale)
     with mpmath.workprec(300):
         q = mpmath.exp(-1 / real(scale))
         close = mpmath.mpf(2) ** -60
@@ -159,7 +159,7 @@ def test_law_against_high_precision(scale):
     assert one.probability(-1).upper == one.cdf(-1).upper == 0
 
 
-@pytest.mark.parametrize("subject", [tn.DiscreteLaplace("10/7"), tn.Geometric("10/7")])
+@pytest.mark.parametrize("subject", [tn.DiscreteLaplace("10/7"), tn.OneSidedGeometric("10/7")])
 def test_law_is_consistent(subject):
     for low, high in pairwise(range(-20, 20)):
         step = subject.cdf(high, 100) - subject.cdf(low, 100)
@@ -222,7 +222,7 @@ def test_ties_and_carries_of_digits(stream, fits, sign):
         integers = digits.draw_integers(30_000, sign)
     assert len(large) > 1000
     assert all(found[row] == value for row, value in large.items())
-    subject = tn.DiscreteLaplace(5) if sign else tn.Geometric(5)
+    subject = tn.DiscreteLaplace(5) if sign else tn.OneSidedGeometric(5)
     for drawn in (found, integers):
         assert fits(drawn, subject.probability, -40 if sign else 0, 40) > 1e-3
 

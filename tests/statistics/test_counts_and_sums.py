@@ -17,6 +17,7 @@ import tacit.statistics as ts
 from support.by_hand import statistics_oracle as oracle
 from support.by_hand.substituted import by_definition
 from support.examples import examples
+from tacit import framework as fw
 from tacit.errors import InfeasibleError, UsageError
 from tacit.mechanisms.local_statistic import LocalStatistic, column_space
 from tacit.mechanisms.smooth import smooth_noise
@@ -473,7 +474,7 @@ def test_ddof_is_for_sensitivities_only() -> None:
     with pytest.raises(UsageError, match="0 or 1"):
         tc.std(ddof=2)
     with pytest.raises(UsageError, match="question to a table"):
-        _ = tc.Space(tc.Vector(float), tc.SymmetricDistance()) >> tc.clamp(0, 1) >> tc.var(ddof=1)
+        _ = fw.Space(fw.Vector(float), fw.SymmetricDistance()) >> fw.clamp(0, 1) >> tc.var(ddof=1)
 
 
 # The search for the best pair of ranks finds what listing all pairs finds.

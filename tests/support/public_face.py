@@ -19,7 +19,17 @@ from typing import Any
 
 import tacit as tc
 
-ROOMS = (tc, tc.local, tc.noise, tc.errors, tc.data)
+ROOMS = (
+    tc,
+    tc.framework,
+    tc.accounting,
+    tc.statistics,
+    tc.tables,
+    tc.local,
+    tc.noise,
+    tc.errors,
+    tc.data,
+)
 HOOKS = ("__init__", "__call__", "__rshift__")
 """Methods with an underscore that a user sees the signature of."""
 
@@ -134,7 +144,11 @@ def places(name: str, thing: Any) -> Iterator[Place]:
 def face() -> dict[str, Any]:
     """Every public thing by a name that says where it was found."""
     waiting = [
-        (f"{room.__name__.replace('tacit', 'tc', 1)}.{name}", getattr(room, name))
+        # what is in tc.tables is given, and not made by a user
+        (
+            f"{room.__name__.replace('tacit', 'tc', room is not tc.tables)}.{name}",
+            getattr(room, name),
+        )
         for room in ROOMS
         for name in room.__all__
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["GROUPS", "ROOMS", "Group"]
+__all__ = ["GROUPS", "ROOMS", "SPREAD", "Group"]
 
 
 class Group(NamedTuple):
@@ -14,7 +14,8 @@ class Group(NamedTuple):
         page: its name.
         title: its heading.
         about: one sentence on it.
-        names: public names of ``tacit``, in the order in which a reader needs them.
+        names: public names of ``tacit`` and, with its namespace, of others, such as
+            ``framework.Space``, in the order in which a reader needs them.
         given: by the name that a reader calls it, what calls return: its module and its class.
     """
 
@@ -37,7 +38,7 @@ GROUPS = (
         "questions",
         "Questions and answers",
         "What a session gives: questions, their expected errors, their answers.",
-        "synthetic_table SyntheticTable",
+        "synthetic_table tables.SyntheticTable",
         {
             "Question": "tacit.tables.question",
             "QuestionPlan": "tacit.tables.joint_plans.planning",
@@ -50,21 +51,22 @@ GROUPS = (
         "statistics",
         "Statistics of a table",
         "What a question may ask for, and the expressions that it reads.",
-        "count count_people count_distinct sum mean median percentile percentiles min max var std "
-        "interquartile_range histogram bounds ranges prefix_sums cdf covariance correlation "
-        "linear_regression top_k top_code col when",
+        "count count_people count_distinct sum mean median percentile quantile percentiles min max "
+        "var std interquartile_range histogram bounds ranges prefix_sums cdf covariance "
+        "correlation linear_regression top_k framework.top_code col when",
     ),
     Group(
         "budgets",
         "Budgets and ledgers",
         "How much may be spent, and the file that keeps it.",
-        "Budget epsilon epsilon_delta rho Ledger open_ledger in_memory choose_epsilon",
+        "epsilon epsilon_delta rho in_memory choose_epsilon accounting.Budget accounting.Ledger "
+        "accounting.open_ledger",
     ),
     Group(
         "certificates",
         "Certificates and claims",
         "What a release proves, and how a claim is checked.",
-        "Certificate verify compare plot_accuracy",
+        "Certificate framework.plot_accuracy",
         {"Verification": "tacit.report.verify"},
     ),
     Group(
@@ -72,48 +74,65 @@ GROUPS = (
         "Sensitivities",
         "How far a statistic can move between neighbouring data sets, computed exactly.",
         "sensitivity Records Values Interval sensitivity_profile sensitivity_table "
-        "local_sensitivity_at smooth_sensitivity distance_to_instability stability_map "
-        "lower_bound sampled_sensitivity search_cost batched",
+        "local_sensitivity_at smooth_sensitivity distance_to_instability "
+        "propose_test_release smooth_noise sample_and_aggregate statistics.stability_map "
+        "statistics.lower_bound statistics.sampled_sensitivity statistics.search_cost "
+        "statistics.batched",
         {"Sensitivity": "tacit.statistics.result"},
     ),
     Group(
         "framework",
         "Spaces, metrics and measures",
         "Which values, how far apart they are, and how far apart distributions are.",
-        "Space Vector Number Category Frame SymmetricDistance ChangeOneDistance HammingDistance "
-        "InsertDeleteDistance AbsoluteDistance L1Distance L2Distance LInfinityDistance "
-        "SparseDistance DiscreteDistance PureDP ApproximateDP ZeroConcentratedDP RenyiDP "
-        "RenyiCurve ApproximateZeroConcentratedDP Transformation Measurement compose parallel "
-        "adaptive convert calibrate",
+        "framework.Space framework.Vector framework.Number framework.Category "
+        "framework.Frame framework.SymmetricDistance framework.ChangeOneDistance "
+        "framework.HammingDistance framework.InsertDeleteDistance framework.AbsoluteDistance "
+        "framework.L1Distance framework.L2Distance framework.LInfinityDistance "
+        "framework.SparseDistance framework.DiscreteDistance framework.PureDP "
+        "framework.ApproximateDP framework.ZeroConcentratedDP framework.RenyiDP "
+        "framework.RenyiCurve framework.ApproximateZeroConcentratedDP "
+        "framework.Transformation framework.Measurement framework.compose framework.parallel "
+        "framework.adaptive framework.convert framework.calibrate",
     ),
     Group(
         "divergences",
         "Divergences and privacy loss",
         "Two output distributions, compared in exact numbers.",
-        "divergence privacy_loss PrivacyLossDistribution Tradeoff TradeoffFunction max_divergence "
-        "hockey_stick renyi_divergence total_variation IdealisedLaplace IdealisedGaussian",
+        "framework.divergence framework.privacy_loss framework.PrivacyLossDistribution "
+        "framework.Tradeoff framework.TradeoffFunction framework.max_divergence "
+        "framework.hockey_stick framework.renyi_divergence framework.total_variation "
+        "framework.IdealisedLaplace framework.IdealisedGaussian",
     ),
     Group(
         "transformations",
         "Steps of a chain: transformations",
         "Deterministic steps with a stability map.",
-        "clamp impute cast bin filter map_rows select resize to_grid sum_of_squares variance "
-        "count_by_category prefix_counts quantile quantile_scores linear_queries tree_counts "
-        "consistent_tree to_symmetric to_change_one to_insert_delete to_absolute to_discrete "
-        "to_l1 to_l2 to_l_infinity transformation user_transformation",
+        "framework.clamp framework.impute framework.cast framework.bin framework.filter "
+        "framework.map_rows framework.select framework.resize framework.to_grid "
+        "framework.sum_of_squares framework.count_by_category framework.prefix_counts "
+        "framework.quantile_scores framework.linear_queries framework.tree_counts "
+        "framework.consistent_tree framework.to_symmetric framework.to_change_one "
+        "framework.to_insert_delete framework.to_absolute framework.to_discrete "
+        "framework.to_l1 framework.to_l2 framework.to_l_infinity framework.as_transformation "
+        "framework.user_transformation",
     ),
     Group(
         "mechanisms",
         "Steps of a chain: mechanisms",
         "Random steps with a privacy map.",
-        "laplace gaussian geometric staircase truncated_geometric exponential noisy_max "
-        "permute_and_flip private_quantile randomized_response above_threshold sparse_vector "
-        "continual_count continual_counter release_keys select_keys gaussian_keys "
-        "gaussian_keys_in_rounds select_best poisson_sample sample_without_replacement measurement "
-        "propose_test_release propose_bound smooth_noise sample_and_aggregate",
+        "framework.laplace framework.gaussian framework.geometric framework.staircase "
+        "framework.truncated_geometric framework.exponential framework.noisy_max "
+        "framework.permute_and_flip framework.private_quantile framework.randomized_response "
+        "framework.above_threshold framework.sparse_vector framework.continual_count "
+        "framework.continual_counter framework.select_partitions framework.select_best "
+        "framework.poisson_sample framework.sample_without_replacement "
+        "framework.user_measurement framework.propose_bound",
     ),
 )
-"""Public names that are functions or classes, by page."""
+"""Names that are functions or classes, by page: all of ``tacit`` and of ``tacit.framework``."""
+
+SPREAD = ("framework", "accounting", "statistics", "tables")
+"""Namespaces whose names are on the pages above; all of the framework's are."""
 
 ROOMS = {
     "local": "The local model",

@@ -26,7 +26,7 @@ def reference_pages() -> dict[str, str]:
     seen: set[int] = set()
     pages = {}
     for group in GROUPS:
-        parts = [_described(f"tacit.{n}", getattr(tacit, n), seen) for n in group.names.split()]
+        parts = [_described(f"tacit.{n}", _named(n), seen) for n in group.names.split()]
         for name, home in group.given.items():
             thing = getattr(importlib.import_module(home), name)
             parts.append(_described(f"{home}.{name}", thing, seen))
@@ -37,6 +37,12 @@ def reference_pages() -> dict[str, str]:
         parts = [_described(f"tacit.{room}.{n}", getattr(module, n), seen) for n in names]
         pages[f"reference/{room}.rst"] = _page(title, _text(module, "module"), parts, module)
     return {**pages, "reference/index.md": _first_page()}
+
+
+def _named(name: str) -> Any:
+    """Return what a name of ``tacit``, or of one of its namespaces, is."""
+    room, _, inner = name.rpartition(".")
+    return getattr(importlib.import_module(f"tacit.{room}") if room else tacit, inner)
 
 
 def _first_page() -> str:

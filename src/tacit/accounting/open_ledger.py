@@ -105,12 +105,13 @@ def open_ledger(
     return ledger
 
 
+@public
 def create_ledger(
     path: str | os.PathLike[str],
     *,
     dataset: str,
     budget: Budget,
-    terms: Mapping[str, Any] | None = None,
+    terms: Mapping[str, object] | None = None,
 ) -> Ledger:
     """Begin a ledger at ``path``, where there must be none.
 
@@ -127,6 +128,7 @@ def create_ledger(
         raise
 
 
+@public
 def restore_ledger(path: str | os.PathLike[str]) -> Ledger:
     """Accept a ledger at the place where it is now, and note that in its chain.
 

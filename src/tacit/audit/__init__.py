@@ -1,19 +1,21 @@
 """Privacy claims, checked against their definition: exactly where possible, else by samples."""
 
 from tacit.audit.attack_suite.run import AttackTable, attacks
-from tacit.audit.replay import Replay, replay
+from tacit.audit.comparison import compare
+from tacit.audit.replay import ReplayResult, replay
 from tacit.audit.sampled import SampledAudit, command, sampled
-from tacit.audit.search import Search, search
+from tacit.audit.search import SearchResult, search
 from tacit.audit.verify import Verdict, verify
 
 __all__ = [
     "AttackTable",
-    "Replay",
+    "ReplayResult",
     "SampledAudit",
-    "Search",
+    "SearchResult",
     "Verdict",
     "attacks",
     "command",
+    "compare",
     "replay",
     "sampled",
     "search",

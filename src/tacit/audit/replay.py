@@ -28,7 +28,7 @@ __all__ = [
     "Drawn",
     "Meeting",
     "Noise",
-    "Replay",
+    "ReplayResult",
     "Tape",
     "coins",
     "cost_of",
@@ -476,7 +476,7 @@ _AROUND = "the output differs although all noise is frozen: a number goes around
 
 @public
 @dataclass(frozen=True)
-class Replay(Shown):
+class ReplayResult(Shown):
     """What replays of a mechanism found.  True where nothing was found.
 
     Attributes:
@@ -519,7 +519,7 @@ def replay(
     epsilon: Number | None = None,
     rho: Number | None = None,
     runs: int = 10,
-) -> Replay:
+) -> ReplayResult:
     """Record a run on one data set, and replay it on a neighbour with the same noisy numbers.
 
     The two runs must ask for the same noise: in the same lines, in the same order, of the same
@@ -607,7 +607,7 @@ def replay(
     if not always_steady:  # noise of few values repeats itself by chance, in some of the runs
         findings.pop(_AROUND, None)
     findings.update(dict.fromkeys(_dear(most, claims[0], claims[1])))
-    return Replay(
+    return ReplayResult(
         tuple(findings), draws, 2 * times, most.epsilon, most.rho, complete, tuple(unseen)
     )
 

@@ -274,7 +274,7 @@ def sampled(
     claim is refuted, with no penalty for having looked: a gross violation takes some hundred runs.
 
     Nothing here proves a claim.  What is rarer than the runs can show stays unseen, which
-    :func:`tacit.verify` finds where outputs can be listed.
+    :func:`tacit.audit.verify` finds where outputs can be listed.
 
     Args:
         mechanism: called with u or v, gives an output: a number, a text, a list, a dictionary of

@@ -35,7 +35,7 @@ from tacit.statistics import Interval, sensitivity
 
 __all__ = [
     "Pair",
-    "Search",
+    "SearchResult",
     "changed",
     "proposed",
     "search",
@@ -278,7 +278,7 @@ _PART = 4  # the first looks have this part of the runs of the audit together, o
 
 @public
 @dataclass(frozen=True)
-class Search(Shown):
+class SearchResult(Shown):
     """The worst pair that was found, and its audit.  True where the claim is not refuted.
 
     Attributes:
@@ -315,7 +315,7 @@ def search(
     samples: int = 10_000,
     batch: bool = False,
     seed: int = 0,
-) -> Search:
+) -> SearchResult:
     """Search for the pair of neighbours with the largest privacy loss, and audit it.
 
     Pairs are proposed from the extremes of the space (its bounds, NaN and infinities where it holds
@@ -350,7 +350,8 @@ def search(
 
     Example:
         >>> import tacit as tc
-        >>> column = tc.Space(tc.Vector(tc.Number("int", 0, 100)), tc.SymmetricDistance())
+        >>> from tacit import framework as fw
+        >>> column = fw.Space(fw.Vector(fw.Number("int", 0, 100)), fw.SymmetricDistance())
         >>> def forgetful(ages):  # noise for a count, on a sum
         ...     return sum(ages) + tc.noise.discrete_laplace(1)
         >>> found = search(forgetful, column, epsilon=1, pairs=20, samples=500)
@@ -359,7 +360,7 @@ def search(
     """
     if not isinstance(space, Space):
         kind = type(space).__name__
-        raise UsageError(f"space is a tc.Space of a domain and a distance, not a {kind}")
+        raise UsageError(f"space is a tc.framework.Space of a domain and a distance, not a {kind}")
     draw = Repeatable(as_integer(seed, "seed", minimum=0))
     far, most = positive(d_in, "d_in"), as_integer(pairs, "pairs", minimum=1)
     limit, rest, confidence = checked_numbers(samples, delta, confidence)
@@ -400,7 +401,7 @@ def search(
         samples=samples,
         batch=batch,
     )
-    return Search(u, v, audit, tried)
+    return SearchResult(u, v, audit, tried)
 
 
 def _scores(

@@ -457,10 +457,10 @@ def verify(
 
     Example:
         >>> from tacit.core import AbsoluteDistance, Number, PureDP, Space
-        >>> from tacit.mechanisms import measurement
+        >>> from tacit.mechanisms import user_measurement
         >>> space = Space(Number("int", 0, 1), AbsoluteDistance())
         >>> coin = lambda bit: {bit: "3/4", 1 - bit: "1/4"}
-        >>> wrong = measurement(space, lambda bit: bit, lambda d: d, distribution=coin)
+        >>> wrong = user_measurement(space, lambda bit: bit, lambda d: d, distribution=coin)
         >>> print(verify(wrong))
         BROKEN at distance 1: 0 against 1 attain epsilon = 1.09861 on the event {0}, and the map
         claims epsilon = 1

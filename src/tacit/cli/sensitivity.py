@@ -92,7 +92,7 @@ def domain_of(given: Population) -> Any:
 def _columns(path: str, names: Sequence[str]) -> dict[str, list[Any]]:
     """Read columns of a public file; with none named, all that hold numbers."""
     # The population is public, so its cells may say what a column of a CSV file holds.
-    from tacit.tables import open_source
+    from tacit.tables.open_source import open_source
 
     with open_source(path) as source:
         for name in names:

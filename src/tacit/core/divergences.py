@@ -417,7 +417,9 @@ def _pairs_of(p: Any) -> Iterable[tuple[Hashable, Any]]:
     table = getattr(p, "table", p)
     if isinstance(table, Mapping) or hasattr(table, "items"):
         if getattr(p, "rest", _ZERO):
-            raise UsageError("this distribution does not list all outcomes; ask tc.divergence")
+            raise UsageError(
+                "this distribution does not list all outcomes; ask tc.framework.divergence"
+            )
         return table.items()  # type: ignore[no-any-return]
     if isinstance(table, (str, bytes)) or not isinstance(table, Iterable):
         raise UsageError(

@@ -167,7 +167,9 @@ class RenyiCurve(Measure):
     def __post_init__(self) -> None:
         given: Any = self.orders
         if isinstance(given, str) or not isinstance(given, Iterable):
-            raise UsageError("a Renyi curve takes a list of orders, such as tc.RenyiCurve([2, 4])")
+            raise UsageError(
+                "a Renyi curve takes a list of orders, such as tc.framework.RenyiCurve([2, 4])"
+            )
         read = sorted({RenyiDP(order).alpha for order in given})
         if not read:
             raise UsageError("a Renyi curve needs at least one order above one")
@@ -186,7 +188,7 @@ class RenyiCurve(Measure):
 
     @property
     def _hint(self) -> str:
-        return f"tc.RenyiDP({show(self.orders[0])}).divergence(p, q)"
+        return f"tc.framework.RenyiDP({show(self.orders[0])}).divergence(p, q)"
 
     def read(self, loss: object) -> tuple[Fraction, ...]:
         """Read one loss for each order.

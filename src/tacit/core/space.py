@@ -273,7 +273,7 @@ class Step(ABC):
 
     @abstractmethod
     def build(self, space: Never) -> Built:
-        """Return the transformation or measurement on ``space``, a :class:`~tacit.Space`.
+        """Return the transformation or measurement on ``space``, a :class:`~tacit.framework.Space`.
 
         Raises:
             MismatchError: the step does not fit this space; the message names what would join them.
@@ -299,7 +299,8 @@ class Pipeline(Shown, Step, Generic[Made]):
     """Consecutive steps that have not met their space yet.
 
     >>> import tacit as tc
-    >>> print(tc.clamp(0, 12) >> tc.sum())
+    >>> from tacit import framework as fw
+    >>> print(fw.clamp(0, 12) >> tc.sum())
     clamp(lower=0, upper=12) >> sum()
     """
 
@@ -326,7 +327,7 @@ class Pipeline(Shown, Step, Generic[Made]):
 
     def card(self) -> Card:
         """Return what a notebook displays: the steps in order."""
-        todo = "the steps wait for a space: tc.Space(...) >> them"
+        todo = "the steps wait for a space: tc.framework.Space(...) >> them"
         return Card("Steps of a chain", "", [Plain([_said(step) for step in self.steps])], [todo])
 
     def describe(self) -> dict[str, object]:
@@ -356,9 +357,10 @@ def as_step(thing: object) -> Step:
     if isinstance(thing, Step):
         return thing
     name = getattr(thing, "__name__", "")
-    shown = f"call {name}: >> tc.{name}(...)" if name else f"not a {type(thing).__name__}"
+    shown = f"call it: {name}(...)" if name else f"not a {type(thing).__name__}"
     raise CallError(
-        f"after >> there must be a step, such as tc.clamp(0, 12) or tc.laplace(scale=2); {shown}"
+        "after >> there must be a step, such as tc.framework.clamp(0, 12) or "
+        f"tc.framework.laplace(scale=2); {shown}"
     )
 
 
@@ -405,15 +407,15 @@ def plain(value: Any) -> Any:
     return str(getattr(value, "__qualname__", type(value).__qualname__))
 
 
-# A chain whose last step still lacks its noise: what ``chain >> tc.laplace`` makes.
+# A chain whose last step still lacks its noise: what ``chain >> tc.framework.laplace`` makes.
 
 
 @public
 class Unfinished(Shown):
     """A chain that ends in a kind of step, without the parameter that says how much noise.
 
-    ``tc.calibrate(chain, d_in=..., d_out=...)`` finds that parameter; until then nothing can be
-    asked of the chain.
+    ``tc.framework.calibrate(chain, d_in=..., d_out=...)`` finds that parameter; until then nothing
+    can be asked of the chain.
 
     Args:
         chain: a space, or a transformation from it.
@@ -461,7 +463,7 @@ class Unfinished(Shown):
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise UsageError(
             f"{self.name} has no noise parameter yet: write {self.name}({self.fields[0]}=...), or "
-            "let tc.calibrate(chain, d_in=..., d_out=...) find it"
+            "let tc.framework.calibrate(chain, d_in=..., d_out=...) find it"
         )
 
     __call__ = map = check = distribution = explain = _refuse

@@ -11,6 +11,7 @@ from tacit.mechanisms.partition_selection import (
     GaussianKeysInRounds,
     ReleaseKeys,
     SelectKeys,
+    select_partitions,
 )
 from tacit.mechanisms.private_quantile import PrivateQuantile
 from tacit.mechanisms.private_selection import select_best
@@ -20,7 +21,7 @@ from tacit.mechanisms.smooth import SmoothNoise
 from tacit.mechanisms.sparse_vector import AboveThreshold, SparseVector
 from tacit.mechanisms.staircase import Staircase
 from tacit.mechanisms.subsampling import poisson_sample, sample_without_replacement
-from tacit.mechanisms.user_defined import measurement, user_transformation
+from tacit.mechanisms.user_defined import user_measurement, user_transformation
 
 __all__ = [
     "AboveThreshold",
@@ -52,10 +53,11 @@ __all__ = [
     "adaptive",
     "calibrate",
     "half_width",
-    "measurement",
     "plot_accuracy",
     "poisson_sample",
     "sample_without_replacement",
     "select_best",
+    "select_partitions",
+    "user_measurement",
     "user_transformation",
 ]

@@ -53,7 +53,7 @@ class Adaptive:
     then.  That adding up is enough, although each question depends on the answers so far, is proven
     in :mod:`tacit.accounting.odometer`.
 
-    It counts in memory.  What must outlive the process is a ledger: ``tc.open_ledger``.
+    It counts in memory.  What must outlive the process is a ledger: ``tc.accounting.open_ledger``.
 
     Args:
         space: that every release starts from.

@@ -192,9 +192,9 @@ def calibrate(
     """Return the measurement with the least noise whose map at ``d_in`` is at most ``d_out``.
 
     Args:
-        step: a chain that ends in a class of steps, such as ``space >> sum >> tc.laplace`` (further
-            parameters by ``functools.partial``); the class on its own, for whole numbers whose
-            distance is given (a number, else two scores, as the step can take them); or
+        step: a chain that ends in a class of steps, such as ``space >> sum >> laplace``
+            (further parameters by ``functools.partial``); the class on its own, for whole numbers
+            whose distance is given (a number, else two scores, as the step can take them); or
             a function from a scale to a measurement.
         d_in: the distance between neighbouring inputs.
         d_out: the loss: epsilon for pure DP, rho for zCDP, ``(epsilon, delta)`` for approximate DP.
@@ -226,7 +226,7 @@ def calibrate(
         >>> calibrate(total >> Gaussian, d_in=1, d_out=(1, "1e-6")).check(1, (1, "1e-6"))
         True
         >>> import tacit as tc
-        >>> year = lambda scale: tc.compose([total >> tc.laplace(scale)] * 365)
+        >>> year = lambda scale: tc.framework.compose([total >> tc.framework.laplace(scale)] * 365)
         >>> m = calibrate(year, d_in=1, d_out=(1, "1e-6"))
         >>> m.check(1, (1, "1e-6")), m.check(1, (1, "9e-7"))
         (True, False)
@@ -247,7 +247,7 @@ def calibrate(
         return _by_scale(step, d_in, d_out)
     raise UsageError(
         "calibrate takes a chain that ends in a class of steps, such as space >> sum >> "
-        "tc.laplace, or a function from a scale to a measurement"
+        "tc.framework.laplace, or a function from a scale to a measurement"
     )
 
 
@@ -421,7 +421,7 @@ def plot_accuracy(
     """Draw the half-width of an interval against the privacy loss, for one chain or for several.
 
     Args:
-        chains: one that ends in a class of steps, such as ``space >> sum >> tc.laplace``, or a
+        chains: one that ends in a class of steps, such as ``space >> sum >> laplace``, or a
             mapping of names to several of them.
         data: any data set: the noise does not depend on it.
         losses: the privacy losses to calibrate to.

@@ -7,15 +7,17 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, overload, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit import noise
+from tacit import noise as exact_noise
 from tacit.arithmetic.enclosure import Enclosure, exp
+from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, as_integer, positive
 from tacit.arithmetic.roots_and_bisection import least_integer
+from tacit.calls import public
 from tacit.core import (
     ApproximateDP,
     L1Distance,
@@ -30,7 +32,7 @@ from tacit.core import (
 from tacit.core.conversions import delta_bound
 from tacit.core.losses.additive_noise import GaussianShift
 from tacit.core.losses.composition import Sum
-from tacit.errors import MismatchError, UsageError
+from tacit.errors import MismatchError, UsageError, said
 from tacit.mechanisms.additive import continuous_sigma
 from tacit.mechanisms.output_distribution import FiniteDistribution, Product, approximate_loss
 
@@ -47,6 +49,7 @@ __all__ = [
     "least_noise_and_thresholds",
     "least_threshold",
     "passes",
+    "select_partitions",
     "shown_of_key",
     "tail",
 ]
@@ -120,7 +123,7 @@ class ReleaseKeys(Step):
 
         def release(counts: Any) -> list[int | None]:
             exact = [int(count) for count in counts]
-            noisy = noise.discrete_laplace(scale, len(exact)).tolist() if exact else []
+            noisy = exact_noise.discrete_laplace(scale, len(exact)).tolist() if exact else []
             shown = [count + error for count, error in zip(exact, noisy, strict=True)]
             return [
                 n if n >= self.threshold and count > 0 else None
@@ -137,7 +140,7 @@ def _one_key(scale: Fraction, threshold: int, count: int) -> FiniteDistribution:
     """List what one key shows: nothing, or its noisy count, up to a rest of 2^-80."""
     if count <= 0:
         return FiniteDistribution.of({None: 1})
-    law = noise.DiscreteLaplace(scale)
+    law = exact_noise.DiscreteLaplace(scale)
     highest = max(threshold, count + law.support(1 - Fraction(1, 1 << 80))[1])
     table: dict[Hashable, Enclosure] = {
         shown: law.probability(shown - count, 128) for shown in range(threshold, highest + 1)
@@ -261,7 +264,7 @@ class GaussianKeys(Step):
 
         def release(counts: Any) -> list[int | None]:
             exact = [int(count) for count in counts]
-            drawn = noise.discrete_gaussian(scale, len(exact)).tolist() if exact else []
+            drawn = exact_noise.discrete_gaussian(scale, len(exact)).tolist() if exact else []
             shown = [count + error for count, error in zip(exact, drawn, strict=True)]
             return [
                 n if n >= self.threshold and count > 0 else None
@@ -290,7 +293,7 @@ def shown_of_key(scale: Fraction, threshold: int, count: int) -> FiniteDistribut
     """List what one key shows: nothing, or its noisy count, up to a rest of 2^-80."""
     if count <= 0:
         return FiniteDistribution.of({None: 1})
-    law = noise.DiscreteGaussian(scale)
+    law = exact_noise.DiscreteGaussian(scale)
     highest = max(threshold, count + law.support(1 - Fraction(1, 1 << 80))[1])
     table: dict[Hashable, Enclosure] = {
         shown: law.probability(shown - count, 128) for shown in range(threshold, highest + 1)
@@ -301,7 +304,7 @@ def shown_of_key(scale: Fraction, threshold: int, count: int) -> FiniteDistribut
 
 def _tail(scale: Fraction, low: int) -> Fraction:
     """Return ``P(X >= low)`` for discrete Gaussian X, rounded up."""
-    return noise.DiscreteGaussian(scale).cdf(-low, 128).upper
+    return exact_noise.DiscreteGaussian(scale).cdf(-low, 128).upper
 
 
 def passes(scale: Fraction, threshold: int, moved: int) -> Fraction:
@@ -510,7 +513,7 @@ class GaussianKeysInRounds(Step):
                 left = counts.left(shown) if isinstance(counts, CountsOfRounds) else counts
                 exact = [int(count) for count in left]
                 shown += [None] * (len(exact) - len(shown))
-                drawn = noise.discrete_gaussian(scale, len(exact)).tolist() if exact else []
+                drawn = exact_noise.discrete_gaussian(scale, len(exact)).tolist() if exact else []
                 noisy = [count + error for count, error in zip(exact, drawn, strict=True)]
                 for place, found in enumerate(noisy):
                     if shown[place] is None and exact[place] > 0 and found >= threshold:
@@ -682,12 +685,14 @@ class TruncatedNoise:
         # sign, and drawn again where it is zero below zero, it is the noise.
         reach = np.full(n, self.reach, dtype=object)
         if self.share < 1 and n:
-            reach -= ~noise.bernoulli(self.share, n)
+            reach -= ~exact_noise.bernoulli(self.share, n)
         drawn = np.zeros(n, dtype=object)
         left = np.arange(n)
         while len(left):
-            size = noise.geometric(1 / self.epsilon, len(left)).astype(object) % (reach[left] + 1)
-            below = noise.bernoulli(Fraction(1, 2), len(left))
+            size = exact_noise.geometric(1 / self.epsilon, len(left)).astype(object) % (
+                reach[left] + 1
+            )
+            below = exact_noise.bernoulli(Fraction(1, 2), len(left))
             drawn[left] = np.where(below, -size, size)
             left = left[below & (size == 0)]
         return reach, drawn
@@ -732,3 +737,113 @@ def _reach(epsilon: Fraction, delta: Fraction) -> tuple[int, Fraction]:
     here, before = last(reach), last(reach - 1)
     share = ((before.upper - delta) / (before.upper - here.upper)) * (1 << _WEIGHT_BITS)
     return reach, Fraction(min(math.ceil(share), 1 << _WEIGHT_BITS), 1 << _WEIGHT_BITS)
+
+
+# One name for all four.
+
+
+_FORMS = (
+    "select_partitions(epsilon=1, delta='1e-6'), select_partitions(scale=1, threshold=15), "
+    "select_partitions(noise='gaussian', scale=7, threshold=40, epsilon=1), or "
+    "select_partitions(noise='gaussian', scales=[22, 7], thresholds=[120, 40], epsilon=1)"
+)
+
+
+@overload
+def select_partitions(*, epsilon: NumberLike, delta: NumberLike) -> SelectKeys: ...
+
+
+@overload
+def select_partitions(
+    *, scale: NumberLike, threshold: int, noise: Literal["laplace"] = "laplace"
+) -> ReleaseKeys: ...
+
+
+@overload
+def select_partitions(
+    *, noise: Literal["gaussian"], scale: NumberLike, threshold: int, epsilon: NumberLike
+) -> GaussianKeys: ...
+
+
+@overload
+def select_partitions(
+    *,
+    noise: Literal["gaussian"],
+    scales: Sequence[NumberLike],
+    thresholds: Sequence[int],
+    epsilon: NumberLike,
+) -> GaussianKeysInRounds: ...
+
+
+@public
+def select_partitions(
+    *,
+    epsilon: NumberLike | None = None,
+    delta: NumberLike | None = None,
+    scale: NumberLike | None = None,
+    threshold: int | None = None,
+    scales: Sequence[NumberLike] | None = None,
+    thresholds: Sequence[int] | None = None,
+    noise: Literal["laplace", "gaussian"] | None = None,
+) -> Step:
+    """Return a step that releases those groups of a table which enough people are in.
+
+    Its input is the vector of people counts over *all possible* keys, zero for those that nobody
+    has; its output has the noisy count of each key that is released, and None for the others.  A
+    key that nobody has is never released.  The arguments select the mechanism:
+
+    - ``epsilon``, ``delta``: truncated discrete Laplace noise, the best selection for one key a
+      person; under the sparse distance or L1.
+    - ``scale``, ``threshold``: discrete Laplace noise; under L1.
+    - ``noise="gaussian"`` with ``scale``, ``threshold``, ``epsilon``: discrete Gaussian noise,
+      better where a person is in many groups; under the sparse distance.
+    - ``noise="gaussian"`` with ``scales``, ``thresholds``, ``epsilon``: the same in rounds, each
+      of which counts the keys that are not released yet.
+
+    Args:
+        epsilon: what is claimed: for one key, or with Gaussian noise for one person.
+        delta: for one key; above zero and below one.
+        scale: of the noise; above zero.
+        threshold: the least noisy count that is released; at least 2.
+        scales: of the noise in each round.
+        thresholds: the least noisy count that is released in each round.
+        noise: ``"laplace"`` or ``"gaussian"``.
+
+    Raises:
+        UsageError: arguments that belong to no mechanism together, or one out of its range.
+
+    Source: Desfontaines, Voss, Gipson, Mandayam, PoPETs 2022; Korolova, Kenthapadi, Mishra,
+    Ntoulas, WWW 2009; Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin, ICML 2020; Swanberg,
+    Desfontaines, Haney, PoPETs 2023.
+
+    >>> from tacit.core import Number
+    >>> counts = Space(Vector(Number("int"), size=3), L1Distance())
+    >>> m = counts >> select_partitions(epsilon=1, delta="1e-6")
+    >>> m.map(1) == (1, Fraction("1e-6")), m([0, 1000, 0])[0]
+    (True, None)
+    """
+    given = {
+        name: value
+        for name, value in (
+            ("epsilon", epsilon),
+            ("delta", delta),
+            ("scale", scale),
+            ("threshold", threshold),
+            ("scales", scales),
+            ("thresholds", thresholds),
+        )
+        if value is not None
+    }
+    kinds: dict[tuple[str | None, frozenset[str]], type[Step]] = {
+        (None, frozenset({"epsilon", "delta"})): SelectKeys,
+        (None, frozenset({"scale", "threshold"})): ReleaseKeys,
+        ("laplace", frozenset({"scale", "threshold"})): ReleaseKeys,
+        ("gaussian", frozenset({"scale", "threshold", "epsilon"})): GaussianKeys,
+        ("gaussian", frozenset({"scales", "thresholds", "epsilon"})): GaussianKeysInRounds,
+    }
+    if noise not in (None, "laplace", "gaussian"):
+        raise UsageError(f"noise is 'laplace' or 'gaussian', not {said(noise)}")
+    kind = kinds.get((noise, frozenset(given)))
+    if kind is None:
+        raise UsageError(f"these arguments do not belong together; write {_FORMS}")
+    return kind(**given)

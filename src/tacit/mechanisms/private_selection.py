@@ -273,7 +273,8 @@ def select_best(
         >>> float(select_best(noisy, score=lambda released: released, stop="1/10").map(1))
         0.4391...
         >>> import tacit as tc
-        >>> noisy = Space(Numbers("int"), AbsoluteDistance()) >> tc.gaussian(20)
+        >>> from tacit import framework as fw
+        >>> noisy = Space(Numbers("int"), AbsoluteDistance()) >> fw.gaussian(20)
         >>> best = select_best(noisy, score=lambda released: released, stop="1/10", delta="1e-9")
         >>> [float(part) for part in best.map(1)]
         [0.3503..., 1e-08]

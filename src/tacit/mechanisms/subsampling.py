@@ -51,9 +51,10 @@ def loss_of_equal_records(measurement: Measurement, common: int | None) -> Shift
     """Return the losses of noise on a number, of a record among equal ones; None where not known.
 
     >>> import tacit as tc
+    >>> from tacit import framework as fw
     >>> from tacit.core import Space, SymmetricDistance
     >>> ages = Space(Vector(int, bounds=(0, 9)), SymmetricDistance())
-    >>> loss_of_equal_records(ages >> tc.sum() >> tc.laplace(3), None)
+    >>> loss_of_equal_records(ages >> tc.sum() >> fw.laplace(3), None)
     LaplaceShift(scale=Fraction(3, 1), shift=9)
     """
     # Every sample without that record is the same data, whichever records it holds: so what comes
@@ -178,9 +179,10 @@ def poisson_sample(
         >>> float(poisson_sample(count, "1/10").map(1))
         0.1585650787...
         >>> import tacit as tc
-        >>> noisy = Space(Vector(int), SymmetricDistance()) >> Count() >> tc.gaussian(scale=1)
+        >>> from tacit import framework as fw
+        >>> noisy = Space(Vector(int), SymmetricDistance()) >> Count() >> fw.gaussian(scale=1)
         >>> step = poisson_sample(noisy, "1/100", delta="1e-9")
-        >>> float(tc.compose([step] * 10_000).epsilon("1e-6"))
+        >>> float(fw.compose([step] * 10_000).epsilon("1e-6"))
         6.90738...
     """
     share = as_fraction(rate, "rate")
@@ -324,13 +326,14 @@ def sample_without_replacement(
         >>> from tacit.core import ChangeOneDistance, Space
         >>> from tacit.transformations import Sum
         >>> import tacit as tc
+        >>> from tacit import framework as fw
         >>> ten = Space(Vector(int, bounds=(0, 1), size=10), ChangeOneDistance())
-        >>> total = sample_without_replacement(ten >> Sum() >> tc.laplace(scale=1), 100)
+        >>> total = sample_without_replacement(ten >> Sum() >> fw.laplace(scale=1), 100)
         >>> float(total.map(1))
         0.1585650787...
-        >>> noisy = ten >> Sum() >> tc.gaussian(scale=1)
+        >>> noisy = ten >> Sum() >> fw.gaussian(scale=1)
         >>> step = sample_without_replacement(noisy, 1_000, delta="1e-9")
-        >>> float(tc.compose([step] * 10_000).epsilon("1e-6").upper)
+        >>> float(fw.compose([step] * 10_000).epsilon("1e-6").upper)
         8.9325...
     """
     space = measurement.input

@@ -13,13 +13,13 @@ from tacit.errors import UsageError
 from tacit.mechanisms.output_distribution import FiniteDistribution
 
 __all__ = [
-    "measurement",
+    "user_measurement",
     "user_transformation",
 ]
 
 
 @public
-def measurement(
+def user_measurement(
     space: Space,
     function: Callable[..., object],
     map: Callable[[Fraction], object],
@@ -30,8 +30,8 @@ def measurement(
 ) -> Measurement:
     """Return a measurement from a random function and the privacy map that is claimed for it.
 
-    The claim is not checked here: try to break it with ``tc.verify`` before you rely on it.  Draw
-    randomness from ``tc.noise`` only.
+    The claim is not checked here: try to break it with ``tc.audit.verify`` before you rely on it.
+    Draw randomness from ``tc.noise`` only.
 
     Args:
         space: of the data.
@@ -52,7 +52,7 @@ def measurement(
         >>> bit = Space(Number("int", 0, 1), AbsoluteDistance())
         >>> def coins(bit):
         ...     return bit if noise.bernoulli("3/4") else 1 - bit
-        >>> m = measurement(bit, coins, lambda d: "1.0987" if d else 0)
+        >>> m = user_measurement(bit, coins, lambda d: "1.0987" if d else 0)
         >>> m.map(1), m(0) in (0, 1)
         (Fraction(10987, 10000), True)
     """
@@ -88,8 +88,8 @@ def user_transformation(
 ) -> Transformation:
     """Return a transformation from a function and the stability map that is claimed for it.
 
-    The claim is not checked here: try to break it with ``tc.verify`` before you rely on it.  The
-    function must be total: it may not raise on any member of the input domain.
+    The claim is not checked here: try to break it with ``tc.audit.verify`` before you rely on it.
+    The function must be total: it may not raise on any member of the input domain.
 
     Args:
         input: the space that it starts from.

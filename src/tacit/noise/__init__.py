@@ -12,7 +12,7 @@ from tacit.noise.bits import random_bytes
 from tacit.noise.categorical import categorical
 from tacit.noise.exponential import ExponentialChoice, exponential_choice
 from tacit.noise.gaussian import DiscreteGaussian, discrete_gaussian
-from tacit.noise.laplace import DiscreteLaplace, Geometric, discrete_laplace, geometric
+from tacit.noise.laplace import DiscreteLaplace, OneSidedGeometric, discrete_laplace, geometric
 from tacit.noise.samplers import Law
 
 __all__ = [
@@ -20,8 +20,8 @@ __all__ = [
     "DiscreteLaplace",
     "Enclosure",
     "ExponentialChoice",
-    "Geometric",
     "Law",
+    "OneSidedGeometric",
     "bernoulli",
     "bernoulli_exp",
     "categorical",

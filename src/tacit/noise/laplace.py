@@ -27,7 +27,7 @@ from tacit.calls import public
 from tacit.noise.bernoulli_and_uniform import Size
 from tacit.noise.samplers import LARGEST_INT64_SCALE, Law, block_table, geometric_digits
 
-__all__ = ["DiscreteLaplace", "Geometric", "discrete_laplace", "geometric"]
+__all__ = ["DiscreteLaplace", "OneSidedGeometric", "discrete_laplace", "geometric"]
 
 
 @lru_cache(maxsize=256)
@@ -125,7 +125,7 @@ class DiscreteLaplace(_Exponential):
 
 
 @public
-class Geometric(_Exponential):
+class OneSidedGeometric(_Exponential):
     """The distribution P(X = k) proportional to exp(-k / scale) on k >= 0.
 
     Args:
@@ -134,7 +134,7 @@ class Geometric(_Exponential):
     Raises:
         UsageError: ``scale`` is not a finite number above zero.
 
-    >>> Geometric(2).draw() >= 0
+    >>> OneSidedGeometric(2).draw() >= 0
     True
     """
 
@@ -219,5 +219,5 @@ def geometric(scale: Number, size: Size | None = None) -> int | NDArray[np.int64
     >>> bool((geometric(3, size=100) >= 0).all())
     True
     """
-    law = Geometric(scale)
+    law = OneSidedGeometric(scale)
     return law.draw() if size is None else law.draw_many(size)

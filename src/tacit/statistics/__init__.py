@@ -44,7 +44,22 @@ _HOMES = {
     "stability_map": "tacit.statistics.global_sensitivity",
 }
 
-__all__ = list(_HOMES)
+__all__ = [
+    "Interval",
+    "Records",
+    "Values",
+    "batched",
+    "distance_to_instability",
+    "local_sensitivity_at",
+    "lower_bound",
+    "sampled_sensitivity",
+    "search_cost",
+    "sensitivity",
+    "sensitivity_profile",
+    "sensitivity_table",
+    "smooth_sensitivity",
+    "stability_map",
+]
 
 
 def __getattr__(name: str) -> Any:

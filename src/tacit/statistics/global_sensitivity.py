@@ -172,8 +172,8 @@ def sensitivity(
 
     The empty release is a neighbour where the statistic has a value on it: a count, a sum, a
     histogram, and a function that declares one, ``tacit.statistics.Function(f, empty=0)`` or
-    ``tc.batched(f, empty=0)``.  Where it has none, such a neighbour is left out, and ``.notes``
-    says so.
+    ``tc.statistics.batched(f, empty=0)``.  Where it has none, such a neighbour is left out, and
+    ``.notes`` says so.
 
     Returns:
         A :class:`~tacit.statistics.result.Sensitivity`, or a dict of them by column.  (A type

@@ -12,7 +12,7 @@ from tacit.transformations.counts import (
     TreeCounts,
     consistent_tree,
 )
-from tacit.transformations.from_function import transformation
+from tacit.transformations.from_function import as_transformation
 from tacit.transformations.grid import Resize, ToGrid
 from tacit.transformations.metric_conversions import (
     ToAbsolute,
@@ -57,8 +57,8 @@ __all__ = [
     "ToSymmetric",
     "TreeCounts",
     "Variance",
+    "as_transformation",
     "consistent_tree",
-    "transformation",
 ]
 
 for _text, _step in {

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tacit.statistics.question import Relation
     from tacit.statistics.statistic import Statistic
 
-__all__ = ["ReleaseDistance", "Releases", "transformation"]
+__all__ = ["ReleaseDistance", "Releases", "as_transformation"]
 
 _BITS = 20
 
@@ -195,7 +195,7 @@ class ReleaseDistance(Metric):
 
 
 @public
-def transformation(
+def as_transformation(
     function: Asked | Sensitivity,
     over: Public | None = None,
     *,
@@ -227,7 +227,7 @@ def transformation(
     Example:
         >>> from tacit.statistics import Values
         >>> import numpy as np
-        >>> t = transformation(np.ptp, over=Values([0, 1, 5], size=3), relation="bounded")
+        >>> t = as_transformation(np.ptp, over=Values([0, 1, 5], size=3), relation="bounded")
         >>> t.map(1), t([0, 1, 1])
         (Fraction(5, 1), 1.0)
     """

@@ -12,11 +12,11 @@ noise alone.
 """
 
 from tacit.workload.cells import Workload, prefix_sums, queries, ranges
-from tacit.workload.marginals import Marginals, marginals
+from tacit.workload.marginals import MarginalWorkload, marginals
 from tacit.workload.strategies import Strategy
 
 __all__ = [
-    "Marginals",
+    "MarginalWorkload",
     "Strategy",
     "Workload",
     "marginals",

@@ -20,7 +20,7 @@ from tacit.workload.strategies import minimise
 __all__ = [
     "MOST_SETS",
     "Covering",
-    "Marginals",
+    "MarginalWorkload",
     "Residuals",
     "Subset",
     "covering",
@@ -337,7 +337,7 @@ def _scaled(found: tuple[float, Array], by: float) -> tuple[float, Array]:
 
 @public
 @dataclass(frozen=True, eq=False)
-class Marginals:
+class MarginalWorkload:
     """Marginals of declared attributes, all of them to be answered under one budget.
 
     Attributes:
@@ -418,7 +418,7 @@ class Marginals:
 def marginals(
     domain: Mapping[str, int] | Sequence[int],
     ways: int | Sequence[int] | Sequence[Sequence[str]] = 2,
-) -> Marginals:
+) -> MarginalWorkload:
     """Return the workload of all marginals of a given number of attributes.
 
     Args:
@@ -446,7 +446,7 @@ def marginals(
     found = dict.fromkeys(itertools.chain.from_iterable(_subsets(sizes, each) for each in listed))
     if not found:
         raise UsageError("name at least one marginal: ways=2, or ways=[['sex', 'site']]")
-    return Marginals(sizes, tuple(found))
+    return MarginalWorkload(sizes, tuple(found))
 
 
 def _subsets(sizes: Mapping[str, int], asked: object) -> Iterable[Subset]:

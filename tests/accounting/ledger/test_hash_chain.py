@@ -11,7 +11,7 @@ import pytest
 
 import tacit as tc
 from accounting.ledger.ledger_edit import edit
-from tacit.accounting import create_ledger, epsilon, epsilon_delta, key_of, open_ledger, rho
+from tacit.accounting import create_ledger, epsilon, epsilon_delta, open_ledger, rho
 from tacit.accounting import ledger_chain as chain
 from tacit.accounting.ledger_chain import (
     Account,
@@ -24,6 +24,7 @@ from tacit.accounting.ledger_chain import (
     affordable,
     canonical,
     is_account,
+    key_of,
     read_head,
     stored_head,
     verify,

@@ -30,11 +30,11 @@ from tacit.accounting import (
     create_ledger,
     epsilon,
     epsilon_delta,
-    fit,
     open_ledger,
     restore_ledger,
     rho,
 )
+from tacit.accounting.budget import fit
 from tacit.accounting.ledger import Ledger, on_account_of
 from tacit.accounting.ledger_chain import FORMAT, Event, Head, MemoryStore, appended, entry_from
 from tacit.errors import BudgetError, LedgerError, UsageError

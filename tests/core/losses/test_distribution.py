@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import tacit as tc
 from support.by_hand.small_pairs import LEVELS, pairs
 from support.examples import examples
+from tacit import framework as fw
 from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.core import (
     AbsoluteDistance,
@@ -449,20 +450,20 @@ def test_the_profile_of_the_exponential_mechanism_in_exact_numbers(level):
 
 
 PEOPLE = Space(Vector(int, bounds=(0, 9)), SymmetricDistance())
-NUMBER = Space(tc.Number("int"), tc.AbsoluteDistance())
-COUNT = PEOPLE >> tc.count() >> tc.laplace(1)
-EMPTY = PEOPLE >> tc.filter(lambda _: False) >> tc.count() >> tc.laplace(1)
-CONSTANT = tc.measurement(PEOPLE, lambda _: 0, lambda d: d, distribution=lambda _: {0: 1})
+NUMBER = Space(fw.Number("int"), fw.AbsoluteDistance())
+COUNT = PEOPLE >> tc.count() >> fw.laplace(1)
+EMPTY = PEOPLE >> fw.filter(lambda _: False) >> tc.count() >> fw.laplace(1)
+CONSTANT = fw.user_measurement(PEOPLE, lambda _: 0, lambda d: d, distribution=lambda _: {0: 1})
 BELOW = {
     "a constant with a map": CONSTANT,
-    "two constants": tc.compose([CONSTANT, CONSTANT]),
-    "a constant beside a count": tc.compose([CONSTANT, CONSTANT, EMPTY]),
+    "two constants": fw.compose([CONSTANT, CONSTANT]),
+    "a constant beside a count": fw.compose([CONSTANT, CONSTANT, EMPTY]),
     "a filter that keeps nobody": EMPTY,
     "an answer that is thrown away": COUNT >> (lambda _: 0),
-    "bounds without room": Space(tc.Number("int", 0, 0), tc.AbsoluteDistance()) >> tc.laplace(1),
+    "bounds without room": Space(fw.Number("int", 0, 0), fw.AbsoluteDistance()) >> fw.laplace(1),
     "a sum whose bound no float has": Space(Vector(float, bounds=(0, "1/3")), SymmetricDistance())
     >> tc.sum()
-    >> tc.laplace(1),
+    >> fw.laplace(1),
 }
 
 
@@ -476,10 +477,10 @@ def test_what_no_pair_is_known_to_attain_has_a_lower_end_of_zero(name, delta):
 
 @pytest.mark.full
 def test_what_a_pair_attains_is_enclosed_on_both_sides():
-    total = PEOPLE >> tc.clamp(0, 5) >> tc.sum() >> tc.laplace(5)
-    for m in (COUNT, total, NUMBER >> tc.laplace(1), tc.compose([COUNT])):
+    total = PEOPLE >> fw.clamp(0, 5) >> tc.sum() >> fw.laplace(5)
+    for m in (COUNT, total, NUMBER >> fw.laplace(1), fw.compose([COUNT])):
         assert m.epsilon(0).lower == m.epsilon(0).upper == 1
-    assert tc.compose([COUNT, total]).epsilon("1e-9").lower > Fraction(19, 10)
+    assert fw.compose([COUNT, total]).epsilon("1e-9").lower > Fraction(19, 10)
 
 
 @examples(0.6)
@@ -489,11 +490,11 @@ def test_privacy_loss_answers_for_the_worse_direction(p, q, delta):
     laws = [
         {i: Fraction(x, sum(side[:size])) for i, x in enumerate(side[:size])} for side in (p, q)
     ]
-    bit = Space(tc.Number("int", 0, 1), tc.AbsoluteDistance())
-    m = tc.measurement(bit, int, lambda d: 9 * d, distribution=lambda x: laws[x])
-    both = tc.privacy_loss(m, 0, 1)
-    ways = [tc.privacy_loss(m, u, v, both=False) for u, v in ((0, 1), (1, 0))]
-    assert both.epsilon(delta) == tc.privacy_loss(m, 1, 0).epsilon(delta)
+    bit = Space(fw.Number("int", 0, 1), fw.AbsoluteDistance())
+    m = fw.user_measurement(bit, int, lambda d: 9 * d, distribution=lambda x: laws[x])
+    both = fw.privacy_loss(m, 0, 1)
+    ways = [fw.privacy_loss(m, u, v, both=False) for u, v in ((0, 1), (1, 0))]
+    assert both.epsilon(delta) == fw.privacy_loss(m, 1, 0).epsilon(delta)
     assert float(both.epsilon(delta)) == max(float(way.epsilon(delta)) for way in ways)
     assert both.delta("1/9").upper == max(way.delta("1/9").upper for way in ways)
     twice = both.compose(both)
@@ -636,8 +637,8 @@ def test_renyi_divergences_of_shifted_laws_agree_with_their_sums(scale, shift, a
 
 
 def test_renyi_divergence_of_gaussian_noise_is_within_the_map():
-    column = tc.Space(tc.Vector(float), tc.SymmetricDistance())
-    m = column >> tc.clamp(0, 12) >> tc.sum() >> tc.gaussian(scale=25)
-    found = tc.divergence(m, [1.0], [1.0, 12.0], measure=tc.RenyiDP("5/2"))
+    column = fw.Space(fw.Vector(float), fw.SymmetricDistance())
+    m = column >> fw.clamp(0, 12) >> tc.sum() >> fw.gaussian(scale=25)
+    found = fw.divergence(m, [1.0], [1.0, 12.0], measure=fw.RenyiDP("5/2"))
     assert found.upper <= Fraction(5, 2) * m.map(1)
     assert found.lower > Fraction(5, 2) * m.map(1) * Fraction(999, 1000)

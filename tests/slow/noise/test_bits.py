@@ -62,7 +62,7 @@ def test_discrete_laplace(scale):
 
 @pytest.mark.parametrize("scale", LAPLACE)
 def test_geometric(scale):
-    law = tn.Geometric(scale)
+    law = tn.OneSidedGeometric(scale)
     draws = tn.geometric(scale, size=DRAWS)
     assert draws.min() >= 0
     assert fits_cells(draws, scale, lambda k: float(law.cdf(k).upper)) > CHANCE

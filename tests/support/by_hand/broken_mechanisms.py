@@ -22,7 +22,7 @@ from tacit.core import (
     Space,
     Vector,
 )
-from tacit.mechanisms import FiniteDistribution, measurement
+from tacit.mechanisms import FiniteDistribution, user_measurement
 from tacit.mechanisms.grid_noise import LatticeDistribution
 from tacit.mechanisms.output_distribution import Product
 
@@ -38,13 +38,15 @@ def laplace(scale, centre):
 
 def noise_at_wrong_scale():
     """Noise of half the scale that the map was written for."""
-    return measurement(NUMBER, abs, lambda d: d / Fraction(2), distribution=lambda x: laplace(1, x))
+    return user_measurement(
+        NUMBER, abs, lambda d: d / Fraction(2), distribution=lambda x: laplace(1, x)
+    )
 
 
 def noise_scaled_by_epsilon():
     """The scale is epsilon where it should be its inverse: claims 1/10, and loses 10."""
     epsilon = Fraction(1, 10)
-    return measurement(
+    return user_measurement(
         NUMBER, abs, lambda d: d * epsilon, distribution=lambda x: laplace(epsilon, x)
     )
 
@@ -70,7 +72,7 @@ def noisy_max_value():
         table = {z: (at_most[z] - at_most[z - 1]).maximum(0) for z in range(low, high + 1)}
         return FiniteDistribution(table, rest=3 * REST)
 
-    return measurement(QUERIES, max, lambda d: d / scale, distribution=law)
+    return user_measurement(QUERIES, max, lambda d: d / scale, distribution=law)
 
 
 def sparse_vector(kind, answers=1):
@@ -119,7 +121,7 @@ def sparse_vector(kind, answers=1):
                 table[output] = (here + weight * p).rounded(96)
         return FiniteDistribution(table, rest=Fraction(1, 1 << 30))
 
-    return measurement(space, list, lambda d: d, distribution=law, name=f"SVT{kind}")
+    return user_measurement(space, list, lambda d: d, distribution=law, name=f"SVT{kind}")
 
 
 def prefix_sums():
@@ -130,7 +132,7 @@ def prefix_sums():
         sums = list(itertools.accumulate(int(b) for b in bits))
         return Product([laplace(2, s) for s in sums])
 
-    return measurement(space, list, lambda d: d / Fraction(2), distribution=law)
+    return user_measurement(space, list, lambda d: d / Fraction(2), distribution=law)
 
 
 class Doubles(Domain):
@@ -170,7 +172,7 @@ def float_laplace(step=2.0**-6):
         table["beyond"] = Enclosure(Fraction(0), Fraction(1, 1 << 20))
         return FiniteDistribution(table)
 
-    return measurement(space, float, lambda d: d, distribution=law)
+    return user_measurement(space, float, lambda d: d, distribution=law)
 
 
 def clamped_noise():
@@ -185,4 +187,4 @@ def clamped_noise():
             noisy[int(x) + k] = p
         return FiniteDistribution(noisy)
 
-    return measurement(NUMBER, abs, lambda d: d / Fraction(2), distribution=law)
+    return user_measurement(NUMBER, abs, lambda d: d / Fraction(2), distribution=law)

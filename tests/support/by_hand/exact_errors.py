@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from tacit.audit.compare import _grid
-from tacit.tables.statistics.base import QUANTILE_BITS
+from tacit.audit.comparison import _grid
+from tacit.tables.answers.base import QUANTILE_BITS
 
 _HERMITE = np.polynomial.hermite_e.hermegauss(150)
 _POINTS = 40_001
@@ -92,7 +92,7 @@ def rooms(truth: float, ends: Any) -> tuple[float, float]:
 
 
 def error_law(one: Any, asked: Any, ends: Any) -> ErrorLaw | None:
-    """Return the law of a candidate of ``tc.compare``, where it is noise on the statistic."""
+    """Return the law of a candidate of ``tc.audit.compare``, where it is noise on the statistic."""
     if one.method == "global sensitivity of the value":
         from tacit.statistics import Interval, sensitivity
 

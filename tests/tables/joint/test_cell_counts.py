@@ -17,6 +17,7 @@ from tests.tables.joint.test_family import NOISES as SHARES_NOISES
 from tests.tables.joint.test_family import SEX as SHARES_SEX
 
 import tacit as tc
+from tacit import framework as fw
 from tacit.core import Space
 from tacit.core.space import step_from
 from tacit.errors import MismatchError, UsageError
@@ -208,7 +209,7 @@ def test_a_step_is_built_from_its_description():
     with pytest.raises(UsageError, match="one number for each cell"):
         CellCounts(size=5, norm="L2", columns=("g", "x"), cells=(2, 3))
     with pytest.raises(MismatchError):
-        step.build(Space(tc.Vector(int), tc.L1Distance()))
+        step.build(Space(fw.Vector(int), fw.L1Distance()))
     with pytest.raises(MismatchError):
         step.build(table_space({"g": "text"}, None))
 

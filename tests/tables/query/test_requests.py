@@ -23,10 +23,10 @@ from support.tables.engine_tables import in_duckdb
 from tacit.errors import UsageError
 from tacit.expressions.expression import col, from_json
 from tacit.expressions.grid import Grid
-from tacit.tables import open_source as cell_counts_open_source
 from tacit.tables.engines.base import EngineMemoryError
 from tacit.tables.engines.duckdb.engine import DUCKDB
 from tacit.tables.open_source import open_source
+from tacit.tables.open_source import open_source as cell_counts_open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query import integer_query as parted
 from tacit.tables.query.contribution_bounding import BoundedRows, MomentSums, column_names

@@ -15,8 +15,8 @@ from tacit.expressions.expression import col
 from tacit.expressions.schema import Column, Schema
 from tacit.report.issued import digest
 from tacit.report.text import question_words
-from tacit.tables import open_source
 from tacit.tables.engines.duckdb.engine import DuckEngine, planned_statements
+from tacit.tables.open_source import open_source
 from tacit.tables.plan.query import Declared, Query
 from tacit.tables.query.joins import Join
 from tacit.tables.release.opened_table import (

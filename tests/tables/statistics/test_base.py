@@ -16,7 +16,8 @@ import pytest
 
 import tacit as tc
 from support.tables import tables_reference as reference
-from tables.statistics.released import bernstein_sums, enough, moments_part, noisy
+from tables.answers.released import bernstein_sums, enough, moments_part, noisy
+from tacit import framework as fw
 from tacit.core import Space, SymmetricDistance, Vector
 from tacit.data import health_insurance
 from tacit.errors import MismatchError, UsageError
@@ -46,7 +47,7 @@ from tacit.tables.statistics.moments import Moments, MomentsPart
 def test_an_aggregate_without_a_column_is_a_step():
     column = Space(Vector(float, bounds=(0, 5)), SymmetricDistance())
     assert (column >> tc.count()).map(1) == 1
-    assert (column >> tc.sum() >> tc.laplace(scale=10)).map(1) == Fraction(1, 2)
+    assert (column >> tc.sum() >> fw.laplace(scale=10)).map(1) == Fraction(1, 2)
     with pytest.raises(MismatchError, match="question to a table"):
         column >> tc.sum("x", 0, 5)
 
@@ -359,10 +360,10 @@ def test_what_cannot_be_asked():
 
 
 def test_without_a_column_it_is_a_step_of_a_chain():
-    kinds = tc.Space(tc.Vector(str), tc.SymmetricDistance()) >> tc.count_distinct()
+    kinds = fw.Space(fw.Vector(str), fw.SymmetricDistance()) >> tc.count_distinct()
     assert kinds(["a", "b", "a"]) == 2
     with pytest.raises(MismatchError):
-        tc.Space(tc.Vector(str), tc.SymmetricDistance()) >> tc.count_distinct("x")
+        fw.Space(fw.Vector(str), fw.SymmetricDistance()) >> tc.count_distinct("x")
 
 
 # Intervals cover, errors are what is measured, and counts and sums are unbiased.

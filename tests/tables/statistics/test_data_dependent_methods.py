@@ -31,7 +31,7 @@ from tacit.accounting.ledger_chain import key_of
 from tacit.audit import verify
 from tacit.core import Space, step_from
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms import measurement
+from tacit.mechanisms import user_measurement
 from tacit.mechanisms.smooth import SmoothNoise
 from tacit.tables import privacy_unit as contributions
 from tacit.tables.statistics.base import Aggregate
@@ -497,7 +497,7 @@ def test_the_mean_of_people_keeps_its_map_and_attains_it(statistic, groups, bins
 
 def test_a_map_that_is_cut_is_caught():
     right = bins_of(1, 2) >> MeanOfPeople("median", 1, "1/2")
-    wrong = measurement(
+    wrong = user_measurement(
         right.input,
         right.function,
         lambda d: right.map(d) * 2 / 3,
@@ -645,7 +645,7 @@ def test_each_group_keeps_the_map_of_a_tested_bound():
 
 def test_noise_of_half_the_scale_in_each_group_is_caught():
     m = records_of(2) >> EachGroup(SmoothNoise("median", 2, distribution="cauchy", grid=2))
-    wrong = measurement(m.input, m.function, lambda d: m.map(d) / 2, distribution=m.law)
+    wrong = user_measurement(m.input, m.function, lambda d: m.map(d) / 2, distribution=m.law)
     assert verify(wrong, list(data_sets(2, 2))).broken
 
 

@@ -293,14 +293,61 @@ def test_any_data_have_a_quantile_within_the_bounds(data: Any) -> None:
     assert answer.column("q")["standard_error"] == [None]
 
 
-@pytest.mark.parametrize(("q", "meant"), [(0.5, "the median, 50"), ("0.95", "95")])
-def test_a_percentile_that_looks_like_a_share_warns_and_is_what_it_says(q: Any, meant: str) -> None:
-    with pytest.warns(UserWarning, match=f"from 0 to 1; did you mean {meant}?"):
-        asked = tc.percentile("x", q, 0, 100)
-    assert asked.q == Fraction(str(q))
-    plain = tc.percentile("x", Fraction(str(q)), 0, 100)
-    assert plain == asked
-    assert tc.percentile(q).q == asked.q
+@pytest.mark.parametrize(
+    ("q", "meant", "ratio"),
+    [
+        (0.5, "50, the median", "1/2"),
+        ("0.95", "95", "19/20"),
+        (1 / 3, "100/3", "1/3"),
+        (1e-9, "1e-07", "1/1000000000"),
+        (0.123456789, "12.3457", "123456789/1000000000"),
+    ],
+)
+def test_a_percentile_that_looks_like_a_quantile_is_refused(q: Any, meant: str, ratio: str) -> None:
+    for call in ((q,), ("x", q), ("x", q, 0, 100)):
+        with pytest.raises(UsageError, match=f"write {meant}.*of a percent is '{ratio}'"):
+            tc.percentile(*call)
+    assert float(tc.percentile("x", ratio, 0, 100).q) == float(q)  # type: ignore[arg-type]
+    assert tc.percentile("x", Fraction(ratio), 0, 100) == tc.percentile("x", ratio, 0, 100)
+
+
+@pytest.mark.parametrize(
+    ("q", "meant"),
+    [(2, "0.02"), ("99.9", "0.999"), (100, "1"), (1.1, "0.011"), (Fraction(5, 2), "0.025")],
+)
+def test_a_quantile_that_looks_like_a_percentile_is_refused(q: Any, meant: str) -> None:
+    for call in ((q,), ("x", q), ("x", q, 0, 100)):
+        with pytest.raises(UsageError, match=f"from 0 to 1, not from 0 to 100 .*: write '{meant}'"):
+            tc.quantile(*call)
+
+
+@pytest.mark.parametrize("p", [0, 1, "0.5", "12.5", 25, 50, "99.9", 100])
+def test_a_quantile_and_its_percentile_are_one_question(p: Any) -> None:
+    share = Fraction(p) / 100
+    percent = "1/2" if p == "0.5" else p
+    for q in (share, str(share), float(share), np.float64(float(share))):
+        asked = tc.quantile("x", q, 0, 100)
+        assert asked == tc.percentile("x", percent, 0, 100)
+        assert asked.to_json() == tc.percentile("x", percent, 0, 100).to_json()
+        assert tc.quantile(q) == tc.percentile(percent)
+        assert tc.quantile(column="x", q=q, lower=0, upper=100) == asked
+    smooth = {"method": "smooth", "distribution": "student_t"}
+    assert tc.quantile("x", share, 0, 9, **smooth) == tc.percentile("x", percent, 0, 9, **smooth)
+
+
+@pytest.mark.parametrize("ask", [tc.quantile, tc.percentile])
+def test_one_argument_is_q_and_two_are_a_column_and_q(ask: Any) -> None:
+    for wrong in ((), (1, 1), (None, None), ("x",), ("x", None, 0, 9)):
+        with pytest.raises(UsageError):
+            ask(*wrong)
+
+
+def test_a_quantile_that_was_released_as_a_percentile_is_free() -> None:
+    session = tc.Session(pd.DataFrame({"x": range(50)}), tc.one_row_each, tc.epsilon(1))
+    first = session.agg(a=tc.percentile("x", 90, 0, 50)).release(epsilon="1/2")
+    again = session.agg(a=tc.quantile("x", 0.9, 0, 50)).release(epsilon="1/2")
+    assert again.replayed
+    assert again.value("a") == first.value("a")
 
 
 def part(q: Any, kind: str = "percentile") -> QuantilePart:
@@ -347,13 +394,6 @@ def test_more_loss_means_less_error_in_rows() -> None:
 def test_what_is_no_quantile_is_refused(ask: Any) -> None:
     with pytest.raises((UsageError, TypeError)):
         ask()
-
-
-def test_a_share_is_written_as_people_write_it() -> None:
-    for q, ratio in ((0.9, "9/10"), (1 / 3, "1/3"), (0.123456789, "123456789/1000000000")):
-        with pytest.warns(UserWarning, match=f"of a percent write '{ratio}'"):
-            tc.percentile("x", q)
-        assert float(tc.percentile("x", ratio).q) == q
 
 
 # Bounds of a column found privately: how far they reach, what they miss, and whole releases.

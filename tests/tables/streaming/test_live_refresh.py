@@ -11,7 +11,7 @@ import pytest
 import tacit as tc
 from support.servers.left_out import if_installed
 from tacit.errors import DataSourceError, LedgerError
-from tacit.tables import open_source
+from tacit.tables.open_source import open_source
 from tacit.tables.release.opened_table import OpenedTable
 
 UNITS = {"rows": tc.one_row_each, "people": tc.unit("who", rows=4)}

@@ -17,8 +17,9 @@ import pytest
 import tacit as tc
 from support.tables import live_streams as streams
 from support.tables.engine_tables import ENGINES
-from tacit.accounting import key_of
+from tacit import framework as fw
 from tacit.accounting.budget import Budget
+from tacit.accounting.ledger_chain import key_of
 from tacit.core import ZeroConcentratedDP
 from tacit.expressions.schema import Column, Schema
 from tacit.expressions.timeline import Timeline
@@ -111,8 +112,8 @@ def test_two_branches_are_the_tree_of_the_stream_counter(periods):
     space = table_space({"at_": "integer"}, None)
     tree = PeriodTree(periods, 2)
     for method, norm, noise in [
-        ("tree", "L1", tc.laplace(scale=7)),
-        ("tree_gaussian", "L2", tc.gaussian(scale=7)),
+        ("tree", "L1", fw.laplace(scale=7)),
+        ("tree_gaussian", "L2", fw.gaussian(scale=7)),
     ]:
         known = ContinualCount(7, method).start(periods)
         m = space >> step(tree, 1, norm) >> noise

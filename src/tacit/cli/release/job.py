@@ -13,7 +13,8 @@ from typing import Any, TypeAlias, cast
 
 import typer
 
-from tacit.accounting import Budget, fit, open_ledger
+from tacit.accounting import Budget, open_ledger
+from tacit.accounting.budget import fit
 from tacit.accounting.ledger_postgres import shown
 from tacit.accounting.open_ledger import has_ledger, in_memory
 from tacit.arithmetic.exact import show
@@ -26,11 +27,11 @@ from tacit.client.remote_session import RemoteTable
 from tacit.errors import BudgetError, DataSourceWarning, UsageError, WeakGuaranteeWarning
 from tacit.report.odds import weak_guarantee
 from tacit.report.text import budget_words, unit_words
-from tacit.tables import Session, open_source
+from tacit.tables import Session
 from tacit.tables.dataset.declaration import Dataset, open_dataset
 from tacit.tables.engines.csv import CsvOptions
 from tacit.tables.engines.duckdb.parquet import public_part
-from tacit.tables.open_source import Source
+from tacit.tables.open_source import Source, open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit, one_row_each, unit
 from tacit.tables.question_formats import Asked
 from tacit.tables.session import ledger_beside

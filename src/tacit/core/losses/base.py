@@ -60,8 +60,8 @@ class PrivacyLoss(ABC):
         """
         raise UsageError(
             "these losses are a list in one direction, and the others are in both directions: "
-            "use tc.privacy_loss for both and compose one release at a time, or compose one "
-            "direction only, with .forward or .backward"
+            "use tc.framework.privacy_loss for both and compose one release at a time, or compose "
+            "one direction only, with .forward or .backward"
         )
 
     def compose(self, other: PrivacyLoss) -> PrivacyLoss:

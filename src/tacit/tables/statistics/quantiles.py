@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from numbers import Rational
+from typing import Any, Unpack, overload
 
 import numpy as np
 
-from tacit.arithmetic.exact import Number, as_fraction, as_percent, show
-from tacit.calls import calls_inside, public
+from tacit.arithmetic.exact import Number, as_fraction, as_percent, as_share, show
+from tacit.calls import public
 from tacit.core import Step
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
@@ -25,6 +25,7 @@ from tacit.tables.statistics.base import (
     Kind,
     MethodName,
     Noise,
+    Options,
     Part,
     Setting,
     bounded,
@@ -47,6 +48,7 @@ __all__ = [
     "median",
     "min",
     "percentile",
+    "quantile",
 ]
 
 # A quantile, a minimum or a maximum: ``median``, ``percentile``, ``min`` and ``max``.
@@ -177,16 +179,41 @@ def median(
     )
 
 
+# ``percentile(90)`` and ``quantile("0.9")`` are one question, written in percent, and so have one
+# ledger key.  Either refuses what was surely meant for the other: a decimal between 0 and 1 is no
+# percentile, and a number above 1 no quantile.  A ratio such as ``"1/2"`` of a percent is taken, as
+# nobody writes it by mistake, and plan files hold it.
+
+
 def _percent(q: object) -> Fraction:
-    """Return a percentile, and warn of one that looks like a share."""
+    """Return a percentile, refusing what looks like a quantile."""
     percent = as_percent(q)
     ratio = isinstance(q, Fraction) or (isinstance(q, str) and "/" in q)
     if 0 < percent < 1 and not ratio:
-        meant = "the median, 50" if 2 * percent == 1 else show(100 * percent)
-        told = f"did you mean {meant}? For {show(percent)} of a percent write '{_ratio(percent)}'"
-        text = f"a percentile is from 0 to 100, not from 0 to 1; {told}"
-        warnings.warn(text, UserWarning, stacklevel=calls_inside())
+        near = _ratio(percent)
+        meant = "50, the median" if near == Fraction(1, 2) else show(100 * near)
+        raise UsageError(
+            f"a percentile is from 0 to 100, not from 0 to 1 as of quantile(): write {meant}; "
+            f"{show(near)} of a percent is '{near}'"
+        )
     return percent
+
+
+def _share(q: object) -> Fraction:
+    """Return a quantile, refusing what looks like a percentile."""
+    if isinstance(q, (list, tuple, np.ndarray)):
+        raise UsageError(
+            "q is one number from 0 to 1; several are tc.percentiles(column, [25, 50, 75], lower, "
+            "upper), and the scores of candidates in a chain tc.framework.quantile_scores(q, list)"
+        )
+    share = as_fraction(q, "a quantile")
+    if 1 < share <= 100:
+        raise UsageError(
+            f"a quantile is from 0 to 1, not from 0 to 100 as of percentile(): write "
+            f"'{show(_ratio(share) / 100)}'"
+        )
+    share = as_share(q)
+    return share if isinstance(q, (str, Rational)) else _ratio(share)
 
 
 def _ratio(number: Fraction) -> Fraction:
@@ -195,9 +222,32 @@ def _ratio(number: Fraction) -> Fraction:
     return short if float(short) == float(number) else Fraction(repr(float(number)))
 
 
+def _one_of(column: str | Number | None, q: Number | None, kind: str) -> tuple[str | None, Number]:
+    """Return the column, where there is one, and q: the first argument may be either."""
+    if q is None:
+        column, q = None, column
+    if q is None or not (column is None or isinstance(column, str)):
+        raise UsageError(f'a {kind} of a column is {kind}("column", q, lower, upper)')
+    return column, q
+
+
+@overload
+def percentile(q: Number, /, **options: Unpack[Options]) -> Aggregate: ...
+
+
+@overload
+def percentile(
+    column: str,
+    q: Number,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    **options: Unpack[Options],
+) -> Aggregate: ...
+
+
 @public
 def percentile(
-    column_or_q: str | Number,
+    column: str | Number | None = None,
     q: Number | None = None,
     lower: Number | None = None,
     upper: Number | None = None,
@@ -208,11 +258,11 @@ def percentile(
     distribution: str | None = None,
     rows: int | None = None,
 ) -> Aggregate:
-    """Return a percentile: ``percentile(90)``, or ``percentile("age", 90, 0, 100)`` of a column.
+    """Return a percentile: ``percentile("age", 90, 0, 100)`` of a column, or ``percentile(90)``.
 
     Args:
-        column_or_q: the name of the column; or, without a column, the percentile.
-        q: the percentile, from 0 to 100: 50 is the median.
+        column: the name of the column; left out for a statistic of :func:`tacit.sensitivity`.
+        q: the percentile, from 0 to 100: 50 is the median.  :func:`quantile` takes it from 0 to 1.
         lower: the public lower bound, in the unit of the column; by default that of the declared
             data set.
         upper: the public upper bound, likewise.
@@ -223,21 +273,69 @@ def percentile(
         rows: for ``"auto"``, as in :func:`median`.
 
     Raises:
-        UsageError: a percentile outside 0..100.
-
-    Warns:
-        UserWarning: of a column, a decimal between 0 and 1, which is nearly always a share where a
-            percentage is asked for; half of a percent is ``"1/2"``.
+        UsageError: a percentile outside 0..100; a decimal between 0 and 1, which is nearly always a
+            quantile (half of a percent is ``"1/2"``).
 
     >>> print(percentile("age", 90, 0, 100))
     percentile(age, 90, 0, 100)
     """
-    if q is None:
-        alone = bounded("percentile", None, None, None, q=as_percent(column_or_q))
-        return with_method(alone, method, bound, bins, distribution, rows)
-    if not isinstance(column_or_q, str):
-        raise UsageError('a percentile of a column is percentile("column", q, lower, upper)')
-    made = bounded("percentile", column_or_q, lower, upper, q=_percent(q))
+    column, q = _one_of(column, q, "percentile")
+    made = bounded("percentile", column, lower, upper, q=_percent(q))
+    return with_method(made, method, bound, bins, distribution, rows)
+
+
+@overload
+def quantile(q: Number, /, **options: Unpack[Options]) -> Aggregate: ...
+
+
+@overload
+def quantile(
+    column: str,
+    q: Number,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    **options: Unpack[Options],
+) -> Aggregate: ...
+
+
+@public
+def quantile(
+    column: str | Number | None = None,
+    q: Number | None = None,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    *,
+    method: MethodName = "global",
+    bound: Number | None = None,
+    bins: int | None = None,
+    distribution: str | None = None,
+    rows: int | None = None,
+) -> Aggregate:
+    """Return a quantile: ``quantile("age", 0.9, 0, 100)`` of a column, or ``quantile(0.9)``.
+
+    It is the percentile of ``100 q``: the same question, and so the same answer for free once
+    either was released.
+
+    Args:
+        column: the name of the column; left out for a statistic of :func:`tacit.sensitivity`.
+        q: from 0 to 1: 0.5 is the median.  A float is read as it is written, 0.9 as 9/10.
+        lower: the public lower bound, in the unit of the column; by default that of the declared
+            data set.
+        upper: the public upper bound, likewise.
+        method: as in :func:`median`; ``"global"`` by default.
+        bound: for ``"ptr"``, as in :func:`median`.
+        bins: for ``"sample_and_aggregate"``, as in :func:`median`.
+        distribution: for ``"smooth"``, as in :func:`median`.
+        rows: for ``"auto"``, as in :func:`median`.
+
+    Raises:
+        UsageError: q outside 0..1; above 1 it is a percentile.
+
+    >>> print(quantile("age", 0.9, 0, 100))
+    percentile(age, 90, 0, 100)
+    """
+    column, q = _one_of(column, q, "quantile")
+    made = bounded("percentile", column, lower, upper, q=100 * _share(q))
     return with_method(made, method, bound, bins, distribution, rows)
 
 

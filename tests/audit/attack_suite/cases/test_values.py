@@ -11,6 +11,7 @@ import pytest
 import tacit as tc
 import tacit.audit.attack_suite.cases.outputs
 from support.audit.good_system import Good, GoodAccount
+from tacit import framework as fw
 from tacit.audit.attack_suite.cases.claims import (
     gaussian_epsilon,
     randomized_response_epsilon,
@@ -141,8 +142,8 @@ def test_a_failure_that_costs_nothing_is_told_with_the_charge():
 
 @pytest.mark.parametrize(("sigma", "delta"), [(1, "1e-5"), (4, "1e-7")])
 def test_gaussian_noise_against_the_tight_enclosure_of_the_framework(sigma, delta):
-    number = tc.Space(tc.Number("float"), tc.AbsoluteDistance())
-    exact = (number >> tc.gaussian(sigma, grid="1/1048576")).epsilon(delta=delta)
+    number = fw.Space(fw.Number("float"), fw.AbsoluteDistance())
+    exact = (number >> fw.gaussian(sigma, grid="1/1048576")).epsilon(delta=delta)
     assert gaussian_epsilon(1 / sigma, float(delta)) == pytest.approx(float(exact), rel=1e-4)
 
 

@@ -31,7 +31,6 @@ from support.tables.parquet_writers import FAR_MILLIS, VALUES, WRITERS, random_t
 from tacit.errors import DataSourceError, UsageError
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
-from tacit.tables import open_source as instance_open_source
 from tacit.tables.engines.duckdb import parquet as duck_parquet
 from tacit.tables.engines.duckdb.engine import DuckEngine, SharedInstance, shared
 from tacit.tables.engines.duckdb.parquet import (
@@ -42,6 +41,7 @@ from tacit.tables.engines.duckdb.parquet import (
     together,
 )
 from tacit.tables.open_source import Source, open_source
+from tacit.tables.open_source import open_source as instance_open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Moments, Rows

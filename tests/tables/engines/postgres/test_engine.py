@@ -33,7 +33,8 @@ from tables.engines.postgres.in_the_midst import (
 )
 from tacit.accounting import create_ledger, open_ledger
 from tacit.errors import DataSourceError
-from tacit.tables import open_source, question
+from tacit.tables import question
+from tacit.tables.open_source import open_source
 from tacit.tables.open_source import open_source as statistics_open_source
 from tacit.tables.release import release
 

@@ -22,10 +22,10 @@ from tacit.accounting import open_ledger
 from tacit.errors import DataSourceError, LedgerError, UsageError
 from tacit.expressions.expression import col, literal, when
 from tacit.expressions.grid import Grid
-from tacit.tables import open_source as tls_open_source
 from tacit.tables.engines.base import EngineMemoryError
 from tacit.tables.engines.postgres import check_server, failure_of, in_postgres
 from tacit.tables.open_source import open_source
+from tacit.tables.open_source import open_source as tls_open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total

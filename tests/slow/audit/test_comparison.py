@@ -1,4 +1,4 @@
-"""Errors of every way that ``tc.compare`` runs, on a census column: predicted, exact and measured.
+"""Errors of every way that ``compare`` runs, on a census column: predicted, exact and measured.
 
 **Exact.**  What is predicted is the mean of the law that is released, integrated anew in
 :mod:`exact_errors`; Cauchy noise is no exception.
@@ -11,7 +11,7 @@ rarest errors make up half of the mean, millions are.  But the sampling error is
 mechanism: 200 *stratified* runs (:mod:`stratified_runs`), real releases fed with uniforms that are
 spread evenly, have next to none of it.  They are held to 5 percent, and 2,000 of them to 2.
 
-**Independent runs.**  Those that ``tc.compare`` itself makes are held to what their law says of 200
+**Independent runs.**  Those that ``compare`` itself makes are held to what their law says of 200
 of them: how many lie below its quartiles (any noise), and how far their mean is off in standard
 errors from the exact second moment (noise with a third moment)."""
 
@@ -38,7 +38,7 @@ from support.by_hand.exact_errors import (
 from support.by_hand.stratified_runs import spread_laplace, spread_smooth
 from support.tables.shared_data import shared_file
 from tacit.audit import sampled
-from tacit.audit.compare import Candidate, _asked, _range, candidates
+from tacit.audit.comparison import Candidate, _asked, _range, candidates
 
 SEED = 5
 BINS = [83, 303, 1112]
@@ -71,7 +71,7 @@ def adult() -> Any:
 
 @lru_cache
 def ways(statistic: str, epsilon: str) -> tuple[Any, list[Candidate]]:
-    """Return the question and the ways to answer it, as ``tc.compare`` has them."""
+    """Return the question and the ways to answer it, as ``tc.audit.compare`` has them."""
     ages = adult()[:: STATISTICS[statistic]]
     delta = Fraction(1, len(ages) ** 2)
     relation = "bounded" if statistic.startswith("trimmed") else "unbounded"

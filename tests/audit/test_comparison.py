@@ -21,7 +21,7 @@ from support.by_hand.exact_errors import (
 )
 from support.by_hand.stratified_runs import spread_laplace, spread_smooth
 from support.tables.shared_data import shared_file
-from tacit.audit.compare import (
+from tacit.audit.comparison import (
     _asked,
     _clipped_error,
     _largest_rho,
