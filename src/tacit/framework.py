@@ -59,7 +59,7 @@ _FOUND: dict[str, tuple[str, str]] = {
     "convert": ("tacit.core", "convert"),
     "count": ("tacit.tables", "count"),
     "count_by_category": ("tacit.transformations", "CountByCategory"),
-    "count_distinct": ("tacit.tables.answers.counts", "count_distinct"),
+    "count_distinct": ("tacit.tables.statistics.counts", "count_distinct"),
     "divergence": ("tacit.core", "divergence"),
     "exponential": ("tacit.mechanisms", "Exponential"),
     "filter": ("tacit.transformations", "Filter"),

@@ -66,7 +66,7 @@ from tacit.tables import histogram as histogram
 from tacit.tables import mean as mean
 from tacit.tables import sum as sum
 from tacit.tables import var as var
-from tacit.tables.answers.counts import count_distinct as count_distinct
+from tacit.tables.statistics.counts import count_distinct as count_distinct
 from tacit.transformations import Bin as bin
 from tacit.transformations import Cast as cast
 from tacit.transformations import Clamp as clamp

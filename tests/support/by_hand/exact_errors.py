@@ -16,7 +16,7 @@ import numpy as np
 from scipy import stats
 
 from tacit.audit.comparison import _grid
-from tacit.tables.answers.base import QUANTILE_BITS
+from tacit.tables.statistics.base import QUANTILE_BITS
 
 _HERMITE = np.polynomial.hermite_e.hermegauss(150)
 _POINTS = 40_001

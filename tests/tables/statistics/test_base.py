@@ -16,7 +16,7 @@ import pytest
 
 import tacit as tc
 from support.tables import tables_reference as reference
-from tables.answers.released import bernstein_sums, enough, moments_part, noisy
+from tables.statistics.released import bernstein_sums, enough, moments_part, noisy
 from tacit import framework as fw
 from tacit.core import Space, SymmetricDistance, Vector
 from tacit.data import health_insurance
