@@ -60,7 +60,14 @@ from tacit.tables.engines.duckdb.view_files import (
     holds_rows,
     may_read_parquet,
 )
-from tacit.tables.engines.files import ConfinedPath, data_files, database_file, misnamed, typed
+from tacit.tables.engines.files import (
+    ConfinedPath,
+    TableFormatError,
+    data_files,
+    database_file,
+    misnamed,
+    typed,
+)
 from tacit.tables.engines.files import kind_of as kind_of_file
 
 __all__ = [

@@ -26,6 +26,7 @@ from tacit.errors import DataSourceError
 from tacit.tables.engines.base import EngineMemoryError, new_name
 from tacit.tables.engines.duckdb.engine import DUCKDB, DuckEngine
 from tacit.tables.engines.duckdb.parquet import OpaqueSqlError, viewed_parquet
+from tacit.tables.engines.files import refuse_table_format
 
 __all__ = ["RelationEngine", "ViewFiles", "holds_rows", "may_read_parquet"]
 
