@@ -16,6 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 
+import duckdb
 import pytest
 
 import tacit as tc
@@ -649,6 +650,54 @@ def test_a_row_counts_for_what_it_is(tmp_path, spark, writer, monkeypatch):
     WRITERS[writer](table, path, draw)
     found = answers(open_source(spark.read.parquet(str(path))), kinds)
     assert {w: found[w] for w in expected if found[w] != expected[w]} == {}
+
+
+# Spark writes no whole number without a sign, and no time in nanoseconds.
+WRITTEN = {n: VALUES[n] for n in VALUES if not n.startswith("uint") and n != "ns"}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("stored", "dictionary"),
+    [("INT96", "true"), ("TIMESTAMP_MICROS", "false"), ("TIMESTAMP_MILLIS", "true")],
+)
+def test_what_spark_writes_is_read_alike(tmp_path, spark, stored, dictionary, monkeypatch):
+    """Of a folder of Parquet files by Spark: times of each form, pages with and without codes."""
+    monkeypatch.setattr("tacit.tables.privacy_unit.new_salt", lambda: "5a17")
+    draw = random.Random(stored)
+    table = random_table(draw, WRITTEN, 16)
+    for number, some in enumerate((table, table.slice(1))):
+        with in_duckdb(some) as source:
+            kinds = {n: c.kind for n, c in source.schema.items() if n != "p"}
+            if stored == "TIMESTAMP_MILLIS":  # the rest of a time is not written
+                del kinds["zoned"]
+            expected = answers(source, kinds)
+        folder = str(tmp_path / f"spark{number}")
+        WRITERS["pyarrow"](some, tmp_path / "given.parquet", draw)
+        settings = {"outputTimestampType": stored}
+        settings |= dict.fromkeys(
+            ("datetimeRebaseModeInWrite", "int96RebaseModeInWrite"), "CORRECTED"
+        )
+        for name, value in settings.items():
+            spark.conf.set(f"spark.sql.parquet.{name}", value)
+        try:
+            frame = spark.read.parquet(str(tmp_path / "given.parquet"))
+            frame.repartition(2).write.option("parquet.enable.dictionary", dictionary).parquet(
+                folder
+            )
+        finally:
+            for name in settings:
+                spark.conf.unset(f"spark.sql.parquet.{name}")
+        files = sorted(map(str, Path(folder).glob("*.parquet")))
+        with duckdb.connect() as connection:
+            for opens in (
+                lambda folder=folder: open_source(folder),
+                lambda c=connection, files=files: open_source(c.read_parquet(files)),
+                lambda folder=folder: open_source(spark.read.parquet(folder)),
+            ):
+                with opens() as source:
+                    found = answers(source, kinds)
+                assert {w: found[w] for w in expected if found[w] != expected[w]} == {}
 
 
 # Each engine's dialect names every type that keys and plans are cast to.
