@@ -416,7 +416,7 @@ class _Views:
 
     def _name_apart(self, engine: DuckEngine) -> None:
         """Give the columns other names beside the place of a row, of which some have the name."""
-        listed = self._listed(self._files)
+        listed = file_list(self._files)
         own = types_of(f"read_parquet({listed}, {_ALONE})", engine)
         names = {name: f"tacit_own_{i}" for i, name in enumerate(own)}
         fields = ", ".join(
@@ -455,7 +455,7 @@ class _Views:
         if reads_marked_text(engine):
             self._texts = [name for name, kind in self._types.items() if kind == "VARCHAR"]
         else:
-            written = types_of(f"read_parquet({self._listed(self._files)}, {_ALONE})", engine)
+            written = types_of(f"read_parquet({file_list(self._files)}, {_ALONE})", engine)
             self._store(name for name in written if holds_text(self._read.get(name, "")))
         self._replace()
 
@@ -603,7 +603,7 @@ def open_parquet(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
             if name.casefold() in hidden:
                 raise DataSourceError(f"column {name!r} {_MILLIS_HIDDEN}")
         problems |= dict.fromkeys(within, _MILLIS_WITHIN)
-        scan = _read(group, engine, option)
+        scan = _read(group, option)
         reads.append(parquet_view(scan, group, engine, millis, within, parts=hidden))
         empty = dict.fromkeys(_without_type(fields), '"NULL"')
         told.append({n: empty.get(n, t) for n, t in types_of(reads[-1], engine).items()})
@@ -652,8 +652,7 @@ def viewed_parquet(
         again = files if remote else [file for file in files if file in group]  # one may be twice
         if "hive_partitioning = false" not in options.casefold():
             _refuse_hidden([str(field[0]) for field in fields], again, copied)
-        listed = ", ".join(map(engine.dialect.literal, again))
-        scan = partial("read_parquet([{}]{}{})".format, listed, options)
+        scan = partial("read_parquet({}{}{})".format, file_list(again), options)
         view = parquet_view(scan, again, engine, millis, zoned=True)
         reads.append(_select(view, types_of(view, engine), dict(types), engine))
         if remote:
