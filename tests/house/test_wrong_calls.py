@@ -74,7 +74,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a number of bins": (lambda: tc.histogram("age", 10), "increasing edges"),
     "bins of a histogram": (lambda: tc.histogram("age", bins=10), r"histogram\(.*edges"),
     "a method with a slip": (lambda: tc.median("a", 0, 9, method="smoth"), "did you mean 'smooth'"),
-    "scores of a column": (lambda: fw.quantile_scores("age", 0.5, 0, 80), "signature is QuantileScores"),
+    "scores of a column": (lambda: fw.quantile_scores("age", 0.5, 0, 80), "is QuantileScores"),
     "scores of a column from 0 to 100": (
         lambda: fw.quantile_scores("age", 50, 0, 80),
         r"ask tc.percentile\('age'",
