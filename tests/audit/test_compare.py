@@ -22,8 +22,8 @@ from support.by_hand.exact_errors import (
 from support.by_hand.stratified_runs import spread_laplace, spread_smooth
 from support.tables.shared_data import shared_file
 from tacit.audit.compare import (
-    _asked,
     _clipped_error,
+    _comparison_of,
     _largest_rho,
     _noisy_counts,
     _range,
@@ -396,7 +396,7 @@ def test_two_hundred_stratified_runs_are_within_five_percent(
 ) -> None:
     """Real releases whose uniforms are spread evenly: see :mod:`stratified_runs`."""
     ages = np.random.default_rng(7).gamma(8, 5, 900).clip(0, 100)
-    asked = _asked(statistic, (0, 100), 1, "1e-6", None, ages, "unbounded", [30], None)
+    asked = _comparison_of(statistic, (0, 100), 1, "1e-6", None, ages, "unbounded", [30], None)
     for one in candidates(asked)[0]:
         if one.method == "exponential mechanism":  # a choice: no noise whose uniforms can be spread
             error, deviation = choice_error(one, asked)

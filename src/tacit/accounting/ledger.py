@@ -25,7 +25,7 @@ from tacit.accounting.ledger_chain import (
     entry_from,
     entry_of,
     is_account,
-    patiently,
+    retry_while_busy,
     same_home,
     verify,
     with_answer,
@@ -115,15 +115,15 @@ def staying_open(cost: Budget, work: Callable[[], _T]) -> _T:
     try:
         return work()
     except TacitError as error:
-        failed, message = type(error), f"{str(error).rstrip('.')}. {_told(cost)}"
+        failed, message = type(error), f"{str(error).rstrip('.')}. {_shown_cost(cost)}"
     except BaseException as error:
-        error.add_note(_told(cost))
+        error.add_note(_shown_cost(cost))
         raise
     # Raised here and not above: what the engine said must not hang on it as its context.
     raise failed(message)
 
 
-def _told(cost: Budget) -> str:
+def _shown_cost(cost: Budget) -> str:
     return (
         f"{cost} was charged for this release, and it stays open: ask the same again, and it is "
         "answered at no further cost"
@@ -256,7 +256,7 @@ class Ledger(Shown):
 
     @property
     def remaining(self) -> Budget:
-        """What is left: of epsilon at delta, the largest charge that fits by itself."""
+        """Remaining budget; of epsilon at delta, the largest single charge that fits."""
         return self.chain.head().remaining
 
     @property
@@ -384,7 +384,9 @@ class Ledger(Shown):
             LedgerError: the entry is not a charge of this ledger, or the ledger cannot be written,
                 or its server does not answer any more: the release stays open.
         """
-        stands = staying_open(entry.cost, lambda: patiently(lambda: self._record(entry, answer)))
+        stands = staying_open(
+            entry.cost, lambda: retry_while_busy(lambda: self._record(entry, answer))
+        )
         if stands is None:
             raise LedgerError(f"{self._store.name} has no such charge to answer")
         return stands
@@ -395,9 +397,9 @@ class Ledger(Shown):
             charge = next((e for e in events if e.sequence == entry.sequence), None)
             if charge is None or charge.event != "charge" or charge.hash != entry.hash:
                 return None
-            standing = entry_of(events)
-            if standing is not None and standing.answer is not None:
-                return standing
+            existing = entry_of(events)
+            if existing is not None and existing.answer is not None:
+                return existing
             body = {"charge": charge.sequence, "answer": dict(answer)}
             event = appended(transaction, head, "answer", entry.key, body)
             return with_answer(entry_from(charge), event)
@@ -485,14 +487,14 @@ class Ledger(Shown):
         self.close()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        """Refuse to be copied or pickled: a budget in two places would be spent twice."""
+        """Raise on copying and pickling: a budget in two places would be spent twice."""
         raise LedgerError("a ledger cannot be copied or pickled: open its file where it is needed")
 
     def card(self) -> Card:
         """Return what a notebook displays: the budget, and each charge."""
         rows = [
-            [str(place), one.when[:16].replace("T", " "), str(one.cost), one.state]
-            for place, one in enumerate(self.history(), start=1)
+            [str(index), one.when[:16].replace("T", " "), str(one.cost), one.state]
+            for index, one in enumerate(self.history(), start=1)
         ]
         head = ["charge", "when (UTC)", "cost", "state"]
         table = [Table(head, rows, more="ledger.history()")] if rows else []
@@ -505,7 +507,7 @@ class Ledger(Shown):
     # --- how ---------------------------------------------------------------------------------
 
     def _refuse_dearer(self, entry: Entry, cost: Budget) -> None:
-        """Refuse more than an open release was charged with; the key contains the price."""
+        """Raise if the price exceeds the charge of an open release; the key contains the price."""
         # Less may come of a finer plan of a later version, and was paid in full.
         if entry.answer is None and not entry.cost.covers(cost.cost_in(entry.cost.kind)):
             raise UsageError(
@@ -550,13 +552,13 @@ def charge_once(ledger: Ledger, key: str, cost: Budget, question: Mapping[str, A
     canonical(question, "question")
     payer = ledger.payer
     with ledger.chain.write() as (transaction, head):
-        standing = entry_of(transaction.about(payer.key(key)))
-        if standing is not None:
-            return standing
+        existing = entry_of(transaction.about(payer.key(key)))
+        if existing is not None:
+            return existing
         return ledger.chain.spend(transaction, head, payer.key(key), cost, question, payer)
 
 
-def record_part(ledger: Ledger, entry: Entry, place: int, part: Mapping[str, Any]) -> bool:
+def record_part(ledger: Ledger, entry: Entry, index: int, part: Mapping[str, Any]) -> bool:
     """Write a part if it is the next one of its charge, durably; say whether it was written."""
     # Where it was not, the caller's part must be thrown away: another one stands, or an earlier one
     # is still lacking.
@@ -569,20 +571,20 @@ def record_part(ledger: Ledger, entry: Entry, place: int, part: Mapping[str, Any
         nonlocal tried
         again, tried = tried, True
         with ledger.chain.write() as (transaction, head):
-            standing = [canonical(event.body["part"]) for event in _parts(transaction, entry)]
-            if again and standing[place : place + 1] == [wanted]:
+            existing = [canonical(event.body["part"]) for event in _parts(transaction, entry)]
+            if again and existing[index : index + 1] == [wanted]:
                 return True  # an earlier try was stored after all, and only its word was lost
-            if len(standing) != place:
+            if len(existing) != index:
                 return False
-            body = {"charge": entry.sequence, "place": place, "part": dict(part)}
+            body = {"charge": entry.sequence, "place": index, "part": dict(part)}
             appended(transaction, head, "part", entry.key, body)
             return True
 
-    return staying_open(entry.cost, lambda: patiently(write))
+    return staying_open(entry.cost, lambda: retry_while_busy(write))
 
 
 def record_new(
-    ledger: Ledger, entry: Entry, parts: Iterable[Mapping[str, Any]], most: int | None = None
+    ledger: Ledger, entry: Entry, parts: Iterable[Mapping[str, Any]], maximum: int | None = None
 ) -> None:
     """Write those of some parts that a charge does not have yet, in one transaction, durably.
 
@@ -600,22 +602,22 @@ def record_new(
 
     def write() -> None:
         with ledger.chain.write() as (transaction, head):
-            standing = _parts(transaction, entry)
-            known = {canonical(event.body["part"]) for event in standing}
+            existing = _parts(transaction, entry)
+            known = {canonical(event.body["part"]) for event in existing}
             new = [part for text, part in wanted.items() if text not in known]
-            if most is not None and new and len(standing) + len(new) > most:
-                raise UsageError(f"a release has {most} notes of what follows from it at most")
-            for place, part in enumerate(new, len(standing)):
-                body = {"charge": entry.sequence, "place": place, "part": part}
+            if maximum is not None and new and len(existing) + len(new) > maximum:
+                raise UsageError(f"a release has {maximum} notes of what follows from it at most")
+            for index, part in enumerate(new, len(existing)):
+                body = {"charge": entry.sequence, "place": index, "part": part}
                 head = Head.following(head, appended(transaction, head, "part", entry.key, body))
 
-    patiently(write)
+    retry_while_busy(write)
 
 
 def parts_of(ledger: Ledger, entry: Entry) -> list[dict[str, Any]]:
     """Return the parts of a charge, in order."""
     with ledger.chain.read() as (transaction, _):
-        parts: list[Any] = [event.body["part"] for event in _standing(transaction, entry)]
+        parts: list[Any] = [event.body["part"] for event in _recorded_parts(transaction, entry)]
     return parts
 
 
@@ -624,12 +626,12 @@ def _parts(transaction: Transaction, entry: Entry) -> list[Event]:
     charge = transaction.at(entry.sequence)
     if charge is None or charge.event != "charge" or charge.hash != entry.hash:
         raise LedgerError("this ledger has no such charge to add a part to")
-    return _standing(transaction, entry)
+    return _recorded_parts(transaction, entry)
 
 
-def _standing(transaction: Transaction, entry: Entry) -> list[Event]:
-    found = [event for event in transaction.about(entry.key) if event.event == "part"]
-    return [event for event in found if event.body["charge"] == entry.sequence]
+def _recorded_parts(transaction: Transaction, entry: Entry) -> list[Event]:
+    parts = [event for event in transaction.about(entry.key) if event.event == "part"]
+    return [event for event in parts if event.body["charge"] == entry.sequence]
 
 
 # One budget, several payers: accounts with caps, and data sets that have their people in common.
@@ -674,15 +676,15 @@ def shared_by(ledger: Ledger, dataset: str, terms: Mapping[str, Any]) -> Ledger:
     if not (dataset and dataset.isprintable()):
         raise UsageError("a ledger protects a data set: give its identity")
     with ledger.chain.read() as (transaction, _):
-        standing = ledger.chain.accounts(transaction).shared.get(dataset)
-    if standing is None:
+        existing = ledger.chain.accounts(transaction).shared.get(dataset)
+    if existing is None:
         with ledger.chain.write() as (transaction, head):
-            standing = ledger.chain.accounts(transaction).shared.get(dataset)
-            if standing is None:
-                standing = dict(terms)
-                body = {"dataset": dataset, "terms": standing}
+            existing = ledger.chain.accounts(transaction).shared.get(dataset)
+            if existing is None:
+                existing = dict(terms)
+                body = {"dataset": dataset, "terms": existing}
                 appended(transaction, head, "share", None, body)
-    if canonical(standing) != canonical(terms):
+    if canonical(existing) != canonical(terms):
         raise LedgerError(
             f"{ledger.chain.store.name} is shared by {dataset!r} on other terms: ask under those "
             "terms, or give the data set another name"
@@ -698,8 +700,8 @@ def continued(ledger: Ledger, dataset: str, terms: Mapping[str, Any], *, same: b
     # answers, so the losses of all of them add up to no more than the budget.
     if dataset == ledger.dataset:
         return ledger
-    begun = ledger.dataset.rpartition(" (")[0]
-    named = same and begun and dataset.rpartition(" (")[0] == begun
+    started = ledger.dataset.rpartition(" (")[0]
+    named = same and started and dataset.rpartition(" (")[0] == started
     if not named and (ledger.payer.dataset is not None or dataset not in shares_of(ledger)):
         return ledger
     if _protects(terms) != _protects(ledger.terms):

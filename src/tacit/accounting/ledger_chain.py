@@ -46,9 +46,9 @@ __all__ = [
     "read_event",
     "read_head",
     "same_home",
+    "stale_ledger_error",
     "stored_head",
     "verify",
-    "went_back",
     "with_answer",
 ]
 
@@ -79,7 +79,7 @@ _ANY = "*"
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What an account may spend and has spent."""
+    """Cap and spending of an account."""
 
     name: str  # such as ``team:oncology``
     # the most that it may spend; None where only the budget of the ledger limits it
@@ -88,7 +88,7 @@ class Account:
 
     @property
     def remaining(self) -> Budget | None:
-        """What is left below the cap; nothing where more is spent, None where there is no cap."""
+        """Remaining budget below the cap; zero if more is spent, None without a cap."""
         if self.cap is None:
             return None
         return self.cap - self.spent if self.cap.covers(self.spent) else _nothing(self.cap)
@@ -120,7 +120,7 @@ class Accounts:
         return [self.of(name) for name in sorted({*self.caps, *self.spent})]
 
     def require(self, names: Iterable[str], cost: Budget) -> None:
-        """Refuse a cost that a cap does not cover."""
+        """Raise if a cap does not cover a cost."""
         for account in map(self.of, names):
             if account.cap is not None and not account.cap.covers(account.spent + cost):
                 raise BudgetError(
@@ -162,12 +162,12 @@ class Accounts:
             self.spent[name] = self.of(name).spent + cost
 
     def _cap(self, body: Mapping[str, Any]) -> None:
-        name, said = body["account"], body["cap"]
+        name, new_cap = body["account"], body["cap"]
         if not is_account(name):
             raise VerificationError("a cap is set for something that is not an account")
         self.caps.pop(name, None)
-        if said is not None:
-            cap = Budget.from_json(said)
+        if new_cap is not None:
+            cap = Budget.from_json(new_cap)
             if cap.kind != self.kind:
                 raise VerificationError("a cap is of another kind than the budget")
             self.caps[name] = cap
@@ -349,7 +349,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Head:
-    """What all events so far come to: kept beside them so that a charge need not add them up."""
+    """Totals of all events so far, stored so that a charge need not add them up."""
 
     sequence: int
     hash: str
@@ -362,7 +362,7 @@ class Head:
 
     @property
     def spent(self) -> Budget:
-        """What the charges come to."""
+        """Sum of the charges."""
         return self.spending.spent
 
     @property
@@ -500,7 +500,7 @@ class Entry:
 
     @property
     def remained(self) -> Budget | None:
-        """What remained before the charge, where it states its balance; else the chain is replayed.
+        """Remaining budget before the charge, if it states its balance; else the chain is replayed.
 
         None, too, where a denominator is near those at which sums are rounded
         (:meth:`~tacit.accounting.budget.Budget.__add__`): what the charge left and its cost
@@ -508,9 +508,9 @@ class Entry:
         """
         if self.balance is None:
             return None
-        found = Budget.from_json(self.balance["remaining"]) + self.cost
-        bits = max(found.amount.denominator, found.delta.denominator).bit_length()
-        return found if bits < _EXACT_BITS else None
+        remaining = Budget.from_json(self.balance["remaining"]) + self.cost
+        bits = max(remaining.amount.denominator, remaining.delta.denominator).bit_length()
+        return remaining if bits < _EXACT_BITS else None
 
 
 def entry_from(charge: Event) -> Entry:
@@ -560,7 +560,7 @@ class LostError(LedgerError):
 
 
 class Transaction(Protocol):
-    """What can be read, and inside ``write()`` appended, in one transaction."""
+    """One transaction: events that can be read, and inside ``write()`` appended."""
 
     def head(self) -> Head | None:
         """Return the head, or None while nothing is stored."""
@@ -588,7 +588,7 @@ class Store(Protocol):
 
     @property
     def name(self) -> str:
-        """What to call the place in a message."""
+        """Name of the store in messages."""
         ...
 
     def home(self) -> dict[str, str] | None:
@@ -618,7 +618,7 @@ _PAUSES = (0.1, 0.2, 0.5, 1, 2, 4, 8, 15)
 _Result = TypeVar("_Result")
 
 
-def patiently(work: Callable[[], _Result]) -> _Result:
+def retry_while_busy(work: Callable[[], _Result]) -> _Result:
     """Do what may be done twice, again and again for half a minute while the place is away."""
     for pause in _PAUSES:
         with suppress(LostError):
@@ -671,7 +671,7 @@ class MemoryStore:
         for event, _ in self._links[self._indexed :]:
             self._places.setdefault(event.key, []).append(self._indexed)
             self._indexed += 1
-        return [self._copy(place) for place in self._places.get(key, ())]
+        return [self._copy(index) for index in self._places.get(key, ())]
 
     def at(self, sequence: int) -> Event | None:
         """See :meth:`Transaction.at`."""
@@ -679,12 +679,12 @@ class MemoryStore:
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """See :meth:`Transaction.events`."""
-        return (self._copy(place) for place in range(after, len(self._links)))
+        return (self._copy(index) for index in range(after, len(self._links)))
 
-    def _copy(self, place: int) -> Event:
+    def _copy(self, index: int) -> Event:
         """The event with a body of its own, so that nobody can change the one that is kept."""
         # Its text was checked when it was made.
-        event, _ = self._links[place]
+        event, _ = self._links[index]
         return Event(**json.loads(event.text), text=event.text, hash=event.hash)
 
     def close(self) -> None:
@@ -723,7 +723,7 @@ def read_event(row: Sequence[Any]) -> Event:
     return event
 
 
-def went_back(name: str) -> LedgerError:
+def stale_ledger_error(name: str) -> LedgerError:
     """Return the error of a ledger that lacks an event which this process saw in it."""
     return LedgerError(
         f"{name} shows less than was already spent: it was replaced by an old copy. Nothing more "
@@ -851,7 +851,7 @@ class CheckedChain:
         head = transaction.head()
         known = head is not None and (seen is None or _has(transaction, head, *seen))
         if head is None or not known:
-            raise went_back(self.store.name)
+            raise stale_ledger_error(self.store.name)
         self._remember(head)
         return head
 

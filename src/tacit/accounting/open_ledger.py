@@ -232,8 +232,10 @@ def _check(
         names = sorted(set(terms) | set(ledger.terms))
         changed = [name for name in names if terms.get(name) != ledger.terms.get(name)]
         old, new = ledger.terms, terms
-        told = ", ".join(f"{n} is {_told(old.get(n))}, not {_told(new.get(n))}" for n in changed)
-        raise LedgerError(f"{store.name} has other terms: {told}. Ask under its terms")
+        changes = ", ".join(
+            f"{n} is {_shown_term(old.get(n))}, not {_shown_term(new.get(n))}" for n in changed
+        )
+        raise LedgerError(f"{store.name} has other terms: {changes}. Ask under its terms")
     if budget is not None and not nearly_equal(budget, ledger.total):
         raise LedgerError(
             f"{store.name} has the budget {ledger.total!r}, not {budget!r}: leave the budget out "
@@ -241,9 +243,9 @@ def _check(
         )
     recorded = ledger.home
     if not same_home(store.home(), recorded):
-        place = ", ".join(f"{name} {value!r}" for name, value in (recorded or {}).items())
+        described = ", ".join(f"{name} {value!r}" for name, value in (recorded or {}).items())
         raise LedgerError(
-            f"{store.name} was copied or moved: it was made at {place}. "
+            f"{store.name} was copied or moved: it was made at {described}. "
             "Use the original; if this is now the only one, restore it: restore_ledger(path)"
         )
 
@@ -259,10 +261,10 @@ def _same_people(dataset: str) -> str:
     )
 
 
-def _told(term: Any) -> str:
+def _shown_term(term: Any) -> str:
     """Return a term in words: ``(column person, rows 5, groups 1)``."""
     if isinstance(term, Mapping):
-        return f"({', '.join(f'{name} {_told(value)}' for name, value in term.items())})"
+        return f"({', '.join(f'{name} {_shown_term(value)}' for name, value in term.items())})"
     if isinstance(term, (list, tuple)):
-        return f"({', '.join(map(_told, term))})"
+        return f"({', '.join(map(_shown_term, term))})"
     return "none" if term is None else str(term)

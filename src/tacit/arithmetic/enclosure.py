@@ -256,7 +256,7 @@ class Enclosure:
         return (self.upper + self.lower) / 2
 
     def contains(self, value: Exactly) -> bool:
-        """Whether all of ``value`` lies inside.
+        """True if all of ``value`` lies inside.
 
         Args:
             value: a number, or an enclosure of one.
@@ -265,7 +265,7 @@ class Enclosure:
         return self.lower <= other.lower and other.upper <= self.upper
 
     def below(self, value: Exactly) -> bool:
-        """Whether the number is *certainly* below ``value``.
+        """True if the number is *certainly* below ``value``.
 
         Args:
             value: a number, or an enclosure of one.
@@ -273,7 +273,7 @@ class Enclosure:
         return self.upper < Enclosure.of(value).lower
 
     def above(self, value: Exactly) -> bool:
-        """Whether the number is *certainly* above ``value``.
+        """True if the number is *certainly* above ``value``.
 
         Args:
             value: a number, or an enclosure of one.
@@ -281,7 +281,7 @@ class Enclosure:
         return self.lower > Enclosure.of(value).upper
 
     def at_most(self, value: Exactly) -> bool:
-        """Whether the number is *certainly* at most ``value``.
+        """True if the number is *certainly* at most ``value``.
 
         Args:
             value: a number, or an enclosure of one.

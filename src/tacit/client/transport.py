@@ -143,8 +143,8 @@ def refusal(error: Mapping[str, Any]) -> TacitError:
     """
     code, details = str(error.get("code")), error.get("details")
     details = details if isinstance(details, Mapping) else {}
-    said = [str(error.get(part) or "").strip() for part in ("message", "remedy")]
-    message = "; ".join(part for part in said if part) or f"the service refused ({code})"
+    parts = [str(error.get(part) or "").strip() for part in ("message", "remedy")]
+    message = "; ".join(part for part in parts if part) or f"the service refused ({code})"
     if code == "unsupported_query":
         return UnsupportedQueryError(_PLACE.sub("", message, count=1), _position(details))
     if code == "budget_exceeded":
@@ -159,10 +159,10 @@ def refusal(error: Mapping[str, Any]) -> TacitError:
 
 
 def _position(details: Mapping[str, Any]) -> tuple[int, int] | None:
-    place = details.get("position")
-    if not isinstance(place, Mapping):
+    index = details.get("position")
+    if not isinstance(index, Mapping):
         return None
-    line, column = place.get("line"), place.get("column")
+    line, column = index.get("line"), index.get("column")
     return (line, column) if isinstance(line, int) and isinstance(column, int) else None
 
 
@@ -211,19 +211,19 @@ class Transport:
     def get(self, path: str, **query: Any) -> Any:
         """Return what a route says, as plain JSON values."""
         given = {name: value for name, value in query.items() if value is not None}
-        return self._asked("GET", path, {"params": given})
+        return self._request("GET", path, {"params": given})
 
     def post(self, path: str, body: Any, key: str | None = None) -> Any:
         """Send a body, and return what the route says."""
         # key: an idempotency key, by which the service knows a request that it had already.
         headers = {} if key is None else {"Idempotency-Key": key}
-        return self._asked("POST", path, {"json": body, "headers": headers})
+        return self._request("POST", path, {"json": body, "headers": headers})
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
-    def _asked(self, method: str, path: str, given: Mapping[str, Any]) -> Any:
+    def _request(self, method: str, path: str, given: Mapping[str, Any]) -> Any:
         pause = _FIRST_PAUSE
         for left in reversed(range(_TRIES)):
             try:
@@ -245,13 +245,13 @@ class Transport:
 
     def _sent(self, method: str, path: str, given: Mapping[str, Any]) -> tuple[int, bytes]:
         with self._client.stream(method, path, **given) as reply:
-            found, size = [], 0
+            chunks, size = [], 0
             for part in reply.iter_bytes():
                 size += len(part)
                 if size > MOST_BYTES:
                     raise UsageError(f"{self.url} sent more than {MOST_BYTES} bytes")
-                found.append(part)
-            return reply.status_code, b"".join(found)
+                chunks.append(part)
+            return reply.status_code, b"".join(chunks)
 
     def _read(self, status: int, data: bytes) -> Any:
         try:
@@ -267,10 +267,10 @@ class Transport:
                 "it the right address?"
             )
             raise _LaterError(made) if status in (502, 503, 504) else made
-        found = refusal(error)
-        if isinstance(found, ServiceError) and error.get("code") in LATER:
-            raise _LaterError(found)
-        raise found
+        refused = refusal(error)
+        if isinstance(refused, ServiceError) and error.get("code") in LATER:
+            raise _LaterError(refused)
+        raise refused
 
 
 class _LaterError(Exception):
@@ -288,6 +288,6 @@ def _trusted(ca_file: str | os.PathLike[str] | None) -> ssl.SSLContext:
         try:
             context.load_verify_locations(cafile=os.path.expanduser(ca_file))
         except (OSError, ssl.SSLError) as error:
-            told = "no certificate" if isinstance(error, ssl.SSLError) else error.strerror
-            raise UsageError(f"{os.fspath(ca_file)} cannot be trusted: {told}") from None
+            reason = "no certificate" if isinstance(error, ssl.SSLError) else error.strerror
+            raise UsageError(f"{os.fspath(ca_file)} cannot be trusted: {reason}") from None
     return context

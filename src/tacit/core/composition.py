@@ -84,8 +84,8 @@ def compose(measurements: Sequence[Measurement]) -> Measurement:
     same = [converted[id(part)] for part in parts]
 
     def privacy(d: Fraction) -> Any:
-        found = {key: part.privacy(d) for key, part in converted.items()}
-        return measure.compose(found[id(part)] for part in parts)
+        prices = {key: part.privacy(d) for key, part in converted.items()}
+        return measure.compose(prices[id(part)] for part in parts)
 
     return Measurement(
         space,
@@ -255,10 +255,10 @@ def _of_one_part(parts: Sequence[Measurement], *, known: bool) -> LossMap | None
     def losses(d: Fraction) -> PrivacyLoss | None:
         if d > 1:
             return None
-        found = [None if one is None else one(d) for one in maps]
-        if found[0] is None or any(other != found[0] for other in found):
+        at_distance = [None if one is None else one(d) for one in maps]
+        if at_distance[0] is None or any(other != at_distance[0] for other in at_distance):
             return None
-        return found[0] if known else Dominating(found[0])
+        return at_distance[0] if known else Dominating(at_distance[0])
 
     return losses if None not in maps else None
 
@@ -300,12 +300,17 @@ def _product(
     named: bool = False,
 ) -> Callable[[Any], Product] | None:
     """Return the distribution of independent releases, where that of each is explicit."""
-    laws = {key: part.law for key, part in parts.items()}
-    if None in laws.values():
+    distributions = {key: part.law for key, part in parts.items()}
+    if None in distributions.values():
         return None
     names = tuple(parts) if named else None
     return lambda data: Product(
-        tuple(law(data_of(data, key)) for key, law in laws.items() if law is not None), names
+        tuple(
+            distribution(data_of(data, key))
+            for key, distribution in distributions.items()
+            if distribution is not None
+        ),
+        names,
     )
 
 
@@ -320,8 +325,8 @@ def _divided(data: Any, keys: Sequence[Hashable], parts: Iterable[Hashable]) -> 
         if key is not _NO_KEY:
             rows[key].append(index)
     if isinstance(data, np.ndarray):
-        return {key: data[places] for key, places in rows.items()}
-    return {key: [data[i] for i in places] for key, places in rows.items()}
+        return {key: data[indices] for key, indices in rows.items()}
+    return {key: [data[i] for i in indices] for key, indices in rows.items()}
 
 
 def _key(by: Callable[[Any], Hashable], record: Any, parts: Container[Hashable]) -> Hashable:

@@ -16,7 +16,7 @@ from tacit.core.conversions import LossMap, bound_alone, delta_bound, epsilon_bo
 from tacit.core.measures import ApproximateDP, Loss, Measure, PureDP
 from tacit.core.metrics import EVERY, Witness
 from tacit.core.space import Distribution, Link, Space, Step, chain_card, chain_text, distances
-from tacit.core.tradeoff import ProfilePoints, TradeoffFunction, least_mu
+from tacit.core.tradeoff import ProfilePoints, TradeoffFunction, min_mu
 from tacit.core.transformation import Transformation, read_distance
 from tacit.display.card import Card, Shown
 from tacit.errors import UsageError
@@ -238,7 +238,7 @@ class Measurement(Shown):
                 f"no finite epsilon reaches a delta of {show(forgiven)}; give a larger delta, "
                 "such as gaussian_mu('1e-15')"
             )
-        return least_mu(self._profile(d_in), end.upper, forgiven)
+        return min_mu(self._profile(d_in), end.upper, forgiven)
 
     def _profile(self, d_in: Number) -> ProfilePoints:
         """Return delta as a function of epsilon, that remembers where it was asked."""
@@ -249,7 +249,7 @@ class Measurement(Shown):
 
         def deltas(epsilons: Sequence[Fraction]) -> list[Enclosure]:
             pairs = zip(known.deltas(epsilons), epsilons, strict=True)
-            return [self._within_map(found, distance, epsilon) for found, epsilon in pairs]
+            return [self._within_map(delta, distance, epsilon) for delta, epsilon in pairs]
 
         return ProfilePoints(lambda epsilon: self.delta(epsilon, d_in), deltas)
 
@@ -267,26 +267,26 @@ class Measurement(Shown):
         return last[1]
 
     def _at_most_map(
-        self, found: Enclosure | float, distance: Fraction, delta: Fraction
+        self, epsilon: Enclosure | float, distance: Fraction, delta: Fraction
     ) -> Enclosure | float:
         """Lower the upper end to what the map proves at this delta, where that is less."""
         # Losses that are listed up to a small mass have to take that mass for infinite; the map is
         # proven without a list, so the lesser of the two holds.
         proven = self._proven(distance)
         if proven is None or delta < proven[1]:
-            return found
-        if not isinstance(found, Enclosure):
+            return epsilon
+        if not isinstance(epsilon, Enclosure):
             return Enclosure(Fraction(0), proven[0])
-        upper = min(found.upper, proven[0])
-        return Enclosure(min(found.lower, upper), upper)
+        upper = min(epsilon.upper, proven[0])
+        return Enclosure(min(epsilon.lower, upper), upper)
 
-    def _within_map(self, found: Enclosure, distance: Fraction, epsilon: Fraction) -> Enclosure:
+    def _within_map(self, enclosed: Enclosure, distance: Fraction, epsilon: Fraction) -> Enclosure:
         """Lower the upper end of a delta to that of the map, from its epsilon on."""
         proven = self._proven(distance)
         if proven is None or epsilon < proven[0]:
-            return found
-        upper = min(found.upper, proven[1])
-        return Enclosure(min(found.lower, upper), upper)
+            return enclosed
+        upper = min(enclosed.upper, proven[1])
+        return Enclosure(min(enclosed.lower, upper), upper)
 
     def __call__(self, data: object) -> object:
         """Release: evaluate on data, with fresh noise."""
@@ -314,13 +314,13 @@ class Measurement(Shown):
         """
         if self.law is None:
             raise UsageError("this measurement has no explicit output distribution")
-        found: Any = self.law(self.input.domain.read(data))
-        exact: Distribution = found
+        distribution: Any = self.law(self.input.domain.read(data))
+        exact: Distribution = distribution
         return exact
 
     def after(self, first: Transformation) -> Measurement:
         """Return this measurement after a transformation (``first >> self``)."""
-        inner, privacy, law = first.function, self.privacy, self.law
+        inner, privacy, distribution = first.function, self.privacy, self.law
         stability, losses, release = first.stability, self.losses, self.function
         known = first.attained and self.witness == EVERY
         chained = Measurement(
@@ -328,7 +328,7 @@ class Measurement(Shown):
             self.measure,
             _after(inner, release),
             lambda d: privacy(stability(d)),
-            distribution=None if law is None else lambda data: law(inner(data)),
+            distribution=None if distribution is None else lambda data: distribution(inner(data)),
             losses=losses and losses_behind(stability, losses, onto=first.onto, known=known),
             witness=lambda: first.witness if known else Witness.own(),
         )

@@ -54,9 +54,12 @@ def _measures(kind: type[Metric]) -> bool:
 
 def _changed(cls: type, parent: type) -> bool:
     """Return whether a class has something else than its parent, apart from how it is described."""
-    kept = {n for n in dir(parent) if not n.startswith(("__", "_abc_"))} - {"sentence", "describe"}
+    unchanged = {n for n in dir(parent) if not n.startswith(("__", "_abc_"))} - {
+        "sentence",
+        "describe",
+    }
     return any(
-        inspect.getattr_static(cls, n) is not inspect.getattr_static(parent, n) for n in kept
+        inspect.getattr_static(cls, n) is not inspect.getattr_static(parent, n) for n in unchanged
     )
 
 
@@ -94,7 +97,7 @@ class Metric(ABC):
 
     @property
     def counts_records(self) -> bool:
-        """Whether a distance is a whole number of records."""
+        """True if a distance is a whole number of records."""
         return Frame in self.carries
 
     def describe(self) -> dict[str, object]:
@@ -288,8 +291,8 @@ class SparseDistance(_VectorMetric):
     coordinates: int
 
     def __post_init__(self) -> None:
-        least = as_integer(self.coordinates, "coordinates", minimum=1)
-        object.__setattr__(self, "coordinates", least)
+        minimum = as_integer(self.coordinates, "coordinates", minimum=1)
+        object.__setattr__(self, "coordinates", minimum)
 
     def distance(self, u: object, v: object) -> Distance:
         """Return the least number of steps."""
@@ -436,7 +439,7 @@ class PartsDistance(Metric):
 
     @property
     def counts_records(self) -> bool:
-        """Whether a distance is a whole number of records, as in each part."""
+        """True if a distance is a whole number of records, as in each part."""
         return self.part.counts_records
 
     def supports(self, domain: Domain) -> bool:

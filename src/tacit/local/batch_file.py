@@ -48,7 +48,7 @@ CHUNK_BYTES = 1 << 23
 
 @dataclass(frozen=True)
 class Header:
-    """What a batch file says of itself."""
+    """The header of a batch file."""
 
     # ====== ===== ==========================================================
     # offset bytes content
@@ -106,7 +106,7 @@ class Header:
         return made
 
     def refusal(self, oracle: Oracle) -> Reason | None:
-        """Say why records of this file are no reports of ``oracle``, or None where they are."""
+        """Return why records of this file are not reports of ``oracle``, or None if they are."""
         wanted = Header.of(oracle, self.with_ids)
         if self.mechanism != wanted.mechanism:
             return "mechanism"
@@ -322,7 +322,7 @@ def shuffle_reports(
     Raises:
         DataSourceError: a file that cannot be read, or a destination that exists.
     """
-    wire, kept, refused = Wire(oracle), [oracle.layout.empty(0)], dict[Reason, int]()
+    wire, accepted, refused = Wire(oracle), [oracle.layout.empty(0)], dict[Reason, int]()
 
     def refuse(reason: Reason, number: int) -> None:
         if number:
@@ -332,11 +332,11 @@ def shuffle_reports(
         for part in _parts(path, oracle):
             if isinstance(part, Chunk):
                 batch, good = wire.unpack(part.payloads)
-                kept.append(batch[good])
+                accepted.append(batch[good])
                 refuse("range", len(good) - int(np.count_nonzero(good)))
             else:
                 refuse(part, 1)
-    reports: NDArray[Any] = np.concatenate(kept)
+    reports: NDArray[Any] = np.concatenate(accepted)
     write_reports(destination, oracle, reports[random_order(len(reports))], ids=False)
     return len(reports), refused
 

@@ -58,7 +58,7 @@ class Staged(ABC):
         return None
 
     @abstractmethod
-    def keep(self, value: object, standing: Any) -> object:
+    def keep(self, value: object, existing: Any) -> object:
         """Draw the permanent answer: a report of ``kept``."""
 
     @abstractmethod
@@ -132,8 +132,8 @@ class TwoStage(PureOracle, Staged):
     def support(self) -> tuple[Fraction, Fraction]:
         """The pair (p*, q*) of one report."""
         own, other = self.instant.support
-        kept, lied = self.permanent.support
-        return kept * own + (1 - kept) * other, lied * own + (1 - lied) * other
+        p, lied = self.permanent.support
+        return p * own + (1 - p) * other, lied * own + (1 - lied) * other
 
     @property
     def ratio(self) -> Fraction:
@@ -161,12 +161,12 @@ class TwoStage(PureOracle, Staged):
         """The permanent stage."""
         return self.permanent
 
-    def keep(self, value: object, standing: object) -> object:
+    def keep(self, value: object, existing: object) -> object:
         """Draw the permanent answer.
 
         Args:
             value: the answer of the person.
-            standing: not used here.
+            existing: not used here.
         """
         return self.permanent.perturb(value)
 
@@ -178,9 +178,9 @@ class TwoStage(PureOracle, Staged):
         """
         return self.instant._draw(np.array([permanent], np.int64))[0]
 
-    def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
+    def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
         """Draw both stages: reports of people who never reported before."""
-        return self.instant._draw(self.permanent._draw(places).astype(np.int64))
+        return self.instant._draw(self.permanent._draw(indices).astype(np.int64))
 
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         return self.instant._sums(reports)
@@ -191,11 +191,11 @@ class TwoStage(PureOracle, Staged):
         Args:
             value: one answer, as :meth:`perturb` takes it.
         """
-        law: dict[Any, Fraction] = {}
+        distribution: dict[Any, Fraction] = {}
         for lie, share in self.permanent.distribution(value).items():
             for report, p in self.instant.distribution(self.domain.labels[int(str(lie))]).items():
-                law[report] = law.get(report, Fraction(0)) + share * p
-        return law
+                distribution[report] = distribution.get(report, Fraction(0)) + share * p
+        return distribution
 
     def describe(self) -> dict[str, object]:
         """Return both stages as plain JSON values."""
@@ -287,12 +287,12 @@ class Device:
 
     @property
     def spent(self) -> Fraction:
-        """What all reports so far have spent together."""
+        """Budget spent by all reports so far."""
         return sum(self._charges.values(), Fraction(0))
 
     @property
     def remaining(self) -> Fraction:
-        """What is left of the budget."""
+        """Remaining budget."""
         return self.budget - self.spent
 
     def cost(self, question: Oracle) -> Fraction:
@@ -357,9 +357,9 @@ class Device:
             with injected(bits):
                 return question.perturb(value)
         with injected(self._stream(self._label("standing", question, "", 0))):
-            standing = question.standing()
+            existing = question.standing()
         with injected(bits):
-            return question.keep(value, standing)
+            return question.keep(value, existing)
 
     def _renewed(self, question: Oracle, permanent: Any) -> Any:
         return question.renew(permanent) if isinstance(question, Staged) else permanent
@@ -374,8 +374,8 @@ class Device:
                 drawn = self._permanent(question, value, answer, period)
                 self._held[tag] = wire.pack(np.asarray(drawn)[None])[0].tobytes().hex()
                 self._charge(tag, question)
-        kept = np.frombuffer(bytes.fromhex(self._held[tag]), np.uint8)[None]
-        return wire.unpack(kept)[0][0]
+        stored = np.frombuffer(bytes.fromhex(self._held[tag]), np.uint8)[None]
+        return wire.unpack(stored)[0][0]
 
     def _afford(self, question: Oracle) -> None:
         cost = self.cost(question)
@@ -425,17 +425,17 @@ class Device:
 
     def _stream(self, label: bytes) -> Callable[[int], bytes]:
         """Return a generator of bits: BLAKE2b of the label and a block number, keyed."""
-        kept = bytearray()
+        stream = bytearray()
         block = 0
 
         def take(n: int) -> bytes:
             nonlocal block
-            while len(kept) < n:
+            while len(stream) < n:
                 data = block.to_bytes(8, "little") + label
-                kept.extend(hashlib.blake2b(data, key=self._secret, person=_PERSON).digest())
+                stream.extend(hashlib.blake2b(data, key=self._secret, person=_PERSON).digest())
                 block += 1
-            taken = bytes(kept[:n])
-            del kept[:n]
+            taken = bytes(stream[:n])
+            del stream[:n]
             return taken
 
         return take
@@ -489,8 +489,8 @@ def _identity(question: Oracle, value: Any) -> Answer:
         raise UsageError("give a local mechanism, such as UnaryEncoding(items, epsilon=1)")
     if isinstance(question, PaddedSets):
         return question.members(value)
-    found: Answer = question.read([value])[0].tolist()
-    return found
+    identity: Answer = question.read([value])[0].tolist()
+    return identity
 
 
 @lru_cache(maxsize=256)

@@ -27,8 +27,8 @@ __all__ = [
     "dyadic_up",
     "exp_at_most",
     "finer",
-    "least_exp",
-    "most_exp",
+    "max_exp",
+    "min_exp",
     "probability",
     "random_rows",
     "read_loss",
@@ -182,7 +182,7 @@ def _add_three(a: Words, b: Words, c: Words, total: Words, carry: Words) -> None
 
 def _halved(weights: list[list[Words]]) -> list[list[Words]]:
     """Cut all slabs in halves, and add until at most two of a weight are left."""
-    found: list[list[Words]] = []
+    halves: list[list[Words]] = []
     carries: list[Words] = []
     middle = len(weights[0][0]) // 2
     for slabs in weights:
@@ -194,8 +194,8 @@ def _halved(weights: list[list[Words]]) -> list[list[Words]]:
             _add_three(a, b, c, total, carry)
             parts.append(total)
             carries.append(carry)
-        found.append(parts)
-    return [*found, carries]
+        halves.append(parts)
+    return [*halves, carries]
 
 
 def _count_weights(weights: list[list[Words]], columns: int) -> NDArray[np.int64]:
@@ -264,22 +264,22 @@ def exp_at_most(epsilon: Number) -> Fraction:
             f"epsilon must be at least 2**-20 for one report, not {show(loss)}: below that "
             "a report says nothing"
         )
-    return least_exp(loss)
+    return min_exp(loss)
 
 
-def least_exp(loss: Fraction) -> Fraction:
+def min_exp(loss: Fraction) -> Fraction:
     """Return a fraction within 2**-80 below ``e**loss``, of any part of a loss.
 
-    >>> least_exp(Fraction(0))
+    >>> min_exp(Fraction(0))
     Fraction(1, 1)
     """
     return exp(loss, 128).rounded(112).lower
 
 
-def most_exp(loss: Fraction) -> Fraction:
+def max_exp(loss: Fraction) -> Fraction:
     """Return a fraction above ``e**loss`` by less than 2**-90 of it, of a loss.
 
-    >>> most_exp(Fraction(0))
+    >>> max_exp(Fraction(0))
     Fraction(1, 1)
     """
     return exp(loss, 128).rounded(112).upper
@@ -471,16 +471,16 @@ def _chain(digits: list[int], out: NDArray[np.uint64]) -> None:
 
 
 def blend_own_bit(
-    rows: NDArray[np.uint8], places: NDArray[np.int64], bits: NDArray[np.bool_]
+    rows: NDArray[np.uint8], indices: NDArray[np.int64], bits: NDArray[np.bool_]
 ) -> None:
-    """Set bit ``places[i]`` of row i to ``bits[i]``, by the same work on every byte of the row."""
+    """Set bit ``indices[i]`` of row i to ``bits[i]``, by the same work on every byte of the row."""
     # So neither time nor the order in which memory is touched reveals the place.
-    columns = np.arange(rows.shape[1], dtype=places.dtype)
-    single = np.left_shift(np.uint8(1), (places & 7).astype(np.uint8))
+    columns = np.arange(rows.shape[1], dtype=indices.dtype)
+    single = np.left_shift(np.uint8(1), (indices & 7).astype(np.uint8))
     step = max(1, BLOCK * 8 // rows.shape[1])
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
-        here: NDArray[Any] = columns == (places[part] >> 3)[:, None]
+        here: NDArray[Any] = columns == (indices[part] >> 3)[:, None]
         mask = here.view(np.uint8) * single[part, None]
         rows[part] &= ~mask
         mask *= bits[part, None]

@@ -127,8 +127,10 @@ class ContinualCount(Step):
 
         measure: Measure = PureDP() if self.method == "tree" else ZeroConcentratedDP()
         charge = self._charge(horizon)
-        law = (lambda stream: self._blocks(stream)) if self.method != "factorisation" else None
-        return Measurement(space, measure, totals, charge, distribution=law, step=self)
+        distribution = (
+            (lambda stream: self._blocks(stream)) if self.method != "factorisation" else None
+        )
+        return Measurement(space, measure, totals, charge, distribution=distribution, step=self)
 
     def start(self, horizon: int) -> Counter:
         """Return a counter that releases one total after the other.
@@ -149,12 +151,12 @@ class ContinualCount(Step):
 
     def _blocks(self, stream: Any) -> RunningTotals:
         scale = Fraction(self.scale)
-        law: Any = (
+        distribution: Any = (
             noise.DiscreteLaplace(scale) if self.method == "tree" else noise.DiscreteGaussian(scale)
         )
         values = [int(x) for x in stream]
         sums = [sum(values[t - (t & -t) : t]) for t in range(1, len(values) + 1)]
-        return RunningTotals([LatticeDistribution(law, s, Fraction(1)) for s in sums])
+        return RunningTotals([LatticeDistribution(distribution, s, Fraction(1)) for s in sums])
 
 
 class RunningTotals(Product):
@@ -178,11 +180,11 @@ def roots(horizon: int) -> list[int]:
     >>> [f / 2**24 for f in roots(3)]
     [1.0, 0.5, 0.375]
     """
-    exact, found = Fraction(1), []
+    exact, coefficients = Fraction(1), []
     for k in range(horizon):
-        found.append(int(exact * _RESOLUTION + Fraction(1, 2)))
+        coefficients.append(int(exact * _RESOLUTION + Fraction(1, 2)))
         exact = (exact * (2 * k + 1) / (2 * k + 2)).limit_denominator(1 << 60)
-    return found
+    return coefficients
 
 
 class _Block(NamedTuple):
@@ -215,10 +217,10 @@ class Counter:
 
     def __init__(self, horizon: int, scale: NumberLike, method: str = "tree") -> None:
         self.step = ContinualCount(scale, method)
-        most = 1 << 12 if method == "factorisation" else 1 << 20
+        maximum = 1 << 12 if method == "factorisation" else 1 << 20
         self.horizon = as_integer(horizon, "horizon", minimum=1)
-        if self.horizon > most:
-            raise UsageError(f"the horizon of this method is at most {most}, not {self.horizon}")
+        if self.horizon > maximum:
+            raise UsageError(f"the horizon of this method is at most {maximum}, not {self.horizon}")
         self.steps = 0
         self._open: list[_Block] = []
         self._past: list[int] = []

@@ -121,8 +121,8 @@ def _pair(lead: Fraction, behind: Fraction, others: bool) -> PrivacyLoss:
     unsure = Fraction(1, 1 << 400) if others else Fraction(0)
 
     def winning(share: Enclosure) -> dict[int, Any]:
-        found = Enclosure(share.lower - unsure, share.upper + unsure).rounded(_BITS)
-        return {0: found, 1: 1 - found}
+        enclosed = Enclosure(share.lower - unsure, share.upper + unsure).rounded(_BITS)
+        return {0: enclosed, 1: 1 - enclosed}
 
     p = winning(1 - exp(-lead, _BITS) / 2)
     q = winning(exp(-behind, _BITS) / 2)
@@ -325,13 +325,13 @@ class PermuteAndFlip(Step):
         )
 
 
-def _losses(most: Fraction, pairs: tuple[PrivacyLoss, ...]) -> Dominating:
+def _losses(maximum: Fraction, pairs: tuple[PrivacyLoss, ...]) -> Dominating:
     """Return the losses of Laplace noise whose loss is at most this, above those of known pairs."""
     # They are those on a fine lattice, whose curve meets that of the real line at the losses on the
     # lattice and runs straight, so above it, between them.
-    if not most:
+    if not maximum:
         return Dominating(LaplaceShift(Fraction(1), 0))
-    return Dominating(LaplaceShift(_FINE / most, _FINE), below=pairs)
+    return Dominating(LaplaceShift(_FINE / maximum, _FINE), below=pairs)
 
 
 def _flip(costs: Sequence[int], rate: Fraction) -> int:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.arithmetic.exact import as_fraction, as_integer, positive
-from tacit.arithmetic.roots_and_bisection import least_integer
+from tacit.arithmetic.roots_and_bisection import smallest_integer
 from tacit.core import (
     ApproximateDP,
     L1Distance,
@@ -43,9 +43,9 @@ __all__ = [
     "TruncatedNoise",
     "delta_of_noise",
     "keys_each",
-    "least_noise_and_threshold",
-    "least_noise_and_thresholds",
-    "least_threshold",
+    "min_noise_and_threshold",
+    "min_noise_and_thresholds",
+    "min_threshold",
     "passes",
     "shown_of_key",
     "tail",
@@ -137,12 +137,13 @@ def _one_key(scale: Fraction, threshold: int, count: int) -> FiniteDistribution:
     """List what one key shows: nothing, or its noisy count, up to a rest of 2^-80."""
     if count <= 0:
         return FiniteDistribution.of({None: 1})
-    law = noise.DiscreteLaplace(scale)
-    highest = max(threshold, count + law.support(1 - Fraction(1, 1 << 80))[1])
+    distribution = noise.DiscreteLaplace(scale)
+    highest = max(threshold, count + distribution.support(1 - Fraction(1, 1 << 80))[1])
     table: dict[Hashable, Enclosure] = {
-        shown: law.probability(shown - count, 128) for shown in range(threshold, highest + 1)
+        shown: distribution.probability(shown - count, 128)
+        for shown in range(threshold, highest + 1)
     }
-    table[None] = law.cdf(threshold - 1 - count, 128)
+    table[None] = distribution.cdf(threshold - 1 - count, 128)
     return FiniteDistribution(table, rest=tail(scale, highest + 1 - count))
 
 
@@ -168,13 +169,13 @@ def _passes(scale: Fraction, threshold: int, moved: int) -> Fraction:
 
 
 @lru_cache(maxsize=256)
-def least_threshold(scale: Fraction, groups: int, delta: Fraction) -> int:
+def min_threshold(scale: Fraction, groups: int, delta: Fraction) -> int:
     """Return the least threshold at which one person, in so many keys, costs at most ``delta``.
 
-    >>> least_threshold(Fraction(1), 1, Fraction(1, 10**6))
+    >>> min_threshold(Fraction(1), 1, Fraction(1, 10**6))
     15
     """
-    return least_integer(lambda threshold: _passes(scale, threshold, groups) <= delta, 1, 2)
+    return smallest_integer(lambda threshold: _passes(scale, threshold, groups) <= delta, 1, 2)
 
 
 # Partition selection by Gaussian noise: for people who are in many groups.
@@ -182,9 +183,9 @@ def least_threshold(scale: Fraction, groups: int, delta: Fraction) -> int:
 
 # Above this epsilon the noise is about as narrow as its grid, and zCDP bounds its delta.
 _LARGE = 50
-_LEAST_DELTA = Fraction(1, 10**40)  # deltas below are for nobody, and take long
+_MIN_DELTA = Fraction(1, 10**40)  # deltas below are for nobody, and take long
 _LARGEST_DELTA = Fraction(99, 100)
-_MOST = 2.0  # no more than thrice the continuous noise is tried
+_MAX_NOISE_RATIO = 2.0  # no more than thrice the continuous noise is tried
 
 
 @register
@@ -290,12 +291,13 @@ def shown_of_key(scale: Fraction, threshold: int, count: int) -> FiniteDistribut
     """List what one key shows: nothing, or its noisy count, up to a rest of 2^-80."""
     if count <= 0:
         return FiniteDistribution.of({None: 1})
-    law = noise.DiscreteGaussian(scale)
-    highest = max(threshold, count + law.support(1 - Fraction(1, 1 << 80))[1])
+    distribution = noise.DiscreteGaussian(scale)
+    highest = max(threshold, count + distribution.support(1 - Fraction(1, 1 << 80))[1])
     table: dict[Hashable, Enclosure] = {
-        shown: law.probability(shown - count, 128) for shown in range(threshold, highest + 1)
+        shown: distribution.probability(shown - count, 128)
+        for shown in range(threshold, highest + 1)
     }
-    table[None] = law.cdf(threshold - 1 - count, 128)
+    table[None] = distribution.cdf(threshold - 1 - count, 128)
     return FiniteDistribution(table, rest=_tail(scale, highest + 1 - count))
 
 
@@ -318,42 +320,42 @@ def delta_of_noise(
     """Return the delta, at ``moved epsilon``, of the noise on the keys of both data sets."""
     rho = sum(groups * moved**2 / (2 * scale**2) for scale in scales)
     bound = delta_bound(ZeroConcentratedDP(), rho, moved * epsilon).upper
-    if moved > 1 or epsilon > _LARGE or not _LEAST_DELTA**2 < bound < _LARGEST_DELTA:
+    if moved > 1 or epsilon > _LARGE or not _MIN_DELTA**2 < bound < _LARGEST_DELTA:
         return bound
     losses = Sum.of([(GaussianShift(scale, 1), groups) for scale in scales])
     return min(bound, losses.delta(epsilon).upper)
 
 
-def least_noise_and_threshold(
+def min_noise_and_threshold(
     groups: int, epsilon: Fraction, delta: Fraction
 ) -> tuple[Fraction, int] | None:
     """Return the noise that takes half of delta, and the least threshold for the rest.
 
-    >>> scale, threshold = least_noise_and_threshold(10, Fraction(1), Fraction(1, 10**6))
+    >>> scale, threshold = min_noise_and_threshold(10, Fraction(1), Fraction(1, 10**6))
     >>> round(float(scale), 1), threshold
     (13.8, 76)
     """
     # (The best share lowers the threshold by less than a hundredth more.) None where the noise of
     # the continuous distribution is far from enough, as with a large epsilon, or where delta is
     # tiny.
-    found = least_noise_and_thresholds(groups, epsilon, delta, (Fraction(1),))
-    return None if found is None else found[0]
+    pairs = min_noise_and_thresholds(groups, epsilon, delta, (Fraction(1),))
+    return None if pairs is None else pairs[0]
 
 
 @lru_cache(maxsize=256)
-def least_noise_and_thresholds(
+def min_noise_and_thresholds(
     groups: int, epsilon: Fraction, delta: Fraction, shares: tuple[Fraction, ...]
 ) -> tuple[tuple[Fraction, int], ...] | None:
-    """Return the noise and the threshold of each round; see :func:`least_noise_and_threshold`.
+    """Return the noise and the threshold of each round; see :func:`min_noise_and_threshold`.
 
     >>> shares = Fraction(1, 10), Fraction(9, 10)
-    >>> rounds = least_noise_and_thresholds(10, Fraction(1), Fraction(1, 10**6), shares)
+    >>> rounds = min_noise_and_thresholds(10, Fraction(1), Fraction(1, 10**6), shares)
     >>> [(round(float(scale), 1), threshold) for scale, threshold in rounds]
     [(43.7, 252), (14.6, 80)]
     """
     # shares: what each round spends, of the sum of ``1 / scale^2`` and of the delta of the
     #   thresholds; they add up to 1.
-    if epsilon > _LARGE or delta < _LEAST_DELTA:
+    if epsilon > _LARGE or delta < _MIN_DELTA:
         return None
     guess = continuous_sigma(epsilon, delta / 2) * math.sqrt(groups)
     wider = [1 / math.sqrt(share) for share in shares]
@@ -363,19 +365,19 @@ def least_noise_and_thresholds(
             Fraction(math.ceil(guess * each * (1 + growth) * (1 << 20)), 1 << 20) for each in wider
         )
         taken = delta_of_noise(scales, epsilon, groups, 1)
-        if taken <= delta / 2 or growth > _MOST:
+        if taken <= delta / 2 or growth > _MAX_NOISE_RATIO:
             break
         growth *= 4
     if taken > delta / 2:
         return None
     return tuple(
-        (scale, _least_threshold(groups, scale, (delta - taken) * share))
+        (scale, _min_threshold(groups, scale, (delta - taken) * share))
         for scale, share in zip(scales, shares, strict=True)
     )
 
 
-def _least_threshold(groups: int, scale: Fraction, delta: Fraction) -> int:
-    return least_integer(lambda t: groups * _tail(scale, t - 1) <= delta, 1, 2)
+def _min_threshold(groups: int, scale: Fraction, delta: Fraction) -> int:
+    return smallest_integer(lambda t: groups * _tail(scale, t - 1) <= delta, 1, 2)
 
 
 # Partition selection in rounds: what one round finds takes no place of a person in the next.
@@ -386,7 +388,7 @@ def _least_threshold(groups: int, scale: Fraction, delta: Fraction) -> int:
 # person's keys among the others.
 
 
-_MOST_ROUNDS = 16
+_MAX_ROUNDS = 16
 
 
 @runtime_checkable
@@ -472,9 +474,9 @@ class GaussianKeysInRounds(Step):
         thresholds = tuple(
             as_integer(each, "a threshold", minimum=2) for each in _several(self.thresholds)
         )
-        if len(scales) != len(thresholds) or not 1 <= len(scales) <= _MOST_ROUNDS:
+        if len(scales) != len(thresholds) or not 1 <= len(scales) <= _MAX_ROUNDS:
             raise UsageError(
-                f"each round has a scale and a threshold, and there are 1 to {_MOST_ROUNDS} rounds"
+                f"each round has a scale and a threshold, and there are 1 to {_MAX_ROUNDS} rounds"
             )
         object.__setattr__(self, "scales", scales)
         object.__setattr__(self, "thresholds", thresholds)
@@ -501,7 +503,7 @@ class GaussianKeysInRounds(Step):
             if not steps:
                 return Fraction(0), Fraction(0)
             noisy = delta_of_noise(scales, epsilon, groups, steps)
-            passed = sum(groups * passes(scale, least, steps) for scale, least in rounds)
+            passed = sum(groups * passes(scale, minimum, steps) for scale, minimum in rounds)
             return steps * epsilon, min(Fraction(1), noisy + passed)
 
         def release(counts: Any) -> list[int | None]:
@@ -512,9 +514,9 @@ class GaussianKeysInRounds(Step):
                 shown += [None] * (len(exact) - len(shown))
                 drawn = noise.discrete_gaussian(scale, len(exact)).tolist() if exact else []
                 noisy = [count + error for count, error in zip(exact, drawn, strict=True)]
-                for place, found in enumerate(noisy):
-                    if shown[place] is None and exact[place] > 0 and found >= threshold:
-                        shown[place] = found
+                for index, noisy_count in enumerate(noisy):
+                    if shown[index] is None and exact[index] > 0 and noisy_count >= threshold:
+                        shown[index] = noisy_count
             return shown
 
         def law(counts: Any) -> Product:
@@ -632,7 +634,7 @@ class SelectKeys(Step):
             )
         keys = metric.coordinates if isinstance(metric, SparseDistance) else 1
         epsilon, delta = Fraction(self.epsilon), Fraction(self.delta)
-        law = TruncatedNoise(epsilon, delta)
+        noise_law = TruncatedNoise(epsilon, delta)
 
         def loss(moved: Fraction) -> tuple[Fraction, Fraction]:
             one = approximate_loss(epsilon, delta, moved)
@@ -640,14 +642,14 @@ class SelectKeys(Step):
 
         def release(counts: Any) -> list[int | None]:
             exact = np.asarray([int(count) for count in counts], dtype=object)
-            reach, drawn = law.draw(len(exact))
+            reach, drawn = noise_law.draw(len(exact))
             return [
                 int(n) if shown else None
                 for n, shown in zip(exact + drawn, exact + drawn > reach, strict=True)
             ]
 
         def distribution(counts: Any) -> Product:
-            return Product([law.shown(int(count)) for count in counts])
+            return Product([noise_law.shown(int(count)) for count in counts])
 
         return Measurement(
             space, ApproximateDP(), release, loss, distribution=distribution, step=self
@@ -728,7 +730,7 @@ def _reach(epsilon: Fraction, delta: Fraction) -> tuple[int, Fraction]:
     def last(reach: int) -> Enclosure:
         return _at(epsilon, reach, reach)
 
-    reach = least_integer(lambda k: last(k).upper <= delta, 0, 1)
+    reach = smallest_integer(lambda k: last(k).upper <= delta, 0, 1)
     here, before = last(reach), last(reach - 1)
     share = ((before.upper - delta) / (before.upper - here.upper)) * (1 << _WEIGHT_BITS)
     return reach, Fraction(min(math.ceil(share), 1 << _WEIGHT_BITS), 1 << _WEIGHT_BITS)

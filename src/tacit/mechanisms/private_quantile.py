@@ -55,8 +55,8 @@ from tacit.noise.bits import watcher
 from tacit.noise.exponential import ExponentialChoice, choices_within
 
 __all__ = [
+    "BinCounts",
     "PrivateQuantile",
-    "Tallies",
     "choose_cell",
     "choose_cells",
     "error_in_cost",
@@ -68,7 +68,7 @@ Histogram: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 
 _FAR = 1 << 61
 _DEFAULT_CELLS = 1 << 12
-_MOST_COUNTED_CELLS = 1 << 20
+_MAX_COUNTED_CELLS = 1 << 20
 
 
 @register
@@ -205,16 +205,16 @@ class _Candidates:
     def histogram(self, column: NDArray[Any]) -> Histogram:
         """Return the cells that occur, rising, and how often each does."""
         if self.whole and self.step == 1:
-            places = (column - int(self.low)).clip(0, self.cells)
+            indices = (column - int(self.low)).clip(0, self.cells)
         else:
             known = column if column.dtype.kind == "i" else column[~np.isnan(column)]
             scaled = (known - float(self.low)) / float(self.step)
-            places = np.floor(scaled.clip(0, self.cells) + 0.5).astype(np.int64)
-        if self.cells <= _MOST_COUNTED_CELLS:
-            counts = np.bincount(places, minlength=1)
+            indices = np.floor(scaled.clip(0, self.cells) + 0.5).astype(np.int64)
+        if self.cells <= _MAX_COUNTED_CELLS:
+            counts = np.bincount(indices, minlength=1)
             at = np.flatnonzero(counts)
             return at, counts[at]
-        return np.unique(places, return_counts=True)
+        return np.unique(indices, return_counts=True)
 
 
 def quantile_costs(
@@ -229,7 +229,7 @@ def quantile_costs(
     return _costs(_runs([histogram], cells, q), target)[:3]
 
 
-class Tallies(list[Histogram]):
+class BinCounts(list[Histogram]):
     """Histograms of which several choices are made: what they share is worked out once."""
 
     # They are not private, and held no longer than the choices take.
@@ -260,33 +260,35 @@ def _runs(histograms: Sequence[Histogram], cells: int, q: Fraction) -> _Runs:
     """Return the runs of all histograms, one after the other."""
     at = np.concatenate([h[0] for h in histograms]).astype(np.int64)
     count = np.concatenate([h[1] for h in histograms]).astype(np.int64)
-    found = np.array([len(h[0]) for h in histograms])
+    sizes = np.array([len(h[0]) for h in histograms])
     upto = np.concatenate(([0], count.cumsum()))
-    ends = found.cumsum()
-    before = upto[ends - found]
+    ends = sizes.cumsum()
+    before = upto[ends - sizes]
     totals = upto[ends] - before
     a, b = q.numerator, q.denominator
     # Where products leave 64 bits, Python integers go on exactly.
     largest = b * int(totals.max())
     wide = object if largest >= _FAR else np.int64
     # Runs alternate: the gap before a cell that occurs, the cell itself, ..., the gap at the end.
-    firsts = 2 * (ends - found) + np.arange(len(found))
-    place = 2 * np.arange(len(at)) + np.repeat(np.arange(len(found)), found) + 1
-    starts = np.zeros(2 * len(at) + len(found), dtype=np.int64)
-    starts[place], starts[place + 1] = at, at + 1
+    firsts = 2 * (ends - sizes) + np.arange(len(sizes))
+    positions = 2 * np.arange(len(at)) + np.repeat(np.arange(len(sizes)), sizes) + 1
+    starts = np.zeros(2 * len(at) + len(sizes), dtype=np.int64)
+    starts[positions], starts[positions + 1] = at, at + 1
     stops = np.empty_like(starts)
     stops[:-1], stops[firsts[1:] - 1], stops[-1] = starts[1:], cells + 1, cells + 1
     below = np.zeros(len(starts), dtype=wide)
-    below[place + 1] = upto[1:] - np.repeat(before, found)
-    below[place] = below[place + 1] - count
+    below[positions + 1] = upto[1:] - np.repeat(before, sizes)
+    below[positions] = below[positions + 1] - count
     equal = np.zeros(len(starts), dtype=wide)
-    equal[place] = count
-    whole = np.repeat(totals.astype(wide), 2 * found + 1) * a
+    equal[positions] = count
+    whole = np.repeat(totals.astype(wide), 2 * sizes + 1) * a
     low, high = b * below - whole, b * (below + equal) - whole
     lengths = stops - starts
-    held = lengths > 0
-    firsts = held.cumsum()[firsts] - held[firsts]
-    return _Runs(starts[held], lengths[held], low[held], high[held], firsts, largest)
+    nonempty = lengths > 0
+    firsts = nonempty.cumsum()[firsts] - nonempty[firsts]
+    return _Runs(
+        starts[nonempty], lengths[nonempty], low[nonempty], high[nonempty], firsts, largest
+    )
 
 
 def _costs(
@@ -342,7 +344,7 @@ def choose_cells(
     """Draw for each histogram, independently, a candidate as :func:`choose_cell` does."""
     if not histograms:
         return []
-    tallies = histograms if isinstance(histograms, Tallies) else Tallies(histograms)
+    tallies = histograms if isinstance(histograms, BinCounts) else BinCounts(histograms)
     starts, lengths, cost, firsts = _costs(tallies.runs(cells, q), target)
     chosen = (
         int(starts[run]) + uniform_integer(int(lengths[run]))
@@ -353,8 +355,8 @@ def choose_cells(
         return list(chosen)
     # where runs begin depends on the rows; an audit sees the choice among the cells, as it is
     parts = pairwise([*firsts.tolist(), len(cost)])
-    laws = [ExponentialChoice(cost[a:b].repeat(lengths[a:b]), rate) for a, b in parts]
-    return [seen(law, None, partial(next, chosen)) for law in laws]
+    distributions = [ExponentialChoice(cost[a:b].repeat(lengths[a:b]), rate) for a, b in parts]
+    return [seen(distribution, None, partial(next, chosen)) for distribution in distributions]
 
 
 def choose_cell(histogram: Histogram, cells: int, q: Fraction, target: int, rate: Fraction) -> int:

@@ -57,13 +57,13 @@ __all__ = [
 # The measurement of smooth noise: its releases, its exact distribution, its expected error.
 
 
-_MOST_CELLS = 200_000
+_MAX_CELLS = 200_000
 _STRIDE = 4
 _LARGE = Fraction(1 << 2000)
 
 
 class SmoothRelease(Measurement):
-    """What smooth noise builds: it can be asked beforehand, too.
+    """Measurement that adds smooth noise, with its expected error.
 
     Attributes:
         beta: the rate of the smooth sensitivity.
@@ -78,7 +78,7 @@ class SmoothRelease(Measurement):
         self,
         space: Space,
         local: LocalStatistic,
-        law: SmoothLaw,
+        distribution: SmoothLaw,
         beta: Fraction,
         shift: Fraction,
         loss: tuple[Measure, Callable[[Fraction], Any]],
@@ -88,7 +88,7 @@ class SmoothRelease(Measurement):
         clip: Any = True,
     ) -> None:
         self.beta, self.shift = beta, shift
-        self.local, self.unit = local, law
+        self.local, self.unit = local, distribution
         self.grid = Fraction(grid) if grid is not None else _fine(local.full)
         self.clip = _ends(clip, local)
         self._units = self.clip and tuple(nearest_unit(end, self.grid) for end in self.clip)
@@ -139,7 +139,7 @@ class SmoothRelease(Measurement):
         """List every multiple of the grid within the clip, by the distribution function of Z."""
         assert self._units is not None
         low, high = self._units
-        if high - low >= _MOST_CELLS:
+        if high - low >= _MAX_CELLS:
             raise UsageError(
                 f"{high - low + 1} outputs are too many to list: give a coarser grid to list them: "
                 "the proof is the same"
@@ -263,29 +263,29 @@ def calibrated(
     """Return distribution, rate and s; of those left open, with the largest ``beta s / E|Z|``."""
     # A budget above 512 gets the noise of 512, which costs less: nothing that matters to a person
     # hides behind either, and the numbers stay within floats.
-    laws: list[SmoothLaw]
+    distributions: list[SmoothLaw]
     epsilon, rho = (None if x is None else min(x, _ENOUGH) for x in (epsilon, rho))
     if distribution in CONCENTRATED:
         assert rho is not None
         sigmas = _SIGMAS if sigma is None else [sigma]
-        laws = [CONCENTRATED[distribution](rho, s) for s in sigmas]
+        distributions = [CONCENTRATED[distribution](rho, s) for s in sigmas]
     else:
         assert epsilon is not None
         if distribution == "laplace":
             assert delta is not None
-            laws = [LaplaceLaw(epsilon, delta)]
+            distributions = [LaplaceLaw(epsilon, delta)]
         else:
-            laws = [StudentLaw(epsilon, 1 if distribution == "cauchy" else degrees)]
-    found = [
-        (float(rate * s) / law.size, law, rate, s)
-        for law in laws
-        for rate in ([r - SMOOTHNESS_SLACK for r in law.rates()] if beta is None else [beta])
-        if 0 < rate <= _STEEPEST and (s := law.shift(rate + SMOOTHNESS_SLACK)) > 0
+            distributions = [StudentLaw(epsilon, 1 if distribution == "cauchy" else degrees)]
+    scales = [
+        (float(rate * s) / noise_law.size, noise_law, rate, s)
+        for noise_law in distributions
+        for rate in ([r - SMOOTHNESS_SLACK for r in noise_law.rates()] if beta is None else [beta])
+        if 0 < rate <= _STEEPEST and (s := noise_law.shift(rate + SMOOTHNESS_SLACK)) > 0
     ]
-    if not found:
-        told = f"at beta = {show(beta)}: take a smaller beta" if beta is not None else _TOO_SMALL
-        raise UsageError(f"no {distribution} noise is proven to be enough for this budget {told}")
-    _, best, rate, s = max(found, key=lambda one: one[0])
+    if not scales:
+        advice = f"at beta = {show(beta)}: take a smaller beta" if beta is not None else _TOO_SMALL
+        raise UsageError(f"no {distribution} noise is proven to be enough for this budget {advice}")
+    _, best, rate, s = max(scales, key=lambda one: one[0])
     return best, rate, s
 
 

@@ -249,14 +249,16 @@ class Staircase(Step):
                 self,
             )
         width = int(units)
-        law = DiscreteStaircase(epsilon, width, self.step or best_step(epsilon, width))
+        distribution = DiscreteStaircase(epsilon, width, self.step or best_step(epsilon, width))
 
         return Measurement(
             space,
             PureDP(),
-            lambda value: lattice.numbers(lattice.units(value) + law.draw()),
+            lambda value: lattice.numbers(lattice.units(value) + distribution.draw()),
             lambda d: epsilon * math.ceil(d / stretch),
-            distribution=lambda value: LatticeDistribution(law, lattice.units(value), lattice.grid),
-            losses=lattice.losses(lambda _, shift: law.losses(shift), Fraction(1)),
+            distribution=lambda value: LatticeDistribution(
+                distribution, lattice.units(value), lattice.grid
+            ),
+            losses=lattice.losses(lambda _, shift: distribution.losses(shift), Fraction(1)),
             step=self,
         )

@@ -127,9 +127,9 @@ def uniform_words(n: int, count: int) -> NDArray[np.uint64]:
     while filled < count:
         missing = count - filled
         words = words64(missing + (missing >> 1) + _MORE) >> np.uint64(64 - bits)
-        kept = words[words <= np.uint64(n - 1)][:missing]
-        result[filled : filled + len(kept)] = kept
-        filled += len(kept)
+        accepted = words[words <= np.uint64(n - 1)][:missing]
+        result[filled : filled + len(accepted)] = accepted
+        filled += len(accepted)
     return result
 
 
@@ -147,7 +147,7 @@ def uniform_words(n: int, count: int) -> NDArray[np.uint64]:
 EncloseAt: TypeAlias = Callable[[int], tuple[int, int]]
 
 STEP = 64
-MOST_BITS = 1 << 16
+MAX_BITS = 1 << 16
 
 
 def below(enclose: EncloseAt, drawn: int, width: int) -> bool:
@@ -191,7 +191,7 @@ def certified_floors(enclose: Callable[[int], Sequence[tuple[int, int]]], width:
     # ends for every F that is not itself a whole number of units, and for those whose
     # enclosure becomes a point.
     guard = STEP
-    while guard <= MOST_BITS:
+    while guard <= MAX_BITS:
         ends = [(low >> guard, high >> guard) for low, high in enclose(width + guard)]
         if all(low == high for low, high in ends):
             return [low for low, _ in ends]

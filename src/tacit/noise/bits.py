@@ -50,7 +50,7 @@ Generator: TypeAlias = Callable[[int], bytes]
 
 
 def fork_safe(version: tuple[int, ...]) -> bool:
-    """Whether an OpenSSL of this ``ssl.OPENSSL_VERSION_INFO`` reseeds after a fork.
+    """True if an OpenSSL of this ``ssl.OPENSSL_VERSION_INFO`` reseeds after a fork.
 
     >>> fork_safe((1, 1, 1, 3, 15)), fork_safe((1, 1, 1, 4, 15)), fork_safe((3, 0, 0, 19, 0))
     (False, True, True)
@@ -79,7 +79,7 @@ def injected(generator: Generator) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a draw of one of finitely many outcomes is drawn from."""
+    """Distribution of a draw from finitely many outcomes."""
 
     name: str  # of the function that draws it
     # what decides its probabilities, so that equal ones give equal laws
@@ -114,13 +114,13 @@ def watched(by: Watcher | None) -> Iterator[None]:
         _watcher.reset(token)
 
 
-def observed(law: Any, size: Any, draw: Callable[[], _Drawn]) -> _Drawn:
+def observed(distribution: Any, size: Any, draw: Callable[[], _Drawn]) -> _Drawn:
     """Draw from a law, through the watcher where there is one."""
     seen = _watcher.get()
     if seen is None:
         return draw()
-    found: _Drawn = seen(law, size, draw)
-    return found
+    drawn: _Drawn = seen(distribution, size, draw)
+    return drawn
 
 
 def observed_choice(

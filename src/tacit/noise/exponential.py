@@ -91,14 +91,14 @@ class ExponentialChoice:
             raise UsageError("at least one weight must be above zero")
         weighty = self.weights > 0
         highest = np.iinfo(np.int64).max
-        least = np.min(self.costs, where=weighty, initial=highest)
+        minimum = np.min(self.costs, where=weighty, initial=highest)
         # the difference of two int64 fits uint64, and wraps to the truth
-        above = self.costs.view(np.uint64) - np.array(least, np.int64).view(np.uint64)
+        above = self.costs.view(np.uint64) - np.array(minimum, np.int64).view(np.uint64)
         estimate = _estimate(above, self.factor, self.weights) * weighty
-        self._propose(int(least), estimate, weighty)
+        self._propose(int(minimum), estimate, weighty)
 
-    def _propose(self, least: int, estimate: NDArray[np.float64], weighty: Any) -> None:
-        self._least = least
+    def _propose(self, minimum: int, estimate: NDArray[np.float64], weighty: Any) -> None:
+        self._least = minimum
         self._shift = PROPOSAL_BITS - frexp(float(estimate.sum()))[1]
         self._estimate = estimate = np.ldexp(estimate, self._shift)
         self._proposals = np.floor(estimate * (1 + SAFETY)).astype(np.int64) + weighty
@@ -138,10 +138,10 @@ class ExponentialChoice:
     def _one(self) -> int:
         while True:
             drawn = np.uint64(uniform_word(int(self._edges[-1])))
-            found = int(self._edges.searchsorted(drawn, "right"))
-            word, surely = one_word64(), _surely(self._estimate[found], self._proposals[found])
-            if word * 2.0**-64 < surely or below(self._acceptance(found), word, 64):
-                return found
+            index = int(self._edges.searchsorted(drawn, "right"))
+            word, surely = one_word64(), _surely(self._estimate[index], self._proposals[index])
+            if word * 2.0**-64 < surely or below(self._acceptance(index), word, 64):
+                return index
 
     def draw_many(self, size: Size) -> NDArray[np.int64]:
         """Draw an int64 array of indices of the given length or shape.
@@ -157,12 +157,12 @@ class ExponentialChoice:
         todo = np.arange(n)
         while len(todo):
             drawn = uniform_words(int(self._edges[-1]), len(todo))
-            found = np.searchsorted(self._edges, drawn, "right")
+            indices = np.searchsorted(self._edges, drawn, "right")
             words = words64(len(todo))
-            accepted = words * 2.0**-64 < _surely(self._estimate[found], self._proposals[found])
+            accepted = words * 2.0**-64 < _surely(self._estimate[indices], self._proposals[indices])
             for j in np.flatnonzero(~accepted).tolist():
-                accepted[j] = below(self._acceptance(int(found[j])), int(words[j]), 64)
-            result[todo] = found
+                accepted[j] = below(self._acceptance(int(indices[j])), int(words[j]), 64)
+            result[todo] = indices
             todo = todo[~accepted]
         return result
 
@@ -202,26 +202,26 @@ def choices_within(
     # draws it.
     ends = [*groups.tolist(), len(costs)]
     lengths = np.diff(ends)
-    least = np.minimum.reduceat(costs, groups)
-    estimates = _estimate(costs - least.repeat(lengths), factor, weights)
+    minimum = np.minimum.reduceat(costs, groups)
+    estimates = _estimate(costs - minimum.repeat(lengths), factor, weights)
     shifts = PROPOSAL_BITS - np.frexp(np.add.reduceat(estimates, groups))[1]
     estimates = np.ldexp(estimates, shifts.repeat(lengths))
     proposals = np.floor(estimates * (1 + SAFETY)).astype(np.int64) + 1
     edges = proposals.cumsum().view(np.uint64)  # of all groups, modulo 2**64
     within = edges - np.append(np.uint64(0), edges[groups[1:] - 1]).repeat(lengths)
     surely = _surely(estimates, proposals)
-    group = zip(pairwise(ends), least.tolist(), shifts.tolist(), strict=True)
+    group = zip(pairwise(ends), minimum.tolist(), shifts.tolist(), strict=True)
     for (first, end), lowest, shift in group:
         while True:
             drawn = np.uint64(uniform_word(int(within[end - 1])))
-            found = first + int(within[first:end].searchsorted(drawn, "right"))
+            index = first + int(within[first:end].searchsorted(drawn, "right"))
             word = one_word64()
-            if word * 2.0**-64 < surely[found]:
+            if word * 2.0**-64 < surely[index]:
                 break
-            above, weight = int(costs[found]) - lowest, int(weights[found])
-            if below(_accepted(above, factor, weight, int(proposals[found]), shift), word, 64):
+            above, weight = int(costs[index]) - lowest, int(weights[index])
+            if below(_accepted(above, factor, weight, int(proposals[index]), shift), word, 64):
                 break
-        yield found
+        yield index
 
 
 def _estimate(
@@ -267,5 +267,5 @@ def exponential_choice(
     >>> exponential_choice([10**6, 0], 1), exponential_choice([0, 3], 1, size=4).shape
     (1, (4,))
     """
-    law = ExponentialChoice(costs, factor, weights)
-    return law.draw() if size is None else law.draw_many(size)
+    distribution = ExponentialChoice(costs, factor, weights)
+    return distribution.draw() if size is None else distribution.draw_many(size)

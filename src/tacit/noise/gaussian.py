@@ -143,9 +143,9 @@ class DiscreteGaussian(Law):
         result = np.empty(n, np.int64)
         filled = 0
         while filled < n:
-            found = self._trial(2 * (n - filled) + BATCH, digits)[: n - filled]
-            result[filled : filled + len(found)] = found
-            filled += len(found)
+            accepted = self._trial(2 * (n - filled) + BATCH, digits)[: n - filled]
+            result[filled : filled + len(accepted)] = accepted
+            filled += len(accepted)
         return result
 
     def _integers(self, n: int) -> list[int]:
@@ -198,5 +198,5 @@ def discrete_gaussian(
     >>> type(discrete_gaussian(sigma_squared="1/3")).__name__, discrete_gaussian(40, size=5).dtype
     ('int', dtype('int64'))
     """
-    law = DiscreteGaussian(sigma, sigma_squared=sigma_squared)
-    return law.draw() if size is None else law.draw_many(size)
+    distribution = DiscreteGaussian(sigma, sigma_squared=sigma_squared)
+    return distribution.draw() if size is None else distribution.draw_many(size)

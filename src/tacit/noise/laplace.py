@@ -39,7 +39,7 @@ def _ratio_of(scale: Fraction, bits: int) -> Enclosure:
 @public
 @dataclass(frozen=True, init=False)
 class _Exponential(Law):
-    """What the two distributions share: the scale, and q = exp(-1/scale)."""
+    """Base class of the two distributions: the scale, and q = exp(-1/scale)."""
 
     scale: Fraction
 
@@ -198,8 +198,8 @@ def discrete_laplace(scale: Number, size: Size | None = None) -> int | NDArray[n
     >>> type(discrete_laplace("25/3")).__name__, discrete_laplace(25, size=(2, 3)).shape
     ('int', (2, 3))
     """
-    law = DiscreteLaplace(scale)
-    return law.draw() if size is None else law.draw_many(size)
+    distribution = DiscreteLaplace(scale)
+    return distribution.draw() if size is None else distribution.draw_many(size)
 
 
 @overload
@@ -219,5 +219,5 @@ def geometric(scale: Number, size: Size | None = None) -> int | NDArray[np.int64
     >>> bool((geometric(3, size=100) >= 0).all())
     True
     """
-    law = Geometric(scale)
-    return law.draw() if size is None else law.draw_many(size)
+    distribution = Geometric(scale)
+    return distribution.draw() if size is None else distribution.draw_many(size)

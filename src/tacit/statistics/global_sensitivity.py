@@ -114,7 +114,7 @@ def _percentile(name: str) -> Statistic:
 
 
 class Stands(Protocol):
-    """What stands for a statistic, such as ``tc.median()``."""
+    """Return an instance for the name of a statistic, such as ``tc.median()``."""
 
     @property
     def statistic(self) -> object:
@@ -191,12 +191,12 @@ def sensitivity(
     >>> s.witness
     ((2, 2, 2, 8, 9, 9), (1, 2, 2, 2, 8, 9, 9))
     """
-    asked = lookup(statistic)
+    named = lookup(statistic)
     columns = by_column(over, at)
     if columns is None:
-        return ask(asked, domain_of(over), at, distance, relation, within)
+        return ask(named, domain_of(over), at, distance, relation, within)
     return {
-        name: ask(asked, domain, data, distance, relation, within)
+        name: ask(named, domain, data, distance, relation, within)
         for name, (domain, data) in columns.items()
     }
 

@@ -49,7 +49,7 @@ UNIT = 2.0**-53
 _DIGIT = 20
 _BLOCK = 1024
 _CHUNK = 32
-_MOST_DIGITS = 16
+_MAX_DIGITS = 16
 _FLOAT_BLOCK = 128
 
 
@@ -73,12 +73,12 @@ class Moments:
 
     @cached_property
     def constant(self) -> bool:
-        """Whether all records are equal (or there is at most one)."""
+        """True if all records are equal (or there is at most one)."""
         return self.size < 2 or bool(self.sample.raw[0] == self.sample.raw[-1])
 
     @cached_property
     def frame(self) -> Frame:
-        """What the values are measured from, and the exponent of the power of two they are over."""
+        """Origin of the values, and the exponent of the power of two that divides them."""
         if self._frame is not None or not self.size:
             return self._frame or (Fraction(0), 0)
         return frame_around(self.sample[self.size // 2], self.sample[0], self.sample[-1])
@@ -139,7 +139,7 @@ class Moments:
         return (numerator + self.sum_error**2 / size) / (size - ddof) * 1.01
 
     def exact(self, ranges: list[Range]) -> tuple[int, int, int]:
-        """How many records the ranges hold, their sum and their sum of squares, in grains."""
+        """Number of records in the ranges, their sum and their sum of squares, in grid steps."""
         count = total = square = 0
         for start, stop in ranges:
             if stop - start == 1 and self._digits is not None:
@@ -158,8 +158,10 @@ class Moments:
     def variance(self, ranges: list[Range], ddof: int = 0) -> Fraction:
         """The exact variance of the records in some disjoint ranges of ranks."""
         count, total, square = self.exact(ranges)
-        grain = self.grain
-        return Fraction(count * square - total * total, count * (count - ddof)) * grain * grain
+        grid_step = self.grain
+        return (
+            Fraction(count * square - total * total, count * (count - ddof)) * grid_step * grid_step
+        )
 
     def take(self, ranges: list[Range]) -> Sample:
         """The records in some disjoint ranges of ranks."""
@@ -168,7 +170,7 @@ class Moments:
 
     @cached_property
     def grain(self) -> Fraction:
-        """What one unit of the exact sums stands for."""
+        """Value of one unit of the exact sums."""
         if self._digits is None:
             return self.sample.on_grid[1]
         exponent, count = self._digits
@@ -188,7 +190,7 @@ class Moments:
         near = [abs(float(v)) for v in (*raw[zero[1] : zero[1] + 1], *raw[: zero[0]][-1:])]
         lowest = math.frexp(min(near))[1] - 53 if near else exponent - 1
         count = max(1, -(-(exponent - lowest) // _DIGIT))
-        return (exponent, count) if abs(exponent) < 500 and count <= _MOST_DIGITS else None
+        return (exponent, count) if abs(exponent) < 500 and count <= _MAX_DIGITS else None
 
     def _digits_of(self, start: int, stop: int) -> Floats:
         """The digits of the ranks ``start <= rank < stop``, most significant first."""
@@ -234,10 +236,10 @@ class Moments:
 
     def _up_to(self, rank: int) -> tuple[int, int]:
         """The exact sum and sum of squares of the first ``rank`` records."""
-        found = self._memory.get(rank)
-        if found is None:
-            found = self._memory[rank] = self._sum_up_to(rank)
-        return found
+        sums = self._memory.get(rank)
+        if sums is None:
+            sums = self._memory[rank] = self._sum_up_to(rank)
+        return sums
 
     def _sum_up_to(self, rank: int) -> tuple[int, int]:
         if self._digits is None:

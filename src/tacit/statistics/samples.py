@@ -112,7 +112,7 @@ class Sample:
     raw: Array
     """The sorted numbers over ``unit``: ``int64``, ``float64``, or Python ints (``object``)."""
     unit: Fraction
-    """What one of ``raw`` stands for; 1 unless the values were fractions."""
+    """Value of one unit of ``raw``; 1 unless the values were fractions."""
 
     def __init__(
         self, values: Iterable[Any], name: str = "values", *, allow_empty: bool = False
@@ -192,17 +192,17 @@ class Sample:
 
     @cached_property
     def on_grid(self) -> tuple[Array, Fraction]:
-        """``(integers, grain)`` with ``values == integers * grain`` exactly.
+        """``(integers, grid_step)`` with ``values == integers * grid_step`` exactly.
 
         ``int64`` with magnitudes below 2**62 where the values fit, else Python integers.
         """
         if self.raw.dtype == np.float64:
-            integers, grain = _floats_to_grid(self.raw)
+            integers, grid_step = _floats_to_grid(self.raw)
         else:
-            integers, grain = self.raw, self.unit
+            integers, grid_step = self.raw, self.unit
         if len(integers) and max(abs(int(integers[0])), abs(int(integers[-1]))) >= _INT64_SAFE:
-            return integers.astype(object), grain
-        return integers.astype(np.int64), grain
+            return integers.astype(object), grid_step
+        return integers.astype(np.int64), grid_step
 
     def distinct(self) -> tuple[Sample, npt.NDArray[np.int64]]:
         """The distinct values and how often each occurs."""
@@ -233,7 +233,7 @@ class Sample:
 
 
 def _repeats(raw: Array) -> npt.NDArray[np.int64]:
-    """How many equal numbers stand before each of a sorted array."""
+    """Return the number of equal entries before each entry of a sorted array."""
     ranks = np.arange(len(raw))
     starts = np.flatnonzero(np.concatenate(([True], raw[1:] != raw[:-1])))
     if len(starts) == len(raw):
@@ -247,8 +247,10 @@ def on_common_unit(a: Sample, b: Sample) -> tuple[Sample, Sample]:
         return a, b
     (x, gx), (y, gy) = a.on_grid, b.on_grid
     numerator = math.gcd(gx.numerator * gy.denominator, gy.numerator * gx.denominator)
-    grain = Fraction(numerator, gx.denominator * gy.denominator)
-    return _regrained(x, int(gx / grain), grain), _regrained(y, int(gy / grain), grain)
+    grid_step = Fraction(numerator, gx.denominator * gy.denominator)
+    return _regrained(x, int(gx / grid_step), grid_step), _regrained(
+        y, int(gy / grid_step), grid_step
+    )
 
 
 def merge(a: Sample, b: Sample) -> Sample:
@@ -269,10 +271,10 @@ def plain(value: Fraction | int) -> Plain:
     return number.numerator if number.denominator == 1 else number
 
 
-def _regrained(integers: Array, factor: int, grain: Fraction) -> Sample:
+def _regrained(integers: Array, factor: int, grid_step: Fraction) -> Sample:
     if factor != 1:
         integers = integers.astype(object) * factor
-    return Sample.of_sorted(integers.astype(object), grain)
+    return Sample.of_sorted(integers.astype(object), grid_step)
 
 
 def _exact(value: Any) -> Fraction:
@@ -341,12 +343,12 @@ def _floats_to_grid(floats: npt.NDArray[np.float64]) -> tuple[Array, Fraction]:
     trailing = np.frexp(lowest_bit.astype(np.float64))[1] - 1
     low = int((exponent[used] - 53 + trailing).min())
     high = int(exponent[used].max())
-    grain = Fraction(2) ** low
+    grid_step = Fraction(2) ** low
     if high - low <= 62:
-        return np.ldexp(floats, -low).astype(np.int64), grain
+        return np.ldexp(floats, -low).astype(np.int64), grid_step
     shifts = (exponent.astype(np.int64) - 53 - low).tolist()
     big = [(w << s if s >= 0 else w >> -s) for w, s in zip(whole.tolist(), shifts, strict=True)]
-    return np.array(big, dtype=object), grain
+    return np.array(big, dtype=object), grid_step
 
 
 # Records of which many are equal: the values that occur, and how many records have each.
@@ -390,8 +392,8 @@ class CountedSample(Sample):
         """The sample of the ranks ``start <= rank < stop``."""
         ends = np.clip(self.ends, start, max(start, stop)) - start
         counts = np.diff(ends, prepend=0)
-        held = np.flatnonzero(counts)
-        return CountedSample(self.points.take(held), counts[held])
+        present = np.flatnonzero(counts)
+        return CountedSample(self.points.take(present), counts[present])
 
     def total(self, start: int = 0, stop: int | None = None) -> Fraction:
         """The exact sum of the ranks ``start <= rank < stop``."""
@@ -406,9 +408,9 @@ class CountedSample(Sample):
         return (square - total * total / n) / (n - ddof)
 
     def _sums(self, power: int) -> Fraction:
-        integers, grain = self.points.on_grid
+        integers, grid_step = self.points.on_grid
         pairs = zip(integers.tolist(), self.counts.tolist(), strict=True)
-        return Fraction(sum(v**power * c for v, c in pairs)) * grain**power
+        return Fraction(sum(v**power * c for v, c in pairs)) * grid_step**power
 
     def distinct(self) -> tuple[Sample, npt.NDArray[np.int64]]:
         """The distinct values and how often each occurs."""
@@ -533,7 +535,7 @@ class Clamped:
 
     @property
     def grain(self) -> Fraction:
-        """What one step of the grid stands for."""
+        """Value of one step of the grid."""
         return self._grid[3]
 
     @cached_property
@@ -576,9 +578,9 @@ def padded(values: Array, low: Any, high: Any, times: int) -> Array:
     >>> padded(np.array([3]), 0, 9, 2).tolist()
     [0, 0, 3, 9, 9]
     """
-    found = np.empty(len(values) + 2 * times, dtype=values.dtype)
-    found[:times], found[times:-times], found[-times:] = low, values, high
-    return found
+    extended = np.empty(len(values) + 2 * times, dtype=values.dtype)
+    extended[:times], extended[times:-times], extended[-times:] = low, values, high
+    return extended
 
 
 # Exact sums of the first records of ascending data, at any rank, whether counted or listed.
@@ -627,8 +629,8 @@ class Sums:
         return self._at(run) + (count - whole) * int(self.values[run])
 
     def _at(self, run: int) -> int:
-        found = int(self._sums[run])
-        return found if self._low is None else (found << _LOW) + int(self._low[run])
+        total = int(self._sums[run])
+        return total if self._low is None else (total << _LOW) + int(self._low[run])
 
 
 def _running(values: Array, counts: Any) -> Array:

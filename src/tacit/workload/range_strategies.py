@@ -38,7 +38,7 @@ from tacit.workload.strategies import (
 )
 
 __all__ = [
-    "MOST_BINS",
+    "MAX_BINS",
     "best_strategy",
     "check_bins",
     "check_numbers",
@@ -46,12 +46,12 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-MOST_BINS = 1024
-_MOST_NUMBERS = 1 << 18
+MAX_BINS = 1024
+_MAX_NUMBERS = 1 << 18
 _OPTIMISED = 256  # beyond so many bins, blocks of them are optimised
 _FINE = 1 << 12
 _SCALE = 1024
-_MOST_SUMS = 32
+_MAX_SUMS = 32
 # Of a bin by itself, beside sums of blocks whose columns have the norm 1.
 _WEIGHTS = (0.5, 0.75, 1.0)
 # A strategy counts as better only by more than what rounding can make of one that is as good.
@@ -59,21 +59,21 @@ _BETTER = 1 - 1e-6
 
 
 def check_bins(bins: int) -> None:
-    """Refuse more bins than a strategy is found for."""
-    if bins > MOST_BINS:
+    """Raise if there are more bins than a strategy can be optimised for."""
+    if bins > MAX_BINS:
         need = 8 * bins * bins / 1e6
         raise UsageError(
             f"{bins:,} bins of a column take matrices of {need:,.0f} MB and more, several at once; "
-            f"sums of at most {MOST_BINS:,} bins of a column are planned: use wider bins"
+            f"sums of at most {MAX_BINS:,} bins of a column are planned: use wider bins"
         )
 
 
 def check_numbers(numbers: int, bins: int) -> None:
-    """Refuse an answer of more numbers than can be published."""
-    if numbers > _MOST_NUMBERS:
+    """Raise if an answer has more numbers than can be published."""
+    if numbers > _MAX_NUMBERS:
         raise UsageError(
             f"{bins:,} bins have {numbers:,} ranges, and an answer has at most "
-            f"{_MOST_NUMBERS:,} numbers: use wider bins, or ask for prefix sums"
+            f"{_MAX_NUMBERS:,} numbers: use wider bins, or ask for prefix sums"
         )
 
 
@@ -83,30 +83,30 @@ def best_strategy(gram: Array, norm: str) -> Strategy:
     >>> best_strategy(np.eye(3), "L2").matrix.tolist()
     [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     """
-    kept = _best if len(gram) <= _OPTIMISED else _best_of_many
-    return kept(np.ascontiguousarray(gram, dtype=np.float64).tobytes(), norm)
+    search = _best if len(gram) <= _OPTIMISED else _best_of_many
+    return search(np.ascontiguousarray(gram, dtype=np.float64).tobytes(), norm)
 
 
 @lru_cache(maxsize=64)
 def _best(gram: bytes, norm: str) -> Strategy:
     whole = _square(gram)
     size = len(whole)
-    found = [identity(size, norm)]
+    strategies = [identity(size, norm)]
     if size > 1:
-        found.append(wavelet(size, norm))
-        found += [block_tree(size, branching, norm) for branching in (2, 4, 16)]
-        found.append(_optimum(whole) if norm == "L2" else _sums(whole))
-    return _least(whole, found)
+        strategies.append(wavelet(size, norm))
+        strategies += [block_tree(size, branching, norm) for branching in (2, 4, 16)]
+        strategies.append(_optimum(whole) if norm == "L2" else _sums(whole))
+    return _least(whole, strategies)
 
 
 @lru_cache(maxsize=4)
 def _best_of_many(gram: bytes, norm: str) -> Strategy:
     whole = _square(gram)
     size = len(whole)
-    found = [identity(size, norm), wavelet(size, norm)]
-    found += [block_tree(size, branching, norm) for branching in (2, 4, 8, 16)]
-    found += [_root_of_prefix_sums(size)] if norm == "L2" else []
-    return _least(whole, [*found, *_of_blocks(whole, norm)])
+    strategies = [identity(size, norm), wavelet(size, norm)]
+    strategies += [block_tree(size, branching, norm) for branching in (2, 4, 8, 16)]
+    strategies += [_root_of_prefix_sums(size)] if norm == "L2" else []
+    return _least(whole, [*strategies, *_of_blocks(whole, norm)])
 
 
 def _square(gram: bytes) -> Array:
@@ -114,13 +114,13 @@ def _square(gram: bytes) -> Array:
     return flat.reshape(math.isqrt(len(flat)), -1)
 
 
-def _least(whole: Array, found: Sequence[Strategy]) -> Strategy:
-    asked = Workload("sums of bins", whole, len(whole))
-    best, least = found[0], asked.total(found[0])
-    for one in found[1:]:
-        total = asked.total(one)
-        if total < least * _BETTER:
-            best, least = one, total
+def _least(whole: Array, strategies: Sequence[Strategy]) -> Strategy:
+    workload = Workload("sums of bins", whole, len(whole))
+    best, minimum = strategies[0], workload.total(strategies[0])
+    for one in strategies[1:]:
+        total = workload.total(one)
+        if total < minimum * _BETTER:
+            best, minimum = one, total
     return best
 
 
@@ -129,8 +129,8 @@ def _root_of_prefix_sums(size: int) -> Strategy:
     entries = np.ones(size)
     for k in range(1, size):
         entries[k] = entries[k - 1] * (2 * k - 1) / (2 * k)
-    place = np.arange(size)
-    apart = place[:, None] - place
+    positions = np.arange(size)
+    apart = positions[:, None] - positions
     factor = np.where(apart >= 0, entries[np.abs(apart)], 0.0)
     return rounded("root of prefix sums", factor, "L2", _SCALE)
 
@@ -143,7 +143,7 @@ def _of_blocks(whole: Array, norm: str) -> Iterator[Strategy]:
     block = np.minimum(np.arange(size) // wide, len(starts) - 1)
     blocks = np.add.reduceat(np.add.reduceat(whole, starts, axis=0), starts, axis=1) / wide**2
     if norm == "L1":
-        sums = p_identity(whole, min(size // 16, _MOST_SUMS), block)
+        sums = p_identity(whole, min(size // 16, _MAX_SUMS), block)
         yield rounded(f"{len(sums) - size}-identity of blocks", sums, "L1", _SCALE)
         return
     coarse = _optimum(blocks)

@@ -70,10 +70,10 @@ def minimise(
         if (towards * slope).sum() >= 0:
             memory.clear()
             towards = _direction(np.where(free, slope, 0.0), free, memory)
-        found = _shorter(of, point, value, slope, towards)
-        if found is None:
+        shorter = _shorter(of, point, value, slope, towards)
+        if shorter is None:
             break
-        new, new_value, new_slope = found
+        new, new_value, new_slope = shorter
         moved, turned = new - point, new_slope - slope
         curved = float((moved * turned).sum())
         if curved > 1e-12 * float((turned * turned).sum()):
@@ -142,10 +142,10 @@ def product(left: Array, right: Array) -> Array:
     >>> product(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]])).tolist()
     [[11.0]]
     """
-    found = np.zeros((len(left), right.shape[1]))
-    for place in range(left.shape[1]):
-        found += left[:, place, None] * right[place]
-    return found
+    result = np.zeros((len(left), right.shape[1]))
+    for index in range(left.shape[1]):
+        result += left[:, index, None] * right[index]
+    return result
 
 
 def trace_of_product(left: Array, right: Array) -> float:
@@ -159,15 +159,15 @@ def cholesky(matrix: Array) -> Array:
     >>> cholesky(np.array([[4.0, 2.0], [2.0, 5.0]])).tolist()
     [[2.0, 0.0], [1.0, 2.0]]
     """
-    rest, found = matrix.copy(), np.zeros_like(matrix)
-    least = 1e-14 * float(np.diag(matrix).max())
-    for place in range(len(matrix)):
-        root = math.sqrt(max(float(rest[place, place]), least))
-        found[place:, place] = rest[place:, place] / root
-        found[place, place] = root
-        below = found[place + 1 :, place]
-        rest[place + 1 :, place + 1 :] -= below[:, None] * below
-    return found
+    rest, factor = matrix.copy(), np.zeros_like(matrix)
+    tolerance = 1e-14 * float(np.diag(matrix).max())
+    for index in range(len(matrix)):
+        root = math.sqrt(max(float(rest[index, index]), tolerance))
+        factor[index:, index] = rest[index:, index] / root
+        factor[index, index] = root
+        below = factor[index + 1 :, index]
+        rest[index + 1 :, index + 1 :] -= below[:, None] * below
+    return factor
 
 
 def inverse(matrix: Array) -> Array:
@@ -176,16 +176,16 @@ def inverse(matrix: Array) -> Array:
     >>> inverse(np.array([[2.0, 1.0], [1.0, 1.0]])).tolist()
     [[1.0, -1.0], [-1.0, 2.0]]
     """
-    found = matrix.copy()
-    for place in range(len(found)):
-        pivot = float(found[place, place])
-        row, column = found[place] / pivot, found[:, place].copy()
-        column[place] = 0.0
-        found -= column[:, None] * row
-        found[:, place] = -column / pivot
-        found[place] = row
-        found[place, place] = 1 / pivot
-    return found
+    result = matrix.copy()
+    for index in range(len(result)):
+        pivot = float(result[index, index])
+        row, column = result[index] / pivot, result[:, index].copy()
+        column[index] = 0.0
+        result -= column[:, None] * row
+        result[:, index] = -column / pivot
+        result[index] = row
+        result[index, index] = 1 / pivot
+    return result
 
 
 def square_root(matrix: Array) -> Array:
@@ -247,16 +247,21 @@ def p_identity(gram: Array, sums: int, block: Array | None = None) -> Array:
     ((5, 4), True)
     """
     # block: of each cell its block, rising from 0, where the sums take whole blocks alike.
-    place = np.arange(len(gram)) if block is None else np.asarray(block)
+    positions = np.arange(len(gram)) if block is None else np.asarray(block)
     scaled = gram / np.trace(gram)
-    sizes, starts = np.bincount(place), np.searchsorted(place, np.arange(int(place.max()) + 1))
+    sizes, starts = (
+        np.bincount(positions),
+        np.searchsorted(positions, np.arange(int(positions.max()) + 1)),
+    )
     diagonal = np.add.reduceat(np.diag(scaled), starts)
     whole = np.add.reduceat(np.add.reduceat(scaled, starts, axis=0), starts, axis=1)
     within = _Blocks(whole, diagonal, sizes.astype(np.float64))
     start = _scattered(sums, len(sizes))
-    found = minimise(lambda weights: _error(weights, within), start, _STEPS, 2e-3)[:, place]
-    total = 1 + found.sum(axis=0)
-    return np.asarray(np.vstack([np.eye(len(gram)), found]) / total)
+    weights_of_rows = minimise(lambda weights: _error(weights, within), start, _STEPS, 2e-3)[
+        :, positions
+    ]
+    total = 1 + weights_of_rows.sum(axis=0)
+    return np.asarray(np.vstack([np.eye(len(gram)), weights_of_rows]) / total)
 
 
 class _Blocks(NamedTuple):
@@ -269,14 +274,14 @@ class _Blocks(NamedTuple):
 
 def _scattered(sums: int, size: int) -> Array:
     """Return numbers of [0, 1) without a pattern, the same each time: where a search begins."""
-    place = np.arange(sums * size, dtype=np.float64).reshape(sums, size)
-    coarse = 997 * (_GOLDEN * (place + 1) ** 2 % 1.0)
-    return np.asarray((coarse + 2**0.5 * place**3) % 1.0)
+    positions = np.arange(sums * size, dtype=np.float64).reshape(sums, size)
+    coarse = 997 * (_GOLDEN * (positions + 1) ** 2 % 1.0)
+    return np.asarray((coarse + 2**0.5 * positions**3) % 1.0)
 
 
-def _error(weights: Array, asked: _Blocks) -> tuple[float, Array]:
+def _error(weights: Array, blocks: _Blocks) -> tuple[float, Array]:
     """Return the total error of a p-identity, and its gradient in T."""
-    gram, diagonal, sizes = asked
+    gram, diagonal, sizes = blocks
     total = 1 + weights.sum(axis=0)
     across = np.ascontiguousarray(weights.T)
     inside = product(inverse(np.eye(len(weights)) + product(weights * sizes, across)), weights)
@@ -343,9 +348,9 @@ def convex_optimum(gram: Array) -> Optimum:
         trace = float(roots.sum())
         best = max(best, trace**2 / float(multipliers.sum()))
         square = middle / root[:, None] / root
-        most = float(np.diag(square).max())
+        maximum = float(np.diag(square).max())
         # trace(G X^-1) = trace(R G R M^-1) = trace M, and X is scaled to a diagonal of 1 at most
-        if most * trace <= best * (1 + _GAP):
+        if maximum * trace <= best * (1 + _GAP):
             break
         multipliers = np.maximum(np.diag(middle), 1e-12 * float(np.diag(middle).max()))
     square = (square + square.T) / (2 * float(np.diag(square).max()))
@@ -389,7 +394,7 @@ class Strategy:
 
     @property
     def cells(self) -> int:
-        """How many cells the domain has."""
+        """Number of cells of the domain."""
         return int(self.matrix.shape[1])
 
     @cached_property
@@ -401,7 +406,7 @@ class Strategy:
 
     @property
     def sensitivity(self) -> Fraction:
-        """How far one row moves the combinations in the norm: exact, or rounded up for L2."""
+        """Sensitivity of the combinations to one row, in the norm: exact, or rounded up for L2."""
         whole = math.isqrt(self.squared_sensitivity)
         if whole * whole == self.squared_sensitivity:
             return Fraction(whole)
@@ -455,8 +460,8 @@ def block_tree(cells: int, branching: int, norm: str) -> Strategy:
         width //= branching
     blocks = [block for level in rows for block in level]
     matrix = np.zeros((len(blocks), cells), dtype=np.int64)
-    for place, (start, end) in enumerate(blocks):
-        matrix[place, start:end] = 1
+    for index, (start, end) in enumerate(blocks):
+        matrix[index, start:end] = 1
     return Strategy(f"tree of {branching}", matrix, norm)
 
 

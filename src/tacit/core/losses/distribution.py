@@ -64,8 +64,8 @@ __all__ = [
 
 Outcome = TypeVar("Outcome", bound=Hashable)
 
-MOST_ATOMS = 1 << 8  # products of more atoms than this are added up in floats
-MOST_GENERATING = 1 << 6  # so many losses are added up by their generating function
+MAX_ATOMS = 1 << 8  # products of more atoms than this are added up in floats
+MAX_GENERATING = 1 << 6  # so many losses are added up by their generating function
 _SHARP = Fraction(1, 1 << 60)
 _ZERO = Fraction(0)
 
@@ -184,7 +184,7 @@ class PrivacyLossDistribution(Summand):
 
     def generating(self) -> Generating | None:
         """Return them as randomized response, or as a list, where they are few and sharp."""
-        if not 0 < len(self.atoms) <= MOST_GENERATING:
+        if not 0 < len(self.atoms) <= MAX_GENERATING:
             return None
         if any(a.p.width > a.p.lower * _SHARP or a.loss.value.width > _SHARP for a in self.atoms):
             return None
@@ -244,7 +244,7 @@ class PrivacyLossDistribution(Summand):
         Args:
             other: the losses of another release.
         """
-        if len(self.atoms) * len(other.atoms) > MOST_ATOMS:
+        if len(self.atoms) * len(other.atoms) > MAX_ATOMS:
             return None
         atoms = [
             Atom(a.loss + b.loss, (a.p * b.p).rounded(BITS), (a.q * b.q).rounded(BITS))
@@ -261,16 +261,16 @@ def _merged(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
     """Join atoms of one loss; those whose losses are only enclosed stay apart."""
     # Two losses in one enclosure may differ, and joining atoms of different losses is a function of
     # the outcome: it can hide a loss, so the bound from above would be too low.
-    found: dict[Loss | int, Atom] = {}
-    for place, atom in enumerate(atoms):
+    merged: dict[Loss | int, Atom] = {}
+    for index, atom in enumerate(atoms):
         if atom.loss.shift.width:
-            found[place] = atom
+            merged[index] = atom
             continue
-        known = found.get(atom.loss)
-        found[atom.loss] = (
+        known = merged.get(atom.loss)
+        merged[atom.loss] = (
             atom if known is None else Atom(atom.loss, known.p + atom.p, known.q + atom.q)
         )
-    return tuple(found.values())
+    return tuple(merged.values())
 
 
 def dominating_pair(epsilon: Fraction, delta: Fraction = _ZERO) -> PrivacyLossDistribution:
@@ -333,8 +333,8 @@ def response_losses(
     if share is None:
         assert epsilon is not None
         odds = exp(epsilon, BITS)
-        kept = (1 - (labels - 1) / (odds + (labels - 1))).rounded(BITS)
-        return three_losses(epsilon, kept)
+        truthful = (1 - (labels - 1) / (odds + (labels - 1))).rounded(BITS)
+        return three_losses(epsilon, truthful)
     other = (1 - share) / (labels - 1)
     a, b = Enclosure.of(share), Enclosure.of(other)
     if share == other:
@@ -410,8 +410,8 @@ class BoundedRange(Summand):
             high = self.delta(0).upper <= target
             return Enclosure.of(0) if high else Enclosure(_ZERO, Fraction(1, 1 << 100))
         rest = 1 - sqrt(target * (1 - exp(-self.range, _BITS)), _BITS)
-        found = self.range + 2 * log(rest, _BITS)
-        return Enclosure(max(found.lower, _ZERO), max(found.upper, _ZERO))
+        enclosed = self.range + 2 * log(rest, _BITS)
+        return Enclosure(max(enclosed.lower, _ZERO), max(enclosed.upper, _ZERO))
 
     def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
         """Return itself twice: one direction is as the other."""

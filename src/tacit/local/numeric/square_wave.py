@@ -129,8 +129,8 @@ class SquareWave(NumberOracle):
     def _read(self, value: Any) -> int:
         return min(int(self._place(value) * self.bins), self.bins - 1)
 
-    def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
-        return self.window.draw(places).astype(self.layout.dtype)
+    def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
+        return self.window.draw(indices).astype(self.layout.dtype)
 
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         return count_values(reports, self.window.total)

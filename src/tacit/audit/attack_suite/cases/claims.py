@@ -9,7 +9,7 @@ from functools import partial
 
 from tacit.arithmetic.roots_and_bisection import narrowed
 from tacit.audit.attack_suite.system import (
-    LOUD,
+    LARGE_EPSILON,
     NotOfferedError,
     Outcome,
     System,
@@ -58,8 +58,8 @@ def _moved(name: str, key: str) -> None:
     )
     def _(system: System) -> Outcome:
         return moved_at_most(
-            lambda: system.planned_counts(["a", "b", key], ["a", "b"], 1, epsilon=LOUD),
-            lambda: system.planned_counts(["a", "b"], ["a", "b"], 1, epsilon=LOUD),
+            lambda: system.planned_counts(["a", "b", key], ["a", "b"], 1, epsilon=LARGE_EPSILON),
+            lambda: system.planned_counts(["a", "b"], ["a", "b"], 1, epsilon=LARGE_EPSILON),
             2.0,
             f"one row with the key {key!r}",
         )
