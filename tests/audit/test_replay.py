@@ -355,7 +355,7 @@ def run(action, recorded=None):
 def test_a_sum_is_noted_with_its_number_and_frozen_in_the_replay():
     first, tape = run(lambda: 5 + noise.discrete_laplace(3))
     assert [(m.value, m.released) for m in tape.meetings] == [(5, first)]
-    assert tape.draws[0].line.startswith("test_tape.py:")
+    assert tape.draws[0].line.startswith("test_replay.py:")
     with pytest.raises(Diverged, match="instead of"):
         run(lambda: 7 + noise.discrete_laplace(3), tape)  # of another line
 

@@ -38,8 +38,8 @@ from tacit.local.collector import (
     Shards,
     read_state,
     seen_from,
+    write_atomically,
     write_state,
-    write_whole,
 )
 from tacit.local.poisoning import honest_bounds
 
@@ -481,7 +481,7 @@ def test_a_sealed_file_that_holds_something_else_is_refused(written):
 def test_a_file_that_cannot_be_replaced_stays(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(DataSourceError, match="cannot be written"):
-        write_whole(tmp_path / "folder", b"new")
+        write_atomically(tmp_path / "folder", b"new")
     assert [p.name for p in tmp_path.iterdir()] == ["folder"]
 
 

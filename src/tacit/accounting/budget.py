@@ -153,7 +153,7 @@ def _part(row: Any) -> Part:
 # kind             made by                     counts
 # ===============  ==========================  ====================================
 # ``pure``         ``epsilon(1)``              epsilon, of epsilon-DP
-# ``approximate``  ``epsilon_delta(1, 1e-6)``  epsilon and delta, each by itself
+# ``approximate``  ``epsilon_delta(1, 1e-6)``  epsilon and delta, each on its own
 # ``concentrated`` ``rho("1/10")``             rho, of zero-concentrated DP
 # ===============  ==========================  ====================================
 #

@@ -146,7 +146,7 @@ def _spaced(count: int) -> list[int]:
 
 # Choosing epsilon from a disclosure risk (Lee and Clifton 2011, *How much is enough?*, ISC).
 #
-# A population is known, record by record; a release holds ``size`` of its records, and nobody is to
+# A population is known, record by record; a release holds ``size`` of its records, and no one is to
 # tell which.  Every choice of ``size`` records is a possible world, and before the release all
 # ``m`` worlds are equally likely.  The statistic ``f`` is published with Laplace noise of scale ``D
 # / epsilon``, ``D`` the sensitivity of ``f``.  After seeing the output ``o``, the posterior of
@@ -384,7 +384,7 @@ def _bound(worlds: _Worlds, risk: Fraction) -> Fraction | float:
 def _tight(worlds: _Worlds, risk: Fraction, bound: Fraction | float) -> Fraction | float:
     """Bisection between an epsilon that keeps the risk and one that does not."""
     if min(worlds.counts) * risk >= 1 or isinstance(bound, float):
-        return math.inf  # so many worlds share each value that no output singles one out
+        return math.inf  # this many worlds share each value that no output singles one out
     low, high = bound, 2 * bound
     while worlds.within(high, risk):
         low, high = high, 2 * high

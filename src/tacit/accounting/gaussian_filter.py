@@ -2,7 +2,7 @@
 
 # Write ``G_v`` for the pair of outputs N(0, 1) and N(sqrt v, 1): a Gaussian release of *variance*
 # v. Its losses are normal with mean v/2 and variance v, and variances add up.  A budget of epsilon
-# at delta begins with the largest v at which ``G_v`` is (epsilon, delta)-DP.  What is left of it is
+# at delta starts with the largest v at which ``G_v`` is (epsilon, delta)-DP.  What is left of it is
 # always such a Gaussian: **a release M takes the filter from variance v to variance a where**
 #
 #     M together with G_a is dominated by G_v        (``delta`` at every epsilon is at most as
@@ -47,7 +47,7 @@
 # So a small release takes little more than epsilon^2, whose sum is what any accounting must charge;
 # the last one, to variance zero, takes up to pi/2 times that.  Of releases of epsilon 1/100 that
 # are fixed beforehand, no accounting takes more than 562 into (1, 10^-6), and 528 into (1, 5
-# 10^-7); of those that are chosen one after the other, 558 and 522 fit here: a part in a hundred
+# 10^-7); of those that are chosen sequentially, 558 and 522 fit here: a part in a hundred
 # fewer.
 #
 # **What a bounded range takes.**  A release whose log ratios lie in an interval of length epsilon
@@ -113,7 +113,7 @@ _HALVED = 60  # so often is the way halved on which a search in floats looks for
 
 
 def delta_of(variance: Fraction, epsilon: Fraction, bits: int = 128) -> Enclosure:
-    """Enclose the least delta of ``G_variance`` at an epsilon that is not negative.
+    """Enclose the smallest delta of ``G_variance`` at an epsilon that is not negative.
 
     >>> round(float(delta_of(Fraction(1), Fraction(0))), 6)
     0.382925

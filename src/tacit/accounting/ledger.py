@@ -67,7 +67,7 @@ def turn(*name: str) -> Iterator[None]:
     >>> with turn("a ledger", "a question"):
     ...     pass
     """
-    # A name costs memory only while somebody is inside or waits.
+    # A name costs memory only while someone is inside or waits.
     with _guard:
         lock, count = _turns.get(name, (threading.Lock(), 0))
         _turns[name] = lock, count + 1
@@ -110,7 +110,7 @@ def staying_open(cost: Budget, work: Callable[[], _T]) -> _T:
     tacit.errors.DataSourceError: the connection was cut. epsilon 0.5 was charged for this release,
     and it stays open: ask the same again, and it is answered at no further cost
     """
-    # An error of ours says it in its message; any other (an interrupt, an error that nobody
+    # An error of ours says it in its message; any other (an interrupt, an error that no one
     # foresaw) carries it as a note, and its type stays.
     try:
         return work()
@@ -143,7 +143,7 @@ def _shown_cost(cost: Budget) -> str:
 #   only a charge makes, and the chain is checked for it
 #   (:func:`~tacit.accounting.ledger_chain.verify`).
 # - **A key is charged once.**  What was charged and not answered (a cable broke, a disk was full, a
-#   process was killed) stays *open*: asked again it goes on under its own charge, and nobody pays
+#   process was killed) stays *open*: asked again it continues under its own charge, and no one pays
 #   twice.  Once it is answered, the recorded answer comes back, the very same, at no cost.
 # - **One answer per question.**  Of all attempts under a charge, at once or sequentially, in
 #   threads,
@@ -178,8 +178,8 @@ def _shown_cost(cost: Budget) -> str:
 # removed while open or closed for a while (:mod:`tacit.accounting.ledger_sqlite`), and one that
 # in the life of a process goes back behind what this process saw.  What is *not* detected: an old
 # content written back into the same file between two runs, the ``-wal`` file of a crash thrown
-# away, the ledger deleted and created anew, or the same data under another name.  Against these
-# keep the hash of a certificate, outside the reach of whoever holds the file, and ask
+# away, the ledger deleted and created again, or the same data under another name.  Against these
+# keep the hash of a certificate, out of reach of the holder of the file, and ask
 # :meth:`Ledger.contains`.  For tables in PostgreSQL, see
 # :mod:`tacit.accounting.ledger_postgres`.
 #
@@ -224,7 +224,7 @@ class Ledger(Shown):
         self.chain = CheckedChain(store, self._id)
         self.payer = Payer()
 
-    # --- what stands in it -----------------------------------------------------------------
+    # --- what is in it -----------------------------------------------------------------
 
     @property
     def id(self) -> str:
@@ -330,7 +330,7 @@ class Ledger(Shown):
         """Return whether the event at ``sequence`` has this hash.
 
         False for a hash that a certificate of this ledger carries means that an older copy was
-        put in its place.
+        put in its position.
         """
         with self._store.read() as transaction:
             event = transaction.at(sequence)
@@ -529,13 +529,13 @@ class Ledger(Shown):
 # - **One history.**  A part has a place, 0, 1, 2, ...; :func:`record_part` writes it only if it is
 #   the next one, in the transaction that looks.  Of two processes that make part 7 at once, one
 #   writes it; the other is informed, throws its own away, unseen, and reads the one that stands.
-#   So each part is made by somebody who had read all parts before it, and was published once.
+#   So each part is made by someone who had read all parts before it, and was published once.
 #
 # Parts hold released values, with their noise, as answers do.
 
 
 def charge_once(ledger: Ledger, key: str, cost: Budget, question: Mapping[str, Any]) -> Entry:
-    """Return the charge of a key, or make it: whoever asks, and however often, one is paid.
+    """Return the charge of a key, or make it: one is paid, whoever asks and however often.
 
     >>> from tacit.accounting import epsilon, open_ledger
     >>> ledger = open_ledger(None, dataset="clinic", budget=epsilon(1))
@@ -548,7 +548,7 @@ def charge_once(ledger: Ledger, key: str, cost: Budget, question: Mapping[str, A
     ([{'n': 17}], epsilon(0.25))
     """
     # Unlike :meth:`Ledger.charge` it takes the charge that stands also where its question says more
-    # than the key does: what was chosen for whoever paid, such as the scale of the noise.
+    # than the key does: what was chosen for the payer, such as the scale of the noise.
     canonical(question, "question")
     payer = ledger.payer
     with ledger.chain.write() as (transaction, head):
@@ -563,7 +563,8 @@ def record_part(ledger: Ledger, entry: Entry, index: int, part: Mapping[str, Any
     # Where it was not, the caller's part must be thrown away: another one stands, or an earlier one
     # is still lacking.
     #
-    # LedgerError: the entry is no charge of this ledger, or the ledger cannot be written. A server
+    # LedgerError: the entry is not a charge of this ledger, or the ledger cannot be written. A
+    #   server
     # that went away is waited for: the part is paid already.
     wanted, tried = canonical(part, "part"), False
 
@@ -654,8 +655,7 @@ def on_account_of(ledger: Ledger, *accounts: str) -> Ledger:
     >>> oncology.charge("k2", epsilon("1/4"), {"count": "people"})
     Traceback (most recent call last):
     tacit.errors.BudgetError: the release costs epsilon 0.25 and epsilon 0 is left of epsilon 0.25,
-    the cap of team:oncology: nothing was spent. Ask for less, or ask whoever sets the caps to raise
-    this one
+    the cap of team:oncology: nothing was spent. Ask for less, or have the cap raised
     """
     # Each account has what the charges that name it come to; see
     # :mod:`tacit.accounting.ledger_chain`.  An answer that stands is replayed for everybody.

@@ -63,7 +63,7 @@ __all__ = [
 #
 # **No cap is passed.**  Write S for what an account has spent and C for its cap.  A charge of c
 # that names the account is appended in an exclusive transaction, after every event of the chain was
-# counted in S, and only where C covers S + c.  Nobody else appends in between, so S + c is what the
+# counted in S, and only where C covers S + c.  No one else appends in between, so S + c is what the
 # account has spent once the charge stands; by induction over the charges, after each of them S is
 # at most the cap of that moment.  A cap may be lowered below S: nothing is taken back, and since C
 # does not cover S + c for any c above zero, nothing more is granted.  The same comparison is made
@@ -125,8 +125,8 @@ class Accounts:
             if account.cap is not None and not account.cap.covers(account.spent + cost):
                 raise BudgetError(
                     f"the release costs {cost} and {account.remaining} is left of {account.cap}, "
-                    f"the cap of {account.name}: nothing was spent. Ask for less, or ask whoever "
-                    "sets the caps to raise this one"
+                    f"the cap of {account.name}: nothing was spent. Ask for less, or have "
+                    "the cap raised"
                 )
 
     def count(self, event: str, body: Mapping[str, Any]) -> None:
@@ -219,8 +219,8 @@ def _nothing(like: Budget) -> Budget:
 #
 # Every event carries the SHA-256 of the one before it, so that no event can be changed, dropped or
 # put in between without changing the hash of all later ones.  The chain shows that a *known* hash
-# (one printed in a certificate, say) still stands for the same history; whoever can write to the
-# ledger can also write a new chain, so it proves nothing to somebody who kept no hash.
+# (one printed in a certificate, say) still represents the same history; a writer of the
+# ledger can also write a new chain, so it proves nothing to someone who kept no hash.
 #
 # Order is the sequence number.  The time of an event is information for people and nothing depends
 # on it, so a clock that is wrong or set back does no harm.
@@ -265,9 +265,7 @@ def canonical(value: object, name: str = "value", *, sort: bool = True) -> str:
             json.dumps(value, ensure_ascii=False).encode()
         return text
     except UnicodeEncodeError:
-        raise UsageError(
-            f"the {name} cannot be written: it holds half of a character (a lone surrogate)"
-        ) from None
+        raise UsageError(f"the {name} cannot be written: it contains a lone surrogate") from None
     except (TypeError, ValueError, RecursionError):
         raise UsageError(
             f"the {name} must be plain JSON: dict with text keys, list, text, number, bool, None"
@@ -329,7 +327,7 @@ class Event:
         """Read an event as it was stored.  The hash is not checked here but by :func:`verify`.
 
         Raises:
-            LedgerError: the text is no event.
+            LedgerError: the text is not an event.
         """
         return cls._read(lambda: read_json(text), text, digest)
 
@@ -338,11 +336,11 @@ class Event:
         try:
             event = cls(**read(), text=text, hash=digest)
             needed, names = _BODIES[event.event], set(event.body)
-            whole = names - _MORE.get(event.event, set()) == needed
-            whole = whole and isinstance(event.sequence, int)
+            valid = names - _MORE.get(event.event, set()) == needed
+            valid = valid and isinstance(event.sequence, int)
         except (KeyError, TypeError, ValueError, RecursionError):
-            whole = False
-        if not whole:
+            valid = False
+        if not valid:
             raise LedgerError("an event of the ledger cannot be read: the ledger is damaged")
         return event
 
@@ -410,7 +408,7 @@ def verify(events: Iterable[Event], head: Head) -> int:
     # Checked: every hash and every link; that no charge passed the budget of its time, nor the cap
     # of an account that it names; that every answer belongs to an earlier charge of the same key,
     # and no key has two; that the parts of a charge are of its key and without a gap; and that the
-    # totals kept beside the events are what the events come to.
+    # totals kept next to the events are what the events come to.
     replayed: Head | None = None
     charged: dict[int, str | None] = {}
     answered: set[str | None] = set()
@@ -551,7 +549,7 @@ def entry_of(events: Sequence[Event]) -> Entry | None:
 # Where a ledger keeps its events: what every kind of store must do, and the one in memory.
 #
 # The rules of the ledger are in :class:`tacit.accounting.ledger.Ledger` alone.  A store only
-# keeps a list of events and the head beside it, and has one duty: what happens inside ``write()``
+# keeps a list of events and the head next to it, and has one duty: what happens inside ``write()``
 # happens alone and altogether, or not at all, and is durable when ``write()`` is left.
 
 
@@ -747,7 +745,7 @@ def same_home(one: Mapping[str, str] | None, other: Mapping[str, str] | None) ->
 # The chain of a ledger in transactions, each of which first looks that it did not go back in time.
 #
 # A store can be replaced by an old copy of itself while a process has it open.  So the process
-# remembers the furthest event of each ledger that it saw, and refuses a chain that lacks it.
+# remembers the furthest event of each ledger that it saw, and refuses a chain that is missing it.
 
 
 # The furthest that this process saw each ledger of a file, by its id.
@@ -789,7 +787,7 @@ class CheckedChain:
     @contextmanager
     def read(self) -> Iterator[tuple[Transaction, Head]]:
         """Open a transaction that reads one state, with the head of the chain."""
-        seen = _seen.get(self.id)  # before the transaction begins: others may go on meanwhile
+        seen = _seen.get(self.id)  # before the transaction starts: others may go on meanwhile
         with self.store.read() as transaction:
             yield transaction, self._checked_head(transaction, seen)
 
@@ -828,7 +826,7 @@ class CheckedChain:
         question: Mapping[str, Any],
         payer: Payer,
     ) -> Entry:
-        """Append a charge, for whoever pays."""
+        """Append a charge for the payer."""
         paid = affordable(cost, head)
         body: dict[str, Any] = {"question": dict(question), "cost": paid.charged_json()}
         body["format"] = FORMAT

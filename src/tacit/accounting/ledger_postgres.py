@@ -101,7 +101,7 @@ def shown(path: str | os.PathLike[str]) -> str:
 class Address:
     """An address, taken apart."""
 
-    # what libpq is given, secrets among it; it stands in no ``repr``
+    # what libpq is given, secrets among it; it is in no ``repr``
     connect: str = field(repr=False)
     ledger: str  # the name of the ledger in the database
     shown: str  # the address without its secrets and without options that say nothing of the place
@@ -165,11 +165,11 @@ def _options(text: str | None) -> list[tuple[str, str]]:
 # Seconds to wait for another writer, or for a server that went away in the middle of a commit.
 BUSY_TIMEOUT = 60.0
 
-# What was sent and is acknowledged by nobody ends the connection, milliseconds.
+# What was sent and is acknowledged by no one ends the connection, milliseconds.
 _SILENCE = "30000"
 
-# Only for one transaction each, so that a pooler may stand in between.  What is asked for is found
-# in the catalogue of the system alone, whatever functions somebody has put into other schemas; and
+# Only for one transaction each, so that a pooler may be in between.  What is asked for is found
+# in the catalogue of the system alone, whatever functions someone has put into other schemas; and
 # a machine that falls silent while it holds the lock loses it.
 SETTINGS: str = (
     "SET LOCAL search_path = pg_catalog, pg_temp;"
@@ -201,7 +201,7 @@ def connect(address: Address, name: str) -> Connection:
 
 def _attempt(address: Address) -> Connection | Refused | None:
     """Return a connection, or why there is none, or None for a wrong option."""
-    # The options stand in this frame alone, which no error of ours has behind it.
+    # The options are in this frame alone, which no error of ours has behind it.
     given = read_options(address.connect)
     if given is None:
         return None
@@ -351,7 +351,7 @@ class Tables:
     def begun(self, connection: Connection) -> bool:
         """Return whether there are tables with an event, or some that this role may not read."""
         # A process that was killed while it began a ledger leaves tables without an event: nothing
-        # was charged there, and it can begin anew.
+        # was charged there, and it can begin again.
         facts = self.look(connection)
         if facts.table is None or not facts.reads:
             return facts.table is not None
@@ -433,7 +433,7 @@ class Tables:
 
 # A ledger in PostgreSQL: one budget, shared by many analysts on many hosts.
 #
-# - **The lock comes first.**  A write begins with ``LOCK TABLE ... IN EXCLUSIVE MODE`` on the
+# - **The lock comes first.**  A write starts with ``LOCK TABLE ... IN EXCLUSIVE MODE`` on the
 #   totals, before anything is read; readers go on.  ``SELECT ... FOR UPDATE`` would not do: while
 #   the ledger is empty it finds no row to lock, and two could begin the same ledger.  Each
 #   statement after the lock sees all that was committed before it (``READ COMMITTED``, forced,
@@ -441,24 +441,24 @@ class Tables:
 # - **A commit is durable.**  ``synchronous_commit`` is raised to ``on`` in each transaction where
 #   the server is set to less, and a server with ``fsync = off`` is refused.
 # - **An interrupted commit is unknown, and is found out.**  When the connection is cut while
-#   ``COMMIT`` is under way, nobody can know whether it happened.  Every transaction writes a token
-#   of its own beside its event; the store connects again, waits for the lock (which the
+#   ``COMMIT`` is under way, no one can know whether it happened.  Every transaction writes a token
+#   of its own next to its event; the store connects again, waits for the lock (which the
 #   interrupted transaction holds until it is over), and looks whether the token is there.  If the
 #   server does not come back in time, the error says that it is not known, and nothing is released.
 # - **A home.**  The number of the server's data (``system_identifier``), of the database and of the
-#   table distinguish a ledger from a dump of it that was restored elsewhere or beside it.  All
+#   table distinguish a ledger from a dump of it that was restored elsewhere or next to it.  All
 #   three
 #   stay when the server restarts, when it is moved with its data, and when a streaming standby
 #   takes
-#   its place; host names, ports and the timeline are no part of it, since they change then.  What
-#   has
+#   its position; host names, ports and the timeline are no part of it, since they change then.
+#   What has
 #   the same home is a *physical* copy of the whole server: after a fail-over the old primary must
 #   never run again, and a standby that was behind has forgotten the last charges.
 #
-# What is set on a connection lasts for one transaction only, so a pooler may stand in between.
+# What is set on a connection lasts for one transaction only, so a pooler may be in between.
 
 
-# One message begins a transaction and brings the totals: each more costs a way to the server and
+# One message starts a transaction and brings the totals: each more costs a way to the server and
 # back, while everybody else waits for the lock.
 _HEAD = """
 SELECT '{event}'::regclass::oid::text, h.sequence, h.hash, h.total, h.spent
@@ -695,7 +695,7 @@ class _PostgresTransaction:
     def __init__(self, connection: Connection, tables: Tables, row: list[Any]) -> None:
         self._connection = connection
         self._tables = tables
-        self._row = row  # the totals, as they are read when the transaction begins
+        self._row = row  # the totals, as they are read when the transaction starts
         self.token = secrets.token_hex(16)
         self.sequence: int | None = None
 

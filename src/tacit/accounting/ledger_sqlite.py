@@ -37,11 +37,11 @@ __all__ = [
     "kind_of",
 ]
 
-# The files that a process has open: those used last, at most so many.
+# The files that a process has open: those used last, at most this many.
 #
 # An open ledger takes three of the files that a process may open (the file, its log, and the index
-# of the log), and a service with some thousand ledgers would run out of them.  So whoever opens a
-# file tells it here, and the file that nobody has used for longest is closed; its next use opens it
+# of the log), and a service with some thousand ledgers would run out of them.  So code that opens a
+# file tells it here, and the file that no one has used for longest is closed; its next use opens it
 # again.  A file in use is never closed: it holds a lock meanwhile, and is passed over.  So at most
 # :data:`MAX_OPEN_LEDGERS` are open, and those in use at one time beyond that.
 
@@ -89,7 +89,7 @@ class OpenFiles:
 
 BUSY_TIMEOUT = 60.0  # seconds to wait for another writer
 
-_PROBE = 1 << 16  # bytes, more than SQLite writes at once to the files beside the ledger
+_PROBE = 1 << 16  # bytes, more than SQLite writes at once to the files next to the ledger
 
 CAUSES = {
     "NOTADB": "is not a ledger: the file is something else. Name another file",
@@ -134,7 +134,7 @@ def kind_of(error: sqlite3.Error) -> str:
 
 # A ledger in one SQLite file: durable, and safe among the processes of one machine.
 #
-# - Each write begins with ``BEGIN IMMEDIATE``, which takes SQLite's only write lock before
+# - Each write starts with ``BEGIN IMMEDIATE``, which takes SQLite's only write lock before
 #   anything is read.  (Reading first and writing later lets two processes see the same remainder
 #   and both spend it.)
 # - The write-ahead log is on and every commit is synced to the disk, so a charge outlives the
@@ -142,7 +142,7 @@ def kind_of(error: sqlite3.Error) -> str:
 # - A process that dies inside a transaction leaves nothing of it: the lock ends with the process,
 #   and the next one to come finds the last commit.
 #
-# The log of the latest commits stands beside the file (``-wal``) while the ledger is in use or
+# The log of the latest commits is next to the file (``-wal``) while the ledger is in use or
 # after a crash, and belongs to it.  The locks work among processes of one machine on a local disk;
 # machines that share a budget need one in PostgreSQL
 # (:mod:`tacit.accounting.ledger_postgres`).
@@ -218,7 +218,7 @@ class SqliteStore:
 
     def rest(self) -> bool:
         """Close the file until it is used again; return whether it is closed."""
-        # It stays open while it is in use, and where what stands in it cannot be read.
+        # It stays open while it is in use, and where what is in it cannot be read.
         lock = self._lock()
         if not lock.acquire(blocking=False):
             return False
@@ -257,7 +257,7 @@ class SqliteStore:
             return
         if inherited:
             _inherited.append(self._connection)
-        self._refuse_if_replaced()  # before SQLite makes files beside another one
+        self._refuse_if_replaced()  # before SQLite makes files next to another one
         self._open()
         try:
             self._refuse_if_replaced()
@@ -277,11 +277,11 @@ class SqliteStore:
 
     def _make(self) -> None:
         """Create the file before SQLite does, for its owner alone: it contains answers."""
-        # SQLite gives the files beside it (``-wal``, ``-shm``) the same rights.
+        # SQLite gives the files next to it (``-wal``, ``-shm``) the same rights.
         try:
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except FileExistsError:
-            pass  # whoever has it decides who reads it
+            pass  # its owner decides who reads it
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             raise LedgerError(f"{self.name} {CAUSES['FULL' if full else 'CANTOPEN']}") from None
@@ -308,13 +308,13 @@ class SqliteStore:
     def begun(path: Path) -> bool:
         """Return whether a file holds anything: not one whose beginning was cut short."""
         # A process that was killed while it began a ledger leaves an empty file, or tables without
-        # an event.  Nothing was charged there, and the next one begins anew.
+        # an event.  Nothing was charged there, and the next one starts again.
         try:
             if not path.exists() or path.stat().st_size == 0:
                 return False
             store = SqliteStore(path, create=False)
         except (LedgerError, OSError):
-            return True  # whoever opens it learns what is wrong
+            return True  # opening it reports what is wrong
         try:
             with store.read() as transaction:
                 return transaction.head() is not None
@@ -409,7 +409,7 @@ class SqliteStore:
 
     def _turn_on_the_log(self) -> None:
         """Turn on the write-ahead log, again while others are turning it on or off."""
-        # SQLite waits for other locks by itself; but of two connections that both have the file
+        # SQLite waits for other locks on its own; but of two connections that both have the file
         # open and both want it alone, one learns at once that it is busy.
         end = time.monotonic() + BUSY_TIMEOUT
         while True:
@@ -464,7 +464,7 @@ class _SqliteTransaction:
 
 def _close(connection: sqlite3.Connection, process: int) -> None:
     if os.getpid() != process:
-        _inherited.append(connection)  # Python closes what nobody refers to
+        _inherited.append(connection)  # Python closes what no one refers to
     else:
         with suppress(sqlite3.Error):  # the charges are durable; closing only tidies up
             connection.close()

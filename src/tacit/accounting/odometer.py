@@ -34,13 +34,13 @@ __all__ = [
 # Pure and concentrated budgets, and those of a ledger that began before there was a filter, add up:
 # :mod:`tacit.accounting.odometer` says why that is enough.  A budget of epsilon at delta is
 # spent through :mod:`tacit.accounting.gaussian_filter` as well: **a charge is granted if
-# the epsilons still add up to no more than the budget's, or if the filter grants it**; so many
+# the epsilons still add up to no more than the budget's, or if the filter grants it**; this many
 # small questions cost together what they really cost, and none is refused that adding up would
 # grant.
 #
 # Half of delta pays for the filter, half for the deltas of the charges.  But where the first charge
 # takes more than a hundredth of delta itself, all of it is for such charges, and epsilons add up.
-# The first charge is chosen before there is any answer, so that nobody learns by what it decides.
+# The first charge is chosen before there is any answer, so that no one learns by what it decides.
 #
 # **Proof.**  Let the budget be (E, D) with halves, and suppose that an analyst chooses each charge
 # (e_i, d_i) after all answers before it; of a release of several parts each is one, charged by
@@ -55,8 +55,8 @@ __all__ = [
 # variance v' from v: what is left of it grows by v' - v, for what is dominated by G_a is so
 # together with another one.
 #
-# What is *spent* is reported as if the charges so far had been fixed beforehand: the least epsilon,
-# at half of delta and the deltas charged, of a Gaussian that dominates them together.
+# What is *spent* is reported as if the charges so far had been fixed beforehand: the smallest
+# epsilon, at half of delta and the deltas charged, of a Gaussian that dominates them together.
 
 
 _OWN = 100
@@ -128,7 +128,7 @@ class Spending:
     added: Budget  # what the charges add up to
     filter: Filter | None = None
 
-    # A charge, and what stands after it: each is looked at several times before it is made.
+    # A charge, and what is after it: each is examined several times before it is made.
     _latest: ClassVar[tuple[Budget, Spending] | None] = None
 
     @classmethod
@@ -257,7 +257,7 @@ class Spending:
 #
 #     P(S) <= (the mean over runs of Q of e^E on S) + delta:
 #
-# whoever stops at 1/2 has, in those runs, a loss of 1/2; and so with all other E, for one delta.
+# who stops at 1/2 has, in those runs, a loss of 1/2; and so with all other E, for one delta.
 # Proof.  The left side less the first term of the right one is at most the mean over runs of P of
 # ``max(0, 1 - e^(E - L))``, with an infinite L where Q has no mass.  A release may come with an
 # event of probability d in which anything is learned: an (epsilon, d)-DP release shows all with
@@ -267,9 +267,9 @@ class Spending:
 # quarters of delta times the mean of h, which is at most one, also where the runs with such an
 # event are left out of it: that makes the mean of each step smaller.
 #
-# **The least E.**  ``1 - e^-y <= c_s e^(s y)``, with ``ln c_s = s ln s - (1 + s) ln(1 + s)``.  For
-# any probabilities q_t of the powers, with ``s = sum of q_t t``, by Jensen's inequality ``ln h(L)
-# >= s L - k`` for ``k = sum of q_t (K_t + ln(q_t / w_t))``.  So every q gives an E,
+# **The smallest E.**  ``1 - e^-y <= c_s e^(s y)``, with ``ln c_s = s ln s - (1 + s) ln(1 + s)``.
+# For any probabilities q_t of the powers, with ``s = sum of q_t t``, by Jensen's inequality
+# ``ln h(L) >= s L - k`` for ``k = sum of q_t (K_t + ln(q_t / w_t))``.  So every q gives an E,
 #
 #     E = (k + ln c_s - ln(delta)) / s.
 #
@@ -279,7 +279,7 @@ class Spending:
 # enclosed, and rounded up.
 #
 # **How near it is.**  Where small releases make the loss a Brownian motion, h keeps its mean, and
-# whoever stops where the two sides touch has all that is proven: a bound that holds at all times
+# who stops where the two sides touch has all that is proven: a bound that holds at all times
 # and is smaller for some losses is larger for others.  The shares decide for which it is small: for
 # epsilons between 1/4 and 10.
 #
@@ -326,7 +326,7 @@ class OdometerCharge:
         if not cost.delta:
             moments = tuple(map(_smaller, orders, stated.moments))
             return cls(moments, left_out, stated.epsilon)
-        # what is stated in approximate DP holds but for its own event, of that probability
+        # what is stated in approximate DP holds except for its own event, of that probability
         return cls(orders, left_out, None) if left_out < cost.delta else stated
 
 
@@ -394,10 +394,10 @@ def _min_epsilon(rows: list[tuple[Fraction, Fraction, Fraction]], delta: Fractio
         logs = [t * loss + a for t, a in near]
         maximum = max(logs)
         terms = [math.exp(one - maximum) for one in logs]
-        whole = math.fsum(terms)
-        s = math.fsum(t * term for (t, _), term in zip(near, terms, strict=True)) / whole
+        total = math.fsum(terms)
+        s = math.fsum(t * term for (t, _), term in zip(near, terms, strict=True)) / total
         slope = s * math.log(s) - (1 + s) * math.log1p(s)
-        return loss + (slope - goal - maximum - math.log(whole)) / s, terms, s
+        return loss + (slope - goal - maximum - math.log(total)) / s, terms, s
 
     def beyond(loss: float) -> bool:
         epsilon, _, s = at(loss)
@@ -408,8 +408,8 @@ def _min_epsilon(rows: list[tuple[Fraction, Fraction, Fraction]], delta: Fractio
         end *= 2
     _, terms, _ = at(narrowed(beyond, end, 0.0, _STEPS)[0])
     counts = [round(term * _DIGITS) for term in terms]
-    whole = sum(counts)
-    parts = [(Fraction(n, whole), row) for n, row in zip(counts, rows, strict=True) if n]
+    total = sum(counts)
+    parts = [(Fraction(n, total), row) for n, row in zip(counts, rows, strict=True) if n]
     s = sum((q * t for q, (t, _, _) in parts), Fraction(0))
     k = sum((q * (moment + log(q / share, _BITS)) for q, (_, share, moment) in parts), _NOTHING)
     slope = s * log(s, _BITS) - (1 + s) * log(1 + s, _BITS)

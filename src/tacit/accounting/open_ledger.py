@@ -81,7 +81,7 @@ def open_ledger(
             data set, has another budget or other terms, was copied or moved, or does not exist and
             is not to be created (or cannot be, without a budget and a data set).
         UsageError: the budget is zero, the data set is "", the terms are not plain JSON, or
-            ``path`` is no place for a ledger.
+            ``path`` is not a place for a ledger.
 
     >>> from tacit.accounting import epsilon
     >>> open_ledger(None, dataset="clinic", budget=epsilon(1)).remaining
@@ -130,10 +130,10 @@ def create_ledger(
 def restore_ledger(path: str | os.PathLike[str]) -> Ledger:
     """Accept a ledger at the place where it is now, and note that in its chain.
 
-    Do this only when the file was moved for good.  If another copy of it goes on being used, each
+    Do this only when the file was moved for good.  If another copy of it continues being used, each
     of the two spends the same budget, and what is published is protected by their sum only.
-    Move a file while nobody has it open, or bring the file ``-wal`` beside it along: the latest
-    charges may be there.  A ledger in PostgreSQL is moved with ``pg_dump`` while nobody uses it.
+    Move a file while no one has it open, or bring the file ``-wal`` next to it along: the latest
+    charges may be there.  A ledger in PostgreSQL is moved with ``pg_dump`` while no one uses it.
 
     Raises:
         LedgerError: there is no ledger, or it cannot be reached or written.
@@ -154,7 +154,7 @@ adopt_ledger = restore_ledger
 
 def has_ledger(path: str | os.PathLike[str] | InMemory) -> bool:
     """Return whether there is a ledger at a place, of whatever content."""
-    # None is where a beginning was cut short: nothing was charged there, and it can begin anew.
+    # None is where a beginning was cut short: nothing was charged there, and it can begin again.
     if isinstance(path, InMemory):
         return False
     if not is_address(path):

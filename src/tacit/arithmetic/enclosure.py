@@ -28,7 +28,7 @@ __all__ = [
 
 # Exponentials and logarithms in fixed point, as pairs of integers that enclose the truth.
 #
-# A pair ``(low, high)`` at precision ``bits`` stands for the closed interval
+# A pair ``(low, high)`` at precision ``bits`` represents the closed interval
 # ``[low / 2**bits, high / 2**bits]``.  Only integer addition, multiplication and floor division
 # are used, so each rounding error is below one unit in the last place (an *ulp*) and the proofs
 # below just count them.

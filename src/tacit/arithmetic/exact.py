@@ -135,7 +135,7 @@ def as_share(value: object, name: str = "a quantile") -> Fraction:
 
 
 def as_integer(value: object, name: str = "value", minimum: int | None = None) -> int:
-    """Read a whole number (``3``, ``3.0``, numpy integers), refusing all else.
+    """Read an integer (``3``, ``3.0``, numpy integers), refusing all else.
 
     >>> as_integer(3.0, "size")
     3
@@ -147,14 +147,14 @@ def as_integer(value: object, name: str = "value", minimum: int | None = None) -
     number = as_fraction(value, name)
     if number.denominator != 1:
         raise UsageError(f"{name} must be a whole number, not {show(number)}")
-    whole = int(number)
-    if minimum is not None and whole < minimum:
-        raise UsageError(f"{name} must be at least {minimum}, not {whole}")
-    return whole
+    integer = int(number)
+    if minimum is not None and integer < minimum:
+        raise UsageError(f"{name} must be at least {minimum}, not {integer}")
+    return integer
 
 
 def float_up(value: Fraction | int) -> float:
-    """Return the least float that is not below ``value``.
+    """Return the smallest float that is not below ``value``.
 
     >>> float_up(Fraction(1, 3)) >= Fraction(1, 3)
     True
@@ -163,7 +163,7 @@ def float_up(value: Fraction | int) -> float:
         near = float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.nextafter(math.inf, 0.0)
-    top, bottom = near.as_integer_ratio()  # compared as whole numbers, which is fast
+    top, bottom = near.as_integer_ratio()  # compared as integers, which is fast
     reaches = top * value.denominator >= value.numerator * bottom
     return near if reaches else math.nextafter(near, math.inf)
 
@@ -283,7 +283,8 @@ def _short(number: Fraction) -> str:
 
 def _nearest_power(size: Fraction) -> int:
     """The whole number nearest to the binary logarithm of a positive number."""
-    # It is the least p at which ``size**2 < 2**(2 * p + 1)``; lengths in bits give p to within two.
+    # It is the smallest p at which ``size**2 < 2**(2 * p + 1)``; lengths in bits give p to within
+    # two.
     power = size.numerator.bit_length() - size.denominator.bit_length() - 1
     while size**2 >= Fraction(2) ** (2 * power + 1):
         power += 1

@@ -63,9 +63,9 @@ class Root:
         # sqrt(p/q) = sqrt(p q)/q; scale p q until its root has enough bits.
         product = top * bottom
         shift = max(0, bits + 1 - product.bit_length() // 2)
-        whole = math.isqrt(product << (2 * shift))
+        root = math.isqrt(product << (2 * shift))
         scale = bottom << shift
-        return Fraction(whole, scale), Fraction(whole + 1, scale)
+        return Fraction(root, scale), Fraction(root + 1, scale)
 
     def __float__(self) -> float:
         """The root, rounded up."""
@@ -144,14 +144,14 @@ def _enclose(value: Fraction | Root, bits: int) -> tuple[Fraction, Fraction]:
     return value.enclose(bits) if isinstance(value, Root) else (value, value)
 
 
-# Bisection: where a test begins to hold; and golden section: where a function is least.
+# Bisection: where a test starts to hold; and golden section: where a function is least.
 
 
 Real = TypeVar("Real", float, Fraction)
 
 
 def smallest_integer(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the least whole number above ``low`` at which a test holds, once it does for good.
+    """Return the smallest integer above ``low`` at which a test holds, once it does for good.
 
     >>> smallest_integer(lambda n: n * n >= 50, 0, 1)
     8
@@ -181,7 +181,7 @@ def smallest_integer_until(holds: Callable[[int], bool], last: int, start: int =
 
 
 def min_between(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the least number above ``low`` at which a test holds; it does at ``high``.
+    """Return the smallest number above ``low`` at which a test holds; it does at ``high``.
 
     >>> min_between(lambda n: n * n >= 50, 0, 100)
     8

@@ -222,7 +222,8 @@ def _step(sigma: Fraction) -> tuple[Fraction, Fraction]:
 
 # Tails of the normal and of Student's t distribution, in floats: for expected errors (no proof).
 #
-# Each keeps its *relative* precision far out, where one minus a distribution function would be 0.
+# Each keeps its *relative* precision in the tails, where one minus a distribution function would be
+# 0.
 
 
 Floats: TypeAlias = NDArray[np.float64]

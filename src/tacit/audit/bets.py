@@ -92,7 +92,7 @@ class Bets:
         self,
         left: Sequence[bool] | NDArray[np.bool_],
         right: Sequence[bool],
-        beside: NDArray[np.float64] | None = None,
+        other_bets: NDArray[np.float64] | None = None,
     ) -> None:
         """Count rounds: whether the output of u, and that of v, lay in the event of the round."""
         # right: as many, of v.  The event of a round may depend on earlier rounds only.
@@ -102,8 +102,8 @@ class Bets:
         self._counts += np.bincount(2 * x + y, minlength=4).reshape(2, 2)
         self.rounds += len(x)
         wealth = self.log_wealth()
-        if beside is not None:
-            wealth = _log_mean(np.vstack([wealth, beside]), axis=0)
+        if other_bets is not None:
+            wealth = _log_mean(np.vstack([wealth, other_bets]), axis=0)
         self._most = np.maximum(self._most, wealth)
         goal = -math.log1p(-self.confidence) if self.confidence < 1 else math.inf
         goal *= 1 + 1e-9  # the sums of logarithms are rounded: a relative 1e-12 at most
@@ -166,8 +166,8 @@ def _log_mean(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
 # probability that a true claim is refuted, as in :mod:`tacit.audit.bets`.
 #
 # **The best of them.**  Let p_k and q_k be the chances of the bins.  Of all pairs (P, Q) within the
-# claim, let (P*, Q*) have the least KL(p | P) + KL(q | Q).  By its conditions of Karush, Kuhn and
-# Tucker, a = p / P* and b = q / Q* have the form above, and no factor with a mean of at most 1
+# claim, let (P*, Q*) have the smallest KL(p | P) + KL(q | Q).  By its conditions of Karush, Kuhn
+# and Tucker, a = p / P* and b = q / Q* have the form above, and no factor with a mean of at most 1
 # under the whole claim grows faster (Gruenwald, de Heide and Koolen 2024).  Written out for one l:
 # in a bin with p / l > c q / m, r = (p m - c q l) / (c (p + q)); where q / m > c p / l, s is that
 # with u and v changed about; elsewhere a = l and b = m.  P* sums to 1 at one l, found by bisection.
@@ -539,7 +539,7 @@ class FittedBets:
 
     def _weights(self) -> NDArray[np.float64]:
         steep, axes = np.linalg.eigh(self._bend)
-        steep = np.maximum(steep, 0.0)  # but for rounding they are
+        steep = np.maximum(steep, 0.0)  # except for rounding they are
         slope = axes.T @ (self._slope + self._bend @ self._pilot)
         prior = len(slope) * _PRECISIONS[:, None]
         each = slope / (steep + prior)  # the weights of a precision, a row each

@@ -97,7 +97,7 @@ class ComparedMechanism:
     # what was set: ``"k = 100"``, or nothing
     setting: str
     value: float | None
-    # so many answers on the public data, each None where it was refused
+    # this many answers on the public data, each None where it was refused
     simulate: Callable[[int], Sequence[float | None]]
     predicted: float  # the mean absolute error where it answers, by formula
     refused: float = 0.0  # the share of refusals, by formula
@@ -107,7 +107,7 @@ class ComparedMechanism:
 # What a Session does by default, as candidates: the global methods that tables are answered with.
 #
 # A quantile is chosen by the exponential mechanism among the points of the column's grid; a mean, a
-# variance and a deviation are worked out from noisy Bernstein sums.  Sums and counts have noise on
+# variance and a deviation are computed from noisy Bernstein sums.  Sums and counts have noise on
 # the value, which is a candidate already.
 
 
@@ -147,7 +147,7 @@ def noisy_moments(comparison: ComparisonInput) -> Iterator[ComparedMechanism]:
 
 
 def _even_laplace(width: int) -> NDArray[np.float64]:
-    """Return points of so many unit Laplace variables, spread evenly: no draw, always the same.
+    """Return points of this many unit Laplace variables, spread evenly: no draw, always the same.
 
     >>> bool(np.allclose(np.abs(_even_laplace(3)).mean(axis=1), 1, rtol=1e-3))
     True
@@ -214,8 +214,8 @@ def _choice(
 
 def _grid(comparison: ComparisonInput, bits: int) -> Grid:
     """Return the grid of a column: of whole numbers where all public records are whole."""
-    whole = bool((comparison.data == np.rint(comparison.data)).all())
-    return Grid.for_bounds(comparison.lower, comparison.upper, bits=bits, whole=whole)
+    is_integral = bool((comparison.data == np.rint(comparison.data)).all())
+    return Grid.for_bounds(comparison.lower, comparison.upper, bits=bits, whole=is_integral)
 
 
 def _offsets(comparison: ComparisonInput, grid: Grid) -> list[int]:
@@ -283,7 +283,7 @@ def _range(comparison: ComparisonInput, unknown: Ends = None) -> Ends:
 def _sum_over_count(comparison: ComparisonInput) -> Iterator[ComparedMechanism]:
     """A noisy sum over a noisy count, clipped to the bounds: the middle where the count is 0."""
     # Values are added up as distances from the middle of the bounds, so that a record moves the sum
-    # by at most half their span: the least noise of this kind, as a table's mean has it.
+    # by at most half their span: the smallest noise of this kind, as a table's mean has it.
     if type(comparison.statistic) is not Mean:
         return
     half = comparison.epsilon / 2
@@ -329,14 +329,14 @@ def _noisy_counts(n: int, scale: Fraction) -> tuple[NDArray[np.float64], NDArray
     (10.0, 1.0)
     """
     spread = float(scale)
-    reach = 1 + math.ceil(45 * spread)
-    if reach > _COUNTS:
+    radius = 1 + math.ceil(45 * spread)
+    if radius > _COUNTS:
         share = (np.arange(_COUNTS) + 0.5) / _COUNTS
         tail = np.minimum(share, 1 - share)
         return n + np.rint(-np.sign(share - 0.5) * spread * np.log(2 * tail)), np.full(
             _COUNTS, 1 / _COUNTS
         )
-    noise = np.arange(-reach, reach + 1)
+    noise = np.arange(-radius, radius + 1)
     weights = np.exp(-np.abs(noise) / spread)
     return n + noise.astype(np.float64), weights / weights.sum()
 
@@ -421,7 +421,7 @@ def _budget(noise: str, comparison: ComparisonInput) -> tuple[dict[str, Any] | N
 
 
 def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return a rho that is (epsilon, delta), the largest but for a relative 2^-20.
+    """Return a rho that is (epsilon, delta), the largest except for a relative 2^-20.
 
     >>> rho = _largest_rho(Fraction(1), Fraction(1, 10**6))
     >>> concentrated_epsilon(rho, Fraction(1, 10**6)) <= 1
@@ -566,7 +566,7 @@ def _draw_errors(panel: Any, comparison: PlottableComparison) -> None:
     percents = [np.maximum(comparison.percent(row), 1e-9) for row in best]
     low = min(float(np.quantile(p, 0.01)) for p in percents)
     high = max(float(p.max()) for p in percents)
-    low = max(low, high / _WIDEST)  # what errs less, or not at all, stands at the left end
+    low = max(low, high / _WIDEST)  # what errs less, or not at all, is at the left end
     edges = np.geomspace(low / 2, high * 1.01, _BARS)
     for index, (row, percent) in enumerate(zip(best, percents, strict=True)):
         style = plotting.series(index)
@@ -697,7 +697,7 @@ class Comparison(Shown):
     Attributes:
         statistic: its name.
         truth: its value on the public data.
-        size: what 100 percent stands for: ``|truth|``, or the range of the bounds where that is 0.
+        size: what 100 percent represents: ``|truth|``, or the range of the bounds where that is 0.
         rows: the results, in the order of the methods.
         notes: why a method is not there, if one is not.
     """
@@ -715,7 +715,7 @@ class Comparison(Shown):
         return tuple(dict.fromkeys(row.method for row in self.rows))
 
     def best(self, method: str | None = None) -> ComparisonRow:
-        """Return the row with the least predicted error among those that mostly answer.
+        """Return the row with the smallest predicted error among those that mostly answer.
 
         Args:
             method: among the settings of this method alone, or of one kind: ``"global"`` (noise set

@@ -227,7 +227,7 @@ class LearnedEvent:
         return np.asarray((self.score(outputs) < self.cut) == self.tells_of_v)
 
 
-# Outputs are counted where there are at most so many different ones for each output.
+# Outputs are counted where there are at most this many different ones for each output.
 _REPEATS = 0.03
 _ROUNDS = 25
 _STEADY = 1e-4
@@ -259,7 +259,7 @@ def learned_event(
     return event if against else best(None)[1]
 
 
-_FEW = 100  # outputs are counted one by one where there are at most so many different ones
+_FEW = 100  # outputs are counted one by one where there are at most this many different ones
 _TREE_CELLS = 8_000_000
 _HALF = 250_000
 
@@ -307,16 +307,16 @@ def _best_threshold(
     at_least = [1 - np.searchsorted(side, cuts) / len(side) for side in sides]
     below = [1 - share for share in at_least]
     shares = np.array([[at_least[0], at_least[1]], [below[1], below[0]]])
-    gains = _gain(shares[:, 0], shares[:, 1], len(left), delta, epsilon)
-    way, index = np.unravel_index(int(gains.argmax()), gains.shape)
+    growths = _growth(shares[:, 0], shares[:, 1], len(left), delta, epsilon)
+    way, index = np.unravel_index(int(growths.argmax()), growths.shape)
     event = LearnedEvent(score, float(cuts[index]), tells_of_v=bool(way == 1))
-    return float(gains[way, index]), event
+    return float(growths[way, index]), event
 
 
 _FEWEST_WITH_EVENT = 40  # outputs of both sides in the rarest event that is tried
 
 
-def _gain(
+def _growth(
     p: NDArray[np.float64], q: NDArray[np.float64], runs: int, delta: float, epsilon: float | None
 ) -> NDArray[np.float64]:
     """Return what an event promises: against a claim, the mean of a bet over its deviation."""

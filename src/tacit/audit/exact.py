@@ -79,7 +79,7 @@ class Tail:
 class OutcomeTable:
     """Outcomes with their probability under p and under q."""
 
-    # what is listed; a :class:`Tail` stands for all outcomes beyond a point
+    # what is listed; a :class:`Tail` represents all outcomes beyond a point
     outcomes: tuple[Hashable, ...]
     # p, q: enclosures, one an outcome
     p: tuple[Enclosure, ...]
@@ -123,7 +123,7 @@ def _read(p: Any) -> Any:
 
 
 def _side_by_side(p: Any, q: Any, orders: Fraction) -> OutcomeTable:
-    distributions = [*_laws(p), *_laws(q)]
+    distributions = [*_noises(p), *_noises(q)]
     if distributions[0] is not None and all(
         distribution == distributions[0] for distribution in distributions
     ):
@@ -141,12 +141,12 @@ def _side_by_side(p: Any, q: Any, orders: Fraction) -> OutcomeTable:
     )
 
 
-def _laws(p: Any) -> list[tuple[Any, Fraction] | None]:
+def _noises(p: Any) -> list[tuple[Any, Fraction] | None]:
     """Return the noise of a distribution on a lattice, by coordinate; [None] where it is none."""
     if isinstance(p, LatticeDistribution):
         return [(p.law, p.grid)]
     if isinstance(p, Mixture):
-        return [distribution for _, part in p.parts for distribution in _laws(part)]
+        return [distribution for _, part in p.parts for distribution in _noises(part)]
     return [None]
 
 
@@ -157,7 +157,7 @@ def _centres(p: Any) -> list[int]:
 
 
 def _windows(p: Any, q: Any, orders: Fraction) -> OutcomeTable:
-    first = _laws(p)[0]
+    first = _noises(p)[0]
     if first is None:
         raise UsageError("only noise on a lattice has a window of outcomes")
     noise, grid = first
@@ -183,7 +183,7 @@ def _folded(
         raise UsageError("these inputs are too far apart, in grid units, to list what lies between")
     units = range(lowest - period + 1, highest + period)
     known = {k: noise.probability(k, 96) for k in range(-len(units), len(units) + 1)}
-    whole = (1 / (1 - decay)).rounded(128)
+    normaliser = (1 / (1 - decay)).rounded(128)
     names: list[Hashable] = []
     sides: list[list[Enclosure]] = [[], []]
     for unit in units:
@@ -194,7 +194,7 @@ def _folded(
         names.append(name)
         for side, distribution in zip(sides, (p, q), strict=True):
             here = _mixed(distribution, unit, known)
-            side.append((here * whole).rounded(96) if above or below else here)
+            side.append((here * normaliser).rounded(96) if above or below else here)
     return OutcomeTable(tuple(names), tuple(sides[0]), tuple(sides[1]))
 
 
@@ -209,9 +209,9 @@ def _gaussian_window(p: Any, q: Any, noise: Any, grid: Fraction, orders: Fractio
             f"this noise spreads over {len(units)} grid units, more than can be listed; verify it "
             "at a smaller scale, which has the same proof"
         )
-    reach = max(abs(units[0] - max(centres)), abs(units[-1] - min(centres)))
-    half = [noise.probability(k) for k in range(reach + 1)]
-    known = {k: half[abs(k)] for k in range(-reach, reach + 1)}
+    radius = max(abs(units[0] - max(centres)), abs(units[-1] - min(centres)))
+    half = [noise.probability(k) for k in range(radius + 1)]
+    known = {k: half[abs(k)] for k in range(-radius, radius + 1)}
     single = isinstance(p, LatticeDistribution) and isinstance(q, LatticeDistribution)
     sides = [tuple(_mixed(d, u, known) for u in units) for d in (p, q)]
     names = tuple(u * grid for u in units)
@@ -282,8 +282,8 @@ def _listed_outputs(p: Any) -> FiniteDistribution:
     """Ask a distribution of the caller's own for the whole numbers of its support."""
     mass = 1 - Fraction(1, 1 << 60)
     ends = p.support(mass)
-    whole = len(ends) == 2 and all(float(e) == int(e) for e in ends)
-    outcomes: Iterable[Any] = range(int(ends[0]), int(ends[1]) + 1) if whole else ends
+    is_integral = len(ends) == 2 and all(float(e) == int(e) for e in ends)
+    outcomes: Iterable[Any] = range(int(ends[0]), int(ends[1]) + 1) if is_integral else ends
     table = {x: Enclosure.of(p.probability(x)) for x in outcomes}
     missing = 1 - sum((e.lower for e in table.values()), Fraction(0))
     return FiniteDistribution.of(table, max(Fraction(0), missing))
@@ -299,17 +299,16 @@ def _ln(value: Fraction) -> float:
     return math.log(float(scaled)) + shift * math.log(2)
 
 
-# Run a measurement beside the distribution that it states, and test whether the two agree.
+# Run a measurement next to the distribution that it states, and test whether the two agree.
 #
 # A map is held against the stated distribution, exactly; that the function draws from it is another
 # claim, and here it is tested.  Events are chosen from the distribution alone, before anything is
 # drawn: the most likely outputs, half lines at quantiles, and pairs of them for independent parts.
 # On each, and on each over all data sets together, the count of n draws is held to Hoeffding's
-# bound for independent trials of mean probability p (1963, theorem 1): ``P(count / n >= a) <=
-# exp(-n KL(a, p))`` for a above p, and the same below.  With so many events tested, a function that
-# follows its distribution fails by chance less than once in 10^9 runs of the test.
-# An output of probability zero
-# refutes at once.
+# bound for independent trials of mean probability p (1963, theorem 1):
+# ``P(count / n >= a) <= exp(-n KL(a, p))`` for a above p, and the same below.  With this many
+# events tested, a function that follows its distribution fails by chance less than once in 10^9
+# runs of the test.  An output of probability zero refutes at once.
 #
 # What agrees is not proven: an error that the draws are too few to show stays unseen.
 
@@ -557,7 +556,7 @@ def _events_of_parts(distribution: ProductOfOutcomes) -> Iterator[_Event]:
 # verdicts allow for that.  Everything else is exact (:mod:`tacit.core.divergences`).
 
 
-HIGHEST_ORDER = 64  # the order up to which zCDP is looked at where the max divergence is not finite
+HIGHEST_ORDER = 64  # the order up to which zCDP is examined where the max divergence is not finite
 
 _ROUNDING = 1e-9
 _MAX_PAIRED_OUTCOMES = 1 << 20

@@ -32,7 +32,7 @@ __all__ = [
 
 # From outputs to their features, a row for each, with a column of ones.
 Features = Callable[[Sequence[Any]], NDArray[np.float32]]
-# Values, rising, and what stands for each; between them by interpolation.
+# Values, rising, and what represents each; between them by interpolation.
 Knots = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 _WIDEST = 64
@@ -40,13 +40,13 @@ _HUGE, _TINY = 1e150, 1e-150
 
 
 def numbers_of(outputs: Sequence[Any], width: int | None = None) -> NDArray[np.float64]:
-    """Return features of outputs, one row each; a number stands for what is none.
+    """Return features of outputs, one row each; a number represents what is none.
 
     >>> numbers_of([[0.5], [2.0, 1.0]]).shape, numbers_of([0.5, 2.0], 2).shape
     ((2, 20), (2, 20))
     """
     # width: of how many numbers of each output there are features, zeros where it has fewer, so
-    #   that the same features stand in the same places; None for as many as the longest has.
+    #   that the same features are in the same places; None for as many as the longest has.
     table, sizes = _table(outputs)
     if width is not None:
         table = np.pad(table[:, :width], ((0, 0), (0, max(0, width - table.shape[1]))))
@@ -55,10 +55,12 @@ def numbers_of(outputs: Sequence[Any], width: int | None = None) -> NDArray[np.f
     scaled = np.abs(plain) * 2.0**53
     fine = (np.abs(plain) < 0.5) & (scaled != np.floor(scaled))
     plain[np.abs(plain) < _TINY] = 0.0  # nothing is interpolated between numbers so near
-    whole = plain == np.floor(plain)
+    is_integral = plain == np.floor(plain)
     largest = plain == plain.max(axis=1, keepdims=True)
     steps = np.diff(plain, axis=1)
-    return np.column_stack([_summary(plain, odd, sizes), plain, steps, odd, fine, whole, largest])
+    return np.column_stack(
+        [_summary(plain, odd, sizes), plain, steps, odd, fine, is_integral, largest]
+    )
 
 
 SUMMARIES = 9  # features of a whole output, which come first
@@ -185,7 +187,7 @@ class Design:
     """Features by their rank among the outputs seen, which is steady where values run far out."""
 
     # Of each feature the rank between -1 and 1, and where it has more than two values the logarithm
-    # of the odds of its rank too, which goes on rising in the tails; and all products of two of
+    # of the odds of its rank too, which continues rising in the tails; and all products of two of
     # these that are of the summary.
 
     width: int  # of how many numbers of an output there are features
@@ -274,7 +276,7 @@ class FewFeatures:
 
 
 def _as_they_are(column: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return whole values but for the rarest; large ones from the least on, in steps that fit.
+    """Return whole values except the rarest; large ones from the smallest on, in steps that fit.
 
     >>> _as_they_are(np.array([2.0, 3.0]), np.array([2.0, 3.0])).round(2).tolist()
     [2.0, 3.0]
@@ -287,10 +289,10 @@ def _as_they_are(column: NDArray[np.float64], values: NDArray[np.float64]) -> ND
     return np.asarray((forms - values[0]) / max(1.0, float(values[-1] - values[0]) / _LARGE))
 
 
-# Whole numbers up to it are distinguished in single precision, and their squares are finite.
+# Integers up to it are distinguished in single precision, and their squares are finite.
 _LARGE = 1e6
 _SHORT = 3
-# Different values of a number that stands as it is, but for so few outputs at both ends; and the
+# Different values of a number that stands as it is, except for so few outputs at both ends; and the
 # share of a frequent value.
 _FEW, _RARE, _FREQUENT = 100, 1e-3, 0.02
 _SPREADS = 3.0  # odds of ranks are divided by so much, so that they are about as large as ranks

@@ -18,7 +18,7 @@ from tacit.calls import public
 from tacit.core.measures import pure_to_concentrated
 from tacit.display.card import Shown
 from tacit.errors import UsageError
-from tacit.noise import DiscreteGaussian, DiscreteLaplace, ExponentialChoice, Law
+from tacit.noise import DiscreteGaussian, DiscreteLaplace, ExponentialChoice, NoiseDistribution
 from tacit.noise.bernoulli_and_uniform import Size, shape_of
 from tacit.noise.bits import Choice, watched
 
@@ -76,7 +76,7 @@ class RecordedDraw:
 class Meeting:
     """A number that noise was added to."""
 
-    # of which calls the noise is, each with its place in the call and its factor
+    # of which calls the noise is, each with its position in the call and its factor
     draws: tuple[tuple[int, int, Fraction], ...]
     value: Any
     released: Any
@@ -99,7 +99,7 @@ class Tape:
             draw() if self.recorded is None else self._as_before(number, call, distribution, size)
         )
         self.draws.append(RecordedDraw(call, distribution, size, values))
-        if not isinstance(distribution, Law):
+        if not isinstance(distribution, NoiseDistribution):
             return np.copy(values) if isinstance(values, np.ndarray) else values
         if size is None:
             return Noise(self, ((number, 0, Fraction(1)),), int(values))
@@ -118,7 +118,7 @@ class Tape:
             raise Diverged(f"draw {number + 1} is made at {line} instead of {other.line}")
         if size != other.size:
             raise Diverged(f"the number of draws made at {line} differs")
-        if not _same_law(distribution, other.law):
+        if not _same_distribution(distribution, other.law):
             raise Diverged(f"the noise drawn at {line} has another scale or probability")
         return other.values
 
@@ -146,7 +146,7 @@ class Tape:
         return noise.amount
 
 
-def _same_law(distribution: Any, other: Any) -> bool:
+def _same_distribution(distribution: Any, other: Any) -> bool:
     """Return whether two draws may differ by what they hide alone."""
     # The costs of a private choice, and the probabilities of a coin, are what such a draw hides.
     if isinstance(distribution, ExponentialChoice) and isinstance(other, ExponentialChoice):
@@ -308,7 +308,7 @@ class Noise:
 
 
 def exactly(value: Any) -> Fraction:
-    """Return a number as a fraction of whole numbers that do not wrap around, as numpy's do.
+    """Return a number as a fraction of integers that do not wrap around, as numpy's do.
 
     >>> exactly(np.int64(2**62)) * 4 == 2**64
     True
@@ -326,12 +326,12 @@ def _is_number(value: Any) -> bool:
 #
 # **Why this is a loss.**  Let a mechanism draw noise from fixed laws, in places that depend on
 # released numbers alone, and let its output be a function of the released numbers.  Given the
-# numbers that were released so far, the next one has the law ``value + noise``.  Where the value
-# moves by d from u to v, the ratio of the two probabilities of one released number is at most exp(d
-# / scale) for (discrete) Laplace noise of that scale, and the divergence of order alpha at most
-# ``alpha d^2 / (2 sigma^2)`` for Gaussian noise.  Conditional ratios multiply: on the path that was
-# replayed the losses of all draws add up (adaptive composition).  Another path may cost more, so
-# what is computed here is what *this* path costs, and no bound on others.
+# numbers that were released so far, the next one has the distribution ``value + noise``.  Where the
+# value moves by d from u to v, the ratio of the two probabilities of one released number is at most
+# exp(d / scale) for (discrete) Laplace noise of that scale, and the divergence of order alpha at
+# most ``alpha d^2 / (2 sigma^2)`` for Gaussian noise.  Conditional ratios multiply: on the path
+# that was replayed the losses of all draws add up (adaptive composition).  Another path may cost
+# more, so what is computed here is what *this* path costs, and no bound on others.
 #
 # Discrete noise hides moves by whole steps alone: a number moved by a part of a step leads to other
 # outputs altogether, and the loss is infinite.
@@ -389,7 +389,7 @@ def cost_of(recorded: Tape, replayed: Tape) -> Cost:
 def coins(recorded: Tape, replayed: Tape) -> list[str]:
     """Return where outcomes were drawn from the same law in both runs."""
     # Such an outcome may be put together with the data afterwards, as randomized response does, so
-    # that it is no released number, and freezing it freezes nothing.
+    # that it is not a released number, and freezing it freezes nothing.
     pairs = zip(recorded.draws, replayed.draws, strict=False)
     return [
         one.line

@@ -35,9 +35,9 @@ __all__ = [
 
 # An upper bound on the trade-off curve that holds at every time at once.
 #
-# The trade-off curve T of two distributions P and Q gives for each type I error the least type II
-# error of a test of Q against P.  A claim says that T lies on or above a curve; a bound from above
-# can refute it, at every epsilon and delta together.
+# The trade-off curve T of two distributions P and Q gives for each type I error the smallest type
+# II error of a test of Q against P.  A claim says that T lies on or above a curve; a bound from
+# above can refute it, at every epsilon and delta together.
 #
 # **Errors on average.**  In round t an event E_t is chosen from the rounds before: P is said on
 # E_t. Its errors are a_t = Q(E_t) and b_t = 1 - P(E_t), so b_t >= T(a_t).  T is convex, so the
@@ -196,7 +196,7 @@ class SampledAudit(Shown):
         return f"epsilon is above {self.lower:.4g}{at}{claimed} ({sure}; this proves no claim)"
 
     def plot(self) -> Any:
-        """Draw the bound over the runs beside the claim, and what is known of the trade-off curve.
+        """Draw the bound over the runs next to the claim, and what is known of the trade-off curve.
 
         Raises:
             MissingExtraError: matplotlib is not installed.
@@ -234,7 +234,7 @@ class SampledAudit(Shown):
 
 
 def _ticks(first: int, last: int) -> list[int]:
-    """Return a few numbers of runs that are read beside each other on a scale of logarithms.
+    """Return a few numbers of runs that are read next to each other on a scale of logarithms.
 
     >>> _ticks(50, 700), _ticks(50, 2_000_000)
     ([50, 100, 200, 500], [50, 1000, 20000, 500000])
@@ -292,7 +292,7 @@ def sampled(
         samples: the most runs on each side.
         event: from an output to True or False, in place of one that is chosen from the runs.
         batch: the mechanism is called with a data set and a number, and returns that many outputs.
-            What it raises is no output: nobody knows of how many runs.
+            What it raises is not an output: no one knows of how many runs.
 
     Returns:
         The bound with its path; falsy where the claim is refuted.
@@ -315,37 +315,37 @@ def sampled(
     claim = None if epsilon is None else float(min(as_fraction(epsilon, "epsilon"), _ANY_CLAIM))
     if claim is not None and claim < 0:
         raise UsageError("epsilon is at least 0")
-    bets = Bets(rest, confidence)
-    graded = GradedBets(bets.grid, rest) if event is None else None
-    fitted = [FittedBets(bets.grid, rest, kind) for kind in (Design.of, FewFeatures.of)]
+    wealth_process = Bets(rest, confidence)
+    graded = GradedBets(wealth_process.grid, rest) if event is None else None
+    fitted = [FittedBets(wealth_process.grid, rest, kind) for kind in (Design.of, FewFeatures.of)]
     graded_at, fitted_at = _GRADED_FROM / _AGAIN, _FITTED_FROM / _FITTED_AGAIN
     seen: tuple[list[Any], list[Any]] = ([], [])
     curve = TradeOff(1 if graded is None else 1 + len(LEVELS))
     path: list[tuple[int, float]] = []
     chosen: Event | None = None if event is None else _given(event)
     done, learned, tells_of_v = 0, 0, False
-    while done < limit and not (claim is not None and bets.refutes(claim)):
+    while done < limit and not (claim is not None and wealth_process.refutes(claim)):
         count = min(limit - done, _FIRST if done < 4 * _FIRST else done // 4)
         fresh = outputs_of_both(mechanism, (u, v), count, batch)
         if not done:
             _check_some_answer(fresh)
         done += count
         if chosen is not None:
-            beside = None
+            other_bets = None
             if graded is not None:
                 above = graded.add(*fresh)
                 if above is not None:
                     curve.add(slice(1, None), above, count)
                 for account in fitted:
                     account.add(*fresh)
-                beside = np.vstack(
+                other_bets = np.vstack(
                     [graded.log_wealth(), *(account.log_wealth() for account in fitted)]
                 )
             inside = chosen(fresh[tells_of_v]), chosen(fresh[not tells_of_v])
-            bets.add(inside[0], list(inside[1]), beside)
+            wealth_process.add(inside[0], list(inside[1]), other_bets)
             hits = np.array([[np.sum(side)] for side in inside])
             curve.add(slice(0, 1), count - hits[::-1] if tells_of_v else hits, count)
-        path.append((done, bets.lower))
+        path.append((done, wealth_process.lower))
         if event is None:
             for side, more in zip(seen, fresh, strict=True):
                 side.extend(more)
@@ -363,14 +363,14 @@ def sampled(
                 for account in fitted:
                     account.learn(*seen)
     return SampledAudit(
-        bets.lower,
+        wealth_process.lower,
         done,
-        claim is not None and bets.refutes(claim),
+        claim is not None and wealth_process.refutes(claim),
         claim,
         rest,
         confidence,
         tuple(path),
-        curve.shares(confidence, rest) if event is None else bets.shares,
+        curve.shares(confidence, rest) if event is None else wealth_process.shares,
         curve.corners(confidence),
     )
 
@@ -379,7 +379,7 @@ _ANY_CLAIM = Fraction(1_000_000)  # a claim of more is as far out of reach as th
 _MAX_RETAINED = 500_000
 # Runs from which grades are learned, one half of them for the score and one for its bins.
 _GRADED_FROM = 200
-_AGAIN = 1.4  # an event is learned again from so many times as many runs
+_AGAIN = 1.4  # an event is learned again from this many times as many runs
 # Runs from which a ratio is fitted; in between it learns from every run.
 _FITTED_FROM, _FITTED_AGAIN = 500, 4
 
@@ -482,7 +482,7 @@ def command(line: str | Sequence[str], *, timeout: float = 60.0) -> Callable[[st
     try:
         words = shlex.split(line) if isinstance(line, str) else [str(word) for word in line]
     except (TypeError, ValueError) as error:
-        raise UsageError(f"this is no command: {error}") from None
+        raise UsageError(f"this is not a command: {error}") from None
     if not words:
         raise UsageError("a command has at least the name of a program")
     seconds = float(positive(timeout, "timeout"))

@@ -44,7 +44,7 @@ __all__ = [
 # Pairs of neighbours on which a mechanism may lose the most, proposed without running it.
 #
 # What breaks mechanisms is at the ends: the bounds, numbers that are no numbers, nothing at all,
-# ties, one record beside many equal ones.  So data sets are made of the extremes of a domain, and
+# ties, one record next to many equal ones.  So data sets are made of the extremes of a domain, and
 # neighbours by the largest moves that the metric allows.  Every pair that is proposed lies in the
 # domain, at a distance of at most ``d_in``, as the metric computes it.
 
@@ -68,9 +68,9 @@ def extremes(domain: Domain) -> list[Any]:
     if not isinstance(domain, Number):
         return []
     ends = [e for e in (domain.lower, domain.upper) if e is not None]
-    whole = domain.kind == "int"
-    values: list[Any] = [int(e) if whole or e.denominator == 1 else float(e) for e in ends]
-    hostile = _HOSTILE if whole else map(float, _HOSTILE)
+    is_integral = domain.kind == "int"
+    values: list[Any] = [int(e) if is_integral or e.denominator == 1 else float(e) for e in ends]
+    hostile = _HOSTILE if is_integral else map(float, _HOSTILE)
     values = [*values, *hostile, *_ODD]
     return [x for i, x in enumerate(values) if domain.contains(x) and x not in values[:i]]
 
@@ -186,8 +186,8 @@ def _as_kind(domain: Domain, value: Any, step: Fraction) -> Any:
     if not isinstance(value, (int, float)) or not math.isfinite(value):
         return value
     moved: Any = Fraction(value) + step
-    whole = isinstance(domain, Number) and domain.kind == "int"
-    moved = int(moved) if whole else float(moved)
+    is_integral = isinstance(domain, Number) and domain.kind == "int"
+    moved = int(moved) if is_integral else float(moved)
     return moved if domain.contains(moved) else value
 
 
@@ -319,14 +319,14 @@ def search(
     """Search for the pair of neighbours with the largest privacy loss, and audit it.
 
     Pairs are proposed from the extremes of the space (its bounds, NaN and infinities where it holds
-    them, the empty data set, ties, one record beside many, all records of a person or under a key
+    them, the empty data set, ties, one record next to many, all records of a person or under a key
     at once, as far as ``d_in`` goes), and, where a ``statistic`` is named,
     from the neighbours that attain its exact sensitivity.  A short run of each estimates
     the bound that an audit would reach, and how far apart the outputs are; the best quarter by
     either is run four times as long, and neighbours of the best one are tried.  All of that takes
     about as many runs as the audit.  The audit of the last pair counts runs of its own, so its
     bound is valid however the pair was chosen.  Where all pairs lose little, a better one than
-    the last may be missed: one is told from another by as many runs as a refutation takes.
+    the last may be missed: one is distinguished from another by as many runs as a refutation takes.
 
     Args:
         mechanism: called with a data set, gives an output, as for :func:`tacit.audit.sampled`.

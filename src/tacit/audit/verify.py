@@ -37,8 +37,8 @@ from tacit.mechanisms.output_distribution import outcome
 __all__ = [
     "CONFIDENCE",
     "Verdict",
-    "beside",
     "binomial_limits",
+    "comparable",
     "estimate",
     "goal_of",
     "highest_order",
@@ -62,7 +62,7 @@ def members(domain: Domain) -> list[Any]:
     >>> members(Vector(Number("int", 0, 1), size=2))
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
-    # Whole numbers between bounds are all listed, and -2..2 where there are no bounds (near a lone
+    # Integers between bounds are all listed, and -2..2 where there are no bounds (near a lone
     # bound: five from there); floats by their bounds, the middle, and a missing value; vectors of
     # unknown length up to three members.
     listed = list(itertools.islice(_members(domain), _MAX_MEMBERS + 1))
@@ -128,7 +128,7 @@ def goal_of(m: Measurement, claim: Any) -> Fraction:
     return Fraction(claim[0] if isinstance(m.measure, ApproximateZeroConcentratedDP) else claim)
 
 
-def beside(m: Measurement, claim: Any, lower: Any) -> Any:
+def comparable(m: Measurement, claim: Any, lower: Any) -> Any:
     """Return what was found in the shape of a claim."""
     if isinstance(m.measure, ApproximateDP):
         return claim[0], lower
@@ -272,7 +272,7 @@ def binomial_limits(count: int, runs: int, level: float = CONFIDENCE) -> tuple[f
     >>> round(low, 4), round(high, 4)
     (0.3983, 0.6017)
     """
-    # Clopper and Pearson (1934): the p at which so few, or so many, successes would be that rare.
+    # Clopper and Pearson (1934): the p at which so few, or this many, successes would be that rare.
     error = (1 - level) / 2
     low = 0.0 if count == 0 else _solve(lambda p: _at_most(runs - count, runs, 1 - p), error)
     high = 1.0 if count == runs else 1 - _solve(lambda p: _at_most(count, runs, 1 - p), error)
@@ -328,7 +328,7 @@ class Verdict(Shown):
 
     Attributes:
         holds: whether no pair breaks the claim, and each is certified to keep it.
-        pairs: how many pairs were looked at, in both directions.
+        pairs: how many pairs were examined, in both directions.
         tight: whether some pair attains its claim (up to the certified precision).
         left, right: the pair that breaks the claim, or else comes closest to it.
         distance: how far apart they are.
@@ -433,7 +433,7 @@ def verify(
     ``divergence(M(u), M(v)) <= map(d(u, v))`` in its own measure: pure, approximate,
     zero-concentrated, approximate zero-concentrated (given the best events of probability
     ``1 - delta``) or Renyi DP at each of its orders, both directions; and its function is run
-    beside the distribution, ``draws`` times (:mod:`tacit.audit.exact`), for that
+    next to the distribution, ``draws`` times (:mod:`tacit.audit.exact`), for that
     is a claim too.  One without is run ``samples`` times on each side, and the answer is an
     *estimate* which can break a claim (with confidence 0.999) but not prove it.  A transformation
     must satisfy ``distance(T(u), T(v)) <= map(d(u, v))``.
@@ -470,11 +470,11 @@ def verify(
             "verify takes a Measurement or a Transformation; a certificate is verified by "
             "tc.Certificate.load('visits.json').verify()"
         )
-    reach = as_fraction(d_in, "d_in")
-    chosen = _chosen_pairs(subject, domain, reach, pairs)
+    distance = as_fraction(d_in, "d_in")
+    chosen = _chosen_pairs(subject, domain, distance, pairs)
     if isinstance(subject, Transformation):
         return _verify_transformation(subject, chosen)
-    known_distributions = _Laws(subject)
+    known_distributions = _Distributions(subject)
     verdict = _of_each_order(subject, chosen, samples, known_distributions)
     return (
         verdict
@@ -510,7 +510,7 @@ def _chosen_pairs(
     return chosen
 
 
-class _Laws:
+class _Distributions:
     """The stated distributions, each worked out once: by the object, for data may not be hashed."""
 
     # Valid while the data sets live, which the pairs see to.
@@ -530,9 +530,9 @@ def _run(
     m: Measurement,
     pairs: Sequence[tuple[Any, Any, Fraction]],
     draws: int,
-    known_distributions: _Laws,
+    known_distributions: _Distributions,
 ) -> Verdict:
-    """Run the function beside the distribution, where that breaks no claim by itself."""
+    """Run the function next to the distribution, if the latter breaks no claim."""
     if verdict.broken:
         return verdict
     apart = {id(data): data for u, v, _ in pairs for data in (u, v)}
@@ -554,7 +554,7 @@ def _of_each_order(
     m: Measurement,
     pairs: Sequence[tuple[Any, Any, Fraction]],
     samples: int,
-    known_distributions: _Laws,
+    known_distributions: _Distributions,
 ) -> Verdict:
     """Verify the claim, that of a Renyi curve at each order; the worst one is told."""
     if not isinstance(m.measure, RenyiCurve):
@@ -588,7 +588,7 @@ def _verify_measurement(
     m: Measurement,
     pairs: Sequence[tuple[Any, Any, Fraction]],
     samples: int,
-    known_distributions: _Laws,
+    known_distributions: _Distributions,
 ) -> Verdict:
     exact = m.law is not None
     best: tuple[Fraction, Verdict] | None = None
@@ -613,7 +613,7 @@ def _verify_measurement(
             right=v,
             distance=apart,
             claim=claim,
-            found=beside(m, claim, seen.lower),
+            found=comparable(m, claim, seen.lower),
             event=seen.event,
             kind="exact" if exact else "estimate",
             notes=tuple(notes),

@@ -63,7 +63,7 @@ class Connection(AskedTable[RemoteQuestion]):
         if len(names) != 1:
             listed = ", ".join(map(repr, names)) or "none"
             raise UsageError(
-                f"say which data set is asked, tc.connect(..., dataset='visits') or "
+                f"name a data set, tc.connect(..., dataset='visits') or "
                 f".dataset('visits'); the token sees: {listed}"
             )
         return self.dataset(names[0])
@@ -132,7 +132,7 @@ class Connection(AskedTable[RemoteQuestion]):
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise UsageError(
-            "a connection holds a token and cannot be pickled: connect where it is used"
+            "a connection contains a token and cannot be pickled: connect where it is used"
         )
 
     def __repr__(self) -> str:
@@ -156,7 +156,7 @@ def connect(
     Args:
         url: the address of the service, ``https://statistics.example``; ``http://`` only on this
             machine.
-        token: the access token, from whoever runs the service.
+        token: the access token, from the operator of the service.
         token_file: a file that holds the token, which only you can read.  By default the
             environment variable ``TACIT_TOKEN`` is used.
         dataset: the name of the data set to ask, if the token gives access to several.

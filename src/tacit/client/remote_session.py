@@ -393,7 +393,7 @@ class RemoteQuestion(Asking, _Sent):
         return type(self)(self._at, query, declared, arrangement)
 
     def join(self, table: str, *, on: On = None, how: str | None = None) -> Self:
-        """Put the columns of another table beside the rows; see :meth:`Question.join`.
+        """Put the columns of another table next to the rows; see :meth:`Question.join`.
 
         Raises:
             UsageError: no such table, or one that cannot be joined so.
@@ -423,7 +423,7 @@ class RemoteQuestion(Asking, _Sent):
         delta: Number | None = None,
         weights: Mapping[str, Number] | None = None,
     ) -> Any:
-        """Return the least epsilon with which answers are expected to be within their targets.
+        """Return the smallest epsilon with which answers are expected to be within their targets.
 
         Worked out here, from public facts; see :meth:`tacit.tables.Question.epsilon_for`.
 
@@ -491,7 +491,7 @@ class RemoteTable(AskedTable[RemoteQuestion]):
     """A table of a data set that a service hosts.
 
     What is public of it (columns, bounds, keys, whom it protects) is read once; the budget is read
-    anew each time.
+    again each time.
     """
 
     def __init__(self, hosted: RemoteDataset, table: str | None = None) -> None:

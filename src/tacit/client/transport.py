@@ -59,7 +59,7 @@ def read_address(url: str) -> str:
     except (ValueError, AttributeError, TypeError):
         raise UsageError(f"the address of a service is text {example}") from None
     if parts.scheme not in ("https", "http") or not host:
-        raise UsageError(f"the address of a service begins with https://, {example}")
+        raise UsageError(f"the address of a service starts with https://, {example}")
     if parts.username is not None or parts.password is not None:
         raise UsageError(f"leave names and passwords out of the address: give a token, {example}")
     if parts.query or parts.fragment:
@@ -91,15 +91,15 @@ def read_token(token: str | None, file: str | os.PathLike[str] | None) -> str:
     'tacit_abc'
     """
     if token is not None and file is not None:
-        raise UsageError("give a token or a file that holds one, not both")
+        raise UsageError("give a token or a file that contains one, not both")
     if file is not None:
         token = _from_file(Path(os.path.expanduser(file)))
     if token is None:
         token = os.environ.get(TOKEN)
     if token is None:
         raise UsageError(
-            "say who asks: token='...', token_file='...', or the environment variable TACIT_TOKEN; "
-            "whoever runs the service creates a token with tacit token create"
+            "give a token: token='...', token_file='...', or the environment variable TACIT_TOKEN; "
+            "the operator of the service creates a token with tacit token create"
         )
     token = token.strip()
     if not token or len(token) > _LONGEST or not token.isascii() or not token.isprintable():
@@ -115,11 +115,11 @@ def _from_file(path: Path) -> str:
     except OSError as error:
         raise UsageError(f"the file of the token cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise UsageError(f"{path} holds no token") from None
+        raise UsageError(f"{path} contains no token") from None
     if os.name == "posix" and mode & (stat.S_IRGRP | stat.S_IROTH):
         raise UsageError(
             f"others on this machine can read the file of the token (mode {mode & 0o777:o}): run "
-            f"chmod 600 {path}; if somebody may have read it, have the token revoked and ask for a "
+            f"chmod 600 {path}; if someone may have read it, have the token revoked and ask for a "
             "new one"
         )
     return text

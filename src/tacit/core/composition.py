@@ -46,9 +46,9 @@ def compose(measurements: Sequence[Measurement]) -> Measurement:
     The losses add up, in any of the measures here, also when each is chosen after seeing the
     answers before it (Dwork and Roth 2014, section 3.5; Bun and Steinke 2016, lemma 2.3): the
     privacy-loss variable of the whole is the sum of the parts', conditioned on the past.
-    Pure measurements beside others are converted.  Measurements in zCDP beside others in
+    Pure measurements alongside others are converted.  Measurements in zCDP alongside others in
     approximate DP are stated together in approximate zCDP
-    (:class:`~tacit.core.ApproximateZeroConcentratedDP`).  Beside Renyi DP all are stated in that,
+    (:class:`~tacit.core.ApproximateZeroConcentratedDP`).  Next to Renyi DP all are stated in that,
     at the orders up to the highest that every one has (:class:`~tacit.core.RenyiCurve`).  What
     ``m.epsilon(delta=)`` says rests on the privacy losses themselves wherever all are known.
 
@@ -238,8 +238,8 @@ def _on_parts(parts: Mapping[Hashable, Measurement], space: Space, measure: Meas
         raise MismatchError(
             f"parallel splits a distance that counts records, not {space.metric}", space.metric
         )
-    whole = Space(Parts(tuple(parts), space.domain), PartsDistance(space.metric))
-    return _together(parts, whole, measure, _as_it_is)
+    space_of_parts = Space(Parts(tuple(parts), space.domain), PartsDistance(space.metric))
+    return _together(parts, space_of_parts, measure, _as_it_is)
 
 
 def _as_it_is(data: Any) -> Any:

@@ -51,12 +51,12 @@ __all__ = [
     "of_range",
 ]
 
-# The least epsilon at delta that a measurement can claim, enclosed.
+# The smallest epsilon at delta that a measurement can claim, enclosed.
 
 
 _MANY = 16  # more different losses are added up at once where they can be
 
-_PAIRS = 8  # of releases that share no pair, so many pairs are looked at from below
+_PAIRS = 8  # of releases that share no pair, this many pairs are examined from below
 
 # From an input distance to losses that dominate those of all inputs that near, if known.
 LossMap = Callable[[Fraction], PrivacyLoss | None]
@@ -101,16 +101,16 @@ def composed_losses(
             if loss is None:
                 return None
             each[index] = loss
-        whole, named = _added_up(times, each), witnesses()
+        composed, named = _added_up(times, each), witnesses()
         if reduce(and_, named, EVERY):
-            return whole
+            return composed
         by_pair: dict[Witness, Counter[Any]] = {}
         for witness, index in zip(named, indices, strict=True):
             by_pair.setdefault(witness, Counter())[index] += 1
         maximum = sorted(by_pair.values(), key=Counter.total, reverse=True)[:_PAIRS]
         alone = [_added_up(of_a_pair, each) for of_a_pair in maximum]
         pairs = [one.below if isinstance(one, Dominating) else (one,) for one in alone]
-        above = whole if isinstance(whole, Dominating) else Dominating(whole)
+        above = composed if isinstance(composed, Dominating) else Dominating(composed)
         return replace(above, below=tuple(chain.from_iterable(pairs)))
 
     return losses
@@ -122,9 +122,9 @@ def _added_up(times: Counter[Any], losses: Mapping[Any, PrivacyLoss]) -> Privacy
     for name, number in times.items():
         counts[losses[name]] += number
     pairs = list(counts.items())
-    whole = _at_once(pairs) if len(pairs) > _MANY else None
-    if whole is not None:
-        return whole
+    composed = _at_once(pairs) if len(pairs) > _MANY else None
+    if composed is not None:
+        return composed
     return reduce(lambda a, b: a.compose(b), (loss.self_compose(k) for loss, k in pairs))
 
 
@@ -165,8 +165,8 @@ def _at_once(counted: Sequence[tuple[PrivacyLoss, int]]) -> PrivacyLoss | None:
             return None
         dominated = dominated or plain
         parts.append((pair, times))
-    whole = Sum.of(parts)
-    return Dominating(whole) if dominated else whole
+    composed = Sum.of(parts)
+    return Dominating(composed) if dominated else composed
 
 
 def delta_bound(measure: Measure, loss: Any, epsilon: Fraction) -> Enclosure:
@@ -287,16 +287,16 @@ class ConcentratedToo(Dominating):
         return ConcentratedToo(self.losses.self_compose(times), times * self.rho)
 
 
-def of_range(reach: Fraction) -> PrivacyLoss:
+def of_range(loss_range: Fraction) -> PrivacyLoss:
     """Return what dominates the losses of every release whose log ratios lie in an interval.
 
     >>> round(float(of_range(Fraction(1)).delta(0)), 4)
     0.2449
     """
-    # reach: its length; the release is then ``reach^2 / 8``-zCDP (Cesar and Rogers, ALT 2021).
-    if not reach:
-        return dominating_pair(reach)
-    return ConcentratedToo(BoundedRange(reach), reach**2 / 8)
+    # loss_range: its length; the release is then ``loss_range^2 / 8``-zCDP (Cesar, Rogers, 2021).
+    if not loss_range:
+        return dominating_pair(loss_range)
+    return ConcentratedToo(BoundedRange(loss_range), loss_range**2 / 8)
 
 
 # Moments of the privacy loss, bounded from above: what adds up over releases chosen adaptively.
@@ -356,16 +356,19 @@ def log_moments(losses: PrivacyLoss, powers: Sequence[Fraction]) -> Moments | No
     return _of_one(losses, powers)
 
 
-def moments_of_range(reach: Fraction, powers: Sequence[Fraction]) -> list[Fraction]:
+def moments_of_range(loss_range: Fraction, powers: Sequence[Fraction]) -> list[Fraction]:
     """Return log moments of every release whose log ratios lie in an interval of a length.
 
     >>> [round(float(k), 4) for k in moments_of_range(Fraction(2), [Fraction(1), Fraction(9)])]
     [1.0, 15.201]
     """
-    # They are ``t (t + 1) reach^2 / 8`` (Cesar and Rogers, ALT 2021), and no more than those of the
-    # pair of :mod:`tacit.core.losses.distribution`, ``ln(sinh((t + 1/2) reach) / ((2 t + 1)
-    # sinh(reach / 2)))``, nor than ``t reach``.
-    return [min(t * (t + 1) * reach**2 / 8, _of_range(reach, t), t * reach) for t in powers]
+    # With R the range, they are ``t (t + 1) R^2 / 8`` (Cesar and Rogers, ALT 2021), and at most
+    # those of the pair of :mod:`tacit.core.losses.distribution`,
+    # ``ln(sinh((t + 1/2) R) / ((2 t + 1) sinh(R / 2)))``, nor than ``t R``.
+    return [
+        min(t * (t + 1) * loss_range**2 / 8, _of_range(loss_range, t), t * loss_range)
+        for t in powers
+    ]
 
 
 def _of_one(losses: PrivacyLoss, powers: Sequence[Fraction]) -> Moments | None:
@@ -388,11 +391,11 @@ def _of_laplace(losses: LaplaceShift, t: Fraction, maximum: Fraction) -> Fractio
     return min(maximum, (t * losses.renyi(1 + t)).rounded(64).upper)
 
 
-def _of_range(reach: Fraction, t: Fraction) -> Fraction:
-    far = (t + Fraction(1, 2)) * reach
+def _of_range(loss_range: Fraction, t: Fraction) -> Fraction:
+    far = (t + Fraction(1, 2)) * loss_range
     if not Fraction(1, 1 << 40) < far < _LARGEST_POWER:
-        return t * reach  # the largest loss, where the powers lose all digits or are too long
-    up, half = exp(far, 256), exp(reach / 2, 256)
+        return t * loss_range  # the largest loss, where the powers lose all digits or are too long
+    up, half = exp(far, 256), exp(loss_range / 2, 256)
     ratio = (up - 1 / up) / (half - 1 / half) / (2 * t + 1)
     return log(ratio.rounded(192), 192).rounded(64).upper
 
@@ -412,10 +415,10 @@ def _of_atoms(losses: PrivacyLossDistribution, powers: Sequence[Fraction]) -> Mo
 
 def _in_floats(losses: Summand, powers: Sequence[Fraction]) -> Moments | None:
     """Return log moments of losses on a fine lattice, from above."""
-    reach = losses.spread()[1]
-    if not 0 < reach < math.inf:
+    radius = losses.spread()[1]
+    if not 0 < radius < math.inf:
         return None
-    side = above(losses.in_floats(_DUST), reach / _PLACES)
+    side = above(losses.in_floats(_DUST), radius / _PLACES)
     possible = np.flatnonzero(side.masses > 0)
     masses, indices = side.masses[possible], side.first + possible
     at = side.origin + side.step * indices

@@ -68,7 +68,7 @@ def outcome(value: Any) -> Hashable:
 
 @dataclass(frozen=True)
 class Product:
-    """Independent outputs, one after the other: a vector of noisy numbers, or several releases.
+    """Independent outputs, sequentially: a vector of noisy numbers, or several releases.
 
     Args:
         parts: the distribution of each.
@@ -272,7 +272,7 @@ def interval_mass(
     """
     # The interval is mirrored to the lower side, where the distribution function is small itself,
     # and enclosed with more and more bits until ``right`` of them are right.  Where a Gaussian is
-    # far out, the terms from the nearer end on are added instead; those of a log-concave
+    # in the tails, the terms from the nearer end on are added instead; those of a log-concave
     # distribution fall at least geometrically, which bounds the rest.
     if first is not None and last is not None and last < first:
         return Enclosure.of(0)
@@ -293,7 +293,7 @@ def interval_mass(
 
 
 def _by_terms(distribution: Any, first: int | None, last: int | None, right: int) -> Enclosure:
-    assert last is not None  # the interval lies on the lower side, far out
+    assert last is not None  # the interval lies on the lower side, in the tails
     nearest = -last
     total = here = distribution.probability(nearest, right + 24)
     for x in range(nearest + 1, nearest + _MAX_TERMS):
@@ -304,15 +304,15 @@ def _by_terms(distribution: Any, first: int | None, last: int | None, right: int
             break
         ratio = there.upper / here.lower
         if ratio < 1 and there.upper / (1 - ratio) <= total.lower / (1 << right):
-            whole = Enclosure(total.lower, total.upper + there.upper / (1 - ratio))
-            return whole.rounded(right + 24)
+            enclosed = Enclosure(total.lower, total.upper + there.upper / (1 - ratio))
+            return enclosed.rounded(right + 24)
         total, here = (total + there).rounded(right + 24), there
     raise InfeasibleError("the event is too unlikely to distinguish its probability from zero")
 
 
 # The privacy curve of pairs of masses: delta at epsilon, epsilon at delta, in closed form.
 #
-# Let outcomes carry masses ``(p_j, q_j)``.  The least delta at epsilon is
+# Let outcomes carry masses ``(p_j, q_j)``.  The smallest delta at epsilon is
 # ``sum_j max(0, p_j - e^epsilon q_j)``.  With the outcomes in falling order of ``p_j / q_j`` the
 # positive terms are a prefix, and the sum over any other prefix is smaller; so with the prefix sums
 # A_i of the p and B_i of the q
@@ -462,7 +462,7 @@ def max_divergence(p: object, q: object) -> Enclosure | float:
 
 @public
 def hockey_stick(p: object, q: object, epsilon: Number) -> Enclosure:
-    """Return ``sum over x of max(0, p(x) - e^epsilon q(x))``: the least delta at an epsilon.
+    """Return ``sum over x of max(0, p(x) - e^epsilon q(x))``: the smallest delta at an epsilon.
 
     Args:
         p: a mapping of outcomes to probabilities, or a list of probabilities.
@@ -501,7 +501,7 @@ def largest(*values: Enclosure | float) -> Enclosure | float:
 class Profile:
     """The privacy profile of two distributions: epsilon to delta, and back.
 
-    ``profile(epsilon)`` encloses the least delta, over both directions, such that
+    ``profile(epsilon)`` encloses the smallest delta, over both directions, such that
     ``P(S) <= e^epsilon Q(S) + delta`` for every event S.
     """
 

@@ -122,7 +122,7 @@ class Measurement(Shown):
             d_in: the distance between two inputs.
 
         Raises:
-            UsageError: ``d_in`` is negative, or not a whole number where records are counted.
+            UsageError: ``d_in`` is negative, or not an integer where records are counted.
         """
         return self.privacy(read_distance(self.input, d_in))
 
@@ -136,14 +136,14 @@ class Measurement(Shown):
         return self.measure.at_most(self.map(d_in), self.measure.read(d_out))
 
     def epsilon(self, delta: Number, d_in: Number = 1) -> Enclosure | float:
-        """Enclose the least epsilon at ``delta``: the release is (epsilon, delta)-DP at ``d_in``.
+        """Enclose the smallest epsilon such that the release is (epsilon, delta)-DP at ``d_in``.
 
         ``.lower`` and ``.upper`` are fractions, ``float()`` gives the upper end, rounded up.  Where
         the privacy losses of the mechanism are known (discrete Laplace and Gaussian noise on a
         number, and compositions of these) and some pair of inputs is known to have them, both ends
         are nearly equal.  Elsewhere the upper end is what the losses or the privacy map imply, and
         the lower end, of which nothing is proven, is zero: so it is after a transformation whose
-        map no pair is known to attain (a filter may keep nobody), and for releases of which only
+        map no pair is known to attain (a filter may keep no one), and for releases of which only
         the map is known.  ``math.inf`` where no finite epsilon suffices.
 
         Args:
@@ -167,7 +167,7 @@ class Measurement(Shown):
         return epsilon_bound(self.measure, self.privacy(distance), target)
 
     def delta(self, epsilon: Number, d_in: Number = 1) -> Enclosure:
-        """Enclose the least delta at ``epsilon``: the release is (epsilon, delta)-DP at ``d_in``.
+        """Enclose the smallest delta such that the release is (epsilon, delta)-DP at ``d_in``.
 
         The ends mean what those of :meth:`epsilon` do.
 
@@ -195,7 +195,7 @@ class Measurement(Shown):
         return delta_bound(self.measure, self.privacy(distance), level)
 
     def tradeoff(self, d_in: Number = 1) -> TradeoffFunction:
-        """Return the trade-off function at ``d_in``: the least miss rate of any attack, ``.beta``.
+        """Return the trade-off function at ``d_in``: the lowest miss rate of any attack, ``.beta``.
 
         Args:
             d_in: the distance between two inputs; 1, two neighbours, by default.
@@ -210,7 +210,7 @@ class Measurement(Shown):
         return TradeoffFunction(self._profile(d_in))
 
     def gaussian_mu(self, delta: Number = 0, d_in: Number = 1) -> Enclosure:
-        """Enclose the least mu such that the release is mu-GDP, up to a probability ``delta``.
+        """Enclose the smallest mu such that the release is mu-GDP, up to a probability ``delta``.
 
         The release is then, at every epsilon, (epsilon, delta')-DP with delta' the larger of
         ``delta`` and that of a Gaussian release whose mean moves by mu standard deviations.  With a

@@ -47,8 +47,8 @@ def pure_to_concentrated(epsilon: Fraction) -> Fraction:
     >>> float(pure_to_concentrated(Fraction(1)))
     0.46211715726000...
     """
-    # The bound is the least there is, up to rounding it up by a relative 2^-60, and lies below the
-    # usual epsilon^2/2: by 8% at epsilon 1, by 24% at epsilon 2.
+    # The bound is the smallest there is, up to rounding it up by a relative 2^-60, and lies below
+    # the usual epsilon^2/2: by 8% at epsilon 1, by 24% at epsilon 2.
     #
     # Proof.  Any epsilon-DP pair of output distributions is a post-processing of randomized
     # response with odds e^epsilon : 1 (Kairouz, Oh, Viswanath, "The composition theorem for
@@ -428,7 +428,7 @@ class ZeroConcentratedDP(Measure):
         return parts[0] if len(parts) == 1 else sum(parts, Enclosure.of(0))
 
     def from_pure(self, epsilon: Fraction) -> Loss:
-        """Return the least rho of all epsilon-DP mechanisms, ``epsilon tanh(epsilon / 2)``.
+        """Return the smallest rho of all epsilon-DP mechanisms, ``epsilon tanh(epsilon / 2)``.
 
         See :func:`~tacit.core.measures.pure_to_concentrated`.
 

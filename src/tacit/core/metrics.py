@@ -276,7 +276,7 @@ class LInfinityDistance(_VectorMetric):
 class SparseDistance(_VectorMetric):
     """The least number of steps, each of which moves at most so many numbers, each by at most one.
 
-    So do the counts of people by group move, where a person is in so many groups.  It is
+    So do the counts of people by group move, where a person is in this many groups.  It is
     ``max(largest difference, ceil(sum of differences / coordinates))``, all rounded up to whole
     steps: no fewer are enough, and as many are, by filling step after step with the differences in
     turn (McNaughton 1959: no number is filled into one step twice, as none is longer than all).
@@ -465,8 +465,8 @@ class PartsDistance(Metric):
 #
 # Two numbers that far apart lose all that noise on a number can lose, whichever two they are.  Of a
 # sum of records between 0 and 10, a data set and the same with a record of 10 do; and if another
-# sum, of the same records held between -20 and 0, is released beside it, no pair loses both: the
-# two losses together are a bound that nobody attains.  So the names of the pairs go with the
+# sum, of the same records held between -20 and 0, is released next to it, no pair loses both: the
+# two losses together are a bound that no one attains.  So the names of the pairs go with the
 # losses.
 
 

@@ -267,7 +267,7 @@ class PlottableMeasurement(HasOutputs, Protocol):
 
 def shown(p: Any, q: Any) -> tuple[list[Any], list[float], list[float]]:
     """List the outputs that hold nearly all of both distributions, with their probabilities."""
-    # Where a grid has more than can be drawn, an output stands for as many around it as are left
+    # Where a grid has more than can be drawn, an output represents as many around it as are left
     # out on either side of it, with their number times its own probability.
     step = 1
     if hasattr(p, "table") and hasattr(q, "table"):

@@ -301,7 +301,7 @@ def _chord(measure: RenyiDP | RenyiCurve, loss: Any, alpha: Fraction) -> Fractio
         if order >= alpha:
             return Fraction((height + (top - height) * (alpha - low) / (order - low)) / (alpha - 1))
         low, height = order, top
-    raise AssertionError("an order above all known ones was asked")
+    raise AssertionError("an order above all known ones was requested")
 
 
 # A measure of privacy loss from its description.

@@ -407,7 +407,7 @@ def plain(value: Any) -> Any:
     return str(getattr(value, "__qualname__", type(value).__qualname__))
 
 
-# A chain whose last step still lacks its noise: what ``chain >> tc.laplace`` makes.
+# A chain whose last step still is missing its noise: what ``chain >> tc.laplace`` makes.
 
 
 @public

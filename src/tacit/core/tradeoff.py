@@ -41,11 +41,11 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 @public
 @dataclass(frozen=True)
 class Tradeoff:
-    """The least type II error of a test of P against Q, for every type I error.
+    """The smallest type II error of a test of P against Q, for every type I error.
 
-    Whoever sees an output and guesses "P" or "Q" says "Q" wrongly with probability alpha and "P"
-    wrongly with probability beta.  The best tests reject P where ``q / p`` is largest (Neyman and
-    Pearson), so the curve is convex, and straight between the points where one more outcome is
+    An attacker who guesses "P" or "Q" from an output says "Q" wrongly with probability alpha and
+    "P" wrongly with probability beta.  The best tests reject P where ``q / p`` is largest (Neyman
+    and Pearson), so the curve is convex, and straight between the points where one more outcome is
     rejected.
 
     For any test, of rejection probabilities f(x), and any slope l not below zero,
@@ -95,7 +95,7 @@ class Tradeoff:
         return tuple(dict.fromkeys(points))
 
     def __call__(self, alpha: Number) -> Enclosure:
-        """Enclose the least type II error at a type I error ``alpha``.
+        """Enclose the smallest type II error at a type I error ``alpha``.
 
         Raises:
             UsageError: an alpha outside 0..1.
@@ -135,7 +135,7 @@ _BITS = 128
 class ProfilePoints:
     """A profile that remembers where it was asked."""
 
-    # from an epsilon that is not negative to an enclosure of the least delta there
+    # from an epsilon that is not negative to an enclosure of the smallest delta there
     delta: Callable[[Fraction], Enclosure]
     # the same for several in rising order, where that is faster than one by one
     deltas: Callable[[Sequence[Fraction]], Sequence[Enclosure]] | None = None
@@ -249,7 +249,7 @@ def epsilon_near(power: Fraction) -> Fraction:
 #                max(0, 1 - delta - e^epsilon alpha, e^-epsilon (1 - delta - alpha))
 #
 # (J. Dong, A. Roth, W. Su, "Gaussian differential privacy", JRSS B 2022, proposition 2.13), and so,
-# with the least deltas there are, f is the largest symmetric function that it guarantees.
+# with the smallest deltas there are, f is the largest symmetric function that it guarantees.
 #
 # **Enclosure.**  Any epsilon gives a bound from below, by the upper end of its delta.  From above:
 # with ``x = e^epsilon`` the profile is convex, so ``1 - delta - x alpha`` is concave in x, with
@@ -270,7 +270,7 @@ _LEVELS = tuple(Fraction(n, 100) for n in (1, 5, 10, 25, 50))
 @public
 @dataclass(frozen=True, repr=False)
 class TradeoffFunction(Shown):
-    """The least miss rate at each rate of false alarms, over all tests and all neighbours.
+    """The smallest miss rate at each rate of false alarms, over all tests and all neighbours.
 
     Attributes:
         profile: the privacy profile that it follows from.
@@ -290,7 +290,7 @@ class TradeoffFunction(Shown):
     profile: ProfilePoints
 
     def beta(self, alpha: Number) -> Enclosure:
-        """Enclose the least type II error (a miss) at a type I error (false alarm) ``alpha``.
+        """Enclose the smallest type II error (a miss) at a type I error (false alarm) ``alpha``.
 
         No test has less than the lower end.  No symmetric guarantee is above the upper end, where
         some pair of neighbours is known to have these losses; else that end is ``1 - alpha``.
@@ -340,7 +340,7 @@ class TradeoffFunction(Shown):
         return True
 
     def plot(self) -> Figure:
-        """Draw the curve beside guessing, with the odds of some tests in words.
+        """Draw the curve next to guessing, with the odds of some tests in words.
 
         Returns:
             A matplotlib Figure.
@@ -526,7 +526,7 @@ _STEPS = 60
 
 
 def min_mu(profile: ProfilePoints, end: Fraction, forgiven: Fraction) -> Enclosure:
-    """Enclose the least mu whose Gaussian profile is nowhere below that of a release.
+    """Enclose the smallest mu whose Gaussian profile is nowhere below that of a release.
 
     >>> from tacit.core.losses.distribution import dominating_pair
     >>> one = dominating_pair(Fraction(1))

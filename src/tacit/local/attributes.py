@@ -116,8 +116,8 @@ class Attributes(Oracle):
             return [value.get(name) for name, _ in self.parts]
         if is_missing(value):
             return [None] * len(self.parts)
-        whole = isinstance(value, Iterable) and not isinstance(value, (str, bytes))
-        listed = list(value) if whole else []
+        is_row = isinstance(value, Iterable) and not isinstance(value, (str, bytes))
+        listed = list(value) if is_row else []
         if len(listed) != len(self.parts):
             raise UsageError(f"a person has {len(self.parts)} answers, one an attribute")
         return listed
@@ -367,7 +367,7 @@ class KeyValueEstimate:
     Attributes:
         frequency: the share of people who have the key, unbiased.
         mean: the mean of their values (a ratio of two unbiased numbers, so biased for a rare key);
-            NaN where nobody seems to have the key.
+            NaN where no one seems to have the key.
         n: how many people reported on the key.
         frequency_error: the standard error of ``frequency``.
         mean_error: that of ``mean``, as of a ratio of two sums; NaN where the mean is.
@@ -515,13 +515,13 @@ class KeyValue(AttributeSampling):
         if have <= 0:
             return KeyValueEstimate(have / n, math.nan, state.n, math.sqrt(spread) / n, math.nan)
         rise = summed(np.array([0.0, 0.0, 1.0]))[0] / have
-        _, beside = summed(np.array([0.0, -rise, 1 - rise]))
+        _, shifted = summed(np.array([0.0, -rise, 1 - rise]))
         return KeyValueEstimate(
             have / n,
             low + (high - low) * rise,
             state.n,
             math.sqrt(spread) / n,
-            (high - low) * math.sqrt(beside) / have,
+            (high - low) * math.sqrt(shifted) / have,
         )
 
     def part_influence(self, part: object) -> tuple[Fraction, Callable[[int], Fraction]]:

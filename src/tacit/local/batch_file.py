@@ -152,9 +152,9 @@ def read_records(
     buffer = np.empty(per_chunk * size, np.uint8)
     while True:
         filled = _fill(file, memoryview(buffer.data))
-        whole, rest = divmod(filled, size)
-        if whole:
-            records = buffer[: whole * size].reshape(whole, size)
+        complete, rest = divmod(filled, size)
+        if complete:
+            records = buffer[: complete * size].reshape(complete, size)
             cut = ID_BYTES * header.with_ids
             yield Chunk(records[:, :cut] if cut else None, records[:, cut:])
         if rest:
@@ -252,8 +252,9 @@ def _same_or_refuse(header: Header | Reason, oracle: Oracle, name: str) -> Heade
     refusal = header.refusal(oracle)
     if refusal is not None:
         raise MismatchError(
-            f"{name} holds reports of another {'question' if refusal == 'schema' else 'mechanism'};"
-            " write these to a file of their own",
+            f"{name} contains reports of another "
+            f"{'question' if refusal == 'schema' else 'mechanism'}; "
+            "write these to a file of their own",
             header.fingerprint.hex(),
             oracle.fingerprint,
         )
@@ -309,7 +310,8 @@ def shuffle_reports(
     """Write all valid reports of batch files to a new one, in random order and without ids.
 
     Ids are dropped because a device knows its own; so replays are looked for before the shuffler
-    (:class:`~tacit.local.Collector` with ``replay=``), not after.  All reports are held in memory.
+    (:class:`~tacit.local.Collector` with ``replay=``), not after.  All reports are stored in
+    memory.
 
     Args:
         sources: the batch files to read.

@@ -33,7 +33,7 @@ _LARGEST_SAFE = 1 << 53
 def client_config(oracle: FrequencyOracle) -> dict[str, object]:
     """Return what ``tacit-local.js`` needs to make reports of a mechanism, as plain JSON values.
 
-    Every probability is a whole number over a power of two, so the browser draws with
+    Every probability is an integer over a power of two, so the browser draws with
     exactly the probabilities of the Python mechanism.
 
     Args:

@@ -41,8 +41,8 @@ __all__ = [
     "read_state",
     "seen_from",
     "shard_of",
+    "write_atomically",
     "write_state",
-    "write_whole",
 ]
 
 # Replays: remember which reports were counted, exactly or in a fixed amount of memory.
@@ -115,7 +115,7 @@ class Shards:
         """Build from :meth:`describe`."""
         of, *numbers = described
         if not numbers:
-            raise UsageError("a collector must hold at least one shard")
+            raise UsageError("a collector needs at least one shard")
         return cls(frozenset(number for one in numbers for number in cls.one(one, of).held), of)
 
 
@@ -335,7 +335,7 @@ def write_state(path: Path, state: CollectorState) -> None:
     text = json.dumps(header, sort_keys=True).encode()
     sums = state.sums.astype("<i8").tobytes()
     body = b"".join([_MAGIC, len(text).to_bytes(8, "little"), text, sums, memory])
-    write_whole(path, body + hashlib.sha256(body).digest())
+    write_atomically(path, body + hashlib.sha256(body).digest())
 
 
 def read_state(path: Path) -> CollectorState:
@@ -389,18 +389,18 @@ def _refused(fields: Mapping[str, Any]) -> dict[Reason, int]:
     return {reason: count for reason, count in counts.items() if count}
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes) -> None:
     """Replace a file by another at once: written beside it, forced to the disk, then renamed."""
     try:
-        descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(beside, path)
+            os.replace(temporary, path)
         except BaseException:
-            os.unlink(beside)
+            os.unlink(temporary)
             raise
     except OSError as error:
         raise DataSourceError(f"{path.name} cannot be written: {error.strerror}") from None
@@ -427,11 +427,11 @@ class Collector:
         oracle: the mechanism, as on the devices.
         replay: remember the ids of reports, ``"exact"`` or in a ``"bitmap"`` of bounded memory (see
             :mod:`tacit.local.collector`), and refuse a report that comes again; a
-            report without an id is then refused too.  By default ids are not looked at.
+            report without an id is then refused too.  By default ids are not examined.
         shard: with ``replay``: ``(i, of)`` for a collector that takes only the ids of share i of
             0 .. of - 1 and refuses the others, so that several collectors together count no
             report twice; :func:`tacit.local.shard_of` returns where a report belongs.
-        outliers: refuse reports that support so many or so few items that an honest device sends
+        outliers: refuse reports that support this many or so few items that an honest device sends
             one with at most this probability (see
             :func:`tacit.local.poisoning.honest_bounds`).
 

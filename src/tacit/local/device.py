@@ -22,7 +22,7 @@ from tacit.arithmetic.exact import Number, as_fraction, positive, show
 from tacit.calls import public
 from tacit.errors import BudgetError, LedgerError, MismatchError, UsageError
 from tacit.local.batch_file import locked
-from tacit.local.collector import write_whole
+from tacit.local.collector import write_atomically
 from tacit.local.frequency.direct_encoding import DirectEncoding
 from tacit.local.oracle import Layout, Oracle, PureOracle, oracle_from
 from tacit.local.ranges_and_sets import PaddedSets
@@ -213,7 +213,7 @@ class TwoStage(PureOracle, Staged):
 
 # The device of one person: permanent answers without a table, and a ledger of what is left.
 #
-# A device that lies anew every day tells the truth in the end: the average of its reports.  So the
+# A device that lies again every day tells the truth in the end: the average of its reports.  So the
 # lie is drawn once for each question and answer, and kept.  Nothing has to be stored for that: the
 # random bits of the lie are BLAKE2b, keyed by the secret of the device, of the question, the period
 # and the answer; the same answer gives the same lie.
@@ -225,7 +225,7 @@ class TwoStage(PureOracle, Staged):
 # spend the permanent epsilon together, whatever their number, for they are post-processing of one
 # draw.  A new true answer is a new draw and is charged again: d different answers spend d times as
 # much.  That counts *what* the answers were, between people who change theirs at the same times.
-# *That* somebody changed can show in reports without an instantaneous stage, at once, and with one
+# *That* someone changed can show in reports without an instantaneous stage, at once, and with one
 # it shows slowly; where this matters, hold the first answer of each period (``changes="hold"``).
 # Then every person makes one draw a period whether anything changed or not, and the loss over T
 # periods is at most T times the permanent epsilon between *any* two histories.
@@ -237,7 +237,7 @@ SECRET_BYTES = 32
 _PERSON = b"tacit permanent1"
 _VERSION = 1
 
-Answer: TypeAlias = int | list[int]  # the whole numbers by which a mechanism knows a true answer
+Answer: TypeAlias = int | list[int]  # the integers by which a mechanism knows a true answer
 
 
 @public
@@ -248,7 +248,7 @@ class Device:
         budget: the most that all reports together may spend, in epsilon.
         path: a file that keeps the secret and the ledger (readable by its owner alone); the device
             is resumed from it if it exists, with the budget that it was made with.  Several
-            processes may share it: a file beside it, ending in ``.lock``, keeps them apart.
+            processes may share it: a file next to it, ending in ``.lock``, keeps them apart.
         secret: 32 bytes for a device that keeps no file; by default random.
 
     Raises:
@@ -274,7 +274,7 @@ class Device:
     ) -> None:
         self._path = None if path is None else Path(os.path.expanduser(path))
         if path is not None and secret is not None:
-            raise UsageError("give a secret or a file that keeps one, not both")
+            raise UsageError("give a secret or a file that contains one, not both")
         if secret is not None and len(secret) != SECRET_BYTES:
             raise UsageError(f"the secret of a device has {SECRET_BYTES} bytes, not {len(secret)}")
         self.budget = positive(budget, "budget")
@@ -405,11 +405,11 @@ class Device:
         if self._path is None:
             yield
             return
-        beside = self._path.with_name(self._path.name + ".lock")
+        lock_file = self._path.with_name(self._path.name + ".lock")
         try:
-            file = beside.open("ab")
+            file = lock_file.open("ab")
         except OSError as error:
-            raise LedgerError(f"{beside.name} cannot be written: {error.strerror}") from None
+            raise LedgerError(f"{lock_file.name} cannot be written: {error.strerror}") from None
         with file, locked(file):
             if self._path.exists():
                 self._resume(self._path)
@@ -451,7 +451,7 @@ class Device:
             "charges": {tag: str(cost) for tag, cost in self._charges.items()},
             "held": self._held,
         }
-        write_whole(self._path, json.dumps(fields, indent=1).encode())
+        write_atomically(self._path, json.dumps(fields, indent=1).encode())
 
     def _resume(self, path: Path) -> None:
         try:

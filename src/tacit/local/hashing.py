@@ -73,7 +73,7 @@ def mix(words: Words, h: Words, spare: Words) -> None:
 
 
 def bucket(seeds: Words, items: Words, g: int) -> Words:
-    """Return the bucket of each item under the seed beside it.
+    """Return the bucket of each item under the seed next to it.
 
     >>> bucket(np.array([0, 1], np.uint32), np.array([5, 5], np.uint32), 4).tolist()
     [2, 0]
@@ -107,7 +107,7 @@ def count_matches(seeds: Words, sent: Words, g: int, items: int) -> NDArray[np.i
     """Return for each item how many reports sent its bucket."""
     # The halves of bucket y are those with ``half - edge[y] < size[y]`` (mod 2**16), so one
     # subtraction and one comparison find a match.  Reports are taken in the order of the buckets,
-    # so that nearly always all that are looked at together have the same edge and size.  Matches
+    # so that nearly always all that are examined together have the same edge and size.  Matches
     # are bytes, and are added eight at once, as the bytes of a word.
     edges = np.array(_edges(g), np.uint32)
     low, size = edges[:-1].astype(np.uint16), np.diff(edges).astype(np.uint16)

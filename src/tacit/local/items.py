@@ -144,7 +144,7 @@ def texts_of(value: Any) -> tuple[str, ...]:
 
 
 def whole_number(value: Any) -> int | None:
-    """Return the whole number that a plain answer equals; None where it is another one, or text.
+    """Return the integer that a plain answer equals; None where it is another one, or text.
 
     >>> whole_number(3.0), whole_number(Decimal("3.00")), whole_number(2.5), whole_number("3")
     (3, 3, None, None)
@@ -240,15 +240,15 @@ class Items:
     What is not in the list goes to the ``other`` item if one is declared, and a missing answer
     to the ``missing`` item (or else to ``other``).  With neither it is refused on the device,
     before anything is drawn or sent; so a question that someone may be unable to answer declares
-    them: then nobody's report can be distinguished from the others, and nobody is dropped from
+    them: then no one's report can be distinguished from the others, and no one is dropped from
     the count.
 
     An answer is the item that it equals, else the one that is written alike: the number 3 and the
     text "3", a date and "2024-12-31".  The library whose column it comes in does not matter.
 
     Args:
-        labels: the answers, each once, at least two in all: text, whole numbers or booleans; or a
-            whole number k for the answers 0 .. k - 1.
+        labels: the answers, each once, at least two in all: text, integers or booleans; or a
+            integer k for the answers 0 .. k - 1.
         other: the item for answers outside the list; appended if it is not one of them.
         missing: the item for missing answers; appended if it is not one of them.
 
@@ -289,7 +289,7 @@ class Items:
         """Return ``domain`` itself if it is a list of items, else make one of it.
 
         Args:
-            domain: items, a list of labels, or how many whole numbers from 0.
+            domain: items, a list of labels, or how many integers from 0.
         """
         return domain if isinstance(domain, Items) else cls(domain)
 
@@ -331,7 +331,7 @@ class Items:
         return other, missing
 
     def place(self, value: object) -> int:
-        """Return the place of an answer, of ``other`` or ``missing``, or -1; never raises.
+        """Return the position of an answer, of ``other`` or ``missing``, or -1; never raises.
 
         Args:
             value: a raw answer.
@@ -348,7 +348,7 @@ class Items:
         return other if index == OUTSIDE else index
 
     def places(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return the place of each answer as :meth:`place` does; never raises on a value.
+        """Return the position of each answer as :meth:`place` does; never raises on a value.
 
         Args:
             values: raw answers, one a person, in a list, an array or a column of any library.
@@ -378,7 +378,7 @@ class Items:
         return np.where(inside, values, self._fallback[0]).astype(np.int64)
 
     def index(self, value: object) -> int:
-        """Return the place of one answer.
+        """Return the position of one answer.
 
         Args:
             value: an answer, as it was given.
@@ -390,7 +390,7 @@ class Items:
         return int(self.indices([value])[0])
 
     def indices(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return the place of each answer: an int64 array.
+        """Return the position of each answer: an int64 array.
 
         Args:
             values: answers, as they were given.
@@ -412,9 +412,9 @@ class Items:
         >>> Items.from_description(Items(3).describe()) == Items(3)
         True
         """
-        whole = self._is_range
+        is_range = self._is_range
         return {
-            "items": len(self) if whole else list(self.labels),
+            "items": len(self) if is_range else list(self.labels),
             "other": self.other,
             "missing": self.missing,
         }

@@ -135,7 +135,7 @@ class Layout:
         return np.empty((n, self.columns) if self.columns else n, self.dtype)
 
     def check(self, reports: object) -> NDArray[np.generic]:
-        """Return the reports as a batch, refusing what has not its shape or is not whole numbers.
+        """Return the reports as a batch, refusing what has not its shape or is not integers.
 
         Whether each report can have come from the mechanism is for :meth:`valid`.
 

@@ -202,7 +202,7 @@ def choose(domain: int | Iterable[object] | Items, n: int, epsilon: Number) -> C
 
 _BITS = 96
 _EXACT_FACTORIAL = 256
-# More people only protect more, so a bound for so many holds for all above.
+# More people only protect more, so a bound for this many holds for all above.
 _MAX_CLONES_COUNTED = 10**9
 _BLOCKS = 96
 _LARGEST_EPSILON = 24
@@ -212,7 +212,7 @@ _LARGEST_EPSILON = 24
 def amplified(oracle: Oracle | Number, n: int, delta: Number) -> Fraction:
     """Return an epsilon at which ``n`` shuffled reports are (epsilon, delta)-private: proven.
 
-    At most a relative 1/500 above the least for which the bound is at most ``delta``.
+    At most a relative 1/500 above the smallest for which the bound is at most ``delta``.
 
     Args:
         oracle: a mechanism, or the epsilon of one report.
@@ -292,7 +292,7 @@ class _Clones:
     """The distribution of the number of clones, cut into blocks."""
 
     ratio: Fraction
-    left: NDArray[np.int64]  # the least number of clones of each block, increasing
+    left: NDArray[np.int64]  # the smallest number of clones of each block, increasing
     weight: NDArray[np.float64]  # an upper bound on the probability of each block
     missing: float  # an upper bound on the probability of fewer clones than ``left[0]``
 
@@ -301,10 +301,10 @@ class _Clones:
         """Cut it so that what is cut off at the left hardly counts against ``failure``."""
         m, p = n - 1, 1 / ratio
         deviation = math.sqrt(float(m * p * (1 - p))) + 1
-        reach = math.sqrt(2 * math.log(1000 / float_down(failure) if failure else 1e300)) + 1
+        radius = math.sqrt(2 * math.log(1000 / float_down(failure) if failure else 1e300)) + 1
         middle = int(m * p)
-        low = max(0, middle - int(reach * deviation))
-        high = min(m, middle + int(reach * deviation))
+        low = max(0, middle - int(radius * deviation))
+        high = min(m, middle + int(radius * deviation))
         distribution = _binomial_terms(m, p, low, high)
         starts = np.arange(low, high + 1, max(1, (high - low + 1) // _BLOCKS))
         weight = np.add.reduceat(distribution, starts - low) * _widening(len(distribution))

@@ -1,6 +1,6 @@
 """Poisoning: how far poisoned reports move an estimate, and a bound on the most blatant ones."""
 
-# In the local model nobody sees true answers, so nobody can distinguish a poisoned report from an
+# In the local model no one sees true answers, so no one can distinguish a poisoned report from an
 # honest
 # one: a report that an honest device may send is always accepted.  What can be done is to say how
 # much m such reports move, to choose a mechanism in which they move little, and to refuse reports

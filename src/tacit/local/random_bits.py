@@ -47,7 +47,7 @@ VALUES = 1 << 14  # values that are counted at once: they stay in the cache of o
 # Bytes of rows that are added at once: some slabs fit the cache, and few calls are needed.
 SLAB = 1 << 16
 
-COLUMNS = 1 << 10  # bytes of a row that are looked at in one go: longer rows are cut
+COLUMNS = 1 << 10  # bytes of a row that are examined in one go: longer rows are cut
 
 FEW = 2048  # rows so few that they are counted bit by bit
 
@@ -55,7 +55,7 @@ LAST = 32  # rows of the sums that are counted bit by bit in the end
 
 
 def count_values(values: NDArray[Any], size: int) -> NDArray[np.int64]:
-    """Return how often each whole number below ``size`` occurs.
+    """Return how often each integer below ``size`` occurs.
 
     >>> count_values(np.array([2, 0, 2], np.uint8), 3).tolist()
     [1, 0, 2]
@@ -112,8 +112,8 @@ def _count_part(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
     height = LAST
     while 2 * height * columns <= SLAB and 64 * height <= n:
         height *= 2
-    whole = n // (2 * height) * 2 * height
-    words = np.ascontiguousarray(rows[:whole]).reshape(-1).view(np.uint64)
+    complete = n // (2 * height) * 2 * height
+    words = np.ascontiguousarray(rows[:complete]).reshape(-1).view(np.uint64)
     slabs = words.reshape(-1, height * columns // 8)
     total = _Sum(slabs.shape[1])
     for pair in zip(slabs[::2], slabs[1::2], strict=True):
@@ -122,7 +122,7 @@ def _count_part(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
     while height > LAST:
         height //= 2
         weights = _halved(weights)
-    return _count_weights(weights, columns) + _count_few(rows[whole:])
+    return _count_weights(weights, columns) + _count_few(rows[complete:])
 
 
 class _Sum:
@@ -324,8 +324,8 @@ def _dyadic(p: Fraction, bits: int, up: int) -> Fraction:
     if p.denominator & (p.denominator - 1) == 0 and p.denominator <= 1 << FINEST:
         return p
     scaled = p * (1 << bits)
-    whole = (round(scaled), ceil(scaled), floor(scaled))[up]
-    return Fraction(min(max(whole, 1), (1 << bits) - 1), 1 << bits)
+    rounded = (round(scaled), ceil(scaled), floor(scaled))[up]
+    return Fraction(min(max(rounded, 1), (1 << bits) - 1), 1 << bits)
 
 
 def dyadic_down(p: Fraction, bits: int | None = None) -> Fraction:
@@ -360,7 +360,7 @@ def probability(value: Number, name: str) -> Fraction:
 
 
 def truth_probability(p: Number | None, epsilon: Any, others: int) -> Fraction:
-    """Return the probability of the truth beside ``others`` answers that are equally likely.
+    """Return the probability of the truth next to ``others`` answers that are equally likely.
 
     >>> truth_probability("3/4", None, 1), float(truth_probability(None, 1, 1))
     (Fraction(3, 4), 0.73105...)
@@ -416,11 +416,11 @@ def uniform_below(k: int, n: int) -> NDArray[Any]:
 def _scaled(k: int, n: int, width: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the high halves, and the places of those to be drawn again."""
     half: Any = np.uint16 if width == 16 else np.uint32
-    whole: Any = np.uint32 if width == 16 else np.uint64
-    products: NDArray[Any] = _WORDS[width](n) * whole(k)
+    unsigned: Any = np.uint32 if width == 16 else np.uint64
+    products: NDArray[Any] = _WORDS[width](n) * unsigned(k)
     low = products.astype(half)
     again = np.flatnonzero(low < half((1 << width) % k))
-    return (products >> whole(width)).astype(np.uint32, copy=False), again
+    return (products >> unsigned(width)).astype(np.uint32, copy=False), again
 
 
 # Rows of packed random bits, all with one dyadic probability.

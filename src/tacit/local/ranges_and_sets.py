@@ -262,14 +262,14 @@ class PrefixExtending(AttributeSampling):
         return [int(name) for name, _ in self.parts]
 
     def _row(self, value: Any) -> list[str]:
-        whole = self.lengths[-1]
+        longest = self.lengths[-1]
         answer = plain(value)
         number = whole_number(answer)
         if isinstance(answer, str):
             number = int(answer) if re.fullmatch(r"[0-9]{1,19}", answer) else None
-        if number is None or not 0 <= number < 1 << whole:
+        if number is None or not 0 <= number < 1 << longest:
             return ["outside"] * len(self.parts)
-        return [str(number >> (whole - length)) for length in self.lengths]
+        return [str(number >> (longest - length)) for length in self.lengths]
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return the digest of every prefix; any other answer is reported as "outside".
@@ -400,7 +400,7 @@ class PaddedSets(Oracle):
         return self.oracle.valid(reports)
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Draw a slot of each set, and return the place of what it holds.
+        """Draw a slot of each set, and return the position of what it holds.
 
         Args:
             values: the answers of many people, as they were given.
@@ -410,7 +410,7 @@ class PaddedSets(Oracle):
         )
 
     def members(self, value: object) -> list[int]:
-        """Return the places of a set's items; a missing set is an empty one.
+        """Return the positions of a set's items; a missing set is an empty one.
 
         Args:
             value: the set of a person: a collection of items, or None.
@@ -440,7 +440,7 @@ class PaddedSets(Oracle):
         return self.oracle._sums(reports)
 
     def estimate(self, reports: object) -> Estimate:
-        """Estimate how many people have each item; the last item stands for empty slots.
+        """Estimate how many people have each item; the last item represents empty slots.
 
         The error includes that of drawing slots.
 

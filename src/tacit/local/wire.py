@@ -1,6 +1,6 @@
 """The wire: how reports travel and lie in files, and how anything that is no report is refused."""
 
-# Whole numbers are little-endian and bits are counted from the least significant one.
+# Integers are little-endian and bits are counted from the least significant one.
 #
 # **One report**, 38 bytes and its payload::
 #
@@ -12,7 +12,7 @@
 #     38  .   payload
 #
 # **A payload** has the same size for every report of a mechanism: the values of the report, each of
-# ``layout.value_bits`` bits, one after the other; the last byte is filled with zeros.  So a payload
+# ``layout.value_bits`` bits, sequentially; the last byte is filled with zeros.  So a payload
 # takes ``ceil(layout.bits / 8)`` bytes, and a file of them is read as an array, without a loop.
 #
 # **A batch file** says its header once (see :class:`Header`); what follows is records of one size:
@@ -65,7 +65,7 @@ Reason: TypeAlias = Literal[
     "replay",
     "outlier",
 ]
-# Why a report is refused, in the order in which it is looked at.
+# Why a report is refused, in the order in which it is examined.
 # ``length``: cut short, or bytes left over; ``range``: a value that the mechanism cannot send;
 # ``shard``: an id that another collector looks after; ``replay``: an id that was seen before;
 # ``outlier``: see :mod:`tacit.local.poisoning`.

@@ -34,7 +34,7 @@ from tacit.core.measures import concentrated_epsilon
 from tacit.core.metrics import Witness
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.grid_noise import Lattice
-from tacit.noise import Law
+from tacit.noise import NoiseDistribution
 
 __all__ = [
     "Additive",
@@ -87,7 +87,7 @@ class Additive(Step):
         self,
         lattice: Lattice,
         measure: Measure,
-        noise_distribution: Law,
+        noise_distribution: NoiseDistribution,
         shift: Any,
         loss: Callable[[Fraction], Fraction],
     ) -> Measurement:
@@ -164,7 +164,7 @@ class Laplace(Additive):
 @register
 @dataclass(frozen=True)
 class Geometric(Laplace):
-    """The two-sided geometric mechanism: :class:`Laplace` on whole numbers.
+    """The two-sided geometric mechanism: :class:`Laplace` on integers.
 
     Args:
         scale: in the units of the aggregate; above zero.
@@ -180,13 +180,13 @@ class Geometric(Laplace):
     name: ClassVar[str] = "geometric"
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a whole number or a vector of them.
+        """Return the mechanism on an integer or a vector of them.
 
         Args:
             space: what the step works on: a space, or the end of a chain before it.
 
         Raises:
-            MismatchError: the aggregate is not made of whole numbers.
+            MismatchError: the aggregate is not made of integers.
         """
         lattice = Lattice.of(space, self, None)
         if lattice.grid != 1:
@@ -196,11 +196,11 @@ class Geometric(Laplace):
         return super().build(space)
 
 
-# The least Gaussian noise for epsilon at delta.
+# The smallest Gaussian noise for epsilon at delta.
 #
 # On one number the exact privacy profile of the discrete distribution decides
 # (:class:`~tacit.core.losses.additive_noise.GaussianShift`): with inputs s units apart and k the
-# first whole number above ``epsilon sigma^2 / s + s / 2``,
+# first integer above ``epsilon sigma^2 / s + s / 2``,
 # ``delta = P(X >= k - s) - e^epsilon P(X >= k)``.
 # Source: Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020,
 # theorem 7; the continuous case: Balle and Wang, ICML 2018, theorem 8.
@@ -274,7 +274,7 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def continuous_sigma(epsilon: Fraction, delta: Fraction) -> float:
-    """Return about the least sigma of continuous Gaussian noise at sensitivity one.
+    """Return about the smallest sigma of continuous Gaussian noise at sensitivity one.
 
     >>> round(continuous_sigma(Fraction(1), Fraction(1, 10**6)), 4)
     4.2247
@@ -294,8 +294,8 @@ def _continuous(sigma: float, epsilon: float) -> float:
 def _discrete(sigma: float, shift: int, epsilon: float) -> float:
     """Return delta of the discrete distribution in doubles, by adding up its terms."""
     first = math.floor(epsilon * sigma * sigma / shift + shift / 2) + 1
-    reach = int(40 * sigma) + abs(first) + shift + 2
-    z = np.arange(-reach, reach + 1)
+    radius = int(40 * sigma) + abs(first) + shift + 2
+    z = np.arange(-radius, radius + 1)
     weights = np.exp(-(z.astype(np.float64) ** 2) / (2 * sigma * sigma))
     near = float(weights[z >= first - shift].sum())
     far = float(weights[z >= first].sum())
@@ -405,7 +405,7 @@ class TruncatedGeometric(Step):
     Source: Ghosh, Roughgarden, Sundararajan, STOC 2009 (the range-restricted geometric mechanism).
 
     Args:
-        lower, upper: the bounds, multiples of the grid of the aggregate (whole numbers for counts).
+        lower, upper: the bounds, multiples of the grid of the aggregate (integers for counts).
         scale: in the units of the aggregate; above zero.
 
     Raises:

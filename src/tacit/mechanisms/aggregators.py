@@ -216,7 +216,7 @@ def _numbers(value: Any, size: int) -> Sequence[float]:
 
 # Private centres of a public number of bounded values: what sample-and-aggregate ends with.
 #
-# Each takes ``k`` whole numbers within public ends, of which at most ``d`` differ between two
+# Each takes ``k`` integers within public ends, of which at most ``d`` differ between two
 # inputs, and knows its loss at ``d``.  With ``M`` the distance between the ends:
 #
 # * **Mean.**  The sum moves by at most ``d M``; discrete Laplace noise of scale ``M / epsilon`` on
@@ -365,8 +365,8 @@ class WinsorizedMeanOfBins(Centre):
 
     def _interval(self, a: int, b: int) -> tuple[int, int]:
         """Return the ends, in units, that two cells lead to."""
-        reach = 2 * _WIDTH * abs(a - b)
-        low, high = (a + b - reach) // 2, -(-(a + b + reach) // 2)
+        radius = 2 * _WIDTH * abs(a - b)
+        low, high = (a + b - radius) // 2, -(-(a + b + radius) // 2)
         return (
             self.where.least + max(0, low),
             self.where.least + min(self.where.steps, high),
@@ -380,9 +380,9 @@ class WinsorizedMeanOfBins(Centre):
         rate, where = self.epsilon / 32, self.where
         firsts, lasts = (_cells_at(_runs(units, where, Fraction(q, 4), rate)) for q in (1, 3))
         a, b = (part.ravel() for part in np.meshgrid(firsts, lasts))
-        reach = 2 * _WIDTH * np.abs(a - b)
-        low = where.least + np.maximum(0, (a + b - reach) // 2)
-        high = where.least + np.minimum(where.steps, -(-(a + b + reach) // 2))
+        radius = 2 * _WIDTH * np.abs(a - b)
+        low = where.least + np.maximum(0, (a + b - radius) // 2)
+        high = where.least + np.minimum(where.steps, -(-(a + b + radius) // 2))
         each = float(where.grid) / self.bins
         offset = _clipped_sums(np.sort(np.asarray(units, np.int64)), low, high) - truth / each
         scale = 2 * (high - low) / float(self.epsilon)
@@ -398,9 +398,9 @@ class WinsorizedMeanOfBins(Centre):
             for b, q in highs.items():
                 ends = self._interval(a, b)
                 weights[ends] = (weights.get(ends, _NONE) + p * q).rounded(128)
-        reach = _FAR * math.ceil(self._scale(self.where.least, self.where.most))
-        first = self.bins * self.where.least - reach
-        last = self.bins * self.where.most + reach
+        radius = _FAR * math.ceil(self._scale(self.where.least, self.where.most))
+        first = self.bins * self.where.least - radius
+        last = self.bins * self.where.most + radius
         grid = self.where.grid / self.bins
         table: dict[Hashable, Enclosure] = {t * grid: _NONE for t in range(first, last + 1)}
         for ends, weight in weights.items():

@@ -50,7 +50,7 @@ __all__ = [
     "stated_at",
 ]
 
-# The least scale at which a release, or a composition, is (epsilon, delta)-DP by its losses.
+# The smallest scale at which a release, or a composition, is (epsilon, delta)-DP by its losses.
 #
 # What is bounded is ``m.delta(epsilon)``, the delta of the privacy losses of the whole at the
 # epsilon asked for.  Its logarithm falls smoothly as the noise grows, so a line through two scales
@@ -60,7 +60,7 @@ __all__ = [
 
 NO_NOISE = "inputs at this distance do not move what is released: no noise is needed"
 
-_NEAR = 2.0**-32  # of the scale: so near the least one is the answer
+_NEAR = 2.0**-32  # of the scale: so near the smallest one is the answer
 _FARTHEST = 200
 _GROWTH = 1.5
 _STEPS = 100
@@ -176,7 +176,7 @@ def stated_at(m: Measurement, known: Fraction, epsilon: Fraction, delta: Fractio
     return stated
 
 
-# The least noise that keeps a promise.
+# The smallest noise that keeps a promise.
 
 
 _CALIBRATION_STEPS = 40
@@ -189,11 +189,11 @@ def calibrate(
     d_in: NumberLike = 1,
     d_out: object = None,
 ) -> Measurement:
-    """Return the measurement with the least noise whose map at ``d_in`` is at most ``d_out``.
+    """Return the measurement with the smallest noise whose map at ``d_in`` is at most ``d_out``.
 
     Args:
         step: a chain that ends in a class of steps, such as ``space >> sum >> tc.laplace`` (further
-            parameters by ``functools.partial``); the class on its own, for whole numbers whose
+            parameters by ``functools.partial``); the class on its own, for integers whose
             distance is given (a number, else two scores, as the step can take them); or
             a function from a scale to a measurement.
         d_in: the distance between neighbouring inputs.
@@ -204,8 +204,8 @@ def calibrate(
     the privacy losses of the whole (``m.delta``), to a relative 2^-32 of the scale.  Where the
     loss falls with the scale (pure) or with its square (zCDP), the answer is in closed form:
     exact, or a square root rounded up.  Gaussian noise on one number, for
-    ``(epsilon, delta)``, takes the least sigma of the exact profile of the discrete distribution
-    (:mod:`tacit.mechanisms.additive`); on a vector, the least that zCDP
+    ``(epsilon, delta)``, takes the smallest sigma of the exact profile of the discrete distribution
+    (:mod:`tacit.mechanisms.additive`); on a vector, the smallest that zCDP
     proves.  Anything else is searched by bisection, for a loss that never grows with the scale, to
     a relative 2^-40. Whatever is returned has been checked: ``m.check(d_in, d_out)`` holds.
 
@@ -253,11 +253,11 @@ def calibrate(
 
 def _on_whole_numbers(step: Any) -> Any:
     """Put a step on its own behind the first space of whole numbers that it can be built on."""
-    whole = Number("int")
+    integers = Number("int")
     spaces = (
-        Space(whole, AbsoluteDistance()),
-        Space(Vector(whole, size=2), LInfinityDistance()),
-        Space(Vector(whole, size=2), L1Distance()),
+        Space(integers, AbsoluteDistance()),
+        Space(Vector(integers, size=2), LInfinityDistance()),
+        Space(Vector(integers, size=2), L1Distance()),
     )
     for space in spaces:
         chain = unfinished(space, step)
@@ -377,7 +377,7 @@ _LOSSES = ("1/10", "1/5", "3/10", "1/2", "7/10", 1, "3/2", 2, 3, 5)
 
 
 def half_width(measurement: Measurement, data: Any, level: ExactNumber = "0.95") -> float:
-    """Return the least t such that the noise stays within t with probability ``level``.
+    """Return the smallest t such that the noise stays within t with probability ``level``.
 
     Args:
         measurement: that adds noise to one number on a grid.
@@ -400,12 +400,12 @@ def half_width(measurement: Measurement, data: Any, level: ExactNumber = "0.95")
     if not isinstance(distribution, LatticeDistribution):
         raise UsageError("accuracy is known for noise on one number; ask one coordinate at a time")
 
-    def held(reach: int) -> Enclosure:
+    def mass_within(radius: int) -> Enclosure:
         """Enclose P(|X| <= reach); the distributions are symmetric."""
-        return 1 - 2 * distribution.law.cdf(-reach - 1)  # type: ignore[no-any-return]
+        return 1 - 2 * distribution.law.cdf(-radius - 1)  # type: ignore[no-any-return]
 
-    reach = smallest_integer(lambda reach: held(reach).lower >= share, -1, 1)
-    return float(reach * distribution.grid)
+    radius = smallest_integer(lambda radius: mass_within(radius).lower >= share, -1, 1)
+    return float(radius * distribution.grid)
 
 
 @public

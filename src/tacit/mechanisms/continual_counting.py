@@ -10,7 +10,7 @@
 #   SODA 2023): the matrix A of running totals is C B with B lower triangular; ``B x + z`` is
 #   released, and C times it shown.  B is near the square root of A, whose diagonals are
 #   ``f_k = binomial(2 k, k) / 4^k``; here each f_k is rounded to a multiple of ``2^-24``, so that
-#   all is done in whole numbers, and ``C = A B^-1`` undoes just that.  A step moves ``B x`` by at
+#   all is done in integers, and ``C = A B^-1`` undoes just that.  A step moves ``B x`` by at
 #   most the length of B's first column, of the numbers that are used.
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ _METHODS = {"tree": "laplace", "tree_gaussian": "gaussian", "factorisation": "ga
 @register
 @dataclass(frozen=True)
 class ContinualCount(Step):
-    """Release every running total of a stream of whole numbers.
+    """Release every running total of a stream of integers.
 
-    **Map**, on a vector of T whole numbers under the L1 distance: with L = ``T.bit_length()``
+    **Map**, on a vector of T integers under the L1 distance: with L = ``T.bit_length()``
 
     - ``method="tree"``: ``d -> d L / scale`` in pure DP: the blocks form a vector that moves by at
       most d L in L1, and gets discrete Laplace noise.
@@ -102,12 +102,12 @@ class ContinualCount(Step):
             space: what the step works on: a space, or the end of a chain before it.
 
         Raises:
-            MismatchError: no vector of whole numbers of public length under the L1 distance.
+            MismatchError: no vector of integers of public length under the L1 distance.
         """
         domain = space.domain
-        whole = isinstance(domain, Vector) and isinstance(domain.element, Number)
+        is_integral = isinstance(domain, Vector) and isinstance(domain.element, Number)
         if (
-            not whole
+            not is_integral
             or domain.element.kind != "int"  # type: ignore[attr-defined]
             or domain.element.grid not in (None, 1)  # type: ignore[attr-defined]
             or not domain.size  # type: ignore[attr-defined]
@@ -244,10 +244,10 @@ class Counter:
         """Add what this step brings, and release the total so far.
 
         Args:
-            amount: what the step brings: a whole number.
+            amount: what the step brings: an integer.
 
         Returns:
-            A whole number (tree) or a float (factorisation).
+            An integer (tree) or a float (factorisation).
 
         Raises:
             UsageError: the horizon is passed.

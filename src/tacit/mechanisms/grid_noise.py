@@ -104,7 +104,7 @@ class Lattice:
 
     def _divides(self, units: Any) -> bool:
         """True if one float division is exact except for rounding, as float(Fraction) is."""
-        # It is where both sides are whole numbers below 2^53, and where the divisor is a power of
+        # It is where both sides are integers below 2^53, and where the divisor is a power of
         # two (then the rounding is that of the units, and the shift is exact).
         top, bottom = self.grid.numerator, self.grid.denominator
         if top == 1 and bottom & (bottom - 1) == 0 and bottom < 1 << 900:
@@ -140,7 +140,7 @@ class Lattice:
 
         def losses(d: Fraction) -> PrivacyLoss | None:
             element = domain.element if isinstance(domain, Vector) else domain
-            room = _room(element, self.grid, within)
+            room = _range_of(element, self.grid, within)
             far = (d + self.charge) / self.grid if d else Fraction(0)
             if isinstance(domain, Vector):
                 return self._of_cells(kind, scale, far, room)
@@ -181,7 +181,7 @@ class Lattice:
         return Product([LatticeDistribution(distribution, int(u), self.grid) for u in units])
 
 
-def _room(element: Any, grid: Fraction, within: tuple[int, int] | None) -> float:
+def _range_of(element: Any, grid: Fraction, within: tuple[int, int] | None) -> float:
     """Return how many units apart two numbers of a domain can be, as far as the noise sees them."""
     low, high = (-math.inf, math.inf) if within is None else within
     if element.bounds is not None:

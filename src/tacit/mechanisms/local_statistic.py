@@ -183,7 +183,7 @@ class LocalStatistic:
     # space: columns of bounded numbers that are never missing, or of a few known numbers, under the
     #   symmetric or the change-one distance.
     # bounds: of a function's results; what lies outside counts as the nearer bound, and the middle
-    #   stands for an exception, NaN or anything that is not a number.
+    #   represents an exception, NaN or anything that is not a number.
 
     def __init__(self, statistic: Any, space: Space, bounds: Any = None) -> None:
         self.space, self.given = space, statistic
@@ -396,11 +396,11 @@ def _bounds(space: Space) -> tuple[Fraction, Fraction]:
 
 # The mean absolute error of discrete Laplace noise around an offset, and within public ends.
 #
-# In units of the grid, with ``q = e^(-1/s)`` and a whole number ``m >= 0``
+# In units of the grid, with ``q = e^(-1/s)`` and an integer ``m >= 0``
 #
 #     ``E max(X - m, 0) = P(X >= m + 1) + P(X >= m + 2) + ... = q^(m+1) / (1 - q^2)``,
 #
-# and between whole numbers it is linear; ``E max(X + a, 0) = a + E max(X - a, 0)`` by symmetry.
+# and between integers it is linear; ``E max(X + a, 0) = a + E max(X - a, 0)`` by symmetry.
 # Where the sum is clipped at ``high``, ``max(X - t, 0)`` becomes ``max(X - t, 0) - max(X - high,
 # 0)`` for every ``t <= high``.
 
@@ -437,9 +437,9 @@ def distance_on_grid(
 def _excess(y: NDArray[np.float64], scale: Any) -> NDArray[np.float64]:
     """Return ``E max(X - y, 0)``."""
     size = np.where(np.isinf(y), 0.0, np.abs(y))
-    whole = np.floor(size)
-    part = size - whole
+    floor = np.floor(size)
+    part = size - floor
     ratio = np.exp(-1 / np.asarray(scale, dtype=np.float64))
-    tail = np.exp(-(whole + 1) / scale) / -np.expm1(-2 / np.asarray(scale, dtype=np.float64))
+    tail = np.exp(-(floor + 1) / scale) / -np.expm1(-2 / np.asarray(scale, dtype=np.float64))
     excess = tail * (1 - part + part * ratio) + np.maximum(-y, 0)
     return np.where(np.isinf(y), 0.0, excess)

@@ -224,7 +224,7 @@ def approximate_loss(
     return steps * epsilon, min(Fraction(1), (delta * terms).rounded(64).upper)
 
 
-# Public or synthetic records that stand for data that nobody has seen.
+# Public or synthetic records that represent data that no one has seen.
 
 
 def resized(like: Iterable[Any], n: int | None) -> list[Any]:

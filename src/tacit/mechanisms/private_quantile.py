@@ -89,7 +89,7 @@ class PrivateQuantile(Step):
     Args:
         q: the quantile, from 0 to 1; 1/2 is the median.
         scale: in rows: how far off in rank the answer typically is; above zero.
-        grid: the step between candidates; by default 1 for whole numbers, else 1/4096 of the range.
+        grid: the step between candidates; by default 1 for integers, else 1/4096 of the range.
         measure: ``"PureDP"`` or ``"ZeroConcentratedDP"``.
 
     Raises:
@@ -137,7 +137,7 @@ class PrivateQuantile(Step):
         rate = 1 / (scale * q.denominator)
         changes = isinstance(space.metric, (ChangeOneDistance, HammingDistance))
         weight = Fraction(1) if changes else max(q, 1 - q)
-        reach = 2 * weight / scale
+        exponent_bound = 2 * weight / scale
         pure = self.measure == PureDP.__name__
         measure: Measure = PureDP() if pure else ZeroConcentratedDP()
 
@@ -145,7 +145,7 @@ class PrivateQuantile(Step):
             histogram = candidates.histogram(column)
             return candidates.value(choose_cell(histogram, candidates.cells, q, 0, rate))
 
-        def law(column: Any) -> FiniteDistribution:
+        def distribution_of(column: Any) -> FiniteDistribution:
             runs = quantile_costs(candidates.histogram(column), candidates.cells, q, 0)
             weights: dict[Any, Enclosure] = {}
             for start, length, cost in zip(*(part.tolist() for part in runs), strict=True):
@@ -157,8 +157,8 @@ class PrivateQuantile(Step):
             space,
             measure,
             choose,
-            lambda d: reach * d if pure else (reach * d) ** 2 / 8,
-            distribution=law,
+            lambda d: exponent_bound * d if pure else (exponent_bound * d) ** 2 / 8,
+            distribution=distribution_of,
             step=self,
         )
 
@@ -174,18 +174,18 @@ class PrivateQuantile(Step):
                 self,
             )
         low, high = bounds
-        whole = getattr(element, "kind", None) == "int"
+        is_integral = getattr(element, "kind", None) == "int"
         if self.grid is not None:
             step = Fraction(self.grid)
         else:
-            step = Fraction(1) if whole else (high - low) / _DEFAULT_CELLS
+            step = Fraction(1) if is_integral else (high - low) / _DEFAULT_CELLS
         cells = math.floor((high - low) / step) if step else 0
-        if not 0 < cells < 1 << 31 or (whole and low.denominator != 1):
+        if not 0 < cells < 1 << 31 or (is_integral and low.denominator != 1):
             raise UsageError(
                 "the candidates of a quantile are from 2 to 2^31 multiples of the grid between the "
                 "bounds; give another grid, or other bounds"
             )
-        shown_whole = whole and step.denominator == 1
+        shown_whole = is_integral and step.denominator == 1
         return _Candidates(low, step, cells, shown_whole)
 
 
@@ -281,8 +281,8 @@ def _runs(histograms: Sequence[Histogram], cells: int, q: Fraction) -> _Runs:
     below[positions] = below[positions + 1] - count
     equal = np.zeros(len(starts), dtype=wide)
     equal[positions] = count
-    whole = np.repeat(totals.astype(wide), 2 * sizes + 1) * a
-    low, high = b * below - whole, b * (below + equal) - whole
+    scaled = np.repeat(totals.astype(wide), 2 * sizes + 1) * a
+    low, high = b * below - scaled, b * (below + equal) - scaled
     lengths = stops - starts
     nonempty = lengths > 0
     firsts = nonempty.cumsum()[firsts] - nonempty[firsts]
@@ -314,7 +314,7 @@ def _open_ends(
     firsts: NDArray[np.intp],
 ) -> tuple[NDArray[Any], ...]:
     """Let the end candidate on the target's side reach without end, in a run of its own."""
-    # It stands first or last in each group of runs; ``firsts`` says where each group begins.
+    # It stands first or last in each group of runs; ``firsts`` says where each group starts.
     if not target:
         return starts, lengths, low, high, firsts
     ends = firsts if target < 0 else np.append(firsts[1:], len(starts)) - 1

@@ -78,7 +78,7 @@ Points = Sequence[tuple[Fraction, Fraction]]
 
 
 def min_growth(losses: PrivacyLoss, stop: Fraction) -> Fraction:
-    """Return nearly the least c of which the scores' probabilities grow by at most ``e^c``.
+    """Return nearly the smallest c of which the scores' probabilities grow by at most ``e^c``.
 
     >>> from tacit.core.losses.distribution import dominating_pair
     >>> c = min_growth(dominating_pair(Fraction(1)), Fraction(1, 2))
@@ -221,7 +221,7 @@ def select_best(
 
     **Map.** In pure DP ``d -> map(d) + 2 c``, at most ``3 map(d)``, however many runs there are on
     average.  In approximate DP a loss (epsilon, beta) gives ``(epsilon + 2 c, beta / stop)``.  With
-    ``delta(.)`` the profile of one run, c is the least number with
+    ``delta(.)`` the profile of one run, c is the smallest number with
 
         ``(1 - stop) delta(c) <= stop (e^c - 1)``,
 

@@ -232,7 +232,7 @@ def _at_least(minimum: NDArray[np.float64], scale: float) -> NDArray[np.float64]
     return np.where(minimum >= 1, tail, 1 - tail)
 
 
-# Find in private the least bound on the local sensitivity that the data is far from breaking.
+# Find in private the smallest bound on the local sensitivity that the data is far from breaking.
 
 
 _UNITS = 1024
@@ -251,7 +251,7 @@ class BoundedAnswer(NamedTuple):
 @register
 @dataclass(frozen=True)
 class BoundSearch(Step):
-    """Release with noise for the least bound of a ladder that passes a private test.
+    """Release with noise for the smallest bound of a ladder that passes a private test.
 
     **What is released.**  A pair: the value with discrete Laplace noise of scale ``bound /
     epsilon_2``, on a grid of ``bound / 1024``, and the bound.  The bounds are ``full / ratio^k``, k
@@ -340,7 +340,7 @@ class SearchRelease(Measurement):
             ApproximateDP(),
             TwoParts(self._prepared),
             lambda d: approximate_loss(epsilon, delta, d),
-            distribution=self._law_on,
+            distribution=self._distribution_on,
             step=step,
             name=step.name,
         )
@@ -355,7 +355,7 @@ class SearchRelease(Measurement):
         unit = nearest_unit(value, bound / _UNITS) + self._noise.draw()
         return BoundedAnswer(float(unit * bound / _UNITS), bound)
 
-    def _law_on(self, records: Any) -> FiniteDistribution:
+    def _distribution_on(self, records: Any) -> FiniteDistribution:
         sample = self.local.read(records)
         rungs = self._ladder.law(sample, self._test)
         low, high = self._noise.support(1 - _REST)
@@ -397,8 +397,8 @@ class SearchRelease(Measurement):
 class ProposeBound(Step):
     """Find a bound on the local sensitivity for propose-test-release to test, in pure DP.
 
-    The least bound of the ladder of :class:`BoundSearch` whose distance to instability is, by the
-    above-threshold mechanism, likely at least ``reach`` (a smaller distance gets through with
+    The smallest bound of the ladder of :class:`BoundSearch` whose distance to instability is, by
+    the above-threshold mechanism, likely at least ``reach`` (a smaller distance gets through with
     probability at most 1/100 for each rung); the largest rung if there is none.
 
     **Map.**  ``d -> d epsilon``: the distances are queries of sensitivity one.
@@ -445,7 +445,7 @@ class ProposeBound(Step):
             distances = ladder.distances(local.read(records))
             return lambda: bound(test(distances))
 
-        def law(records: Any) -> FiniteDistribution:
+        def distribution_of(records: Any) -> FiniteDistribution:
             rungs = ladder.law(local.read(records), test)
             table: dict[Any, Enclosure] = {}
             for rung, chance in rungs.table.items():
@@ -457,7 +457,7 @@ class ProposeBound(Step):
             PureDP(),
             TwoParts(prepared),
             lambda d: d * epsilon,
-            distribution=law,
+            distribution=distribution_of,
             step=self,
         )
 
@@ -510,7 +510,7 @@ _LIKELY = Fraction(99, 100)
 
 
 def passing_threshold(epsilon: Fraction, delta: Fraction) -> int:
-    """Return the least whole T with ``P(Z >= T) <= delta``, Z discrete Laplace of scale 1/epsilon.
+    """Return the smallest integer T with ``P(Z >= T) <= delta``, Z discrete Laplace.
 
     >>> passing_threshold(Fraction(1), Fraction(1, 10**6))
     14
@@ -533,7 +533,7 @@ class ProposeTestRelease(Step):
 
     **What is released.**  Let ``D(x)`` be the number of records to change until the local
     sensitivity exceeds ``bound``; 0 where it does so already.  The test adds discrete Laplace noise
-    of scale ``1 / epsilon_1`` to D and passes at T or more, T the least whole number that noise
+    of scale ``1 / epsilon_1`` to D and passes at T or more, T the smallest integer that noise
     alone reaches with probability at most delta.  Then the statistic, on a public grid, gets
     discrete Laplace noise of scale ``bound / epsilon_2``.  Otherwise the answer is None.
 
@@ -656,7 +656,7 @@ class TestedRelease(Measurement):
             ApproximateDP(),
             TwoParts(self._prepared),
             step.loss,
-            distribution=self._law_on,
+            distribution=self._distribution_on,
             step=step,
             name=step.name,
         )
@@ -687,7 +687,7 @@ class TestedRelease(Measurement):
         return [float((centre + one) * self.grid) for one in drawn]
 
     def simulate(self, like: Iterable[object], times: int) -> list[object]:
-        """Return what so many releases say of records that are public or synthetic.
+        """Return what this many releases say of records that are public or synthetic.
 
         Draws of this very mechanism, with the records read but once; None where it refuses.
 
@@ -712,7 +712,7 @@ class TestedRelease(Measurement):
             return Enclosure.of(1)
         return (1 - self._test.cdf(self.threshold - distance - 1, 192)).rounded(128)
 
-    def _law_on(self, records: Any) -> FiniteDistribution:
+    def _distribution_on(self, records: Any) -> FiniteDistribution:
         distance, centre = self._placed(records)
         passes = self._passes(distance)
         table: dict[Any, Enclosure] = {None: (1 - passes).maximum(0)}

@@ -115,7 +115,9 @@ class RandomizedResponse(Step):
         once = self.loss()
         release: Any = self._report if single else lambda labels: self._reports(labels)
         distribution: Any = (
-            self._law if single else lambda labels: Product([self._law(x) for x in labels])
+            self._distribution
+            if single
+            else lambda labels: Product([self._distribution(x) for x in labels])
         )
         return Measurement(
             space,
@@ -177,7 +179,7 @@ class RandomizedResponse(Step):
     def _report(self, label: Any) -> Any:
         return self._reports([label])[0]
 
-    def _law(self, label: Any) -> FiniteDistribution:
+    def _distribution(self, label: Any) -> FiniteDistribution:
         k = len(self.categories)
         index = self._place(label)
         if index is None:

@@ -68,7 +68,7 @@ __all__ = [
 # Records into bins, each record by a draw of its own.
 #
 # **Distribution.**  Every record draws one of ``k`` bins uniformly, independently of everything
-# else, and the records of a bin stand in a uniformly random order.
+# else, and the records of a bin are in a uniformly random order.
 #
 # **Coupling.**  Let ``v`` be ``u`` with one record more.  Draw bins and orders for ``v``, then
 # strike that record out: what remains has exactly the distribution of ``u``.  So the two can be
@@ -128,7 +128,7 @@ class Rows(Vector):
     """
 
     # A table is a pandas, polars or Arrow one, or a dict of columns of one length.  The index of a
-    # pandas frame is no part of its records: bins are numbered from 0 on.
+    # pandas frame is not a part of its records: bins are numbered from 0 on.
 
     element: Any = field(default_factory=AnyRecord)
 
@@ -171,7 +171,7 @@ def record_count(records: Any) -> int:
 
 
 def assignment(n: int, bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw bins: the records in the order of their bins, and where each bin begins.
+    """Draw bins: the records in the order of their bins, and where each bin starts.
 
     >>> order, edges = assignment(10, 4)
     >>> sorted(order.tolist()) == list(range(10)), len(edges), int(edges[-1])
@@ -260,7 +260,7 @@ def _stretch(mixed: Any, start: int, end: int) -> Any:
 #
 # Every draw is one of :func:`~tacit.mechanisms.sample_and_aggregate.assignment`, and every
 # bin is answered with the same floats as alone: bins of one size are the rows of one array, and a
-# statistic treats each row by itself.  Only the calls are fewer.
+# statistic treats each row on its own.  Only the calls are fewer.
 
 
 Units = NDArray[np.int64]
@@ -692,7 +692,7 @@ class SampledRelease(Measurement):
         return centred[0] if len(centred) == 1 else np.array(centred)
 
     def simulate(self, like: object, times: int) -> list[object]:
-        """Return what so many releases say of records that are public or synthetic.
+        """Return what this many releases say of records that are public or synthetic.
 
         Draws of this very mechanism; a statistic of Tacit is asked of many bins at once.
 
@@ -716,7 +716,7 @@ class SampledRelease(Measurement):
         What is predicted is the distance from the function of all records.  The noise is not drawn
         but integrated, so that draws differ in their bins alone.  Bins are drawn until the standard
         error of the mean is a percent of it, at least 50 times and at most 4,000 times, or as often
-        as makes 2^27 records; a function that is no statistic of Tacit is asked of 50 draws.
+        as makes 2^27 records; a function that is not a statistic of Tacit is asked of 50 draws.
         ``like`` must be public or synthetic.
 
         Args:

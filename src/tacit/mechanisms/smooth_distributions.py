@@ -28,14 +28,14 @@ from tacit.errors import UsageError
 from tacit.noise.bits import word
 
 __all__ = [
-    "ArsinhNormalLaw",
-    "LaplaceLaw",
-    "LaplaceLogNormalLaw",
+    "ArsinhNormal",
+    "LaplaceDistribution",
+    "LaplaceLogNormal",
     "Lazy",
-    "SmoothLaw",
-    "StudentLaw",
+    "SmoothDistribution",
+    "StudentDistribution",
     "Uniform",
-    "UniformLogNormalLaw",
+    "UniformLogNormal",
     "disc",
     "exponential",
     "from_zero",
@@ -49,7 +49,7 @@ __all__ = [
 #
 # A uniform real on (0, 1) has endlessly many binary digits.  A :class:`Lazy` number draws the first
 # 64 of each uniform that it is made of, says between which two fractions it therefore lies, and
-# draws 64 more when that does not settle the question asked of it.  So a whole number that depends
+# draws 64 more when that does not settle the question asked of it.  So an integer that depends
 # on a real one, such as its nearest multiple of a grid, comes out with exactly the probability that
 # the real distribution gives it: nothing is ever rounded.  The question is left open by ``k`` words
 # with a probability of about ``2**(-64 k)``, whatever the value.
@@ -215,7 +215,7 @@ def exponential() -> Lazy:
 # for most of the dilation, and makes the noise several times smaller than the textbook's.
 
 
-class SmoothLaw(ABC):
+class SmoothDistribution(ABC):
     """A unit noise, symmetric about 0, with the proof of how much of it is enough."""
 
     @abstractmethod
@@ -255,12 +255,12 @@ class SmoothLaw(ABC):
 
 
 @dataclass(frozen=True)
-class LaplaceLaw(SmoothLaw):
+class LaplaceDistribution(SmoothDistribution):
     """Laplace noise: (epsilon, delta).
 
-    >>> law = LaplaceLaw(Fraction(1), Fraction(1, 10**6))
+    >>> distribution = LaplaceDistribution(Fraction(1), Fraction(1, 10**6))
     >>> textbook = Fraction("0.0344")  # 1 / (2 ln(2 / delta))
-    >>> 0.69 < law.shift(textbook) < 0.70
+    >>> 0.69 < distribution.shift(textbook) < 0.70
     True
     """
 
@@ -334,10 +334,10 @@ class LaplaceLaw(SmoothLaw):
 
 
 @dataclass(frozen=True)
-class StudentLaw(SmoothLaw):
+class StudentDistribution(SmoothDistribution):
     """Student's t with d degrees of freedom, pure DP; ``d = 1`` is Cauchy noise.
 
-    >>> StudentLaw(Fraction(1), 1).shift(Fraction(1, 6)) > 6 * Fraction(1, 6)
+    >>> StudentDistribution(Fraction(1), 1).shift(Fraction(1, 6)) > 6 * Fraction(1, 6)
     True
     """
 
@@ -481,7 +481,7 @@ def _ladder(start: Fraction, steps: int) -> list[Fraction]:
 #     ``rho = e^2 / 2``  with  ``e = max(k s, D(b) + k s e^-b)``.
 #
 # Source: M. Bun, T. Steinke, *Average-case averages: private algorithms for smooth sensitivity and
-# mean estimation* (2019), which has ``e = D(b) + k s``; the constants k and D are derived anew
+# mean estimation* (2019), which has ``e = D(b) + k s``; the constants k and D are derived again
 # below.
 
 
@@ -489,7 +489,7 @@ _STEP = 1 / 24
 
 
 @dataclass(frozen=True)
-class ConcentratedLaw(SmoothLaw):
+class ConcentratedDistribution(SmoothDistribution):
     """Base class of the three: rho, sigma, and the bound of the module."""
 
     rho: Fraction  # the claim at distance one
@@ -520,11 +520,11 @@ class ConcentratedLaw(SmoothLaw):
 
 
 @dataclass(frozen=True)
-class LaplaceLogNormalLaw(ConcentratedLaw):
+class LaplaceLogNormal(ConcentratedDistribution):
     """``Z = X e^(sigma Y)``, X Laplace: ``D(t) = t / sigma``, ``k = e^(3/2 sigma^2)``.
 
-    >>> law = LaplaceLogNormalLaw(Fraction(1, 2), Fraction(1, 2))
-    >>> 0.68 < law.shift(Fraction(1, 1000)) < math.exp(-3 / 8)
+    >>> distribution = LaplaceLogNormal(Fraction(1, 2), Fraction(1, 2))
+    >>> 0.68 < distribution.shift(Fraction(1, 1000)) < math.exp(-3 / 8)
     True
     """
 
@@ -583,7 +583,7 @@ class LaplaceLogNormalLaw(ConcentratedLaw):
 
 
 @dataclass(frozen=True)
-class UniformLogNormalLaw(ConcentratedLaw):
+class UniformLogNormal(ConcentratedDistribution):
     """``Z = X e^(sigma Y)``, X uniform on [-1, 1]: ``D(t) = t / sigma``."""
 
     # **Slope.**  For ``z > 0`` let ``y = ln z / sigma``.  The density is
@@ -654,7 +654,7 @@ class UniformLogNormalLaw(ConcentratedLaw):
 
 
 @dataclass(frozen=True)
-class ArsinhNormalLaw(ConcentratedLaw):
+class ArsinhNormal(ConcentratedDistribution):
     """``Z = sinh(sigma Y) / sigma``."""
 
     # **Slope.**  The log-density at ``z = sinh(sigma y) / sigma`` is ``-y^2/2 - ln cosh(sigma y)``,
@@ -770,7 +770,7 @@ def _rises(w: Fraction, sigma: Fraction) -> Enclosure:
 #
 # the other side is its mirror.  So the error is a sum of tails of Z.  The first 2,048 terms are
 # added up one by one, unless the noise is as wide as that; the rest is their integral, by the
-# midpoint rule, which errs by about ``1 / (24 s^2)`` of what falls within a scale, and far out
+# midpoint rule, which errs by about ``1 / (24 s^2)`` of what falls within a scale, and in the tails
 # less.  What is lost to all of that together is less than a relative 1e-7.
 #
 # Nothing is proven of these floats: they are errors to expect, not privacy.
@@ -787,23 +787,33 @@ _WEIGHTS = np.asarray(_RULE[1] / 2, dtype=np.float64)
 
 
 def mean_distance(
-    distribution: SmoothLaw, scale: float, centre: float, target: float, low: float, high: float
+    distribution: SmoothDistribution,
+    scale: float,
+    centre: float,
+    target: float,
+    low: float,
+    high: float,
 ) -> float:
     """Return the mean of ``|U - target|``, all in units of the grid.
 
     >>> from fractions import Fraction
-    >>> from tacit.mechanisms.smooth_distributions import LaplaceLaw
-    >>> law = LaplaceLaw(Fraction(1), Fraction(1, 9))
-    >>> round(mean_distance(law, 1e6, 0, 0, -math.inf, math.inf), 3)
+    >>> from tacit.mechanisms.smooth_distributions import LaplaceDistribution
+    >>> distribution = LaplaceDistribution(Fraction(1), Fraction(1, 9))
+    >>> round(mean_distance(distribution, 1e6, 0, 0, -math.inf, math.inf), 3)
     1000000.0
     """
-    # low: a whole number, or infinite if the distribution has a mean.
+    # low: an integer, or infinite if the distribution has a mean.
     above = _above(distribution, scale, centre, target, low, high)
     return above + _above(distribution, scale, -centre, -target, -high, -low)
 
 
 def _above(
-    distribution: SmoothLaw, scale: float, centre: float, target: float, low: float, high: float
+    distribution: SmoothDistribution,
+    scale: float,
+    centre: float,
+    target: float,
+    low: float,
+    high: float,
 ) -> float:
     """Return ``E max(U - target, 0)``."""
     integral = max(0.0, low - target)
@@ -824,13 +834,13 @@ def _above(
     return integral
 
 
-def _tails(distribution: SmoothLaw, z: Floats) -> Floats:
+def _tails(distribution: SmoothDistribution, z: Floats) -> Floats:
     """Return ``P(Z > z)``, below zero too."""
     tail = distribution.tail(np.abs(z))
     return np.where(z < 0, 1 - tail, tail)
 
 
-def _area(distribution: SmoothLaw, start: float, end: float) -> float:
+def _area(distribution: SmoothDistribution, start: float, end: float) -> float:
     """Return the integral of ``P(Z > z)`` from start to end."""
     if end - start < _SHORT:
         nodes = np.asarray(start + (end - start) * _NODES, dtype=np.float64)
@@ -842,7 +852,7 @@ def _area(distribution: SmoothLaw, start: float, end: float) -> float:
     return _area_right(distribution, start, end)
 
 
-def _area_right(distribution: SmoothLaw, start: float, end: float) -> float:
+def _area_right(distribution: SmoothDistribution, start: float, end: float) -> float:
     """Return the same for ``start >= 0``."""
     # The closed forms are differences of means.  Of a distribution with so heavy a tail that
     # nothing is left of their digits, the tail is integrated over the logarithm of z.

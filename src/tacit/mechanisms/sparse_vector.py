@@ -109,7 +109,7 @@ class SparseVector(Step):
             PureDP(),
             lambda queries: self._shown(test.release([int(u) for u in lattice.units(queries)])),
             lambda d: rate * d,
-            distribution=lambda queries: self._laws(
+            distribution=lambda queries: self._distributions(
                 test.law([int(u) for u in lattice.units(queries)])
             ),
             step=self,
@@ -118,7 +118,7 @@ class SparseVector(Step):
     def _shown(self, above: list[bool]) -> Any:
         return above
 
-    def _laws(self, distribution: FiniteDistribution) -> FiniteDistribution:
+    def _distributions(self, distribution: FiniteDistribution) -> FiniteDistribution:
         return distribution
 
 
@@ -146,7 +146,7 @@ class AboveThreshold(SparseVector):
     def _shown(self, above: list[bool]) -> Any:
         return len(above) - 1 if above and above[-1] else None
 
-    def _laws(self, distribution: FiniteDistribution) -> FiniteDistribution:
+    def _distributions(self, distribution: FiniteDistribution) -> FiniteDistribution:
         table = {self._shown(list(above)): p for above, p in distribution.table.items()}  # type: ignore[call-overload]
         return FiniteDistribution(table, distribution.rest)
 

@@ -59,7 +59,7 @@ def loss_of_equal_records(measurement: Measurement, common: int | None) -> Shift
     # Every sample without that record is the same data, whichever records it holds: so what comes
     # of a sample is exactly a mixture of the two output distributions.
     #
-    # common: how many equal records the record stands beside, in place of one more of them; None
+    # common: how many equal records the record is next to, in place of one more of them; None
     #   where it stands alone against no record.
     domain: Any = measurement.input.domain
     if not isinstance(domain, Vector) or not isinstance(domain.element, Number):
@@ -149,7 +149,7 @@ def poisson_sample(
     ``P0(S) <= V(S) / (1 - q + q e^-e) + q delta``, and ``1 / (1 - q + q e^-e) <= 1 + q (e^e - 1)``,
     since ``(1 - q + q e^-e)(1 - q + q e^e) >= 1``.  Inputs that differ by d records, a of them only
     in u and b only in v, go through what they share: the loss is at most the largest, over
-    ``a + b = d``, of the two losses one after the other, which is computed; irrational numbers are
+    ``a + b = d``, of the two losses sequentially, which is computed; irrational numbers are
     rounded up.
 
     Source: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling", NeurIPS 2018.
@@ -345,55 +345,55 @@ def sample_without_replacement(
             ChangeOneDistance(),
         )
     drawn: int = space.domain.size  # type: ignore[attr-defined]
-    whole = as_integer(size, "size", minimum=1)
-    if whole < drawn:
-        raise UsageError(f"{drawn} records cannot be drawn from {whole} without replacement")
+    population = as_integer(size, "size", minimum=1)
+    if population < drawn:
+        raise UsageError(f"{drawn} records cannot be drawn from {population} without replacement")
     release, distribution = measurement.function, measurement.law
     measure, privacy = stated_at(measurement, delta)
 
     def sampled(data: Any) -> Any:
-        return release(sampled_records(data, _drawn(drawn, whole)))
+        return release(sampled_records(data, _drawn(drawn, population)))
 
     return Measurement(
-        Space(replace(space.domain, size=whole), space.metric),  # type: ignore[type-var]
+        Space(replace(space.domain, size=population), space.metric),  # type: ignore[type-var]
         measure,
         sampled,
-        _fixed_size_map(privacy, drawn, whole, paired=isinstance(measure, ApproximateDP)),
+        _fixed_size_map(privacy, drawn, population, paired=isinstance(measure, ApproximateDP)),
         distribution=None
         if distribution is None
-        else lambda data: _fixed_size_mixture(data, drawn, whole, distribution),
-        losses=_fixed_size_losses(measurement, drawn, whole),
-        name=f"sample_without_replacement(size={whole}) of {measurement.links[-1].title}",
+        else lambda data: _fixed_size_mixture(data, drawn, population, distribution),
+        losses=_fixed_size_losses(measurement, drawn, population),
+        name=f"sample_without_replacement(size={population}) of {measurement.links[-1].title}",
     )
 
 
-def _touched(changed: int, drawn: int, whole: int) -> Fraction:
+def _touched(changed: int, drawn: int, population: int) -> Fraction:
     """Return the probability that the sample holds one of the changed records."""
-    return 1 - Fraction(comb(max(whole - changed, 0), drawn), comb(whole, drawn))
+    return 1 - Fraction(comb(max(population - changed, 0), drawn), comb(population, drawn))
 
 
-def _drawn(drawn: int, whole: int) -> Any:
+def _drawn(drawn: int, population: int) -> Any:
     """Draw which records are in the sample: those of the least keys, where no two are equal."""
     while True:
-        keys = noise.uniform(_KEYS, whole)
+        keys = noise.uniform(_KEYS, population)
         order = np.argsort(keys)
         if (np.diff(keys[order]) > 0).all():
-            mask = np.zeros(whole, dtype=bool)
+            mask = np.zeros(population, dtype=bool)
             mask[order[:drawn]] = True
             return mask
 
 
-def _fixed_size_losses(measurement: Measurement, drawn: int, whole: int) -> LossMap:
+def _fixed_size_losses(measurement: Measurement, drawn: int, population: int) -> LossMap:
     known, measure, privacy = measurement.losses, measurement.measure, measurement.privacy
 
     @cache
     def below() -> tuple[PrivacyLoss, ...]:
         pair = loss_of_equal_records(measurement, drawn - 1)
-        mixed = None if pair is None else sampled(pair, Fraction(drawn, whole))
+        mixed = None if pair is None else sampled(pair, Fraction(drawn, population))
         return () if mixed is None else (mixed,)
 
     def losses(d: Fraction) -> PrivacyLoss | None:
-        within, share = Fraction(min(int(d), drawn)), _touched(int(d), drawn, whole)
+        within, share = Fraction(min(int(d), drawn)), _touched(int(d), drawn, population)
         if not share:
             return None if known is None else known(within)
         own = None if known is None else known(within)
@@ -409,10 +409,10 @@ def _fixed_size_losses(measurement: Measurement, drawn: int, whole: int) -> Loss
 
 
 def _fixed_size_map(
-    privacy: PairMap, drawn: int, whole: int, *, paired: bool
+    privacy: PairMap, drawn: int, population: int, *, paired: bool
 ) -> Callable[[Fraction], Any]:
     def loss(d: Fraction) -> Any:
-        within, share = Fraction(min(int(d), drawn)), _touched(int(d), drawn, whole)
+        within, share = Fraction(min(int(d), drawn)), _touched(int(d), drawn, population)
         pair = amplified(*privacy(within), share)
         return pair if paired else pair[0]
 
@@ -420,18 +420,18 @@ def _fixed_size_map(
 
 
 def _fixed_size_mixture(
-    data: Any, drawn: int, whole: int, distribution: Callable[[Any], Any]
+    data: Any, drawn: int, population: int, distribution: Callable[[Any], Any]
 ) -> Mixture:
     """List every sample with its probability: for a few records, to be checked."""
-    samples = comb(whole, drawn)
+    samples = comb(population, drawn)
     if samples > _MAX_LISTED_FIXED_SIZE:
         raise UsageError(
             f"{samples} samples are too many to list; at most {_MAX_LISTED_FIXED_SIZE} are"
         )
     weight = Enclosure.of(Fraction(1, samples))
     parts = []
-    for indices in itertools.combinations(range(whole), drawn):
-        mask = np.zeros(whole, dtype=bool)
+    for indices in itertools.combinations(range(population), drawn):
+        mask = np.zeros(population, dtype=bool)
         mask[list(indices)] = True
         parts.append((weight, distribution(sampled_records(data, mask))))
     return Mixture(parts)

@@ -13,7 +13,7 @@ from tacit.noise.categorical import categorical
 from tacit.noise.exponential import ExponentialChoice, exponential_choice
 from tacit.noise.gaussian import DiscreteGaussian, discrete_gaussian
 from tacit.noise.laplace import DiscreteLaplace, Geometric, discrete_laplace, geometric
-from tacit.noise.samplers import Law
+from tacit.noise.samplers import NoiseDistribution
 
 __all__ = [
     "DiscreteGaussian",
@@ -21,7 +21,7 @@ __all__ = [
     "Enclosure",
     "ExponentialChoice",
     "Geometric",
-    "Law",
+    "NoiseDistribution",
     "bernoulli",
     "bernoulli_exp",
     "categorical",

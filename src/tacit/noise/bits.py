@@ -86,7 +86,7 @@ class Choice:
     parameters: tuple[Any, ...]
 
 
-# Gets a law, a size, and what draws from it; returns what the caller is to have.
+# Gets a distribution, a size, and what draws from it; returns what the caller is to have.
 Watcher: TypeAlias = Callable[[Any, Any, Callable[[], Any]], Any]
 
 _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
@@ -102,7 +102,7 @@ def watched(by: Watcher | None) -> Iterator[None]:
     """Have every draw inside of the block go through a watcher; None lets them alone.
 
     >>> from tacit.noise import bernoulli
-    >>> with watched(lambda law, size, draw: (law.name, size)):
+    >>> with watched(lambda distribution, size, draw: (distribution.name, size)):
     ...     bernoulli("1/2", 3)
     ('bernoulli', 3)
     """
@@ -154,8 +154,8 @@ def _read(n: int) -> bytes:
     generator = _generator.get()
     if n <= LARGEST_REQUEST:
         return generator(n)
-    whole, rest = divmod(n, LARGEST_REQUEST)
-    return b"".join([*(generator(LARGEST_REQUEST) for _ in range(whole)), generator(rest)])
+    complete, rest = divmod(n, LARGEST_REQUEST)
+    return b"".join([*(generator(LARGEST_REQUEST) for _ in range(complete)), generator(rest)])
 
 
 def words8(n: int) -> NDArray[np.uint8]:

@@ -1,7 +1,7 @@
 """The draw of the exponential mechanism: index i with weight w_i exp(-c_i factor), exactly."""
 
-# Let c be the costs less the least cost of a candidate with weight, g_i = c_i factor, and S a power
-# of two such that the sum of S w_i exp(-g_i) is near 2**60.  Each candidate gets a whole number
+# Let c be the costs less the smallest cost of a candidate with weight, g_i = c_i factor, and S a
+# power of two such that the sum of S w_i exp(-g_i) is near 2**60.  Each candidate gets an integer
 #
 #     v_i >= S w_i exp(-g_i)
 #
@@ -49,8 +49,12 @@ LARGEST_EXPONENT = 700.0
 
 def _int64(values: Integers, name: str) -> NDArray[np.int64]:
     array = np.asarray(values)
-    whole = array.dtype.kind in "iu" or not array.size
-    if not whole or array.ndim != 1 or (array.dtype == np.uint64 and bool((array >> 63).any())):
+    is_integral = array.dtype.kind in "iu" or not array.size
+    if (
+        not is_integral
+        or array.ndim != 1
+        or (array.dtype == np.uint64 and bool((array >> 63).any()))
+    ):
         raise UsageError(f"{name} must be a sequence of whole numbers below 2**63")
     return array.astype(np.int64)
 
@@ -60,16 +64,16 @@ class ExponentialChoice:
     """An index i, drawn with probability proportional to weights[i] exp(-costs[i] factor).
 
     Args:
-        costs: whole numbers, int64; only their differences matter.
+        costs: integers, int64; only their differences matter.
         factor: at least 0; taken exactly.
-        weights: whole numbers from 0 to 2**62, one per candidate; all 1 by default.
+        weights: integers from 0 to 2**62, one per candidate; all 1 by default.
 
     Raises:
         UsageError: no candidate, a weight that is negative or too large, no weight above zero,
             costs or weights that are not whole, lengths that differ, a negative factor.
 
-    >>> law = ExponentialChoice([0, 1, 1], "1/2", weights=[1, 0, 3])
-    >>> float(law.probability(1)), law.draw() in (0, 2)
+    >>> distribution = ExponentialChoice([0, 1, 1], "1/2", weights=[1, 0, 3])
+    >>> float(distribution.probability(1)), distribution.draw() in (0, 2)
     (0.0, True)
     """
 
@@ -169,7 +173,7 @@ class ExponentialChoice:
 
 def _surely(estimates: NDArray[np.float64], proposals: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return what each acceptance probability is certainly above."""
-    # An estimate of at least 1 is so far from the cut of the exponents that it is no part of it.
+    # An estimate of at least 1 is so far from the cut of the exponents that it is not a part of it.
     return np.where(estimates >= 1, estimates * (1 - 4 * SAFETY) / proposals, 0.0)
 
 
@@ -198,7 +202,7 @@ def choices_within(
     >>> list(choices_within(np.array([0, 2]), costs, Fraction(1), ones))
     [0, 3]
     """
-    # Yields: the place of the one that is drawn, group by group, as :class:`ExponentialChoice`
+    # Yields: the position of the one that is drawn, group by group, as :class:`ExponentialChoice`
     # draws it.
     ends = [*groups.tolist(), len(costs)]
     lengths = np.diff(ends)
@@ -256,9 +260,9 @@ def exponential_choice(
     the whole-numbered losses and factor is epsilon over twice their sensitivity.
 
     Args:
-        costs: whole numbers below 2**63; only their differences matter.
+        costs: integers below 2**63; only their differences matter.
         factor: at least 0; taken exactly.
-        weights: whole numbers, one a candidate; all 1 by default.
+        weights: integers, one a candidate; all 1 by default.
         size: the length of an array of draws, or its shape; None for one Python integer.
 
     Returns:

@@ -36,7 +36,7 @@ __all__ = [
     "Convex",
     "GeometricDigits",
     "InversionTable",
-    "Law",
+    "NoiseDistribution",
     "block_table",
     "geometric_digits",
     "wrapped",
@@ -49,7 +49,7 @@ BULK = 1 << 15  # from this many draws on, a lookup table is worth its building
 
 
 @public
-class Law(ABC):
+class NoiseDistribution(ABC):
     """A probability distribution on the integers that is drawn from exactly.
 
     *Exactly* means: given ideal random bits, the total variation distance between a draw and
@@ -63,7 +63,7 @@ class Law(ABC):
         """Enclose P(X = k) with relative width about ``2**-bits``.
 
         Args:
-            k: a whole number.
+            k: an integer.
             bits: about how many bits of the probability are certain.
         """
 
@@ -72,7 +72,7 @@ class Law(ABC):
         """Enclose P(X <= k) within about ``2**-bits``.
 
         Args:
-            k: a whole number.
+            k: an integer.
             bits: about how many bits are certain.
         """
 
@@ -85,12 +85,12 @@ class Law(ABC):
         """
 
     @abstractmethod
-    def _reach(self, outside: Fraction) -> int:
+    def _tail_bound(self, outside: Fraction) -> int:
         """Return some m with P(X > m) at most ``outside``."""
 
     @abstractmethod
-    def _lowest(self, reach: int) -> int:
-        """Return the lower end of the support that goes with ``reach``."""
+    def _lowest(self, radius: int) -> int:
+        """Return the lower end of the support that goes with ``radius``."""
 
     @abstractmethod
     def _integers(self, n: int) -> list[int]:
@@ -121,8 +121,8 @@ class Law(ABC):
         share = as_fraction(mass, "mass")
         if not 0 <= share < 1:
             raise UsageError("mass must be at least 0 and below 1")
-        reach = self._reach((1 - share) / 2)
-        return self._lowest(reach), reach
+        radius = self._tail_bound((1 - share) / 2)
+        return self._lowest(radius), radius
 
     def draw(self) -> int:
         """Draw one Python integer; the work does not depend on its value."""
@@ -359,15 +359,15 @@ def _by_squaring(scale: Fraction, count: int, width: int) -> list[tuple[int, int
 
 
 @lru_cache(maxsize=256)
-def geometric_digits(scale: Fraction, width: int = WIDTH, reach: int = 45) -> GeometricDigits:
+def geometric_digits(scale: Fraction, width: int = WIDTH, radius: int = 45) -> GeometricDigits:
     """Prepare the digits of the geometric distribution with ratio exp(-1/scale).
 
     >>> geometric_digits(Fraction(25)).count
     11
     """
-    # ``2**J >= reach scale`` makes the carry rarer than e**-45 < 2**-64; tests lower ``width`` and
-    # ``reach`` to make ties and carries frequent.
-    count = max(1, (reach * scale.numerator // scale.denominator).bit_length())
+    # ``2**J >= radius scale`` makes the carry rarer than e**-45 < 2**-64; tests lower ``width`` and
+    # ``radius`` to make ties and carries frequent.
+    count = max(1, (radius * scale.numerator // scale.denominator).bit_length())
     odds = [_odds(scale, j) for j in range(count)]
     odds.append(exponential((1 << count) / scale))
     digits = zip(_by_squaring(scale, count, width), odds, strict=True)
@@ -419,7 +419,7 @@ class Convex:
     scale: int
     # the m at which g is about 28, where the blocks may stop: p(m) is near 2**-40
     reach: int
-    # there are from one to two times so many blocks to a ``scale``; the more, the fewer residual
+    # there are from one to two times this many blocks to a ``scale``; the more, the fewer residual
     # draws and the longer the building
     per_scale: int
 

@@ -154,7 +154,7 @@ class Certificate(Shown):
         """Return what a notebook displays: a summary; :meth:`to_html` is the whole page."""
         try:
             return certificate_card(self.body)
-        except PARSE_ERRORS:  # by whoever made it: verify() says how
+        except PARSE_ERRORS:  # malformed: verify() reports how
             return Card("Certificate that is not whole: .verify() says more", repr(self))
 
     def __eq__(self, other: object) -> bool:
@@ -182,12 +182,12 @@ def deriving(certificate: Certificate, formulas: Sequence[Formula]) -> Certifica
 def issue(entry: Entry, ledger: Ledger) -> Certificate:
     """Write the certificate of an answered charge: all of it is in the ledger, so none can differ.
 
-    An answer that an earlier version recorded lacks what certificates state since: its certificate
-    is of the first format, with today's budget and versions.
+    An answer that an earlier version recorded is missing what certificates state since: its
+    certificate is of the first format, with today's budget and versions.
 
     Raises:
         UsageError: the charge has no answer.
     """
     made = Certificate(issued_body(entry, ledger))
-    made._sealed = False  # its digest is worked out when somebody reads it
+    made._sealed = False  # its digest is computed when someone reads it
     return made

@@ -1,7 +1,7 @@
 """Answers computed from released ones: ``sum(cost) / count(*)``, ``round(avg(cost), 2)``."""
 
 # They are post-processing: they read no row and cost nothing.  A certificate states the formula of
-# each with its values, and whoever checks it computes them again.
+# each with its values, and a check computes them again.
 #
 # **Interval.**  A formula f reads the answers T_1, ..., T_k of a group.  Each has an interval of
 # its own that holds its value without noise with probability ``1 - 0.05 / k`` or more, whatever the
@@ -155,7 +155,9 @@ def _column(
     known: Mapping[str, Any],
     boxes: Mapping[str, Any],
 ) -> dict[str, Any]:
-    whole = _is_whole(formula, {n for n in names if not {*map(type, known[n]["value"])} - _INT})
+    is_integral = _is_whole(
+        formula, {n for n in names if not {*map(type, known[n]["value"])} - _INT}
+    )
     column: dict[str, Any] = {"kind": DERIVED, "of": formula.to_json()}
     alone = [n for n in names if all(_ends(boxes.get(n), i) is None for i in range(len(keys)))]
     column |= {"alone": alone} if alone and keys else {}
@@ -167,11 +169,13 @@ def _column(
         ends = interval_of(formula, group, {n: one for n, one in box.items() if one is not None})
         value: Any = formula.evaluate(row)
         low, high = (None, None) if ends is None else ends
-        exact = whole and value is not None and abs(value) <= _EXACT
+        exact = is_integral and value is not None and abs(value) <= _EXACT
         parts["value"].append(int(value) if exact else value)
         parts["standard_error"].append(None)
-        parts["low"].append(None if low is None else math.floor(low) if whole else _down(low))
-        parts["high"].append(None if high is None else math.ceil(high) if whole else -_down(-high))
+        parts["low"].append(None if low is None else math.floor(low) if is_integral else _down(low))
+        parts["high"].append(
+            None if high is None else math.ceil(high) if is_integral else -_down(-high)
+        )
     return {**column, **parts}
 
 

@@ -41,7 +41,7 @@ __all__ = [
     "versions",
 ]
 
-# What stands in a certificate: its two formats, and the parts that each has.
+# What is in a certificate: its two formats, and the parts that each has.
 
 
 FORMAT = "tacit certificate 2"
@@ -102,7 +102,7 @@ def digest(body: Mapping[str, Any], lists: Mapping[str, Sequence[bytes]] | None 
     True
     """
     # lists: those of its parts that are lists whose members were written before, by
-    #   :func:`canonical_text`: the same long certificate may stand in many others.
+    #   :func:`canonical_text`: the same long certificate may be in many others.
     hasher, known = hashlib.sha256(b"{"), {} if lists is None else lists
     for index, name in enumerate(sorted(name for name in body if name != "digest")):
         hasher.update(b"," * bool(index) + canonical_text(name) + b":")
@@ -127,15 +127,15 @@ def issued_body(entry: Entry, ledger: Ledger) -> dict[str, Any]:
     if entry.answer is None:
         raise UsageError("only an answered release has a certificate")
     answer = entry.answer
-    whole = "table" in answer
-    shown = ("keys", "columns", "released") if whole else ("keys", "columns")
+    is_table = "table" in answer
+    shown = ("keys", "columns", "released") if is_table else ("keys", "columns")
     dataset, terms = ledger.about(entry)
     return {
-        "format": FORMAT if whole else FIRST_FORMAT,
+        "format": FORMAT if is_table else FIRST_FORMAT,
         "dataset": dataset,
         "protects": protects(terms),
         "question": entry.question,
-        **({"table": answer["table"]} if whole else {}),
+        **({"table": answer["table"]} if is_table else {}),
         "chains": answer["chains"],
         "composition": answer["composition"],
         "spent": {
@@ -153,7 +153,7 @@ def issued_body(entry: Entry, ledger: Ledger) -> dict[str, Any]:
 
 def _place(entry: Entry) -> dict[str, Any]:
     """Return where in its chain a charge stands; nothing where it is on somebody's account."""
-    # Answers stand in the chain too, from the moment when the engine was done.  Who asks small
+    # Answers are in the chain too, from the moment when the engine was done.  Who asks small
     # questions while a large one is at work would read in their places, or in their hashes, when
     # that moment was; such a charge is found by its question.
     is_first = entry.balance is None
@@ -187,7 +187,7 @@ def _versions() -> dict[str, str]:
 # Where two pieces of JSON first differ, in words.
 
 
-# Machines may differ in the last digits of what is worked out in floating point, and no more.
+# Machines may differ in the last digits of what is computed in floating point, and no more.
 _NEAR = 1e-9
 
 

@@ -28,7 +28,7 @@ __all__ = [
     "weak_guarantee",
 ]
 
-# The guarantee as odds: how far a release can move anybody's belief about a person.
+# The guarantee as odds: how far a release can move anyone's belief about a person.
 
 
 STATED_DELTA = Fraction(1, 10**6)  # the delta at which a rho is stated as an epsilon
@@ -50,7 +50,7 @@ class Odds:
     (23.2, Fraction(0, 1))
     """
 
-    # Somebody believes with probability p, before they see the answers, that the data set is u and
+    # Someone believes with probability p, before they see the answers, that the data set is u and
     # not its neighbour v.  By Bayes' rule their belief afterwards is ``L p / (L p + 1 - p)``, with
     # L the ratio of the probabilities of the answers under u and v.
     #
@@ -60,7 +60,7 @@ class Odds:
     # *(epsilon, delta).*  Let B be the answers with ``L > e^(epsilon + m)``.  Then
     # ``P_u(B) <= e^epsilon P_v(B) + delta <= e^-m P_u(B) + delta``, so
     # ``P_u(B) <= delta / (1 - e^-m)``, and ``P_v(B)`` is below it.  So the bound above holds at
-    # ``epsilon + m``, but for answers of that probability.  Here ``m = 1/10``.
+    # ``epsilon + m``, except for answers of that probability.  Here ``m = 1/10``.
     #
     # *rho.*  It is (epsilon, delta)-DP for every delta, with the epsilon of
     # :meth:`~tacit.accounting.Budget.epsilon_at`; then as before.
@@ -71,7 +71,7 @@ class Odds:
     # and Roth 2014, theorem 2.2, and Bun and Steinke 2016, proposition 1.9, prove).
 
     epsilon: Fraction  # the ratio is at most ``e^epsilon``
-    # but for answers of at most this probability; zero for pure epsilon
+    # except for answers of at most this probability; zero for pure epsilon
     exception: Fraction = Fraction(0)
 
     @classmethod
@@ -200,9 +200,9 @@ class Wanted:
     together: bool = False  # whether all intervals hold at once
     # the answers to look for, where any text may have been given
     candidates: list[str] | None = None
-    ranges: str | None = None  # of whole numbers, such as ``18..25,26..64``
+    ranges: str | None = None  # of integers, such as ``18..25,26..64``
     heaviest: int | None = None  # how many of the most frequent answers
-    flag: str = ""  # what stands before the name of an option in a message
+    flag: str = ""  # what is before the name of an option in a message
 
 
 @dataclass(frozen=True)

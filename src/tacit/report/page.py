@@ -206,8 +206,8 @@ def _key(part: Any) -> str:
 
 # The certificate as a page for a reviewer: one file, no script, nothing from outside.
 #
-# What the page says stands in ``templates``, which escape all that a certificate says; a
-# certificate may come from anybody.  Here is what they are filled with.
+# What the page says is in ``templates``, which escape all that a certificate says; a
+# certificate may come from anyone.  Here is what they are filled with.
 
 
 # What a certificate that is not whole may raise.

@@ -453,8 +453,10 @@ def _slug(name: str, curators: Sequence[str], date: str) -> str:
     >>> _slug("Visits by site", ["Région Nord"], "2026-11-30")
     'visits-by-site-region-nord-2026'
     """
-    whole = unicodedata.normalize("NFKD", " ".join([name, *curators])).encode("ascii", "ignore")
-    words = re.findall("[a-z0-9]+", whole.decode().lower())
+    ascii_name = unicodedata.normalize("NFKD", " ".join([name, *curators])).encode(
+        "ascii", "ignore"
+    )
+    words = re.findall("[a-z0-9]+", ascii_name.decode().lower())
     return "-".join([*words, date[:4]]) if words else ""
 
 

@@ -79,7 +79,7 @@ def following_body(
 
 def recorded_part(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a ledger keeps of an answer that follows: what was asked, and from which."""
-    # Where a charge is on somebody's account its certificate does not tell its hash.
+    # Where a charge is on someone's account its certificate does not tell its hash.
     return {
         "follows": body["question"],
         "from": [source["ledger"]["hash"] or source["digest"] for source in body["sources"]],
@@ -371,7 +371,7 @@ def _paid(verification: Verification, body: Mapping[str, Any], again: Replanned)
     lost = again.cost.cost_in(budget.kind)
     if not cost.covers(lost):
         return f"its privacy loss is {lost!r} and it paid {cost!r}"
-    # where there is a delta, what is left is no difference but what fits by itself
+    # where there is a delta, what is left is not a difference but what fits on its own
     filtered = budget.kind == "approximate" and budget.delta > 0
     if cost.parts and cost.parts != lost.parts:
         return "it was paid as the sum of other losses than those of its chains"

@@ -42,7 +42,7 @@ __all__ = [
 # L)``, and the smallest or the largest record is worst.  After one substitution there can be a
 # record at ``L``, which can then go to ``U``: ``A(t) = U - L`` for ``t >= 1``.
 #
-# **Sum, add or remove.**  A record that joins or leaves changes the sum by itself: at most
+# **Sum, add or remove.**  A record that joins or leaves changes the sum on its own: at most
 # ``max(|L|,
 # |U|)``, attained by one that joins.  Where records only leave, by the largest magnitude in the
 # data:
@@ -87,8 +87,8 @@ def sum_at_distance(data: Clamped, relation: Relation) -> PointsAtDistance:
 
 def _from(values: list[Fraction]) -> PointsAtDistance:
     unit = Fraction(1, math.lcm(*(v.denominator for v in values)))
-    whole = np.array([int(v / unit) for v in values], dtype=object)
-    return PointsAtDistance(np.arange(len(values)), whole, unit)
+    integers = np.array([int(v / unit) for v in values], dtype=object)
+    return PointsAtDistance(np.arange(len(values)), integers, unit)
 
 
 # The count and its sensitivities.
@@ -413,7 +413,7 @@ class Histogram(Statistic):
 
     def answer(self, question: Question) -> Sensitivity:
         """The largest L1 difference over the feasible moves."""
-        room = _Room(self, question)
+        room = _SpaceLeft(self, question)
         stay = _Plan(0, question.size or 1, 0, 0, ())
         best = max(room.plans(), key=lambda plan: plan.gap, default=stay)
         return Sensitivity(
@@ -426,7 +426,7 @@ class Histogram(Statistic):
         )
 
 
-class _Room:
+class _SpaceLeft:
     """Space that every bin has to lose and gain records."""
 
     def __init__(self, histogram: Histogram, question: Question) -> None:

@@ -152,7 +152,7 @@ def spread_inside(retained: int, gained: int, lost: int, ddof: int) -> Extreme |
 # others (where ``C`` lies between the two parts of ``B``; elsewhere it is a block, which
 # :func:`~tacit.statistics.dispersion_candidates.tails` has seen), every choice of ``C``
 # among the rest is listed: ``(N - a + 1)(b + 1)`` times ``N - a - b`` over ``c`` pairs.  (Where
-# ``tails`` or ``blocks`` were too many to be looked at, so are these, unless ``C`` is empty and
+# ``tails`` or ``blocks`` were too many to be examined, so are these, unless ``C`` is empty and
 # there is no elsewhere.)
 
 
@@ -214,7 +214,7 @@ def scattered(contest: Contest, retained: int, gained: int, lost: int) -> None:
 #
 # **Largest.**  The sum of squared deviations of ``y`` is strictly convex in every record (second
 # derivative ``2 (1 - 1/m)``), so no record of ``K`` lies between two that were removed, and none of
-# ``A`` between two that were left over: ``K`` lacks one block of ``x``, and ``A`` is the ``j``
+# ``A`` between two that were left over: ``K`` is missing one block of ``x``, and ``A`` is the ``j``
 # lowest and ``a - j`` highest of what is left over.  For each ``j`` the block is found by bisection
 # (:mod:`~tacit.statistics.dispersion_candidates` shows that the value along it rises and
 # then falls): ``O(a log n)``.
@@ -225,10 +225,10 @@ def scattered(contest: Contest, retained: int, gained: int, lost: int) -> None:
 # nearest to one number, windows of ``x`` and of what is left over.  All ``r + 1`` windows ``K``
 # with all windows ``A`` are compared: ``O(r N)``.
 #
-# Where values repeat without limit, the extremes of what is left over are copies of the least and
-# of the greatest value, and ``a`` copies of the nearest value are nearest.  For copies of ``v`` the
-# sum of squared deviations is ``SS(K) + (v - mean of K)**2 a |K|/m``: the nearest values below and
-# above the mean of ``K``, or, in an interval, the mean itself.
+# Where values repeat without limit, the extremes of what is left over are copies of the smallest
+# and of the greatest value, and ``a`` copies of the nearest value are nearest.  For copies of ``v``
+# the sum of squared deviations is ``SS(K) + (v - mean of K)**2 a |K|/m``: the nearest values below
+# and above the mean of ``K``, or, in an interval, the mean itself.
 
 
 Floats = npt.NDArray[np.float64]
@@ -451,9 +451,9 @@ def _nearest(pool: Moments, target: float, slack: float) -> Integers:
     """The records nearest to a target: ``SS(K + v) = SS(K) + (v - mean of K)**2 |K|/(|K| + 1)``."""
     values = pool.values
     index = int(np.searchsorted(values, target))
-    beside = values[max(index - 1, 0) : index + 1]
-    reach = float(np.abs(beside - target).min()) + 2 * slack
-    first, last = np.searchsorted(values, [target - reach, target + reach], "left")
+    adjacent = values[max(index - 1, 0) : index + 1]
+    radius = float(np.abs(adjacent - target).min()) + 2 * slack
+    first, last = np.searchsorted(values, [target - radius, target + radius], "left")
     ranks = np.arange(first, max(int(last), int(first)) + 1)[: pool.size - first]
     raw = pool.sample.raw[ranks]
     return ranks[np.concatenate(([True], raw[1:] != raw[:-1]))]

@@ -521,9 +521,9 @@ def tails(
     steepness: tuple[float, float] | None = None,
 ) -> None:
     """Every window ``A``; ``B`` and ``C`` the lowest and highest others, ``C`` in one piece."""
-    # steepness: the least and the largest weight ``theta`` of the narrow variance to serve (for a
-    #   standard deviation); None for 1, the variance itself.  ``X`` is linear in ``theta``, so that
-    #   its sign change for any weight between lies between those for the two ends.
+    # steepness: the smallest and the largest weight ``theta`` of the narrow variance to serve (for
+    #   a standard deviation); None for 1, the variance itself.  ``X`` is linear in ``theta``, so
+    #   that its sign change for any weight between lies between those for the two ends.
     moments, m = contest.moments, retained + gained
     last = moments.size - lost
     for low in range(gained + 1):
@@ -674,12 +674,12 @@ def _loss(moments: Moments, size: int, ddof: int, steps: int) -> float:
 # general position, with ``m >= 2`` (else ``f <= 0``).  Write ``mu_T``, ``mu_W`` for the means.
 #
 # *Spreading apart.*  If, all else fixed, ``f`` as a function of one record of a block is strictly
-# convex, no such record lies between two others that could take its place: moving it to one of the
-# two would be better.  *Closing in.*  If ``f`` as a function of a block ``X`` is ``-sum x**2 g + d
-# (sum x)**2 + l sum x`` with ``g > 0``, ``d >= 0``, then ``f`` is at least its linearisation in
-# ``sum x`` at the optimum and equal to it there, so that the optimum maximises the linearisation
-# too, ``-g sum (x - v)**2`` up to a constant: ``X`` consists of the records nearest to some ``v``,
-# and no record that could take the place of another lies between two of them.
+# convex, no such record lies between two others that could take its position: moving it to one of
+# the two would be better.  *Closing in.*  If ``f`` as a function of a block ``X`` is
+# ``-sum x**2 g + d (sum x)**2 + l sum x`` with ``g > 0``, ``d >= 0``, then ``f`` is at least its
+# linearisation in ``sum x`` at the optimum and equal to it there, so that the optimum maximises the
+# linearisation too, ``-g sum (x - v)**2`` up to a constant: ``X`` consists of the records nearest
+# to some ``v``, and no record that could take the position of another lies between two of them.
 #
 # 1. ``B`` against ``F``: spreading apart (second derivative ``2 alpha (1 - 1/m)``).
 # 2. ``A`` against ``F``: closing in around ``mu_W`` (``g = theta beta``, ``d = theta beta/s``).
@@ -702,7 +702,7 @@ def _loss(moments: Moments, size: int, ddof: int, steps: int) -> float:
 # :func:`~tacit.statistics.dispersion_candidates.blocks`, all of which are enumerated,
 # ``O(N**2 b)``.
 #
-# *Within k* this is quicker.  Take an optimum of the least distance.  No ``b`` is nearer to
+# *Within k* this is quicker.  Take an optimum of the smallest distance.  No ``b`` is nearer to
 # ``mu_W`` than some ``a``, or else ``W`` with ``b`` for ``a`` has less spread, at a distance
 # smaller by two (one substitution): so no ``B`` lies between two records of ``W``, by 5.  An ``F``
 # inside ``W`` is not inside ``C``, nor inside ``A``, so it lies between all of ``C`` and all of
@@ -740,7 +740,7 @@ def _loss(moments: Moments, size: int, ddof: int, steps: int) -> float:
 #   0``, ``m = 2`` let ``T = {x, y}``, ``x < y``: raising ``y`` changes ``sd(T)`` by ``1/2`` and
 #   ``sd(W)`` by ``(y - mu_W)/(s sd(W))``, which is at most ``1/2`` as ``SS(W) >= (y - mu_W)**2 s/(s
 #   - 1)`` and ``s**2 >= 4 (s - 1)``.  So ``x`` and ``y`` are the lowest and highest outside ``A``:
-#   ``t = 1``. There ``t`` is enumerated between its optima for the least and for the largest
+#   ``t = 1``. There ``t`` is enumerated between its optima for the smallest and for the largest
 #   ``theta``.
 # * standard deviation, ``0 < b < a``: where ``theta <= s (s - ddof) (m - 1)/(m (m - ddof) (s -
 #   1))``, (ii) holds; where it is at least ``s (s - ddof)/(m (m - ddof))``, (i) does.  **Between
@@ -757,7 +757,7 @@ def _loss(moments: Moments, size: int, ddof: int, steps: int) -> float:
 
 
 _MAX_STEPS = 1 << 28  # how many places are enumerated where ``t`` cannot be found by bisection
-_MAX_PAIRS = 1 << 31  # how many pairs of windows and blocks are looked at (about 20 seconds)
+_MAX_PAIRS = 1 << 31  # how many pairs of windows and blocks are examined (about 20 seconds)
 
 
 def widen(contest: Contest, retained: int, gained: int, lost: int, within: bool) -> float:

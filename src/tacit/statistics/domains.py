@@ -126,7 +126,7 @@ class Records(_Listed):
         size: how many records the release holds; None for any number.
 
     Raises:
-        UsageError: no values, text, NaN, an infinity, a size that is not a whole number.
+        UsageError: no values, text, NaN, an infinity, a size that is not an integer.
         InfeasibleError: a size larger than the population.
 
     >>> Records([1, 2, 2, 5], size=3)
@@ -152,7 +152,7 @@ class Values(_Listed):
         size: how many records the release holds; None for any number.
 
     Raises:
-        UsageError: no values, text, NaN, an infinity, a size that is not a whole number.
+        UsageError: no values, text, NaN, an infinity, a size that is not an integer.
 
     >>> Values([3, 1, 2, 2], size=4)
     Values([1, 2, 3], size=4)
@@ -365,9 +365,9 @@ def blocked_sum(values: npt.NDArray[np.float64]) -> float:
     """A float sum with an error of at most ``(2048 + n / 1024) * 2**-53`` of all magnitudes."""
     # Blocks are summed first and their sums then: in whatever order numpy adds, no value takes
     # part in more than ``1024 + n / 1024`` additions, nor the remainder in more than 1024 more.
-    whole = len(values) // _BLOCK * _BLOCK
-    blocks = values[:whole].reshape(-1, _BLOCK).sum(axis=1)
-    return float(blocks.sum()) + float(values[whole:].sum())
+    complete = len(values) // _BLOCK * _BLOCK
+    blocks = values[:complete].reshape(-1, _BLOCK).sum(axis=1)
+    return float(blocks.sum()) + float(values[complete:].sum())
 
 
 def pool_of(domain: Domain, rest: Sample | None = None) -> Pool:
@@ -443,7 +443,7 @@ class Joined:
         """The exact value of rank ``index``, by bisection over how many come from ``retained``."""
         retained, gained = self.retained, self.gained
         low, high = max(0, index + 1 - len(gained)), min(index + 1, len(retained))
-        # the least j with gained[index - j] <= retained[j], or the whole range
+        # the smallest j with gained[index - j] <= retained[j], or the whole range
         low += bisect_left(range(low, high), True, key=lambda j: gained[index - j] <= retained[j])
         from_gained = index + 1 - low
         best = [retained[low - 1]] if low else []

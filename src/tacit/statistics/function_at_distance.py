@@ -168,5 +168,7 @@ def _counted(data: Sample, values: Sample) -> list[int]:
     inside[inside] = known.raw[at[inside]] == records.raw[inside]
     if not inside.all():
         outside = show(data[int(np.flatnonzero(~inside)[0])])
-        raise UsageError(f"data holds {outside}, which is not one of the values; list it, or bin")
+        raise UsageError(
+            f"data contains {outside}, which is not one of the values; list it, or bin"
+        )
     return [int(c) for c in np.bincount(at, minlength=len(known))]

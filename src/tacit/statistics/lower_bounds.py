@@ -44,9 +44,10 @@ __all__ = [
 #
 #     k >= m (1 - gamma + rho + sqrt(ln(1/rho) / (2m))).
 #
-# Any ``rho`` serves.  Given ``m``, taking ``k = m`` gives the least ``gamma`` at ``8 m L exp(-2L) =
-# 1``; given ``gamma``, the least ``m`` has ``gamma = rho (1 + 2L)``, with ``L = ln(1/rho)``.  Both
-# roots are found by bisection; as any ``rho`` is valid, its rounding costs no confidence.
+# Any ``rho`` serves.  Given ``m``, taking ``k = m`` gives the smallest ``gamma`` at
+# ``8 m L exp(-2L) = 1``; given ``gamma``, the least ``m`` has ``gamma = rho (1 + 2L)``, with
+# ``L = ln(1/rho)``.  Both roots are found by bisection; as any ``rho`` is valid, its rounding costs
+# no confidence.
 
 
 _SLACK = 1e-9  # far above the rounding of the few operations below
@@ -54,7 +55,7 @@ _SLACK = 1e-9  # far above the rounding of the few operations below
 
 @dataclass(frozen=True)
 class SampledSensitivity:
-    """A sensitivity that holds for neighbours drawn from a distribution, but for ``gamma``.
+    """A sensitivity that holds for neighbours drawn from a distribution, except for ``gamma``.
 
     Attributes:
         value: the ``rank``-th smallest of the sampled differences.
@@ -128,7 +129,7 @@ def sampled_sensitivity(
 
 
 def samples_needed(gamma: float) -> tuple[int, int]:
-    """The least number of samples for a confidence, and the rank to take.
+    """The smallest number of samples for a confidence, and the rank to take.
 
     >>> samples_needed(0.05)
     (1305, 1305)
@@ -170,9 +171,9 @@ def _difference(statistic: Any, draw: Callable[[int], npt.ArrayLike], size: int)
 # shown, so such an answer is refused as a stability map.
 
 
-_GRID = 33  # values that stand for an interval
+_GRID = 33  # values that represent an interval
 _TRIES = 64  # exchanges tried at a time
-_MAX_ROUNDS_WITHOUT_GAIN = 12  # rounds without a gain before starting anew
+_MAX_ROUNDS_WITHOUT_GAIN = 12  # rounds without a gain before starting again
 
 Order = npt.NDArray[np.int64]
 

@@ -43,7 +43,7 @@ __all__ = [
 # Either ``e = U`` joins ``S``, which is at distance ``d + a``; or ``e`` is a record of ``x``, the
 # largest, and leaves ``S + e``, which is at distance ``d + a - 1`` and has ``d >= 1`` (any other
 # record gives a smaller rise).  Within ``r`` steps ``d + a = n + s - 2 k <= r``, and ``P`` never
-# falls in ``k``: for a given ``s`` the least ``k`` is best, ``(s + n - r) / 2`` rounded up, and
+# falls in ``k``: for a given ``s`` the smallest ``k`` is best, ``(s + n - r) / 2`` rounded up, and
 # ``s`` runs from ``n - r`` to ``n + r - 2 d``, ``d`` being the fewest that may have left.
 #
 # Among the ``s`` of one parity ``k`` is linear in ``s``, and ``P`` is convex, because records
@@ -239,7 +239,7 @@ class Mean(Monotone, proven=True):
 # Local sensitivity of the trimmed mean at a distance, by substitution: exact.
 #
 # With ``m`` records left out at either end, ``w = n - 2 m`` remain.  Replacing ``b`` by ``e``
-# beside ``C`` (of ``n - 1`` records) is worst with ``b`` low and ``e`` high, and then the records
+# next to ``C`` (of ``n - 1`` records) is worst with ``b`` low and ``e`` high, and then the records
 # retained are ``c_m .. c_(n-1-m)`` before and ``c_(m+1) .. c_(n-m)`` after: the mean rises by
 # ``(c_(n-m) - c_m) / w``.  Of the records between these two, ``w - 1`` belong to ``C``, and at most
 # ``t`` more records of ``x`` are lacking (the argument of

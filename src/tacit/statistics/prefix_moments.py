@@ -214,15 +214,15 @@ class Moments:
     def _blocks(self) -> tuple[Array, Array]:
         """Sums of digits, and of products of two digits, of all whole blocks before each."""
         assert self._digits is not None
-        count, whole = self._digits[1], self.size // _BLOCK
-        ones, twos = np.zeros((whole, count)), np.zeros((whole, count, count))
-        for first in range(0, whole, _CHUNK):
-            last = min(first + _CHUNK, whole)
+        count, complete = self._digits[1], self.size // _BLOCK
+        ones, twos = np.zeros((complete, count)), np.zeros((complete, count, count))
+        for first in range(0, complete, _CHUNK):
+            last = min(first + _CHUNK, complete)
             cut = self._digits_of(first * _BLOCK, last * _BLOCK)
             cut = cut.reshape(count, last - first, _BLOCK).transpose(1, 0, 2)
             ones[first:last] = cut.sum(axis=2)
             twos[first:last] = np.matmul(cut, cut.transpose(0, 2, 1))
-        kind = np.int64 if whole < 4000 else object
+        kind = np.int64 if complete < 4000 else object
         return _cumulate(ones, kind), _cumulate(twos, kind)
 
     @cached_property
@@ -271,18 +271,18 @@ def _prefix(values: Floats, magnitude: float | None) -> tuple[Floats, float]:
     # ``magnitude`` is the sum of the magnitudes, if that is not the sum itself.
     result = np.empty(len(values) + 1)
     result[0] = 0.0
-    whole = len(values) // _FLOAT_BLOCK
-    cut = whole * _FLOAT_BLOCK
-    blocks = values[:cut].reshape(whole, _FLOAT_BLOCK)
+    complete = len(values) // _FLOAT_BLOCK
+    cut = complete * _FLOAT_BLOCK
+    blocks = values[:cut].reshape(complete, _FLOAT_BLOCK)
     before = np.concatenate(([0.0], np.cumsum(_folded(blocks), dtype=np.longdouble)))
-    inner = result[1 : cut + 1].reshape(whole, _FLOAT_BLOCK)
+    inner = result[1 : cut + 1].reshape(complete, _FLOAT_BLOCK)
     np.cumsum(blocks, axis=1, out=inner)
     inner += before[:-1, None].astype(np.float64)
     np.cumsum(values[cut:], out=result[cut + 1 :])
     result[cut + 1 :] += float(before[-1])
     total = float(result[-1]) if magnitude is None else magnitude
     widest = float(np.abs(values).max()) if len(values) else 0.0
-    growth = 24 * UNIT + whole * float(np.finfo(np.longdouble).eps)
+    growth = 24 * UNIT + complete * float(np.finfo(np.longdouble).eps)
     return result, 1.01 * (growth * total + _FLOAT_BLOCK * UNIT * min(total, _FLOAT_BLOCK * widest))
 
 
@@ -296,8 +296,8 @@ def _folded(blocks: Floats) -> Floats:
 
 def _cumulate(blocks: Floats, kind: type) -> Array:
     """Exact prefix sums over the first axis, from zero."""
-    whole: Array = blocks.astype(np.int64).astype(kind)
-    return np.concatenate((np.zeros((1, *whole.shape[1:]), dtype=kind), np.cumsum(whole, axis=0)))
+    sums: Array = blocks.astype(np.int64).astype(kind)
+    return np.concatenate((np.zeros((1, *sums.shape[1:]), dtype=kind), np.cumsum(sums, axis=0)))
 
 
 def frame_around(centre: Fraction, lowest: Fraction, highest: Fraction) -> Frame:

@@ -133,7 +133,7 @@ def _ordered(items: Any) -> list[Any]:
     return list(dict.fromkeys(items))
 
 
-# Sensitivities over distances: many statistics, every column, global beside local.
+# Sensitivities over distances: many statistics, every column, global next to local.
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def sensitivity_profile(
         over: a domain, or one per column.
         distances: the distances; one that cannot be made leaves a gap.
         relation: one relation or several.
-        at: a release: the local sensitivities are then shown beside the global ones.
+        at: a release: the local sensitivities are then shown next to the global ones.
         within: as for :func:`sensitivity`.
         relations: the former name of ``relation``.
 

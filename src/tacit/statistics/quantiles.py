@@ -122,15 +122,15 @@ def _joining(p: Fraction, n: int, kinds: int) -> tuple[Indices, Indices, Indices
 # **Substitution.**  Let ``y = C + b`` and ``y' = C + e`` with ``b <= e`` and ``y`` or ``y'`` at
 # distance ``t`` from ``x``.  The quantile rises in every record, so ``b`` low and ``e`` high is
 # worst, and then ``f(y') - f(y) = (1 - g)(c_j - c_(j-1)) + g (c_(j+1) - c_j)``: one record of ``C``
-# between two others.  ``C`` lacks ``t`` records of ``x``, or ``t + 1`` with ``b`` or ``e`` among
-# them, which do not stand inside the gap (if ``b`` did, it would take the place of ``c_(j-1)``).
-# So at most ``t`` lacking records and one that is kept stand between the two sides, which are
-# therefore inside ``[x_i, x_(i+t+2)]`` for some ``i``; the lacking records below the gap shift
-# ``i`` above ``j - 1`` by one each, and each leaves one fewer for the gap, so that ``i <= j``, and
-# by symmetry ``i + t + 2 >= j + 1``. Taking ``t`` of the ranks ``i+1 .. i+t+1`` away, and putting
-# the records at ``L`` and ``U`` as the rank demands, attains it; the one kept is the last of them
-# if ``g <= 1/2``, else the first.  For ``g = 0`` this is Nissim, Raskhodnikova and Smith (2007),
-# ``max_i x_(j+i) - x_(j+i-t-1)``.
+# between two others.  ``C`` is missing ``t`` records of ``x``, or ``t + 1`` with ``b`` or ``e``
+# among them, which do not stand inside the gap (if ``b`` did, it would take the position of
+# ``c_(j-1)``). So at most ``t`` lacking records and one that is kept stand between the two sides,
+# which are therefore inside ``[x_i, x_(i+t+2)]`` for some ``i``; the lacking records below the gap
+# shift ``i`` above ``j - 1`` by one each, and each leaves one fewer for the gap, so that
+# ``i <= j``, and by symmetry ``i + t + 2 >= j + 1``. Taking ``t`` of the ranks ``i+1 .. i+t+1``
+# away, and putting the records at ``L`` and ``U`` as the rank demands, attains it; the one kept is
+# the last of them if ``g <= 1/2``, else the first.  For ``g = 0`` this is Nissim, Raskhodnikova and
+# Smith (2007), ``max_i x_(j+i) - x_(j+i-t-1)``.
 #
 # **Add or remove.**  A pair is ``S`` and ``T = S + e``, of ``m = |T|`` records; say ``e`` is low,
 # so that ``f(S) >= f(T)`` (the mirror image serves the rest).  With ``q (m - 1) = p - 1 + g'`` and
@@ -190,7 +190,9 @@ class QuantileAtDistance(AtDistance):
     def instability(self, bound: Fraction) -> int | None:
         """The least ``t`` with ``A(t) > bound``: the cheapest pair of ranks with such a value."""
         limits = (math.floor(bound / (s.unit * self.data.grain)) for s in self._sides)
-        return _least(s.exact.nearest(limit) for s, limit in zip(self._sides, limits, strict=True))
+        return _smallest(
+            s.exact.nearest(limit) for s, limit in zip(self._sides, limits, strict=True)
+        )
 
     def instabilities(self, bounds: Sequence[Fraction]) -> list[int | None]:
         """:meth:`instability` of each bound: it is found at once, and needs no search."""
@@ -198,7 +200,7 @@ class QuantileAtDistance(AtDistance):
 
     def smooth(self, beta: Fraction) -> float:
         """``max_t exp(-beta t) A(t)``, over all pairs of ranks at once."""
-        start = _least(side.quick.nearest(0) for side in self._sides)
+        start = _smallest(side.quick.nearest(0) for side in self._sides)
         if start is None:
             return 0.0
         best = Fraction(0)
@@ -209,7 +211,7 @@ class QuantileAtDistance(AtDistance):
         return decayed(float_up(best), beta, start)
 
 
-def _least(distances: Iterable[int | None]) -> int | None:
+def _smallest(distances: Iterable[int | None]) -> int | None:
     return min((steps for steps in distances if steps is not None), default=None)
 
 
@@ -284,10 +286,10 @@ class _AddOrRemove:
     def least(self, kind: Indices, i1: Indices, i2: Indices, r1: Indices, r2: Indices) -> Indices:
         """No more than the steps of any pair in each square."""
         # ``m - [a >= 1]`` is at least the limit of ``i``: an ``a >= 1`` asks for the limit of
-        # ``i + 1``, which is larger but for the first indices, where all are 2.  With ``2 d`` that
-        # limit is convex in ``i`` and rounded up, with a kink at the second or third index, so it
-        # is least at an end or there; that of ``r`` is linear and rounded down.  Where records tie,
-        # long rows of pairs take equal steps, and no looser bound passes over them.
+        # ``i + 1``, which is larger except for the first indices, where all are 2.  With ``2 d``
+        # that limit is convex in ``i`` and rounded up, with a kink at the second or third index, so
+        # it is least at an end or there; that of ``r`` is linear and rounded down.  Where records
+        # tie, long rows of pairs take equal steps, and no looser bound passes over them.
         taken = np.maximum(r1 - i2 - 2, 0)
         lows = (np.clip(i, i1, i2) for i in (i1, i2, 2, 3))
         by_low = np.minimum.reduce([2 * (r1 - i - 2) + self._by_low(i) for i in lows]) - (i1 < 3)
@@ -352,7 +354,7 @@ class Quantile(Monotone, proven=True):
     ``d >= 1``, a single record gives ``u_N`` minus the value at position ``q k`` of the smallest
     records; no ``f(S)`` is larger than ``u_N`` and no position or rank value of ``T`` is smaller.
     If ``d < 1``, the weights that do not cancel are at most ``d``, the upper ones meet values at
-    most ``u_N``, and the lower ones stand at rank ``k - 1`` or above; a single record gives
+    most ``u_N``, and the lower ones are at rank ``k - 1`` or above; a single record gives
     exactly ``d (u_N - u_k)``.
 
     Args:
@@ -572,8 +574,8 @@ class _SumAtDistance(AtDistance):
         near = min((t for t in shares if t is not None), default=None)
         if near is None:
             return None
-        whole = [part.instability(bound) for part in self._parts]
-        far = min((t for t in whole if t is not None), default=last)
+        instabilities = [part.instability(bound) for part in self._parts]
+        far = min((t for t in instabilities if t is not None), default=last)
         return smallest_integer_until(
             lambda t: self.exceeds(t, bound), min(last, far), max(minimum, near)
         )

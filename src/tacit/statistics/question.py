@@ -165,11 +165,11 @@ class Question:
     def _check_release(self, at: Sample) -> None:
         size = self.domain.size
         if size is not None and size != len(at):
-            raise UsageError(f"at holds {len(at)} records, but the domain says size={size}")
+            raise UsageError(f"at has {len(at)} records, but the domain has size={size}")
         if isinstance(self.domain, Interval):
             for value in (at[0], at[-1]):
                 if not self.domain.lower <= value <= self.domain.upper:
-                    raise UsageError(f"at holds {show(value)}, which is outside {self.domain!r}")
+                    raise UsageError(f"at contains {show(value)}, which is outside {self.domain!r}")
         elif isinstance(self.domain, Records):
             if self._rest is None:
                 raise UsageError(
@@ -177,7 +177,7 @@ class Question:
                     "(each record can be used once)"
                 )
         elif outside := self._outside(at):
-            raise UsageError(f"at holds a value that is not in the value set: {outside}")
+            raise UsageError(f"at contains a value that is not in the value set: {outside}")
 
     def _outside(self, at: Sample) -> str:
         """Name one value of ``at`` that the domain does not have (often enough)."""

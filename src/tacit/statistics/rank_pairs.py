@@ -27,8 +27,8 @@ __all__ = [
 # The best pair of ranks: where the local sensitivity of an order statistic comes from.
 #
 # The padded records ``X_(-1) <= X_0 <= X_1 <= ...`` hold the lower bound at the ranks -1 and 0 and
-# the upper bound after the last record; in the arrays, rank ``i`` stands at index ``i + 1``, and
-# this module speaks of indices.  Every candidate is a pair of ranks ``i + 2 <= r`` and a kind
+# the upper bound after the last record; in the arrays, rank ``i`` is at index ``i + 1``, and
+# this module uses indices.  Every candidate is a pair of ranks ``i + 2 <= r`` and a kind
 # ``g``, with value
 #
 #     ``c1 (mid - X_i) + c3 (X_r - mid)``,  ``mid = X_(r-1)`` if ``c1 >= c3``, else ``X_(i+1)``,
@@ -139,8 +139,8 @@ class Staircase:
 
     # the padded records, ascending: integers for exact answers, or floats
     ranks: Array | Ranks
-    c1: Indices  # the weight below ``mid`` of every kind, whole numbers
-    c3: Indices  # the weight above ``mid`` of every kind, whole numbers
+    c1: Indices  # the weight below ``mid`` of every kind, integers
+    c3: Indices  # the weight above ``mid`` of every kind, integers
     steps: Steps  # what a pair costs
     lows: tuple[int, int]  # the first and last lower rank
     highs: tuple[int, int]  # the first and last upper rank
@@ -272,7 +272,7 @@ class Staircase:
 
 def weights(q: Fraction, period: int) -> tuple[Indices, Indices, Fraction]:
     """``c1`` and ``c3`` of every remainder of ``m``, for a low record that joins or leaves."""
-    # As whole numbers, with the unit that one of them stands for.
+    # As integers, with the unit that one of them represents.
     below, above = [], []
     for remainder in range(period):
         m = remainder if remainder >= 2 else remainder + 2 * period

@@ -100,7 +100,7 @@ def _sizes(question: Question, minimum: int) -> Iterator[int]:
 
 
 Floats = npt.NDArray[np.float64]
-_STACKED = 80  # up to so many records every one is drawn as a dot
+_STACKED = 80  # up to this many records every one is drawn as a dot
 _MAX_RUGS = 3000
 _MAX_LABELLED_BINS = 12
 

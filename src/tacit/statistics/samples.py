@@ -219,17 +219,17 @@ class Sample:
 
     def without(self, part: Sample) -> Sample | None:
         """The multiset difference, or None when ``part`` is not contained in this sample."""
-        whole, piece = on_common_unit(self, part)
+        rescaled, piece = on_common_unit(self, part)
         if not len(piece.raw):
             return self
         # The j-th of several equal values of ``part`` takes the j-th of those here.
-        ranks = np.searchsorted(whole.raw, piece.raw, side="left")
+        ranks = np.searchsorted(rescaled.raw, piece.raw, side="left")
         ranks += _repeats(piece.raw)
-        if ranks.max() >= len(whole) or bool((whole.raw[ranks] != piece.raw).any()):
+        if ranks.max() >= len(rescaled) or bool((rescaled.raw[ranks] != piece.raw).any()):
             return None
-        keep = np.ones(len(whole), dtype=bool)
+        keep = np.ones(len(rescaled), dtype=bool)
         keep[ranks] = False
-        return Sample.of_sorted(whole.raw[keep], whole.unit)
+        return Sample.of_sorted(rescaled.raw[keep], rescaled.unit)
 
 
 def _repeats(raw: Array) -> npt.NDArray[np.int64]:
@@ -311,9 +311,7 @@ def _read_array(array: Array, name: str) -> tuple[Array, Fraction]:
         floats = array.astype(np.float64, copy=False)
         if not np.isfinite(floats).all():
             where = int(np.flatnonzero(~np.isfinite(floats))[0])
-            raise UsageError(
-                f"{name} must be finite numbers; position {where} holds {floats[where]}"
-            )
+            raise UsageError(f"{name} must be finite numbers; position {where} is {floats[where]}")
         return floats, Fraction(1)
     if array.dtype.kind in "iu" and not (
         array.dtype == np.uint64 and len(array) and int(array.max()) >= _INT64_SAFE
@@ -335,11 +333,11 @@ def _read_objects(listed: list[Any], name: str) -> tuple[Array, Fraction]:
 def _floats_to_grid(floats: npt.NDArray[np.float64]) -> tuple[Array, Fraction]:
     """Write every float as an integer times one power of two, the largest that serves all."""
     mantissa, exponent = np.frexp(floats)
-    whole = np.ldexp(mantissa, 53).astype(np.int64)
-    used = whole != 0
+    integers = np.ldexp(mantissa, 53).astype(np.int64)
+    used = integers != 0
     if not used.any():
         return np.zeros(len(floats), dtype=np.int64), Fraction(1)
-    lowest_bit = (whole & -whole)[used]
+    lowest_bit = (integers & -integers)[used]
     trailing = np.frexp(lowest_bit.astype(np.float64))[1] - 1
     low = int((exponent[used] - 53 + trailing).min())
     high = int(exponent[used].max())
@@ -347,7 +345,7 @@ def _floats_to_grid(floats: npt.NDArray[np.float64]) -> tuple[Array, Fraction]:
     if high - low <= 62:
         return np.ldexp(floats, -low).astype(np.int64), grid_step
     shifts = (exponent.astype(np.int64) - 53 - low).tolist()
-    big = [(w << s if s >= 0 else w >> -s) for w, s in zip(whole.tolist(), shifts, strict=True)]
+    big = [(w << s if s >= 0 else w >> -s) for w, s in zip(integers.tolist(), shifts, strict=True)]
     return np.array(big, dtype=object), grid_step
 
 
@@ -358,7 +356,7 @@ def _floats_to_grid(floats: npt.NDArray[np.float64]) -> tuple[Array, Fraction]:
 
 
 class CountedSample(Sample):
-    """A sample of so many records of each value.
+    """A sample of this many records of each value.
 
     >>> s = CountedSample(Sample([2, 5]), np.array([3, 1]))
     >>> len(s), s[2], s[-1], s.total(), s.raw.tolist()
@@ -423,7 +421,7 @@ class CountedSample(Sample):
 
 
 class Ranks:
-    """Counted records as an array of ascending records, to be looked at by rank.
+    """Counted records as an array of ascending records, to be examined by rank.
 
     >>> ranks = Ranks(np.array([0, 4]), np.array([2, 3]))
     >>> ranks[np.array([0, 1, 2])].tolist(), int(ranks[-1]), len(ranks), ranks[1:].tolist()
@@ -573,7 +571,7 @@ class Clamped:
 
 
 def padded(values: Array, low: Any, high: Any, times: int) -> Array:
-    """Return values with another one before and after them, so many times each.
+    """Return values with another one before and after them, this many times each.
 
     >>> padded(np.array([3]), 0, 9, 2).tolist()
     [0, 0, 3, 9, 9]
@@ -591,14 +589,14 @@ _LOW = 30
 
 
 class Sums:
-    """``P_k``, the sum of the ``k`` smallest of some whole numbers, for every ``k``.
+    """``P_k``, the sum of the ``k`` smallest of some integers, for every ``k``.
 
     >>> p = Sums(np.array([1, 5]), np.array([3, 5]))
     >>> [p(k) for k in range(6)]
     [0, 1, 2, 3, 8, 13]
     """
 
-    # Running sums are kept at the ends of the runs of equal numbers, and in between ``P`` is
+    # Running sums are stored at the ends of the runs of equal numbers, and in between ``P`` is
     # linear. They are 64-bit integers; where those would not do, the upper and the lower 30 bits of
     # the numbers are summed apart; and Python integers where even that would not.
     #
@@ -622,11 +620,11 @@ class Sums:
         """Return the sum of the ``count`` smallest."""
         if self.ends is None:
             return self._at(count)
-        run = int(self.ends.searchsorted(count, "right"))  # so many runs are whole
+        run = int(self.ends.searchsorted(count, "right"))  # this many runs are whole
         if run == len(self.ends):
             return self._at(run)
-        whole = int(self.ends[run - 1]) if run else 0
-        return self._at(run) + (count - whole) * int(self.values[run])
+        complete = int(self.ends[run - 1]) if run else 0
+        return self._at(run) + (count - complete) * int(self.values[run])
 
     def _at(self, run: int) -> int:
         total = int(self._sums[run])

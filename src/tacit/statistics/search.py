@@ -154,7 +154,7 @@ class Function(Statistic):
         function: the function.
         many: whether it takes a 2-D array, one release per row, and returns one number a row.
         empty: its value on no records, read as a float; None where it has none, and the empty
-            release is no neighbour.
+            release is not a neighbour.
 
     Raises:
         UsageError: ``empty`` is not one finite number.
@@ -305,7 +305,7 @@ def evaluate(
     """The values of a statistic on blocks of releases, each block of one size."""
     # Releases are named by indices, and ``counts_of`` turns a few of them at a time into count
     # vectors over ``values``.  Slow functions of one release run on all cores where joblib is
-    # installed.  ``context`` is shown beside the progress.
+    # installed.  ``context`` is shown next to the progress.
     pieces = [
         (i, block[start : start + step])
         for i, block in enumerate(blocks)

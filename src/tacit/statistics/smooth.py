@@ -65,8 +65,10 @@ def at_distance(
         from tacit.statistics.function_at_distance import LatticeAtDistance
 
         largest_value = None if largest is None else as_fraction(largest, "largest")
-        reach = as_integer(farthest, "farthest", minimum=0)
-        return LatticeAtDistance(named, sample, Sample(values), relation, reach, largest_value)
+        farthest_step = as_integer(farthest, "farthest", minimum=0)
+        return LatticeAtDistance(
+            named, sample, Sample(values), relation, farthest_step, largest_value
+        )
     return _in_bounds(named, Clamped(sample, *_pair(bounds)), relation)
 
 
@@ -121,10 +123,10 @@ def smooth_sensitivity(
 ) -> float:
     """Return the smooth sensitivity: ``max_t exp(-beta t) A(t)`` over every distance ``t``.
 
-    It is the least function above the local sensitivity whose logarithm moves by at most ``beta``
-    between neighbours (Nissim, Raskhodnikova and Smith 2007).  Never below the truth, and at most a
-    relative 1e-6 above it wherever ``A`` is exact: a mechanism counts ``beta`` and 1e-6.  The
-    maximum runs over all distances: stopping early (at 200, say) is wrong for a small ``beta``.
+    It is the smallest function above the local sensitivity whose logarithm moves by at most
+    ``beta`` between neighbours (Nissim, Raskhodnikova and Smith 2007).  Never below the truth, and
+    at most a relative 1e-6 above it wherever ``A`` is exact: a mechanism counts ``beta`` and 1e-6.
+    The maximum runs over all distances: stopping early (at 200, say) is wrong for a small ``beta``.
 
     Args:
         statistic: a name such as ``"median"``, a statistic, or (with ``values``) any function.
@@ -166,7 +168,7 @@ def distance_to_instability(
 ) -> float:
     """Return ``min {t : A(t) > bound}``: how many records must change to exceed a bound.
 
-    A whole number, or ``math.inf`` where no data set has a larger local sensitivity.  One record
+    An integer, or ``math.inf`` where no data set has a larger local sensitivity.  One record
     moves it by at most one, so that it can be tested with little noise (Dwork and Lei 2009).  Where
     ``A`` is only bounded from above, so is the distance from below, and it still moves by one.
 

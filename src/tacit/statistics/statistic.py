@@ -185,7 +185,7 @@ def decayed(value: float, beta: Fraction, start: int) -> float:
     """
     # The floats before this were rounded a few times each and went through one exponential, whose
     # argument is at most 745 before the result vanishes: together less than 2**-42, relatively.  A
-    # result too small for a float becomes the least positive float, never 0.
+    # result too small for a float becomes the smallest positive float, never 0.
     exponent = beta * start
     if exponent > 4000:  # the truth is below every positive float
         return math.nextafter(0.0, 1.0) if value > 0 else 0.0
@@ -245,7 +245,7 @@ class PublicRange(NamedTuple):
     Attributes:
         most: a bound on how far the value moves between any two neighbours.
         ends: bounds on the value; None where it grows with the number of records.
-        empty: the public value that stands for a data set without records.
+        empty: the public value that represents a data set without records.
     """
 
     most: Fraction
@@ -262,9 +262,10 @@ class Statistic(ABC):
     Subclasses are frozen dataclasses, so that equal statistics are equal and hashable.
 
     **Proofs are not inherited by another function.**  What ``answer``, ``at_distance`` and
-    ``public_range`` say was proven of the class that they stand in.  A subclass that replaces
-    anything else of that class (but for the name) is another function, and inherits none of them:
-    they answer "nothing known", until it brings its own.  ``class Mean(Monotone, proven=True)``
+    ``public_range`` say was proven of the class that they are in.  A subclass that replaces
+    anything else of that class (except for the name) is another function, and inherits none of
+    them: they answer "nothing known", until it brings its own.
+        ``class Mean(Monotone, proven=True)``
     vouches that the argument of the base class covers the new one, and says so in its docstring.
     """
 
@@ -327,7 +328,7 @@ class Statistic(ABC):
     ) -> PublicRange | None:
         """The value's range over all data sets of records in ``[lower, upper]``; None if unknown.
 
-        Smooth noise and propose-test-release rest on it: whoever writes it vouches for it.
+        Smooth noise and propose-test-release rest on it: its author vouches for it.
         """
         return None
 

@@ -44,13 +44,13 @@ __all__ = [
 # = Q - s m**2`` with ``Q`` the sum of squares, the rise is a convex function of the mean of ``S``
 # minus ``gamma Q``.  A convex function is the supremum of its tangents, so the best ``S`` is also
 # best for the tangent at its own mean, that is for ``-gamma sum (v - z)**2`` with one ``z``: the
-# records kept are those nearest to ``z``, consecutive in ``x``, and all the others stand at one
+# records kept are those nearest to ``z``, consecutive in ``x``, and all the others are at one
 # place in ``[L, U]``.  In that place the rise is a quadratic: its top where it is concave, or a
 # bound.
 #
 # **Falls** (an upper bound).  A fall is at most ``gamma D``, reached by ``e = m``, and ``D`` is at
 # most the squared distances from any centre: those of the records of ``x`` without the nearest
-# ones, and the largest possible one for each that joined.  The least such bound over 33 public
+# ones, and the largest possible one for each that joined.  The smallest such bound over 33 public
 # centres is taken: for each centre it is a maximum over all ``S`` in reach, so a neighbour's bound
 # one step further is never smaller, which smooth sensitivity rests on.  Mostly the rise is larger:
 # then ``A(t)`` is the truth.
@@ -194,13 +194,13 @@ class VarianceBySize(AtDistance):
         middle = int(np.searchsorted(records, centre))
         near = records[max(0, middle - count) : middle + count]
         squares = np.sort((near - centre) ** 2)[:count]
-        whole = float(((records - centre) ** 2).sum())
-        return np.maximum(whole - np.concatenate(([0.0], np.cumsum(squares))), 0.0)
+        total = float(((records - centre) ** 2).sum())
+        return np.maximum(total - np.concatenate(([0.0], np.cumsum(squares))), 0.0)
 
 
 # Local sensitivity of the variance at a distance, by substitution: exact.
 #
-# Replacing ``b`` by ``e`` beside ``C`` (``n - 1`` records with sum ``S``) changes ``n`` squared
+# Replacing ``b`` by ``e`` next to ``C`` (``n - 1`` records with sum ``S``) changes ``n`` squared
 # times the variance by
 #
 #     ``J = (e - b) ((n - 1)(e + b) - 2 S)``,
@@ -358,10 +358,10 @@ class Variance(Dispersion, proven=True):
 #     ``sqrt(w) - sqrt(v) <= sqrt(v + A) - sqrt(v) <= sqrt(v0 + A) - sqrt(v0)``,
 #
 # because the middle falls in ``v``.  ``A`` is the variance's own local sensitivity at distance
-# ``t``, and ``v0`` the least variance within ``t + 1`` steps.  Of any data set there, at least ``n
-# - t - 1`` records are records of ``x``; their squared deviations from its mean are at least those
-# from their own mean, and the least of these belongs to consecutive records: the window in ``x``
-# with the least squared deviations.
+# ``t``, and ``v0`` the smallest variance within ``t + 1`` steps.  Of any data set there, at least
+# ``n - t - 1`` records are records of ``x``; their squared deviations from its mean are at least
+# those from their own mean, and the least of these belongs to consecutive records: the window in
+# ``x`` with the smallest squared deviations.
 #
 # By substitution also: ``sqrt(n) std`` is the length of the centred data, and moving one coordinate
 # by ``d`` moves the centred data by ``d sqrt((n-1)/n)``; hence never more than ``(U - L)
@@ -386,7 +386,7 @@ class DeviationAtDistance(AtDistance):
         self.data, self.ddof = data, ddof
         self.relation = relation
         self.n = len(data)
-        self._known: list[tuple[int, Fraction]] = []  # steps and the least variance, in order
+        self._known: list[tuple[int, Fraction]] = []  # steps and the smallest variance, in order
         self._variance = variance_at_distance(data, relation, ddof)
         self.last = max(self._variance.last, self.n + 1)
         if relation == "remove":
@@ -455,8 +455,8 @@ class DeviationAtDistance(AtDistance):
         """Those of the windows whose ``retained q - p**2`` can be the least, judged in floats."""
         # With S and Q the sum and the sum of squares of all records and u = 2**-53, the floats give
         # p within 8 u S and q within 8 u Q, so that ``retained q - p**2`` is within 32 u n Q, as
-        # ``S**2 <= n Q`` by Cauchy and Schwarz.  The least is among those that come within twice
-        # that of the least float.
+        # ``S**2 <= n Q`` by Cauchy and Schwarz.  The smallest is among those that come within twice
+        # that of the smallest float.
         (low, low_squares), (high, high_squares) = (
             _up_to(self._floats, count) for count in (first, first + retained)
         )

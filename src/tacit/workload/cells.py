@@ -30,7 +30,7 @@ __all__ = ["MAX_CELLS", "Workload", "loss_of", "prefix_sums", "queries", "ranges
 Array = NDArray[np.float64]
 
 MAX_CELLS = 4096
-_OPTIMISED = 1024  # beyond so many cells only hierarchies are tried
+_OPTIMISED = 1024  # beyond this many cells only hierarchies are tried
 _SCALE = 1024  # what real strategies are multiplied by before they are rounded
 _BRANCHINGS = (2, 4, 8, 16)
 
@@ -121,9 +121,9 @@ class Workload:
         return math.sqrt(total * unit_variance(loss_of(epsilon, rho)) / self.size)
 
     def strategy(self, epsilon: Number | None = None, *, rho: Number | None = None) -> Strategy:
-        """Return the strategy with the least total error of those that are tried.
+        """Return the strategy with the smallest total error of those that are tried.
 
-        For Gaussian noise it is the convex optimum, rounded to whole numbers, unless a hierarchy is
+        For Gaussian noise it is the convex optimum, rounded to integers, unless a hierarchy is
         better; for Laplace noise the best of p-identities, hierarchies, wavelets and the cells.
 
         Args:

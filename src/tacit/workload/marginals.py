@@ -37,14 +37,14 @@ __all__ = [
 # cells, the second is less: a marginal on the union of others replaces them.
 #
 # The total error is not convex in the shares, and no optimum is proven.  From the asked marginals,
-# the union that lowers the total most takes the place of all that it holds, with the shares found
-# anew by descent, as long as any lowers it.  What is found is never worse than the start.
+# the union that lowers the total most replaces all that it contains, with the shares
+# found again by descent, as long as any lowers it.  What is found is never worse than the start.
 
 
 Array = NDArray[np.float64]
 _Set = frozenset[int]
 
-MAX_SETS = 80  # beyond so many residuals no unions are tried: every two of the sets have one
+MAX_SETS = 80  # beyond this many residuals no unions are tried: every two of the sets have one
 _MAX_CELLS = 1 << 15  # a union has no more cells
 _TRIED = 6
 _FIRST, _STEPS = 300, 40
@@ -87,9 +87,9 @@ class _CoverProblem:
             if precision.min() <= 1e-100:  # a needed combination has no estimate
                 return math.inf, np.zeros_like(t)
             each = self.counts / precision
-            whole, total = float(each.sum()), float(t.sum())
+            sum_of_costs, total = float(each.sum()), float(t.sum())
             pulled = variances_of @ (each / precision)
-            return total**2 * whole, 2 * total * whole - 2 * total**2 * t * pulled
+            return total**2 * sum_of_costs, 2 * total * sum_of_costs - 2 * total**2 * t * pulled
 
         start = shares / shares.sum()
         scale = value(start)[0]
@@ -190,7 +190,7 @@ def total_of(
     return float((problem.counts / precision).sum())
 
 
-# Workloads of marginals: the least error, in closed form for Gaussian noise.
+# Workloads of marginals: the smallest error, in closed form for Gaussian noise.
 #
 # Let the domain be a product of attributes i with n_i cells.  For a set B of attributes, let P_B be
 # the projection of the cells of the marginal B onto what no smaller marginal tells: the product
@@ -205,7 +205,7 @@ def total_of(
 # ``sum c_B s_B`` with numbers c_B that do not depend on the noise.
 #
 # *Gaussian noise.*  What is measured is ``Q_B``, the product over B of ``n_i I - 1 1^T``, applied
-# to the marginal on B: whole numbers.  A row moves them by exactly ``sqrt(prod n_i (n_i - 1))`` in
+# to the marginal on B: integers.  A row moves them by exactly ``sqrt(prod n_i (n_i - 1))`` in
 # L2, so noise of variance ``s_B prod n_i^2`` costs ``rho_B = p_B / (2 s_B)`` with ``p_B = prod (1 -
 # 1 / n_i)``, and ``P_B`` of the noisy numbers over ``prod n_i`` has the covariance ``s_B P_B``.
 # Under ``sum rho_B = rho`` the total is least at ``rho_B`` in proportion to ``sqrt(c_B p_B)``,
@@ -283,8 +283,11 @@ class Residuals:
                 self._ratio * (each / np.maximum(precision, 1e-300))[self._below],
                 minlength=len(shares),
             )
-            whole = float(each.sum())
-            return total**2 * whole, 2 * total * whole - 2 * total**2 * shares * pulled
+            sum_of_costs = float(each.sum())
+            return (
+                total** 2 * sum_of_costs,
+                2 * total * sum_of_costs - 2 * total** 2 * shares * pulled,
+            )
 
         scale = value(start)[0]
         optimum = minimise(lambda t: _scaled(value(t), scale), start / start.sum(), _MARGINAL_STEPS)
@@ -382,7 +385,7 @@ class Marginals:
 
         Args:
             epsilon: of pure differential privacy, where rows are added or removed.
-            rho: of zero-concentrated differential privacy: the least that any strategy has.
+            rho: of zero-concentrated differential privacy: the smallest that any strategy has.
 
         Raises:
             UsageError: neither epsilon nor rho, or both.

@@ -2,14 +2,14 @@
 
 # What a ledger and a certificate state must not depend on the last bits of a library: the
 # multipliers of the convex optimum (:mod:`tacit.workload.strategies`) are rounded to twelve bits,
-# and everything after that is worked out by :mod:`tacit.workload.strategies`.  At multipliers v,
+# and everything after that is computed by :mod:`tacit.workload.strategies`.  At multipliers v,
 # with ``R = diag(v)^(1/2)``, the strategy is ``X = R^-1 (R G R)^(1/2) R^-1``, factored as
-# ``A^T A``, times 1,024 and rounded; its sensitivity is then that of the whole numbers.
+# ``A^T A``, times 1,024 and rounded; its sensitivity is then that of the integers.
 #
-# Beyond 256 bins such an optimum takes too long.  There blocks of neighbouring bins stand in for
+# Beyond 256 bins such an optimum takes too long.  There blocks of neighbouring bins represent
 # bins.  For Gaussian noise it is the optimum for the same kind of questions about at most 256
-# blocks, each of its columns repeated for the bins of the block, and beside it every bin by itself,
-# with one of a few weights; for Laplace noise a p-identity whose sums take the bins of a block
+# blocks, each of its columns repeated for the bins of the block, and next to it every bin on its
+# own, with one of a few weights; for Laplace noise a p-identity whose sums take the bins of a block
 # alike.  The square root of the matrix of prefix sums is tried too, ``a_(i - j)`` with
 # ``a_k = binomial(2 k, k) / 4^k`` (Fichtenberger, Henzinger, Upadhyay, *Constant matters*, ICML
 # 2023), and trees and wavelets.
@@ -48,11 +48,11 @@ Array = NDArray[np.float64]
 
 MAX_BINS = 1024
 _MAX_NUMBERS = 1 << 18
-_OPTIMISED = 256  # beyond so many bins, blocks of them are optimised
+_OPTIMISED = 256  # beyond this many bins, blocks of them are optimised
 _FINE = 1 << 12
 _SCALE = 1024
 _MAX_SUMS = 32
-# Of a bin by itself, beside sums of blocks whose columns have the norm 1.
+# Of a bin on its own, next to sums of blocks whose columns have the norm 1.
 _WEIGHTS = (0.5, 0.75, 1.0)
 # A strategy counts as better only by more than what rounding can make of one that is as good.
 _BETTER = 1 - 1e-6
@@ -78,7 +78,7 @@ def check_numbers(numbers: int, bins: int) -> None:
 
 
 def best_strategy(gram: Array, norm: str) -> Strategy:
-    """Return the strategy of the least total error of those that are tried, for W^T W.
+    """Return the strategy of the smallest total error of those that are tried, for W^T W.
 
     >>> best_strategy(np.eye(3), "L2").matrix.tolist()
     [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
@@ -89,24 +89,24 @@ def best_strategy(gram: Array, norm: str) -> Strategy:
 
 @lru_cache(maxsize=64)
 def _best(gram: bytes, norm: str) -> Strategy:
-    whole = _square(gram)
-    size = len(whole)
+    square = _square(gram)
+    size = len(square)
     strategies = [identity(size, norm)]
     if size > 1:
         strategies.append(wavelet(size, norm))
         strategies += [block_tree(size, branching, norm) for branching in (2, 4, 16)]
-        strategies.append(_optimum(whole) if norm == "L2" else _sums(whole))
-    return _least(whole, strategies)
+        strategies.append(_optimum(square) if norm == "L2" else _sums(square))
+    return _cheapest(square, strategies)
 
 
 @lru_cache(maxsize=4)
 def _best_of_many(gram: bytes, norm: str) -> Strategy:
-    whole = _square(gram)
-    size = len(whole)
+    square = _square(gram)
+    size = len(square)
     strategies = [identity(size, norm), wavelet(size, norm)]
     strategies += [block_tree(size, branching, norm) for branching in (2, 4, 8, 16)]
     strategies += [_root_of_prefix_sums(size)] if norm == "L2" else []
-    return _least(whole, [*strategies, *_of_blocks(whole, norm)])
+    return _cheapest(square, [*strategies, *_of_blocks(square, norm)])
 
 
 def _square(gram: bytes) -> Array:
@@ -114,8 +114,8 @@ def _square(gram: bytes) -> Array:
     return flat.reshape(math.isqrt(len(flat)), -1)
 
 
-def _least(whole: Array, strategies: Sequence[Strategy]) -> Strategy:
-    workload = Workload("sums of bins", whole, len(whole))
+def _cheapest(square: Array, strategies: Sequence[Strategy]) -> Strategy:
+    workload = Workload("sums of bins", square, len(square))
     best, minimum = strategies[0], workload.total(strategies[0])
     for one in strategies[1:]:
         total = workload.total(one)
@@ -135,15 +135,15 @@ def _root_of_prefix_sums(size: int) -> Strategy:
     return rounded("root of prefix sums", factor, "L2", _SCALE)
 
 
-def _of_blocks(whole: Array, norm: str) -> Iterator[Strategy]:
+def _of_blocks(square: Array, norm: str) -> Iterator[Strategy]:
     """Yield strategies of blocks of bins, with every bin beside them."""
-    size = len(whole)
+    size = len(square)
     wide = -(-size // _OPTIMISED)
     starts = np.arange(0, size, wide)
     block = np.minimum(np.arange(size) // wide, len(starts) - 1)
-    blocks = np.add.reduceat(np.add.reduceat(whole, starts, axis=0), starts, axis=1) / wide**2
+    blocks = np.add.reduceat(np.add.reduceat(square, starts, axis=0), starts, axis=1) / wide**2
     if norm == "L1":
-        sums = p_identity(whole, min(size // 16, _MAX_SUMS), block)
+        sums = p_identity(square, min(size // 16, _MAX_SUMS), block)
         yield rounded(f"{len(sums) - size}-identity of blocks", sums, "L1", _SCALE)
         return
     coarse = _optimum(blocks)

@@ -38,7 +38,7 @@ __all__ = [
 
 _REMEMBERED = 20
 _HALVINGS = 30
-_BLOCK = 50  # so many steps are taken before it is asked how much they brought
+_BLOCK = 50  # this many steps are taken before it is asked how much they brought
 
 Array = NDArray[np.float64]
 
@@ -218,13 +218,13 @@ def square_root(matrix: Array) -> Array:
     return np.asarray(root * math.sqrt(float(np.abs(matrix).max())))
 
 
-# The strategy with the least total error under Laplace noise, among p-identities.
+# The strategy with the smallest total error under Laplace noise, among p-identities.
 #
 # Under pure differential privacy the program over all strategies is not convex.  A p-identity is
 # the cells and p sums of cells more, with weights: ``A = [D; T D]`` with T >= 0 of p rows, and D
 # the diagonal matrix that makes every column add up to 1 (McKenna, Miklau, Hay, Machanavajjhala,
 # *Optimizing error of high-dimensional statistical queries under differential privacy*, VLDB 2018).
-# All that is worked out with are matrices of p rows (and, by :mod:`tacit.workload.strategies`, the
+# All that is computed with are matrices of p rows (and, by :mod:`tacit.workload.strategies`, the
 # same on every machine): with c = 1 + the column sums of T, ``H = c c^T * G`` and ``S = I + T
 # T^T``,
 #
@@ -254,8 +254,8 @@ def p_identity(gram: Array, sums: int, block: Array | None = None) -> Array:
         np.searchsorted(positions, np.arange(int(positions.max()) + 1)),
     )
     diagonal = np.add.reduceat(np.diag(scaled), starts)
-    whole = np.add.reduceat(np.add.reduceat(scaled, starts, axis=0), starts, axis=1)
-    within = _Blocks(whole, diagonal, sizes.astype(np.float64))
+    block_sums = np.add.reduceat(np.add.reduceat(scaled, starts, axis=0), starts, axis=1)
+    within = _Blocks(block_sums, diagonal, sizes.astype(np.float64))
     start = _scattered(sums, len(sizes))
     weights_of_rows = minimise(lambda weights: _error(weights, within), start, _STEPS, 2e-3)[
         :, positions
@@ -293,7 +293,7 @@ def _error(weights: Array, blocks: _Blocks) -> tuple[float, Array]:
     return value, -2 * (whole - product(square, inside) * sizes) + by_total
 
 
-# The strategy with the least total error under Gaussian noise: a convex program, solved.
+# The strategy with the smallest total error under Gaussian noise: a convex program, solved.
 #
 # Let G = W^T W for the questions W, and X = A^T A for a strategy A.  Where one row moves A x by at
 # most 1 in L2, ``diag X <= 1``, noise of deviation s on A x gives the total squared error
@@ -312,7 +312,7 @@ def _error(weights: Array, blocks: _Blocks) -> tuple[float, Array]:
 
 
 _GAP = 5e-4
-# Added to G, relative to its mean diagonal: cells that no question needs are told a little too.
+# Added to G, relative to its mean diagonal: cells that no question needs are reported a little too.
 _RIDGE = 1e-9
 
 
@@ -337,12 +337,12 @@ def convex_optimum(gram: Array) -> Optimum:
     (True, 3.0)
     """
     size = len(gram)
-    whole = gram + np.eye(size) * (_RIDGE * np.trace(gram) / size)
+    regularised = gram + np.eye(size) * (_RIDGE * np.trace(gram) / size)
     multipliers, best = np.ones(size), 0.0
     root, square = np.ones(size), np.eye(size)
     for _ in range(_ROUNDS):
         root = np.sqrt(multipliers)
-        values, vectors = np.linalg.eigh(root[:, None] * whole * root)
+        values, vectors = np.linalg.eigh(root[:, None] * regularised * root)
         roots = np.sqrt(np.maximum(values, values[-1] * 1e-15))
         middle = (vectors * roots) @ vectors.T
         trace = float(roots.sum())
@@ -359,7 +359,7 @@ def convex_optimum(gram: Array) -> Optimum:
     return Optimum(square, bound, root**2)
 
 
-# A strategy of whole numbers: what gets noise, how far one row moves it, what follows from it.
+# A strategy of integers: what gets noise, how far one row moves it, what follows from it.
 
 
 # No entry is larger, so that sums over all rows of a table stay far within 64 bits.
@@ -376,7 +376,7 @@ class Strategy:
         norm: ``"L1"`` for Laplace noise, ``"L2"`` for Gaussian noise.
 
     *Sensitivity.*  A row that is added or removed changes one cell by one, hence the combinations
-    by a column of the matrix: by its L1 norm, a whole number, or its L2 norm, whose square is one.
+    by a column of the matrix: by its L1 norm, an integer, or its L2 norm, whose square is one.
     So the largest norm of a column is exact, whatever the matrix was rounded from.
 
     >>> tree = block_tree(4, 2, "L1")
@@ -407,9 +407,9 @@ class Strategy:
     @property
     def sensitivity(self) -> Fraction:
         """Sensitivity of the combinations to one row, in the norm: exact, or rounded up for L2."""
-        whole = math.isqrt(self.squared_sensitivity)
-        if whole * whole == self.squared_sensitivity:
-            return Fraction(whole)
+        root = math.isqrt(self.squared_sensitivity)
+        if root * root == self.squared_sensitivity:
+            return Fraction(root)
         return Fraction(sqrt_up(Fraction(self.squared_sensitivity)))
 
     @cached_property
@@ -428,7 +428,7 @@ class Strategy:
 
 
 def rounded(name: str, factor: Array, norm: str, scale: int) -> Strategy:
-    """Return a strategy of real numbers times a scale, rounded to whole numbers.
+    """Return a strategy of real numbers times a scale, rounded to integers.
 
     >>> rounded("example", np.array([[0.5, 0.26], [0.0, 0.001]]), "L1", 100).matrix.tolist()
     [[50, 26]]

@@ -69,7 +69,7 @@ def nonnegative_cells(counts: Array, covariance: Array, along: int = 0) -> Array
     >>> found.round(9).tolist()
     [0.0, 3.5]
     """
-    # counts: the estimates; each line along an axis is fitted by itself.
+    # counts: the estimates; each line along an axis is fitted on its own.
     values, vectors = np.linalg.eigh(covariance)
     weights = _weights(np.maximum(values, 0.0))
     lines = np.moveaxis(counts, along, 0).reshape(len(covariance), -1)
@@ -202,7 +202,7 @@ _SYNTHETIC_ROWS_ROUNDS = (4, 60)
 def fitted_rows(
     sizes: Sequence[int], marginals: Sequence[Marginal], rows: int, stream: Repeatable
 ) -> _Rows:
-    """Return so many rows, a number of a cell for each axis.
+    """Return this many rows, a number of a cell for each axis.
 
     >>> pairs = [((0, 1), np.array([[30.0, 0.0], [0.0, 70.0]]))]
     >>> table = fitted_rows([2, 2], pairs, 100, Repeatable(1))

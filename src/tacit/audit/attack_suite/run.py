@@ -375,11 +375,11 @@ def _result(
     except BaseException:
         end_group(process)
         raise
-    whole = out[: out.rfind("\n") + 1].splitlines()  # the last one may have been cut
-    if not whole:
+    lines = out[: out.rfind("\n") + 1].splitlines()  # the last one may have been cut
+    if not lines:
         return AttackResult(name, "", {}, f"it could not be run: {why:.200}")
     try:
-        result = AttackResult.from_dict(json.loads(whole[-1]))
+        result = AttackResult.from_dict(json.loads(lines[-1]))
     except (ValueError, TypeError, KeyError, AttributeError):
         return AttackResult(name, "", {}, f"it could not be run: {python} printed something else")
     missing = [] if result.absent else [case for case in cases if case.id not in result.outcomes]
@@ -389,7 +389,7 @@ def _result(
 
 def end_group(process: subprocess.Popen[Any], patience: float = 20.0) -> None:
     """End a process that leads a group, and all that it started there."""
-    # patience: the seconds after which what has not ended by itself is killed.
+    # patience: the seconds after which what has not ended on its own is killed.
     last = time.monotonic() + patience
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)

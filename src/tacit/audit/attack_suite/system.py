@@ -108,7 +108,7 @@ class Account:
 
     def spent(self) -> float:
         """Return the epsilon that was charged so far."""
-        raise NotOfferedError("a budget that tells what was spent")
+        raise NotOfferedError("a budget that reports what was spent")
 
     def again(self) -> Account:
         """Return another handle on the same budget, as another process has it."""
@@ -209,7 +209,7 @@ class System:
         # public: public keys, whose counts are asked for where there are any.
         # copies: how often the number of all rows is asked for.
         #
-        # Returns: the number of all rows, so many times, then that of each key.
+        # Returns: the number of all rows, this many times, then that of each key.
         raise NotOfferedError("plans of several questions")
 
     def derived(
@@ -348,7 +348,7 @@ class Case:
     Attributes:
         attack: the class of attack.
         name: the form.
-        question: what is looked at, in a sentence.
+        question: what is examined, in a sentence.
         source: who published the weakness.
         program: from a system to an outcome.
     """
@@ -404,7 +404,7 @@ def all_cases() -> tuple[Case, ...]:
 # 1 / (1 + exp(-epsilon)): of m hits, those of u are at most as many, in distribution, as successes
 # of a binomial variable with m trials of that probability.  The probability of at least as many as
 # were seen is an exact level, and in the same way with u and v changed about.  The releases are
-# looked at five times, so each of the ten tests has a tenth of what is allowed altogether
+# examined five times, so each of the ten tests has a tenth of what is allowed altogether
 # (Bonferroni).
 #
 # A test of hits alone loses little where the event is rare: with none on v, 45 on u refute epsilon
@@ -479,16 +479,16 @@ def count_hits(
 
 
 def _at_least(minimum: int, trials: int, chance: float) -> float:
-    """Return the probability of so many successes or more, no lower than it is.
+    """Return the probability of this many successes or more, no lower than it is.
 
     >>> round(_at_least(2, 3, 0.5), 6)
     0.5
     """
     if minimum <= 0:
         return 1.0
-    whole = math.lgamma(trials + 1)
+    log_factorial = math.lgamma(trials + 1)
     terms = (
-        whole
+        log_factorial
         - math.lgamma(k + 1)
         - math.lgamma(trials - k + 1)
         + k * math.log(chance)

@@ -96,10 +96,10 @@ def _theta(sigma: Fraction, centre: Fraction) -> Enclosure:
     """Enclose theta by its terms; beyond x = n the terms fall by more than half each."""
     # With ``n`` above ``8 sigma^2 + 24 sigma + 2`` the ratio of neighbours is below one half, so
     # what is left out on a side is at most the first term that is.
-    reach = int(8 * sigma * sigma + 24 * sigma) + 2
-    terms = (_term(x - centre, sigma) for x in range(-reach, reach + 2))
+    radius = int(8 * sigma * sigma + 24 * sigma) + 2
+    terms = (_term(x - centre, sigma) for x in range(-radius, radius + 2))
     total = sum(terms, Enclosure.of(0))
-    left_out = 2 * _term(Fraction(reach + 1), sigma).upper
+    left_out = 2 * _term(Fraction(radius + 1), sigma).upper
     return Enclosure(total.lower, total.upper + 2 * left_out)
 
 
@@ -440,10 +440,10 @@ def loss_of_pair(p: Any, q: Any, *, both: bool) -> PrivacyLoss:
 def composed(losses: list[ShiftedLoss]) -> PrivacyLoss:
     """Return the losses of all coordinates together."""
     first, *others = losses
-    whole: PrivacyLoss = first
+    total: PrivacyLoss = first
     for other in others:
-        whole = whole.compose(other)
-    return whole
+        total = total.compose(other)
+    return total
 
 
 def _tabled(distribution: Any) -> bool:

@@ -149,7 +149,7 @@ class Lattice:
 
 
 def placed(losses: list[Loss]) -> tuple[Lattice, list[int]] | None:
-    """Return the lattice of losses, and the place of each on it; None where they have none.
+    """Return the lattice of losses, and the position of each on it; None where they have none.
 
     >>> lattice, places = placed([Loss.of(Fraction(n)) for n in (-1, 1, 5)])
     >>> lattice.step.shift.lower, places

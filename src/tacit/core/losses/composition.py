@@ -43,10 +43,10 @@ _FEWEST_PLACES = 1 << 18
 _ROUGH_PLACES = 1 << 14
 _FEW_PLACES = 1 << 16  # a sum that is no wider on its own lattice is added up there
 _MAX_CELLS = 1 << 19  # steps from zero to the largest loss of a summand
-_FEW = 8  # of so many summands the deviation is looked at where it matters
-_MIN_LOG = -640.0  # masses below e to this are not told from zero in floats
+_FEW = 8  # of this many summands the deviation is examined where it matters
+_MIN_LOG = -640.0  # masses below e to this are not distinguished from zero in floats
 _EPSILON_STEPS = 70
-_MANY = 96  # so many different summands are not put on a lattice where there is another way
+_MANY = 96  # this many different summands are not put on a lattice where there is another way
 _GRID = 1 << 160
 _SLACK = 2.0**-40
 # The relative width at which a closed form is taken without a look at other ways.
@@ -315,13 +315,13 @@ class Sum(PrivacyLoss):
     ) -> float:
         """Return a step of a lattice that is fine beside every summand, where it matters."""
         largest = max(float(np.abs(ends(losses)).max()) for losses, _ in listed) or 1.0
-        reach = 2 * math.fsum(k * float(np.abs(ends(losses)).max()) for losses, k in listed)
+        radius = 2 * math.fsum(k * float(np.abs(ends(losses)).max()) for losses, k in listed)
         deviation = self._deviation
         if len(listed) <= _FEW:
             rough = [(above(losses, largest / _ROUGH_PLACES), k) for losses, k in listed]
             deviation = math.sqrt(moments(rough, wanted(rough))[2]) or deviation
         places = max(self._wanted // len(self.parts), 1 << 14)
-        width = max(min(reach, _WIDTH * deviation), largest * places / _MAX_CELLS) or 1.0
+        width = max(min(radius, _WIDTH * deviation), largest * places / _MAX_CELLS) or 1.0
         if len(self.parts) == 1:
             # the ends of what has ends stand on points
             cells = math.ceil(largest * places / width)

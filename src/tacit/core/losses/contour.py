@@ -32,7 +32,7 @@ __all__ = [
 #
 # The tilted loss of a summand has the masses p and q at its ends ``+-e``, so its factor at the
 # frequency w is at most ``1 - p - q + sqrt((p + q)^2 - 4 p q sin^2(w e))``.  That falls up to ``w =
-# pi / (2 e)``; from there on the least sine of each cell of frequencies counts, for some of the
+# pi / (2 e)``; from there on the smallest sine of each cell of frequencies counts, for some of the
 # summands (the others have factors up to one), and for all of them, in finer cells, where these do
 # not say enough.  A Gaussian of variance v has the factor ``e^(-v w^2 / 2)``, and beyond a last w
 # that is below all that matters.  Where the summands resonate, as those on one lattice do, there is
@@ -160,7 +160,7 @@ def _min_sines(low: Floats, high: Floats) -> Floats:
 #   ``e^(K(t) - t epsilon) B / (pi (b - h))``, with B the largest product of the ``|M_i(t + i w) /
 #   M_i(t)|`` and ``e^(-v w^2 / 2)`` there.  The product of all is bounded from a narrow band on
 #   (:mod:`~tacit.core.losses.contour`) where the summands are many and Laplace noise;
-#   else the band goes on until ``e^(-v w^2 / 2)`` is small enough by itself.
+#   else the band continues until ``e^(-v w^2 / 2)`` is small enough on its own.
 # - *Rounding.*  A factor is right to ``e = 2^-46 + 2^-48 w (r + 1/(1 + t))``, r the largest loss,
 #   as
 #   a number of size at most one, and so a product is to ``prod y_i^k_i sum k_i (e_i / y_i +
@@ -171,21 +171,21 @@ def _min_sines(low: Floats, high: Floats) -> Floats:
 #
 # Source of the integral: Zhu, Dong, Wang, "Optimal accounting of differential privacy via
 # characteristic functions", AISTATS 2022; of the tilted line: Alghamdi and others, "The
-# saddle-point accountant for differential privacy", ICML 2023.  The bounds are worked out here.
+# saddle-point accountant for differential privacy", ICML 2023.  The bounds are computed here.
 
 
 _WORD = 2.0**-46
-# The deviation of the Gaussian beside that of the sum: the first one that is usable.
+# The deviation of the Gaussian next to that of the sum: the first one that is usable.
 _KERNELS = (3e-4, 6e-4, 2e-3, 1e-2)
 _BAND = 9.5
 _MAX_NODES = 1 << 10
 _MAX_WIDTH = 1 << 17
-_MAX_LINE_WORK = 1 << 25  # so many exponentials are looked at over a band that goes on
+_MAX_LINE_WORK = 1 << 25  # this many exponentials are examined over a band that continues
 _NODES_AT_ONCE = 1 << 20
 _BLOCK = 1 << 8
-_SERVED = 3.0  # a contour serves epsilons of so many deviations from its middle
+_SERVED = 3.0  # a contour serves epsilons of this many deviations from its middle
 _CELLS_BESIDE = 12
-_CHORD = 7.0  # the chords beside an epsilon reach so many deviations of the Gaussian
+_CHORD = 7.0  # the chords next to an epsilon reach this many deviations of the Gaussian
 
 
 class Contour:
@@ -206,7 +206,7 @@ class Contour:
         if not count:
             return
         self._band = count * self._h
-        self._beside = _Beside.of(math.sqrt(self._v), smallest)
+        self._others = _OtherSummands.of(math.sqrt(self._v), smallest)
         self._total = summands.count
         self._reach = summands.reach
         self.usable = self._sample(count)
@@ -332,12 +332,12 @@ class Contour:
         beyond = self._log_steeper - s * float(there[0])
         turned = self.tilt * y
         wrapped = [-turned - math.log(-math.expm1(-turned)), beyond - (s - self.tilt) * y + 1e-6]
-        beside = self._beside
-        near = self._upper(there[0] - beside.steps)
+        rest_of_sum = self._others
+        near = self._upper(there[0] - rest_of_sum.steps)
         # in units of e^log: what else makes up the sum
-        less = float(beside.masses @ np.exp(near - log)) + math.exp(beside.log_rest - log)
+        less = float(rest_of_sum.masses @ np.exp(near - log)) + math.exp(rest_of_sum.log_rest - log)
         less += sum(math.exp(min(one - log, 1.0)) for one in wrapped)
-        rest = (1 - less * (1 + 2.0**-30)) / beside.own
+        rest = (1 - less * (1 + 2.0**-30)) / rest_of_sum.own
         return log + math.log(rest) - 2.0**-40 if rest > 0 else -math.inf
 
     def _shifted(self, epsilon: Floats) -> Floats:
@@ -347,7 +347,7 @@ class Contour:
 
 
 @dataclass(frozen=True)
-class _Beside:
+class _OtherSummands:
     """Parts of the smoothed delta: that at epsilon, those at two ends of chords, the rest."""
 
     steps: Floats  # how far below epsilon the others lie
@@ -356,7 +356,7 @@ class _Beside:
     own: float  # the weight of delta at epsilon, rounded up
 
     @classmethod
-    def of(cls, deviation: float, smallest: float) -> _Beside:
+    def of(cls, deviation: float, smallest: float) -> _OtherSummands:
         """Return them, far enough for a delta whose logarithm is given."""
         y = _CHORD * deviation
         far = max(math.sqrt(2 * (REST / 2 - smallest)), 2 * _CHORD)
@@ -393,7 +393,7 @@ def _contour_at(summands: Summands, tilt: float, smallest: float) -> Contour | N
 
 
 def enclosed_epsilon(summands: Summands, log_delta: float) -> tuple[float, float] | None:
-    """Return ends of the least epsilon at a delta, whose logarithm is given; None if not known.
+    """Return ends of the smallest epsilon at a delta, whose logarithm is given; None if not known.
 
     >>> from tacit.core.losses.summands import Generating
     >>> rows = [(Generating(laplace=(1 / (20 + place / 2), 1)), 1) for place in range(200)]

@@ -65,7 +65,7 @@ __all__ = [
 Outcome = TypeVar("Outcome", bound=Hashable)
 
 MAX_ATOMS = 1 << 8  # products of more atoms than this are added up in floats
-MAX_GENERATING = 1 << 6  # so many losses are added up by their generating function
+MAX_GENERATING = 1 << 6  # this many losses are added up by their generating function
 _SHARP = Fraction(1, 1 << 60)
 _ZERO = Fraction(0)
 
@@ -138,7 +138,7 @@ class PrivacyLossDistribution(Summand):
         )
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """Enclose the least delta at ``epsilon``.
+        """Enclose the smallest delta at ``epsilon``.
 
         Args:
             epsilon: at least 0.
@@ -146,7 +146,7 @@ class PrivacyLossDistribution(Summand):
         return enclosed_delta(self._curves, epsilon)
 
     def epsilon(self, delta: Number) -> Enclosure | float:
-        """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices.
+        """Enclose the smallest epsilon at ``delta``; ``math.inf`` where no finite one suffices.
 
         Args:
             delta: from 0 to below 1.
@@ -195,8 +195,8 @@ class PrivacyLossDistribution(Summand):
             float_up(self.impossible.upper),
         )
         sure = all(loss.ratio == 1 and not loss.shift.width for loss in losses)
-        whole = sum(atom.q.upper for atom in self.atoms) >= 1
-        if len(ends) == 2 and sure and -ends[0] == ends[1] > 0 and whole and not infinite[1]:
+        is_complete = sum(atom.q.upper for atom in self.atoms) >= 1
+        if len(ends) == 2 and sure and -ends[0] == ends[1] > 0 and is_complete and not infinite[1]:
             return Generating(laplace=(ends[1], 1))
         rows = [(float(a.loss.value.middle), float(a.p.middle)) for a in self.atoms]
         both = np.array(rows).T.copy()
@@ -226,15 +226,15 @@ class PrivacyLossDistribution(Summand):
         """
         left = as_integer(times, "times", minimum=1)
         power: PrivacyLossDistribution | None = self
-        whole: PrivacyLossDistribution | None = None
+        composed: PrivacyLossDistribution | None = None
         while power is not None:
             if left % 2:
-                whole = power if whole is None else whole.product(power)
-                if whole is None:
+                composed = power if composed is None else composed.product(power)
+                if composed is None:
                     break
             left //= 2
-            if not left and whole is not None:
-                return whole
+            if not left and composed is not None:
+                return composed
             power = power.product(power)
         return super().self_compose(times)
 
@@ -301,7 +301,7 @@ def dominating_pair(epsilon: Fraction, delta: Fraction = _ZERO) -> PrivacyLossDi
 
 
 def three_losses(epsilon: Fraction, up: Enclosure) -> PrivacyLossDistribution:
-    """Return the losses of a pair with a mass on a loss of epsilon, and none but 0 beside -epsilon.
+    """Return the losses of a pair: a mass on a loss of epsilon, and only 0 next to -epsilon.
 
     >>> pair = three_losses(Fraction(1), Enclosure.of(Fraction(1, 2)))
     >>> round(float(pair.delta(0)), 4)
@@ -433,10 +433,10 @@ class BoundedRange(Summand):
     def in_floats(self, dust: float) -> Spread:
         """Return the losses in floats; none is left out."""
         end = float(self.range)
-        whole = -math.expm1(-end)
+        total = -math.expm1(-end)
 
         def masses(losses: Floats) -> tuple[Floats, Floats]:
-            share = -np.expm1(-np.diff(losses) / 2) / whole
+            share = -np.expm1(-np.diff(losses) / 2) / total
             return np.exp((losses[1:] - end) / 2) * share, np.exp(-(losses[:-1] + end) / 2) * share
 
         low = np.array([-end])

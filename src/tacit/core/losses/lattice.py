@@ -42,12 +42,12 @@ __all__ = [
 # **From above**, what lies between lattice points ``a < b`` is spread over the two: of its mass p
 # the share ``(1 - e^a q / p) / (1 - e^(a - b))`` goes to b, where q is the mean of ``e^-L`` there,
 # that is the mass of Q.  **From below**, what lies within half a step of a lattice point is
-# gathered into the one loss ``-ln(q / p)``, which lies beside that point by a part of the step in
+# gathered into the one loss ``-ln(q / p)``, which lies next to that point by a part of the step in
 # the second order; a little of what lies beyond the point is gathered with it, so that it stands on
 # the point (:func:`_mixed`).  Where the neighbours are too thin for that, losses are gathered over
 # more steps; what is left is lowered to its point, or the lattice is moved down for it.  So both
-# errors are of the second order in the step, but for losses that stand far from all others, on no
-# lattice point.
+# errors are of the second order in the step, except for losses that stand far from all others, on
+# no lattice point.
 #
 # **Floats.**  Each mass is made by a handful of operations on numbers of at most 2^10, each right
 # to a relative 2^-53, an exponential to 2^-50 (numpy's are right to 2^-52; a test looks); so it is
@@ -66,7 +66,7 @@ _FINEST = 1 << 14
 _MAX_TAKEN_SHARE = 0.45  # the part of a neighbour's mass that is taken on one of its sides
 _MIXINGS = 6
 _NEAR = 1.0  # neighbours that are farther away, times the tilt, are not worth it
-# So many steps about what is lowered otherwise are gathered into one loss, in turn.
+# This many steps about what is lowered otherwise are gathered into one loss, in turn.
 _BLOCKS = (2, 4, 8, 16)
 _GUARD = 1e-13  # more than the error of a loss that is computed from two masses
 
@@ -112,7 +112,7 @@ class Spread:
         ends: where those of ``masses`` lie.
         masses: rising losses to the masses of P and of Q between each two neighbours; what is on
             one is on either side of it.
-        alone: those beside them that have a mass of their own.
+        alone: those next to them that have a mass of their own.
         slack: the relative error of the masses.
     """
 
@@ -221,11 +221,11 @@ def spread_of(losses: Listed | Spread) -> tuple[float, float]:
     """Return about the standard deviation of losses, and the largest size that matters."""
     alone = losses if isinstance(losses, Listed) else losses.alone
     ends = () if isinstance(losses, Listed) else losses.ends
-    reach = float(max(np.abs(alone.high).max(initial=0.0), *map(abs, ends), 1e-300))
-    side = above(losses, reach / _FINEST)
+    radius = float(max(np.abs(alone.high).max(initial=0.0), *map(abs, ends), 1e-300))
+    side = above(losses, radius / _FINEST)
     indices = side.step * (side.first + np.arange(len(side.masses)))
     mean = float(side.masses @ indices)
-    return math.sqrt(float(side.masses @ np.square(indices - mean))), reach
+    return math.sqrt(float(side.masses @ np.square(indices - mean))), radius
 
 
 def _together(
@@ -243,33 +243,35 @@ def _mixed(
 ) -> tuple[NDArray[np.int64], Floats, NDArray[np.bool_]]:
     """Bring masses onto points, each with a little of a neighbour's that is beyond the point."""
     # A part of the mass of a neighbour, on the other side of the point, is gathered with what
-    # stands beside it, so that the mean of e^-loss of both is that of the point.  The parts r that
+    # is next to it, so that the mean of e^-loss of both is that of the point.  The parts r that
     # stay solve ``r + A r = p``, where A says how much of a neighbour each takes; ``p - A p``, and
     # every second one of the sums that begin so, is not above them, and leaves something over,
     # which is lost.  The point above or below is taken, whichever takes the smaller part of the
     # neighbour.
     #
-    # Returns: the places of the points, the masses there, and which were lowered to their point:
+    # Returns: the positions of the points, the masses there, and which were lowered to their point:
     # the neighbours are too thin, or too far.
     size = len(p)
     points = np.floor(losses / step)
     pieces = []
     for side in (-1, 1):
-        beside = np.clip(np.arange(size) + side, 0, size - 1)
+        adjacent = np.clip(np.arange(size) + side, 0, size - 1)
         point = (points + (side + 1) // 2) * step
         # how far the means of e^-loss lie from that of the point, in parts of it
-        own, far = np.expm1(point - losses) * side, np.expm1(point - losses[beside]) * -side
-        near = (far > own) & (np.abs(losses[beside] - losses) * (tilt + 1) < _NEAR)
+        own, far = np.expm1(point - losses) * side, np.expm1(point - losses[adjacent]) * -side
+        near = (far > own) & (np.abs(losses[adjacent] - losses) * (tilt + 1) < _NEAR)
         share = np.where(near, np.maximum(own, 0.0) / np.where(near, far, 1.0), 1.0)
-        pieces.append((share * (1 + 2.0**-44), np.where(near, share * p / p[beside], 1.0), beside))
+        pieces.append(
+            (share * (1 + 2.0**-44), np.where(near, share * p / p[adjacent], 1.0), adjacent)
+        )
     (down, taken_down, lower), (up, taken_up, upper) = pieces
     rise = taken_up < taken_down
-    beside, share = np.where(rise, upper, lower), np.where(rise, up, down)
+    adjacent, share = np.where(rise, upper, lower), np.where(rise, up, down)
     left = np.minimum(taken_up, taken_down) > _MAX_TAKEN_SHARE
     share[left] = 0.0
 
     def taken(r: Floats) -> Floats:
-        return summed(beside, share * r, size)
+        return summed(adjacent, share * r, size)
 
     remaining = p
     for _ in range(_MIXINGS):
@@ -400,11 +402,11 @@ def gaussian_losses(sigma: Fraction, shift: int, dust: float) -> Listed | Spread
     # dust: the mass that may be left out at each end; it is below ``e^(-u^2 / 2)`` beyond u
     #   standard deviations.
     deviations = math.sqrt(-2 * math.log(dust)) + 2.0**-20
-    reach = math.ceil(deviations * sigma)
+    radius = math.ceil(deviations * sigma)
     ratio, square = float(shift / sigma), float(sigma**2)
     middle, infinite = ratio**2 / 2, (0.0, dust)
-    if 2 * reach + 1 <= _MAX_LISTED or sigma <= _MIN_SIGMA:
-        indices = np.arange(-reach, reach + 1, dtype=np.int64)
+    if 2 * radius + 1 <= _MAX_LISTED or sigma <= _MIN_SIGMA:
+        indices = np.arange(-radius, radius + 1, dtype=np.int64)
         masses: Floats = np.exp(-np.square(indices.astype(np.float64)) / (2 * square))
         masses /= masses.sum()
         listed = _listed(middle + float(shift / sigma**2) * indices, masses, indices, infinite)

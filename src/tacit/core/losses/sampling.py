@@ -383,11 +383,11 @@ class ExchangedLoss(LossFromSample):
             return own, other
 
         high = listed.ends[1]
-        whole = sum(float(side.sum()) for side in beyond(np.linspace(cut, high, _FINE)))
-        alone = self._mirrored(listed.alone, whole, listed.slack)
+        total = sum(float(side.sum()) for side in beyond(np.linspace(cut, high, _FINE)))
+        alone = self._mirrored(listed.alone, total, listed.slack)
         return Spread((-high, high), masses, alone, listed.slack)
 
-    def _mirrored(self, removing: Listed, whole: float, slack: float) -> Listed:
+    def _mirrored(self, removing: Listed, total: float, slack: float) -> Listed:
         """Return losses above zero, their mirror images, and zero with what is left."""
         up = removing.high > 0
         low, high, minimum, maximum = (
@@ -397,8 +397,8 @@ class ExchangedLoss(LossFromSample):
         over = maximum * np.exp(-low) * (1 + 2 * SLACK)
         gone = removing.infinite[1] * (1 + 2 / float(self.rate))  # of either mass
         rest = (
-            1 - whole * (1 + slack) - float(maximum.sum() + over.sum()) - gone - 4 * SLACK,
-            1 - whole * (1 - slack) - float(minimum.sum() + under.sum()) + 4 * SLACK,
+            1 - total * (1 + slack) - float(maximum.sum() + over.sum()) - gone - 4 * SLACK,
+            1 - total * (1 - slack) - float(minimum.sum() + under.sum()) + 4 * SLACK,
         )
         return Listed(
             np.concatenate([-high, [0.0], low]),

@@ -36,7 +36,7 @@ __all__ = [
     "tilt_near",
 ]
 
-# The least epsilon at which a bound on the logarithm of delta is at most a target.
+# The smallest epsilon at which a bound on the logarithm of delta is at most a target.
 
 
 _STEPS = 60
@@ -45,7 +45,7 @@ _STEPS = 60
 def min_epsilon(
     bound: Callable[[float], float], near: float, log_target: float, *, upper: bool
 ) -> float | None:
-    """Return the least epsilon above zero at which a bound is at most a target, from one side.
+    """Return the smallest epsilon above zero at which a bound is at most a target, from one side.
 
     >>> low = min_epsilon(lambda epsilon: -3 * epsilon, 1.0, -6.0, upper=False)
     >>> high = min_epsilon(lambda epsilon: -3 * epsilon, 1.0, -6.0, upper=True)
@@ -102,22 +102,22 @@ def _narrowed(above: Callable[[float], float], low: float, high: float) -> tuple
     return low, high
 
 
-# Sums of losses of Gaussian noise alone: a closed form, and how far whole numbers are from it.
+# Sums of losses of Gaussian noise alone: a closed form, and how far integers are from it.
 #
-# Noise of deviation sigma_i on whole numbers, shifted by s_i, k_i times, with ``eta = sum k_i (s_i
+# Noise of deviation sigma_i on integers, shifted by s_i, k_i times, with ``eta = sum k_i (s_i
 # / sigma_i)^2``.  On the real line the sum of all losses is normal, so for ``mu = sqrt(eta)``, with
-# ``a = e / mu - mu / 2`` and ``b = a + mu``, the least delta at an epsilon e is that of one
+# ``a = e / mu - mu / 2`` and ``b = a + mu``, the smallest delta at an epsilon e is that of one
 # Gaussian release (Balle and Wang, ICML 2018, theorem 8; phi the density, R the tail over it)
 #
 #     D(e) = Phi(-a) - e^e Phi(-b) = phi(a) (R(a) - R(b)).
 #
-# **On whole numbers** delta is, for every t > 0, the integral of :mod:`.line_integral` along the
+# **On integers** delta is, for every t > 0, the integral of :mod:`.line_integral` along the
 # line of real part t.  The factor of a summand at ``t + i w`` is (:mod:`.families`) that on the
 # real line times ``T(z s) / T(0)``, and its size at most ``e^(eta_i (t^2 + t) / 2) B_i(w)`` with
 # ``B_i(w) = sum over whole m of e^(-eta_i (w - m p_i)^2 / 2)``, ``p_i = 2 pi / g_i`` and ``g_i =
 # s_i / sigma_i^2``, the distance of two losses.  Let g be the largest of these, ``W = pi / (2 g)``,
-# and S the least sigma, five or more.  In units of ``e^(eta (t^2 + t) / 2 - t e) / (2 pi)`` delta
-# differs from D
+# and S the smallest sigma, five or more.  In units of ``e^(eta (t^2 + t) / 2 - t e) / (2 pi)``
+# delta differs from D
 #
 # - for ``|w| < W`` by at most ``2 U sqrt(2 pi / eta) / (t (t + 1))``: there ``|T(z s) / T(0) - 1|``
 #   is at most ``u = 5 e^(-pi^2 S^2)``, and all together at most ``2 U``, with ``U = u sum k_i <=
@@ -138,14 +138,14 @@ def _narrowed(above: Callable[[float], float], low: float, high: float) -> tuple
 
 
 _MIN_SIGMA = 5
-_MIN_TAIL = Fraction(3, 2)  # from so many deviations on a tail is enclosed beside its density
+_MIN_TAIL = Fraction(3, 2)  # from this many deviations on a tail is enclosed next to its density
 _PI = Fraction(333, 106)  # below pi
 _BITS = 96
 
 
 @dataclass(frozen=True)
 class GaussianSum:
-    """A sum of losses of Gaussian noise on whole numbers.
+    """A sum of losses of Gaussian noise on integers.
 
     >>> one = GaussianSum(((Fraction(10**8), 10**6, 10_000),))
     >>> found = one.epsilon(math.log(1e-6))
@@ -213,7 +213,7 @@ class GaussianSum:
         if whole * ratio > Fraction(1, 100):
             return Fraction(1)
         width = sqrt(2 * pi(64) / eta, 64).upper
-        # 4 / W^2 is 16 g^2 / pi^2, half of which stands at the root of 2 pi / eta
+        # 4 / W^2 is 16 g^2 / pi^2, half of which is at the root of 2 pi / eta
         beyond = grid_step**2 * width * (Fraction(131, 1000) + narrow) + 4 * grid_step * narrow
         within = 2 * whole * width / (t * (t + 1))
         scale = exp(eta * (t * t + t) / 2 - t * epsilon, 64).upper
@@ -280,7 +280,7 @@ def min_part(t: float) -> float:
     >>> round(math.exp(min_part(1.0)), 9)
     0.25
     """
-    # It is the least c with ``1 - e^-y <= c e^(t y)`` for all y.
+    # It is the smallest c with ``1 - e^-y <= c e^(t y)`` for all y.
     return t * math.log(t) - (1 + t) * math.log1p(t) + 2.0**-48 * (1 + t) * (1 + math.log1p(t))
 
 
@@ -296,8 +296,8 @@ def _log(value: Fraction) -> float:
 #
 # Each family holds summands of one kind, a row for each, and how often it stands.
 #
-# - *Laplace noise* on whole numbers, and randomized response: :mod:`.ends`.
-# - *Gaussian noise* on whole numbers, of deviation sigma, shifted by s.  The losses are
+# - *Laplace noise* on integers, and randomized response: :mod:`.ends`.
+# - *Gaussian noise* on integers, of deviation sigma, shifted by s.  The losses are
 #   ``s (2 x + s) / (2 sigma^2)``, so with ``eta = (s / sigma)^2`` and Poisson's summation
 #
 #       M(z) = e^(eta z (z + 1) / 2) T(z s) / T(0),  T(c) = sum e^(-2 pi^2 sigma^2 m^2 - 2 pi i m c)
@@ -404,8 +404,8 @@ class Ranges(Family):
 
     def factors(self, z: Any) -> Any:
         """Return M(z), an entry for each."""
-        reach = columns(self.range, z)
-        return np.sinh((z + 0.5) * reach) / ((2 * z + 1) * np.sinh(reach / 2))
+        radius = columns(self.range, z)
+        return np.sinh((z + 0.5) * radius) / ((2 * z + 1) * np.sinh(radius / 2))
 
 
 @dataclass(frozen=True)
@@ -509,9 +509,9 @@ class Ends(Family):
 
     def weights(self, t: float) -> tuple[Floats, Floats]:
         """Return the tilted masses at the upper and the lower end of each."""
-        whole = self.factors(t) * (1 + np.exp(-self.rate))
+        total = self.factors(t) * (1 + np.exp(-self.rate))
         e = self.largest
-        return np.exp(t * e) / whole, np.exp(-e - t * e) / whole
+        return np.exp(t * e) / total, np.exp(-e - t * e) / total
 
 
 def ends_of(rows: Sequence[tuple[float, int, int]]) -> Ends:

@@ -82,7 +82,7 @@ _DEVIATIONS = 12  # half the window, in standard deviations of the tilted sum
 _LARGEST_TILT = 1e12
 _MAX_PLACES = 1 << 23
 _MAX_OUTSIDE = 1e-13
-_COARSE = 1 << 12  # a tilt is looked for on about so many places of a summand
+_COARSE = 1 << 12  # a tilt is looked for on about this many places of a summand
 _MAX_EXPONENT = 600.0  # powers of e up to here, times any mass or error, are floats
 
 
@@ -134,7 +134,7 @@ class TiltedSum:
 
     def _far(self, cell: int) -> bool:
         """True if powers at a cell may underflow when they count from the middle."""
-        # Of those that are not, what is too small for floats on the other side is nothing beside
+        # Of those that are not, what is too small for floats on the other side is nothing next to
         # the errors that are charged there.
         return abs(cell - self._middle) * self._step * (self._tilt + 1) > _MAX_EXPONENT / 2
 
@@ -171,10 +171,10 @@ class TiltedSum:
         rise = -self._tilt * self._step * (min(cell, self._size, over + 1) - middle)
         value, weight = 0.0, _scaled(self._wrapped, rise)
         if cell < self._size:
-            whole, value = self._from(cell, level)
+            total, value = self._from(cell, level)
             fading = -math.expm1(-self._tilt * self._step)
             width = min(self._size - cell, 1 / fading if fading else math.inf)
-            weight += _scaled(width * self._error, rise) + 4 * _U * self._size * whole
+            weight += _scaled(width * self._error, rise) + 4 * _U * self._size * total
         if self.upper:
             finite = _log(value + weight) + scale + self._log_error + 2.0**-40
             return min(_log_sum(finite, _log(self._infinite)), 0.0)
@@ -320,7 +320,7 @@ def _bisected(reached: Callable[[float], bool]) -> float:
 def _transformed(parts: Sequence[tuple[Floats, int]], size: int) -> tuple[Floats, float]:
     """Return the distribution of the sum modulo the size, and how wrong an entry may be."""
     indices = np.arange(size // 2 + 1)
-    whole = np.ones(len(indices), dtype=np.complex128)
+    product = np.ones(len(indices), dtype=np.complex128)
     logs, relative, gone = np.zeros(len(indices)), np.zeros(len(indices)), 0.0
     unit = _TRANSFORM * math.log2(size)
     for a, k in parts:
@@ -334,11 +334,11 @@ def _transformed(parts: Sequence[tuple[Floats, int]], size: int) -> tuple[Floats
         used = logs > _NEGLIGIBLE
         if not used.all():
             gone += math.exp(_NEGLIGIBLE) * int(len(used) - used.sum())
-            indices, one, whole = indices[used], one[used], whole[used]
+            indices, one, product = indices[used], one[used], product[used]
             logs, relative = logs[used], relative[used]
-        whole *= _power(one, k)
+        product *= _power(one, k)
     spectrum = np.zeros(size // 2 + 1, dtype=np.complex128)
-    spectrum[indices] = whole
+    spectrum[indices] = product
     masses = np.fft.irfft(spectrum, size)
     error = 2 * (float((np.exp(logs) * relative).sum()) + gone) / size
     error += unit * float(np.linalg.norm(masses))
@@ -354,14 +354,14 @@ def _folded(a: Floats, size: int) -> Floats:
 
 def _power(base: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128]:
     """Return a power by repeated squaring."""
-    whole: NDArray[np.complex128] | None = None
+    product: NDArray[np.complex128] | None = None
     while True:
         if exponent % 2:
-            whole = base if whole is None else whole * base
+            product = base if product is None else product * base
         exponent //= 2
         if not exponent:
-            assert whole is not None
-            return whole
+            assert product is not None
+            return product
         base = base * base
 
 
@@ -394,7 +394,7 @@ def _log_sum(a: float, b: float) -> float:
 # Summands on one lattice, from above and from below, and the sums of both.
 
 
-_SERVED = 3.0  # a tilt serves epsilons of so many deviations from its middle
+_SERVED = 3.0  # a tilt serves epsilons of this many deviations from its middle
 
 
 class LatticeSums:
@@ -454,8 +454,8 @@ class LatticeSums:
 
     def steepest_epsilon(self, log_delta: float) -> float:
         """Return an epsilon at which delta is below one given, from the tilted masses alone."""
-        # ``delta(e) <= e^(K(t) - t e) t^t / (1 + t)^(1 + t)`` beside what is infinite, for each t >
-        # 0 (:func:`~tacit.core.losses.summands.min_part`): no transform, no window.
+        # ``delta(e) <= e^(K(t) - t e) t^t / (1 + t)^(1 + t)`` next to what is infinite, for each t
+        # > 0 (:func:`~tacit.core.losses.summands.min_part`): no transform, no window.
         infinite = sum_infinite(self.above) * (1 + SLACK)
         if not infinite < math.exp(log_delta):
             return math.inf

@@ -287,9 +287,9 @@ def _bit_kept(epsilon: Any) -> Fraction:
 @public
 @dataclass(frozen=True, init=False)
 class HadamardCountMeanSketch(_Sketch):
-    """Send one random entry of the Hadamard transform of the hashed word: one bit and its place.
+    """Send one random entry of the Hadamard transform of the hashed word: one bit and its position.
 
-    **Privacy.** Function and entry are independent of the word; the sign is kept with probability
+    **Privacy.** Function and entry are independent of the word; the sign is stored with probability
     p, so the ratio is p/(1 - p), attained by words whose columns differ in the sign of that entry.
 
     Source: Apple Differential Privacy Team (2017).

@@ -30,7 +30,7 @@ LARGEST = 1 << 24
 class LocalHashing(PureOracle):
     """Draw a public random seed, hash the answer into g buckets, report seed and noisy bucket.
 
-    The bucket of the answer is kept with probability p, else one of the g - 1 others is sent.
+    The bucket of the answer is stored with probability p, else one of the g - 1 others is sent.
     **Privacy.** The seed is independent of the answer; given the seed a bucket has probability p
     or (1 - p)/(g - 1), so the ratio is that of direct encoding over g buckets, for every pair of
     answers that the seed distinguishes.  It does not depend on how good the hash is.
@@ -151,7 +151,7 @@ class LocalHashing(PureOracle):
 @public
 @dataclass(frozen=True, init=False)
 class OptimizedLocalHashing(LocalHashing):
-    """Local hashing into g = round(e**epsilon) + 1 buckets, which has nearly the least variance.
+    """Local hashing into g = round(e**epsilon) + 1 buckets, which has nearly the smallest variance.
 
     The variance is that of optimised unary encoding, 4E/(E - 1)**2 per report, from 32 + log2(g)
     bits whatever the domain.

@@ -48,7 +48,7 @@ class SubsetSelection(PureOracle):
 
     **Draw.** Of k - 1 items, all but the last, w - 1 are drawn as a uniform set, and one more that
     is uniform among the rest (:mod:`tacit.local.hashing`); then the last item takes
-    the place of the true one, a renaming, so that both are of the items that are not true.  The
+    the position of the true one, a renaming, so that both are of the items that are not true.  The
     report is the set with the true item or, with probability 1 - p, with the one more: uniform
     among the sets of w that hold the true item, or among those that do not.  The bits that are
     asked for, and all work, are the same whatever the answer and the coin; their number is

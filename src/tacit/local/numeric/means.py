@@ -73,7 +73,7 @@ class NumberOracle(Oracle):
 
     Attributes:
         lower, upper: the bounds of an answer, public.
-        missing: the number that stands for a missing answer, or None.
+        missing: the number that represents a missing answer, or None.
     """
 
     lower: Fraction
@@ -121,7 +121,7 @@ class MeanOracle(NumberOracle):
         """Draw the reports of rounded answers."""
 
     @abstractmethod
-    def _law(self, rounded: int) -> Mapping[int, Any]:
+    def _distribution(self, rounded: int) -> Mapping[int, Any]:
         """Return the distribution of the report of one rounded answer."""
 
     @abstractmethod
@@ -173,9 +173,11 @@ class MeanOracle(NumberOracle):
         """
         below, rest = divmod(self._read(value) * self.steps, 1 << FINE)
         up = Fraction(rest, 1 << FINE)
-        distribution: dict[Hashable, Any] = {y: p * (1 - up) for y, p in self._law(below).items()}
+        distribution: dict[Hashable, Any] = {
+            y: p * (1 - up) for y, p in self._distribution(below).items()
+        }
         if rest:
-            for y, p in self._law(below + 1).items():
+            for y, p in self._distribution(below + 1).items():
                 distribution[y] = distribution.get(y, 0) + p * up
         return distribution
 
@@ -285,7 +287,7 @@ class Duchi(LinearMean):
         lower, upper: the bounds.
         epsilon: the greatest loss allowed; or
         p: the probability that the bit is kept, above 1/2.
-        missing: the number that stands for a missing answer.
+        missing: the number that represents a missing answer.
 
     Example:
         >>> duchi = Duchi(-1, 1, p="3/4")
@@ -335,7 +337,7 @@ class Duchi(LinearMean):
     def _report(self, rounded: NDArray[np.int64]) -> NDArray[np.int64]:
         return rounded ^ ~coins(self.p, len(rounded))
 
-    def _law(self, rounded: int) -> Mapping[int, Any]:
+    def _distribution(self, rounded: int) -> Mapping[int, Any]:
         return {rounded: self.p, 1 - rounded: 1 - self.p}
 
     def score(self) -> tuple[Fraction, Fraction]:
@@ -442,7 +444,7 @@ class Piecewise(LinearMean):
         epsilon: the greatest loss allowed; or
         keep: the probability of drawing from the window.
         total, width: how many numbers there are, and in the window; by default 4,096 and the best.
-        missing: the number that stands for a missing answer.
+        missing: the number that represents a missing answer.
 
     Example:
         >>> piecewise = Piecewise(0, 100, epsilon=2)
@@ -504,7 +506,7 @@ class Piecewise(LinearMean):
     def _report(self, rounded: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.window.draw(rounded)
 
-    def _law(self, rounded: int) -> Mapping[int, Any]:
+    def _distribution(self, rounded: int) -> Mapping[int, Any]:
         return dict(enumerate(self.window.law(rounded)))
 
     def score(self) -> tuple[Fraction, Fraction]:
@@ -554,7 +556,7 @@ class HybridMean(MeanOracle):
         lower, upper: the bounds.
         epsilon: the greatest loss allowed.
         total: how many numbers a piecewise report is one of.
-        missing: the number that stands for a missing answer.
+        missing: the number that represents a missing answer.
 
     Example:
         >>> from tacit.local import Duchi
@@ -620,9 +622,9 @@ class HybridMean(MeanOracle):
         bit = duchi._report(up.astype(np.int64)) + self.total
         return np.where(coins(self.alpha, n), piecewise._report(rounded), bit)
 
-    def _law(self, rounded: int) -> Mapping[int, Any]:
+    def _distribution(self, rounded: int) -> Mapping[int, Any]:
         piecewise, duchi = self.parts
-        distribution = {y: self.alpha * p for y, p in piecewise._law(rounded).items()}
+        distribution = {y: self.alpha * p for y, p in piecewise._distribution(rounded).items()}
         up = self._rounds_up(rounded)
         one = up * duchi.p + (1 - up) * (1 - duchi.p)
         distribution[self.total] = (1 - self.alpha) * (1 - one)
@@ -678,7 +680,7 @@ class LaplaceMean(LinearMean):
         lower, upper: the bounds.
         epsilon: the loss, exactly.
         grid: m, the units from one bound to the other.
-        missing: the number that stands for a missing answer.
+        missing: the number that represents a missing answer.
 
     Example:
         >>> noisy = LaplaceMean(0, 1, epsilon=1)
@@ -739,14 +741,14 @@ class LaplaceMean(LinearMean):
         shifted: NDArray[np.int64] = np.clip(drawn + self.reach, 0, self.layout.limit - 1)
         return shifted
 
-    def _law(self, rounded: int) -> Mapping[int, Any]:
-        distribution, reach = noise.DiscreteLaplace(self.grid / self.loss), self.reach
+    def _distribution(self, rounded: int) -> Mapping[int, Any]:
+        distribution, radius = noise.DiscreteLaplace(self.grid / self.loss), self.reach
         top = self.layout.limit - 1
         masses: dict[int, Enclosure] = {
-            y: distribution.probability(y - reach - rounded, 128) for y in range(1, top)
+            y: distribution.probability(y - radius - rounded, 128) for y in range(1, top)
         }
-        masses[0] = distribution.cdf(-reach - rounded, 128)
-        masses[top] = 1 - distribution.cdf(top - 1 - reach - rounded, 160)
+        masses[0] = distribution.cdf(-radius - rounded, 128)
+        masses[top] = 1 - distribution.cdf(top - 1 - radius - rounded, 160)
         return masses
 
     def score(self) -> tuple[Fraction, Fraction]:

@@ -214,7 +214,7 @@ _message_shown(
 )
 
 
-# Attacks on what stands beside an answer: logs, pickles, exact counts, time, generators.
+# Attacks on what is next to an answer: logs, pickles, exact counts, time, generators.
 
 
 _SIZE = 48_163

@@ -28,7 +28,7 @@ __all__ = ["ADDRESS", "SYSTEM", "TacitPostgres"]
 
 # The environment variable with the address of a database in which tables may be made.
 ADDRESS = "TACIT_ATTACKED_POSTGRESQL"
-_OPEN = 4  # so many accounts stay open, each with the connections of its table and its ledger
+_OPEN = 4  # this many accounts stay open, each with the connections of its table and its ledger
 _TYPES = {"bigint": "bigint", "double": "double precision", "varchar": "text"}
 
 
@@ -85,7 +85,7 @@ class TacitPostgres(TacitSession):
 
     def account(self, budget: float) -> Account:
         """Return a session with its ledger in the database too."""
-        self._end(_OPEN - 1)  # a server has so many connections, and one case one account
+        self._end(_OPEN - 1)  # a server has this many connections, and one case one account
         until = contextlib.ExitStack()
         self._accounts.append(until)
         return _PostgresAccount.fresh(budget, until)

@@ -39,7 +39,7 @@ _DAY = 86_400
 # Bytes of a Parquet file before its first page, and bytes of that page that are spoilt.
 _MAGIC, _SPOILT = 4, 36
 _FAILED = 500  # from here on a status says that the service failed, and not that it refused
-# A service keeps some files open for each one with rows, and a process may open only so many.
+# A service keeps some files open for each one with rows, and a process may open only this many.
 _MAX_OPEN_SERVICES = 300
 _SETTINGS = 'latency = "1/100"\n'
 
@@ -61,7 +61,7 @@ class TacitService(TacitSession):
     @property
     def _service(self) -> _Served:
         """The service that is asked, the last: another one where it holds many files."""
-        # One that an account is kept in goes on beside it.
+        # One that an account is stored in continues next to it.
         if self._all and self._all[-1].full and not self._all[-1].kept:
             self._all.pop().stop()
         if not self._all or self._all[-1].full:
@@ -185,19 +185,19 @@ class _ServiceAccount(Account):
 
     def fail(self, epsilon: float, label: str) -> None:
         """Spoil the cells of the file, behind its schema, and ask: reading them fails."""
-        whole = self._path.read_bytes()
+        content = self._path.read_bytes()
         question = self._connection.agg(s=total("x", 0, 10))
-        self._path.write_bytes(whole[:_MAGIC] + bytes(_SPOILT) + whole[_MAGIC + _SPOILT :])
+        self._path.write_bytes(content[:_MAGIC] + bytes(_SPOILT) + content[_MAGIC + _SPOILT :])
         try:
             question.release(epsilon=repr(epsilon), tag=label)
         finally:
-            self._path.write_bytes(whole)
+            self._path.write_bytes(content)
 
 
 class _Served:
     """A folder that ``tacit serve`` serves on a free port of this machine, until it is stopped."""
 
-    kept = False  # whether an account is kept in it
+    kept = False  # whether an account is stored in it
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="tacit-attacked-"))

@@ -56,7 +56,7 @@ __all__ = [
     "write_parquet",
 ]
 
-# A budget of a session: its ledger in a file, beside a CSV file that can be taken away.
+# A budget of a session: its ledger in a file, next to a CSV file that can be taken away.
 
 
 class TacitAccount(Account):
@@ -113,7 +113,7 @@ class TacitAccount(Account):
         source = self._opens(self._source)
         opened = Session(source, one_row_each, ledger=path, name=self._source.name)
         other = TacitAccount(opened, self._folder, self._source, self._opens)
-        other._kept = self  # the folder lives as long as somebody has a handle
+        other._kept = self  # the folder lives as long as someone has a handle
         return other
 
     _kept: Account | None = None
@@ -138,7 +138,7 @@ Column = tuple[Sequence[Any], str]  # the values of a column, and its type as Du
 
 
 def columns_of(columns: Mapping[str, Rows]) -> dict[str, Column]:
-    """Return columns with their types: whole numbers, floats or texts, None for what is missing.
+    """Return columns with their types: integers, floats or texts, None for what is missing.
 
     >>> columns_of({"x": [1, None], "y": [0.5, 2]})
     {'x': ([1, None], 'bigint'), 'y': ([0.5, 2.0], 'double')}
@@ -286,8 +286,8 @@ class TacitSession(System):
             if public:
                 questions.append(session.group_by("g", keys=list(public)).agg(n=count()))
             answers: Any = session.plan(questions).release(epsilon=epsilon)
-            whole = [_value(answer, f"n{i}") for i, answer in enumerate(answers[:copies])]
-            return [*whole, *(float(n) for a in answers[copies:] for n in a.to_dict()["n"])]
+            values = [_value(answer, f"n{i}") for i, answer in enumerate(answers[:copies])]
+            return [*values, *(float(n) for a in answers[copies:] for n in a.to_dict()["n"])]
 
     def derived(
         self, ask: str, keys: Sequence[str], public: Sequence[str], *, epsilon: float

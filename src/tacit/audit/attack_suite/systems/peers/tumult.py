@@ -85,7 +85,7 @@ class Tumult(PeerLibrary):
     ) -> Any:
         """Ask one aggregate of a column."""
         # The second time that the same is asked, and later, it is asked for many public groups at
-        # once, each with these rows.  The library adds noise to each group by itself, and to a
+        # once, each with these rows.  The library adds noise to each group on its own, and to a
         # table without groups as to one group, so that each is an answer as the first one was.
         asked = kind, rows, bounds, edges, epsilon
         key = repr(asked)
