@@ -28,10 +28,10 @@ from tacit.accounting.ledger_chain import appended
 from tacit.accounting.odometer import (
     POWERS,
     SHARES,
-    Charge,
     Filter,
     LossOdometer,
     Odometer,
+    OdometerCharge,
     Spending,
 )
 from tacit.accounting.open_ledger import has_ledger
@@ -168,7 +168,7 @@ def response(cost, delta=Fraction(0)):
     level, up = float(cost), 1 / (1 + math.exp(-float(cost)))
     d = float(delta)
     rows = [((1 - d) * up, level), ((1 - d) * (1 - up), -level), (d, math.inf)]
-    return Charge.of(LossOdometerBudget("approximate", Fraction(cost), delta)), rows
+    return OdometerCharge.of(LossOdometerBudget("approximate", Fraction(cost), delta)), rows
 
 
 def listed(p, q):
@@ -177,10 +177,10 @@ def listed(p, q):
     most = max(abs(math.log(Fraction(p[x]) / Fraction(q[x]))) for x in p)
     cost = LossOdometerBudget("pure", Fraction(most).limit_denominator(10**6) + Fraction(1, 10**5))
     rows = [(float(Fraction(p[x])), math.log(Fraction(p[x]) / Fraction(q[x]))) for x in p]
-    return Charge.of(cost, BothWays(*ways)), rows
+    return OdometerCharge.of(cost, BothWays(*ways)), rows
 
 
-def most_beyond(releases, depth, delta=DELTA):
+def max_beyond(releases, depth, delta=DELTA):
     """Return the largest mean of ``max(0, 1 - e^(E - L))`` that any analyst has when they stop."""
 
     @cache
@@ -209,21 +209,21 @@ def most_beyond(releases, depth, delta=DELTA):
 
 @pytest.mark.parametrize("cost", ["1/10", "1/2", "3/2"])
 def test_no_analyst_who_stops_at_will_beats_what_is_reported(cost):
-    worst = most_beyond([response(Fraction(cost))], 24)
+    worst = max_beyond([response(Fraction(cost))], 24)
     assert DELTA / 40 < worst <= DELTA * Fraction(3, 4)
 
 
 def test_nor_one_who_chooses_by_the_answers_so_far():
     skewed = {0: "1/10", 1: "2/10", 2: "7/10"}, {0: "3/20", 1: "3/10", 2: "11/20"}
     releases = [response(Fraction(1, 4)), response(Fraction(1)), listed(*skewed)]
-    assert DELTA / 80 < most_beyond(releases, 4) <= DELTA * Fraction(3, 4)
+    assert DELTA / 80 < max_beyond(releases, 4) <= DELTA * Fraction(3, 4)
     turned = [response(Fraction(1, 4)), listed(*reversed(skewed))]
-    assert most_beyond(turned, 5) <= DELTA * Fraction(3, 4)
+    assert max_beyond(turned, 5) <= DELTA * Fraction(3, 4)
 
 
 def test_releases_that_may_show_all_have_their_quarter():
     leaks = [response(Fraction(1, 2), Fraction(1, 200)), response(Fraction(1))]
-    assert DELTA / 5 < most_beyond(leaks, 5) <= DELTA
+    assert DELTA / 5 < max_beyond(leaks, 5) <= DELTA
 
 
 def test_gaussian_releases_by_all_looks_at_a_fine_walk():
@@ -234,8 +234,8 @@ def test_gaussian_releases_by_all_looks_at_a_fine_walk():
     for t in map(float, POWERS):  # no release in zCDP with this rho has larger ones
         moment = math.log(math.fsum(p * math.exp(t * loss) for p, loss in rows))
         assert moment <= t * (t + 1) * v / 2
-    charge = Charge.of(rho(Fraction(1, 32)))
-    assert DELTA / 4 < most_beyond([(charge, rows)], 40) <= DELTA * Fraction(3, 4)
+    charge = OdometerCharge.of(rho(Fraction(1, 32)))
+    assert DELTA / 4 < max_beyond([(charge, rows)], 40) <= DELTA * Fraction(3, 4)
 
 
 def test_many_small_releases_cost_together_what_their_losses_do():
@@ -294,8 +294,8 @@ def test_deltas_of_releases_fit_in_their_quarter():
 def test_losses_of_which_nothing_finite_is_known_are_refused():
     start = LossOdometer.begun(DELTA)
     with pytest.raises(BudgetError, match="nothing was spent"):
-        start.charged(Charge((None,) * len(POWERS), Fraction(0), None))
-    first = start.charged(Charge((None,) * len(POWERS), Fraction(0), Fraction(2)))
+        start.charged(OdometerCharge((None,) * len(POWERS), Fraction(0), None))
+    first = start.charged(OdometerCharge((None,) * len(POWERS), Fraction(0), Fraction(2)))
     assert first.spent == epsilon_delta(2, DELTA)
 
 

@@ -1,4 +1,4 @@
-"""Ways to release a statistic, side by side: predicted beside measured, tables and pictures."""
+"""Ways to release a statistic, side by side: predicted next to measured, tables and pictures."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from support.by_hand.exact_errors import (
 from support.by_hand.stratified_runs import spread_laplace, spread_smooth
 from support.tables.shared_data import shared_file
 from tacit.audit.comparison import (
-    _asked,
     _clipped_error,
+    _comparison_of,
     _largest_rho,
     _noisy_counts,
     _range,
@@ -37,9 +37,9 @@ from tacit.mechanisms.propose_test_release import propose_test_release
 from tacit.mechanisms.sample_and_aggregate import AGGREGATES, sample_and_aggregate
 from tacit.mechanisms.smooth import CONCENTRATED, DISTRIBUTIONS, smooth_noise
 from tacit.mechanisms.smooth_distributions import (
-    LaplaceLaw,
-    StudentLaw,
-    UniformLogNormalLaw,
+    LaplaceDistribution,
+    StudentDistribution,
+    UniformLogNormal,
     mean_distance,
 )
 from tacit.statistics import Median
@@ -300,10 +300,10 @@ def test_smooth_noise(
 @pytest.mark.parametrize(
     "law",
     [
-        LaplaceLaw(Fraction(1), Fraction(1, 9)),
-        StudentLaw(Fraction(1), 1),
-        StudentLaw(Fraction(1), 3),
-        UniformLogNormalLaw(Fraction(1), Fraction(1, 2)),
+        LaplaceDistribution(Fraction(1), Fraction(1, 9)),
+        StudentDistribution(Fraction(1), 1),
+        StudentDistribution(Fraction(1), 3),
+        UniformLogNormal(Fraction(1), Fraction(1, 2)),
     ],
 )
 def test_errors_are_sums_of_tails_at_every_scale(law: Any, scale: float) -> None:
@@ -396,7 +396,7 @@ def test_two_hundred_stratified_runs_are_within_five_percent(
 ) -> None:
     """Real releases whose uniforms are spread evenly: see :mod:`stratified_runs`."""
     ages = np.random.default_rng(7).gamma(8, 5, 900).clip(0, 100)
-    asked = _asked(statistic, (0, 100), 1, "1e-6", None, ages, "unbounded", [30], None)
+    asked = _comparison_of(statistic, (0, 100), 1, "1e-6", None, ages, "unbounded", [30], None)
     for one in candidates(asked)[0]:
         if one.method == "exponential mechanism":  # a choice: no noise whose uniforms can be spread
             error, deviation = choice_error(one, asked)
@@ -435,7 +435,7 @@ TABLE_METHODS_AGES = np.random.default_rng(7).gamma(8, 5, 600).clip(0, 100).roun
 @pytest.mark.full
 @pytest.mark.parametrize("statistic", ["mean", "var", "std", "median", "percentile(90)", "max"])
 def test_the_best_global_way_is_what_a_session_does(statistic):
-    """Predicted errors beside those of a Session's own releases, drawn on the same rows."""
+    """Predicted errors next to those of a Session's own releases, drawn on the same rows."""
     ages = TABLE_METHODS_AGES.astype(int)
     found = compare(statistic, (0, 100), 1, like=ages, bins=[], runs=300)
     wanted = [row for row in found.rows if row.method in ("noisy moments", "exponential mechanism")]

@@ -222,7 +222,7 @@ def test_what_is_no_distribution_is_refused_where_it_is_the_same_on_all_inputs(n
         tc.audit.verify(claim, draws=0)
 
 
-# A stated distribution is a claim too: the function is run beside it.
+# A stated distribution is a claim too: the function is run next to it.
 
 
 AGREEMENT_NUMBER = Space(Number("int", 0, 3), AbsoluteDistance())
@@ -230,10 +230,10 @@ AGREEMENT_BIT = Space(Number("int", 0, 1), AbsoluteDistance())
 
 
 class TestRuns:
-    """A stated distribution is a claim too: the function is run beside it."""
+    """A stated distribution is a claim too: the function is run next to it."""
 
     def raw(self, value):
-        """A mechanism that releases the number itself, beside the distribution of Laplace noise."""
+        """A mechanism that releases the number, next to the distribution of Laplace noise."""
         right = AGREEMENT_NUMBER >> Laplace(2)
         return user_measurement(AGREEMENT_NUMBER, value, right.map, distribution=right.law)
 

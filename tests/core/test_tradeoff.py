@@ -47,7 +47,7 @@ from tacit.core.tradeoff import (
     ProfilePoints,
     TradeoffFunction,
     epsilon_near,
-    least_mu,
+    min_mu,
     power_of,
 )
 from tacit.errors import InfeasibleError, UsageError
@@ -189,7 +189,7 @@ def gaussian(mu, epsilon):
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(5)])
 def test_pure_dp_has_the_mu_of_randomized_response(epsilon):
     """Two answers with odds e^epsilon have one corner: ``mu = 2 Phi^-1(e^eps / (1 + e^eps))``."""
-    found = least_mu(ProfilePoints(dominating_pair(epsilon).delta), epsilon, Fraction(0))
+    found = min_mu(ProfilePoints(dominating_pair(epsilon).delta), epsilon, Fraction(0))
     truth = 2 * NORMAL.inv_cdf(1 / (1 + math.exp(-epsilon)))
     assert float(found.lower) <= truth * (1 + 1e-9)
     assert float(found.upper) >= truth * (1 - 1e-9)

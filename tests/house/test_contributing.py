@@ -23,7 +23,7 @@ from support.tables.extreme_values import DIALECTS
 from tacit.core.space import Step
 from tacit.local.oracle import MODULES
 from tacit.statistics import Records, sensitivity
-from tacit.statistics.global_sensitivity import _ROOMS
+from tacit.statistics.global_sensitivity import _MODULES
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PATHS = sorted({path for path in re.findall(r"`([\w./-]+)`", PAGE) if "/" in path})
@@ -102,7 +102,7 @@ def test_every_folder_that_a_list_names_is_there(room: str) -> None:
 
 
 def test_statistics_are_in_the_families() -> None:
-    families = {module.partition(".")[0] for module, _ in _ROOMS.values()}
+    families = {module.partition(".")[0] for module, _ in _MODULES.values()}
     assert families == {"counts_and_sums", "means", "quantiles", "variances"}
 
 

@@ -67,7 +67,7 @@ from tacit.mechanisms import (
     select_best,
     user_measurement,
 )
-from tacit.mechanisms.partition_selection import least_threshold, tail
+from tacit.mechanisms.partition_selection import min_threshold, tail
 from tacit.mechanisms.private_quantile import quantile_costs
 from tacit.tables.statistics.quantile_choice import ChooseQuantile, CostTables, SumOfLargestChanges
 from tacit.transformations import Clamp, Count, Sum
@@ -449,7 +449,7 @@ def test_private_quantiles_have_cost_zero_exactly_at_quantiles():
 def test_key_threshold_at_the_wrong_tail_is_caught():
     """A tail that begins at the threshold instead of one below it underestimates delta."""
     scale = Fraction(1)
-    threshold = least_threshold(scale, 1, Fraction(1, 100))
+    threshold = min_threshold(scale, 1, Fraction(1, 100))
     truth = noise.DiscreteLaplace(scale)
     passes = 1 - truth.cdf(threshold - 2).upper  # a key that one person has: 1 + X >= threshold
     assert tail(scale, threshold) < passes <= tail(scale, threshold - 1) <= Fraction(1, 100)

@@ -45,8 +45,8 @@ from tacit.local.random_bits import (
     dyadic_up,
     exp_at_most,
     fineness,
-    least_exp,
-    most_exp,
+    max_exp,
+    min_exp,
     probability,
     read_loss,
     truth_probability,
@@ -285,7 +285,7 @@ def test_no_probability_becomes_certain():
 
 @given(st.fractions(Fraction(1, 2**20), 24))
 def test_exponentials_are_on_the_safe_side_and_near(loss):
-    low, high, truth = least_exp(loss), most_exp(loss), exp(loss, 200)
+    low, high, truth = min_exp(loss), max_exp(loss), exp(loss, 200)
     assert low <= truth.lower
     assert truth.upper <= high
     assert high - low <= low / 2**80
@@ -304,8 +304,8 @@ def test_a_loss_that_no_report_has_is_refused(epsilon):
 def test_the_truth_is_no_likelier_than_epsilon_allows_and_hardly_less(epsilon, others):
     p = truth_probability(None, epsilon, others)
     odds = p * others / (1 - p)
-    assert odds <= most_exp(epsilon)
-    assert odds >= 1 + (least_exp(epsilon) - 1) * Fraction(999, 1000)
+    assert odds <= max_exp(epsilon)
+    assert odds >= 1 + (min_exp(epsilon) - 1) * Fraction(999, 1000)
 
 
 def every_word(width):

@@ -27,7 +27,7 @@ from tacit.mechanisms import (
     NoisyMax,
     PermuteAndFlip,
 )
-from tacit.mechanisms.private_selection import least_growth, of_profile, selected
+from tacit.mechanisms.private_selection import min_growth, of_profile, selected
 from tacit.transformations import Count
 
 SCORES = Space(Vector(int, size=3), LInfinityDistance())
@@ -279,7 +279,7 @@ def test_pure_runs_keep_their_closed_form():
         odds = math.exp(epsilon)
         known = math.log((odds + stop) / (1 + stop * odds))
         base = dominating_pair(Fraction(epsilon))
-        found = least_growth(base, Fraction(stop))
+        found = min_growth(base, Fraction(stop))
         assert known <= found + 1e-12
         assert found <= known * (1 + 1e-6)
         whole = selected(base, Fraction(stop)).epsilon(0).upper
@@ -289,7 +289,7 @@ def test_pure_runs_keep_their_closed_form():
 def test_the_growth_is_attained_where_the_runs_are_randomized_response():
     stop, odds = Fraction(1, 4), Fraction(3)
     p, q = odds / (1 + odds), 1 / (1 + odds)
-    found = least_growth(dominating_pair(Fraction(math.log(3))), stop)
+    found = min_growth(dominating_pair(Fraction(math.log(3))), stop)
     ratio = (stop + (1 - stop) * p) / (stop + (1 - stop) * q)
     assert math.isclose(math.exp(found), ratio, rel_tol=1e-6)
 
@@ -298,7 +298,7 @@ def test_the_growth_is_attained_where_the_runs_are_randomized_response():
 @pytest.mark.parametrize("base", [LaplaceShift(20, 20), GaussianShift(Fraction(4), 1)])
 @pytest.mark.parametrize("stop", STOPS[1:3])
 def test_the_list_of_losses_is_near_the_curve_it_is_drawn_on(base, stop):
-    moved, bound = 2 * least_growth(base, stop), selected(base, stop)
+    moved, bound = 2 * min_growth(base, stop), selected(base, stop)
     for target in (Fraction(1, 10**3), Fraction(1, 10**6), Fraction(1, 10**9)):
         curve = base.epsilon(target * stop).upper + moved
         found = bound.epsilon(target).upper

@@ -19,7 +19,7 @@ from tacit.mechanisms.partition_selection import (
     ReleaseKeys,
     SelectKeys,
     TruncatedNoise,
-    least_noise_and_threshold,
+    min_noise_and_threshold,
 )
 from tacit.tables.plan.plan import keys_part
 
@@ -316,7 +316,7 @@ def test_the_map_of_one_key_is_the_profile_and_the_tail():
 @pytest.mark.parametrize("epsilon", ["1/10", "1", "4"])
 def test_noise_and_threshold_spend_delta(groups, epsilon):
     delta = Fraction(1, 10**6)
-    scale, threshold = least_noise_and_threshold(groups, Fraction(epsilon), delta)
+    scale, threshold = min_noise_and_threshold(groups, Fraction(epsilon), delta)
     space = Space(Vector(Number("int"), size=None), fw.SparseDistance(groups))
     m = space >> GaussianKeys(scale, threshold, epsilon)
     assert m.map(1)[0] == Fraction(epsilon)

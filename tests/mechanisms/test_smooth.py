@@ -31,7 +31,7 @@ from tacit.core import (
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.output_distribution import resized
 from tacit.mechanisms.smooth import DISTRIBUTIONS, SmoothNoise, smooth_noise
-from tacit.mechanisms.smooth_distributions import LaplaceLaw
+from tacit.mechanisms.smooth_distributions import LaplaceDistribution
 from tacit.statistics.smooth import at_distance, smooth_sensitivity
 from tacit.statistics.statistic import SMOOTHNESS_SLACK
 
@@ -245,7 +245,7 @@ def test_a_maximum_cut_at_200_is_broken() -> None:
 def test_hockey_stick_of_dilated_laplace_is_the_delta_that_is_claimed() -> None:
     """Integrate the definition numerically over the whole family; the bound is attained at b."""
     epsilon, delta, b = Fraction(1), Fraction(1, 1000), Fraction(1, 10)
-    s = float(LaplaceLaw(epsilon, delta).shift(b))
+    s = float(LaplaceDistribution(epsilon, delta).shift(b))
     z = np.linspace(-60, 60, 1_200_001)
     step = z[1] - z[0]
     p = np.exp(-np.abs(z)) / 2

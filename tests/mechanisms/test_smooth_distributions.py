@@ -16,13 +16,13 @@ from scipy import stats
 from tacit.arithmetic.enclosure import Enclosure
 from tacit.errors import UsageError
 from tacit.mechanisms.smooth_distributions import (
-    ArsinhNormalLaw,
-    LaplaceLaw,
-    LaplaceLogNormalLaw,
+    ArsinhNormal,
+    LaplaceDistribution,
+    LaplaceLogNormal,
     Lazy,
-    StudentLaw,
+    StudentDistribution,
     Uniform,
-    UniformLogNormalLaw,
+    UniformLogNormal,
     _hazard_peak,
     disc,
     exponential,
@@ -60,8 +60,8 @@ def log_densities() -> dict[str, Callable[[Any, float], Any]]:
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 1.75])
 @pytest.mark.parametrize("rho", [0.005, 0.5])
 def test_concentrated_noises_keep_rho_at_every_order(kind: str, sigma: float, rho: float) -> None:
-    laws = {"laplace": LaplaceLogNormalLaw, "uniform": UniformLogNormalLaw}
-    law = laws.get(kind, ArsinhNormalLaw)(Fraction(rho), Fraction(sigma))
+    laws = {"laplace": LaplaceLogNormal, "uniform": UniformLogNormal}
+    law = laws.get(kind, ArsinhNormal)(Fraction(rho), Fraction(sigma))
     log_density = log_densities()[kind]
     rates = law.rates()
     u = np.linspace(-16, 16, 1201)
@@ -94,9 +94,9 @@ def test_the_slopes_are_those_of_the_log_densities() -> None:
     for sigma in (0.25, 0.5, 1.0, 2.0):
         z = np.sinh(np.linspace(-9, 9, 40_001)) * 0.2
         for kind, law in (
-            ("laplace", LaplaceLogNormalLaw),
-            ("uniform", UniformLogNormalLaw),
-            ("arsinh", ArsinhNormalLaw),
+            ("laplace", LaplaceLogNormal),
+            ("uniform", UniformLogNormal),
+            ("arsinh", ArsinhNormal),
         ):
             step = 100 if kind == "laplace" else 1
             points = z[::step]
@@ -124,7 +124,7 @@ def test_the_peak_of_the_hazard_is_above_every_value() -> None:
 @pytest.mark.parametrize("z", ["0", "1/1000", "1", "40", "-5"])
 def test_the_law_without_a_closed_form_against_quadrature(sigma: str, z: str) -> None:
     point, spread = Fraction(z), Fraction(sigma)
-    found = LaplaceLogNormalLaw(Fraction(1), spread).cdf(point)
+    found = LaplaceLogNormal(Fraction(1), spread).cdf(point)
     with mpmath.workdps(40):
         size = mpmath.mpf(abs(point).numerator) / point.denominator
         s = mpmath.mpf(spread.numerator) / spread.denominator
@@ -140,13 +140,13 @@ def test_the_law_without_a_closed_form_against_quadrature(sigma: str, z: str) ->
 
 
 def test_no_rate_leaves_no_shift() -> None:
-    assert LaplaceLaw(Fraction(1), Fraction(1, 10**6)).shift(Fraction(1)) == 0
-    assert LaplaceLaw(Fraction(1), Fraction(1, 10**6)).shift(Fraction(1, 5)) == 0
-    assert StudentLaw(Fraction(1), 3).shift(Fraction(1, 3)) == 0
-    tiny = LaplaceLaw(Fraction(1), Fraction(1, 10**6)).shift(Fraction(1, 10**5))
+    assert LaplaceDistribution(Fraction(1), Fraction(1, 10**6)).shift(Fraction(1)) == 0
+    assert LaplaceDistribution(Fraction(1), Fraction(1, 10**6)).shift(Fraction(1, 5)) == 0
+    assert StudentDistribution(Fraction(1), 3).shift(Fraction(1, 3)) == 0
+    tiny = LaplaceDistribution(Fraction(1), Fraction(1, 10**6)).shift(Fraction(1, 10**5))
     assert Fraction(999, 1000) < tiny <= 1
     with pytest.raises(UsageError, match="from 1/16 to 8"):
-        ArsinhNormalLaw(Fraction(1), Fraction(9))
+        ArsinhNormal(Fraction(1), Fraction(9))
 
 
 # Real numbers drawn as far as they are needed: enclosures shrink, and nothing is rounded.
@@ -248,7 +248,7 @@ def student_log_density(z: Any, d: int) -> Any:
 @pytest.mark.parametrize("part", [0.02, 0.3, 0.8])
 @pytest.mark.parametrize("epsilon", [0.1, 1, 4])
 def test_student_noise_attains_its_epsilon_and_no_more(epsilon: float, part: float, d: int) -> None:
-    law = StudentLaw(Fraction(epsilon), d)
+    law = StudentDistribution(Fraction(epsilon), d)
     b = part * epsilon / d
     s = float(law.shift(Fraction(b)))
     z = np.concatenate((-np.logspace(6, -6, 20_000), np.logspace(-6, 6, 20_000)))
@@ -266,24 +266,24 @@ def test_student_noise_attains_its_epsilon_and_no_more(epsilon: float, part: flo
 @pytest.mark.parametrize(
     ("law", "truth"),
     [
-        (StudentLaw(Fraction(1), 1), lambda z: 0.5 + mpmath.atan(z) / mpmath.pi),
-        (StudentLaw(Fraction(1), 2), None),
-        (StudentLaw(Fraction(1), 3), None),
-        (StudentLaw(Fraction(1), 4), None),
-        (StudentLaw(Fraction(1), 7), None),
+        (StudentDistribution(Fraction(1), 1), lambda z: 0.5 + mpmath.atan(z) / mpmath.pi),
+        (StudentDistribution(Fraction(1), 2), None),
+        (StudentDistribution(Fraction(1), 3), None),
+        (StudentDistribution(Fraction(1), 4), None),
+        (StudentDistribution(Fraction(1), 7), None),
         (
-            ArsinhNormalLaw(Fraction(1), Fraction(1, 2)),
+            ArsinhNormal(Fraction(1), Fraction(1, 2)),
             lambda z: mpmath.ncdf(mpmath.asinh(z / 2) * 2),
         ),
-        (LaplaceLaw(Fraction(1), Fraction(1, 9)), None),
-        (UniformLogNormalLaw(Fraction(1), Fraction(1, 2)), None),
+        (LaplaceDistribution(Fraction(1), Fraction(1, 9)), None),
+        (UniformLogNormal(Fraction(1), Fraction(1, 2)), None),
     ],
 )
 def test_distribution_functions(law: Any, truth: Any) -> None:
     def density(v: Any) -> Any:
-        if isinstance(law, LaplaceLaw):
+        if isinstance(law, LaplaceDistribution):
             return mpmath.exp(-abs(v)) / 2
-        if isinstance(law, UniformLogNormalLaw):
+        if isinstance(law, UniformLogNormal):
             return mpmath.exp(mpmath.mpf(1) / 8) / 2 * mpmath.ncdf(-mpmath.log(v) * 2 - 0.5)
         d = law.degrees
         shape = (1 + v * v / mpmath.mpf(d)) ** (-(d + 1) / mpmath.mpf(2))

@@ -30,7 +30,7 @@ from tacit.mechanisms import (
     Staircase,
     TruncatedGeometric,
 )
-from tacit.mechanisms.private_quantile import Tallies, choose_cell, choose_cells, quantile_costs
+from tacit.mechanisms.private_quantile import BinCounts, choose_cell, choose_cells, quantile_costs
 from tacit.mechanisms.staircase import DiscreteStaircase, best_step
 from tacit.noise.bits import injected
 
@@ -205,7 +205,7 @@ def test_choices_that_share_their_runs_are_those_that_do_not(most):
     for seed in range(20):
         draw = random.Random(seed)
         groups = histograms(draw, 60, most)
-        shared = Tallies(groups)
+        shared = BinCounts(groups)
         for target in (0, 7, -7, 1 << 62, -(1 << 62), 0):
             cells, q = draw.choice([60, 90]), Fraction(draw.randint(0, 4), 4)
             asked = cells, q, target, Fraction(draw.randint(1, 9), 20)

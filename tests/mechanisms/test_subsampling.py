@@ -22,7 +22,7 @@ from tacit.core import (
 from tacit.core.losses.additive_noise import GaussianShift
 from tacit.core.measures import concentrated_epsilon
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.additive import largest_rho, least_scale, least_sigma
+from tacit.mechanisms.additive import largest_rho, min_scale, min_sigma
 from tacit.mechanisms.subsampling import loss_of_equal_records
 from tacit.transformations import Count, Select, Sum
 
@@ -291,14 +291,14 @@ def test_noise_is_drawn_afresh():
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("1/10", "1e-3"), ("8", "1e-9")])
 def test_the_least_sigma_is_enough_and_a_little_less_is_not(shift, epsilon, delta):
     epsilon, delta = Fraction(epsilon), Fraction(delta)
-    sigma = least_sigma(shift, epsilon, delta)
+    sigma = min_sigma(shift, epsilon, delta)
     assert GaussianShift(sigma, shift).delta(epsilon).upper <= delta
     less = sigma * (1 - Fraction(1, 10**4))
     assert GaussianShift(less, shift).delta(epsilon).lower > delta
 
 
 def test_more_loss_takes_less_noise():
-    sigmas = [least_sigma(1, Fraction(e), Fraction(1, 10**6)) for e in (1, 2, 4)]
+    sigmas = [min_sigma(1, Fraction(e), Fraction(1, 10**6)) for e in (1, 2, 4)]
     assert sigmas == sorted(sigmas, reverse=True)
     assert len(set(sigmas)) == 3
 
@@ -313,6 +313,6 @@ def test_the_largest_rho_is_allowed_and_a_little_more_is_not(epsilon, delta):
 
 
 def test_a_scale_is_rounded_up():
-    scale = least_scale(Fraction(1, 2), Fraction(1, 3))
+    scale = min_scale(Fraction(1, 2), Fraction(1, 3))
     assert scale**2 >= Fraction(3, 2)
     assert math.isclose(scale, math.sqrt(1.5), rel_tol=1e-15)

@@ -256,7 +256,7 @@ def test_many_bits_take_no_long_time_and_too_many_are_refused():
     coarse = theta.cumulative(Fraction(400), 60, 64)
     assert coarse.lower <= fine.lower <= fine.upper <= coarse.upper
     with pytest.raises(InfeasibleError, match="bits"):
-        theta.cumulative(Fraction(400), 60, theta.MOST_BITS + 1)
+        theta.cumulative(Fraction(400), 60, theta.MAX_BITS + 1)
 
 
 # Bernoulli draws: frequencies, certain outcomes, ties, and the bits asked for.

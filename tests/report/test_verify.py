@@ -26,7 +26,7 @@ from tacit.errors import UsageError, VerificationError
 from tacit.report import registry as known
 from tacit.report.issued import digest
 from tacit.report.odds import Odds, Result, Wanted, percent_at_most, probability_words, results_of
-from tacit.report.registry import ASKED, read_answers, registry_entry, yaml_text
+from tacit.report.registry import REGISTRY_FIELDS, read_answers, registry_entry, yaml_text
 from tacit.report.verify import digest as certificate_versions_digest
 from tacit.report.verify import verify_body
 
@@ -419,7 +419,7 @@ SECTIONS = {
 
 ANSWERS: dict[str, str | list[str]] = {
     asked.name: asked.choices[0][0] if asked.choices else f"({asked.name})"
-    for asked in ASKED
+    for asked in REGISTRY_FIELDS
     if asked.tier
 }
 """An answer to each question that is asked."""
@@ -441,7 +441,7 @@ def test_every_answer_stands_in_the_entry() -> None:
     whole = {**ANSWERS, "notes": "(notes)", "source": ["(one)", "(two)"], "published": "2027-01-31"}
     entry = registry_entry(body(), whole)
     text = entry.to_yaml()
-    for asked in ASKED:
+    for asked in REGISTRY_FIELDS:
         for answer in [whole.get(asked.name, [])] if asked.name != "source" else whole["source"]:
             said = dict(asked.choices).get(str(answer), answer)
             assert not said or str(said) in text, asked.name
@@ -451,7 +451,9 @@ def test_every_answer_stands_in_the_entry() -> None:
 
 
 @pytest.mark.few(7)
-@pytest.mark.parametrize("asked", [one for one in ASKED if one.tier], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "asked", [one for one in REGISTRY_FIELDS if one.tier], ids=lambda one: one.name
+)
 def test_the_tier_is_the_highest_of_which_nothing_is_missing(asked) -> None:
     entry = registry_entry(body("sum"), {n: a for n, a in ANSWERS.items() if n != asked.name})
     if asked.name == "releases":  # the ledger shows that there were others
@@ -545,10 +547,10 @@ def _rest(body: dict) -> dict:
 
 
 def test_every_question_has_a_name_of_its_own_and_a_tier() -> None:
-    names = [asked.name for asked in ASKED]
+    names = [asked.name for asked in REGISTRY_FIELDS]
     assert len(set(names)) == len(names)
-    assert {asked.tier for asked in ASKED} == {0, 1, 2, 3}
-    assert all(asked.flag == "--" + asked.name.replace("_", "-") for asked in ASKED)
+    assert {asked.tier for asked in REGISTRY_FIELDS} == {0, 1, 2, 3}
+    assert all(asked.flag == "--" + asked.name.replace("_", "-") for asked in REGISTRY_FIELDS)
 
 
 def test_blank_answers_are_none() -> None:

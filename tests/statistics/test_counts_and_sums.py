@@ -26,7 +26,7 @@ from tacit.statistics.counts_and_sums import Count, Histogram, Sum
 from tacit.statistics.global_sensitivity import lookup
 from tacit.statistics.means import Mean, TrimmedMean
 from tacit.statistics.quantiles import InterquartileRange, Maximum, Median, Minimum, Quantile
-from tacit.statistics.rank_pairs import FAR, Staircase, between, weights, whole
+from tacit.statistics.rank_pairs import UNREACHABLE, Staircase, between, weights, whole
 from tacit.statistics.result import differing_pair
 from tacit.statistics.smooth import at_distance, smooth_sensitivity
 from tacit.statistics.statistic import PublicRange, Statistic, distance_between
@@ -485,7 +485,7 @@ class Width:
 
     def exact(self, kind, low, high):
         steps = high - low - 2 + kind
-        return np.where(steps > 20, FAR, steps)
+        return np.where(steps > 20, UNREACHABLE, steps)
 
     def least(self, kind, i1, i2, r1, r2):
         return np.maximum(r1 - i2, 2) - 2 + kind
@@ -506,7 +506,7 @@ def pairs(found):
                 steps = int(Width().exact(*map(np.array, (kind, low, high))))
                 mid = ranks[high - 1] if c1 >= c3 else ranks[low + 1]
                 value = c1 * (mid - ranks[low]) + c3 * (ranks[high] - mid)
-                if steps < FAR:
+                if steps < UNREACHABLE:
                     yield value, steps
 
 

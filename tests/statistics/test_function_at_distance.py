@@ -481,7 +481,7 @@ def test_values_repeat_without_limit_and_any_distance_is_there() -> None:
     for domain in (Values([0, 1], size=3), Interval(0, 1, size=3)):
         question = Question(domain, None, 50, "add")
         assert (question.population, question.farthest()) == (None, math.inf)
-        assert question.most_added(3) == math.inf
+        assert question.max_added(3) == math.inf
         assert question.left_out() == ()
 
 

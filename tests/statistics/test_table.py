@@ -390,8 +390,8 @@ def test_bound_on_uncovered_moves_holds_against_all_blocks():
 
 
 def test_too_many_pairs_leave_a_bound_that_is_labelled(monkeypatch):
-    monkeypatch.setattr("tacit.statistics.dispersion_candidates._MOST_PAIRS", 0)
-    monkeypatch.setattr("tacit.statistics.dispersion.MOST_PAIRS", 0)
+    monkeypatch.setattr("tacit.statistics.dispersion_candidates._MAX_PAIRS", 0)
+    monkeypatch.setattr("tacit.statistics.dispersion.MAX_PAIRS", 0)
     population = [1, 1, 15, 16, 24, 27, 27, 205] * 4
     truth = best_of(population, 4, 3, blocks)
     found = sensitivity("var", Records(population, size=4), None, 3, "bounded")

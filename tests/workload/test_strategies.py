@@ -21,7 +21,7 @@ from tacit.workload import strategies as module
 from tacit.workload.cells import Workload
 from tacit.workload.cells import prefix_sums as many_bins_prefix_sums
 from tacit.workload.cells import ranges as many_bins_ranges
-from tacit.workload.marginals import MOST_SETS, Residuals, covering, total_of
+from tacit.workload.marginals import MAX_SETS, Residuals, covering, total_of
 from tacit.workload.marginals import marginals as covering_marginals
 from tacit.workload.range_strategies import best_strategy, check_bins, check_numbers
 from tacit.workload.strategies import (
@@ -502,6 +502,6 @@ def test_the_columns_of_adult():
 
 
 def test_too_many_are_not_tried():
-    many = {(i,): 1.0 for i in range(MOST_SETS + 1)}
+    many = {(i,): 1.0 for i in range(MAX_SETS + 1)}
     assert covering((2,) * len(many), many) is None
     assert covering((2,), {}) is None

@@ -73,7 +73,7 @@ def rounded_up(loss: Fraction) -> Fraction:
 # is public: its epsilon, and whether its range is bounded, never a value of the data.
 
 
-_MOST = 1 << 20
+_MAX_PARTS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,23 +121,23 @@ def added_up(parts: Iterable[Part]) -> Fraction:
     return sum((part.times * part.epsilon for part in parts), Fraction(0))
 
 
-def parts_from(said: object) -> tuple[Part, ...]:
+def parts_from(fields: object) -> tuple[Part, ...]:
     """Read what :meth:`Part.to_json` wrote of each part."""
-    rows = said if isinstance(said, list) else []
-    found = tuple(_part(row) for row in rows)
-    order = [(-part.epsilon, part.ranged) for part in found]
-    if not found or order != sorted(set(order)):
+    rows = fields if isinstance(fields, list) else []
+    parts = tuple(_part(row) for row in rows)
+    order = [(-part.epsilon, part.ranged) for part in parts]
+    if not parts or order != sorted(set(order)):
         raise UsageError(
             "the parts of a privacy loss are not in the form that Tacit writes: at least one, "
             "sorted, each once"
         )
-    return found
+    return parts
 
 
 def _part(row: Any) -> Part:
     if isinstance(row, list) and len(row) in (2, 3) and row[2:] in ([], ["range"]):
         text, times = row[:2]
-        if isinstance(text, str) and type(times) is int and 1 <= times <= _MOST:
+        if isinstance(text, str) and type(times) is int and 1 <= times <= _MAX_PARTS:
             epsilon = as_fraction(text)
             if epsilon > 0 and str(epsilon) == text:
                 return Part(epsilon, times, len(row) == 3)
@@ -153,7 +153,7 @@ def _part(row: Any) -> Part:
 # kind             made by                     counts
 # ===============  ==========================  ====================================
 # ``pure``         ``epsilon(1)``              epsilon, of epsilon-DP
-# ``approximate``  ``epsilon_delta(1, 1e-6)``  epsilon and delta, each by itself
+# ``approximate``  ``epsilon_delta(1, 1e-6)``  epsilon and delta, each on its own
 # ``concentrated`` ``rho("1/10")``             rho, of zero-concentrated DP
 # ===============  ==========================  ====================================
 #
@@ -231,7 +231,7 @@ class Budget:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether the amount and the delta are both zero."""
+        """True if the amount and the delta are both zero."""
         return not (self.amount or self.delta)
 
     @property
@@ -401,11 +401,11 @@ class Budget:
             texts = [value for value in plain.values() if isinstance(value, str)]
             if set(plain) == fields and len(texts) == len(fields):
                 amount = described["rho" if kind == "concentrated" else "epsilon"]
-                found = _read(kind, amount, described.get("delta", "0"))
+                budget = _read(kind, amount, described.get("delta", "0"))
                 if plain == described:
-                    return found
+                    return budget
                 if kind == "approximate":
-                    return replace(found, parts=parts_from(described["parts"]))
+                    return replace(budget, parts=parts_from(described["parts"]))
         raise UsageError(
             "a budget is described like {'kind': 'pure', 'epsilon': '1/2'}, with 'delta' for "
             "kind 'approximate' and 'rho' for kind 'concentrated'"

@@ -36,11 +36,11 @@ __all__ = [
 # The picture of a choice of epsilon: the posterior against epsilon, and against the output.
 
 
-_MOST_LINES = 8
+_MAX_LINES = 8
 
 
-class DrawnChoice(Protocol):
-    """What a picture asks of a choice of epsilon."""
+class PlottableChoice(Protocol):
+    """Interface of a choice of epsilon that has a plot."""
 
     @property
     def statistic(self) -> Any:
@@ -60,7 +60,7 @@ class DrawnChoice(Protocol):
 
     @property
     def worlds(self) -> int:
-        """How many data sets are possible."""
+        """Number of possible data sets."""
 
     @property
     def sensitivity(self) -> Any:
@@ -74,7 +74,7 @@ class DrawnChoice(Protocol):
         """Return the largest posterior at an epsilon."""
 
 
-def draw_choice(choice: DrawnChoice) -> Any:
+def draw_choice(choice: PlottableChoice) -> Any:
     """Draw a choice; see :meth:`EpsilonChoice.plot`."""
     fig = plotting.figure(10.2, 3.6)
     left, right = plotting.axes(fig, 1, 2)[0]
@@ -84,7 +84,7 @@ def draw_choice(choice: DrawnChoice) -> Any:
     return fig
 
 
-def _against_epsilon(panel: Any, choice: DrawnChoice, shown: float) -> None:
+def _against_epsilon(panel: Any, choice: PlottableChoice, shown: float) -> None:
     epsilons = np.linspace(shown / 200, 2 * shown, 120)
     panel.plot(epsilons, [choice.posterior(e) for e in epsilons.tolist()], color=plotting.ACCENT)
     panel.axhline(float(choice.risk), color=plotting.INK, linestyle=(0, (5, 2)), linewidth=1)
@@ -103,7 +103,7 @@ def _against_epsilon(panel: Any, choice: DrawnChoice, shown: float) -> None:
     plotting.title(panel, f"Disclosure risk of the {choice.statistic.name}", detail)
 
 
-def _against_output(panel: Any, choice: DrawnChoice, shown: float) -> None:
+def _against_output(panel: Any, choice: PlottableChoice, shown: float) -> None:
     known = [(float(v), count) for v, count in choice.values if not isinstance(v, tuple)]
     if not known:
         panel.set_axis_off()
@@ -141,12 +141,12 @@ def _against_output(panel: Any, choice: DrawnChoice, shown: float) -> None:
 
 def _spaced(count: int) -> list[int]:
     """At most eight ranks, spread evenly."""
-    return sorted({round(k) for k in np.linspace(0, count - 1, min(count, _MOST_LINES))})
+    return sorted({round(k) for k in np.linspace(0, count - 1, min(count, _MAX_LINES))})
 
 
 # Choosing epsilon from a disclosure risk (Lee and Clifton 2011, *How much is enough?*, ISC).
 #
-# A population is known, record by record; a release holds ``size`` of its records, and nobody is to
+# A population is known, record by record; a release holds ``size`` of its records, and no one is to
 # tell which.  Every choice of ``size`` records is a possible world, and before the release all
 # ``m`` worlds are equally likely.  The statistic ``f`` is published with Laplace noise of scale ``D
 # / epsilon``, ``D`` the sensitivity of ``f``.  After seeing the output ``o``, the posterior of
@@ -169,8 +169,8 @@ def _spaced(count: int) -> list[int]:
 # this population and this prior only; differential privacy itself makes no such assumption.
 
 
-_MOST_STATES = 1 << 20
-_MOST_VALUES = 2_000
+_MAX_STATES = 1 << 20
+_MAX_VALUES = 2_000
 _NEAR = 1e-6
 
 
@@ -198,7 +198,7 @@ class _Worlds:
         return distance_between(ordered[0], ordered[-1])
 
     def within(self, epsilon: Fraction, risk: Fraction) -> bool:
-        """Whether no output gives a posterior above ``risk``; False when in doubt."""
+        """True if no output gives a posterior above ``risk``; False when in doubt."""
         sums = self.sums(epsilon)
         near = np.flatnonzero(sums < float(1 / risk) * (1 + _NEAR))
         near = near[np.argsort(sums[near])]  # the worst first
@@ -218,8 +218,8 @@ class _Worlds:
             counts = np.array(self.values, dtype=np.float64)
             gaps = np.abs(counts[:, None] - counts[None]).sum(axis=2) / float(self.scale)
             return np.asarray(gaps, dtype=np.float64)
-        least = min(self.values)
-        rough = np.array([float(distance_between(v, least)) for v in self.values])
+        minimum = min(self.values)
+        rough = np.array([float(distance_between(v, minimum)) for v in self.values])
         gaps = np.abs(rough[:, None] - rough[None, :]) / float(self.scale)
         return np.asarray(gaps, dtype=np.float64)
 
@@ -266,8 +266,8 @@ class EpsilonChoice(Shown):
         >>> round(choice.posterior(0.5), 4)
         0.3112
         """
-        least = float(self._worlds.sums(as_fraction(epsilon, "epsilon")).min())
-        return min(1.0, (1 + 1e-12) / least)
+        minimum = float(self._worlds.sums(as_fraction(epsilon, "epsilon")).min())
+        return min(1.0, (1 + 1e-12) / minimum)
 
     def plot(self) -> Figure:
         """Draw the largest posterior against epsilon, and the posterior of each value's worlds.
@@ -318,15 +318,15 @@ def choose_epsilon(
     limit = as_fraction(risk, "risk")
     if not 0 < limit < 1:
         raise UsageError(f"risk must be above 0 and below 1, not {show(limit)}")
-    asked = lookup(statistic)
+    named = lookup(statistic)
     domain = Records(population, size)
     if domain.size is None or domain.size >= len(domain.sample):
         raise UsageError(
             f"size must be below the population of {len(domain.sample)} records: a release of all "
             "of them leaves one possible world, and nothing to hide"
         )
-    answer = ask(asked, domain, None, 1, relation, True)
-    worlds = _all_worlds(asked, domain, domain.size, answer.value)
+    answer = ask(named, domain, None, 1, relation, True)
+    worlds = _all_worlds(named, domain, domain.size, answer.value)
     if limit * worlds.total <= 1:
         raise UsageError(
             f"risk must be above 1/{worlds.total}, the probability of each of the "
@@ -334,7 +334,7 @@ def choose_epsilon(
         )
     bound = _bound(worlds, limit)
     return EpsilonChoice(
-        asked,
+        named,
         limit,
         _tight(worlds, limit, bound),
         bound,
@@ -350,9 +350,9 @@ def _all_worlds(
 ) -> _Worlds:
     values, have = domain.sample.distinct()
     states = math.prod(int(c) + 1 for c in have)
-    if states > _MOST_STATES:
+    if states > _MAX_STATES:
         raise InfeasibleError(
-            f"the population makes {states:,} counts, and at most {_MOST_STATES:,} can be "
+            f"the population makes {states:,} counts, and at most {_MAX_STATES:,} can be "
             "searched; take fewer records, or round their values"
         )
     box = Lattice(have.tolist())
@@ -360,12 +360,12 @@ def _all_worlds(
     ways: dict[Exact, int] = {}
     for taken in box.counts(box.at_level(size)).tolist():
         records = [v for v, c in zip(plain, taken, strict=True) for _ in range(c)]
-        found = statistic.exact(records)
+        answer = statistic.exact(records)
         count = math.prod(math.comb(int(h), c) for h, c in zip(have, taken, strict=True))
-        ways[found] = ways.get(found, 0) + count
-    if len(ways) > _MOST_VALUES:
+        ways[answer] = ways.get(answer, 0) + count
+    if len(ways) > _MAX_VALUES:
         raise InfeasibleError(
-            f"the worlds give {len(ways):,} different values, and at most {_MOST_VALUES:,} can be "
+            f"the worlds give {len(ways):,} different values, and at most {_MAX_VALUES:,} can be "
             "compared; take fewer records, or round their values"
         )
     scale = Fraction(sensitivity)
@@ -384,7 +384,7 @@ def _bound(worlds: _Worlds, risk: Fraction) -> Fraction | float:
 def _tight(worlds: _Worlds, risk: Fraction, bound: Fraction | float) -> Fraction | float:
     """Bisection between an epsilon that keeps the risk and one that does not."""
     if min(worlds.counts) * risk >= 1 or isinstance(bound, float):
-        return math.inf  # so many worlds share each value that no output singles one out
+        return math.inf  # this many worlds share each value that no output singles one out
     low, high = bound, 2 * bound
     while worlds.within(high, risk):
         low, high = high, 2 * high

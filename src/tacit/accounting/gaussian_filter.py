@@ -1,8 +1,8 @@
-"""What a budget holds as a Gaussian, and what a release takes of it: a nearly tight filter."""
+"""A nearly tight privacy filter that states budget and releases as Gaussians."""
 
 # Write ``G_v`` for the pair of outputs N(0, 1) and N(sqrt v, 1): a Gaussian release of *variance*
 # v. Its losses are normal with mean v/2 and variance v, and variances add up.  A budget of epsilon
-# at delta begins with the largest v at which ``G_v`` is (epsilon, delta)-DP.  What is left of it is
+# at delta starts with the largest v at which ``G_v`` is (epsilon, delta)-DP.  What is left of it is
 # always such a Gaussian: **a release M takes the filter from variance v to variance a where**
 #
 #     M together with G_a is dominated by G_v        (``delta`` at every epsilon is at most as
@@ -47,7 +47,7 @@
 # So a small release takes little more than epsilon^2, whose sum is what any accounting must charge;
 # the last one, to variance zero, takes up to pi/2 times that.  Of releases of epsilon 1/100 that
 # are fixed beforehand, no accounting takes more than 562 into (1, 10^-6), and 528 into (1, 5
-# 10^-7); of those that are chosen one after the other, 558 and 522 fit here: a part in a hundred
+# 10^-7); of those that are chosen sequentially, 558 and 522 fit here: a part in a hundred
 # fewer.
 #
 # **What a bounded range takes.**  A release whose log ratios lie in an interval of length epsilon
@@ -91,7 +91,7 @@ from functools import lru_cache
 from tacit.accounting.budget import Part
 from tacit.arithmetic.enclosure import Enclosure, exp, log, sqrt
 from tacit.arithmetic.exact import float_up
-from tacit.arithmetic.roots_and_bisection import least_between, narrowed
+from tacit.arithmetic.roots_and_bisection import min_between, narrowed
 from tacit.arithmetic.special_functions import normal_cdf
 
 __all__ = [
@@ -105,15 +105,15 @@ __all__ = [
 ]
 
 _ZERO = Fraction(0)
-_LEAST = Fraction(1, 1 << 40)  # less is charged as this
-_MOST = 64  # a larger epsilon is not held as a Gaussian
+_MIN_COST = Fraction(1, 1 << 40)  # less is charged as this
+_MAX_EPSILON = 64  # a larger epsilon is not held as a Gaussian
 _SMALL = 1 << 8
 _STEPS = 20  # a step of the search is this many halves of epsilon squared
 _HALVED = 60  # so often is the way halved on which a search in floats looks for where to begin
 
 
 def delta_of(variance: Fraction, epsilon: Fraction, bits: int = 128) -> Enclosure:
-    """Enclose the least delta of ``G_variance`` at an epsilon that is not negative.
+    """Enclose the smallest delta of ``G_variance`` at an epsilon that is not negative.
 
     >>> round(float(delta_of(Fraction(1), Fraction(0))), 6)
     0.382925
@@ -122,8 +122,8 @@ def delta_of(variance: Fraction, epsilon: Fraction, bits: int = 128) -> Enclosur
         return Enclosure.of(0)
     root = sqrt(variance, bits)
     near, far = root / 2 - epsilon / root, -(root / 2) - epsilon / root
-    found = normal_cdf(near, bits) - exp(epsilon, bits) * normal_cdf(far, bits)
-    return Enclosure(max(found.lower, _ZERO), max(found.upper, _ZERO))
+    delta = normal_cdf(near, bits) - exp(epsilon, bits) * normal_cdf(far, bits)
+    return Enclosure(max(delta.lower, _ZERO), max(delta.upper, _ZERO))
 
 
 @lru_cache(maxsize=64)
@@ -133,7 +133,7 @@ def whole(epsilon: Fraction, delta: Fraction) -> Fraction:
     >>> round(float(whole(Fraction(1), Fraction(1, 10**6))), 5)
     0.05603
     """
-    if delta <= 0 or delta >= 1 or epsilon > _MOST:
+    if delta <= 0 or delta >= 1 or epsilon > _MAX_EPSILON:
         return _ZERO
     bits = 64 + delta.denominator.bit_length() + 2 * math.ceil(epsilon)
     power = 0
@@ -162,8 +162,8 @@ def after(
     >>> round(float(1 - after(Fraction(1), Fraction(1, 10), 2, True)), 6)
     0.006678
     """
-    cost = max(epsilon, _LEAST)
-    if cost > _MOST:
+    cost = max(epsilon, _MIN_COST)
+    if cost > _MAX_EPSILON:
         return None
     square = _square(cost, ranged)
     left = times
@@ -174,10 +174,10 @@ def after(
             taken = count * (square + Fraction(51, 100) * square * square / rest)
             variance, left = variance - _up(taken, 64), left - count
             continue
-        found = _after_one(variance, cost, square, ranged)
-        if found is None:
+        variance_after = _after_one(variance, cost, square, ranged)
+        if variance_after is None:
             return None
-        variance, left = found, left - 1
+        variance, left = variance_after, left - 1
     return variance
 
 
@@ -202,7 +202,7 @@ def _after_one(
 ) -> Fraction | None:
     """Return the variance that one release leaves, looked for."""
     step, above = _step(square), _apart(variance, _bits(cost)).lower
-    most = math.floor(variance / step)
+    maximum = math.floor(variance / step)
 
     def fits(k: int) -> bool:
         return _lost_by(cost, variance - k * step, _bits(cost), ranged).upper <= above
@@ -211,10 +211,10 @@ def _after_one(
         return _lost(cost, a, ranged) <= _far(variance)
 
     guess = narrowed(about, 0.0, float(variance), _HALVED)[0]
-    near = min(max(math.ceil((variance - Fraction(guess)) / step), 0), most)
-    if near == most and not fits(most):
+    near = min(max(math.ceil((variance - Fraction(guess)) / step), 0), maximum)
+    if near == maximum and not fits(maximum):
         return None
-    return variance - min(_first(fits, near), most) * step
+    return variance - min(_first(fits, near), maximum) * step
 
 
 @lru_cache(maxsize=1 << 12)
@@ -224,7 +224,7 @@ def before(variance: Fraction, epsilon: Fraction, times: int = 1, ranged: bool =
     >>> round(float(before(Fraction(0), Fraction(1, 10))), 6)
     0.015702
     """
-    cost = max(epsilon, _LEAST)
+    cost = max(epsilon, _MIN_COST)
     square = _square(cost, ranged)
     for done in range(times):
         if square * _SMALL <= variance:
@@ -242,8 +242,8 @@ def _before_one(variance: Fraction, cost: Fraction, square: Fraction, ranged: bo
         return _apart(variance + k * step, bits).lower >= below
 
     wanted = _lost(cost, float(variance), ranged)
-    most = float(variance) + 4 * float_up(square) + 1
-    guess = narrowed(lambda v: _far(v) >= wanted, most, 0.0, _HALVED)[0]
+    maximum = float(variance) + 4 * float_up(square) + 1
+    guess = narrowed(lambda v: _far(v) >= wanted, maximum, 0.0, _HALVED)[0]
     near = math.ceil((Fraction(guess) - variance) / step)
     return variance + _first(fits, max(near, 0)) * step
 
@@ -258,8 +258,8 @@ def largest(variance: Fraction) -> Fraction:
     if variance == 0:
         return _ZERO
     apart = _apart(variance, 128 + 2 * _size(variance)).lower
-    found = log((1 + apart) / (1 - apart), 128 + 2 * _size(variance)).lower
-    return max(Enclosure.of(found).rounded(40).lower * (1 - Fraction(1, 1 << 38)), _ZERO)
+    epsilon = log((1 + apart) / (1 - apart), 128 + 2 * _size(variance)).lower
+    return max(Enclosure.of(epsilon).rounded(40).lower * (1 - Fraction(1, 1 << 38)), _ZERO)
 
 
 @lru_cache(maxsize=64)
@@ -327,8 +327,8 @@ def _lost(epsilon: Fraction, variance: float, ranged: bool) -> float:
     if ranged:
         slope = -math.exp(-level / 2) * delta / 2 - math.exp(level / 2) * math.erfc(far) / 2
         inside = math.erf(level / root / math.sqrt(2)) / 2
-        found = 2 * slope - 2 * math.exp(-variance / 8) * inside + math.cosh(level / 2)
-        return found / math.sinh(level / 2)
+        derivative = 2 * slope - 2 * math.exp(-variance / 8) * inside + math.cosh(level / 2)
+        return derivative / math.sinh(level / 2)
     return math.tanh(level / 2) + 2 / (1 + math.exp(level)) * delta
 
 
@@ -347,12 +347,12 @@ def _first(holds: Callable[[int], bool], near: int) -> int:
     else:
         while not holds(high):
             low, high, step = high, high + step, 2 * step
-    return least_between(holds, low, high)
+    return min_between(holds, low, high)
 
 
 def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
     """Return the last number at which a test holds, if it does at ``low``."""
-    return least_between(lambda k: not holds(k), low, high) - 1
+    return min_between(lambda k: not holds(k), low, high) - 1
 
 
 def _step(square: Fraction) -> Fraction:

@@ -25,7 +25,7 @@ from tacit.accounting.ledger_chain import (
     entry_from,
     entry_of,
     is_account,
-    patiently,
+    retry_while_busy,
     same_home,
     verify,
     with_answer,
@@ -67,7 +67,7 @@ def turn(*name: str) -> Iterator[None]:
     >>> with turn("a ledger", "a question"):
     ...     pass
     """
-    # A name costs memory only while somebody is inside or waits.
+    # A name costs memory only while someone is inside or waits.
     with _guard:
         lock, count = _turns.get(name, (threading.Lock(), 0))
         _turns[name] = lock, count + 1
@@ -110,20 +110,20 @@ def staying_open(cost: Budget, work: Callable[[], _T]) -> _T:
     tacit.errors.DataSourceError: the connection was cut. epsilon 0.5 was charged for this release,
     and it stays open: ask the same again, and it is answered at no further cost
     """
-    # An error of ours says it in its message; any other (an interrupt, an error that nobody
+    # An error of ours says it in its message; any other (an interrupt, an error that no one
     # foresaw) carries it as a note, and its type stays.
     try:
         return work()
     except TacitError as error:
-        failed, message = type(error), f"{str(error).rstrip('.')}. {_told(cost)}"
+        failed, message = type(error), f"{str(error).rstrip('.')}. {_shown_cost(cost)}"
     except BaseException as error:
-        error.add_note(_told(cost))
+        error.add_note(_shown_cost(cost))
         raise
     # Raised here and not above: what the engine said must not hang on it as its context.
     raise failed(message)
 
 
-def _told(cost: Budget) -> str:
+def _shown_cost(cost: Budget) -> str:
     return (
         f"{cost} was charged for this release, and it stays open: ask the same again, and it is "
         "answered at no further cost"
@@ -143,7 +143,7 @@ def _told(cost: Budget) -> str:
 #   only a charge makes, and the chain is checked for it
 #   (:func:`~tacit.accounting.ledger_chain.verify`).
 # - **A key is charged once.**  What was charged and not answered (a cable broke, a disk was full, a
-#   process was killed) stays *open*: asked again it goes on under its own charge, and nobody pays
+#   process was killed) stays *open*: asked again it continues under its own charge, and no one pays
 #   twice.  Once it is answered, the recorded answer comes back, the very same, at no cost.
 # - **One answer per question.**  Of all attempts under a charge, at once or sequentially, in
 #   threads,
@@ -178,8 +178,8 @@ def _told(cost: Budget) -> str:
 # removed while open or closed for a while (:mod:`tacit.accounting.ledger_sqlite`), and one that
 # in the life of a process goes back behind what this process saw.  What is *not* detected: an old
 # content written back into the same file between two runs, the ``-wal`` file of a crash thrown
-# away, the ledger deleted and created anew, or the same data under another name.  Against these
-# keep the hash of a certificate, outside the reach of whoever holds the file, and ask
+# away, the ledger deleted and created again, or the same data under another name.  Against these
+# keep the hash of a certificate, out of reach of the holder of the file, and ask
 # :meth:`Ledger.contains`.  For tables in PostgreSQL, see
 # :mod:`tacit.accounting.ledger_postgres`.
 #
@@ -224,7 +224,7 @@ class Ledger(Shown):
         self.chain = CheckedChain(store, self._id)
         self.payer = Payer()
 
-    # --- what stands in it -----------------------------------------------------------------
+    # --- what is in it -----------------------------------------------------------------
 
     @property
     def id(self) -> str:
@@ -256,7 +256,7 @@ class Ledger(Shown):
 
     @property
     def remaining(self) -> Budget:
-        """What is left: of epsilon at delta, the largest charge that fits by itself."""
+        """Remaining budget; of epsilon at delta, the largest single charge that fits."""
         return self.chain.head().remaining
 
     @property
@@ -330,7 +330,7 @@ class Ledger(Shown):
         """Return whether the event at ``sequence`` has this hash.
 
         False for a hash that a certificate of this ledger carries means that an older copy was
-        put in its place.
+        put in its position.
         """
         with self._store.read() as transaction:
             event = transaction.at(sequence)
@@ -384,7 +384,9 @@ class Ledger(Shown):
             LedgerError: the entry is not a charge of this ledger, or the ledger cannot be written,
                 or its server does not answer any more: the release stays open.
         """
-        stands = staying_open(entry.cost, lambda: patiently(lambda: self._record(entry, answer)))
+        stands = staying_open(
+            entry.cost, lambda: retry_while_busy(lambda: self._record(entry, answer))
+        )
         if stands is None:
             raise LedgerError(f"{self._store.name} has no such charge to answer")
         return stands
@@ -395,9 +397,9 @@ class Ledger(Shown):
             charge = next((e for e in events if e.sequence == entry.sequence), None)
             if charge is None or charge.event != "charge" or charge.hash != entry.hash:
                 return None
-            standing = entry_of(events)
-            if standing is not None and standing.answer is not None:
-                return standing
+            existing = entry_of(events)
+            if existing is not None and existing.answer is not None:
+                return existing
             body = {"charge": charge.sequence, "answer": dict(answer)}
             event = appended(transaction, head, "answer", entry.key, body)
             return with_answer(entry_from(charge), event)
@@ -485,14 +487,14 @@ class Ledger(Shown):
         self.close()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        """Refuse to be copied or pickled: a budget in two places would be spent twice."""
+        """Raise on copying and pickling: a budget in two places would be spent twice."""
         raise LedgerError("a ledger cannot be copied or pickled: open its file where it is needed")
 
     def card(self) -> Card:
         """Return what a notebook displays: the budget, and each charge."""
         rows = [
-            [str(place), one.when[:16].replace("T", " "), str(one.cost), one.state]
-            for place, one in enumerate(self.history(), start=1)
+            [str(index), one.when[:16].replace("T", " "), str(one.cost), one.state]
+            for index, one in enumerate(self.history(), start=1)
         ]
         head = ["charge", "when (UTC)", "cost", "state"]
         table = [Table(head, rows, more="ledger.history()")] if rows else []
@@ -505,7 +507,7 @@ class Ledger(Shown):
     # --- how ---------------------------------------------------------------------------------
 
     def _refuse_dearer(self, entry: Entry, cost: Budget) -> None:
-        """Refuse more than an open release was charged with; the key contains the price."""
+        """Raise if the price exceeds the charge of an open release; the key contains the price."""
         # Less may come of a finer plan of a later version, and was paid in full.
         if entry.answer is None and not entry.cost.covers(cost.cost_in(entry.cost.kind)):
             raise UsageError(
@@ -527,13 +529,13 @@ class Ledger(Shown):
 # - **One history.**  A part has a place, 0, 1, 2, ...; :func:`record_part` writes it only if it is
 #   the next one, in the transaction that looks.  Of two processes that make part 7 at once, one
 #   writes it; the other is informed, throws its own away, unseen, and reads the one that stands.
-#   So each part is made by somebody who had read all parts before it, and was published once.
+#   So each part is made by someone who had read all parts before it, and was published once.
 #
 # Parts hold released values, with their noise, as answers do.
 
 
 def charge_once(ledger: Ledger, key: str, cost: Budget, question: Mapping[str, Any]) -> Entry:
-    """Return the charge of a key, or make it: whoever asks, and however often, one is paid.
+    """Return the charge of a key, or make it: one is paid, whoever asks and however often.
 
     >>> from tacit.accounting import epsilon, open_ledger
     >>> ledger = open_ledger(None, dataset="clinic", budget=epsilon(1))
@@ -546,22 +548,23 @@ def charge_once(ledger: Ledger, key: str, cost: Budget, question: Mapping[str, A
     ([{'n': 17}], epsilon(0.25))
     """
     # Unlike :meth:`Ledger.charge` it takes the charge that stands also where its question says more
-    # than the key does: what was chosen for whoever paid, such as the scale of the noise.
+    # than the key does: what was chosen for the payer, such as the scale of the noise.
     canonical(question, "question")
     payer = ledger.payer
     with ledger.chain.write() as (transaction, head):
-        standing = entry_of(transaction.about(payer.key(key)))
-        if standing is not None:
-            return standing
+        existing = entry_of(transaction.about(payer.key(key)))
+        if existing is not None:
+            return existing
         return ledger.chain.spend(transaction, head, payer.key(key), cost, question, payer)
 
 
-def record_part(ledger: Ledger, entry: Entry, place: int, part: Mapping[str, Any]) -> bool:
+def record_part(ledger: Ledger, entry: Entry, index: int, part: Mapping[str, Any]) -> bool:
     """Write a part if it is the next one of its charge, durably; say whether it was written."""
     # Where it was not, the caller's part must be thrown away: another one stands, or an earlier one
     # is still lacking.
     #
-    # LedgerError: the entry is no charge of this ledger, or the ledger cannot be written. A server
+    # LedgerError: the entry is not a charge of this ledger, or the ledger cannot be written. A
+    #   server
     # that went away is waited for: the part is paid already.
     wanted, tried = canonical(part, "part"), False
 
@@ -569,20 +572,20 @@ def record_part(ledger: Ledger, entry: Entry, place: int, part: Mapping[str, Any
         nonlocal tried
         again, tried = tried, True
         with ledger.chain.write() as (transaction, head):
-            standing = [canonical(event.body["part"]) for event in _parts(transaction, entry)]
-            if again and standing[place : place + 1] == [wanted]:
+            existing = [canonical(event.body["part"]) for event in _parts(transaction, entry)]
+            if again and existing[index : index + 1] == [wanted]:
                 return True  # an earlier try was stored after all, and only its word was lost
-            if len(standing) != place:
+            if len(existing) != index:
                 return False
-            body = {"charge": entry.sequence, "place": place, "part": dict(part)}
+            body = {"charge": entry.sequence, "place": index, "part": dict(part)}
             appended(transaction, head, "part", entry.key, body)
             return True
 
-    return staying_open(entry.cost, lambda: patiently(write))
+    return staying_open(entry.cost, lambda: retry_while_busy(write))
 
 
 def record_new(
-    ledger: Ledger, entry: Entry, parts: Iterable[Mapping[str, Any]], most: int | None = None
+    ledger: Ledger, entry: Entry, parts: Iterable[Mapping[str, Any]], maximum: int | None = None
 ) -> None:
     """Write those of some parts that a charge does not have yet, in one transaction, durably.
 
@@ -600,22 +603,22 @@ def record_new(
 
     def write() -> None:
         with ledger.chain.write() as (transaction, head):
-            standing = _parts(transaction, entry)
-            known = {canonical(event.body["part"]) for event in standing}
+            existing = _parts(transaction, entry)
+            known = {canonical(event.body["part"]) for event in existing}
             new = [part for text, part in wanted.items() if text not in known]
-            if most is not None and new and len(standing) + len(new) > most:
-                raise UsageError(f"a release has {most} notes of what follows from it at most")
-            for place, part in enumerate(new, len(standing)):
-                body = {"charge": entry.sequence, "place": place, "part": part}
+            if maximum is not None and new and len(existing) + len(new) > maximum:
+                raise UsageError(f"a release has {maximum} notes of what follows from it at most")
+            for index, part in enumerate(new, len(existing)):
+                body = {"charge": entry.sequence, "place": index, "part": part}
                 head = Head.following(head, appended(transaction, head, "part", entry.key, body))
 
-    patiently(write)
+    retry_while_busy(write)
 
 
 def parts_of(ledger: Ledger, entry: Entry) -> list[dict[str, Any]]:
     """Return the parts of a charge, in order."""
     with ledger.chain.read() as (transaction, _):
-        parts: list[Any] = [event.body["part"] for event in _standing(transaction, entry)]
+        parts: list[Any] = [event.body["part"] for event in _recorded_parts(transaction, entry)]
     return parts
 
 
@@ -624,12 +627,12 @@ def _parts(transaction: Transaction, entry: Entry) -> list[Event]:
     charge = transaction.at(entry.sequence)
     if charge is None or charge.event != "charge" or charge.hash != entry.hash:
         raise LedgerError("this ledger has no such charge to add a part to")
-    return _standing(transaction, entry)
+    return _recorded_parts(transaction, entry)
 
 
-def _standing(transaction: Transaction, entry: Entry) -> list[Event]:
-    found = [event for event in transaction.about(entry.key) if event.event == "part"]
-    return [event for event in found if event.body["charge"] == entry.sequence]
+def _recorded_parts(transaction: Transaction, entry: Entry) -> list[Event]:
+    parts = [event for event in transaction.about(entry.key) if event.event == "part"]
+    return [event for event in parts if event.body["charge"] == entry.sequence]
 
 
 # One budget, several payers: accounts with caps, and data sets that have their people in common.
@@ -652,8 +655,7 @@ def on_account_of(ledger: Ledger, *accounts: str) -> Ledger:
     >>> oncology.charge("k2", epsilon("1/4"), {"count": "people"})
     Traceback (most recent call last):
     tacit.errors.BudgetError: the release costs epsilon 0.25 and epsilon 0 is left of epsilon 0.25,
-    the cap of team:oncology: nothing was spent. Ask for less, or ask whoever sets the caps to raise
-    this one
+    the cap of team:oncology: nothing was spent. Ask for less, or have the cap raised
     """
     # Each account has what the charges that name it come to; see
     # :mod:`tacit.accounting.ledger_chain`.  An answer that stands is replayed for everybody.
@@ -674,15 +676,15 @@ def shared_by(ledger: Ledger, dataset: str, terms: Mapping[str, Any]) -> Ledger:
     if not (dataset and dataset.isprintable()):
         raise UsageError("a ledger protects a data set: give its identity")
     with ledger.chain.read() as (transaction, _):
-        standing = ledger.chain.accounts(transaction).shared.get(dataset)
-    if standing is None:
+        existing = ledger.chain.accounts(transaction).shared.get(dataset)
+    if existing is None:
         with ledger.chain.write() as (transaction, head):
-            standing = ledger.chain.accounts(transaction).shared.get(dataset)
-            if standing is None:
-                standing = dict(terms)
-                body = {"dataset": dataset, "terms": standing}
+            existing = ledger.chain.accounts(transaction).shared.get(dataset)
+            if existing is None:
+                existing = dict(terms)
+                body = {"dataset": dataset, "terms": existing}
                 appended(transaction, head, "share", None, body)
-    if canonical(standing) != canonical(terms):
+    if canonical(existing) != canonical(terms):
         raise LedgerError(
             f"{ledger.chain.store.name} is shared by {dataset!r} on other terms: ask under those "
             "terms, or give the data set another name"
@@ -698,8 +700,8 @@ def continued(ledger: Ledger, dataset: str, terms: Mapping[str, Any], *, same: b
     # answers, so the losses of all of them add up to no more than the budget.
     if dataset == ledger.dataset:
         return ledger
-    begun = ledger.dataset.rpartition(" (")[0]
-    named = same and begun and dataset.rpartition(" (")[0] == begun
+    started = ledger.dataset.rpartition(" (")[0]
+    named = same and started and dataset.rpartition(" (")[0] == started
     if not named and (ledger.payer.dataset is not None or dataset not in shares_of(ledger)):
         return ledger
     if _protects(terms) != _protects(ledger.terms):

@@ -46,9 +46,9 @@ __all__ = [
     "read_event",
     "read_head",
     "same_home",
+    "stale_ledger_error",
     "stored_head",
     "verify",
-    "went_back",
     "with_answer",
 ]
 
@@ -63,7 +63,7 @@ __all__ = [
 #
 # **No cap is passed.**  Write S for what an account has spent and C for its cap.  A charge of c
 # that names the account is appended in an exclusive transaction, after every event of the chain was
-# counted in S, and only where C covers S + c.  Nobody else appends in between, so S + c is what the
+# counted in S, and only where C covers S + c.  No one else appends in between, so S + c is what the
 # account has spent once the charge stands; by induction over the charges, after each of them S is
 # at most the cap of that moment.  A cap may be lowered below S: nothing is taken back, and since C
 # does not cover S + c for any c above zero, nothing more is granted.  The same comparison is made
@@ -79,7 +79,7 @@ _ANY = "*"
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What an account may spend and has spent."""
+    """Cap and spending of an account."""
 
     name: str  # such as ``team:oncology``
     # the most that it may spend; None where only the budget of the ledger limits it
@@ -88,7 +88,7 @@ class Account:
 
     @property
     def remaining(self) -> Budget | None:
-        """What is left below the cap; nothing where more is spent, None where there is no cap."""
+        """Remaining budget below the cap; zero if more is spent, None without a cap."""
         if self.cap is None:
             return None
         return self.cap - self.spent if self.cap.covers(self.spent) else _nothing(self.cap)
@@ -120,13 +120,13 @@ class Accounts:
         return [self.of(name) for name in sorted({*self.caps, *self.spent})]
 
     def require(self, names: Iterable[str], cost: Budget) -> None:
-        """Refuse a cost that a cap does not cover."""
+        """Raise if a cap does not cover a cost."""
         for account in map(self.of, names):
             if account.cap is not None and not account.cap.covers(account.spent + cost):
                 raise BudgetError(
                     f"the release costs {cost} and {account.remaining} is left of {account.cap}, "
-                    f"the cap of {account.name}: nothing was spent. Ask for less, or ask whoever "
-                    "sets the caps to raise this one"
+                    f"the cap of {account.name}: nothing was spent. Ask for less, or have "
+                    "the cap raised"
                 )
 
     def count(self, event: str, body: Mapping[str, Any]) -> None:
@@ -162,12 +162,12 @@ class Accounts:
             self.spent[name] = self.of(name).spent + cost
 
     def _cap(self, body: Mapping[str, Any]) -> None:
-        name, said = body["account"], body["cap"]
+        name, new_cap = body["account"], body["cap"]
         if not is_account(name):
             raise VerificationError("a cap is set for something that is not an account")
         self.caps.pop(name, None)
-        if said is not None:
-            cap = Budget.from_json(said)
+        if new_cap is not None:
+            cap = Budget.from_json(new_cap)
             if cap.kind != self.kind:
                 raise VerificationError("a cap is of another kind than the budget")
             self.caps[name] = cap
@@ -219,8 +219,8 @@ def _nothing(like: Budget) -> Budget:
 #
 # Every event carries the SHA-256 of the one before it, so that no event can be changed, dropped or
 # put in between without changing the hash of all later ones.  The chain shows that a *known* hash
-# (one printed in a certificate, say) still stands for the same history; whoever can write to the
-# ledger can also write a new chain, so it proves nothing to somebody who kept no hash.
+# (one printed in a certificate, say) still represents the same history; a writer of the
+# ledger can also write a new chain, so it proves nothing to someone who kept no hash.
 #
 # Order is the sequence number.  The time of an event is information for people and nothing depends
 # on it, so a clock that is wrong or set back does no harm.
@@ -265,9 +265,7 @@ def canonical(value: object, name: str = "value", *, sort: bool = True) -> str:
             json.dumps(value, ensure_ascii=False).encode()
         return text
     except UnicodeEncodeError:
-        raise UsageError(
-            f"the {name} cannot be written: it holds half of a character (a lone surrogate)"
-        ) from None
+        raise UsageError(f"the {name} cannot be written: it contains a lone surrogate") from None
     except (TypeError, ValueError, RecursionError):
         raise UsageError(
             f"the {name} must be plain JSON: dict with text keys, list, text, number, bool, None"
@@ -329,7 +327,7 @@ class Event:
         """Read an event as it was stored.  The hash is not checked here but by :func:`verify`.
 
         Raises:
-            LedgerError: the text is no event.
+            LedgerError: the text is not an event.
         """
         return cls._read(lambda: read_json(text), text, digest)
 
@@ -338,18 +336,18 @@ class Event:
         try:
             event = cls(**read(), text=text, hash=digest)
             needed, names = _BODIES[event.event], set(event.body)
-            whole = names - _MORE.get(event.event, set()) == needed
-            whole = whole and isinstance(event.sequence, int)
+            valid = names - _MORE.get(event.event, set()) == needed
+            valid = valid and isinstance(event.sequence, int)
         except (KeyError, TypeError, ValueError, RecursionError):
-            whole = False
-        if not whole:
+            valid = False
+        if not valid:
             raise LedgerError("an event of the ledger cannot be read: the ledger is damaged")
         return event
 
 
 @dataclass(frozen=True)
 class Head:
-    """What all events so far come to: kept beside them so that a charge need not add them up."""
+    """Totals of all events so far, stored so that a charge need not add them up."""
 
     sequence: int
     hash: str
@@ -362,7 +360,7 @@ class Head:
 
     @property
     def spent(self) -> Budget:
-        """What the charges come to."""
+        """Sum of the charges."""
         return self.spending.spent
 
     @property
@@ -410,7 +408,7 @@ def verify(events: Iterable[Event], head: Head) -> int:
     # Checked: every hash and every link; that no charge passed the budget of its time, nor the cap
     # of an account that it names; that every answer belongs to an earlier charge of the same key,
     # and no key has two; that the parts of a charge are of its key and without a gap; and that the
-    # totals kept beside the events are what the events come to.
+    # totals kept next to the events are what the events come to.
     replayed: Head | None = None
     charged: dict[int, str | None] = {}
     answered: set[str | None] = set()
@@ -500,7 +498,7 @@ class Entry:
 
     @property
     def remained(self) -> Budget | None:
-        """What remained before the charge, where it states its balance; else the chain is replayed.
+        """Remaining budget before the charge, if it states its balance; else the chain is replayed.
 
         None, too, where a denominator is near those at which sums are rounded
         (:meth:`~tacit.accounting.budget.Budget.__add__`): what the charge left and its cost
@@ -508,9 +506,9 @@ class Entry:
         """
         if self.balance is None:
             return None
-        found = Budget.from_json(self.balance["remaining"]) + self.cost
-        bits = max(found.amount.denominator, found.delta.denominator).bit_length()
-        return found if bits < _EXACT_BITS else None
+        remaining = Budget.from_json(self.balance["remaining"]) + self.cost
+        bits = max(remaining.amount.denominator, remaining.delta.denominator).bit_length()
+        return remaining if bits < _EXACT_BITS else None
 
 
 def entry_from(charge: Event) -> Entry:
@@ -551,7 +549,7 @@ def entry_of(events: Sequence[Event]) -> Entry | None:
 # Where a ledger keeps its events: what every kind of store must do, and the one in memory.
 #
 # The rules of the ledger are in :class:`tacit.accounting.ledger.Ledger` alone.  A store only
-# keeps a list of events and the head beside it, and has one duty: what happens inside ``write()``
+# keeps a list of events and the head next to it, and has one duty: what happens inside ``write()``
 # happens alone and altogether, or not at all, and is durable when ``write()`` is left.
 
 
@@ -560,7 +558,7 @@ class LostError(LedgerError):
 
 
 class Transaction(Protocol):
-    """What can be read, and inside ``write()`` appended, in one transaction."""
+    """One transaction: events that can be read, and inside ``write()`` appended."""
 
     def head(self) -> Head | None:
         """Return the head, or None while nothing is stored."""
@@ -588,7 +586,7 @@ class Store(Protocol):
 
     @property
     def name(self) -> str:
-        """What to call the place in a message."""
+        """Name of the store in messages."""
         ...
 
     def home(self) -> dict[str, str] | None:
@@ -618,7 +616,7 @@ _PAUSES = (0.1, 0.2, 0.5, 1, 2, 4, 8, 15)
 _Result = TypeVar("_Result")
 
 
-def patiently(work: Callable[[], _Result]) -> _Result:
+def retry_while_busy(work: Callable[[], _Result]) -> _Result:
     """Do what may be done twice, again and again for half a minute while the place is away."""
     for pause in _PAUSES:
         with suppress(LostError):
@@ -671,7 +669,7 @@ class MemoryStore:
         for event, _ in self._links[self._indexed :]:
             self._places.setdefault(event.key, []).append(self._indexed)
             self._indexed += 1
-        return [self._copy(place) for place in self._places.get(key, ())]
+        return [self._copy(index) for index in self._places.get(key, ())]
 
     def at(self, sequence: int) -> Event | None:
         """See :meth:`Transaction.at`."""
@@ -679,12 +677,12 @@ class MemoryStore:
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """See :meth:`Transaction.events`."""
-        return (self._copy(place) for place in range(after, len(self._links)))
+        return (self._copy(index) for index in range(after, len(self._links)))
 
-    def _copy(self, place: int) -> Event:
+    def _copy(self, index: int) -> Event:
         """The event with a body of its own, so that nobody can change the one that is kept."""
         # Its text was checked when it was made.
-        event, _ = self._links[place]
+        event, _ = self._links[index]
         return Event(**json.loads(event.text), text=event.text, hash=event.hash)
 
     def close(self) -> None:
@@ -723,7 +721,7 @@ def read_event(row: Sequence[Any]) -> Event:
     return event
 
 
-def went_back(name: str) -> LedgerError:
+def stale_ledger_error(name: str) -> LedgerError:
     """Return the error of a ledger that lacks an event which this process saw in it."""
     return LedgerError(
         f"{name} shows less than was already spent: it was replaced by an old copy. Nothing more "
@@ -747,7 +745,7 @@ def same_home(one: Mapping[str, str] | None, other: Mapping[str, str] | None) ->
 # The chain of a ledger in transactions, each of which first looks that it did not go back in time.
 #
 # A store can be replaced by an old copy of itself while a process has it open.  So the process
-# remembers the furthest event of each ledger that it saw, and refuses a chain that lacks it.
+# remembers the furthest event of each ledger that it saw, and refuses a chain that is missing it.
 
 
 # The furthest that this process saw each ledger of a file, by its id.
@@ -789,7 +787,7 @@ class CheckedChain:
     @contextmanager
     def read(self) -> Iterator[tuple[Transaction, Head]]:
         """Open a transaction that reads one state, with the head of the chain."""
-        seen = _seen.get(self.id)  # before the transaction begins: others may go on meanwhile
+        seen = _seen.get(self.id)  # before the transaction starts: others may go on meanwhile
         with self.store.read() as transaction:
             yield transaction, self._checked_head(transaction, seen)
 
@@ -828,7 +826,7 @@ class CheckedChain:
         question: Mapping[str, Any],
         payer: Payer,
     ) -> Entry:
-        """Append a charge, for whoever pays."""
+        """Append a charge for the payer."""
         paid = affordable(cost, head)
         body: dict[str, Any] = {"question": dict(question), "cost": paid.charged_json()}
         body["format"] = FORMAT
@@ -851,7 +849,7 @@ class CheckedChain:
         head = transaction.head()
         known = head is not None and (seen is None or _has(transaction, head, *seen))
         if head is None or not known:
-            raise went_back(self.store.name)
+            raise stale_ledger_error(self.store.name)
         self._remember(head)
         return head
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tacit.postgres import Connection
 
 __all__ = [
-    "PATIENCE",
+    "BUSY_TIMEOUT",
     "SETTINGS",
     "Address",
     "Facts",
@@ -68,7 +68,7 @@ _ADDRESS = re.compile(
 )
 _HOST = re.compile(r"(\[[\w:.%]+\]|[\w.%-]*)(:\d+)?", re.ASCII)
 _OPTION = re.compile(r"(?P<name>\w+)=(?P<value>[^&=]*)", re.ASCII)
-_BROKEN_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2})")
+_INVALID_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2})")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _SHOWN = {"user", "host", "hostaddr", "port", "dbname"}
 _FORM = (
@@ -101,7 +101,7 @@ def shown(path: str | os.PathLike[str]) -> str:
 class Address:
     """An address, taken apart."""
 
-    # what libpq is given, secrets among it; it stands in no ``repr``
+    # what libpq is given, secrets among it; it is in no ``repr``
     connect: str = field(repr=False)
     ledger: str  # the name of the ledger in the database
     shown: str  # the address without its secrets and without options that say nothing of the place
@@ -115,10 +115,10 @@ class Address:
         Address(ledger='main', shown='postgresql://ann@db.example/clinic?ledger=main')
         """
         text = os.fspath(path)
-        found = _ADDRESS.fullmatch(text)
-        if found is None or _BROKEN_ESCAPE.search(text):
+        match = _ADDRESS.fullmatch(text)
+        if match is None or _INVALID_ESCAPE.search(text):
             raise LedgerError(f"the address of the ledger cannot be read: {_FORM}")
-        hosts, pairs = found["hosts"], _options(found["options"])
+        hosts, pairs = match["hosts"], _options(match["options"])
         if not all(_HOST.fullmatch(host) for host in hosts.split(",")) or not text.isprintable():
             raise LedgerError(f"the address of the ledger cannot be read: {_FORM}")
         ledger = dict(pairs).get("ledger", "main")
@@ -128,14 +128,14 @@ class Address:
                 f"at most 40 characters of a to z, 0 to 9 and _; {ledger!r} does not"
             )
         handed_on = [f"{name}={value}" for name, value in pairs if name != "ledger"]
-        told = [f"{name}={value}" for name, value in pairs if name in _SHOWN]
-        user = f"{found['user']}@" if found["user"] else ""
-        place = f"postgresql://{user}{hosts}/{found['database'] or ''}"
-        secrets = [found["password"] or "", *(v for n, v in pairs if n.endswith("password"))]
+        shown = [f"{name}={value}" for name, value in pairs if name in _SHOWN]
+        user = f"{match['user']}@" if match["user"] else ""
+        shown_address = f"postgresql://{user}{hosts}/{match['database'] or ''}"
+        secrets = [match["password"] or "", *(v for n, v in pairs if n.endswith("password"))]
         return cls(
             text.partition("?")[0] + ("?" + "&".join(handed_on) if handed_on else ""),
             ledger,
-            f"{place}?{'&'.join([*told, f'ledger={ledger}'])}",
+            f"{shown_address}?{'&'.join([*shown, f'ledger={ledger}'])}",
             tuple({form for secret in secrets if secret for form in (secret, unquote(secret))}),
         )
 
@@ -147,10 +147,10 @@ class Address:
 
 
 def _options(text: str | None) -> list[tuple[str, str]]:
-    found = [_OPTION.fullmatch(pair) for pair in (text or "").split("&") if pair]
-    if None in found:
+    matches = [_OPTION.fullmatch(pair) for pair in (text or "").split("&") if pair]
+    if None in matches:
         raise LedgerError(f"the address of the ledger cannot be read: {_FORM}")
-    pairs = [(option["name"], option["value"]) for option in found if option is not None]
+    pairs = [(option["name"], option["value"]) for option in matches if option is not None]
     if len(dict(pairs)) < len(pairs):
         raise LedgerError("an option of the address of the ledger is given twice")
     return pairs
@@ -163,13 +163,13 @@ def _options(text: str | None) -> list[tuple[str, str]]:
 
 
 # Seconds to wait for another writer, or for a server that went away in the middle of a commit.
-PATIENCE = 60.0
+BUSY_TIMEOUT = 60.0
 
-# What was sent and is acknowledged by nobody ends the connection, milliseconds.
+# What was sent and is acknowledged by no one ends the connection, milliseconds.
 _SILENCE = "30000"
 
-# Only for one transaction each, so that a pooler may stand in between.  What is asked for is found
-# in the catalogue of the system alone, whatever functions somebody has put into other schemas; and
+# Only for one transaction each, so that a pooler may be in between.  What is asked for is found
+# in the catalogue of the system alone, whatever functions someone has put into other schemas; and
 # a machine that falls silent while it holds the lock loses it.
 SETTINGS: str = (
     "SET LOCAL search_path = pg_catalog, pg_temp;"
@@ -181,15 +181,15 @@ SETTINGS: str = (
 
 def connect(address: Address, name: str) -> Connection:
     """Connect, for transactions that are started and ended by hand."""
-    found = _attempt(address)
-    if found is None:
+    connection = _attempt(address)
+    if connection is None:
         raise LedgerError(
             f"{name} cannot be reached: its address has an option that libpq does not know; it "
             "knows sslmode, sslrootcert, connect_timeout and others"
         )
-    if not isinstance(found, Refused):
-        return found
-    cause = address.masked(found.told)
+    if not isinstance(connection, Refused):
+        return connection
+    cause = address.masked(connection.told)
     if (tls := tls_cause(cause)) is not None:
         raise LostError(f"{name} cannot be reached: {tls}. Nothing more was spent")
     raise LostError(
@@ -201,7 +201,7 @@ def connect(address: Address, name: str) -> Connection:
 
 def _attempt(address: Address) -> Connection | Refused | None:
     """Return a connection, or why there is none, or None for a wrong option."""
-    # The options stand in this frame alone, which no error of ours has behind it.
+    # The options are in this frame alone, which no error of ours has behind it.
     given = read_options(address.connect)
     if given is None:
         return None
@@ -218,7 +218,7 @@ def run(connection: Connection, statements: str) -> Any:
 
 _CAUSES = {
     "42P01": "was removed while in use; nothing more was spent. Put it back, or open another one",
-    "55P03": f"was held by another writer for {PATIENCE:.0f} s; nothing more was spent",
+    "55P03": f"was held by another writer for {BUSY_TIMEOUT:.0f} s; nothing more was spent",
     "57014": "took too long, or was cancelled at the server; nothing more was spent. Ask again",
     "53100": "cannot grow: the server's disk is full; nothing more was spent. Make room and ask "
     "again",
@@ -306,7 +306,7 @@ _SYSTEM = "SELECT system_identifier::text FROM pg_control_system()"
 
 @dataclass(frozen=True)
 class Facts:
-    """What a connection reports of the server and of the tables of a ledger."""
+    """Facts about the server and the tables of a ledger."""
 
     system: str | None  # the number of the server's data, or None where the role may not ask for it
     version: int  # of the server, such as 15
@@ -321,7 +321,7 @@ class Facts:
 
     @property
     def home(self) -> dict[str, str]:
-        """What distinguishes the ledger from a copy of it."""
+        """Identity of the ledger, different from that of a copy."""
         home = {"database": self.database, "table": str(self.table)}
         return home if self.system is None else {"system": self.system, **home}
 
@@ -351,10 +351,10 @@ class Tables:
     def begun(self, connection: Connection) -> bool:
         """Return whether there are tables with an event, or some that this role may not read."""
         # A process that was killed while it began a ledger leaves tables without an event: nothing
-        # was charged there, and it can begin anew.
-        found = self.look(connection)
-        if found.table is None or not found.reads:
-            return found.table is not None
+        # was charged there, and it can begin again.
+        facts = self.look(connection)
+        if facts.table is None or not facts.reads:
+            return facts.table is not None
         run(connection, f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {SETTINGS}")
         row = connection.execute(f"SELECT EXISTS (SELECT FROM {self.event})").fetchone()
         connection.execute("ROLLBACK")
@@ -394,29 +394,29 @@ class Tables:
             f'GRANT USAGE, CREATE ON SCHEMA {_SCHEMA} TO "{role}"'
         )
 
-    def refuse_server(self, found: Facts, *, writes: bool) -> None:
-        """Refuse a server that cannot keep a budget."""
-        if found.version < _OLDEST:
+    def refuse_server(self, facts: Facts, *, writes: bool) -> None:
+        """Raise if the server cannot enforce a budget."""
+        if facts.version < _OLDEST:
             raise LedgerError(
-                f"{self._name} is in PostgreSQL {found.version}: upgrade the server to {_OLDEST} "
+                f"{self._name} is in PostgreSQL {facts.version}: upgrade the server to {_OLDEST} "
                 "or newer, or name another one"
             )
-        if not found.synced:
+        if not facts.synced:
             raise LedgerError(
                 f"{self._name} is on a server with fsync = off, which forgets charges when its "
                 "machine fails: turn fsync on, or name another server"
             )
-        if found.standby and writes:
+        if facts.standby and writes:
             raise LedgerError(
                 f"{self._name} is on a server that only follows another one: give the address of "
                 "the primary, or all hosts and target_session_attrs=read-write"
             )
 
-    def refuse_tables(self, found: Facts, *, writes: bool) -> None:
-        """Refuse what is no ledger, a newer one, or one that the role may not use."""
-        if found.table is None:
+    def refuse_tables(self, facts: Facts, *, writes: bool) -> None:
+        """Raise if this is not a ledger, a newer one, or one that the role may not use."""
+        if facts.table is None:
             raise LedgerError(f"{self._name} does not exist: create it first, or check the address")
-        match = _FORMAT.fullmatch(found.comment or "")
+        match = _FORMAT.fullmatch(facts.comment or "")
         if match is None:
             raise LedgerError(
                 f"{self._name} is not a ledger of Tacit: the table {self.event} has no comment "
@@ -427,13 +427,13 @@ class Tables:
                 f"{self._name} was written by a newer Tacit (format {match[1]}, and this one reads "
                 f"{FORMAT}): upgrade Tacit"
             )
-        if not found.reads or (writes and not found.writes):
-            raise LedgerError(f"{self._name} {self.remedy(found.role)}")
+        if not facts.reads or (writes and not facts.writes):
+            raise LedgerError(f"{self._name} {self.remedy(facts.role)}")
 
 
 # A ledger in PostgreSQL: one budget, shared by many analysts on many hosts.
 #
-# - **The lock comes first.**  A write begins with ``LOCK TABLE ... IN EXCLUSIVE MODE`` on the
+# - **The lock comes first.**  A write starts with ``LOCK TABLE ... IN EXCLUSIVE MODE`` on the
 #   totals, before anything is read; readers go on.  ``SELECT ... FOR UPDATE`` would not do: while
 #   the ledger is empty it finds no row to lock, and two could begin the same ledger.  Each
 #   statement after the lock sees all that was committed before it (``READ COMMITTED``, forced,
@@ -441,24 +441,24 @@ class Tables:
 # - **A commit is durable.**  ``synchronous_commit`` is raised to ``on`` in each transaction where
 #   the server is set to less, and a server with ``fsync = off`` is refused.
 # - **An interrupted commit is unknown, and is found out.**  When the connection is cut while
-#   ``COMMIT`` is under way, nobody can know whether it happened.  Every transaction writes a token
-#   of its own beside its event; the store connects again, waits for the lock (which the
+#   ``COMMIT`` is under way, no one can know whether it happened.  Every transaction writes a token
+#   of its own next to its event; the store connects again, waits for the lock (which the
 #   interrupted transaction holds until it is over), and looks whether the token is there.  If the
 #   server does not come back in time, the error says that it is not known, and nothing is released.
 # - **A home.**  The number of the server's data (``system_identifier``), of the database and of the
-#   table distinguish a ledger from a dump of it that was restored elsewhere or beside it.  All
+#   table distinguish a ledger from a dump of it that was restored elsewhere or next to it.  All
 #   three
 #   stay when the server restarts, when it is moved with its data, and when a streaming standby
 #   takes
-#   its place; host names, ports and the timeline are no part of it, since they change then.  What
-#   has
+#   its position; host names, ports and the timeline are no part of it, since they change then.
+#   What has
 #   the same home is a *physical* copy of the whole server: after a fail-over the old primary must
 #   never run again, and a standby that was behind has forgotten the last charges.
 #
-# What is set on a connection lasts for one transaction only, so a pooler may stand in between.
+# What is set on a connection lasts for one transaction only, so a pooler may be in between.
 
 
-# One message begins a transaction and brings the totals: each more costs a way to the server and
+# One message starts a transaction and brings the totals: each more costs a way to the server and
 # back, while everybody else waits for the lock.
 _HEAD = """
 SELECT '{event}'::regclass::oid::text, h.sequence, h.hash, h.total, h.spent
@@ -511,14 +511,14 @@ class PostgresStore:
     @staticmethod
     def exists(address: str) -> bool:
         """Return whether there is such a ledger: not one whose beginning was cut short."""
-        place = Address.parse(address)
-        name = f"the ledger {place.shown!r}"
-        with connect(place, name) as connection, explained(name, connection, lambda: _CLOSED):
-            return Tables(place.ledger, name).begun(connection)
+        parsed = Address.parse(address)
+        name = f"the ledger {parsed.shown!r}"
+        with connect(parsed, name) as connection, explained(name, connection, lambda: _CLOSED):
+            return Tables(parsed.ledger, name).begun(connection)
 
     @property
     def name(self) -> str:
-        """What to call the ledger in a message; no password is in it."""
+        """Name of the ledger in messages, without its password."""
         return f"the ledger {self._address.shown!r}"
 
     def home(self) -> dict[str, str]:
@@ -529,12 +529,12 @@ class PostgresStore:
         return f"<PostgresStore of {self.name}>"
 
     @contextmanager
-    def write(self) -> Iterator[_Transaction]:
+    def write(self) -> Iterator[_PostgresTransaction]:
         """Hold the lock of the ledger; see :meth:`Store.write`."""
         with self._turn():
             self._tables.refuse_server(self._found, writes=True)
             table, *row = self._begin(_WRITE)
-            transaction = _Transaction(self._connection, self._tables, row)
+            transaction = _PostgresTransaction(self._connection, self._tables, row)
             try:
                 if table != self.home()["table"]:
                     raise LedgerError(
@@ -549,13 +549,13 @@ class PostgresStore:
             self._commit(transaction)
 
     @contextmanager
-    def read(self) -> Iterator[_Transaction]:
+    def read(self) -> Iterator[_PostgresTransaction]:
         """See one state of the ledger; see :meth:`Store.read`."""
         with self._turn():
             _, *row = self._begin(_READ)
             try:
                 with self._explained():
-                    yield _Transaction(self._connection, self._tables, row)
+                    yield _PostgresTransaction(self._connection, self._tables, row)
             finally:
                 self._undo()  # there is nothing to keep
 
@@ -595,16 +595,16 @@ class PostgresStore:
 
     def _look(self, create: bool) -> dict[str, str]:
         """Return the home of the ledger, once it is there and as it must be."""
-        found = self._tables.look(self._connection)
-        self._tables.refuse_server(found, writes=self._writes)
-        if found.table is None and create:
-            self._remedy = self._tables.remedy_to_make(found.role)
+        facts = self._tables.look(self._connection)
+        self._tables.refuse_server(facts, writes=self._writes)
+        if facts.table is None and create:
+            self._remedy = self._tables.remedy_to_make(facts.role)
             self._tables.make(self._connection)
-            found = self._tables.look(self._connection)
-        self._remedy = self._tables.remedy(found.role)
-        self._tables.refuse_tables(found, writes=self._writes)
-        self._found = found
-        return found.home
+            facts = self._tables.look(self._connection)
+        self._remedy = self._tables.remedy(facts.role)
+        self._tables.refuse_tables(facts, writes=self._writes)
+        self._found = facts
+        return facts.home
 
     # --- a transaction -------------------------------------------------------------------------
 
@@ -641,7 +641,7 @@ class PostgresStore:
         if self._connection.info.transaction_status != states.IDLE:
             self._finalizer()
 
-    def _commit(self, transaction: _Transaction) -> None:
+    def _commit(self, transaction: _PostgresTransaction) -> None:
         psycopg = need("psycopg", "postgres")
         try:
             done = run(self._connection, _COMMIT).statusmessage
@@ -662,12 +662,12 @@ class PostgresStore:
 
     def _find_out(self, sequence: int, token: str, cause: str) -> None:
         """Return if an interrupted commit happened after all."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + BUSY_TIMEOUT
         while True:
             try:
                 # With the lock, which the interrupted transaction may still hold.
                 _, *row = self._begin(_WRITE)
-                transaction = _Transaction(self._connection, self._tables, row)
+                transaction = _PostgresTransaction(self._connection, self._tables, row)
                 with self._explained():
                     happened = transaction.wrote(sequence, token)
                 break
@@ -675,7 +675,7 @@ class PostgresStore:
                 if time.monotonic() >= end:
                     raise LostError(
                         f"{self.name} was interrupted ({cause}) while a charge or an answer was "
-                        f"being written, and did not come back within {PATIENCE:.0f} s to say "
+                        f"being written, and did not come back within {BUSY_TIMEOUT:.0f} s to say "
                         "whether it was: count it as spent. No answer was given out. Ask again "
                         "when the server is back: what was charged is not charged twice"
                     ) from None
@@ -689,13 +689,13 @@ class PostgresStore:
             )
 
 
-class _Transaction:
+class _PostgresTransaction:
     """The queries, inside one transaction of a connection; see :class:`Transaction`."""
 
     def __init__(self, connection: Connection, tables: Tables, row: list[Any]) -> None:
         self._connection = connection
         self._tables = tables
-        self._row = row  # the totals, as they are read when the transaction begins
+        self._row = row  # the totals, as they are read when the transaction starts
         self.token = secrets.token_hex(16)
         self.sequence: int | None = None
 
@@ -728,11 +728,11 @@ class _Transaction:
         """Go through all events in order, a thousand at a time."""
         last = after
         while True:
-            found = list(self._select("WHERE sequence > %s", last, limit=" LIMIT 1000"))
-            if not found:
+            rows = list(self._select("WHERE sequence > %s", last, limit=" LIMIT 1000"))
+            if not rows:
                 return
-            yield from found
-            last = found[-1].sequence
+            yield from rows
+            last = rows[-1].sequence
 
     def wrote(self, sequence: int, token: str) -> bool:
         """Return whether an earlier transaction, with this token, was committed."""

@@ -21,15 +21,15 @@ from tacit.accounting.ledger_chain import (
     Head,
     read_event,
     read_head,
+    stale_ledger_error,
     stored_head,
-    went_back,
 )
 from tacit.errors import LedgerError
 
 __all__ = [
+    "BUSY_TIMEOUT",
     "CAUSES",
-    "MOST",
-    "PATIENCE",
+    "MAX_OPEN_LEDGERS",
     "OpenFiles",
     "Resting",
     "SqliteStore",
@@ -37,16 +37,16 @@ __all__ = [
     "kind_of",
 ]
 
-# The files that a process has open: those used last, at most so many.
+# The files that a process has open: those used last, at most this many.
 #
 # An open ledger takes three of the files that a process may open (the file, its log, and the index
-# of the log), and a service with some thousand ledgers would run out of them.  So whoever opens a
-# file tells it here, and the file that nobody has used for longest is closed; its next use opens it
+# of the log), and a service with some thousand ledgers would run out of them.  So code that opens a
+# file tells it here, and the file that no one has used for longest is closed; its next use opens it
 # again.  A file in use is never closed: it holds a lock meanwhile, and is passed over.  So at most
-# :data:`MOST` are open, and those in use at one time beyond that.
+# :data:`MAX_OPEN_LEDGERS` are open, and those in use at one time beyond that.
 
 
-MOST = 100  # how many ledgers a process keeps open
+MAX_OPEN_LEDGERS = 100  # how many ledgers a process keeps open
 
 
 class Resting(Protocol):
@@ -62,16 +62,16 @@ class Resting(Protocol):
 class OpenFiles:
     """The open files of a process; threads share one, and each step is whole without a lock."""
 
-    def __init__(self, most: int = MOST) -> None:
-        self.most = most
+    def __init__(self, maximum: int = MAX_OPEN_LEDGERS) -> None:
+        self.most = maximum
         self._files: weakref.WeakValueDictionary[int, Resting] = weakref.WeakValueDictionary()
 
     def opened(self, file: Resting) -> None:
         """Take a file that was opened, and close those used longest ago that are too many."""
         self._files[id(file)] = file
-        held = [one for held in self._files.valuerefs() if (one := held()) is not None]
-        over = len(held) - self.most
-        for one in sorted(held, key=lambda one: one.used) if over > 0 else ():
+        live = [one for live in self._files.valuerefs() if (one := live()) is not None]
+        over = len(live) - self.most
+        for one in sorted(live, key=lambda one: one.used) if over > 0 else ():
             if over > 0 and one is not file:
                 self.closed(one)  # before it rests: who uses it in between, brings it back
                 if one.rest():
@@ -87,9 +87,9 @@ class OpenFiles:
 # What the errors of SQLite mean for a ledger, and what to do.
 
 
-PATIENCE = 60.0  # seconds to wait for another writer
+BUSY_TIMEOUT = 60.0  # seconds to wait for another writer
 
-_PROBE = 1 << 16  # bytes, more than SQLite writes at once to the files beside the ledger
+_PROBE = 1 << 16  # bytes, more than SQLite writes at once to the files next to the ledger
 
 CAUSES = {
     "NOTADB": "is not a ledger: the file is something else. Name another file",
@@ -97,7 +97,7 @@ CAUSES = {
     "READONLY": "cannot be written, and a ledger must be: look at the rights of file and folder",
     "PERM": "cannot be written, and a ledger must be: look at the rights of file and folder",
     "FULL": "cannot grow: the disk is full; nothing more was spent. Make room and ask again",
-    "BUSY": f"was held by another process for {PATIENCE:.0f} s; nothing more was spent",
+    "BUSY": f"was held by another process for {BUSY_TIMEOUT:.0f} s; nothing more was spent",
     "CORRUPT": "is damaged: restore the disk, not an old copy, which would forget what was spent",
     "IOERR": "met a failing disk; look at its history before asking again",
 }
@@ -105,7 +105,7 @@ CAUSES = {
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Say what an error of SQLite means for whoever uses the ledger at a path."""
+    """Raise errors of SQLite as :class:`LedgerError` that explain them."""
     try:
         yield
     except sqlite3.Error as error:
@@ -117,7 +117,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def _is_full(folder: Path) -> bool:
-    """Whether a little more cannot be written: SQLite calls some writes to a full disk failures."""
+    """True if the disk is full: SQLite reports some writes to a full disk as failures."""
     try:
         with tempfile.TemporaryFile(dir=folder, buffering=0) as probe:
             probe.write(b"\0" * _PROBE)
@@ -134,7 +134,7 @@ def kind_of(error: sqlite3.Error) -> str:
 
 # A ledger in one SQLite file: durable, and safe among the processes of one machine.
 #
-# - Each write begins with ``BEGIN IMMEDIATE``, which takes SQLite's only write lock before
+# - Each write starts with ``BEGIN IMMEDIATE``, which takes SQLite's only write lock before
 #   anything is read.  (Reading first and writing later lets two processes see the same remainder
 #   and both spend it.)
 # - The write-ahead log is on and every commit is synced to the disk, so a charge outlives the
@@ -142,7 +142,7 @@ def kind_of(error: sqlite3.Error) -> str:
 # - A process that dies inside a transaction leaves nothing of it: the lock ends with the process,
 #   and the next one to come finds the last commit.
 #
-# The log of the latest commits stands beside the file (``-wal``) while the ledger is in use or
+# The log of the latest commits is next to the file (``-wal``) while the ledger is in use or
 # after a crash, and belongs to it.  The locks work among processes of one machine on a local disk;
 # machines that share a budget need one in PostgreSQL
 # (:mod:`tacit.accounting.ledger_postgres`).
@@ -190,7 +190,7 @@ class SqliteStore:
 
     @property
     def name(self) -> str:
-        """What to call the file in a message."""
+        """Name of the file in messages."""
         return f"the ledger {str(self._path)!r}"
 
     def home(self) -> dict[str, str]:
@@ -198,14 +198,14 @@ class SqliteStore:
         return {"path": str(self._path), "inode": str(self._inode)}
 
     @contextmanager
-    def write(self) -> Iterator[_Transaction]:
+    def write(self) -> Iterator[_SqliteTransaction]:
         """Hold the write lock of the file; see :meth:`Store.write`."""
         with self._transaction("BEGIN IMMEDIATE") as transaction:
             self._refuse_if_replaced()
             yield transaction
 
     @contextmanager
-    def read(self) -> Iterator[_Transaction]:
+    def read(self) -> Iterator[_SqliteTransaction]:
         """See one state of the file; see :meth:`Store.read`."""
         with self._transaction("BEGIN") as transaction:
             yield transaction
@@ -218,13 +218,13 @@ class SqliteStore:
 
     def rest(self) -> bool:
         """Close the file until it is used again; return whether it is closed."""
-        # It stays open while it is in use, and where what stands in it cannot be read.
+        # It stays open while it is in use, and where what is in it cannot be read.
         lock = self._lock()
         if not lock.acquire(blocking=False):
             return False
         try:
             if self._process == os.getpid() and self._finalizer.alive:
-                self._rested = _Transaction(self._connection).head()
+                self._rested = _SqliteTransaction(self._connection).head()
                 self._finalizer()
             return True
         except (sqlite3.Error, LedgerError):
@@ -237,13 +237,13 @@ class SqliteStore:
         return self._locks.setdefault(os.getpid(), threading.Lock())
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[_Transaction]:
+    def _transaction(self, begin: str) -> Iterator[_SqliteTransaction]:
         with self._lock(), explained(self._path):
             self.used = time.monotonic()
             self._wake()
             try:
                 self._connection.execute(begin)
-                yield _Transaction(self._connection)
+                yield _SqliteTransaction(self._connection)
                 self._connection.execute("COMMIT")
             except BaseException:
                 if self._connection.in_transaction:
@@ -257,7 +257,7 @@ class SqliteStore:
             return
         if inherited:
             _inherited.append(self._connection)
-        self._refuse_if_replaced()  # before SQLite makes files beside another one
+        self._refuse_if_replaced()  # before SQLite makes files next to another one
         self._open()
         try:
             self._refuse_if_replaced()
@@ -268,32 +268,33 @@ class SqliteStore:
         open_files.opened(self)
 
     def _refuse_if_older(self) -> None:
-        """Refuse a file without the last event that stood in it: an inode may be given anew."""
+        """Raise if the file lacks the last event seen in it: an inode may be reused."""
         rested = self._rested
         if rested is not None:
-            event = _Transaction(self._connection).at(rested.sequence)
+            event = _SqliteTransaction(self._connection).at(rested.sequence)
             if event is None or event.hash != rested.hash:
-                raise went_back(self.name)
+                raise stale_ledger_error(self.name)
 
     def _make(self) -> None:
         """Create the file before SQLite does, for its owner alone: it contains answers."""
-        # SQLite gives the files beside it (``-wal``, ``-shm``) the same rights.
+        # SQLite gives the files next to it (``-wal``, ``-shm``) the same rights.
         try:
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except FileExistsError:
-            pass  # whoever has it decides who reads it
+            pass  # its owner decides who reads it
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             raise LedgerError(f"{self.name} {CAUSES['FULL' if full else 'CANTOPEN']}") from None
 
     def _open(self) -> None:
         """Open the file that is there; SQLite makes none in its place."""
-        place = self._path.as_posix()
+        location = self._path.as_posix()
+        root = "" if location.startswith("/") else "/"
         with explained(self._path):
             connection = sqlite3.connect(
-                f"file://{'' if place.startswith('/') else '/'}{quote(os.fsencode(place))}?mode=rw",
+                f"file://{root}{quote(os.fsencode(location))}?mode=rw",
                 uri=True,
-                timeout=PATIENCE,
+                timeout=BUSY_TIMEOUT,
                 isolation_level=None,
                 check_same_thread=False,
             )
@@ -307,13 +308,13 @@ class SqliteStore:
     def begun(path: Path) -> bool:
         """Return whether a file holds anything: not one whose beginning was cut short."""
         # A process that was killed while it began a ledger leaves an empty file, or tables without
-        # an event.  Nothing was charged there, and the next one begins anew.
+        # an event.  Nothing was charged there, and the next one starts again.
         try:
             if not path.exists() or path.stat().st_size == 0:
                 return False
             store = SqliteStore(path, create=False)
         except (LedgerError, OSError):
-            return True  # whoever opens it learns what is wrong
+            return True  # opening it reports what is wrong
         try:
             with store.read() as transaction:
                 return transaction.head() is not None
@@ -355,9 +356,9 @@ class SqliteStore:
         if self._path.exists() and 0 < self._path.stat().st_size < 512:
             raise LedgerError(f"{str(self._path)!r} is not a ledger of Tacit: name another file")
 
-    def _refuse_other_names(self, found: os.stat_result) -> None:
-        """Refuse a hard link: each name has a log of its own, and never sees the other's."""
-        if found.st_nlink > 1:
+    def _refuse_other_names(self, status: os.stat_result) -> None:
+        """Raise for a hard link: each name has its own log, and never sees the other's."""
+        if status.st_nlink > 1:
             raise LedgerError(
                 f"{self.name} has a second name, a hard link: what is charged under one name is "
                 "unknown under the other. Nothing more was spent; remove the other name (find "
@@ -366,12 +367,12 @@ class SqliteStore:
 
     def _refuse_if_replaced(self) -> None:
         try:
-            found = os.stat(self._path)
+            status = os.stat(self._path)
         except OSError:
-            found = None
-        if found is not None:
-            self._refuse_other_names(found)
-        if found is None or found.st_ino != self._inode:
+            status = None
+        if status is not None:
+            self._refuse_other_names(status)
+        if status is None or status.st_ino != self._inode:
             raise LedgerError(
                 f"{self.name} was removed or replaced by another file while in use; "
                 "nothing more was spent. Put it back, or open the new one"
@@ -408,9 +409,9 @@ class SqliteStore:
 
     def _turn_on_the_log(self) -> None:
         """Turn on the write-ahead log, again while others are turning it on or off."""
-        # SQLite waits for other locks by itself; but of two connections that both have the file
+        # SQLite waits for other locks on its own; but of two connections that both have the file
         # open and both want it alone, one learns at once that it is busy.
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + BUSY_TIMEOUT
         while True:
             try:
                 self._connection.execute("PRAGMA journal_mode = WAL")
@@ -421,7 +422,7 @@ class SqliteStore:
             time.sleep(0.005)
 
 
-class _Transaction:
+class _SqliteTransaction:
     """The queries, inside one transaction of a connection; see :class:`Transaction`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -463,7 +464,7 @@ class _Transaction:
 
 def _close(connection: sqlite3.Connection, process: int) -> None:
     if os.getpid() != process:
-        _inherited.append(connection)  # Python closes what nobody refers to
+        _inherited.append(connection)  # Python closes what no one refers to
     else:
         with suppress(sqlite3.Error):  # the charges are durable; closing only tidies up
             connection.close()

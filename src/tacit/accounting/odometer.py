@@ -22,10 +22,10 @@ from tacit.core.measures import pure_to_renyi
 from tacit.errors import BudgetError, UsageError
 
 __all__ = [
-    "Charge",
     "Filter",
     "LossOdometer",
     "Odometer",
+    "OdometerCharge",
     "Spending",
 ]
 
@@ -34,13 +34,13 @@ __all__ = [
 # Pure and concentrated budgets, and those of a ledger that began before there was a filter, add up:
 # :mod:`tacit.accounting.odometer` says why that is enough.  A budget of epsilon at delta is
 # spent through :mod:`tacit.accounting.gaussian_filter` as well: **a charge is granted if
-# the epsilons still add up to no more than the budget's, or if the filter grants it**; so many
+# the epsilons still add up to no more than the budget's, or if the filter grants it**; this many
 # small questions cost together what they really cost, and none is refused that adding up would
 # grant.
 #
 # Half of delta pays for the filter, half for the deltas of the charges.  But where the first charge
 # takes more than a hundredth of delta itself, all of it is for such charges, and epsilons add up.
-# The first charge is chosen before there is any answer, so that nobody learns by what it decides.
+# The first charge is chosen before there is any answer, so that no one learns by what it decides.
 #
 # **Proof.**  Let the budget be (E, D) with halves, and suppose that an analyst chooses each charge
 # (e_i, d_i) after all answers before it; of a release of several parts each is one, charged by
@@ -55,8 +55,8 @@ __all__ = [
 # variance v' from v: what is left of it grows by v' - v, for what is dominated by G_a is so
 # together with another one.
 #
-# What is *spent* is reported as if the charges so far had been fixed beforehand: the least epsilon,
-# at half of delta and the deltas charged, of a Gaussian that dominates them together.
+# What is *spent* is reported as if the charges so far had been fixed beforehand: the smallest
+# epsilon, at half of delta and the deltas charged, of a Gaussian that dominates them together.
 
 
 _OWN = 100
@@ -104,10 +104,10 @@ class Filter:
         return {"halved": self.halved, "left": left, "together": str(self.together)}
 
     @classmethod
-    def from_json(cls, said: Any) -> Filter:
+    def from_json(cls, fields: Any) -> Filter:
         """Read what :meth:`to_json` wrote."""
-        left = None if said["left"] is None else as_fraction(said["left"])
-        return cls(said["halved"], left, as_fraction(said["together"]))
+        left = None if fields["left"] is None else as_fraction(fields["left"])
+        return cls(fields["halved"], left, as_fraction(fields["together"]))
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Spending:
     added: Budget  # what the charges add up to
     filter: Filter | None = None
 
-    # A charge, and what stands after it: each is looked at several times before it is made.
+    # A charge, and what is after it: each is examined several times before it is made.
     _latest: ClassVar[tuple[Budget, Spending] | None] = None
 
     @classmethod
@@ -139,7 +139,7 @@ class Spending:
 
     @cached_property
     def remaining(self) -> Budget:
-        """What is left: where there is a filter, the largest charge that fits by itself."""
+        """Remaining budget; with a filter, the largest single charge that fits."""
         if self.filter is None or self.added.is_nothing:
             return self.total - self.added
         plain = max(self.total.amount - self.added.amount, Fraction(0))
@@ -150,18 +150,23 @@ class Spending:
 
     @property
     def spent(self) -> Budget:
-        """What the charges come to."""
-        held = self.filter
-        if held is None or not held.halved or not self.added.amount or held.left is None:
+        """Sum of the charges."""
+        odometer_filter = self.filter
+        if (
+            odometer_filter is None
+            or not odometer_filter.halved
+            or not self.added.amount
+            or odometer_filter.left is None
+        ):
             return self.added
-        share = held.delta(self.total)
-        amount = min(epsilon_of(held.together, share), self.total.amount)
+        share = odometer_filter.delta(self.total)
+        amount = min(epsilon_of(odometer_filter.together, share), self.total.amount)
         if self.added.amount <= amount:
             return self.added
         return Budget(self.total.kind, amount, share + self.added.delta)
 
     def require(self, cost: Budget) -> None:
-        """Refuse a cost that does not fit."""
+        """Raise if a cost does not fit."""
         if not self.affords(cost):
             raise BudgetError(
                 f"the release costs {cost} and {self.remaining} of {self.total} remains: nothing "
@@ -193,43 +198,45 @@ class Spending:
         """Return what stands after a charge, whether it fits or not."""
         if self._latest is not None and self._latest[0] is cost:
             return self._latest[1]
-        held = None if self.filter is None else self.filter.charged(cost, self.total)
-        stands = Spending(self.total, self.added + cost, held)
+        charged_filter = None if self.filter is None else self.filter.charged(cost, self.total)
+        stands = Spending(self.total, self.added + cost, charged_filter)
         self.__dict__["_latest"] = cost, stands
         return stands
 
     @property
     def within(self) -> bool:
-        """Whether the charges are within the budget."""
-        held = self.filter
-        if held is None:
+        """True if the charges are within the budget."""
+        odometer_filter = self.filter
+        if odometer_filter is None:
             return self.total.covers(self.added)
-        deltas = self.added.delta + held.delta(self.total) <= self.total.delta
-        return deltas and (held.left is not None or self.added.amount <= self.total.amount)
+        deltas = self.added.delta + odometer_filter.delta(self.total) <= self.total.delta
+        return deltas and (
+            odometer_filter.left is not None or self.added.amount <= self.total.amount
+        )
 
     def raised(self, total: Budget) -> Spending:
         """Return what stands once the budget is raised."""
-        held = None if self.filter is None else self.filter.raised(self.total, total)
-        return Spending(total, self.added, held)
+        raised_filter = None if self.filter is None else self.filter.raised(self.total, total)
+        return Spending(total, self.added, raised_filter)
 
     def to_json(self) -> dict[str, Any]:
         """Return all but the budget as plain JSON: as one where it only adds up."""
-        held = {} if self.filter is None else {_FIELD: self.filter.to_json()}
-        return {**self.added.to_json(), **held}
+        fields = {} if self.filter is None else {_FIELD: self.filter.to_json()}
+        return {**self.added.to_json(), **fields}
 
     @classmethod
-    def from_json(cls, total: Budget, said: object) -> Spending:
+    def from_json(cls, total: Budget, fields: object) -> Spending:
         """Read what :meth:`to_json` wrote."""
-        if not isinstance(said, Mapping):
+        if not isinstance(fields, Mapping):
             raise UsageError("the description of a charge is not that of a budget")
-        added = Budget.from_json({name: said[name] for name in said if name != _FIELD})
+        added = Budget.from_json({name: fields[name] for name in fields if name != _FIELD})
         try:
-            held = Filter.from_json(said[_FIELD]) if _FIELD in said else None
+            stored_filter = Filter.from_json(fields[_FIELD]) if _FIELD in fields else None
         except (KeyError, TypeError, AttributeError):
             raise UsageError(
                 "the description of a budget filter is not in the form that Tacit writes"
             ) from None
-        return cls(total, added, held)
+        return cls(total, added, stored_filter)
 
 
 # What adaptive releases have spent at a delta, whenever one looks: by moments of their losses.
@@ -250,7 +257,7 @@ class Spending:
 #
 #     P(S) <= (the mean over runs of Q of e^E on S) + delta:
 #
-# whoever stops at 1/2 has, in those runs, a loss of 1/2; and so with all other E, for one delta.
+# who stops at 1/2 has, in those runs, a loss of 1/2; and so with all other E, for one delta.
 # Proof.  The left side less the first term of the right one is at most the mean over runs of P of
 # ``max(0, 1 - e^(E - L))``, with an infinite L where Q has no mass.  A release may come with an
 # event of probability d in which anything is learned: an (epsilon, d)-DP release shows all with
@@ -260,9 +267,9 @@ class Spending:
 # quarters of delta times the mean of h, which is at most one, also where the runs with such an
 # event are left out of it: that makes the mean of each step smaller.
 #
-# **The least E.**  ``1 - e^-y <= c_s e^(s y)``, with ``ln c_s = s ln s - (1 + s) ln(1 + s)``.  For
-# any probabilities q_t of the powers, with ``s = sum of q_t t``, by Jensen's inequality ``ln h(L)
-# >= s L - k`` for ``k = sum of q_t (K_t + ln(q_t / w_t))``.  So every q gives an E,
+# **The smallest E.**  ``1 - e^-y <= c_s e^(s y)``, with ``ln c_s = s ln s - (1 + s) ln(1 + s)``.
+# For any probabilities q_t of the powers, with ``s = sum of q_t t``, by Jensen's inequality
+# ``ln h(L) >= s L - k`` for ``k = sum of q_t (K_t + ln(q_t / w_t))``.  So every q gives an E,
 #
 #     E = (k + ln c_s - ln(delta)) / s.
 #
@@ -272,7 +279,7 @@ class Spending:
 # enclosed, and rounded up.
 #
 # **How near it is.**  Where small releases make the loss a Brownian motion, h keeps its mean, and
-# whoever stops where the two sides touch has all that is proven: a bound that holds at all times
+# who stops where the two sides touch has all that is proven: a bound that holds at all times
 # and is smaller for some losses is larger for others.  The shares decide for which it is small: for
 # epsilons between 1/4 and 10.
 #
@@ -295,8 +302,8 @@ _NOTHING = Enclosure.of(0)
 
 
 @dataclass(frozen=True)
-class Charge:
-    """What one release adds."""
+class OdometerCharge:
+    """Cost of one release, in every form that is counted."""
 
     # a log moment for each power, in units of ``2^-96``; None where none is known
     moments: tuple[int | None, ...]
@@ -304,23 +311,23 @@ class Charge:
     epsilon: Fraction | None  # what the loss is at most, where something is known
 
     @classmethod
-    def of(cls, cost: Budget, losses: PrivacyLoss | None = None) -> Charge:
+    def of(cls, cost: Budget, losses: PrivacyLoss | None = None) -> OdometerCharge:
         """Return the charge of a release, by its cost and by its losses where they are known.
 
         >>> from tacit.accounting.budget import rho
-        >>> POWERS[2], Charge.of(rho(1)).moments[2] // _GRID
+        >>> POWERS[2], OdometerCharge.of(rho(1)).moments[2] // _GRID
         (Fraction(1, 1), 2)
         """
         stated = _stated(cost.kind, cost.amount, cost.delta, cost.parts)
         known = None if losses is None else _known(losses)
         if known is None:
             return stated
-        found, left_out = tuple(map(_whole, known[0])), known[1]
+        orders, left_out = tuple(map(_as_optional_int, known[0])), known[1]
         if not cost.delta:
-            moments = tuple(map(_smaller, found, stated.moments))
+            moments = tuple(map(_smaller, orders, stated.moments))
             return cls(moments, left_out, stated.epsilon)
-        # what is stated in approximate DP holds but for its own event, of that probability
-        return cls(found, left_out, None) if left_out < cost.delta else stated
+        # what is stated in approximate DP holds except for its own event, of that probability
+        return cls(orders, left_out, None) if left_out < cost.delta else stated
 
 
 @dataclass(frozen=True)
@@ -329,22 +336,22 @@ class LossOdometer:
 
     >>> odometer = LossOdometer.begun(Fraction(1, 10**6))
     >>> for _ in range(40):
-    ...     odometer = odometer.charged(Charge.of(Budget("approximate", Fraction(1, 10))))
+    ...     odometer = odometer.charged(OdometerCharge.of(Budget("approximate", Fraction(1, 10))))
     >>> odometer.total.epsilon, round(float(odometer.spent.amount), 2)
     (Fraction(4, 1), 3.11)
     """
 
     delta: Fraction  # above 0 and below 1, at which what is spent is reported
-    total: Charge  # the sum of all charges
+    total: OdometerCharge  # the sum of all charges
 
     @classmethod
     def begun(cls, delta: Fraction) -> LossOdometer:
         """Return an odometer before any charge."""
         if not 0 < delta < 1:
             raise UsageError(f"a delta is above 0 and below 1, not {show(delta)}")
-        return cls(delta, Charge((0,) * len(POWERS), Fraction(0), Fraction(0)))
+        return cls(delta, OdometerCharge((0,) * len(POWERS), Fraction(0), Fraction(0)))
 
-    def charged(self, charge: Charge) -> LossOdometer:
+    def charged(self, charge: OdometerCharge) -> LossOdometer:
         """Return what stands after a charge."""
         deltas = rounded_up(self.total.delta + charge.delta)
         if deltas > _FOR_DELTAS * self.delta:
@@ -358,11 +365,11 @@ class LossOdometer:
         moments = tuple(map(_plus, self.total.moments, charge.moments))
         if added is None and not any(moment is not None for moment in moments):
             raise BudgetError("no finite privacy loss of this release is known: nothing was spent")
-        return LossOdometer(self.delta, Charge(moments, deltas, added))
+        return LossOdometer(self.delta, OdometerCharge(moments, deltas, added))
 
     @cached_property
     def spent(self) -> Budget:
-        """What is spent, whenever one looks: an epsilon at delta."""
+        """Spent so far: an epsilon at delta, valid at any time."""
         total = self.total
         if all(moment == 0 for moment in total.moments) and not total.delta:
             return Budget("approximate", Fraction(0))
@@ -373,11 +380,11 @@ class LossOdometer:
         ]
         ends = [] if total.epsilon is None else [total.epsilon]
         if rows:
-            ends.append(_least_epsilon(rows, (1 - _FOR_DELTAS) * self.delta))
+            ends.append(_min_epsilon(rows, (1 - _FOR_DELTAS) * self.delta))
         return Budget("approximate", min(ends), self.delta)
 
 
-def _least_epsilon(rows: list[tuple[Fraction, Fraction, Fraction]], delta: Fraction) -> Fraction:
+def _min_epsilon(rows: list[tuple[Fraction, Fraction, Fraction]], delta: Fraction) -> Fraction:
     """Return nearly the least E of powers with their shares and log moments, rounded up."""
     near = [(float(t), math.log(share) - float(k)) for t, share, k in rows]
     goal = math.log(delta.numerator) - math.log(delta.denominator)
@@ -385,24 +392,24 @@ def _least_epsilon(rows: list[tuple[Fraction, Fraction, Fraction]], delta: Fract
     def at(loss: float) -> tuple[float, list[float], float]:
         """Return E, the terms of h over the largest, and s, at a loss."""
         logs = [t * loss + a for t, a in near]
-        most = max(logs)
-        terms = [math.exp(one - most) for one in logs]
-        whole = math.fsum(terms)
-        s = math.fsum(t * term for (t, _), term in zip(near, terms, strict=True)) / whole
+        maximum = max(logs)
+        terms = [math.exp(one - maximum) for one in logs]
+        total = math.fsum(terms)
+        s = math.fsum(t * term for (t, _), term in zip(near, terms, strict=True)) / total
         slope = s * math.log(s) - (1 + s) * math.log1p(s)
-        return loss + (slope - goal - most - math.log(whole)) / s, terms, s
+        return loss + (slope - goal - maximum - math.log(total)) / s, terms, s
 
     def beyond(loss: float) -> bool:
-        found, _, s = at(loss)
-        return loss >= found + math.log1p(1 / s)
+        epsilon, _, s = at(loss)
+        return loss >= epsilon + math.log1p(1 / s)
 
     end = 1.0
     while not beyond(end):
         end *= 2
     _, terms, _ = at(narrowed(beyond, end, 0.0, _STEPS)[0])
     counts = [round(term * _DIGITS) for term in terms]
-    whole = sum(counts)
-    parts = [(Fraction(n, whole), row) for n, row in zip(counts, rows, strict=True) if n]
+    total = sum(counts)
+    parts = [(Fraction(n, total), row) for n, row in zip(counts, rows, strict=True) if n]
     s = sum((q * t for q, (t, _, _) in parts), Fraction(0))
     k = sum((q * (moment + log(q / share, _BITS)) for q, (_, share, moment) in parts), _NOTHING)
     slope = s * log(s, _BITS) - (1 + s) * log(1 + s, _BITS)
@@ -416,24 +423,28 @@ def _known(losses: PrivacyLoss) -> Moments | None:
 
 
 @lru_cache(maxsize=1 << 10)
-def _stated(kind: Kind, amount: Fraction, delta: Fraction, parts: tuple[Part, ...]) -> Charge:
+def _stated(
+    kind: Kind, amount: Fraction, delta: Fraction, parts: tuple[Part, ...]
+) -> OdometerCharge:
     """Return the charge of a release of which only the cost is known."""
     if kind == "concentrated":
-        return Charge(tuple(_whole(t * (t + 1) * amount) for t in POWERS), Fraction(0), None)
+        return OdometerCharge(
+            tuple(_as_optional_int(t * (t + 1) * amount) for t in POWERS), Fraction(0), None
+        )
     every = [_of_part(part) for part in parts or merged([(amount, False)])]
     moments = tuple(map(sum, zip(*every, strict=True))) if every else (0,) * len(POWERS)
-    return Charge(moments, delta, amount)
+    return OdometerCharge(moments, delta, amount)
 
 
 def _of_part(part: Part) -> list[int]:
     if part.ranged:
-        found = moments_of_range(part.epsilon, POWERS)
+        moments = moments_of_range(part.epsilon, POWERS)
     else:  # those of randomized response, which no epsilon-DP release exceeds
-        found = [t * pure_to_renyi(part.epsilon, 1 + t) for t in POWERS]
-    return [part.times * math.ceil(moment * _GRID) for moment in found]
+        moments = [t * pure_to_renyi(part.epsilon, 1 + t) for t in POWERS]
+    return [part.times * math.ceil(moment * _GRID) for moment in moments]
 
 
-def _whole(moment: Fraction | None) -> int | None:
+def _as_optional_int(moment: Fraction | None) -> int | None:
     return None if moment is None else max(math.ceil(moment * _GRID), 0)
 
 
@@ -512,13 +523,13 @@ class Odometer:
 
     @property
     def spent(self) -> Budget:
-        """What all charges so far come to."""
+        """Sum of all charges so far."""
         counts = self._spending or self._losses
         return self._counted if counts is None else counts.spent
 
     @property
     def remaining(self) -> Budget | None:
-        """What is left, or None for an odometer that only counts."""
+        """Remaining budget, or None for an odometer that only counts."""
         return None if self._spending is None else self._spending.remaining
 
     def spend(self, cost: Budget, losses: PrivacyLoss | None = None) -> Budget:
@@ -541,7 +552,7 @@ class Odometer:
             )
         with self._lock:
             if self._losses is not None:
-                self._losses = self._losses.charged(Charge.of(cost, losses))
+                self._losses = self._losses.charged(OdometerCharge.of(cost, losses))
                 return cost if cost.kind == "concentrated" else cost.cost_in(self._kind)
             paid = cost.cost_in(self._kind)
             if self._spending is None:

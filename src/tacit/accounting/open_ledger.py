@@ -81,7 +81,7 @@ def open_ledger(
             data set, has another budget or other terms, was copied or moved, or does not exist and
             is not to be created (or cannot be, without a budget and a data set).
         UsageError: the budget is zero, the data set is "", the terms are not plain JSON, or
-            ``path`` is no place for a ledger.
+            ``path`` is not a place for a ledger.
 
     >>> from tacit.accounting import epsilon
     >>> open_ledger(None, dataset="clinic", budget=epsilon(1)).remaining
@@ -132,10 +132,10 @@ def create_ledger(
 def restore_ledger(path: str | os.PathLike[str]) -> Ledger:
     """Accept a ledger at the place where it is now, and note that in its chain.
 
-    Do this only when the file was moved for good.  If another copy of it goes on being used, each
+    Do this only when the file was moved for good.  If another copy of it continues being used, each
     of the two spends the same budget, and what is published is protected by their sum only.
-    Move a file while nobody has it open, or bring the file ``-wal`` beside it along: the latest
-    charges may be there.  A ledger in PostgreSQL is moved with ``pg_dump`` while nobody uses it.
+    Move a file while no one has it open, or bring the file ``-wal`` next to it along: the latest
+    charges may be there.  A ledger in PostgreSQL is moved with ``pg_dump`` while no one uses it.
 
     Raises:
         LedgerError: there is no ledger, or it cannot be reached or written.
@@ -156,7 +156,7 @@ adopt_ledger = restore_ledger
 
 def has_ledger(path: str | os.PathLike[str] | InMemory) -> bool:
     """Return whether there is a ledger at a place, of whatever content."""
-    # None is where a beginning was cut short: nothing was charged there, and it can begin anew.
+    # None is where a beginning was cut short: nothing was charged there, and it can begin again.
     if isinstance(path, InMemory):
         return False
     if not is_address(path):
@@ -234,8 +234,10 @@ def _check(
         names = sorted(set(terms) | set(ledger.terms))
         changed = [name for name in names if terms.get(name) != ledger.terms.get(name)]
         old, new = ledger.terms, terms
-        told = ", ".join(f"{n} is {_told(old.get(n))}, not {_told(new.get(n))}" for n in changed)
-        raise LedgerError(f"{store.name} has other terms: {told}. Ask under its terms")
+        changes = ", ".join(
+            f"{n} is {_shown_term(old.get(n))}, not {_shown_term(new.get(n))}" for n in changed
+        )
+        raise LedgerError(f"{store.name} has other terms: {changes}. Ask under its terms")
     if budget is not None and not nearly_equal(budget, ledger.total):
         raise LedgerError(
             f"{store.name} has the budget {ledger.total!r}, not {budget!r}: leave the budget out "
@@ -243,9 +245,9 @@ def _check(
         )
     recorded = ledger.home
     if not same_home(store.home(), recorded):
-        place = ", ".join(f"{name} {value!r}" for name, value in (recorded or {}).items())
+        described = ", ".join(f"{name} {value!r}" for name, value in (recorded or {}).items())
         raise LedgerError(
-            f"{store.name} was copied or moved: it was made at {place}. "
+            f"{store.name} was copied or moved: it was made at {described}. "
             "Use the original; if this is now the only one, restore it: restore_ledger(path)"
         )
 
@@ -261,10 +263,10 @@ def _same_people(dataset: str) -> str:
     )
 
 
-def _told(term: Any) -> str:
+def _shown_term(term: Any) -> str:
     """Return a term in words: ``(column person, rows 5, groups 1)``."""
     if isinstance(term, Mapping):
-        return f"({', '.join(f'{name} {_told(value)}' for name, value in term.items())})"
+        return f"({', '.join(f'{name} {_shown_term(value)}' for name, value in term.items())})"
     if isinstance(term, (list, tuple)):
-        return f"({', '.join(map(_told, term))})"
+        return f"({', '.join(map(_shown_term, term))})"
     return "none" if term is None else str(term)

@@ -28,7 +28,7 @@ __all__ = [
 
 # Exponentials and logarithms in fixed point, as pairs of integers that enclose the truth.
 #
-# A pair ``(low, high)`` at precision ``bits`` stands for the closed interval
+# A pair ``(low, high)`` at precision ``bits`` represents the closed interval
 # ``[low / 2**bits, high / 2**bits]``.  Only integer addition, multiplication and floor division
 # are used, so each rounding error is below one unit in the last place (an *ulp*) and the proofs
 # below just count them.
@@ -256,7 +256,7 @@ class Enclosure:
         return (self.upper + self.lower) / 2
 
     def contains(self, value: Exactly) -> bool:
-        """Whether all of ``value`` lies inside.
+        """True if all of ``value`` lies inside.
 
         Args:
             value: a number, or an enclosure of one.
@@ -265,7 +265,7 @@ class Enclosure:
         return self.lower <= other.lower and other.upper <= self.upper
 
     def below(self, value: Exactly) -> bool:
-        """Whether the number is *certainly* below ``value``.
+        """True if the number is *certainly* below ``value``.
 
         Args:
             value: a number, or an enclosure of one.
@@ -273,7 +273,7 @@ class Enclosure:
         return self.upper < Enclosure.of(value).lower
 
     def above(self, value: Exactly) -> bool:
-        """Whether the number is *certainly* above ``value``.
+        """True if the number is *certainly* above ``value``.
 
         Args:
             value: a number, or an enclosure of one.
@@ -281,7 +281,7 @@ class Enclosure:
         return self.lower > Enclosure.of(value).upper
 
     def at_most(self, value: Exactly) -> bool:
-        """Whether the number is *certainly* at most ``value``.
+        """True if the number is *certainly* at most ``value``.
 
         Args:
             value: a number, or an enclosure of one.

@@ -38,7 +38,7 @@ _LONGEST = 1000
 _LARGEST_EXPONENT = 1000
 _LARGEST_POWER = 3400  # beyond two to it, or under one by it, a number is not written in decimal
 _SIX_DIGITS = Context(prec=6, Emin=MIN_EMIN, Emax=MAX_EMAX)
-_MOST_DIGITS = 12
+_MAX_DIGITS = 12
 _LOG_TWO = math.log10(2)
 _EXPONENT = re.compile(r"[eE]\s*[+-]?([0-9_]+)")
 
@@ -81,7 +81,7 @@ def as_fraction(value: object, name: str = "value") -> Fraction:
 
 
 def _refuse_giants(text: str, name: str) -> None:
-    """Refuse text whose number would take long to build, before it is built."""
+    """Raise if a number in text would take long to build, before it is built."""
     if len(text) > _LONGEST:
         raise UsageError(
             f"{name} is text of {len(text)} characters; a number has at most {_LONGEST}: round it"
@@ -135,7 +135,7 @@ def as_share(value: object, name: str = "a quantile") -> Fraction:
 
 
 def as_integer(value: object, name: str = "value", minimum: int | None = None) -> int:
-    """Read a whole number (``3``, ``3.0``, numpy integers), refusing all else.
+    """Read an integer (``3``, ``3.0``, numpy integers), refusing all else.
 
     >>> as_integer(3.0, "size")
     3
@@ -147,14 +147,14 @@ def as_integer(value: object, name: str = "value", minimum: int | None = None) -
     number = as_fraction(value, name)
     if number.denominator != 1:
         raise UsageError(f"{name} must be a whole number, not {show(number)}")
-    whole = int(number)
-    if minimum is not None and whole < minimum:
-        raise UsageError(f"{name} must be at least {minimum}, not {whole}")
-    return whole
+    integer = int(number)
+    if minimum is not None and integer < minimum:
+        raise UsageError(f"{name} must be at least {minimum}, not {integer}")
+    return integer
 
 
 def float_up(value: Fraction | int) -> float:
-    """Return the least float that is not below ``value``.
+    """Return the smallest float that is not below ``value``.
 
     >>> float_up(Fraction(1, 3)) >= Fraction(1, 3)
     True
@@ -163,7 +163,7 @@ def float_up(value: Fraction | int) -> float:
         near = float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.nextafter(math.inf, 0.0)
-    top, bottom = near.as_integer_ratio()  # compared as whole numbers, which is fast
+    top, bottom = near.as_integer_ratio()  # compared as integers, which is fast
     reaches = top * value.denominator >= value.numerator * bottom
     return near if reaches else math.nextafter(near, math.inf)
 
@@ -226,13 +226,13 @@ def show_between(lower: Fraction, upper: Fraction) -> str:
     if abs(largest.numerator.bit_length() - largest.denominator.bit_length()) > _LARGEST_POWER:
         return f"{show(lower)} to {show(upper)}"
     top = _decimal_place(largest)
-    place = top - _MOST_DIGITS + 1
+    digit = top - _MAX_DIGITS + 1
     if upper > lower:
         width = _decimal_place(upper - lower)
-        place = max(width if width < top else top - 2, place)
-    unit = Fraction(10) ** place
+        digit = max(width if width < top else top - 2, digit)
+    unit = Fraction(10) ** digit
     low, high = math.floor(lower / unit), math.ceil(upper / unit)
-    return f"{_in_units(low, place, top)} to {_in_units(high, place, top)}"
+    return f"{_in_units(low, digit, top)} to {_in_units(high, digit, top)}"
 
 
 def _shown_exactly(number: Fraction) -> bool:
@@ -242,23 +242,23 @@ def _shown_exactly(number: Fraction) -> bool:
 
 def _decimal_place(size: Fraction) -> int:
     """Return the place of the first decimal digit of a positive number: 0 for 1 up to 10."""
-    place = math.floor((size.numerator.bit_length() - size.denominator.bit_length()) * _LOG_TWO)
-    while Fraction(10) ** place > size:
-        place -= 1
-    while Fraction(10) ** (place + 1) <= size:
-        place += 1
-    return place
+    digit = math.floor((size.numerator.bit_length() - size.denominator.bit_length()) * _LOG_TWO)
+    while Fraction(10) ** digit > size:
+        digit -= 1
+    while Fraction(10) ** (digit + 1) <= size:
+        digit += 1
+    return digit
 
 
-def _in_units(count: int, place: int, top: int) -> str:
-    """Write ``count 10^place``, with an exponent where the largest number about it has one."""
+def _in_units(count: int, digit: int, top: int) -> str:
+    """Write ``count 10^digit``, with an exponent where the largest number about it has one."""
     if not count:
         return "0"
     if -5 < top < 16:
-        return f"{Decimal(count).scaleb(place):f}" if place < 0 else str(count * 10**place)
+        return f"{Decimal(count).scaleb(digit):f}" if digit < 0 else str(count * 10**digit)
     digits = str(abs(count))
     point = f"{digits[0]}.{digits[1:]}" if len(digits) > 1 else digits
-    return f"{'-' if count < 0 else ''}{point}e{place + len(digits) - 1:+03d}"
+    return f"{'-' if count < 0 else ''}{point}e{digit + len(digits) - 1:+03d}"
 
 
 def _short(number: Fraction) -> str:
@@ -274,16 +274,17 @@ def _short(number: Fraction) -> str:
     if abs(power) > _LARGEST_POWER:
         return f"{sign}about 2^{power}"
     near = _SIX_DIGITS.divide(Decimal(abs(number.numerator)), Decimal(number.denominator))
-    place = near.adjusted() if near else 0
-    if -5 < place < 6:
+    digit = near.adjusted() if near else 0
+    if -5 < digit < 6:
         return f"{sign}{near.normalize():f}"
-    digits = str(near.scaleb(-place, _SIX_DIGITS).normalize())
-    return f"{sign}{digits}e{place:+03d}"
+    digits = str(near.scaleb(-digit, _SIX_DIGITS).normalize())
+    return f"{sign}{digits}e{digit:+03d}"
 
 
 def _nearest_power(size: Fraction) -> int:
     """The whole number nearest to the binary logarithm of a positive number."""
-    # It is the least p at which ``size**2 < 2**(2 * p + 1)``; lengths in bits give p to within two.
+    # It is the smallest p at which ``size**2 < 2**(2 * p + 1)``; lengths in bits give p to within
+    # two.
     power = size.numerator.bit_length() - size.denominator.bit_length() - 1
     while size**2 >= Fraction(2) ** (2 * power + 1):
         power += 1

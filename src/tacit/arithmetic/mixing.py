@@ -45,15 +45,15 @@ class Repeatable(random.Random):
     def getrandbits(self, k: int) -> int:
         """Return a number of ``k`` bits."""
         words = -(-k // 64)
-        found = self.words(words)
-        return int.from_bytes(found.astype("<u8").tobytes(), "little") >> (64 * words - k)
+        drawn = self.words(words)
+        return int.from_bytes(drawn.astype("<u8").tobytes(), "little") >> (64 * words - k)
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return ``count`` words of 64 bits."""
-        place = np.arange(self._drawn + 1, self._drawn + 1 + count, dtype=np.uint64)
+        counters = np.arange(self._drawn + 1, self._drawn + 1 + count, dtype=np.uint64)
         self._drawn += count
         with np.errstate(over="ignore"):
-            return mixed(np.uint64(self._first) + place * GOLDEN)
+            return mixed(np.uint64(self._first) + counters * GOLDEN)
 
     def random(self) -> float:
         """Return a number from 0 up to but not including 1."""

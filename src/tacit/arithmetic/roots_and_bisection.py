@@ -16,10 +16,10 @@ __all__ = [
     "Root",
     "gap",
     "golden",
-    "least_between",
-    "least_integer",
-    "least_integer_until",
+    "min_between",
     "narrowed",
+    "smallest_integer",
+    "smallest_integer_until",
     "sqrt_up",
 ]
 
@@ -63,9 +63,9 @@ class Root:
         # sqrt(p/q) = sqrt(p q)/q; scale p q until its root has enough bits.
         product = top * bottom
         shift = max(0, bits + 1 - product.bit_length() // 2)
-        whole = math.isqrt(product << (2 * shift))
+        root = math.isqrt(product << (2 * shift))
         scale = bottom << shift
-        return Fraction(whole, scale), Fraction(whole + 1, scale)
+        return Fraction(root, scale), Fraction(root + 1, scale)
 
     def __float__(self) -> float:
         """The root, rounded up."""
@@ -144,30 +144,30 @@ def _enclose(value: Fraction | Root, bits: int) -> tuple[Fraction, Fraction]:
     return value.enclose(bits) if isinstance(value, Root) else (value, value)
 
 
-# Bisection: where a test begins to hold; and golden section: where a function is least.
+# Bisection: where a test starts to hold; and golden section: where a function is least.
 
 
 Real = TypeVar("Real", float, Fraction)
 
 
-def least_integer(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the least whole number above ``low`` at which a test holds, once it does for good.
+def smallest_integer(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the smallest integer above ``low`` at which a test holds, once it does for good.
 
-    >>> least_integer(lambda n: n * n >= 50, 0, 1)
+    >>> smallest_integer(lambda n: n * n >= 50, 0, 1)
     8
     """
     # high: where to look first, above ``low`` and above 0; doubled until it holds.
     while not holds(high):
         low, high = high, 2 * high
-    return least_between(holds, low, high)
+    return min_between(holds, low, high)
 
 
-def least_integer_until(holds: Callable[[int], bool], last: int, start: int = 0) -> int | None:
+def smallest_integer_until(holds: Callable[[int], bool], last: int, start: int = 0) -> int | None:
     """Return the least of ``start .. last`` from which on a test holds: doubling, then halving.
 
-    >>> least_integer_until(lambda t: t >= 11, 100), least_integer_until(bool, 0)
+    >>> smallest_integer_until(lambda t: t >= 11, 100), smallest_integer_until(bool, 0)
     (11, None)
-    >>> least_integer_until(lambda t: t >= 11, 100, 20)
+    >>> smallest_integer_until(lambda t: t >= 11, 100, 20)
     20
     """
     # None where there is none.
@@ -177,13 +177,13 @@ def least_integer_until(holds: Callable[[int], bool], last: int, start: int = 0)
     high = min(last, low + step)
     if high == last and not holds(last):
         return None
-    return least_between(holds, low, high)
+    return min_between(holds, low, high)
 
 
-def least_between(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the least number above ``low`` at which a test holds; it does at ``high``.
+def min_between(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the smallest number above ``low`` at which a test holds; it does at ``high``.
 
-    >>> least_between(lambda n: n * n >= 50, 0, 100)
+    >>> min_between(lambda n: n * n >= 50, 0, 100)
     8
     """
     while high - low > 1:

@@ -144,10 +144,13 @@ def _mills(w: Fraction, bits: int) -> Enclosure:
     places = bits + 32
     low, high = math.floor(w * (1 << places)), math.ceil(w * (1 << places))
     n = _fractions(min(float(w), 1e9), bits + 8)
-    least, most = low, high + (n << 2 * places) // low + 1
+    minimum, maximum = low, high + (n << 2 * places) // low + 1
     for k in range(n - 1, 0, -1):
-        least, most = low + (k << 2 * places) // most, high + (k << 2 * places) // least + 1
-    return 1 / Enclosure.scaled(least, most, places)
+        minimum, maximum = (
+            low + (k << 2 * places) // maximum,
+            high + (k << 2 * places) // minimum + 1,
+        )
+    return 1 / Enclosure.scaled(minimum, maximum, places)
 
 
 def _fractions(w: float, bits: int) -> int:
@@ -176,7 +179,7 @@ def _fractions(w: float, bits: int) -> int:
 _BITS = 192
 _REACH = 14
 _FAR = 300
-_HELD = Fraction(1, 1 << 400)
+_ROUNDING_BOUND = Fraction(1, 1 << 400)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -199,9 +202,9 @@ def mean_of_decay(z: Fraction, sigma: Fraction) -> Enclosure:
         total = (total + exp(exponent.maximum(-_FAR), _BITS)).rounded(_BITS)
         grown = (grown * ratio).rounded(_BITS)
     # Exponents were held at -300: 29 / sqrt(2 pi) e^-300 < 2^-400 was added to all nodes together.
-    found = total * step / sqrt(2 * pi(_BITS), _BITS) - Enclosure(Fraction(0), _HELD)
+    mean = total * step / sqrt(2 * pi(_BITS), _BITS) - Enclosure(Fraction(0), _ROUNDING_BOUND)
     outer = 2 * exp(Fraction(-(_REACH**2), 2)).upper / _REACH
-    ends = (found.lower - missing, found.upper + missing + outer)
+    ends = (mean.lower - missing, mean.upper + missing + outer)
     return Enclosure(max(Fraction(0), ends[0]), min(Fraction(1), ends[1])).rounded(_BITS)
 
 
@@ -219,7 +222,8 @@ def _step(sigma: Fraction) -> tuple[Fraction, Fraction]:
 
 # Tails of the normal and of Student's t distribution, in floats: for expected errors (no proof).
 #
-# Each keeps its *relative* precision far out, where one minus a distribution function would be 0.
+# Each keeps its *relative* precision in the tails, where one minus a distribution function would be
+# 0.
 
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -242,8 +246,8 @@ def student_density(z: Floats, degrees: int) -> Floats:
     """Return the density of Student's t."""
     d = degrees
     log_c = math.lgamma((d + 1) / 2) - math.lgamma(d / 2) - math.log(d * math.pi) / 2
-    found: Floats = np.exp(log_c - (d + 1) / 2 * np.log1p(z * z / d))
-    return found
+    density: Floats = np.exp(log_c - (d + 1) / 2 * np.log1p(z * z / d))
+    return density
 
 
 def student_tail(z: Floats, degrees: int) -> Floats:
@@ -257,10 +261,10 @@ def student_tail(z: Floats, degrees: int) -> Floats:
     d = degrees
     x, y = d / (d + z * z), z * z / (d + z * z)
     far = x < (d + 2) / (d + 5)
-    found = np.empty_like(z)
-    found[far] = _ratio(x[far], y[far], d / 2, 0.5) / 2
-    found[~far] = (1 - _ratio(y[~far], x[~far], 0.5, d / 2)) / 2
-    return found
+    probabilities = np.empty_like(z)
+    probabilities[far] = _ratio(x[far], y[far], d / 2, 0.5) / 2
+    probabilities[~far] = (1 - _ratio(y[~far], x[~far], 0.5, d / 2)) / 2
+    return probabilities
 
 
 def _ratio(x: Floats, rest: Floats, a: float, b: float) -> Floats:
@@ -269,15 +273,15 @@ def _ratio(x: Floats, rest: Floats, a: float, b: float) -> Floats:
     with np.errstate(divide="ignore"):
         front = np.exp(a * np.log(x) + b * np.log(rest) - log_beta) / a
     c = np.ones_like(x)
-    d = 1 / _held(1 - (a + b) * x / (a + 1))
+    d = 1 / _bounded(1 - (a + b) * x / (a + 1))
     total = d.copy()
     for m in range(1, _TERMS):
         for factor in (
             m * (b - m) / ((a + 2 * m - 1) * (a + 2 * m)),
             -(a + m) * (a + b + m) / ((a + 2 * m) * (a + 2 * m + 1)),
         ):
-            d = 1 / _held(1 + factor * x * d)
-            c = _held(1 + factor * x / c)
+            d = 1 / _bounded(1 + factor * x * d)
+            c = _bounded(1 + factor * x / c)
             step = c * d
             total *= step
         if not len(step) or float(np.abs(step - 1).max()) < 1e-15:
@@ -285,6 +289,6 @@ def _ratio(x: Floats, rest: Floats, a: float, b: float) -> Floats:
     return front * total
 
 
-def _held(value: Floats) -> Floats:
+def _bounded(value: Floats) -> Floats:
     """Keep clear of zero, to divide by."""
     return np.where(np.abs(value) < _TINY, _TINY, value)

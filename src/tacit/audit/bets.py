@@ -92,7 +92,7 @@ class Bets:
         self,
         left: Sequence[bool] | NDArray[np.bool_],
         right: Sequence[bool],
-        beside: NDArray[np.float64] | None = None,
+        other_bets: NDArray[np.float64] | None = None,
     ) -> None:
         """Count rounds: whether the output of u, and that of v, lay in the event of the round."""
         # right: as many, of v.  The event of a round may depend on earlier rounds only.
@@ -102,8 +102,8 @@ class Bets:
         self._counts += np.bincount(2 * x + y, minlength=4).reshape(2, 2)
         self.rounds += len(x)
         wealth = self.log_wealth()
-        if beside is not None:
-            wealth = _log_mean(np.vstack([wealth, beside]), axis=0)
+        if other_bets is not None:
+            wealth = _log_mean(np.vstack([wealth, other_bets]), axis=0)
         self._most = np.maximum(self._most, wealth)
         goal = -math.log1p(-self.confidence) if self.confidence < 1 else math.inf
         goal *= 1 + 1e-9  # the sums of logarithms are rounded: a relative 1e-12 at most
@@ -135,7 +135,7 @@ class Bets:
 
     @property
     def shares(self) -> tuple[float, float]:
-        """How often the event came, of u and of v."""
+        """Shares of runs with the event, of u and of v."""
         rounds = max(self.rounds, 1)
         return float(self._counts[1].sum() / rounds), float(self._counts[:, 1].sum() / rounds)
 
@@ -166,8 +166,8 @@ def _log_mean(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
 # probability that a true claim is refuted, as in :mod:`tacit.audit.bets`.
 #
 # **The best of them.**  Let p_k and q_k be the chances of the bins.  Of all pairs (P, Q) within the
-# claim, let (P*, Q*) have the least KL(p | P) + KL(q | Q).  By its conditions of Karush, Kuhn and
-# Tucker, a = p / P* and b = q / Q* have the form above, and no factor with a mean of at most 1
+# claim, let (P*, Q*) have the smallest KL(p | P) + KL(q | Q).  By its conditions of Karush, Kuhn
+# and Tucker, a = p / P* and b = q / Q* have the form above, and no factor with a mean of at most 1
 # under the whole claim grows faster (Gruenwald, de Heide and Koolen 2024).  Written out for one l:
 # in a bin with p / l > c q / m, r = (p m - c q l) / (c (p + q)); where q / m > c p / l, s is that
 # with u and v changed about; elsewhere a = l and b = m.  P* sums to 1 at one l, found by bisection.
@@ -190,7 +190,7 @@ _HALVINGS = 40
 _BINS = 24
 _TAILS = 12
 _SHARE = 0.95  # of the best payoffs: they are estimated, and no bin may lose everything
-_CAREFUL = 0.5  # standard errors that are held against the ratio of a bin
+_DEVIATIONS = 0.5  # standard errors that are held against the ratio of a bin
 _ROUNDED = 1e-14  # more than the rounding of one factor
 
 
@@ -215,7 +215,7 @@ def payoffs(
     if not delta:
         return _factors(r, s, c, u)
     best = np.ones((2, len(grid), len(p)))
-    most = np.zeros((len(grid), 1))
+    maximum = np.zeros((len(grid), 1))
     largest = np.maximum(r, s).max(axis=1, keepdims=True)
     for cap in (largest * part for part in _CAPS):
         cut = np.minimum(r, cap), np.minimum(s, cap)
@@ -223,8 +223,8 @@ def payoffs(
         factors = np.stack(_factors(*cut, c, u)) / price
         logs = np.log1p(_SHARE * (factors - 1))
         growth = (p * logs[0] + q * logs[1]).sum(axis=1, keepdims=True)
-        best = np.where(growth > most, factors, best)
-        most = np.maximum(most, growth)
+        best = np.where(growth > maximum, factors, best)
+        maximum = np.maximum(maximum, growth)
     return best[0], best[1]
 
 
@@ -349,8 +349,8 @@ def _total(counts: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np
 def _counted(
     grades: tuple[NDArray[np.float64], NDArray[np.float64]], cuts: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    places = [np.searchsorted(cuts, side, side="right") for side in grades]
-    return np.array([np.bincount(x, minlength=len(cuts) + 1) for x in places], dtype=np.float64)
+    indices = [np.searchsorted(cuts, side, side="right") for side in grades]
+    return np.array([np.bincount(x, minlength=len(cuts) + 1) for x in indices], dtype=np.float64)
 
 
 def _cuts(grades: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -373,7 +373,7 @@ def _chances(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[
     total = more.sum(axis=1)
     pooled = _pooled(more)
     ratio = np.log(pooled[0] / pooled[1]) - math.log(total[0] / total[1])
-    error = _CAREFUL * np.sqrt(1 / pooled[0] + 1 / pooled[1])
+    error = _DEVIATIONS * np.sqrt(1 / pooled[0] + 1 / pooled[1])
     ratio = np.sign(ratio) * np.maximum(np.abs(ratio) - error, 0)
     both = more[0] / total[0] + more[1] / total[1]
     p = both / (1 + np.exp(-ratio))
@@ -431,11 +431,11 @@ def _pooled(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 # deviation of 1, of 1/2, and so on, before anything is seen.
 _PRECISIONS = 4.0 ** np.arange(0, 10)
 # What few outputs have in common is not to weigh as much as what divides them in halves.
-_LEAST_SPREAD = 0.05
+_MIN_SPREAD = 0.05
 _ROUNDS = 8
 # Rows times the square of their features: outputs after that are bet on, and not learned from.
-_MOST_WORK = 4e10
-_MOST_CELLS = 4_000_000  # features of the outputs that are kept to place the cells
+_MAX_WORK = 4e10
+_MAX_CELLS = 4_000_000  # features of the outputs that are kept to place the cells
 _CHUNK = 50_000
 _SHARES = np.concatenate([np.geomspace(1e-5, 3e-3, 6), np.linspace(0.01, 0.99, 60)])
 _PLACES = np.unique(np.concatenate([_SHARES, 1 - _SHARES[:6]]))
@@ -471,7 +471,7 @@ class FittedBets:
         """Choose features and fit the pilot anew, on outputs seen before; bet by it from now on."""
         self._features = self._learn_features(left, right)
         raw = self._features([*left[:_CHUNK], *right[:_CHUNK]])[:, 1:]
-        self._mean, self._scale = raw.mean(axis=0), np.maximum(raw.std(axis=0), _LEAST_SPREAD)
+        self._mean, self._scale = raw.mean(axis=0), np.maximum(raw.std(axis=0), _MIN_SPREAD)
         sides = self._rows(left), self._rows(right)
         self._pilot = np.zeros(sides[0].shape[1])
         for _ in range(_ROUNDS):
@@ -507,9 +507,9 @@ class FittedBets:
 
     def _rows(self, outputs: Sequence[Any]) -> Rows:
         assert self._features is not None
-        found = self._features(outputs)
-        found[:, 1:] = (found[:, 1:] - self._mean) / self._scale
-        return found
+        features = self._features(outputs)
+        features[:, 1:] = (features[:, 1:] - self._mean) / self._scale
+        return features
 
     def _forget(self) -> None:
         size = len(self._pilot)
@@ -521,25 +521,25 @@ class FittedBets:
 
     def _gather(self, left: Rows, right: Rows) -> None:
         size = left.shape[1]
-        most = _MOST_CELLS // (2 * size)
+        maximum = _MAX_CELLS // (2 * size)
         self._kept = (
-            np.concatenate([self._kept[0], left[-most:]])[-most:],
-            np.concatenate([self._kept[1], right[-most:]])[-most:],
+            np.concatenate([self._kept[0], left[-maximum:]])[-maximum:],
+            np.concatenate([self._kept[1], right[-maximum:]])[-maximum:],
         )
-        if self._work > _MOST_WORK:
+        if self._work > _MAX_WORK:
             return
         self._work += 2.0 * len(left) * size * size
         pilot = self._pilot.astype(np.float32)
         for rows, of_u in ((left, 1.0), (right, 0.0)):
             for start in range(0, len(rows), _CHUNK):
                 part = rows[start : start + _CHUNK]
-                chance = 1 / (1 + np.exp(-np.clip(part @ pilot, -_SURE, _SURE)))
+                chance = 1 / (1 + np.exp(-np.clip(part @ pilot, -_MAX_LOG_ODDS, _MAX_LOG_ODDS)))
                 self._slope += part.T @ (of_u - chance)
                 self._bend += (part * (chance * (1 - chance))[:, None]).T @ part
 
     def _weights(self) -> NDArray[np.float64]:
         steep, axes = np.linalg.eigh(self._bend)
-        steep = np.maximum(steep, 0.0)  # but for rounding they are
+        steep = np.maximum(steep, 0.0)  # except for rounding they are
         slope = axes.T @ (self._slope + self._bend @ self._pilot)
         prior = len(slope) * _PRECISIONS[:, None]
         each = slope / (steep + prior)  # the weights of a precision, a row each
@@ -561,12 +561,12 @@ def _fitted_chances(
     # Every output seen is of u with the probability that its score says: one with a wild score
     # moves its cell by no more than itself.
     cell = np.searchsorted(cuts, scores, side="right")
-    of_u = 1 / (1 + np.exp(-np.clip(scores, -_SURE, _SURE)))
+    of_u = 1 / (1 + np.exp(-np.clip(scores, -_MAX_LOG_ODDS, _MAX_LOG_ODDS)))
     p = np.bincount(cell, of_u, len(cuts) + 1) + _UNSEEN / 2
     q = np.bincount(cell, 1 - of_u, len(cuts) + 1) + _UNSEEN / 2
     return 2 * p / (p + q).sum(), 2 * q / (p + q).sum()
 
 
-_SURE = 30.0
+_MAX_LOG_ODDS = 30.0
 # Outputs of both sides that are added to a cell, so that one which none fell into has a ratio.
 _UNSEEN = 0.1

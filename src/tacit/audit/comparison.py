@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tacit import noise, plotting
 from tacit.arithmetic.exact import Number as ExactNumber
 from tacit.arithmetic.exact import as_fraction, as_integer, positive, show
-from tacit.arithmetic.roots_and_bisection import least_integer_until, narrowed
+from tacit.arithmetic.roots_and_bisection import narrowed, smallest_integer_until
 from tacit.calls import public
 from tacit.core import AbsoluteDistance, Number, Space
 from tacit.core.measures import concentrated_epsilon
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 __all__ = [
     "GLOBAL",
     "OF_THE_VALUE",
-    "Asked",
-    "Candidate",
+    "ComparedMechanism",
     "Comparison",
+    "ComparisonInput",
     "ComparisonRow",
     "candidates",
     "compare",
@@ -65,8 +65,8 @@ GLOBAL = frozenset({OF_THE_VALUE, "sum over count", "noisy moments", "exponentia
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is to be released, and the public data that it is tried on."""
+class ComparisonInput:
+    """The statistic to release, and the public data that mechanisms are compared on."""
 
     statistic: Statistic
     data: NDArray[np.float64]
@@ -90,14 +90,14 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class ComparedMechanism:
     """One way to release, at one setting."""
 
     method: str
     # what was set: ``"k = 100"``, or nothing
     setting: str
     value: float | None
-    # so many answers on the public data, each None where it was refused
+    # this many answers on the public data, each None where it was refused
     simulate: Callable[[int], Sequence[float | None]]
     predicted: float  # the mean absolute error where it answers, by formula
     refused: float = 0.0  # the share of refusals, by formula
@@ -107,7 +107,7 @@ class Candidate:
 # What a Session does by default, as candidates: the global methods that tables are answered with.
 #
 # A quantile is chosen by the exponential mechanism among the points of the column's grid; a mean, a
-# variance and a deviation are worked out from noisy Bernstein sums.  Sums and counts have noise on
+# variance and a deviation are computed from noisy Bernstein sums.  Sums and counts have noise on
 # the value, which is a candidate already.
 
 
@@ -116,36 +116,38 @@ _POINTS = 1 << 14
 _MOMENTS: dict[type, str] = {Mean: "mean", Variance: "var", StandardDeviation: "std"}
 
 
-def noisy_moments(asked: Asked) -> Iterator[Candidate]:
+def noisy_moments(comparison: ComparisonInput) -> Iterator[ComparedMechanism]:
     """Laplace noise on the Bernstein sums of a column, and the statistic worked out from them."""
     # The sums of a row add up to one, so a row that comes or goes moves them by one in L1, and one
     # that changes by at most two.
-    kind = _MOMENTS.get(type(asked.statistic))
-    if kind is None or asked.statistic.least > 1:  # with ddof = 1 a Session has none
+    kind = _MOMENTS.get(type(comparison.statistic))
+    if kind is None or comparison.statistic.least > 1:  # with ddof = 1 a Session has none
         return
-    grid = _grid(asked, SUM_BITS if kind == "mean" else SQUARE_BITS)
+    grid = _grid(comparison, SUM_BITS if kind == "mean" else SQUARE_BITS)
     part = MomentsPart("value", grid, frozenset({kind}), missing=False)
-    spent = Noise("laplace", asked.epsilon, rows=2 if asked.relation == "bounded" else 1)
+    spent = Noise("laplace", comparison.epsilon, rows=2 if comparison.relation == "bounded" else 1)
     unit = Fraction(1, grid.cells**part.degree)
-    sums = np.array([float(t * unit) for t in _bernstein(_offsets(asked, grid), grid, part.degree)])
+    sums = np.array(
+        [float(t * unit) for t in _bernstein(_offsets(comparison, grid), grid, part.degree)]
+    )
     scale = spent.scale(Fraction(spent.rows)) / unit
 
     def answers(added: NDArray[np.float64]) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = part.estimates([sums + added.T], spent)[kind].value
-        return found
+        estimates: NDArray[np.float64] = part.estimates([sums + added.T], spent)[kind].value
+        return estimates
 
     def simulate(times: int) -> list[float]:
         drawn = noise.discrete_laplace(scale, part.width * times).astype(np.float64) * float(unit)
-        found: list[float] = answers(drawn.reshape(part.width, times)).tolist()
-        return found
+        estimates: list[float] = answers(drawn.reshape(part.width, times)).tolist()
+        return estimates
 
     even = float(scale * unit) * _even_laplace(part.width)
-    predicted = float(np.abs(answers(even) - asked.truth).mean())
-    yield Candidate("noisy moments", "", None, simulate, predicted)
+    predicted = float(np.abs(answers(even) - comparison.truth).mean())
+    yield ComparedMechanism("noisy moments", "", None, simulate, predicted)
 
 
 def _even_laplace(width: int) -> NDArray[np.float64]:
-    """Return points of so many unit Laplace variables, spread evenly: no draw, always the same.
+    """Return points of this many unit Laplace variables, spread evenly: no draw, always the same.
 
     >>> bool(np.allclose(np.abs(_even_laplace(3)).mean(axis=1), 1, rtol=1e-3))
     True
@@ -172,28 +174,32 @@ def _bernstein(offsets: list[int], grid: Grid, degree: int) -> list[int]:
     return [n * cells**2 - mixed - squares, mixed, squares]
 
 
-def exponential_mechanism(asked: Asked) -> Iterator[Candidate]:
+def exponential_mechanism(comparison: ComparisonInput) -> Iterator[ComparedMechanism]:
     """A point of the grid, by how far off in rank it is."""
     # See :mod:`tacit.mechanisms.private_quantile`.
-    if type(asked.statistic) not in (Quantile, Median, Minimum, Maximum):
+    if type(comparison.statistic) not in (Quantile, Median, Minimum, Maximum):
         return
-    q = asked.statistic.q.limit_denominator(_RESOLUTION)  # type: ignore[attr-defined]
+    q = comparison.statistic.q.limit_denominator(_RESOLUTION)  # type: ignore[attr-defined]
     if q in (0, 1):
-        yield _choice(asked, q, asked.epsilon, "")
+        yield _choice(comparison, q, comparison.epsilon, "")
         return
-    yield _choice(asked, q, asked.epsilon, "alone")
-    yield _choice(asked, q, asked.epsilon / 2, "half of epsilon, the rest for its interval")
+    yield _choice(comparison, q, comparison.epsilon, "alone")
+    yield _choice(
+        comparison, q, comparison.epsilon / 2, "half of epsilon, the rest for its interval"
+    )
 
 
-def _choice(asked: Asked, q: Fraction, epsilon: Fraction, setting: str) -> Candidate:
-    grid = _grid(asked, QUANTILE_BITS)
+def _choice(
+    comparison: ComparisonInput, q: Fraction, epsilon: Fraction, setting: str
+) -> ComparedMechanism:
+    grid = _grid(comparison, QUANTILE_BITS)
     a, b = q.numerator, q.denominator
-    rate = epsilon / (2 * (b if asked.relation == "bounded" else max(a, b - a)))
+    rate = epsilon / (2 * (b if comparison.relation == "bounded" else max(a, b - a)))
     target = 0
     if q in (0, 1):  # an end of its own interval, as in a Session
         side = 1 if q == 0 else -1
         target = side * (error_in_cost(grid.cells, 1 / rate, (1 - LEVEL) / 2) + b)
-    histogram = np.unique(np.array(_offsets(asked, grid)), return_counts=True)
+    histogram = np.unique(np.array(_offsets(comparison, grid)), return_counts=True)
 
     def simulate(times: int) -> list[float]:
         cells = (choose_cell(histogram, grid.cells, q, target, rate) for _ in range(times))
@@ -202,19 +208,19 @@ def _choice(asked: Asked, q: Fraction, epsilon: Fraction, setting: str) -> Candi
     starts, lengths, cost = quantile_costs(histogram, grid.cells, q, target)
     weights = np.repeat(np.exp(-float(rate) * (cost - cost.min()).astype(np.float64)), lengths)
     points = float(grid.value(0)) + float(grid.step) * np.arange(starts[0], grid.cells + 1)
-    predicted = float(np.abs(points - asked.truth) @ weights / weights.sum())
-    return Candidate("exponential mechanism", setting, None, simulate, predicted)
+    predicted = float(np.abs(points - comparison.truth) @ weights / weights.sum())
+    return ComparedMechanism("exponential mechanism", setting, None, simulate, predicted)
 
 
-def _grid(asked: Asked, bits: int) -> Grid:
+def _grid(comparison: ComparisonInput, bits: int) -> Grid:
     """Return the grid of a column: of whole numbers where all public records are whole."""
-    whole = bool((asked.data == np.rint(asked.data)).all())
-    return Grid.for_bounds(asked.lower, asked.upper, bits=bits, whole=whole)
+    is_integral = bool((comparison.data == np.rint(comparison.data)).all())
+    return Grid.for_bounds(comparison.lower, comparison.upper, bits=bits, whole=is_integral)
 
 
-def _offsets(asked: Asked, grid: Grid) -> list[int]:
+def _offsets(comparison: ComparisonInput, grid: Grid) -> list[int]:
     """Return the records on the grid, as steps from its first point."""
-    shifted = np.floor(asked.data / float(grid.step) + 0.5)
+    shifted = np.floor(comparison.data / float(grid.step) + 0.5)
     return [min(max(int(z) - grid.first, 0), grid.cells) for z in shifted.tolist()]
 
 
@@ -234,82 +240,83 @@ _COUNTS = 1 << 16
 Ends: TypeAlias = tuple[Fraction, Fraction] | None
 
 
-def candidates(asked: Asked) -> tuple[list[Candidate], list[str]]:
+def candidates(comparison: ComparisonInput) -> tuple[list[ComparedMechanism], list[str]]:
     """Return every way that works for a statistic, and why the others do not."""
-    found: list[Candidate] = []
+    listed: list[ComparedMechanism] = []
     notes: list[str] = []
     for name, make in _METHODS.items():
         try:
-            found += make(asked)
+            listed += make(comparison)
         except TacitError as error:
             notes.append(f"{name}: {error}")
-    return found, notes
+    return listed, notes
 
 
-def _global(asked: Asked) -> Iterator[Candidate]:
+def _global(comparison: ComparisonInput) -> Iterator[ComparedMechanism]:
     """Laplace noise for the global sensitivity, clipped to the public range if there is one."""
-    size = len(asked.data) if asked.relation == "bounded" else None
-    domain = Interval(*asked.bounds, size=size)
-    answer = sensitivity(asked.statistic, over=domain, relation=asked.relation)
-    scale = Fraction(answer.value) / asked.epsilon
+    size = len(comparison.data) if comparison.relation == "bounded" else None
+    domain = Interval(*comparison.bounds, size=size)
+    answer = sensitivity(comparison.statistic, over=domain, relation=comparison.relation)
+    scale = Fraction(answer.value) / comparison.epsilon
     grid = _fine(scale)
     noisy = _number(grid) >> Laplace(scale)
-    value = round(Fraction(asked.truth) / grid) * grid
-    low, high = map(float, _range(asked) or (-math.inf, math.inf))
+    value = round(Fraction(comparison.truth) / grid) * grid
+    low, high = map(float, _range(comparison) or (-math.inf, math.inf))
 
     def simulate(times: int) -> list[float]:
         return [min(max(float(noisy(value)), low), high) for _ in range(times)]
 
-    centre = np.array([asked.truth])
-    predicted = _clipped_error(centre, float(scale), asked.truth, low, high)
-    yield Candidate(OF_THE_VALUE, "", None, simulate, float(predicted[0]))
+    centre = np.array([comparison.truth])
+    predicted = _clipped_error(centre, float(scale), comparison.truth, low, high)
+    yield ComparedMechanism(OF_THE_VALUE, "", None, simulate, float(predicted[0]))
 
 
-def _range(asked: Asked, unknown: Ends = None) -> Ends:
+def _range(comparison: ComparisonInput, unknown: Ends = None) -> Ends:
     """Return the public ends of the statistic, None where it has none; or that they are unknown."""
-    space = column_space(asked.bounds, asked.relation, None)
+    space = column_space(comparison.bounds, comparison.relation, None)
     try:
-        return LocalStatistic(asked.statistic, space).range
+        return LocalStatistic(comparison.statistic, space).range
     except UsageError:
         return unknown
 
 
-def _sum_over_count(asked: Asked) -> Iterator[Candidate]:
+def _sum_over_count(comparison: ComparisonInput) -> Iterator[ComparedMechanism]:
     """A noisy sum over a noisy count, clipped to the bounds: the middle where the count is 0."""
     # Values are added up as distances from the middle of the bounds, so that a record moves the sum
-    # by at most half their span: the least noise of this kind, as a table's mean has it.
-    if type(asked.statistic) is not Mean:
+    # by at most half their span: the smallest noise of this kind, as a table's mean has it.
+    if type(comparison.statistic) is not Mean:
         return
-    half = asked.epsilon / 2
-    largest = (asked.upper - asked.lower) / 2
-    centre = (asked.lower + asked.upper) / 2
+    half = comparison.epsilon / 2
+    largest = (comparison.upper - comparison.lower) / 2
+    centre = (comparison.lower + comparison.upper) / 2
     low, middle, high = (
-        float(x) for x in (asked.lower, (asked.lower + asked.upper) / 2, asked.upper)
+        float(x)
+        for x in (comparison.lower, (comparison.lower + comparison.upper) / 2, comparison.upper)
     )
-    n = len(asked.data)
+    n = len(comparison.data)
     grid = _fine(largest)
-    moved = sum(map(Fraction, asked.data.tolist()), Fraction(0)) - n * centre
+    moved = sum(map(Fraction, comparison.data.tolist()), Fraction(0)) - n * centre
     total = round(moved / grid) * grid
     noisy_sum = _number(grid) >> Laplace(largest / half)
     noisy_count = _number(Fraction(1)) >> Laplace(1 / half)
 
     def release() -> float:
         count = float(noisy_count(n))
-        found = middle + float(noisy_sum(total)) / count if count >= 1 else middle
-        return min(max(found, low), high)
+        average = middle + float(noisy_sum(total)) / count if count >= 1 else middle
+        return min(max(average, low), high)
 
     counts, chances = _noisy_counts(n, 1 / half)
     some = counts >= 1
-    errors = np.full(len(counts), abs(middle - asked.truth))
+    errors = np.full(len(counts), abs(middle - comparison.truth))
     errors[some] = _clipped_error(
         middle + float(total) / counts[some],
         float(largest / half) / counts[some],
-        asked.truth,
+        comparison.truth,
         low,
         high,
     )
     predicted = float(errors @ chances)
-    yield Candidate(
+    yield ComparedMechanism(
         "sum over count", "", None, lambda times: [release() for _ in range(times)], predicted
     )
 
@@ -322,95 +329,99 @@ def _noisy_counts(n: int, scale: Fraction) -> tuple[NDArray[np.float64], NDArray
     (10.0, 1.0)
     """
     spread = float(scale)
-    reach = 1 + math.ceil(45 * spread)
-    if reach > _COUNTS:
+    radius = 1 + math.ceil(45 * spread)
+    if radius > _COUNTS:
         share = (np.arange(_COUNTS) + 0.5) / _COUNTS
         tail = np.minimum(share, 1 - share)
         return n + np.rint(-np.sign(share - 0.5) * spread * np.log(2 * tail)), np.full(
             _COUNTS, 1 / _COUNTS
         )
-    noise = np.arange(-reach, reach + 1)
+    noise = np.arange(-radius, radius + 1)
     weights = np.exp(-np.abs(noise) / spread)
     return n + noise.astype(np.float64), weights / weights.sum()
 
 
-def _propose_test_release(asked: Asked) -> Iterator[Candidate]:
-    if asked.delta is None:
+def _propose_test_release(comparison: ComparisonInput) -> Iterator[ComparedMechanism]:
+    if comparison.delta is None:
         raise UsageError("it needs a delta; give delta=")
-    if asked.delta >= Fraction(1, 2):
+    if comparison.delta >= Fraction(1, 2):
         raise UsageError("it needs a delta below 1/2, the probability that its test is wrong")
-    for bound in _proposed(asked):
+    for bound in _proposed(comparison):
         try:
             m = propose_test_release(
-                asked.statistic,
-                asked.bounds,
+                comparison.statistic,
+                comparison.bounds,
                 bound,
-                asked.epsilon,
-                asked.delta,
-                asked.relation,
-                like=asked.data,
+                comparison.epsilon,
+                comparison.delta,
+                comparison.relation,
+                like=comparison.data,
             )
         except UsageError:
             continue  # a bound that every data set keeps: noise for it needs no test
         assert isinstance(m, TestedRelease)
-        chance = m.answer_probability(asked.data)
-        yield Candidate(
+        chance = m.answer_probability(comparison.data)
+        yield ComparedMechanism(
             "propose-test-release",
             f"b = {float(bound):.4g}",
             float(bound),
-            _simulated(m, asked),
-            m.expected_error(asked.data),
+            _simulated(m, comparison),
+            m.expected_error(comparison.data),
             1 - chance,
             m,
         )
 
 
-def _proposed(asked: Asked) -> Sequence[Fraction]:
+def _proposed(comparison: ComparisonInput) -> Sequence[Fraction]:
     """Return the bounds to try: given, or doubling from the local sensitivity."""
-    if asked.proposed is not None:
-        return asked.proposed
-    found = at_distance(asked.statistic, asked.data, asked.bounds, asked.relation)
-    nearest = least_integer_until(lambda t: found.at(t) > 0, found.last)
+    if comparison.proposed is not None:
+        return comparison.proposed
+    differentiated = at_distance(
+        comparison.statistic, comparison.data, comparison.bounds, comparison.relation
+    )
+    nearest = smallest_integer_until(lambda t: differentiated.at(t) > 0, differentiated.last)
     if nearest is None:
         return ()
-    near = Fraction(2) ** math.ceil(math.log2(found.at(nearest)))
+    near = Fraction(2) ** math.ceil(math.log2(differentiated.at(nearest)))
     return [near * 2**power for power in range(_PROPOSALS)]
 
 
-def _smooth(asked: Asked) -> Iterator[Candidate]:
+def _smooth(comparison: ComparisonInput) -> Iterator[ComparedMechanism]:
     for name in DISTRIBUTIONS:
-        budget, words = _budget(name, asked)
+        budget, words = _budget(name, comparison)
         if budget is None:
             continue
         m = smooth_noise(
-            asked.statistic,
-            asked.bounds,
+            comparison.statistic,
+            comparison.bounds,
             distribution=name,
-            relation=asked.relation,
-            like=asked.data,
+            relation=comparison.relation,
+            like=comparison.data,
             **budget,
         )
         setting = name.replace("_", " ").capitalize() + words
-        predicted = m.expected_error(asked.data)
+        predicted = m.expected_error(comparison.data)
         if predicted < float(m.grid):  # nearly every release is the truth itself
             predicted = 0.0
-        yield Candidate("smooth", setting, None, _simulated(m, asked), predicted, 0.0, m)
+        yield ComparedMechanism(
+            "smooth", setting, None, _simulated(m, comparison), predicted, 0.0, m
+        )
 
 
-def _budget(noise: str, asked: Asked) -> tuple[dict[str, Any] | None, str]:
+def _budget(noise: str, comparison: ComparisonInput) -> tuple[dict[str, Any] | None, str]:
     """Return what a noise may spend to be (epsilon, delta) in all; None without a delta."""
     if noise in _PURE:
-        return {"epsilon": asked.epsilon}, ", pure"
-    if asked.delta is None:
+        return {"epsilon": comparison.epsilon}, ", pure"
+    if comparison.delta is None:
         return None, ""
     if noise == "laplace":
-        return {"epsilon": asked.epsilon, "delta": asked.delta}, ""
-    rho = _largest_rho(asked.epsilon, asked.delta)
+        return {"epsilon": comparison.epsilon, "delta": comparison.delta}, ""
+    rho = _largest_rho(comparison.epsilon, comparison.delta)
     return {"rho": rho}, f", rho = {float(rho):.3g}"
 
 
 def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return a rho that is (epsilon, delta), the largest but for a relative 2^-20.
+    """Return a rho that is (epsilon, delta), the largest except for a relative 2^-20.
 
     >>> rho = _largest_rho(Fraction(1), Fraction(1, 10**6))
     >>> concentrated_epsilon(rho, Fraction(1, 10**6)) <= 1
@@ -426,30 +437,32 @@ def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     return narrowed(fits, high / 2, high, 20)[0]
 
 
-def _sample_and_aggregate(asked: Asked) -> Iterator[Candidate]:
+def _sample_and_aggregate(comparison: ComparisonInput) -> Iterator[ComparedMechanism]:
     """The mean of bins, clipped to the public ends of the statistic, or else of a record."""
-    ends = _range(asked, asked.bounds)
+    ends = _range(comparison, comparison.bounds)
     if ends is None:
         raise UsageError(
-            f"the {asked.statistic.name} has no public range, and grows with the number of "
+            f"the {comparison.statistic.name} has no public range, and grows with the number of "
             "records: its value in a bin is not its value in all records"
         )
-    for k in asked.bins:
-        m = sample_and_aggregate(asked.statistic, k, ends, asked.epsilon, relation=asked.relation)
-        yield Candidate(
+    for k in comparison.bins:
+        m = sample_and_aggregate(
+            comparison.statistic, k, ends, comparison.epsilon, relation=comparison.relation
+        )
+        yield ComparedMechanism(
             "sample and aggregate",
             f"k = {k}",
             k,
-            _simulated(m, asked),
-            m.expected_error(asked.data),
+            _simulated(m, comparison),
+            m.expected_error(comparison.data),
             0.0,
             m,
         )
 
 
-def _simulated(m: Any, asked: Asked) -> Callable[[int], Sequence[float | None]]:
+def _simulated(m: Any, comparison: ComparisonInput) -> Callable[[int], Sequence[float | None]]:
     def simulate(times: int) -> list[float | None]:
-        return [None if x is None else float(x) for x in m.simulate(asked.data, times)]
+        return [None if x is None else float(x) for x in m.simulate(comparison.data, times)]
 
     return simulate
 
@@ -489,7 +502,7 @@ def _excess(y: Any, scale: Any) -> NDArray[np.float64]:
     return np.where(np.isinf(y), 0.0, np.maximum(-y, 0.0) + tail)
 
 
-_METHODS: dict[str, Callable[[Asked], Iterator[Candidate]]] = {
+_METHODS: dict[str, Callable[[ComparisonInput], Iterator[ComparedMechanism]]] = {
     OF_THE_VALUE: _global,
     "sum over count": _sum_over_count,
     "noisy moments": noisy_moments,
@@ -508,8 +521,8 @@ _WIDEST = 1e6
 _SWEPT = {"sample and aggregate": "bins", "propose-test-release": "proposed bound"}
 
 
-class DrawnComparison(Protocol):
-    """What a picture asks of a comparison."""
+class PlottableComparison(Protocol):
+    """Interface of a comparison that has a plot."""
 
     @property
     def statistic(self) -> str:
@@ -517,7 +530,7 @@ class DrawnComparison(Protocol):
 
     @property
     def size(self) -> float:
-        """What errors are percents of."""
+        """The value that errors are percentages of."""
 
     @property
     def rows(self) -> Sequence[Any]:
@@ -534,7 +547,7 @@ class DrawnComparison(Protocol):
         """Return the errors of a row in percent."""
 
 
-def draw_comparison(comparison: DrawnComparison) -> Any:
+def draw_comparison(comparison: PlottableComparison) -> Any:
     """Draw a comparison; see :meth:`Comparison.plot`."""
     swept = [name for name in comparison.methods if len(_points(comparison, name)) > 1]
     fig = plotting.figure(8.4, 3.6 + (3.0 if swept else 0))
@@ -548,12 +561,12 @@ def draw_comparison(comparison: DrawnComparison) -> Any:
     return fig
 
 
-def _draw_errors(panel: Any, comparison: DrawnComparison) -> None:
+def _draw_errors(panel: Any, comparison: PlottableComparison) -> None:
     best = [row for row in map(comparison.best, comparison.methods) if len(row.errors)]
     percents = [np.maximum(comparison.percent(row), 1e-9) for row in best]
     low = min(float(np.quantile(p, 0.01)) for p in percents)
     high = max(float(p.max()) for p in percents)
-    low = max(low, high / _WIDEST)  # what errs less, or not at all, stands at the left end
+    low = max(low, high / _WIDEST)  # what errs less, or not at all, is at the left end
     edges = np.geomspace(low / 2, high * 1.01, _BARS)
     for index, (row, percent) in enumerate(zip(best, percents, strict=True)):
         style = plotting.series(index)
@@ -578,7 +591,7 @@ def _draw_errors(panel: Any, comparison: DrawnComparison) -> None:
     plotting.title(panel, f"Errors of the {comparison.statistic}, every way at its best setting")
 
 
-def _draw_sweep(panel: Any, comparison: DrawnComparison, method: str) -> None:
+def _draw_sweep(panel: Any, comparison: PlottableComparison, method: str) -> None:
     points = _points(comparison, method)
     values = [row.value for row in points]
     measured, predicted = plotting.series(0).line(), plotting.series(1).line()
@@ -605,7 +618,7 @@ def _draw_sweep(panel: Any, comparison: DrawnComparison, method: str) -> None:
     plotting.title(panel, method)
 
 
-def _points(comparison: DrawnComparison, method: str) -> list[Any]:
+def _points(comparison: PlottableComparison, method: str) -> list[Any]:
     return [r for r in comparison.rows if r.method == method and r.value is not None]
 
 
@@ -653,7 +666,7 @@ class ComparisonRow:
 
     @property
     def standard_error(self) -> float:
-        """How far ``measured`` is off by chance: of 200 runs of Laplace noise, 7 percent of it.
+        """Sampling error of ``measured``: of 200 runs of Laplace noise, 7 percent of it.
 
         NaN where fewer than two runs answered.
         """
@@ -679,12 +692,12 @@ class ComparisonRow:
 @public
 @dataclass(frozen=True, repr=False)
 class Comparison(Shown):
-    """What :func:`compare` found: one row a method and setting.
+    """Result of :func:`compare`: one row per method and setting.
 
     Attributes:
         statistic: its name.
         truth: its value on the public data.
-        size: what 100 percent stands for: ``|truth|``, or the range of the bounds where that is 0.
+        size: what 100 percent represents: ``|truth|``, or the range of the bounds where that is 0.
         rows: the results, in the order of the methods.
         notes: why a method is not there, if one is not.
     """
@@ -702,7 +715,7 @@ class Comparison(Shown):
         return tuple(dict.fromkeys(row.method for row in self.rows))
 
     def best(self, method: str | None = None) -> ComparisonRow:
-        """Return the row with the least predicted error among those that mostly answer.
+        """Return the row with the smallest predicted error among those that mostly answer.
 
         Args:
             method: among the settings of this method alone, or of one kind: ``"global"`` (noise set
@@ -841,24 +854,27 @@ def compare(
         >>> c.best().method, c.best("global").method
         ('smooth', 'noisy moments')
     """
-    asked = _asked(statistic, bounds, epsilon, delta, n, like, relation, bins, proposed)
+    comparison = _comparison_of(
+        statistic, bounds, epsilon, delta, n, like, relation, bins, proposed
+    )
     times = as_integer(runs, "runs", minimum=1)
-    found, notes = candidates(asked)
-    truth = asked.truth
-    rows = tuple(_row(one, truth, times) for one in found)
-    loss = f"epsilon = {show(asked.epsilon)}"
-    if asked.delta is not None:
-        loss += f", delta = {show(asked.delta)}"
+    measured, notes = candidates(comparison)
+    truth = comparison.truth
+    rows = tuple(_row(one, truth, times) for one in measured)
+    loss = f"epsilon = {show(comparison.epsilon)}"
+    if comparison.delta is not None:
+        loss += f", delta = {show(comparison.delta)}"
     question = (
-        f"{asked.statistic.name} of {len(asked.data)} public records in [{show(asked.lower)}, "
-        f"{show(asked.upper)}], {loss}, {relation}, {times} runs; error as mean absolute error, "
+        f"{comparison.statistic.name} of {len(comparison.data)} public records in "
+        f"[{show(comparison.lower)}, {show(comparison.upper)}], {loss}, {relation}, "
+        f"{times} runs; error as mean absolute error, "
         "+- its standard error"
     )
-    size = abs(truth) or float(asked.upper - asked.lower)
-    return Comparison(asked.statistic.name, truth, size, rows, tuple(notes), question)
+    size = abs(truth) or float(comparison.upper - comparison.lower)
+    return Comparison(comparison.statistic.name, truth, size, rows, tuple(notes), question)
 
 
-def _asked(
+def _comparison_of(
     statistic: Any,
     bounds: Any,
     epsilon: Any,
@@ -868,7 +884,7 @@ def _asked(
     relation: Relation,
     bins: Any,
     proposed: Any,
-) -> Asked:
+) -> ComparisonInput:
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
         raise UsageError("give bounds=(lower, upper), the public bounds of a record")
     lower, upper = as_fraction(bounds[0], "lower bound"), as_fraction(bounds[1], "upper bound")
@@ -889,7 +905,7 @@ def _asked(
     if failure is not None and failure >= 1:
         raise UsageError(f"delta must be below one, not {show(failure)}")
     data = _resampled(_public(like, lower, upper), n)
-    return Asked(
+    return ComparisonInput(
         lookup(statistic),
         data,
         lower,
@@ -924,7 +940,7 @@ def _bins(bins: Any, n: int) -> list[int]:
     return sorted({max(2, round(n**power)) for power in (0.3, 0.425, 0.55, 0.675, 0.8)})
 
 
-def _row(one: Candidate, truth: float, runs: int) -> ComparisonRow:
+def _row(one: ComparedMechanism, truth: float, runs: int) -> ComparisonRow:
     answers = one.simulate(runs)
     errors = np.array([abs(a - truth) for a in answers if a is not None], dtype=np.float64)
     refused = 1 - len(errors) / runs

@@ -37,7 +37,7 @@ _RATE = 0.25
 _BINS = 32
 # Cuts at each end beyond the first of the bins, the last with a few dozen outputs outside.
 _TAIL = 10
-_PATIENCE = 5
+_MAX_ROUNDS_WITHOUT_GAIN = 5
 _FEWEST = 4.0  # of the weight p (1 - p) of the outputs in a leaf
 
 Rows = NDArray[np.float64]
@@ -52,11 +52,11 @@ class _Tree:
     leaves: NDArray[np.float64]
 
     def __call__(self, codes: NDArray[np.intp]) -> NDArray[np.float64]:
-        place = np.zeros(len(codes), dtype=np.intp)
+        node = np.zeros(len(codes), dtype=np.intp)
         every = np.arange(len(codes))
         for _ in range(_LEVELS):
-            place = 2 * place + 1 + (codes[every, self.features[place]] > self.cuts[place])
-        return self.leaves[place - len(self.features)]
+            node = 2 * node + 1 + (codes[every, self.features[node]] > self.cuts[node])
+        return self.leaves[node - len(self.features)]
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ class Boosted:
 
     def __call__(self, rows: Rows) -> NDArray[np.float64]:
         """Return what the trees add to the score of each row."""
-        found = np.zeros(len(rows))
+        scores = np.zeros(len(rows))
         if self.trees:
             codes = _coded(rows, self.edges)
             for tree in self.trees:
-                found += tree(codes)
-        return found
+                scores += tree(codes)
+        return scores
 
 
 def boosted(rows: Rows, of_u: NDArray[np.bool_], start: NDArray[np.float64]) -> Boosted:
@@ -87,17 +87,17 @@ def boosted(rows: Rows, of_u: NDArray[np.bool_], start: NDArray[np.float64]) -> 
     """
     edges = tuple(_edges(x) for x in rows.T)
     width = 1 + max(len(cuts) for cuts in edges)
-    held = np.arange(len(rows)) % 4 == 3
+    held_out = np.arange(len(rows)) % 4 == 3
     codes, fit, rest = _coded(rows, edges), _Cells(), _Cells()
-    for part, cells in ((~held, fit), (held, rest)):
+    for part, cells in ((~held_out, fit), (held_out, rest)):
         cells.gather(codes[part], of_u[part], start[part])
-    best, least = 0, np.inf
+    best, minimum = 0, np.inf
     trees: list[_Tree] = []
     while len(trees) < _TREES:
         loss = rest.loss()
-        if loss < least - 1e-7:
-            best, least = len(trees), loss
-        if len(trees) >= best + _PATIENCE:
+        if loss < minimum - 1e-7:
+            best, minimum = len(trees), loss
+        if len(trees) >= best + _MAX_ROUNDS_WITHOUT_GAIN:
             break
         tree = _grown(fit.codes, *fit.derivatives(), width)
         trees.append(tree)
@@ -144,12 +144,12 @@ _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _edges(column: NDArray[np.float64]) -> NDArray[np.float64]:
-    places = np.linspace(0, 1, _BINS + 1)[1:-1]
+    levels = np.linspace(0, 1, _BINS + 1)[1:-1]
     rarest = 20 / len(column)
-    if rarest < places[0]:
-        tail = np.geomspace(rarest, places[0], _TAIL, endpoint=False)
-        places = np.concatenate([tail, places, 1 - tail])
-    return np.unique(np.quantile(column, places))
+    if rarest < levels[0]:
+        tail = np.geomspace(rarest, levels[0], _TAIL, endpoint=False)
+        levels = np.concatenate([tail, levels, 1 - tail])
+    return np.unique(np.quantile(column, levels))
 
 
 def _coded(rows: Rows, edges: tuple[NDArray[np.float64], ...]) -> NDArray[np.intp]:
@@ -227,14 +227,14 @@ class LearnedEvent:
         return np.asarray((self.score(outputs) < self.cut) == self.tells_of_v)
 
 
-# Outputs are counted where there are at most so many different ones for each output.
+# Outputs are counted where there are at most this many different ones for each output.
 _REPEATS = 0.03
 _ROUNDS = 25
 _STEADY = 1e-4
 _RIDGE, _RIDGE_AT_LEAST = 1e-5, 0.1
 _CHUNK = 20_000
-_MOST_CELLS = 40_000_000  # outputs times features of one fit
-_CAREFUL = 2.0  # standard errors that are held against an event
+_MAX_CELLS = 40_000_000  # outputs times features of one fit
+_DEVIATIONS = 2.0  # standard errors that are held against an event
 
 
 def learned_event(
@@ -246,20 +246,20 @@ def learned_event(
         scores = [_by_count(names[0], names[1])]
     else:
         width = width_of(numbers_of([*left, *right]))
-        summaries = (_by_summary(place, width) for place in range(SUMMARIES))
+        summaries = (_by_summary(index, width) for index in range(SUMMARIES))
         scores = [_by_regression(left, right), *summaries]
 
     def best(claim: float | None) -> tuple[float, LearnedEvent]:
-        found = [_best_threshold(score, left, right, delta, claim) for score in scores]
-        return max(found, key=lambda one: one[0])
+        thresholds = [_best_threshold(score, left, right, delta, claim) for score in scores]
+        return max(thresholds, key=lambda one: one[0])
 
     gain, event = best(epsilon)
     # where nothing tells against the claim, a bet on it is of noise: the largest ratio says more
-    against = epsilon is None or gain * math.sqrt(len(left)) >= _CAREFUL
+    against = epsilon is None or gain * math.sqrt(len(left)) >= _DEVIATIONS
     return event if against else best(None)[1]
 
 
-_FEW = 100  # outputs are counted one by one where there are at most so many different ones
+_FEW = 100  # outputs are counted one by one where there are at most this many different ones
 _TREE_CELLS = 8_000_000
 _HALF = 250_000
 
@@ -274,8 +274,8 @@ def learned_score(
     if len(names[0] | names[1]) <= min(_FEW, len(left) / 4):
         return _by_count(names[0], names[1])
     first = _by_regression(left, right)
-    most = max(1_000, _TREE_CELLS // (2 * numbers_of(left[:2]).shape[1]))
-    both = [*left[-most:], *right[-most:]]
+    limit = max(1_000, _TREE_CELLS // (2 * numbers_of(left[:2]).shape[1]))
+    both = [*left[-limit:], *right[-limit:]]
     of_u = np.arange(len(both)) < len(both) // 2
     rows = numbers_of(both)
     trees, width = boosted(rows, of_u, first(both)), width_of(rows)
@@ -284,9 +284,9 @@ def learned_score(
     )
 
 
-def _by_summary(place: int, width: int) -> Callable[[Sequence[Any]], NDArray[np.float64]]:
+def _by_summary(index: int, width: int) -> Callable[[Sequence[Any]], NDArray[np.float64]]:
     """Score by one number of the summary, whose tails a regression over all outputs may miss."""
-    return lambda outputs: numbers_of(outputs, width)[:, place]
+    return lambda outputs: numbers_of(outputs, width)[:, index]
 
 
 def _best_threshold(
@@ -299,24 +299,24 @@ def _best_threshold(
     """Cut the score where the bets on the outputs seen would have gained the most."""
     # Both tails are tried: outputs that tell of u, and outputs that tell of v.
     sides = [np.sort(score(side)) for side in (left, right)]
-    places = np.linspace(0.002, 0.998, 200)
+    levels = np.linspace(0.002, 0.998, 200)
     if len(left) > 4 * _FEWEST_WITH_EVENT / 0.002:
         tail = np.geomspace(_FEWEST_WITH_EVENT / len(left), 0.002, 20)
-        places = np.concatenate([tail, places, 1 - tail])
-    cuts = np.unique(np.quantile(np.concatenate(sides), places))
+        levels = np.concatenate([tail, levels, 1 - tail])
+    cuts = np.unique(np.quantile(np.concatenate(sides), levels))
     at_least = [1 - np.searchsorted(side, cuts) / len(side) for side in sides]
     below = [1 - share for share in at_least]
     shares = np.array([[at_least[0], at_least[1]], [below[1], below[0]]])
-    gains = _gain(shares[:, 0], shares[:, 1], len(left), delta, epsilon)
-    way, place = np.unravel_index(int(gains.argmax()), gains.shape)
-    event = LearnedEvent(score, float(cuts[place]), tells_of_v=bool(way == 1))
-    return float(gains[way, place]), event
+    growths = _growth(shares[:, 0], shares[:, 1], len(left), delta, epsilon)
+    way, index = np.unravel_index(int(growths.argmax()), growths.shape)
+    event = LearnedEvent(score, float(cuts[index]), tells_of_v=bool(way == 1))
+    return float(growths[way, index]), event
 
 
 _FEWEST_WITH_EVENT = 40  # outputs of both sides in the rarest event that is tried
 
 
-def _gain(
+def _growth(
     p: NDArray[np.float64], q: NDArray[np.float64], runs: int, delta: float, epsilon: float | None
 ) -> NDArray[np.float64]:
     """Return what an event promises: against a claim, the mean of a bet over its deviation."""
@@ -326,8 +326,8 @@ def _gain(
         some = 1 / runs  # an event that v never showed may have this share
         spread = np.sqrt(p * (1 - p) + loss * loss * (q * (1 - q) + some) + some)
         return np.asarray((p - loss * q - delta) / spread, dtype=np.float64)
-    low = p - delta - _CAREFUL * np.sqrt(p * (1 - p) / runs) - 1 / runs
-    high = q + _CAREFUL * np.sqrt(q * (1 - q) / runs) + 1 / runs
+    low = p - delta - _DEVIATIONS * np.sqrt(p * (1 - p) / runs) - 1 / runs
+    high = q + _DEVIATIONS * np.sqrt(q * (1 - q) / runs) + 1 / runs
     return np.asarray(np.log(np.maximum(low, 1e-12) / high), dtype=np.float64)
 
 
@@ -358,8 +358,8 @@ def _by_regression(
 ) -> Callable[[Sequence[Any]], NDArray[np.float64]]:
     """Fit a logistic regression by Newton's method, with a small ridge."""
     size = Design.of(left[:1_000], right[:1_000])(left[:1]).shape[1]
-    most = max(1_000, _MOST_CELLS // (2 * size))
-    left, right = left[-most:], right[-most:]
+    limit = max(1_000, _MAX_CELLS // (2 * size))
+    left, right = left[-limit:], right[-limit:]
     design = Design.of(left, right)
     x = design(list(left) + list(right))
     y = np.concatenate([np.ones(len(left)), np.zeros(len(right))])

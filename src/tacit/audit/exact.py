@@ -36,7 +36,7 @@ __all__ = [
     "HIGHEST_ORDER",
     "Agreement",
     "Attained",
-    "Table",
+    "OutcomeTable",
     "Tail",
     "agreement",
     "attained",
@@ -46,14 +46,14 @@ __all__ = [
 
 # Two output distributions side by side: the outcomes listed, and what is certain of the rest.
 #
-# A pair of distributions becomes a list of :class:`Table`, one for each independent part of the
+# A pair of distributions becomes a list of :class:`OutcomeTable`, one per independent part of the
 # output that differs between the two (parts that are the same on both inputs cannot tell them
 # apart, and drop out of every divergence).
 
 
 _NONE = Enclosure(Fraction(0), Fraction(0))
 _TAIL = Fraction(1, 1 << 90)
-_MOST_OUTCOMES = 200_000
+_MAX_OUTCOMES = 200_000
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,10 @@ class Tail:
 
 
 @dataclass(frozen=True)
-class Table:
+class OutcomeTable:
     """Outcomes with their probability under p and under q."""
 
-    # what is listed; a :class:`Tail` stands for all outcomes beyond a point
+    # what is listed; a :class:`Tail` represents all outcomes beyond a point
     outcomes: tuple[Hashable, ...]
     # p, q: enclosures, one an outcome
     p: tuple[Enclosure, ...]
@@ -91,13 +91,13 @@ class Table:
     # ``p^a q^(1-a)`` fall ever faster and the ratios p / q move without end
     gaussian: bool = False
 
-    def turned(self) -> Table:
+    def turned(self) -> OutcomeTable:
         """Return the table with p and q exchanged."""
-        return Table(self.outcomes, self.q, self.p, self.rest_q, self.rest_p, self.gaussian)
+        return OutcomeTable(self.outcomes, self.q, self.p, self.rest_q, self.rest_p, self.gaussian)
 
     @property
     def complete(self) -> bool:
-        """Whether every outcome is listed."""
+        """True if every outcome is listed."""
         return not (self.rest_p or self.rest_q)
 
     def logs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -105,7 +105,7 @@ class Table:
         return np.array([_ln(e.middle) for e in self.p]), np.array([_ln(e.middle) for e in self.q])
 
 
-def tables(p: Any, q: Any, orders: Fraction = Fraction(1)) -> list[Table]:
+def tables(p: Any, q: Any, orders: Fraction = Fraction(1)) -> list[OutcomeTable]:
     """Return the tables of two distributions, one for each independent part that differs."""
     # orders: the largest Renyi order that will be asked for; the window of Gaussian noise reaches
     #   as far as the terms of that order do.
@@ -122,15 +122,17 @@ def _read(p: Any) -> Any:
     return FiniteDistribution.of(p) if isinstance(p, Mapping) else p
 
 
-def _side_by_side(p: Any, q: Any, orders: Fraction) -> Table:
-    laws = [*_laws(p), *_laws(q)]
-    if laws[0] is not None and all(law == laws[0] for law in laws):
+def _side_by_side(p: Any, q: Any, orders: Fraction) -> OutcomeTable:
+    distributions = [*_noises(p), *_noises(q)]
+    if distributions[0] is not None and all(
+        distribution == distributions[0] for distribution in distributions
+    ):
         return _windows(p, q, orders)
     left, right = listed(p), listed(q)
     outcomes = tuple(dict.fromkeys([*left.table, *right.table]))
     # What one side does not list may still be in its rest.
     absent = [Enclosure(Fraction(0), side.rest) for side in (left, right)]
-    return Table(
+    return OutcomeTable(
         outcomes,
         tuple(left.table.get(x, absent[0]) for x in outcomes),
         tuple(right.table.get(x, absent[1]) for x in outcomes),
@@ -139,12 +141,12 @@ def _side_by_side(p: Any, q: Any, orders: Fraction) -> Table:
     )
 
 
-def _laws(p: Any) -> list[tuple[Any, Fraction] | None]:
+def _noises(p: Any) -> list[tuple[Any, Fraction] | None]:
     """Return the noise of a distribution on a lattice, by coordinate; [None] where it is none."""
     if isinstance(p, LatticeDistribution):
         return [(p.law, p.grid)]
     if isinstance(p, Mixture):
-        return [law for _, part in p.parts for law in _laws(part)]
+        return [distribution for _, part in p.parts for distribution in _noises(part)]
     return [None]
 
 
@@ -154,32 +156,34 @@ def _centres(p: Any) -> list[int]:
     return [c for _, part in p.parts for c in _centres(part)]
 
 
-def _windows(p: Any, q: Any, orders: Fraction) -> Table:
-    first = _laws(p)[0]
+def _windows(p: Any, q: Any, orders: Fraction) -> OutcomeTable:
+    first = _noises(p)[0]
     if first is None:
         raise UsageError("only noise on a lattice has a window of outcomes")
-    law, grid = first
-    if isinstance(law, DiscreteGaussian):
-        return _gaussian_window(p, q, law, grid, orders)
-    if isinstance(law, DiscreteLaplace):
-        return _folded(p, q, law, grid, 1, exp(-1 / law.scale, 128))
-    if isinstance(law, DiscreteStaircase):
-        return _folded(p, q, law, grid, law.period, exp(-law.epsilon, 128))
-    raise UsageError(f"the tails of {type(law).__name__} are not known")
+    noise, grid = first
+    if isinstance(noise, DiscreteGaussian):
+        return _gaussian_window(p, q, noise, grid, orders)
+    if isinstance(noise, DiscreteLaplace):
+        return _folded(p, q, noise, grid, 1, exp(-1 / noise.scale, 128))
+    if isinstance(noise, DiscreteStaircase):
+        return _folded(p, q, noise, grid, noise.period, exp(-noise.epsilon, 128))
+    raise UsageError(f"the tails of {type(noise).__name__} are not known")
 
 
-def _folded(p: Any, q: Any, law: Any, grid: Fraction, period: int, decay: Enclosure) -> Table:
+def _folded(
+    p: Any, q: Any, noise: Any, grid: Fraction, period: int, decay: Enclosure
+) -> OutcomeTable:
     """List what lies between the centres, and fold each tail into ``period`` outcomes."""
     # Beyond all centres ``P(x + period) = decay P(x)`` under p and q alike, so outcomes a period
     # apart have the same ratio of probabilities, and joining them loses nothing: the folded table
     # has exactly the divergences of the distributions, and nothing is left out of it.
     centres = [*_centres(p), *_centres(q)]
     lowest, highest = min(centres), max(centres)
-    if highest - lowest + 2 * period > _MOST_OUTCOMES:
+    if highest - lowest + 2 * period > _MAX_OUTCOMES:
         raise UsageError("these inputs are too far apart, in grid units, to list what lies between")
     units = range(lowest - period + 1, highest + period)
-    known = {k: law.probability(k, 96) for k in range(-len(units), len(units) + 1)}
-    whole = (1 / (1 - decay)).rounded(128)
+    known = {k: noise.probability(k, 96) for k in range(-len(units), len(units) + 1)}
+    normaliser = (1 / (1 - decay)).rounded(128)
     names: list[Hashable] = []
     sides: list[list[Enclosure]] = [[], []]
     for unit in units:
@@ -190,28 +194,28 @@ def _folded(p: Any, q: Any, law: Any, grid: Fraction, period: int, decay: Enclos
         names.append(name)
         for side, distribution in zip(sides, (p, q), strict=True):
             here = _mixed(distribution, unit, known)
-            side.append((here * whole).rounded(96) if above or below else here)
-    return Table(tuple(names), tuple(sides[0]), tuple(sides[1]))
+            side.append((here * normaliser).rounded(96) if above or below else here)
+    return OutcomeTable(tuple(names), tuple(sides[0]), tuple(sides[1]))
 
 
-def _gaussian_window(p: Any, q: Any, law: Any, grid: Fraction, orders: Fraction) -> Table:
+def _gaussian_window(p: Any, q: Any, noise: Any, grid: Fraction, orders: Fraction) -> OutcomeTable:
     """List a window that leaves 2^-90 of either, and reaches as far as the highest order does."""
     centres = [*_centres(p), *_centres(q)]
-    low, high = law.support(1 - _TAIL)
+    low, high = noise.support(1 - _TAIL)
     shift = math.ceil((orders + 1) * (max(centres) - min(centres)))
     units = range(min(centres) + low - shift, max(centres) + high + shift + 1)
-    if len(units) > _MOST_OUTCOMES:
+    if len(units) > _MAX_OUTCOMES:
         raise UsageError(
             f"this noise spreads over {len(units)} grid units, more than can be listed; verify it "
             "at a smaller scale, which has the same proof"
         )
-    reach = max(abs(units[0] - max(centres)), abs(units[-1] - min(centres)))
-    half = [law.probability(k) for k in range(reach + 1)]
-    known = {k: half[abs(k)] for k in range(-reach, reach + 1)}
+    radius = max(abs(units[0] - max(centres)), abs(units[-1] - min(centres)))
+    half = [noise.probability(k) for k in range(radius + 1)]
+    known = {k: half[abs(k)] for k in range(-radius, radius + 1)}
     single = isinstance(p, LatticeDistribution) and isinstance(q, LatticeDistribution)
     sides = [tuple(_mixed(d, u, known) for u in units) for d in (p, q)]
     names = tuple(u * grid for u in units)
-    return Table(names, sides[0], sides[1], _TAIL, _TAIL, gaussian=single)
+    return OutcomeTable(names, sides[0], sides[1], _TAIL, _TAIL, gaussian=single)
 
 
 def _mixed(p: Any, unit: int, known: Mapping[int, Enclosure]) -> Enclosure:
@@ -224,7 +228,7 @@ def _mixed(p: Any, unit: int, known: Mapping[int, Enclosure]) -> Enclosure:
 
 
 def _check_kind(p: Any) -> None:
-    """Refuse what is no distribution, such as the None of a function that returns nothing."""
+    """Raise if this is not a distribution, such as the None of a function without a return."""
     known = (
         Mapping,
         Product,
@@ -247,7 +251,7 @@ def listed(p: Any) -> FiniteDistribution:
         return p
     if isinstance(p, ClampedDistribution):
         units = range(p.lowest, p.highest + 1)
-        if len(units) > _MOST_OUTCOMES:
+        if len(units) > _MAX_OUTCOMES:
             raise UsageError("these bounds are too wide to list every outcome; verify closer ones")
         return FiniteDistribution({u * p.grid: p.of_unit(u) for u in units})
     if isinstance(p, LatticeDistribution):
@@ -260,26 +264,26 @@ def listed(p: Any) -> FiniteDistribution:
     if isinstance(p, Mixture):
         return _listed_mixture(p)
     _check_kind(p)
-    return _asked(p)
+    return _listed_outputs(p)
 
 
 def _listed_mixture(p: Mixture) -> FiniteDistribution:
     table: dict[Hashable, Enclosure] = {}
     rest = Fraction(0)
     for weight, part in p.parts:
-        law = listed(part)
-        rest += weight.upper * law.rest
-        for value, share in law.table.items():
+        distribution = listed(part)
+        rest += weight.upper * distribution.rest
+        for value, share in distribution.table.items():
             table[value] = (table.get(value, _NONE) + weight * share).rounded(128)
     return FiniteDistribution(table, rest)
 
 
-def _asked(p: Any) -> FiniteDistribution:
+def _listed_outputs(p: Any) -> FiniteDistribution:
     """Ask a distribution of the caller's own for the whole numbers of its support."""
     mass = 1 - Fraction(1, 1 << 60)
     ends = p.support(mass)
-    whole = len(ends) == 2 and all(float(e) == int(e) for e in ends)
-    outcomes: Iterable[Any] = range(int(ends[0]), int(ends[1]) + 1) if whole else ends
+    is_integral = len(ends) == 2 and all(float(e) == int(e) for e in ends)
+    outcomes: Iterable[Any] = range(int(ends[0]), int(ends[1]) + 1) if is_integral else ends
     table = {x: Enclosure.of(p.probability(x)) for x in outcomes}
     missing = 1 - sum((e.lower for e in table.values()), Fraction(0))
     return FiniteDistribution.of(table, max(Fraction(0), missing))
@@ -295,17 +299,16 @@ def _ln(value: Fraction) -> float:
     return math.log(float(scaled)) + shift * math.log(2)
 
 
-# Run a measurement beside the distribution that it states, and test whether the two agree.
+# Run a measurement next to the distribution that it states, and test whether the two agree.
 #
 # A map is held against the stated distribution, exactly; that the function draws from it is another
 # claim, and here it is tested.  Events are chosen from the distribution alone, before anything is
 # drawn: the most likely outputs, half lines at quantiles, and pairs of them for independent parts.
 # On each, and on each over all data sets together, the count of n draws is held to Hoeffding's
-# bound for independent trials of mean probability p (1963, theorem 1): ``P(count / n >= a) <=
-# exp(-n KL(a, p))`` for a above p, and the same below.  With so many events tested, a function that
-# follows its distribution fails by chance less than once in 10^9 runs of the test.
-# An output of probability zero
-# refutes at once.
+# bound for independent trials of mean probability p (1963, theorem 1):
+# ``P(count / n >= a) <= exp(-n KL(a, p))`` for a above p, and the same below.  With this many
+# events tested, a function that follows its distribution fails by chance less than once in 10^9
+# runs of the test.  An output of probability zero refutes at once.
 #
 # What agrees is not proven: an error that the draws are too few to show stays unseen.
 
@@ -315,12 +318,12 @@ _MASSES = (Fraction(0), Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))
 _SINGLE = 8  # how many outputs of a listed distribution are events of their own
 _PARTS = 12
 _NEVER = object()
-_LEAST = 4  # draws on each data set, however many data sets there are
+_MIN_DRAWS = 4  # draws on each data set, however many data sets there are
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """What running a function beside its distribution showed."""
+    """Result of comparing the runs of a function with its distribution."""
 
     draws: int  # how many there were in all
     data_sets: int  # on how many data sets
@@ -373,7 +376,7 @@ def _relative_entropy(a: float, p: float) -> float:
 
 def agreement(
     prepare: Callable[[Any], Callable[[], Any]],
-    law: Callable[[Any], Any],
+    distribution: Callable[[Any], Any],
     data_sets: Sequence[Any],
     draws: int,
 ) -> Agreement:
@@ -389,19 +392,19 @@ def agreement(
     # draws: in all, divided among the data sets, at least 4 on each; 0 for none.
     if not draws or not data_sets:
         return Agreement(0, 0)
-    each = max(_LEAST, draws // len(data_sets))
+    each = max(_MIN_DRAWS, draws // len(data_sets))
     pooled: dict[Hashable, _Tally] = {}
     single: list[_Tally] = []
     for data in data_sets:
-        stated = law(data)
+        stated = distribution(data)
         stated = FiniteDistribution.of(stated) if hasattr(stated, "items") else stated
         draw = prepare(data)
         read = [(_as_event(stated, x), x) for x in (draw() for _ in range(each))]
-        for found, output in read:
-            if found is _NEVER:
-                told = f"on {data!r}, {output!r} came, which the distribution does not have"
-                return Agreement(each * len(data_sets), len(data_sets), told)
-        outputs = Counter(found for found, _ in read)
+        for value, output in read:
+            if value is _NEVER:
+                message = f"on {data!r}, {output!r} came, which the distribution does not have"
+                return Agreement(each * len(data_sets), len(data_sets), message)
+        outputs = Counter(value for value, _ in read)
         for event in _events(stated):
             hits = sum(times for x, times in outputs.items() if event.holds(x))
             here = _Tally(f"on {data!r}, {event.words}")
@@ -426,31 +429,33 @@ def _refuted(single: list[_Tally], pooled: dict[Hashable, _Tally]) -> str:
     )
 
 
-def _as_event(law: Any, output: Any) -> Hashable:
+def _as_event(distribution: Any, output: Any) -> Hashable:
     """Return an output as the events of a distribution take it; _NEVER where it has none such."""
-    if isinstance(law, ProductOfOutcomes):
-        values = law.outputs(output)
+    if isinstance(distribution, ProductOfOutcomes):
+        values = distribution.outputs(output)
         if values is None:
             return _NEVER
-        found = tuple(_as_event(part, value) for part, value in zip(law.parts, values, strict=True))
-        return _NEVER if _NEVER in found else found
-    grid = _grid(law)
+        event = tuple(
+            _as_event(part, value) for part, value in zip(distribution.parts, values, strict=True)
+        )
+        return _NEVER if _NEVER in event else event
+    grid = _grid(distribution)
     if grid is not None:
         unit = _unit(output, grid)
-        clamped = isinstance(law, ClampedDistribution)
-        inside = unit is not None and not (clamped and law.of_unit(unit).upper <= 0)
+        clamped = isinstance(distribution, ClampedDistribution)
+        inside = unit is not None and not (clamped and distribution.of_unit(unit).upper <= 0)
         return unit if inside else _NEVER
     value = outcome(output)
-    listed = isinstance(law, FiniteDistribution) and not law.rest
-    return _NEVER if listed and law.probability(value).upper <= 0 else value
+    listed = isinstance(distribution, FiniteDistribution) and not distribution.rest
+    return _NEVER if listed and distribution.probability(value).upper <= 0 else value
 
 
-def _grid(law: Any) -> Fraction | None:
+def _grid(distribution: Any) -> Fraction | None:
     """Return the grid of a distribution of noise on one, alone or mixed."""
-    if isinstance(law, (LatticeDistribution, ClampedDistribution)):
-        return law.grid
-    if isinstance(law, Mixture):
-        grids = {_grid(part) for _, part in law.parts}
+    if isinstance(distribution, (LatticeDistribution, ClampedDistribution)):
+        return distribution.grid
+    if isinstance(distribution, Mixture):
+        grids = {_grid(part) for _, part in distribution.parts}
         return grids.pop() if len(grids) == 1 else None
     return None
 
@@ -469,25 +474,25 @@ def _unit(output: Any, grid: Fraction) -> int | None:
     return unit if abs(exact - unit) <= (1 + abs(exact)) / (1 << 40) else None
 
 
-def _events(law: Any) -> Iterator[_Event]:
-    if isinstance(law, ProductOfOutcomes):
-        yield from _events_of_parts(law)
-    elif isinstance(law, FiniteDistribution):
-        yield from _events_of_list(law)
-    elif _grid(law) is not None:
-        yield from _events_of_noise(law, _grid(law))
+def _events(distribution: Any) -> Iterator[_Event]:
+    if isinstance(distribution, ProductOfOutcomes):
+        yield from _events_of_parts(distribution)
+    elif isinstance(distribution, FiniteDistribution):
+        yield from _events_of_list(distribution)
+    elif _grid(distribution) is not None:
+        yield from _events_of_noise(distribution, _grid(distribution))
     else:
-        yield from _events_of_list(listed(law))
+        yield from _events_of_list(listed(distribution))
 
 
-def _events_of_list(law: FiniteDistribution) -> Iterator[_Event]:
+def _events_of_list(distribution: FiniteDistribution) -> Iterator[_Event]:
     """The most likely outputs: each of the first, and the first that hold a share together."""
-    rows = sorted(law.table.items(), key=lambda row: -row[1].lower)
-    for place, (value, p) in enumerate(rows[:_SINGLE]):
-        chance = Enclosure(p.lower, p.upper + law.rest)
-        yield _Event(place, f"the output {value!r}", lambda x, v=value: x == v, chance)  # type: ignore[misc]
+    rows = sorted(distribution.table.items(), key=lambda row: -row[1].lower)
+    for index, (value, p) in enumerate(rows[:_SINGLE]):
+        chance = Enclosure(p.lower, p.upper + distribution.rest)
+        yield _Event(index, f"the output {value!r}", lambda x, v=value: x == v, chance)  # type: ignore[misc]
     for mass in _MASSES[1:]:
-        low, high, chosen = Fraction(0), law.rest, set()
+        low, high, chosen = Fraction(0), distribution.rest, set()
         for value, p in rows:
             if low >= mass:
                 break
@@ -498,44 +503,44 @@ def _events_of_list(law: FiniteDistribution) -> Iterator[_Event]:
         yield _Event(mass, words, lambda x, chosen=chosen: x in chosen, chance)  # type: ignore[misc]
 
 
-def _events_of_noise(law: Any, grid: Fraction | None) -> Iterator[_Event]:
+def _events_of_noise(distribution: Any, grid: Fraction | None) -> Iterator[_Event]:
     """Half lines that end where an interval of a share of the mass does, and its middle."""
     assert grid is not None
     for mass in _MASSES:
-        low, high = (_unit(end, grid) for end in law.support(mass))
+        low, high = (_unit(end, grid) for end in distribution.support(mass))
         if low is None or high is None:
             continue
         if not mass:
-            p = law.probability(low * grid)
+            p = distribution.probability(low * grid)
             yield _Event("middle", "the middle", lambda x, u=low: x == u, p)  # type: ignore[misc]
         yield _Event(
             ("low", mass),
             f"an output of at most {float(low * grid):.6g}",
             lambda x, u=low: x <= u,  # type: ignore[misc]
-            law.cdf(low * grid),
+            distribution.cdf(low * grid),
         )
         yield _Event(
             ("high", mass),
             f"an output of at least {float(high * grid):.6g}",
             lambda x, u=high: x >= u,  # type: ignore[misc]
-            1 - law.cdf((high - 1) * grid),
+            1 - distribution.cdf((high - 1) * grid),
         )
 
 
-def _events_of_parts(law: ProductOfOutcomes) -> Iterator[_Event]:
+def _events_of_parts(distribution: ProductOfOutcomes) -> Iterator[_Event]:
     """The events of each part, and pairs of parts at once: noise that is shared shows there."""
     middles = []
-    for place, part in enumerate(law.parts[:_PARTS]):
+    for index, part in enumerate(distribution.parts[:_PARTS]):
         own = list(_events(part))
         for event in own:
             yield _Event(
-                (place, event.label),
-                f"in part {place + 1}, {event.words}",
-                lambda x, place=place, e=event: e.holds(x[place]),  # type: ignore[misc]
+                (index, event.label),
+                f"in part {index + 1}, {event.words}",
+                lambda x, index=index, e=event: e.holds(x[index]),  # type: ignore[misc]
                 event.chance,
             )
         if own:
-            middles.append((place, min(own, key=lambda e: abs(e.chance.middle - Fraction(1, 2)))))
+            middles.append((index, min(own, key=lambda e: abs(e.chance.middle - Fraction(1, 2)))))
     for (i, a), (j, b) in itertools.pairwise(middles):
         yield _Event(
             ("pair", i),
@@ -551,10 +556,10 @@ def _events_of_parts(law: ProductOfOutcomes) -> Iterator[_Event]:
 # verdicts allow for that.  Everything else is exact (:mod:`tacit.core.divergences`).
 
 
-HIGHEST_ORDER = 64  # the order up to which zCDP is looked at where the max divergence is not finite
+HIGHEST_ORDER = 64  # the order up to which zCDP is examined where the max divergence is not finite
 
 _ROUNDING = 1e-9
-_MOST_PAIRED_OUTCOMES = 1 << 20
+_MAX_PAIRED_OUTCOMES = 1 << 20
 _CUT = Fraction(1, 1 << 30)
 
 
@@ -570,8 +575,8 @@ class Attained:
     note: str = ""  # what was left out, if anything was
 
 
-def attained(measure: Measure, parts: Sequence[Table], claim: Any) -> Attained:
-    """What a pair attains in one direction: epsilon, rho, or delta at the claimed epsilon."""
+def attained(measure: Measure, parts: Sequence[OutcomeTable], claim: Any) -> Attained:
+    """The divergence of a pair in one direction: epsilon, rho, or delta at the claimed epsilon."""
     # claim: a loss of ``measure``; its epsilon matters for approximate DP, its delta for
     #   approximate zCDP, of which rho is returned.
     if not parts:
@@ -590,7 +595,7 @@ def attained(measure: Measure, parts: Sequence[Table], claim: Any) -> Attained:
     raise UsageError(f"no verification is known for {measure}")
 
 
-def _pure(parts: Sequence[Table]) -> Attained:
+def _pure(parts: Sequence[OutcomeTable]) -> Attained:
     """Add the largest log ratio of each part; the outputs that attain them are the event."""
     low = high = Fraction(0)
     best: list[Hashable] = []
@@ -608,34 +613,34 @@ def _pure(parts: Sequence[Table]) -> Attained:
     return Attained(low, high, _event(best), "; ".join(dict.fromkeys(notes)))
 
 
-def _largest_ratio(table: Table) -> tuple[Enclosure | None, Hashable]:
-    found = largest_ratio(zip(table.p, table.q, strict=True))
-    if found.impossible is not None:
-        return None, table.outcomes[found.impossible]
+def _largest_ratio(table: OutcomeTable) -> tuple[Enclosure | None, Hashable]:
+    ratio = largest_ratio(zip(table.p, table.q, strict=True))
+    if ratio.impossible is not None:
+        return None, table.outcomes[ratio.impossible]
     # What is unsure belongs to what is not listed, which is stated in a note.
-    if found.place is None:
+    if ratio.place is None:
         return Enclosure.of(0), None
-    ends = log(found.lower, 80).lower, log(found.upper, 80).upper
-    return Enclosure(*ends), table.outcomes[found.place]
+    ends = log(ratio.lower, 80).lower, log(ratio.upper, 80).upper
+    return Enclosure(*ends), table.outcomes[ratio.place]
 
 
-def _event(places: Sequence[Hashable]) -> tuple[Hashable, ...]:
-    return (places[0],) if len(places) == 1 else (tuple(places),)
+def _event(outcomes: Sequence[Hashable]) -> tuple[Hashable, ...]:
+    return (outcomes[0],) if len(outcomes) == 1 else (tuple(outcomes),)
 
 
-def _approximate(parts: Sequence[Table], epsilon: Fraction) -> Attained:
+def _approximate(parts: Sequence[OutcomeTable], epsilon: Fraction) -> Attained:
     """Return ``sum of max(0, p - e^epsilon q)``, over the product of the parts."""
     joint = _joint(parts)
-    found, certain = excess(zip(joint.p, joint.q, strict=True), epsilon, 128)
+    delta, certain = excess(zip(joint.p, joint.q, strict=True), epsilon, 128)
     event = tuple(joint.outcomes[i] for i in certain)
-    return Attained(found.lower, found.upper + joint.rest_p, event)
+    return Attained(delta.lower, delta.upper + joint.rest_p, event)
 
 
-def _joint(parts: Sequence[Table]) -> Table:
+def _joint(parts: Sequence[OutcomeTable]) -> OutcomeTable:
     """List the product of independent parts."""
     if len(parts) == 1:
         return parts[0]
-    if math.prod(len(t.outcomes) for t in parts) > _MOST_PAIRED_OUTCOMES:
+    if math.prod(len(t.outcomes) for t in parts) > _MAX_PAIRED_OUTCOMES:
         raise UsageError("these outputs have too many parts to list together; verify fewer at once")
     names = tuple(itertools.product(*(t.outcomes for t in parts)))
     sides = []
@@ -645,17 +650,19 @@ def _joint(parts: Sequence[Table]) -> Table:
     rest_p, rest_q = (
         sum((getattr(t, r) for t in parts), Fraction(0)) for r in ("rest_p", "rest_q")
     )
-    return Table(names, sides[0], sides[1], rest_p, rest_q)
+    return OutcomeTable(names, sides[0], sides[1], rest_p, rest_q)
 
 
 def _product(factors: Sequence[Enclosure]) -> Enclosure:
-    found = Enclosure.of(1)
+    product = Enclosure.of(1)
     for factor in factors:
-        found = (found * factor).rounded(96)
-    return found
+        product = (product * factor).rounded(96)
+    return product
 
 
-def _moments(parts: Sequence[Table], orders: NDArray[np.float64]) -> NDArray[np.float64] | None:
+def _moments(
+    parts: Sequence[OutcomeTable], orders: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
     """Return ``ln of sum p^a q^(1-a)`` for each order a, tails included; None where infinite."""
     total = np.zeros(len(orders))
     for table in parts:
@@ -671,17 +678,17 @@ def _moments(parts: Sequence[Table], orders: NDArray[np.float64]) -> NDArray[np.
     return total
 
 
-def _renyi(parts: Sequence[Table], alpha: Fraction) -> Attained:
+def _renyi(parts: Sequence[OutcomeTable], alpha: Fraction) -> Attained:
     order = float(alpha)
-    found = _moments(parts, np.array([order]))
-    if found is None:
+    moments = _moments(parts, np.array([order]))
+    if moments is None:
         return Attained(math.inf, math.inf, _impossible(parts))
-    value = float(found[0]) / (order - 1)
+    value = float(moments[0]) / (order - 1)
     slack = _ROUNDING * (1 + abs(value))
     return Attained(value - slack, value + slack, (), _left_out(parts))
 
 
-def _concentrated(parts: Sequence[Table], claim: Any) -> Attained:
+def _concentrated(parts: Sequence[OutcomeTable], claim: Any) -> Attained:
     """Enclose ``sup over a > 1 of D_a / a``."""
     # ``g(a) = (a - 1) D_a`` is convex with g(1) = 0, so between two orders it lies below the chord;
     # the largest ratio of a chord to ``a (a - 1)`` is found in closed form.  Near 1, D_a is at most
@@ -704,7 +711,9 @@ def _concentrated(parts: Sequence[Table], claim: Any) -> Attained:
     return Attained(low - slack, high + slack, (), "; ".join(n for n in notes if n))
 
 
-def _concentrated_but_for(parts: Sequence[Table], rho: Fraction, delta: Fraction) -> Attained:
+def _concentrated_but_for(
+    parts: Sequence[OutcomeTable], rho: Fraction, delta: Fraction
+) -> Attained:
     """Enclose the least rho of P and Q given events of probability ``1 - delta``, the best ones."""
     # Let P' <= P and Q' <= Q have the total ``1 - delta`` (events, cut by a coin where an outcome
     # is partly in them).  ``sum of P'^a Q'^(1-a)`` is jointly convex, so it is least where no mass
@@ -730,8 +739,8 @@ def _concentrated_but_for(parts: Sequence[Table], rho: Fraction, delta: Fraction
         return Attained(Fraction(0), Fraction(0), (), note)
     if one is None or two is None:
         return Attained(math.inf if listed else 0.0, math.inf, (), note)
-    found = _concentrated([Table(table.outcomes, one, two)], rho)
-    return Attained(found.lower if listed else 0.0, found.upper, (), note)
+    rest = _concentrated([OutcomeTable(table.outcomes, one, two)], rho)
+    return Attained(rest.lower if listed else 0.0, rest.upper, (), note)
 
 
 def _cut(
@@ -753,12 +762,12 @@ def _cut(
         c = ratio
     if cut_q:
         c = max(Fraction(1), (cut_p - delta) / cut_q)
-    least = [min(a, c * b) for a, b in pairs]
-    total = sum(least, Fraction(0))
-    return tuple(Enclosure.of(a / total) for a in least) if total else None
+    minimum = [min(a, c * b) for a, b in pairs]
+    total = sum(minimum, Fraction(0))
+    return tuple(Enclosure.of(a / total) for a in minimum) if total else None
 
 
-def _order_range(parts: Sequence[Table], claim: Any) -> tuple[float | None, float]:
+def _order_range(parts: Sequence[OutcomeTable], claim: Any) -> tuple[float | None, float]:
     """Return D_infinity (None where it is not finite) and the highest order to look at."""
     pure = _pure(parts)
     if not isinstance(pure.upper, Fraction) or pure.note:
@@ -769,7 +778,7 @@ def _order_range(parts: Sequence[Table], claim: Any) -> tuple[float | None, floa
     return top, min(max(4.0, enough), 1e6)
 
 
-def _impossible(parts: Sequence[Table]) -> tuple[Hashable, ...]:
+def _impossible(parts: Sequence[OutcomeTable]) -> tuple[Hashable, ...]:
     """Return the outcomes that q cannot give and p can."""
     return tuple(
         name
@@ -779,7 +788,7 @@ def _impossible(parts: Sequence[Table]) -> tuple[Hashable, ...]:
     )
 
 
-def _left_out(parts: Sequence[Table]) -> str:
+def _left_out(parts: Sequence[OutcomeTable]) -> str:
     rest = max(float(t.rest_p) for t in parts)
     unknown = any(not t.complete and not t.gaussian for t in parts)
     return f"outcomes of probability {rest:.1g} were not listed" if unknown else ""

@@ -32,7 +32,7 @@ __all__ = [
 
 # From outputs to their features, a row for each, with a column of ones.
 Features = Callable[[Sequence[Any]], NDArray[np.float32]]
-# Values, rising, and what stands for each; between them by interpolation.
+# Values, rising, and what represents each; between them by interpolation.
 Knots = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 _WIDEST = 64
@@ -40,13 +40,13 @@ _HUGE, _TINY = 1e150, 1e-150
 
 
 def numbers_of(outputs: Sequence[Any], width: int | None = None) -> NDArray[np.float64]:
-    """Return features of outputs, one row each; a number stands for what is none.
+    """Return features of outputs, one row each; a number represents what is none.
 
     >>> numbers_of([[0.5], [2.0, 1.0]]).shape, numbers_of([0.5, 2.0], 2).shape
     ((2, 20), (2, 20))
     """
     # width: of how many numbers of each output there are features, zeros where it has fewer, so
-    #   that the same features stand in the same places; None for as many as the longest has.
+    #   that the same features are in the same places; None for as many as the longest has.
     table, sizes = _table(outputs)
     if width is not None:
         table = np.pad(table[:, :width], ((0, 0), (0, max(0, width - table.shape[1]))))
@@ -55,10 +55,12 @@ def numbers_of(outputs: Sequence[Any], width: int | None = None) -> NDArray[np.f
     scaled = np.abs(plain) * 2.0**53
     fine = (np.abs(plain) < 0.5) & (scaled != np.floor(scaled))
     plain[np.abs(plain) < _TINY] = 0.0  # nothing is interpolated between numbers so near
-    whole = plain == np.floor(plain)
+    is_integral = plain == np.floor(plain)
     largest = plain == plain.max(axis=1, keepdims=True)
     steps = np.diff(plain, axis=1)
-    return np.column_stack([_summary(plain, odd, sizes), plain, steps, odd, fine, whole, largest])
+    return np.column_stack(
+        [_summary(plain, odd, sizes), plain, steps, odd, fine, is_integral, largest]
+    )
 
 
 SUMMARIES = 9  # features of a whole output, which come first
@@ -100,8 +102,8 @@ def _table(outputs: Sequence[Any]) -> tuple[NDArray[np.float64], NDArray[np.floa
     rows = [_flat(output) for output in outputs]
     width = min(_WIDEST, max((len(row) for row in rows), default=1))
     table = np.zeros((len(rows), width))
-    for place, row in enumerate(rows):
-        table[place, : len(row[:width])] = row[:width]
+    for index, row in enumerate(rows):
+        table[index, : len(row[:width])] = row[:width]
     counts = [len(row) + _keys(output) for row, output in zip(rows, outputs, strict=True)]
     return table, np.array(counts, dtype=np.float64)
 
@@ -119,12 +121,12 @@ def _as_array(outputs: Sequence[Any]) -> NDArray[np.float64] | None:
     ):
         return None
     try:
-        found = np.array(outputs)
+        array = np.array(outputs)
     except (ValueError, OverflowError):
         return None
-    if found.dtype.kind not in "biuf" or found.ndim > 2 or not found.size:
+    if array.dtype.kind not in "biuf" or array.ndim > 2 or not array.size:
         return None
-    return found.astype(np.float64).reshape(len(found), -1)
+    return array.astype(np.float64).reshape(len(array), -1)
 
 
 def _numbers_in(text: str) -> list[float]:
@@ -133,15 +135,15 @@ def _numbers_in(text: str) -> list[float]:
     >>> _numbers_in("a: 3.5, -1e2")[1:], [int(x) for x in _numbers_in("exit 1")]
     ([3.5, -100.0], [4, 1])
     """
-    found, numbers = [], 0
+    converted, numbers = [], 0
     for word in _BETWEEN.split(text):
         try:
-            found.append(float(word))
+            converted.append(float(word))
             numbers += 1
         except ValueError:
             if word:
-                found.append(_number_of(word))
-    return found if numbers else [_number_of(text)]
+                converted.append(_number_of(word))
+    return converted if numbers else [_number_of(text)]
 
 
 def _number_of(text: str) -> float:
@@ -168,16 +170,16 @@ def _flat(output: Any) -> list[float]:
         return [_number_of((output or b"").decode("latin-1"))]
     if isinstance(output, dict):
         output = list(output.values())
-    found: list[float] = []
+    flattened: list[float] = []
     for value in np.ravel(np.asarray(output, dtype=object)).tolist():
         if isinstance(value, (list, tuple, dict, np.ndarray)):
-            found += _flat(value)
+            flattened += _flat(value)
             continue
         try:
-            found.append(float(value))
+            flattened.append(float(value))
         except (TypeError, ValueError, OverflowError):
-            found.append(_number_of(str(value)))
-    return found or [0.0]
+            flattened.append(_number_of(str(value)))
+    return flattened or [0.0]
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,7 @@ class Design:
     """Features by their rank among the outputs seen, which is steady where values run far out."""
 
     # Of each feature the rank between -1 and 1, and where it has more than two values the logarithm
-    # of the odds of its rank too, which goes on rising in the tails; and all products of two of
+    # of the odds of its rank too, which continues rising in the tails; and all products of two of
     # these that are of the summary.
 
     width: int  # of how many numbers of an output there are features
@@ -202,24 +204,24 @@ class Design:
         low, high = features.min(axis=0), features.max(axis=0)
         two = np.all((features == low) | (features == high), axis=0)
         knots = tuple(_ranks(x) for x in features.T)
-        kept = _kept(features, knots, np.ones(len(knots), dtype=np.bool_))
+        used = _varying(features, knots, np.ones(len(knots), dtype=np.bool_))
         width = width_of(features)
         bits = slice(SUMMARIES, SUMMARIES + width)
         if two[bits].all():
-            kept[bits.stop :] = False  # all else about bits is a sum of them
-        return cls(width, knots, kept, kept & ~two)
+            used[bits.stop :] = False  # all else about bits is a sum of them
+        return cls(width, knots, used, used & ~two)
 
     def __call__(self, outputs: Sequence[Any]) -> NDArray[np.float32]:
         """Return the features of outputs, one row each, with a column of ones."""
         rows = numbers_of(outputs, self.width)
         columns, summary = [np.ones(len(rows))], []
-        for place in np.flatnonzero(self.kept):
-            rank = np.interp(rows[:, place], *self.knots[place])
+        for index in np.flatnonzero(self.kept):
+            rank = np.interp(rows[:, index], *self.knots[index])
             mine = [2 * rank - 1]
-            if self.cut[place]:
+            if self.cut[index]:
                 mine.append(np.log(rank / (1 - rank)) / _SPREADS)
             columns += mine
-            summary += mine if place < SUMMARIES else []
+            summary += mine if index < SUMMARIES else []
         columns += [summary[i] * summary[j] for i in range(len(summary)) for j in range(i + 1)]
         return np.column_stack(columns).astype(np.float32)
 
@@ -247,34 +249,34 @@ class FewFeatures:
         width = width_of(features)
         features = features[:, : SUMMARIES + width]
         knots, frequent = [], np.full(SUMMARIES + width, np.nan)
-        for place, column in enumerate(features.T):
+        for index, column in enumerate(features.T):
             values, times = np.unique(column, return_counts=True)
             if len(values) <= _FEW and (values == np.floor(values)).all():
                 knots.append((values, _as_they_are(column, values)))
                 continue
             knots.append(_ranks(column))
             if times.max() >= _FREQUENT * len(column):
-                frequent[place] = values[times.argmax()]
-        asked = np.ones(SUMMARIES + width, dtype=np.bool_)
-        asked[:SUMMARIES] = width > _SHORT
-        kept = _kept(features, knots, asked)
-        return cls(width, tuple(knots), kept, frequent)
+                frequent[index] = values[times.argmax()]
+        requested = np.ones(SUMMARIES + width, dtype=np.bool_)
+        requested[:SUMMARIES] = width > _SHORT
+        used = _varying(features, knots, requested)
+        return cls(width, tuple(knots), used, frequent)
 
     def __call__(self, outputs: Sequence[Any]) -> NDArray[np.float32]:
         """Return the features of outputs, one row each, with a column of ones."""
         rows = numbers_of(outputs, self.width)
         columns, some = [np.ones(len(rows))], []
-        for place in np.flatnonzero(self.kept):
-            columns.append(np.interp(rows[:, place], *self.knots[place]))
-            some += [columns[-1]] if place < SUMMARIES or self.width <= _SHORT else []
-            if not math.isnan(self.frequent[place]):
-                columns.append(rows[:, place] == self.frequent[place])
+        for index in np.flatnonzero(self.kept):
+            columns.append(np.interp(rows[:, index], *self.knots[index]))
+            some += [columns[-1]] if index < SUMMARIES or self.width <= _SHORT else []
+            if not math.isnan(self.frequent[index]):
+                columns.append(rows[:, index] == self.frequent[index])
         columns += [some[i] * some[j] for i in range(len(some)) for j in range(i + 1)]
         return np.column_stack(columns).astype(np.float32)
 
 
 def _as_they_are(column: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return whole values but for the rarest; large ones from the least on, in steps that fit.
+    """Return whole values except the rarest; large ones from the smallest on, in steps that fit.
 
     >>> _as_they_are(np.array([2.0, 3.0]), np.array([2.0, 3.0])).round(2).tolist()
     [2.0, 3.0]
@@ -287,10 +289,10 @@ def _as_they_are(column: NDArray[np.float64], values: NDArray[np.float64]) -> ND
     return np.asarray((forms - values[0]) / max(1.0, float(values[-1] - values[0]) / _LARGE))
 
 
-# Whole numbers up to it are distinguished in single precision, and their squares are finite.
+# Integers up to it are distinguished in single precision, and their squares are finite.
 _LARGE = 1e6
 _SHORT = 3
-# Different values of a number that stands as it is, but for so few outputs at both ends; and the
+# Different values of a number that stands as it is, except for so few outputs at both ends; and the
 # share of a frequent value.
 _FEW, _RARE, _FREQUENT = 100, 1e-3, 0.02
 _SPREADS = 3.0  # odds of ranks are divided by so much, so that they are about as large as ranks
@@ -301,19 +303,19 @@ _KNOTS = 300
 _TAIL = 30
 
 
-def _kept(
-    features: NDArray[np.float64], knots: Sequence[Knots], asked: NDArray[np.bool_]
+def _varying(
+    features: NDArray[np.float64], knots: Sequence[Knots], requested: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Return which of those asked for differ, and are not nearly a copy of one before."""
-    kept = asked & (features.min(axis=0) != features.max(axis=0))
+    used = requested & (features.min(axis=0) != features.max(axis=0))
     some = features[:: max(1, len(features) // _COMPARED)].T
     forms = np.array([np.interp(x, *ends) for x, ends in zip(some, knots, strict=True)])
     forms -= forms.mean(axis=1, keepdims=True)
     forms /= np.maximum(np.sqrt((forms**2).sum(axis=1, keepdims=True)), 1e-300)
     alike = np.abs(forms @ forms.T) > _ALIKE
-    for place in np.flatnonzero(kept):
-        kept[place] = not (alike[place, :place] & kept[:place]).any()
-    return np.asarray(kept)
+    for index in np.flatnonzero(used):
+        used[index] = not (alike[index, :index] & used[:index]).any()
+    return np.asarray(used)
 
 
 def _ranks(column: NDArray[np.float64]) -> Knots:

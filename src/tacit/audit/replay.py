@@ -18,16 +18,16 @@ from tacit.calls import public
 from tacit.core.measures import pure_to_concentrated
 from tacit.display.card import Shown
 from tacit.errors import UsageError
-from tacit.noise import DiscreteGaussian, DiscreteLaplace, ExponentialChoice, Law
+from tacit.noise import DiscreteGaussian, DiscreteLaplace, ExponentialChoice, NoiseDistribution
 from tacit.noise.bernoulli_and_uniform import Size, shape_of
 from tacit.noise.bits import Choice, watched
 
 __all__ = [
     "Cost",
     "Diverged",
-    "Drawn",
     "Meeting",
     "Noise",
+    "RecordedDraw",
     "ReplayResult",
     "Tape",
     "coins",
@@ -56,7 +56,7 @@ class Diverged(BaseException):
 
 
 @dataclass(frozen=True)
-class Drawn:
+class RecordedDraw:
     """One call for noise: from where, from which law, how much of it, and what came."""
 
     place: tuple[tuple[str, int], ...]
@@ -76,7 +76,7 @@ class Drawn:
 class Meeting:
     """A number that noise was added to."""
 
-    # of which calls the noise is, each with its place in the call and its factor
+    # of which calls the noise is, each with its position in the call and its factor
     draws: tuple[tuple[int, int, Fraction], ...]
     value: Any
     released: Any
@@ -87,17 +87,19 @@ class Tape:
     """A recording, or the replay of one."""
 
     recorded: Tape | None = None  # the tape of the recorded run, where this is a replay
-    draws: list[Drawn] = field(default_factory=list)  # the calls for noise, in order
+    draws: list[RecordedDraw] = field(default_factory=list)  # the calls for noise, in order
     meetings: list[Meeting] = field(default_factory=list)  # the numbers that met noise, in order
     # places where noise became a plain number before it met anything
     lost: list[str] = field(default_factory=list)
 
-    def watch(self, law: Any, size: Size | None, draw: Callable[[], Any]) -> Any:
+    def watch(self, distribution: Any, size: Size | None, draw: Callable[[], Any]) -> Any:
         """Answer a call for noise; a watcher of :mod:`tacit.noise.bits`."""
-        place, number = _place(), len(self.draws)
-        values = draw() if self.recorded is None else self._as_before(number, place, law, size)
-        self.draws.append(Drawn(place, law, size, values))
-        if not isinstance(law, Law):
+        call, number = _place(), len(self.draws)
+        values = (
+            draw() if self.recorded is None else self._as_before(number, call, distribution, size)
+        )
+        self.draws.append(RecordedDraw(call, distribution, size, values))
+        if not isinstance(distribution, NoiseDistribution):
             return np.copy(values) if isinstance(values, np.ndarray) else values
         if size is None:
             return Noise(self, ((number, 0, Fraction(1)),), int(values))
@@ -106,17 +108,17 @@ class Tape:
         made[:] = [Noise(self, ((number, i, Fraction(1)),), int(v)) for i, v in enumerate(flat)]
         return made.reshape(shape_of(size)[0])
 
-    def _as_before(self, number: int, place: Any, law: Any, size: Any) -> Any:
+    def _as_before(self, number: int, call: Any, distribution: Any, size: Any) -> Any:
         before = self.recorded.draws if self.recorded is not None else []
-        line = Drawn(place, law, size, None).line
+        line = RecordedDraw(call, distribution, size, None).line
         if number >= len(before):
             raise Diverged(f"a draw more is made at {line}")
         other = before[number]
-        if other.place != place:
+        if other.place != call:
             raise Diverged(f"draw {number + 1} is made at {line} instead of {other.line}")
         if size != other.size:
             raise Diverged(f"the number of draws made at {line} differs")
-        if not _same_law(law, other.law):
+        if not _same_distribution(distribution, other.law):
             raise Diverged(f"the noise drawn at {line} has another scale or probability")
         return other.values
 
@@ -144,28 +146,34 @@ class Tape:
         return noise.amount
 
 
-def _same_law(law: Any, other: Any) -> bool:
+def _same_distribution(distribution: Any, other: Any) -> bool:
     """Return whether two draws may differ by what they hide alone."""
     # The costs of a private choice, and the probabilities of a coin, are what such a draw hides.
-    if isinstance(law, ExponentialChoice) and isinstance(other, ExponentialChoice):
-        return len(law.costs) == len(other.costs) and law.factor == other.factor
-    if isinstance(law, Choice) and isinstance(other, Choice) and law.name == other.name:
-        hides = law.name != "uniform" and len(law.parameters) == len(other.parameters)
-        return hides or law == other
-    return type(law) is type(other) and bool(law == other)
+    if isinstance(distribution, ExponentialChoice) and isinstance(other, ExponentialChoice):
+        return len(distribution.costs) == len(other.costs) and distribution.factor == other.factor
+    if (
+        isinstance(distribution, Choice)
+        and isinstance(other, Choice)
+        and distribution.name == other.name
+    ):
+        hides = distribution.name != "uniform" and len(distribution.parameters) == len(
+            other.parameters
+        )
+        return hides or distribution == other
+    return type(distribution) is type(other) and bool(distribution == other)
 
 
 def _place() -> tuple[tuple[str, int], ...]:
     """Return the lines that are being run, innermost first, up to the replay."""
-    frame, found = inspect.currentframe(), []
+    frame, callers = inspect.currentframe(), []
     while frame is not None:
         file = frame.f_code.co_filename
         if frame.f_code.co_name == "run_once" and file.startswith(_PASSED[0]):
             break
         if not file.startswith(_PASSED):
-            found.append((file, frame.f_lineno))
+            callers.append((file, frame.f_lineno))
         frame = frame.f_back
-    return tuple(found)
+    return tuple(callers)
 
 
 class Noise:
@@ -300,7 +308,7 @@ class Noise:
 
 
 def exactly(value: Any) -> Fraction:
-    """Return a number as a fraction of whole numbers that do not wrap around, as numpy's do.
+    """Return a number as a fraction of integers that do not wrap around, as numpy's do.
 
     >>> exactly(np.int64(2**62)) * 4 == 2**64
     True
@@ -318,12 +326,12 @@ def _is_number(value: Any) -> bool:
 #
 # **Why this is a loss.**  Let a mechanism draw noise from fixed laws, in places that depend on
 # released numbers alone, and let its output be a function of the released numbers.  Given the
-# numbers that were released so far, the next one has the law ``value + noise``.  Where the value
-# moves by d from u to v, the ratio of the two probabilities of one released number is at most exp(d
-# / scale) for (discrete) Laplace noise of that scale, and the divergence of order alpha at most
-# ``alpha d^2 / (2 sigma^2)`` for Gaussian noise.  Conditional ratios multiply: on the path that was
-# replayed the losses of all draws add up (adaptive composition).  Another path may cost more, so
-# what is computed here is what *this* path costs, and no bound on others.
+# numbers that were released so far, the next one has the distribution ``value + noise``.  Where the
+# value moves by d from u to v, the ratio of the two probabilities of one released number is at most
+# exp(d / scale) for (discrete) Laplace noise of that scale, and the divergence of order alpha at
+# most ``alpha d^2 / (2 sigma^2)`` for Gaussian noise.  Conditional ratios multiply: on the path
+# that was replayed the losses of all draws add up (adaptive composition).  Another path may cost
+# more, so what is computed here is what *this* path costs, and no bound on others.
 #
 # Discrete noise hides moves by whole steps alone: a number moved by a part of a step leads to other
 # outputs altogether, and the loss is infinite.
@@ -367,8 +375,8 @@ def cost_of(recorded: Tape, replayed: Tape) -> Cost:
     uses: dict[tuple[int, int], list[Fraction | float]] = defaultdict(list)
     for before, after in zip(recorded.meetings, replayed.meetings, strict=False):
         moved = _moved(before.value, after.value)
-        for call, place, factor in before.draws:
-            uses[call, place].append(moved / factor if factor else _hidden_by_none(moved))
+        for call, index, factor in before.draws:
+            uses[call, index].append(moved / factor if factor else _hidden_by_none(moved))
     for draws in _met_once(recorded.meetings):
         _add_noise(cost, recorded.draws, draws, uses)
     for one, other in zip(recorded.draws, replayed.draws, strict=False):
@@ -381,7 +389,7 @@ def cost_of(recorded: Tape, replayed: Tape) -> Cost:
 def coins(recorded: Tape, replayed: Tape) -> list[str]:
     """Return where outcomes were drawn from the same law in both runs."""
     # Such an outcome may be put together with the data afterwards, as randomized response does, so
-    # that it is no released number, and freezing it freezes nothing.
+    # that it is not a released number, and freezing it freezes nothing.
     pairs = zip(recorded.draws, replayed.draws, strict=False)
     return [
         one.line
@@ -415,35 +423,35 @@ def _moved(before: Any, after: Any) -> Fraction | float:
 
 def _add_noise(
     cost: Cost,
-    calls: list[Drawn],
+    calls: list[RecordedDraw],
     draws: tuple[tuple[int, int, Fraction], ...],
     uses: Mapping[tuple[int, int], list[Fraction | float]],
 ) -> None:
     """Add the loss of one sum of draws: that of its best draw, for the others come after it."""
-    found = []
-    for call, place, _ in draws:
-        moves = set(uses[call, place])
+    noisy = []
+    for call, index, _ in draws:
+        moves = set(uses[call, index])
         moved = moves.pop() if len(moves) == 1 else math.inf
-        found.append((_noise_loss(calls[call].law, moved), calls[call].line))
-    (pure, loss), line = min(found, key=lambda one: (one[0][1], not one[0][0]))
+        noisy.append((_noise_loss(calls[call].law, moved), calls[call].line))
+    (pure, loss), line = min(noisy, key=lambda one: (one[0][1], not one[0][0]))
     (cost.pure if pure else cost.concentrated)(loss, line)
 
 
-def _noise_loss(law: Any, moved: Fraction | float) -> tuple[bool, Fraction | float]:
+def _noise_loss(distribution: Any, moved: Fraction | float) -> tuple[bool, Fraction | float]:
     """Return whether a loss is one of pure DP, and the loss."""
     if not moved:
         return True, Fraction(0)
-    if not isinstance(moved, Fraction) or moved.denominator != 1 or abs(moved) > _FAR:
+    if not isinstance(moved, Fraction) or moved.denominator != 1 or abs(moved) > _MAX_MOVE:
         return True, math.inf
-    if isinstance(law, DiscreteLaplace):
-        return True, abs(moved) / law.scale
-    if isinstance(law, DiscreteGaussian):
-        return False, moved * moved / (2 * law.sigma_squared)
+    if isinstance(distribution, DiscreteLaplace):
+        return True, abs(moved) / distribution.scale
+    if isinstance(distribution, DiscreteGaussian):
+        return False, moved * moved / (2 * distribution.sigma_squared)
     return True, math.inf
 
 
 # Noise hides no move by more, whatever its scale; beyond are losses that are no doubles.
-_FAR = 10**100
+_MAX_MOVE = 10**100
 
 
 def _choice_loss(one: Any, other: Any) -> float:
@@ -455,16 +463,18 @@ def _choice_loss(one: Any, other: Any) -> float:
     return float(np.nan_to_num(gaps, nan=0.0, posinf=math.inf).max())
 
 
-def _log_shares(law: Any) -> Any:
+def _log_shares(distribution: Any) -> Any:
     with np.errstate(divide="ignore"):
-        if isinstance(law, ExponentialChoice):
-            above = (law.costs - law.costs.min()).astype(np.float64)
-            logs = np.log(law.weights.astype(np.float64)) - above * float(law.factor)
+        if isinstance(distribution, ExponentialChoice):
+            above = (distribution.costs - distribution.costs.min()).astype(np.float64)
+            logs = np.log(distribution.weights.astype(np.float64)) - above * float(
+                distribution.factor
+            )
             return logs - np.logaddexp.reduce(logs)
-        numbers = [float(x) for x in law.parameters]
-        if law.name == "bernoulli_exp":
+        numbers = [float(x) for x in distribution.parameters]
+        if distribution.name == "bernoulli_exp":
             return np.array([-numbers[0], np.log(-np.expm1(-numbers[0]))])
-        shares = [numbers[0], 1 - numbers[0]] if law.name == "bernoulli" else numbers
+        shares = [numbers[0], 1 - numbers[0]] if distribution.name == "bernoulli" else numbers
         return np.log(np.array(shares) / sum(shares))
 
 
@@ -477,7 +487,7 @@ _AROUND = "the output differs although all noise is frozen: a number goes around
 @public
 @dataclass(frozen=True)
 class ReplayResult(Shown):
-    """What replays of a mechanism found.  True where nothing was found.
+    """Result of the replays of a mechanism.  True if they show no problem.
 
     Attributes:
         findings: what depends on the data and is hidden by no noise, as sentences.
@@ -502,12 +512,12 @@ class ReplayResult(Shown):
         return not self.findings
 
     def __str__(self) -> str:
-        told = f"{self.runs} runs of at most {self.draws} draws"
+        text = f"{self.runs} runs of at most {self.draws} draws"
         if self.findings:
-            return f"FOUND in {told}: " + "; ".join(self.findings)
+            return f"FOUND in {text}: " + "; ".join(self.findings)
         part = "" if self.complete else "; outputs were not compared, for not all noise was seen"
         cost = f"epsilon = {float(self.epsilon):.6g}, rho = {float(self.rho):.6g}"
-        return f"nothing found in {told}, which hide {cost}{part} (this proves no claim)"
+        return f"nothing found in {text}, which hide {cost}{part} (this proves no claim)"
 
 
 @public
@@ -577,7 +587,7 @@ def replay(
         raise UsageError("a claim of epsilon or rho is at least 0")
     findings: dict[str, None] = {}
     unseen: dict[str, None] = {}
-    most, complete = Cost(), True
+    maximum, complete = Cost(), True
     draws, always_steady = 0, True
     failures: list[_Raised] = []
     for data, other in [(u, v), (v, u)] * times:
@@ -590,15 +600,15 @@ def replay(
         steady = _is_steady(mechanism, data, recorded, output)
         always_steady &= steady
         replayed = Tape(recorded)
-        found, cost = _compared(mechanism, other, recorded, replayed, output)
-        tossed = coins(recorded, replayed) if _AROUND in found else []
+        problems, cost = _compared(mechanism, other, recorded, replayed, output)
+        tossed = coins(recorded, replayed) if _AROUND in problems else []
         unseen.update(dict.fromkeys(tossed))
         if not steady or recorded.lost or tossed:
             complete = False
-            found = [told for told in found if told != _AROUND]
-        findings.update(dict.fromkeys(found))
-        if cost is not None and (cost.epsilon, cost.rho) > (most.epsilon, most.rho):
-            most = cost
+            problems = [problem for problem in problems if problem != _AROUND]
+        findings.update(dict.fromkeys(problems))
+        if cost is not None and (cost.epsilon, cost.rho) > (maximum.epsilon, maximum.rho):
+            maximum = cost
     if len(failures) == 2 * times:
         raise UsageError(
             f"the mechanism raises in all of {len(failures)} runs, so nothing of it was seen: "
@@ -606,9 +616,9 @@ def replay(
         )
     if not always_steady:  # noise of few values repeats itself by chance, in some of the runs
         findings.pop(_AROUND, None)
-    findings.update(dict.fromkeys(_dear(most, claims[0], claims[1])))
+    findings.update(dict.fromkeys(_dear(maximum, claims[0], claims[1])))
     return ReplayResult(
-        tuple(findings), draws, 2 * times, most.epsilon, most.rho, complete, tuple(unseen)
+        tuple(findings), draws, 2 * times, maximum.epsilon, maximum.rho, complete, tuple(unseen)
     )
 
 
@@ -638,9 +648,9 @@ def _released(output: Any) -> Any:
         parts = [_released(part) for part in output]
         return tuple(parts) if isinstance(output, tuple) else parts
     if isinstance(output, np.ndarray) and output.dtype == object:
-        found = np.empty(output.size, dtype=object)
-        found[:] = [_released(part) for part in output.ravel()]
-        return found.reshape(output.shape)
+        released = np.empty(output.size, dtype=object)
+        released[:] = [_released(part) for part in output.ravel()]
+        return released.reshape(output.shape)
     return output
 
 
@@ -660,7 +670,7 @@ def _compared(
         other = run_once(mechanism, data, replayed)
     except Diverged as difference:
         return [f"{difference}, by the data"], None
-    found = []
+    problems = []
     if isinstance(other, _Raised) != isinstance(output, _Raised):
         name = (other if isinstance(other, _Raised) else output).name
         return [f"whether {name} is raised depends on the data"], None
@@ -670,21 +680,23 @@ def _compared(
     if len(replayed.meetings) < len(recorded.meetings):
         return ["whether noise is added to a number depends on the data"], None
     if not _same(other, output):
-        found.append(_AROUND)
+        problems.append(_AROUND)
     cost = cost_of(recorded, replayed)
-    found += [f"the noise drawn at {line} does not hide the number under it" for line in cost.lines]
-    return found, cost
+    problems += [
+        f"the noise drawn at {line} does not hide the number under it" for line in cost.lines
+    ]
+    return problems, cost
 
 
 def _dear(cost: Cost, epsilon: Fraction | None, rho: Fraction | None) -> list[str]:
-    told = []
+    messages = []
     for name, spent, claim in (("epsilon", cost.epsilon, epsilon), ("rho", cost.rho, rho)):
         if claim is not None and spent > claim * (1 + Fraction(1, 10**9)):
-            told.append(
+            messages.append(
                 f"the draws of one run cost {name} = {float(spent):.6g} together, and "
                 f"{float(claim):.6g} is claimed"
             )
-    return told
+    return messages
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -35,9 +35,9 @@ __all__ = [
 
 # An upper bound on the trade-off curve that holds at every time at once.
 #
-# The trade-off curve T of two distributions P and Q gives for each type I error the least type II
-# error of a test of Q against P.  A claim says that T lies on or above a curve; a bound from above
-# can refute it, at every epsilon and delta together.
+# The trade-off curve T of two distributions P and Q gives for each type I error the smallest type
+# II error of a test of Q against P.  A claim says that T lies on or above a curve; a bound from
+# above can refute it, at every epsilon and delta together.
 #
 # **Errors on average.**  In round t an event E_t is chosen from the rounds before: P is said on
 # E_t. Its errors are a_t = Q(E_t) and b_t = 1 - P(E_t), so b_t >= T(a_t).  T is convex, so the
@@ -125,8 +125,8 @@ class TradeOff:
                 np.log(np.maximum(1 - b - delta, 1e-12) / a)
                 for a, b in ((first, second), (second, first))
             ]
-        way, place = np.unravel_index(int(np.argmax(shown)), (2, len(first)))
-        shares = self._inside[:, place] / max(self._runs[place], 1)
+        way, index = np.unravel_index(int(np.argmax(shown)), (2, len(first)))
+        shares = self._inside[:, index] / max(self._runs[index], 1)
         of_u, of_v = float(shares[0]), float(shares[1])
         return (of_u, of_v) if way == 0 else (1 - of_v, 1 - of_u)
 
@@ -153,7 +153,7 @@ _FIRST = 50  # the runs a side that choose the first event, and are not counted
 @public
 @dataclass(frozen=True)
 class SampledAudit(Shown):
-    """What the runs of a mechanism show.  True where the claim is not refuted.
+    """Result of auditing a mechanism by its runs.  True if the claim is not refuted.
 
     Attributes:
         lower: a lower bound on epsilon at delta; 0 where the runs show nothing.
@@ -196,7 +196,7 @@ class SampledAudit(Shown):
         return f"epsilon is above {self.lower:.4g}{at}{claimed} ({sure}; this proves no claim)"
 
     def plot(self) -> Any:
-        """Draw the bound over the runs beside the claim, and what is known of the trade-off curve.
+        """Draw the bound over the runs next to the claim, and what is known of the trade-off curve.
 
         Raises:
             MissingExtraError: matplotlib is not installed.
@@ -211,8 +211,8 @@ class SampledAudit(Shown):
             panels[0].axhline(self.epsilon, color=plotting.SECOND, linestyle="--", label=claimed)
         panels[0].legend(frameon=False, fontsize=9)
         panels[0].set_xscale("log")
-        places = _ticks(runs[0], runs[-1])
-        panels[0].set_xticks(places, [f"{n:,}" for n in places])
+        ticks = _ticks(runs[0], runs[-1])
+        panels[0].set_xticks(ticks, [f"{n:,}" for n in ticks])
         panels[0].set_xticks([], minor=True)
         panels[0].set_xlabel("runs on each side")
         panels[0].set_ylabel("lower bound on epsilon")
@@ -234,13 +234,13 @@ class SampledAudit(Shown):
 
 
 def _ticks(first: int, last: int) -> list[int]:
-    """Return a few numbers of runs that are read beside each other on a scale of logarithms.
+    """Return a few numbers of runs that are read next to each other on a scale of logarithms.
 
     >>> _ticks(50, 700), _ticks(50, 2_000_000)
     ([50, 100, 200, 500], [50, 1000, 20000, 500000])
     """
-    found = [k * 10**n for n in range(9) for k in (1, 2, 5) if first <= k * 10**n <= last]
-    return found[:: max(1, math.ceil(len(found) / 4))]
+    ticks = [k * 10**n for n in range(9) for k in (1, 2, 5) if first <= k * 10**n <= last]
+    return ticks[:: max(1, math.ceil(len(ticks) / 4))]
 
 
 def _trade_off(errors: Any, epsilon: float, delta: float) -> Any:
@@ -292,7 +292,7 @@ def sampled(
         samples: the most runs on each side.
         event: from an output to True or False, in place of one that is chosen from the runs.
         batch: the mechanism is called with a data set and a number, and returns that many outputs.
-            What it raises is no output: nobody knows of how many runs.
+            What it raises is not an output: no one knows of how many runs.
 
     Returns:
         The bound with its path; falsy where the claim is refuted.
@@ -315,71 +315,71 @@ def sampled(
     claim = None if epsilon is None else float(min(as_fraction(epsilon, "epsilon"), _ANY_CLAIM))
     if claim is not None and claim < 0:
         raise UsageError("epsilon is at least 0")
-    bets = Bets(rest, confidence)
-    graded = GradedBets(bets.grid, rest) if event is None else None
-    fitted = [FittedBets(bets.grid, rest, kind) for kind in (Design.of, FewFeatures.of)]
+    wealth_process = Bets(rest, confidence)
+    graded = GradedBets(wealth_process.grid, rest) if event is None else None
+    fitted = [FittedBets(wealth_process.grid, rest, kind) for kind in (Design.of, FewFeatures.of)]
     graded_at, fitted_at = _GRADED_FROM / _AGAIN, _FITTED_FROM / _FITTED_AGAIN
     seen: tuple[list[Any], list[Any]] = ([], [])
     curve = TradeOff(1 if graded is None else 1 + len(LEVELS))
     path: list[tuple[int, float]] = []
     chosen: Event | None = None if event is None else _given(event)
     done, learned, tells_of_v = 0, 0, False
-    while done < limit and not (claim is not None and bets.refutes(claim)):
+    while done < limit and not (claim is not None and wealth_process.refutes(claim)):
         count = min(limit - done, _FIRST if done < 4 * _FIRST else done // 4)
         fresh = outputs_of_both(mechanism, (u, v), count, batch)
         if not done:
             _check_some_answer(fresh)
         done += count
         if chosen is not None:
-            beside = None
+            other_bets = None
             if graded is not None:
                 above = graded.add(*fresh)
                 if above is not None:
                     curve.add(slice(1, None), above, count)
                 for account in fitted:
                     account.add(*fresh)
-                beside = np.vstack(
+                other_bets = np.vstack(
                     [graded.log_wealth(), *(account.log_wealth() for account in fitted)]
                 )
             inside = chosen(fresh[tells_of_v]), chosen(fresh[not tells_of_v])
-            bets.add(inside[0], list(inside[1]), beside)
+            wealth_process.add(inside[0], list(inside[1]), other_bets)
             hits = np.array([[np.sum(side)] for side in inside])
             curve.add(slice(0, 1), count - hits[::-1] if tells_of_v else hits, count)
-        path.append((done, bets.lower))
+        path.append((done, wealth_process.lower))
         if event is None:
             for side, more in zip(seen, fresh, strict=True):
                 side.extend(more)
-                del side[:-_MOST_KEPT]
+                del side[:-_MAX_RETAINED]
             if done >= _AGAIN * learned:
                 learned = done
                 event_now = learned_event(*seen, rest, claim)
                 chosen, tells_of_v = event_now, event_now.tells_of_v
-            if graded is not None and _AGAIN * graded_at <= done <= _MOST_KEPT:
+            if graded is not None and _AGAIN * graded_at <= done <= _MAX_RETAINED:
                 graded_at = done
                 score = learned_score(*(side[::2] for side in seen))
                 graded.learn(score, *(side[1::2] for side in seen))
-            if graded is not None and _FITTED_AGAIN * fitted_at <= done <= _MOST_KEPT:
+            if graded is not None and _FITTED_AGAIN * fitted_at <= done <= _MAX_RETAINED:
                 fitted_at = done
                 for account in fitted:
                     account.learn(*seen)
     return SampledAudit(
-        bets.lower,
+        wealth_process.lower,
         done,
-        claim is not None and bets.refutes(claim),
+        claim is not None and wealth_process.refutes(claim),
         claim,
         rest,
         confidence,
         tuple(path),
-        curve.shares(confidence, rest) if event is None else bets.shares,
+        curve.shares(confidence, rest) if event is None else wealth_process.shares,
         curve.corners(confidence),
     )
 
 
 _ANY_CLAIM = Fraction(1_000_000)  # a claim of more is as far out of reach as this one
-_MOST_KEPT = 500_000
+_MAX_RETAINED = 500_000
 # Runs from which grades are learned, one half of them for the score and one for its bins.
 _GRADED_FROM = 200
-_AGAIN = 1.4  # an event is learned again from so many times as many runs
+_AGAIN = 1.4  # an event is learned again from this many times as many runs
 # Runs from which a ratio is fitted; in between it learns from every run.
 _FITTED_FROM, _FITTED_AGAIN = 500, 4
 
@@ -399,7 +399,7 @@ def checked_numbers(samples: Any, delta: Any, confidence: Any) -> tuple[int, flo
     return limit, rest, sure
 
 
-class _Raised(str):
+class _RaisedOutput(str):
     """The output of a run that raised."""
 
     error: Exception
@@ -415,22 +415,22 @@ def outputs_of_both(
     """
     if not callable(mechanism):
         raise UsageError(f"a mechanism is called with a data set; {mechanism!r:.60} cannot be")
-    found: tuple[list[Any], list[Any]] = ([], [])
+    outputs: tuple[list[Any], list[Any]] = ([], [])
     coins = secrets.randbits(count)
     for run in range(1 if batch else count):
         for side in (0, 1) if coins >> run & 1 else (1, 0):
             if batch:
-                found[side].extend(_batch(mechanism, pair[side], count))
+                outputs[side].extend(_batch(mechanism, pair[side], count))
             else:
-                found[side].append(_output(mechanism, pair[side]))
-    return found
+                outputs[side].append(_output(mechanism, pair[side]))
+    return outputs
 
 
 def _output(mechanism: Callable[[Any], Any], data: Any) -> Any:
     try:
         return mechanism(data)
     except Exception as error:
-        output = _Raised(f"raised {type(error).__name__}")
+        output = _RaisedOutput(f"raised {type(error).__name__}")
         output.error = error
         return output
 
@@ -438,20 +438,20 @@ def _output(mechanism: Callable[[Any], Any], data: Any) -> Any:
 def _batch(mechanism: Callable[[Any, int], Any], data: Any, count: int) -> list[Any]:
     given = mechanism(data, count)
     try:
-        found = list(given)
+        batch = list(given)
     except TypeError:
         kind = type(given).__name__
         raise UsageError(
             f"with batch=True a mechanism returns many outputs, not a {kind}"
         ) from None
-    if len(found) != count:
-        raise UsageError(f"the mechanism was asked for {count} outputs and gave {len(found)}")
-    return found
+    if len(batch) != count:
+        raise UsageError(f"the mechanism was asked for {count} outputs and gave {len(batch)}")
+    return batch
 
 
 def _check_some_answer(outputs: tuple[Sequence[Any], Sequence[Any]]) -> None:
     every = [*outputs[0], *outputs[1]]
-    if all(isinstance(output, _Raised) for output in every):
+    if all(isinstance(output, _RaisedOutput) for output in every):
         error = every[0].error
         raise UsageError(
             f"the mechanism raises in all of its first {len(every)} runs: "
@@ -482,14 +482,14 @@ def command(line: str | Sequence[str], *, timeout: float = 60.0) -> Callable[[st
     try:
         words = shlex.split(line) if isinstance(line, str) else [str(word) for word in line]
     except (TypeError, ValueError) as error:
-        raise UsageError(f"this is no command: {error}") from None
+        raise UsageError(f"this is not a command: {error}") from None
     if not words:
         raise UsageError("a command has at least the name of a program")
     seconds = float(positive(timeout, "timeout"))
 
     def run(data: str) -> str:
         try:
-            found = subprocess.run(
+            completed = subprocess.run(
                 words,
                 input=str(data),
                 capture_output=True,
@@ -502,7 +502,7 @@ def command(line: str | Sequence[str], *, timeout: float = 60.0) -> Callable[[st
             return "timeout"
         except OSError as error:
             raise UsageError(f"{words[0]} cannot be run: {error.strerror}") from None
-        printed = found.stdout.strip()
-        return f"{printed} exit {found.returncode}".strip() if found.returncode else printed
+        printed = completed.stdout.strip()
+        return f"{printed} exit {completed.returncode}".strip() if completed.returncode else printed
 
     return run

@@ -44,7 +44,7 @@ __all__ = [
 # Pairs of neighbours on which a mechanism may lose the most, proposed without running it.
 #
 # What breaks mechanisms is at the ends: the bounds, numbers that are no numbers, nothing at all,
-# ties, one record beside many equal ones.  So data sets are made of the extremes of a domain, and
+# ties, one record next to many equal ones.  So data sets are made of the extremes of a domain, and
 # neighbours by the largest moves that the metric allows.  Every pair that is proposed lies in the
 # domain, at a distance of at most ``d_in``, as the metric computes it.
 
@@ -68,11 +68,11 @@ def extremes(domain: Domain) -> list[Any]:
     if not isinstance(domain, Number):
         return []
     ends = [e for e in (domain.lower, domain.upper) if e is not None]
-    whole = domain.kind == "int"
-    found: list[Any] = [int(e) if whole or e.denominator == 1 else float(e) for e in ends]
-    hostile = _HOSTILE if whole else map(float, _HOSTILE)
-    found = [*found, *hostile, *_ODD]
-    return [x for i, x in enumerate(found) if domain.contains(x) and x not in found[:i]]
+    is_integral = domain.kind == "int"
+    values: list[Any] = [int(e) if is_integral or e.denominator == 1 else float(e) for e in ends]
+    hostile = _HOSTILE if is_integral else map(float, _HOSTILE)
+    values = [*values, *hostile, *_ODD]
+    return [x for i, x in enumerate(values) if domain.contains(x) and x not in values[:i]]
 
 
 def _record_ends(domain: Domain) -> list[Any]:
@@ -87,8 +87,8 @@ def _record_ends(domain: Domain) -> list[Any]:
     ends = [extremes(kind) or [None] for _, kind in domain.columns]
     first = tuple(column[0] for column in ends)
     one = [
-        (*first[:place], end, *first[place + 1 :])
-        for place, column in enumerate(ends)
+        (*first[:index], end, *first[index + 1 :])
+        for index, column in enumerate(ends)
         for end in column
     ]
     return list(dict.fromkeys([*one, tuple(column[-1] for column in ends)]))
@@ -105,7 +105,7 @@ def _records(domain: Domain, data: Any) -> list[Any]:
 def _of_records(domain: Domain, records: list[Any]) -> Any:
     if not isinstance(domain, Frame):
         return records
-    return {name: [row[place] for row in records] for place, name in enumerate(domain.names)}
+    return {name: [row[index] for row in records] for index, name in enumerate(domain.names)}
 
 
 def data_sets(space: Space, d_in: Fraction, draw: random.Random) -> Iterator[Any]:
@@ -113,7 +113,7 @@ def data_sets(space: Space, d_in: Fraction, draw: random.Random) -> Iterator[Any
     domain = space.domain
     if isinstance(domain, (Vector, Frame)):
         ends = _record_ends(domain)
-        more = (min(int(d_in), _MOST_RECORDS),) if d_in > max(_SIZES) else ()
+        more = (min(int(d_in), _MAX_RECORDS),) if d_in > max(_SIZES) else ()
         for size in (*_SIZES, *more) if domain.size is None else (domain.size,):
             for end in ends[:6]:
                 yield _of_records(domain, [end] * size)
@@ -128,7 +128,7 @@ def data_sets(space: Space, d_in: Fraction, draw: random.Random) -> Iterator[Any
         yield domain.sample(draw)
 
 
-_MOST_RECORDS = 50
+_MAX_RECORDS = 50
 
 
 def moves(space: Space, data: Any, d_in: Fraction, draw: random.Random) -> Iterator[Any]:
@@ -148,20 +148,20 @@ def moves(space: Space, data: Any, d_in: Fraction, draw: random.Random) -> Itera
 
 
 def _record_moves(
-    records: list[Any], ends: list[Any], most: int, draw: random.Random
+    records: list[Any], ends: list[Any], maximum: int, draw: random.Random
 ) -> Iterator[list[Any]]:
     """Yield records of which at most so many were added, left out or changed."""
     # Also all at once, as those of one person are: equal ones, or each of another kind, as under
     # other keys; and all records of one kind left out, so that a key is gone.
-    place = draw.randrange(len(records)) if records else 0
-    for many in dict.fromkeys((min(most, _MOST_RECORDS), 1)):
+    index = draw.randrange(len(records)) if records else 0
+    for many in dict.fromkeys((min(maximum, _MAX_RECORDS), 1)):
         yield from ([*records, *[end] * many] for end in ends)
         if many > 1:
             yield [*records, *(ends[i % len(ends)] for i in range(many) if ends)]
         yield records[many:]
         yield records[: max(0, len(records) - many)]
-        some = min(many, len(records) - place)
-        yield from ([*records[:place], *[end] * some, *records[place + some :]] for end in ends)
+        some = min(many, len(records) - index)
+        yield from ([*records[:index], *[end] * some, *records[index + some :]] for end in ends)
     for kind in list(dict.fromkeys(map(repr, records)))[:3]:
         yield [record for record in records if repr(record) != kind]
 
@@ -169,8 +169,8 @@ def _record_moves(
 def _number_moves(
     domain: Vector, data: list[Any], d_in: Fraction, draw: random.Random
 ) -> Iterator[Any]:
-    place = draw.randrange(len(data))
-    yield from ([*data[:place], end, *data[place + 1 :]] for end in extremes(domain.element))
+    index = draw.randrange(len(data))
+    yield from ([*data[:index], end, *data[index + 1 :]] for end in extremes(domain.element))
     for signs in ([1] * len(data), [-1] * len(data), [draw.choice((-1, 1)) for _ in data]):
         yield [_as_kind(domain.element, x, s * d_in) for x, s in zip(data, signs, strict=True)]
     for part in {len(data) // 2, 1, len(data) - 1}:
@@ -178,7 +178,7 @@ def _number_moves(
             signs = [sign] * part + [-sign] * (len(data) - part)
             yield [_as_kind(domain.element, x, s * d_in) for x, s in zip(data, signs, strict=True)]
     for step in (d_in, -d_in):
-        yield [*data[:place], _as_kind(domain.element, data[place], step), *data[place + 1 :]]
+        yield [*data[:index], _as_kind(domain.element, data[index], step), *data[index + 1 :]]
 
 
 def _as_kind(domain: Domain, value: Any, step: Fraction) -> Any:
@@ -186,8 +186,8 @@ def _as_kind(domain: Domain, value: Any, step: Fraction) -> Any:
     if not isinstance(value, (int, float)) or not math.isfinite(value):
         return value
     moved: Any = Fraction(value) + step
-    whole = isinstance(domain, Number) and domain.kind == "int"
-    moved = int(moved) if whole else float(moved)
+    is_integral = isinstance(domain, Number) and domain.kind == "int"
+    moved = int(moved) if is_integral else float(moved)
     return moved if domain.contains(moved) else value
 
 
@@ -205,7 +205,7 @@ def proposed(
     >>> proposed(space, Fraction(1), Repeatable(0), "sum")[0]
     ([0, 0], [0, 0, 9])
     """
-    found = _witnesses(space, statistic)
+    proposals = _witnesses(space, statistic)
     each = [
         [(data, other) for other in moves(space, data, d_in, draw)]
         for data in data_sets(space, d_in, draw)
@@ -215,18 +215,18 @@ def proposed(
         pairs[i % len(pairs) :] + pairs[: i % len(pairs)] for i, pairs in enumerate(each) if pairs
     ]
     for turn in zip_longest(*turned):
-        found += [pair for pair in turn if pair is not None]
-    near = [pair for pair in found if _is_near(space, pair, d_in)]
+        proposals += [pair for pair in turn if pair is not None]
+    near = [pair for pair in proposals if _is_near(space, pair, d_in)]
     return list({repr(pair): pair for pair in near}.values())
 
 
 def changed(space: Space, pair: Pair, d_in: Fraction, draw: random.Random) -> list[Pair]:
     """Return neighbours that are near a pair: one step of hill climbing."""
-    found: list[Pair] = []
+    pairs: list[Pair] = []
     for data in (pair[0], pair[1], *moves(space, pair[0], d_in, draw)):
-        found += [(data, other) for other in moves(space, data, d_in, draw)]
-    draw.shuffle(found)
-    return [other for other in found if _is_near(space, other, d_in)]
+        pairs += [(data, other) for other in moves(space, data, d_in, draw)]
+    draw.shuffle(pairs)
+    return [other for other in pairs if _is_near(space, other, d_in)]
 
 
 def _is_near(space: Space, pair: Pair, d_in: Fraction) -> bool:
@@ -250,7 +250,7 @@ def _witnesses(space: Space, statistic: Any) -> list[Pair]:
     relation: Any = "bounded" if isinstance(space.metric, ChangeOneDistance) else "unbounded"
     if low is None or high is None:
         return []
-    found: list[Pair] = []
+    pairs: list[Pair] = []
     wrong: TacitError | None = None
     for size in (2, 5) if domain.size is None else (domain.size,):
         try:
@@ -262,10 +262,10 @@ def _witnesses(space: Space, statistic: Any) -> list[Pair]:
             continue
         if pair is not None:
             kind = int if domain.element.kind == "int" else float
-            found.append(([kind(x) for x in pair[0]], [kind(x) for x in pair[1]]))
-    if wrong is not None and not found and type(wrong) is UsageError:
+            pairs.append(([kind(x) for x in pair[0]], [kind(x) for x in pair[1]]))
+    if wrong is not None and not pairs and type(wrong) is UsageError:
         raise wrong  # such as a name that is none; what is too hard to find is left out
-    return found
+    return pairs
 
 
 # Look for the pair of neighbours on which a mechanism loses the most, and audit it there.
@@ -319,14 +319,14 @@ def search(
     """Search for the pair of neighbours with the largest privacy loss, and audit it.
 
     Pairs are proposed from the extremes of the space (its bounds, NaN and infinities where it holds
-    them, the empty data set, ties, one record beside many, all records of a person or under a key
+    them, the empty data set, ties, one record next to many, all records of a person or under a key
     at once, as far as ``d_in`` goes), and, where a ``statistic`` is named,
     from the neighbours that attain its exact sensitivity.  A short run of each estimates
     the bound that an audit would reach, and how far apart the outputs are; the best quarter by
     either is run four times as long, and neighbours of the best one are tried.  All of that takes
     about as many runs as the audit.  The audit of the last pair counts runs of its own, so its
     bound is valid however the pair was chosen.  Where all pairs lose little, a better one than
-    the last may be missed: one is told from another by as many runs as a refutation takes.
+    the last may be missed: one is distinguished from another by as many runs as a refutation takes.
 
     Args:
         mechanism: called with a data set, gives an output, as for :func:`tacit.audit.sampled`.

@@ -37,8 +37,8 @@ from tacit.mechanisms.output_distribution import outcome
 __all__ = [
     "CONFIDENCE",
     "Verdict",
-    "beside",
     "binomial_limits",
+    "comparable",
     "estimate",
     "goal_of",
     "highest_order",
@@ -52,7 +52,7 @@ __all__ = [
 # List the members of a small domain; shorten one that is infinite, and say so nowhere silently.
 
 
-_MOST = 2000
+_MAX_MEMBERS = 2000
 _SIZE = 3  # the length up to which vectors of no public size are listed
 
 
@@ -62,16 +62,16 @@ def members(domain: Domain) -> list[Any]:
     >>> members(Vector(Number("int", 0, 1), size=2))
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
-    # Whole numbers between bounds are all listed, and -2..2 where there are no bounds (near a lone
+    # Integers between bounds are all listed, and -2..2 where there are no bounds (near a lone
     # bound: five from there); floats by their bounds, the middle, and a missing value; vectors of
     # unknown length up to three members.
-    found = list(itertools.islice(_members(domain), _MOST + 1))
-    if len(found) > _MOST:
+    listed = list(itertools.islice(_members(domain), _MAX_MEMBERS + 1))
+    if len(listed) > _MAX_MEMBERS:
         raise UsageError(
-            f"this domain has more than {_MOST} members ({domain}); give a list of data sets, a "
-            "smaller domain, or pairs="
+            f"this domain has more than {_MAX_MEMBERS} members ({domain}); give a list of "
+            "data sets, a smaller domain, or pairs="
         )
-    return found
+    return listed
 
 
 def _members(domain: Domain) -> Iterator[Any]:
@@ -81,7 +81,7 @@ def _members(domain: Domain) -> Iterator[Any]:
         yield from domain.categories or ("a", "b", "c")
     elif isinstance(domain, Vector):
         sizes = range(_SIZE + 1) if domain.size is None else (domain.size,)
-        elements = list(itertools.islice(_members(domain.element), _MOST))
+        elements = list(itertools.islice(_members(domain.element), _MAX_MEMBERS))
         for size in sizes:
             yield from map(list, itertools.product(elements, repeat=size))
     elif isinstance(domain, Frame):
@@ -128,7 +128,7 @@ def goal_of(m: Measurement, claim: Any) -> Fraction:
     return Fraction(claim[0] if isinstance(m.measure, ApproximateZeroConcentratedDP) else claim)
 
 
-def beside(m: Measurement, claim: Any, lower: Any) -> Any:
+def comparable(m: Measurement, claim: Any, lower: Any) -> Any:
     """Return what was found in the shape of a claim."""
     if isinstance(m.measure, ApproximateDP):
         return claim[0], lower
@@ -147,27 +147,27 @@ def _slack(m: Measurement) -> Fraction:
     return _TOLERANCE if exactly else _CURVE_TOLERANCE
 
 
-def within(found: Any, goal: Fraction, m: Measurement) -> bool:
+def within(divergence: Any, goal: Fraction, m: Measurement) -> bool:
     """Return whether an upper end keeps the claim, up to the width of the enclosures."""
-    if not math.isfinite(found):
+    if not math.isfinite(divergence):
         return False
     tiny = _TOLERANCE if isinstance(m.measure, ApproximateDP) else 4 * _TOLERANCE
     slack = tiny * min(Fraction(1), goal + _TOLERANCE)
-    return Fraction(found) <= goal * (1 + _slack(m)) + slack
+    return Fraction(divergence) <= goal * (1 + _slack(m)) + slack
 
 
-def reaches(found: Any, goal: Fraction, m: Measurement) -> bool:
+def reaches(divergence: Any, goal: Fraction, m: Measurement) -> bool:
     """Return whether a lower end attains the claim, up to the width of the enclosures."""
-    return bool(goal > 0 and found >= goal * (1 - _slack(m) * 2) - 4 * _TOLERANCE)
+    return bool(goal > 0 and divergence >= goal * (1 - _slack(m) * 2) - 4 * _TOLERANCE)
 
 
-def ratio(found: Any, goal: Fraction) -> Fraction:
+def ratio(divergence: Any, goal: Fraction) -> Fraction:
     """Return how near a claim is, zero where nothing is claimed.
 
     >>> ratio(0.25, Fraction(1, 2))
     Fraction(1, 2)
     """
-    return Fraction(found) / goal if goal else Fraction(0)
+    return Fraction(divergence) / goal if goal else Fraction(0)
 
 
 # Where a measurement has no explicit distribution: an estimate from samples, with its confidence.
@@ -179,7 +179,7 @@ def ratio(found: Any, goal: Fraction) -> Fraction:
 
 
 CONFIDENCE = 0.999
-_LEAST_COUNT = 8
+_MIN_COUNT = 8
 _BINS = 64
 
 
@@ -197,10 +197,10 @@ def estimate(m: Measurement, u: Any, v: Any, claim: Any, samples: int) -> Attain
     counts = [sum(name(x) in event for x in run[half:]) for run in runs]
     low_p, _ = binomial_limits(counts[0], half)
     _, high_q = binomial_limits(counts[1], half)
-    found = _divergence(m, low_p, high_q, claim)
+    divergence = _divergence(m, low_p, high_q, claim)
     note = f"an estimate: {2 * half} runs a side, confidence {CONFIDENCE}"
     shown = tuple(sorted(event, key=str))
-    return Attained(found, math.inf, shown, note)
+    return Attained(divergence, math.inf, shown, note)
 
 
 def _comparable(output: Any) -> Hashable:
@@ -239,8 +239,8 @@ def _binned(values: Sequence[Any]) -> Any:
     def name(value: Any) -> Hashable:
         if value != value:
             return "NaN"
-        place = sum(edge <= value for edge in edges)
-        return f"bin {place:02d} of {_BINS}"
+        index = sum(edge <= value for edge in edges)
+        return f"bin {index:02d} of {_BINS}"
 
     return name
 
@@ -255,13 +255,13 @@ def _best_event(
     for x in names:
         grown.append(x)
         count_p, count_q = count_p + p[x], count_q + q[x]
-        if count_p < _LEAST_COUNT:
+        if count_p < _MIN_COUNT:
             continue
         low, _ = binomial_limits(count_p, half)
         _, high = binomial_limits(count_q, half)
-        found = _divergence(m, low, high, claim)
-        if found > best:
-            best, event = found, frozenset(grown)
+        divergence = _divergence(m, low, high, claim)
+        if divergence > best:
+            best, event = divergence, frozenset(grown)
     return event
 
 
@@ -272,7 +272,7 @@ def binomial_limits(count: int, runs: int, level: float = CONFIDENCE) -> tuple[f
     >>> round(low, 4), round(high, 4)
     (0.3983, 0.6017)
     """
-    # Clopper and Pearson (1934): the p at which so few, or so many, successes would be that rare.
+    # Clopper and Pearson (1934): the p at which so few, or this many, successes would be that rare.
     error = (1 - level) / 2
     low = 0.0 if count == 0 else _solve(lambda p: _at_most(runs - count, runs, 1 - p), error)
     high = 1.0 if count == runs else 1 - _solve(lambda p: _at_most(count, runs, 1 - p), error)
@@ -318,17 +318,17 @@ def _at_most(count: int, runs: int, p: float) -> float:
 # Hold a claimed map against its definition, on every pair of neighbours of a small domain.
 
 
-_MOST_PAIRS = 20_000
+_MAX_PAIRS = 20_000
 
 
 @public
 @dataclass(frozen=True)
 class Verdict(Shown):
-    """What a verification found.  True when the claim holds on every pair.
+    """Result of a verification.  True if the claim holds on every pair.
 
     Attributes:
         holds: whether no pair breaks the claim, and each is certified to keep it.
-        pairs: how many pairs were looked at, in both directions.
+        pairs: how many pairs were examined, in both directions.
         tight: whether some pair attains its claim (up to the certified precision).
         left, right: the pair that breaks the claim, or else comes closest to it.
         distance: how far apart they are.
@@ -386,21 +386,21 @@ class Verdict(Shown):
         if self.distance is None:
             return f"nothing to hold it against: {self.pairs} pairs{notes}"
         where = f"at distance {show(self.distance)}"
-        told = f"{self.left!r} against {self.right!r}"
+        pair = f"{self.left!r} against {self.right!r}"
         if not self.holds:
             seen = f" on the event {self._shown_event()}" if self.event else ""
             word = "BROKEN" if self.broken else "NOT CERTIFIED"
             return (
-                f"{word} {where}: {told} attain {self._number(self.found)}{seen}, and the map "
+                f"{word} {where}: {pair} attain {self._number(self.found)}{seen}, and the map "
                 f"claims {self._number(self.claim)}{notes}"
             )
         sample = "no sample breaks it on" if self.kind == "estimate" else "holds on all"
         start = f"{sample} {self.pairs} pairs"
         if self.tight:
             claim = self._number(self.claim)
-            return f"{start}, and is tight: {where} {claim} is attained by {told}{notes}"
+            return f"{start}, and is tight: {where} {claim} is attained by {pair}{notes}"
         return (
-            f"{start}; the closest is {told} {where}: {self._number(self.found)} of "
+            f"{start}; the closest is {pair} {where}: {self._number(self.found)} of "
             f"{self._number(self.claim)}{notes}"
         )
 
@@ -433,7 +433,7 @@ def verify(
     ``divergence(M(u), M(v)) <= map(d(u, v))`` in its own measure: pure, approximate,
     zero-concentrated, approximate zero-concentrated (given the best events of probability
     ``1 - delta``) or Renyi DP at each of its orders, both directions; and its function is run
-    beside the distribution, ``draws`` times (:mod:`tacit.audit.exact`), for that
+    next to the distribution, ``draws`` times (:mod:`tacit.audit.exact`), for that
     is a claim too.  One without is run ``samples`` times on each side, and the answer is an
     *estimate* which can break a claim (with confidence 0.999) but not prove it.  A transformation
     must satisfy ``distance(T(u), T(v)) <= map(d(u, v))``.
@@ -470,13 +470,17 @@ def verify(
             "verify takes a Measurement or a Transformation; a certificate is verified by "
             "tc.Certificate.load('visits.json').verify()"
         )
-    reach = as_fraction(d_in, "d_in")
-    chosen = _chosen_pairs(subject, domain, reach, pairs)
+    distance = as_fraction(d_in, "d_in")
+    chosen = _chosen_pairs(subject, domain, distance, pairs)
     if isinstance(subject, Transformation):
         return _verify_transformation(subject, chosen)
-    laws = _Laws(subject)
-    verdict = _of_each_order(subject, chosen, samples, laws)
-    return verdict if verdict.kind == "estimate" else _run(verdict, subject, chosen, draws, laws)
+    known_distributions = _Distributions(subject)
+    verdict = _of_each_order(subject, chosen, samples, known_distributions)
+    return (
+        verdict
+        if verdict.kind == "estimate"
+        else _run(verdict, subject, chosen, draws, known_distributions)
+    )
 
 
 def _chosen_pairs(
@@ -489,24 +493,24 @@ def _chosen_pairs(
         listed = members(subject.input.domain) if domain is None else domain
         listed = members(listed) if isinstance(listed, Domain) else list(listed)
         pairs = itertools.permutations(listed, 2)
-    found = []
+    chosen = []
     for u, v in pairs:
         apart = distance(u, v)
         if isinstance(apart, Fraction) and apart <= reach:
-            found.append((u, v, apart))
-        if len(found) > _MOST_PAIRS:
+            chosen.append((u, v, apart))
+        if len(chosen) > _MAX_PAIRS:
             raise UsageError(
-                f"more than {_MOST_PAIRS} pairs of neighbours: give a smaller domain, or pairs="
+                f"more than {_MAX_PAIRS} pairs of neighbours: give a smaller domain, or pairs="
             )
-    if not found or (reach and not given and not any(apart for _, _, apart in found)):
+    if not chosen or (reach and not given and not any(apart for _, _, apart in chosen)):
         raise UsageError(
             f"there is no pair of different data sets at distance {show(reach)} or less in this "
             "domain, so nothing would be checked: give a larger d_in, a list of data sets or pairs="
         )
-    return found
+    return chosen
 
 
-class _Laws:
+class _Distributions:
     """The stated distributions, each worked out once: by the object, for data may not be hashed."""
 
     # Valid while the data sets live, which the pairs see to.
@@ -526,52 +530,65 @@ def _run(
     m: Measurement,
     pairs: Sequence[tuple[Any, Any, Fraction]],
     draws: int,
-    laws: _Laws,
+    known_distributions: _Distributions,
 ) -> Verdict:
-    """Run the function beside the distribution, where that breaks no claim by itself."""
+    """Run the function next to the distribution, if the latter breaks no claim."""
     if verdict.broken:
         return verdict
     apart = {id(data): data for u, v, _ in pairs for data in (u, v)}
     times = as_integer(draws, "draws", minimum=0)
-    found: Agreement = agreement(m.draws, laws, list(apart.values()), times)
-    if found.refuted:
+    result: Agreement = agreement(m.draws, known_distributions, list(apart.values()), times)
+    if result.refuted:
         return replace(
-            verdict, holds=False, tight=False, broken=True, draws=found.draws, refuted=found.refuted
+            verdict,
+            holds=False,
+            tight=False,
+            broken=True,
+            draws=result.draws,
+            refuted=result.refuted,
         )
-    return replace(verdict, draws=found.draws, notes=(*verdict.notes, str(found)))
+    return replace(verdict, draws=result.draws, notes=(*verdict.notes, str(result)))
 
 
 def _of_each_order(
-    m: Measurement, pairs: Sequence[tuple[Any, Any, Fraction]], samples: int, law: _Laws
+    m: Measurement,
+    pairs: Sequence[tuple[Any, Any, Fraction]],
+    samples: int,
+    known_distributions: _Distributions,
 ) -> Verdict:
     """Verify the claim, that of a Renyi curve at each order; the worst one is told."""
     if not isinstance(m.measure, RenyiCurve):
-        return _verify_measurement(m, pairs, samples, law)
+        return _verify_measurement(m, pairs, samples, known_distributions)
     worst: tuple[Fraction, Verdict] | None = None
-    for place, order in enumerate(m.measure.orders):
-        verdict = _verify_measurement(_at_order(m, place, order), pairs, samples, law)
+    for index, order in enumerate(m.measure.orders):
+        verdict = _verify_measurement(
+            _at_order(m, index, order), pairs, samples, known_distributions
+        )
         verdict = replace(verdict, measured_in=f"epsilon of order {show(order)}")
         if not verdict.holds:
             return verdict
-        found: Any = verdict.found
+        divergences: Any = verdict.found
         claim: Any = verdict.claim
-        closeness = ratio(found, claim)
+        closeness = ratio(divergences, claim)
         if worst is None or closeness > worst[0]:
             worst = closeness, verdict
     assert worst is not None
     return worst[1]
 
 
-def _at_order(m: Measurement, place: int, order: Fraction) -> Measurement:
+def _at_order(m: Measurement, index: int, order: Fraction) -> Measurement:
     def claimed(d: Fraction) -> Fraction:
         curve: Any = m.privacy(d)
-        return Fraction(curve[place])
+        return Fraction(curve[index])
 
     return Measurement(m.input, RenyiDP(order), m.function, claimed, distribution=m.law)
 
 
 def _verify_measurement(
-    m: Measurement, pairs: Sequence[tuple[Any, Any, Fraction]], samples: int, law: _Laws
+    m: Measurement,
+    pairs: Sequence[tuple[Any, Any, Fraction]],
+    samples: int,
+    known_distributions: _Distributions,
 ) -> Verdict:
     exact = m.law is not None
     best: tuple[Fraction, Verdict] | None = None
@@ -581,7 +598,9 @@ def _verify_measurement(
     for u, v, apart in pairs:
         claim = m.map(apart)
         if exact:
-            seen = attained(m.measure, tables(law(u), law(v), orders), claim)
+            seen = attained(
+                m.measure, tables(known_distributions(u), known_distributions(v), orders), claim
+            )
         else:
             seen = estimate(m, u, v, claim, samples)
         notes |= dict.fromkeys([seen.note] if seen.note else [])
@@ -594,7 +613,7 @@ def _verify_measurement(
             right=v,
             distance=apart,
             claim=claim,
-            found=beside(m, claim, seen.lower),
+            found=comparable(m, claim, seen.lower),
             event=seen.event,
             kind="exact" if exact else "estimate",
             notes=tuple(notes),
@@ -621,22 +640,22 @@ def _verify_transformation(
     best: tuple[Fraction, Verdict] | None = None
     for u, v, apart in pairs:
         claim = t.map(apart)
-        found = t.output.metric.distance(t(u), t(v))
-        exceeds = not isinstance(found, Fraction) or found > claim + _rounding(t, claim)
+        d_out = t.output.metric.distance(t(u), t(v))
+        exceeds = not isinstance(d_out, Fraction) or d_out > claim + _rounding(t, claim)
         verdict = Verdict(
             holds=not exceeds,
             pairs=len(pairs),
-            tight=bool(claim and found >= claim - _rounding(t, claim)),
+            tight=bool(claim and d_out >= claim - _rounding(t, claim)),
             left=u,
             right=v,
             distance=apart,
             claim=claim,
-            found=found,
+            found=d_out,
             measured_in="distance",
         )
         if exceeds:
             return replace(verdict, broken=True)
-        closeness = ratio(found, claim)
+        closeness = ratio(d_out, claim)
         if best is None or closeness > best[0]:
             best = closeness, verdict
     assert best is not None

@@ -61,10 +61,10 @@ class Connection(AskedTable[RemoteQuestion]):
             return self.dataset(self._name)
         names = self.datasets
         if len(names) != 1:
-            told = ", ".join(map(repr, names)) or "none"
+            listed = ", ".join(map(repr, names)) or "none"
             raise UsageError(
-                f"say which data set is asked, tc.connect(..., dataset='visits') or "
-                f".dataset('visits'); the token sees: {told}"
+                f"name a data set, tc.connect(..., dataset='visits') or "
+                f".dataset('visits'); the token sees: {listed}"
             )
         return self.dataset(names[0])
 
@@ -115,10 +115,10 @@ class Connection(AskedTable[RemoteQuestion]):
         return Job(self._transport, self._transport.get(f"/v1/releases/{quote(name, safe='')}"))
 
     def why(self, action: str) -> str:
-        """Say why the holder of the token may, or may not, do something on the data set."""
-        asked = {"action": action, "dataset": self._default.name}
-        told = self._transport.get("/v1/why", **asked)
-        return "; ".join(part for part in (told["because"], told["remedy"]) if part)
+        """Return why the holder of the token may, or may not, do something on the data set."""
+        parameters = {"action": action, "dataset": self._default.name}
+        reply = self._transport.get("/v1/why", **parameters)
+        return "; ".join(part for part in (reply["because"], reply["remedy"]) if part)
 
     def close(self) -> None:
         """Close the connections to the service."""
@@ -132,7 +132,7 @@ class Connection(AskedTable[RemoteQuestion]):
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise UsageError(
-            "a connection holds a token and cannot be pickled: connect where it is used"
+            "a connection contains a token and cannot be pickled: connect where it is used"
         )
 
     def __repr__(self) -> str:
@@ -156,7 +156,7 @@ def connect(
     Args:
         url: the address of the service, ``https://statistics.example``; ``http://`` only on this
             machine.
-        token: the access token, from whoever runs the service.
+        token: the access token, from the operator of the service.
         token_file: a file that holds the token, which only you can read.  By default the
             environment variable ``TACIT_TOKEN`` is used.
         dataset: the name of the data set to ask, if the token gives access to several.

@@ -17,7 +17,7 @@ from tacit.report import Certificate
 from tacit.tables.dataset.draft import TableShape
 from tacit.tables.open_source import Source
 from tacit.tables.plan.preview import Preview
-from tacit.tables.plan.price import Amount, Price, least_epsilon, priced, read_confidence
+from tacit.tables.plan.price import Amount, Price, min_epsilon, priced, read_confidence
 from tacit.tables.plan.query import Declared, Query, Unit
 from tacit.tables.query.joins import MOST_ROWS, Join
 from tacit.tables.question import AskedTable, Asking
@@ -48,9 +48,9 @@ class Job:
         id: its name at the service; :meth:`Connection.job` finds it again.
     """
 
-    def __init__(self, transport: Transport, told: Mapping[str, Any]) -> None:
-        self._transport, self._told = transport, dict(told)
-        self.id = str(told["id"])
+    def __init__(self, transport: Transport, fields: Mapping[str, Any]) -> None:
+        self._transport, self._told = transport, dict(fields)
+        self.id = str(fields["id"])
         self._path = f"/v1/releases/{quote(self.id, safe='')}"
 
     @property
@@ -68,7 +68,7 @@ class Job:
 
     @property
     def question(self) -> str:
-        """What is asked, in words."""
+        """The question, in words."""
         return str(self._whole()["question"])
 
     @property
@@ -79,12 +79,12 @@ class Job:
     @property
     def when(self) -> str:
         """When it was asked: ISO 8601, UTC, by the clock of the service."""
-        asked = float(self._whole()["asked_at"])
-        return datetime.datetime.fromtimestamp(asked, datetime.UTC).isoformat()
+        requested_at = float(self._whole()["asked_at"])
+        return datetime.datetime.fromtimestamp(requested_at, datetime.UTC).isoformat()
 
     @property
     def cost(self) -> Budget:
-        """What it takes from the budget, once."""
+        """Cost of the question, charged once."""
         return Budget.from_json(self._whole()["cost"])
 
     def result(self, timeout: float | None = None) -> Answer:
@@ -131,27 +131,27 @@ class Job:
         return self._told if "question" in self._told else self._now()
 
     def _answer(self) -> Answer:
-        told = self._now()
-        if told["state"] == "done" and told.get("answer") is None:  # a list holds no answers
-            told = self._fresh()
-        if told["state"] == "cancelled":
+        fields = self._now()
+        if fields["state"] == "done" and fields.get("answer") is None:  # a list holds no answers
+            fields = self._fresh()
+        if fields["state"] == "cancelled":
             raise RefusedError(f"release {self.id} was cancelled")
-        error = told.get("error")
+        error = fields.get("error")
         if error is not None:
             raise refusal(error.get("error", error))
-        found = told.get("answer")
-        if found is None:
-            reason = told.get("reason")
+        answer = fields.get("answer")
+        if answer is None:
+            reason = fields.get("reason")
             raise RefusedError(
-                f"release {self.id} was {told['state']}" + (f": {reason}" if reason else "")
+                f"release {self.id} was {fields['state']}" + (f": {reason}" if reason else "")
             )
         certificate = self._transport.get(f"{self._path}/certificate")
         return Answer(
-            tuple(found["by"]),
-            {"keys": found["keys"], "columns": found["columns"]},
+            tuple(answer["by"]),
+            {"keys": answer["keys"], "columns": answer["columns"]},
             Certificate(certificate),
-            Budget.from_json(told["cost"]),
-            bool(told.get("replayed")),
+            Budget.from_json(fields["cost"]),
+            bool(fields.get("replayed")),
         )
 
     def __repr__(self) -> str:
@@ -225,14 +225,14 @@ class RemoteDataset:
 
 def pages(transport: Transport, path: str, dataset: str | None = None) -> list[Mapping[str, Any]]:
     """Return all items of a list that a service sends in pages."""
-    found: list[Mapping[str, Any]] = []
+    items: list[Mapping[str, Any]] = []
     cursor = None
     while True:
         page = transport.get(path, dataset=dataset, cursor=cursor)
-        found += page["items"]
+        items += page["items"]
         cursor = page.get("next")
         if not cursor:
-            return found
+            return items
 
 
 def _never(_beside: Source) -> NoReturn:
@@ -250,7 +250,7 @@ class _Sent:
 
     _at: RemoteDataset
 
-    def _asked(self) -> dict[str, Any]:
+    def _payload(self) -> dict[str, Any]:
         raise NotImplementedError
 
     def preview(
@@ -274,7 +274,7 @@ class _Sent:
         """
         level = None if confidence is None else str(as_fraction(confidence))
         price = _price(epsilon, delta, rho, total)
-        body = {**self._asked(), **price, "rows": list(rows), "confidence": level}
+        body = {**self._payload(), **price, "rows": list(rows), "confidence": level}
         return Preview.from_json(self._previewed(body)["preview"])
 
     def release(
@@ -310,7 +310,7 @@ class _Sent:
         tag: str | None = None,
     ) -> Job:
         """Ask for a release, and return at once; arguments and errors as of :meth:`release`."""
-        body = {**self._asked(), **_price(epsilon, delta, rho, total)}
+        body = {**self._payload(), **_price(epsilon, delta, rho, total)}
         if tag is not None:
             body["tag"] = tag
         at = self._at
@@ -336,7 +336,7 @@ class _Sent:
         """
         if self.free_errors(tag=tag) is None:
             return None
-        at, body = self._at, _given({**self._asked(), "free": True, "tag": tag})
+        at, body = self._at, _given({**self._payload(), "free": True, "tag": tag})
         made = at.transport.post(f"{at.path}/releases", body, key=secrets.token_urlsafe(18))
         return Job(at.transport, made).result()
 
@@ -349,26 +349,26 @@ class _Sent:
         Raises:
             UsageError, AccessError, ServiceError: as :meth:`free_answer`.
         """
-        found = self._previewed({**self._asked(), "free": True, "tag": tag})["free"]
-        return {label: float(one["standard_error"]) for label, one in found.items()} or None
+        errors = self._previewed({**self._payload(), "free": True, "tag": tag})["free"]
+        return {label: float(one["standard_error"]) for label, one in errors.items()} or None
 
     def cost(self, *, tag: str | None = None, **price: Unpack[Price]) -> Budget:
         """Return what :meth:`release` would charge now: zero if it is answered or was charged."""
-        found = self._standing(tag, price)
-        cost = Budget.from_json(found["preview"]["cost"])
-        return Budget.nothing(cost.kind) if found["replay"] or found["open"] else cost
+        entry = self._existing_entry(tag, price)
+        cost = Budget.from_json(entry["preview"]["cost"])
+        return Budget.nothing(cost.kind) if entry["replay"] or entry["open"] else cost
 
     def is_answered(self, *, tag: str | None = None, **price: Unpack[Price]) -> bool:
         """Return whether :meth:`release` would replay a recorded answer, at no cost."""
-        return bool(self._standing(tag, price)["replay"])
+        return bool(self._existing_entry(tag, price)["replay"])
 
     def is_charged(self, *, tag: str | None = None, **price: Unpack[Price]) -> bool:
         """Return whether :meth:`release` would cost nothing more."""
-        found = self._standing(tag, price)
-        return bool(found["replay"] or found["open"])
+        entry = self._existing_entry(tag, price)
+        return bool(entry["replay"] or entry["open"])
 
-    def _standing(self, tag: str | None, price: Price) -> Any:
-        body = {**self._asked(), **_price(**price)}
+    def _existing_entry(self, tag: str | None, price: Price) -> Any:
+        body = {**self._payload(), **_price(**price)}
         return self._previewed(body if tag is None else {**body, "tag": tag})
 
     def _previewed(self, body: Mapping[str, Any]) -> Any:
@@ -393,7 +393,7 @@ class RemoteQuestion(Asking, _Sent):
         return type(self)(self._at, query, declared, arrangement)
 
     def join(self, table: str, *, on: On = None, how: str | None = None) -> Self:
-        """Put the columns of another table beside the rows; see :meth:`Question.join`.
+        """Put the columns of another table next to the rows; see :meth:`Question.join`.
 
         Raises:
             UsageError: no such table, or one that cannot be joined so.
@@ -409,9 +409,9 @@ class RemoteQuestion(Asking, _Sent):
             if name not in other.key and column.kind not in ("other", "missing")
         }
         columns = columns_beside(query.columns, table, added)
-        public, most = ("", None) if other.public else (None, MOST_ROWS)
+        public, maximum = ("", None) if other.public else (None, MOST_ROWS)
         reading = DEFAULT_READING if other.public else shape.reading
-        join = Join(table, which, pairs, columns, public, most, reading)
+        join = Join(table, which, pairs, columns, public, maximum, reading)
         return self._of(*beside(query, self._declared, join, other), AS_IT_IS)
 
     def epsilon_for(
@@ -423,7 +423,7 @@ class RemoteQuestion(Asking, _Sent):
         delta: Number | None = None,
         weights: Mapping[str, Number] | None = None,
     ) -> Any:
-        """Return the least epsilon with which answers are expected to be within their targets.
+        """Return the smallest epsilon with which answers are expected to be within their targets.
 
         Worked out here, from public facts; see :meth:`tacit.tables.Question.epsilon_for`.
 
@@ -432,10 +432,10 @@ class RemoteQuestion(Asking, _Sent):
         """
         price, total = (1, None) if weights is None else (weights, 1)
         query, _ = priced(self._query, self._at.budget.kind, price, delta, None, total)
-        return least_epsilon(query, targets, read_confidence(confidence), rows, delta)
+        return min_epsilon(query, targets, read_confidence(confidence), rows, delta)
 
-    def _asked(self) -> dict[str, Any]:
-        return {"described": _said(self.described())}
+    def _payload(self) -> dict[str, Any]:
+        return {"described": _fields(self.described())}
 
 
 class RemoteSql(_Sent):
@@ -446,7 +446,7 @@ class RemoteSql(_Sent):
     def __init__(self, at: RemoteDataset, text: str) -> None:
         self._at, self.text = at, text
 
-    def _asked(self) -> dict[str, Any]:
+    def _payload(self) -> dict[str, Any]:
         return {"sql": self.text}
 
     def __repr__(self) -> str:
@@ -457,14 +457,14 @@ def _given(body: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in body.items() if value is not None}
 
 
-def _said(described: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(described: Mapping[str, Any]) -> dict[str, Any]:
     """Return a description without what only the service knows of joins."""
-    found = dict(described)
-    if "inner" in found:
-        found["inner"] = _said(found["inner"])
-    if "joins" in found:
-        found["joins"] = [{part: join[part] for part in _JOINED} for join in found["joins"]]
-    return found
+    fields = dict(described)
+    if "inner" in fields:
+        fields["inner"] = _fields(fields["inner"])
+    if "joins" in fields:
+        fields["joins"] = [{part: join[part] for part in _JOINED} for join in fields["joins"]]
+    return fields
 
 
 def _price(
@@ -491,7 +491,7 @@ class RemoteTable(AskedTable[RemoteQuestion]):
     """A table of a data set that a service hosts.
 
     What is public of it (columns, bounds, keys, whom it protects) is read once; the budget is read
-    anew each time.
+    again each time.
     """
 
     def __init__(self, hosted: RemoteDataset, table: str | None = None) -> None:
@@ -509,8 +509,8 @@ class RemoteTable(AskedTable[RemoteQuestion]):
 
     @property
     def about(self) -> dict[str, object]:
-        """What the service says of the data set: purpose, owner, latency, approval and the like."""
-        return {name: said for name, said in self._hosted.said.items() if name != "tables"}
+        """Metadata of the data set: purpose, owner, latency, approval and the like."""
+        return {name: value for name, value in self._hosted.said.items() if name != "tables"}
 
     @property
     def declared(self) -> Declared:

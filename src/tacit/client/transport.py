@@ -59,7 +59,7 @@ def read_address(url: str) -> str:
     except (ValueError, AttributeError, TypeError):
         raise UsageError(f"the address of a service is text {example}") from None
     if parts.scheme not in ("https", "http") or not host:
-        raise UsageError(f"the address of a service begins with https://, {example}")
+        raise UsageError(f"the address of a service starts with https://, {example}")
     if parts.username is not None or parts.password is not None:
         raise UsageError(f"leave names and passwords out of the address: give a token, {example}")
     if parts.query or parts.fragment:
@@ -91,15 +91,15 @@ def read_token(token: str | None, file: str | os.PathLike[str] | None) -> str:
     'tacit_abc'
     """
     if token is not None and file is not None:
-        raise UsageError("give a token or a file that holds one, not both")
+        raise UsageError("give a token or a file that contains one, not both")
     if file is not None:
         token = _from_file(Path(os.path.expanduser(file)))
     if token is None:
         token = os.environ.get(TOKEN)
     if token is None:
         raise UsageError(
-            "say who asks: token='...', token_file='...', or the environment variable TACIT_TOKEN; "
-            "whoever runs the service creates a token with tacit token create"
+            "give a token: token='...', token_file='...', or the environment variable TACIT_TOKEN; "
+            "the operator of the service creates a token with tacit token create"
         )
     token = token.strip()
     if not token or len(token) > _LONGEST or not token.isascii() or not token.isprintable():
@@ -115,11 +115,11 @@ def _from_file(path: Path) -> str:
     except OSError as error:
         raise UsageError(f"the file of the token cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise UsageError(f"{path} holds no token") from None
+        raise UsageError(f"{path} contains no token") from None
     if os.name == "posix" and mode & (stat.S_IRGRP | stat.S_IROTH):
         raise UsageError(
             f"others on this machine can read the file of the token (mode {mode & 0o777:o}): run "
-            f"chmod 600 {path}; if somebody may have read it, have the token revoked and ask for a "
+            f"chmod 600 {path}; if someone may have read it, have the token revoked and ask for a "
             "new one"
         )
     return text
@@ -143,8 +143,8 @@ def refusal(error: Mapping[str, Any]) -> TacitError:
     """
     code, details = str(error.get("code")), error.get("details")
     details = details if isinstance(details, Mapping) else {}
-    said = [str(error.get(part) or "").strip() for part in ("message", "remedy")]
-    message = "; ".join(part for part in said if part) or f"the service refused ({code})"
+    parts = [str(error.get(part) or "").strip() for part in ("message", "remedy")]
+    message = "; ".join(part for part in parts if part) or f"the service refused ({code})"
     if code == "unsupported_query":
         return UnsupportedQueryError(_PLACE.sub("", message, count=1), _position(details))
     if code == "budget_exceeded":
@@ -159,10 +159,10 @@ def refusal(error: Mapping[str, Any]) -> TacitError:
 
 
 def _position(details: Mapping[str, Any]) -> tuple[int, int] | None:
-    place = details.get("position")
-    if not isinstance(place, Mapping):
+    index = details.get("position")
+    if not isinstance(index, Mapping):
         return None
-    line, column = place.get("line"), place.get("column")
+    line, column = index.get("line"), index.get("column")
     return (line, column) if isinstance(line, int) and isinstance(column, int) else None
 
 
@@ -211,19 +211,19 @@ class Transport:
     def get(self, path: str, **query: Any) -> Any:
         """Return what a route says, as plain JSON values."""
         given = {name: value for name, value in query.items() if value is not None}
-        return self._asked("GET", path, {"params": given})
+        return self._request("GET", path, {"params": given})
 
     def post(self, path: str, body: Any, key: str | None = None) -> Any:
         """Send a body, and return what the route says."""
         # key: an idempotency key, by which the service knows a request that it had already.
         headers = {} if key is None else {"Idempotency-Key": key}
-        return self._asked("POST", path, {"json": body, "headers": headers})
+        return self._request("POST", path, {"json": body, "headers": headers})
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
-    def _asked(self, method: str, path: str, given: Mapping[str, Any]) -> Any:
+    def _request(self, method: str, path: str, given: Mapping[str, Any]) -> Any:
         pause = _FIRST_PAUSE
         for left in reversed(range(_TRIES)):
             try:
@@ -245,13 +245,13 @@ class Transport:
 
     def _sent(self, method: str, path: str, given: Mapping[str, Any]) -> tuple[int, bytes]:
         with self._client.stream(method, path, **given) as reply:
-            found, size = [], 0
+            chunks, size = [], 0
             for part in reply.iter_bytes():
                 size += len(part)
                 if size > MOST_BYTES:
                     raise UsageError(f"{self.url} sent more than {MOST_BYTES} bytes")
-                found.append(part)
-            return reply.status_code, b"".join(found)
+                chunks.append(part)
+            return reply.status_code, b"".join(chunks)
 
     def _read(self, status: int, data: bytes) -> Any:
         try:
@@ -267,10 +267,10 @@ class Transport:
                 "it the right address?"
             )
             raise _LaterError(made) if status in (502, 503, 504) else made
-        found = refusal(error)
-        if isinstance(found, ServiceError) and error.get("code") in LATER:
-            raise _LaterError(found)
-        raise found
+        refused = refusal(error)
+        if isinstance(refused, ServiceError) and error.get("code") in LATER:
+            raise _LaterError(refused)
+        raise refused
 
 
 class _LaterError(Exception):
@@ -288,6 +288,6 @@ def _trusted(ca_file: str | os.PathLike[str] | None) -> ssl.SSLContext:
         try:
             context.load_verify_locations(cafile=os.path.expanduser(ca_file))
         except (OSError, ssl.SSLError) as error:
-            told = "no certificate" if isinstance(error, ssl.SSLError) else error.strerror
-            raise UsageError(f"{os.fspath(ca_file)} cannot be trusted: {told}") from None
+            reason = "no certificate" if isinstance(error, ssl.SSLError) else error.strerror
+            raise UsageError(f"{os.fspath(ca_file)} cannot be trusted: {reason}") from None
     return context

@@ -46,9 +46,9 @@ def compose(measurements: Sequence[Measurement]) -> Measurement:
     The losses add up, in any of the measures here, also when each is chosen after seeing the
     answers before it (Dwork and Roth 2014, section 3.5; Bun and Steinke 2016, lemma 2.3): the
     privacy-loss variable of the whole is the sum of the parts', conditioned on the past.
-    Pure measurements beside others are converted.  Measurements in zCDP beside others in
+    Pure measurements alongside others are converted.  Measurements in zCDP alongside others in
     approximate DP are stated together in approximate zCDP
-    (:class:`~tacit.core.ApproximateZeroConcentratedDP`).  Beside Renyi DP all are stated in that,
+    (:class:`~tacit.core.ApproximateZeroConcentratedDP`).  Next to Renyi DP all are stated in that,
     at the orders up to the highest that every one has (:class:`~tacit.core.RenyiCurve`).  What
     ``m.epsilon(delta=)`` says rests on the privacy losses themselves wherever all are known.
 
@@ -84,8 +84,8 @@ def compose(measurements: Sequence[Measurement]) -> Measurement:
     same = [converted[id(part)] for part in parts]
 
     def privacy(d: Fraction) -> Any:
-        found = {key: part.privacy(d) for key, part in converted.items()}
-        return measure.compose(found[id(part)] for part in parts)
+        prices = {key: part.privacy(d) for key, part in converted.items()}
+        return measure.compose(prices[id(part)] for part in parts)
 
     return Measurement(
         space,
@@ -238,8 +238,8 @@ def _on_parts(parts: Mapping[Hashable, Measurement], space: Space, measure: Meas
         raise MismatchError(
             f"parallel splits a distance that counts records, not {space.metric}", space.metric
         )
-    whole = Space(Parts(tuple(parts), space.domain), PartsDistance(space.metric))
-    return _together(parts, whole, measure, _as_it_is)
+    space_of_parts = Space(Parts(tuple(parts), space.domain), PartsDistance(space.metric))
+    return _together(parts, space_of_parts, measure, _as_it_is)
 
 
 def _as_it_is(data: Any) -> Any:
@@ -255,10 +255,10 @@ def _of_one_part(parts: Sequence[Measurement], *, known: bool) -> LossMap | None
     def losses(d: Fraction) -> PrivacyLoss | None:
         if d > 1:
             return None
-        found = [None if one is None else one(d) for one in maps]
-        if found[0] is None or any(other != found[0] for other in found):
+        at_distance = [None if one is None else one(d) for one in maps]
+        if at_distance[0] is None or any(other != at_distance[0] for other in at_distance):
             return None
-        return found[0] if known else Dominating(found[0])
+        return at_distance[0] if known else Dominating(at_distance[0])
 
     return losses if None not in maps else None
 
@@ -300,12 +300,17 @@ def _product(
     named: bool = False,
 ) -> Callable[[Any], Product] | None:
     """Return the distribution of independent releases, where that of each is explicit."""
-    laws = {key: part.law for key, part in parts.items()}
-    if None in laws.values():
+    distributions = {key: part.law for key, part in parts.items()}
+    if None in distributions.values():
         return None
     names = tuple(parts) if named else None
     return lambda data: Product(
-        tuple(law(data_of(data, key)) for key, law in laws.items() if law is not None), names
+        tuple(
+            distribution(data_of(data, key))
+            for key, distribution in distributions.items()
+            if distribution is not None
+        ),
+        names,
     )
 
 
@@ -320,8 +325,8 @@ def _divided(data: Any, keys: Sequence[Hashable], parts: Iterable[Hashable]) -> 
         if key is not _NO_KEY:
             rows[key].append(index)
     if isinstance(data, np.ndarray):
-        return {key: data[places] for key, places in rows.items()}
-    return {key: [data[i] for i in places] for key, places in rows.items()}
+        return {key: data[indices] for key, indices in rows.items()}
+    return {key: [data[i] for i in indices] for key, indices in rows.items()}
 
 
 def _key(by: Callable[[Any], Hashable], record: Any, parts: Container[Hashable]) -> Hashable:

@@ -51,12 +51,12 @@ __all__ = [
     "of_range",
 ]
 
-# The least epsilon at delta that a measurement can claim, enclosed.
+# The smallest epsilon at delta that a measurement can claim, enclosed.
 
 
 _MANY = 16  # more different losses are added up at once where they can be
 
-_PAIRS = 8  # of releases that share no pair, so many pairs are looked at from below
+_PAIRS = 8  # of releases that share no pair, this many pairs are examined from below
 
 # From an input distance to losses that dominate those of all inputs that near, if known.
 LossMap = Callable[[Fraction], PrivacyLoss | None]
@@ -90,27 +90,27 @@ def composed_losses(
     #
     # witnesses: the pairs that have the losses of each part, asked for once they are needed; by
     #   default all that far apart.
-    places = [tuple(map(id, part)) for part in parts]
-    different, times = dict(zip(places, parts, strict=True)), Counter(places)
+    indices = [tuple(map(id, part)) for part in parts]
+    different, times = dict(zip(indices, parts, strict=True)), Counter(indices)
 
     def losses(d: Fraction) -> PrivacyLoss | None:
         each: dict[Any, PrivacyLoss] = {}
-        for place, (own, measure, privacy) in different.items():
+        for index, (own, measure, privacy) in different.items():
             loss = own(d) if own is not None else None
             loss = loss if loss is not None else implied_loss(measure, privacy(d))
             if loss is None:
                 return None
-            each[place] = loss
-        whole, named = _added_up(times, each), witnesses()
+            each[index] = loss
+        composed, named = _added_up(times, each), witnesses()
         if reduce(and_, named, EVERY):
-            return whole
+            return composed
         by_pair: dict[Witness, Counter[Any]] = {}
-        for witness, place in zip(named, places, strict=True):
-            by_pair.setdefault(witness, Counter())[place] += 1
-        most = sorted(by_pair.values(), key=Counter.total, reverse=True)[:_PAIRS]
-        alone = [_added_up(of_a_pair, each) for of_a_pair in most]
+        for witness, index in zip(named, indices, strict=True):
+            by_pair.setdefault(witness, Counter())[index] += 1
+        maximum = sorted(by_pair.values(), key=Counter.total, reverse=True)[:_PAIRS]
+        alone = [_added_up(of_a_pair, each) for of_a_pair in maximum]
         pairs = [one.below if isinstance(one, Dominating) else (one,) for one in alone]
-        above = whole if isinstance(whole, Dominating) else Dominating(whole)
+        above = composed if isinstance(composed, Dominating) else Dominating(composed)
         return replace(above, below=tuple(chain.from_iterable(pairs)))
 
     return losses
@@ -121,11 +121,11 @@ def _added_up(times: Counter[Any], losses: Mapping[Any, PrivacyLoss]) -> Privacy
     counts: Counter[PrivacyLoss] = Counter()
     for name, number in times.items():
         counts[losses[name]] += number
-    found = list(counts.items())
-    whole = _at_once(found) if len(found) > _MANY else None
-    if whole is not None:
-        return whole
-    return reduce(lambda a, b: a.compose(b), (loss.self_compose(k) for loss, k in found))
+    pairs = list(counts.items())
+    composed = _at_once(pairs) if len(pairs) > _MANY else None
+    if composed is not None:
+        return composed
+    return reduce(lambda a, b: a.compose(b), (loss.self_compose(k) for loss, k in pairs))
 
 
 def losses_behind(
@@ -154,19 +154,19 @@ def bound_alone(losses: LossMap) -> LossMap:
     return found
 
 
-def _at_once(found: Sequence[tuple[PrivacyLoss, int]]) -> PrivacyLoss | None:
+def _at_once(counted: Sequence[tuple[PrivacyLoss, int]]) -> PrivacyLoss | None:
     """Return many losses together, where each is a list in one direction, or dominated by one."""
     parts: list[tuple[Summand, int]] = []
     dominated = False
-    for loss, times in found:
+    for loss, times in counted:
         plain = type(loss) is Dominating
-        held = loss.losses if isinstance(loss, Dominating) and plain else loss
-        if not isinstance(held, Summand):
+        pair = loss.losses if isinstance(loss, Dominating) and plain else loss
+        if not isinstance(pair, Summand):
             return None
         dominated = dominated or plain
-        parts.append((held, times))
-    whole = Sum.of(parts)
-    return Dominating(whole) if dominated else whole
+        parts.append((pair, times))
+    composed = Sum.of(parts)
+    return Dominating(composed) if dominated else composed
 
 
 def delta_bound(measure: Measure, loss: Any, epsilon: Fraction) -> Enclosure:
@@ -237,7 +237,7 @@ def epsilon_bound(measure: Measure, loss: Any, delta: Fraction) -> Enclosure | f
 
 @dataclass(frozen=True)
 class ConcentratedToo(Dominating):
-    """What dominates a release, and the rho of its zCDP: each answer is the smaller of the two.
+    """A dominating pair of a release, and the rho of its zCDP: each answer is the smaller one.
 
     >>> from tacit.core.losses.distribution import BoundedRange
     >>> one = ConcentratedToo(BoundedRange(Fraction(1, 100)), Fraction(1, 80000))
@@ -270,8 +270,8 @@ class ConcentratedToo(Dominating):
         target = as_fraction(delta, "delta")
         pair = super().epsilon(target)
         other = epsilon_bound(ZeroConcentratedDP(), self.rho, target) if target < 1 else pair
-        found = [bound for bound in (pair, other) if isinstance(bound, Enclosure)]
-        return min(found, key=lambda bound: bound.upper) if found else pair
+        bounds = [bound for bound in (pair, other) if isinstance(bound, Enclosure)]
+        return min(bounds, key=lambda bound: bound.upper) if bounds else pair
 
     def compose(self, other: PrivacyLoss) -> Dominating:
         """Return what dominates two releases together: in both ways where both are known."""
@@ -287,16 +287,16 @@ class ConcentratedToo(Dominating):
         return ConcentratedToo(self.losses.self_compose(times), times * self.rho)
 
 
-def of_range(reach: Fraction) -> PrivacyLoss:
+def of_range(loss_range: Fraction) -> PrivacyLoss:
     """Return what dominates the losses of every release whose log ratios lie in an interval.
 
     >>> round(float(of_range(Fraction(1)).delta(0)), 4)
     0.2449
     """
-    # reach: its length; the release is then ``reach^2 / 8``-zCDP (Cesar and Rogers, ALT 2021).
-    if not reach:
-        return dominating_pair(reach)
-    return ConcentratedToo(BoundedRange(reach), reach**2 / 8)
+    # loss_range: its length; the release is then ``loss_range^2 / 8``-zCDP (Cesar, Rogers, 2021).
+    if not loss_range:
+        return dominating_pair(loss_range)
+    return ConcentratedToo(BoundedRange(loss_range), loss_range**2 / 8)
 
 
 # Moments of the privacy loss, bounded from above: what adds up over releases chosen adaptively.
@@ -329,7 +329,7 @@ _PLACES = 1 << 16
 # 2^-40, and the sums have less than 2^17 terms, added in pairs.
 _SLACK = 2.0**-36
 _LARGEST_POWER = 700
-_MOST_ATOMS = 1 << 8
+_MAX_ATOMS = 1 << 8
 
 
 def log_moments(losses: PrivacyLoss, powers: Sequence[Fraction]) -> Moments | None:
@@ -356,16 +356,19 @@ def log_moments(losses: PrivacyLoss, powers: Sequence[Fraction]) -> Moments | No
     return _of_one(losses, powers)
 
 
-def moments_of_range(reach: Fraction, powers: Sequence[Fraction]) -> list[Fraction]:
+def moments_of_range(loss_range: Fraction, powers: Sequence[Fraction]) -> list[Fraction]:
     """Return log moments of every release whose log ratios lie in an interval of a length.
 
     >>> [round(float(k), 4) for k in moments_of_range(Fraction(2), [Fraction(1), Fraction(9)])]
     [1.0, 15.201]
     """
-    # They are ``t (t + 1) reach^2 / 8`` (Cesar and Rogers, ALT 2021), and no more than those of the
-    # pair of :mod:`tacit.core.losses.distribution`, ``ln(sinh((t + 1/2) reach) / ((2 t + 1)
-    # sinh(reach / 2)))``, nor than ``t reach``.
-    return [min(t * (t + 1) * reach**2 / 8, _of_range(reach, t), t * reach) for t in powers]
+    # With R the range, they are ``t (t + 1) R^2 / 8`` (Cesar and Rogers, ALT 2021), and at most
+    # those of the pair of :mod:`tacit.core.losses.distribution`,
+    # ``ln(sinh((t + 1/2) R) / ((2 t + 1) sinh(R / 2)))``, nor than ``t R``.
+    return [
+        min(t * (t + 1) * loss_range**2 / 8, _of_range(loss_range, t), t * loss_range)
+        for t in powers
+    ]
 
 
 def _of_one(losses: PrivacyLoss, powers: Sequence[Fraction]) -> Moments | None:
@@ -375,61 +378,61 @@ def _of_one(losses: PrivacyLoss, powers: Sequence[Fraction]) -> Moments | None:
     if isinstance(losses, BoundedRange):
         return tuple(_of_range(losses.range, t) for t in powers), Fraction(0)
     if isinstance(losses, LaplaceShift):
-        most = losses.max_divergence()
-        return tuple(_of_laplace(losses, t, t * most) for t in powers), Fraction(0)
-    if isinstance(losses, PrivacyLossDistribution) and len(losses.atoms) <= _MOST_ATOMS:
+        maximum = losses.max_divergence()
+        return tuple(_of_laplace(losses, t, t * maximum) for t in powers), Fraction(0)
+    if isinstance(losses, PrivacyLossDistribution) and len(losses.atoms) <= _MAX_ATOMS:
         return _of_atoms(losses, powers)
     return _in_floats(losses, powers) if isinstance(losses, Summand) else None
 
 
-def _of_laplace(losses: LaplaceShift, t: Fraction, most: Fraction) -> Fraction:
-    if not most < _LARGEST_POWER:
-        return most
-    return min(most, (t * losses.renyi(1 + t)).rounded(64).upper)
+def _of_laplace(losses: LaplaceShift, t: Fraction, maximum: Fraction) -> Fraction:
+    if not maximum < _LARGEST_POWER:
+        return maximum
+    return min(maximum, (t * losses.renyi(1 + t)).rounded(64).upper)
 
 
-def _of_range(reach: Fraction, t: Fraction) -> Fraction:
-    far = (t + Fraction(1, 2)) * reach
+def _of_range(loss_range: Fraction, t: Fraction) -> Fraction:
+    far = (t + Fraction(1, 2)) * loss_range
     if not Fraction(1, 1 << 40) < far < _LARGEST_POWER:
-        return t * reach  # the largest loss, where the powers lose all digits or are too long
-    up, half = exp(far, 256), exp(reach / 2, 256)
+        return t * loss_range  # the largest loss, where the powers lose all digits or are too long
+    up, half = exp(far, 256), exp(loss_range / 2, 256)
     ratio = (up - 1 / up) / (half - 1 / half) / (2 * t + 1)
     return log(ratio.rounded(192), 192).rounded(64).upper
 
 
 def _of_atoms(losses: PrivacyLossDistribution, powers: Sequence[Fraction]) -> Moments:
-    found: list[Fraction | None] = []
+    levels: list[Fraction | None] = []
     rows = [(atom.loss.value, max(atom.p.upper, Fraction(0))) for atom in losses.atoms]
-    most = max((loss.upper for loss, p in rows if p), default=Fraction(0))
+    maximum = max((loss.upper for loss, p in rows if p), default=Fraction(0))
     for t in powers:
-        if not t * most < _LARGEST_POWER:
-            found.append(t * most)
+        if not t * maximum < _LARGEST_POWER:
+            levels.append(t * maximum)
             continue
         mean = sum((exp(t * loss, _BITS) * p for loss, p in rows if p), Enclosure.of(0)).upper
-        found.append(log(mean, _BITS).rounded(64).upper if mean else Fraction(0))
-    return tuple(found), max(losses.impossible.upper, Fraction(0))
+        levels.append(log(mean, _BITS).rounded(64).upper if mean else Fraction(0))
+    return tuple(levels), max(losses.impossible.upper, Fraction(0))
 
 
 def _in_floats(losses: Summand, powers: Sequence[Fraction]) -> Moments | None:
     """Return log moments of losses on a fine lattice, from above."""
-    reach = losses.spread()[1]
-    if not 0 < reach < math.inf:
+    radius = losses.spread()[1]
+    if not 0 < radius < math.inf:
         return None
-    side = above(losses.in_floats(_DUST), reach / _PLACES)
-    kept = np.flatnonzero(side.masses > 0)
-    masses, places = side.masses[kept], side.first + kept
-    at = side.origin + side.step * places
+    side = above(losses.in_floats(_DUST), radius / _PLACES)
+    possible = np.flatnonzero(side.masses > 0)
+    masses, indices = side.masses[possible], side.first + possible
+    at = side.origin + side.step * indices
     at = at + (side.blur + 2.0**-50 * np.abs(at).max(initial=0.0))
-    found: list[Fraction | None] = []
+    levels: list[Fraction | None] = []
     for t in powers:
         exponents = float(t) * at
-        most = float(exponents.max(initial=0.0))
-        if not most < _LARGEST_POWER:
-            found.append(None)
+        maximum = float(exponents.max(initial=0.0))
+        if not maximum < _LARGEST_POWER:
+            levels.append(None)
             continue
         mean = float(np.sum(np.exp(exponents) * masses)) * (1 + _SLACK)
-        found.append(Fraction(math.log(mean) + 2.0**-44) if 0 < mean < math.inf else None)
-    return tuple(found), Fraction(side.infinite) * (1 + Fraction(1, 1 << 36))
+        levels.append(Fraction(math.log(mean) + 2.0**-44) if 0 < mean < math.inf else None)
+    return tuple(levels), Fraction(side.infinite) * (1 + Fraction(1, 1 << 36))
 
 
 def _of_sum(losses: Sum, powers: Sequence[Fraction]) -> Moments | None:

@@ -68,7 +68,7 @@ def outcome(value: Any) -> Hashable:
 
 @dataclass(frozen=True)
 class Product:
-    """Independent outputs, one after the other: a vector of noisy numbers, or several releases.
+    """Independent outputs, sequentially: a vector of noisy numbers, or several releases.
 
     Args:
         parts: the distribution of each.
@@ -99,10 +99,10 @@ class Product:
         values = self.outputs(value)
         if values is None:
             return _NONE
-        found = Enclosure.of(1)
+        product = Enclosure.of(1)
         for part, one in zip(self.parts, values, strict=True):
-            found = (found * part.probability(one)).rounded(128)
-        return found
+            product = (product * part.probability(one)).rounded(128)
+        return product
 
     def support(self, mass: Number = "0.999") -> tuple[Any, ...]:
         """Return a support for each part, so that all hold at once with at least ``mass``."""
@@ -142,21 +142,21 @@ def largest_ratio(pairs: Iterable[Pair]) -> Ratio:
     Ratio(lower=Fraction(2, 1), upper=Fraction(2, 1), place=1, impossible=None, unsure=False)
     """
     low, high = _ZERO, _ZERO
-    place: int | None = None
+    index: int | None = None
     impossible: int | None = None
     unsure = False
     for i, (p, q) in enumerate(pairs):
         if p.upper <= 0:
             continue
         if q.upper > 0 and p.lower / q.upper > low:
-            low, place = p.lower / q.upper, i
+            low, index = p.lower / q.upper, i
         if q.lower > 0:
             high = max(high, p.upper / q.lower)
         elif p.lower > 0 and q.upper <= 0:
             impossible = i if impossible is None else impossible
         else:
             unsure = True
-    return Ratio(low, max(low, high), place, impossible, unsure)
+    return Ratio(low, max(low, high), index, impossible, unsure)
 
 
 def excess(pairs: Iterable[Pair], epsilon: Fraction, bits: int) -> tuple[Enclosure, list[int]]:
@@ -170,9 +170,9 @@ def excess(pairs: Iterable[Pair], epsilon: Fraction, bits: int) -> tuple[Enclosu
     low, high = _ZERO, _ZERO
     certain = []
     for i, (p, q) in enumerate(pairs):
-        least = p.lower - factor.upper * max(q.upper, _ZERO)
-        if least > 0:
-            low += least
+        minimum = p.lower - factor.upper * max(q.upper, _ZERO)
+        if minimum > 0:
+            low += minimum
             certain.append(i)
         high += max(p.upper - factor.lower * max(q.lower, _ZERO), _ZERO)
     return Enclosure(low, high), certain
@@ -181,10 +181,10 @@ def excess(pairs: Iterable[Pair], epsilon: Fraction, bits: int) -> tuple[Enclosu
 # The probability of an event the user picks, with relative precision however far in the tails.
 
 
-_MOST_BITS = 1 << 9
-_MOST_BITS_CLOSED = 1 << 17
-_MOST_TERMS = 1 << 13
-_MOST_OUTCOMES = 1 << 16
+_MAX_BITS = 1 << 9
+_MAX_CLOSED_BITS = 1 << 17
+_MAX_TERMS = 1 << 13
+_MAX_OUTCOMES = 1 << 16
 
 
 def mass_of(distribution: Any, event: Any) -> Enclosure:
@@ -240,7 +240,7 @@ def _where(distribution: Any, holds: Callable[[Any], Any]) -> Enclosure:
     if table is None:
         share = 1 - Fraction(1, 1 << 100)
         low, high = (int(end) for end in distribution.law.support(share))
-        if high - low > _MOST_OUTCOMES:
+        if high - low > _MAX_OUTCOMES:
             raise InfeasibleError(
                 f"a function would be called for {high - low:,} outcomes; give an interval"
             )
@@ -261,7 +261,9 @@ def _lattice_interval(
     return interval_mass(distribution.law, first, last)
 
 
-def interval_mass(law: Any, first: int | None, last: int | None, right: int = 40) -> Enclosure:
+def interval_mass(
+    distribution: Any, first: int | None, last: int | None, right: int = 40
+) -> Enclosure:
     """Enclose ``P(first <= X <= last)`` for a symmetric distribution on the integers.
 
     >>> from tacit.noise import DiscreteGaussian
@@ -270,47 +272,47 @@ def interval_mass(law: Any, first: int | None, last: int | None, right: int = 40
     """
     # The interval is mirrored to the lower side, where the distribution function is small itself,
     # and enclosed with more and more bits until ``right`` of them are right.  Where a Gaussian is
-    # far out, the terms from the nearer end on are added instead; those of a log-concave
+    # in the tails, the terms from the nearer end on are added instead; those of a log-concave
     # distribution fall at least geometrically, which bounds the rest.
     if first is not None and last is not None and last < first:
         return Enclosure.of(0)
     if first is not None and first > 0:
-        return interval_mass(law, None if last is None else -last, -first, right)
+        return interval_mass(distribution, None if last is None else -last, -first, right)
     if first is None and last is None:
         return Enclosure.of(1)
-    closed = isinstance(law, DiscreteLaplace)
+    closed = isinstance(distribution, DiscreteLaplace)
     bits = right + 56
-    while bits <= (_MOST_BITS_CLOSED if closed else _MOST_BITS):
-        high = Enclosure.of(1) if last is None else law.cdf(last, bits)
-        low = Enclosure.of(0) if first is None else law.cdf(first - 1, bits)
-        found: Enclosure = high - low
-        if found.width <= found.lower / (1 << right):
-            return found
+    while bits <= (_MAX_CLOSED_BITS if closed else _MAX_BITS):
+        high = Enclosure.of(1) if last is None else distribution.cdf(last, bits)
+        low = Enclosure.of(0) if first is None else distribution.cdf(first - 1, bits)
+        mass: Enclosure = high - low
+        if mass.width <= mass.lower / (1 << right):
+            return mass
         bits *= 2
-    return _by_terms(law, first, last, right)
+    return _by_terms(distribution, first, last, right)
 
 
-def _by_terms(law: Any, first: int | None, last: int | None, right: int) -> Enclosure:
-    assert last is not None  # the interval lies on the lower side, far out
+def _by_terms(distribution: Any, first: int | None, last: int | None, right: int) -> Enclosure:
+    assert last is not None  # the interval lies on the lower side, in the tails
     nearest = -last
-    total = here = law.probability(nearest, right + 24)
-    for x in range(nearest + 1, nearest + _MOST_TERMS):
+    total = here = distribution.probability(nearest, right + 24)
+    for x in range(nearest + 1, nearest + _MAX_TERMS):
         if first is not None and x > -first:
             return Enclosure(total.lower, total.upper)
-        there = law.probability(x, right + 24)
+        there = distribution.probability(x, right + 24)
         if there.lower <= 0 or here.lower <= 0:
             break
         ratio = there.upper / here.lower
         if ratio < 1 and there.upper / (1 - ratio) <= total.lower / (1 << right):
-            whole = Enclosure(total.lower, total.upper + there.upper / (1 - ratio))
-            return whole.rounded(right + 24)
+            enclosed = Enclosure(total.lower, total.upper + there.upper / (1 - ratio))
+            return enclosed.rounded(right + 24)
         total, here = (total + there).rounded(right + 24), there
     raise InfeasibleError("the event is too unlikely to distinguish its probability from zero")
 
 
 # The privacy curve of pairs of masses: delta at epsilon, epsilon at delta, in closed form.
 #
-# Let outcomes carry masses ``(p_j, q_j)``.  The least delta at epsilon is
+# Let outcomes carry masses ``(p_j, q_j)``.  The smallest delta at epsilon is
 # ``sum_j max(0, p_j - e^epsilon q_j)``.  With the outcomes in falling order of ``p_j / q_j`` the
 # positive terms are a prefix, and the sum over any other prefix is smaller; so with the prefix sums
 # A_i of the p and B_i of the q
@@ -341,9 +343,9 @@ class Curve:
     @classmethod
     def of(cls, masses: Iterable[tuple[Fraction, Fraction]]) -> Curve:
         """Sort and add up pairs of masses ``(p, q)``, none negative."""
-        kept = [(p, q) for p, q in masses if p > 0]
-        certain = sum((p for p, q in kept if q == 0), _ZERO)
-        finite = ((p, q) for p, q in kept if q > 0)
+        possible = [(p, q) for p, q in masses if p > 0]
+        certain = sum((p for p, q in possible if q == 0), _ZERO)
+        finite = ((p, q) for p, q in possible if q > 0)
         return cls.ordered(certain, sorted(finite, key=lambda m: m[0] / m[1], reverse=True))
 
     @classmethod
@@ -450,19 +452,19 @@ def max_divergence(p: object, q: object) -> Enclosure | float:
     True
     """
     left, right = distribution(p), distribution(q)
-    found = largest_ratio(_pairs(left, right))
-    if found.impossible is not None:
+    ratio = largest_ratio(_pairs(left, right))
+    if ratio.impossible is not None:
         return math.inf
-    if found.unsure:
+    if ratio.unsure:
         raise UsageError("the enclosures are too wide to divide by; give them more precision")
     # Probabilities that both sum to one do not fall everywhere.
-    low, high = max(_ONE, found.lower), max(_ONE, found.upper)
+    low, high = max(_ONE, ratio.lower), max(_ONE, ratio.upper)
     return Enclosure(log(low, _BITS).lower, log(high, _BITS).upper)
 
 
 @public
 def hockey_stick(p: object, q: object, epsilon: Number) -> Enclosure:
-    """Return ``sum over x of max(0, p(x) - e^epsilon q(x))``: the least delta at an epsilon.
+    """Return ``sum over x of max(0, p(x) - e^epsilon q(x))``: the smallest delta at an epsilon.
 
     Args:
         p: a mapping of outcomes to probabilities, or a list of probabilities.
@@ -501,7 +503,7 @@ def largest(*values: Enclosure | float) -> Enclosure | float:
 class Profile:
     """The privacy profile of two distributions: epsilon to delta, and back.
 
-    ``profile(epsilon)`` encloses the least delta, over both directions, such that
+    ``profile(epsilon)`` encloses the smallest delta, over both directions, such that
     ``P(S) <= e^epsilon Q(S) + delta`` for every event S.
     """
 
@@ -545,11 +547,11 @@ def _curves(p: Probabilities, q: Probabilities) -> tuple[Curve, Curve]:
 
 def _epsilon(p: Probabilities, q: Probabilities, delta: Fraction) -> Enclosure | float:
     low, high = _curves(p, q)
-    least, most = low.epsilon(delta), high.epsilon(delta)
-    if not isinstance(most, Enclosure):
-        return most
-    assert isinstance(least, Enclosure)
-    return Enclosure(least.lower, most.upper)
+    minimum, maximum = low.epsilon(delta), high.epsilon(delta)
+    if not isinstance(maximum, Enclosure):
+        return maximum
+    assert isinstance(minimum, Enclosure)
+    return Enclosure(minimum.lower, maximum.upper)
 
 
 # Renyi moments of many orders at once, in doubles.
@@ -574,7 +576,7 @@ def log_moments(log_p: Floats, log_q: Floats, orders: Floats, *, tails: bool = F
     """
     # tails: whether the outcomes go on at both ends, with terms that fall ever faster: what is
     #   beyond is bounded from above and added.
-    found = np.zeros(len(orders))
+    logs = np.zeros(len(orders))
     for start in range(0, len(orders), _CHUNK):
         order = orders[start : start + _CHUNK, None]
         exponents = order * log_p + (1 - order) * log_q
@@ -583,8 +585,8 @@ def log_moments(log_p: Floats, log_q: Floats, orders: Floats, *, tails: bool = F
         area = terms.sum(axis=1)
         if tails:
             area = area + _beyond(terms) + _beyond(terms[:, ::-1])
-        found[start : start + _CHUNK] = peak + np.log(area)
-    return found
+        logs[start : start + _CHUNK] = peak + np.log(area)
+    return logs
 
 
 def _beyond(terms: Floats) -> Floats:
@@ -606,11 +608,11 @@ def largest_of_chords(x: Floats, f: Floats) -> Floats:
         slope = np.diff(f) / np.diff(x)
         c = f[:-1] - slope * a
         for sign in (-1, 1):
-            found = (
+            largest = (
                 -c + sign * np.sqrt(c * c - slope * c)
             ) / slope  # no number where there is none
-            inner = (c + slope * found) / (found * (found + 1))
-            best = np.where((a < found) & (found < b), np.maximum(best, inner), best)
+            inner = (c + slope * largest) / (largest * (largest + 1))
+            best = np.where((a < largest) & (largest < b), np.maximum(best, inner), best)
     return best
 
 

@@ -32,7 +32,7 @@ __all__ = [
 
 # Raw values into numeric arrays, totally: what a value is can never raise, nor drop a row.
 #
-# Each value is read alone: what stands beside it never changes what it becomes.  (An array built
+# Each value is read alone: what is next to it never changes what it becomes.  (An array built
 # from ``[2**63, -1, 2**53 + 1]`` at once would be one of floats, and the third number another one.)
 
 
@@ -203,7 +203,7 @@ class Number(Domain):
         """Return the member for a raw value; if not a number, it is missing or nearest to zero.
 
         Args:
-            value: whatever stands for the number.
+            value: whatever represents the number.
         """
         return self.read_many([value])[0].item()
 
@@ -257,8 +257,8 @@ class Number(Domain):
         """
         if self.grid is None:
             return value
-        whole: Any = value
-        scaled = int(whole) * self.grid
+        shown: Any = value
+        scaled = int(shown) * self.grid
         return int(scaled) if scaled.denominator == 1 and self.kind == "int" else float(scaled)
 
     def sample(self, source: random.Random) -> object:
@@ -305,7 +305,7 @@ class Number(Domain):
 # Domains: which values a step may meet.
 #
 # A domain answers three questions: is this a member (:meth:`Domain.contains`), what member does
-# this raw value stand for (:meth:`Domain.read`, total: it never raises on a value), and how is an
+# this raw value represent (:meth:`Domain.read`, total: it never raises on a value), and how is an
 # internal member shown to a person (:meth:`Domain.present`).
 #
 # Numbers that come from data travel as *integers in units of a public grid*: a :class:`Number` with
@@ -317,7 +317,7 @@ class Number(Domain):
 @public
 @dataclass(frozen=True)
 class Category(Domain):
-    """Labels: text, booleans or whole numbers, from a known list or from anywhere.
+    """Labels: text, booleans or integers, from a known list or from anywhere.
 
     Args:
         categories: the known labels, each once; None when any label may come.
@@ -350,7 +350,7 @@ class Category(Domain):
         try:
             hash(value)
             return self.categories is None or value in self.categories
-        except Exception:  # whatever a value does when it is hashed or compared: it is no label
+        except Exception:  # whatever a value does when it is hashed or compared: it is not a label
             return False
 
     def read(self, value: object) -> object:

@@ -16,7 +16,7 @@ from tacit.core.conversions import LossMap, bound_alone, delta_bound, epsilon_bo
 from tacit.core.measures import ApproximateDP, Loss, Measure, PureDP
 from tacit.core.metrics import EVERY, Witness
 from tacit.core.space import Distribution, Link, Space, Step, chain_card, chain_text, distances
-from tacit.core.tradeoff import ProfilePoints, TradeoffFunction, least_mu
+from tacit.core.tradeoff import ProfilePoints, TradeoffFunction, min_mu
 from tacit.core.transformation import Transformation, read_distance
 from tacit.display.card import Card, Shown
 from tacit.errors import UsageError
@@ -122,7 +122,7 @@ class Measurement(Shown):
             d_in: the distance between two inputs.
 
         Raises:
-            UsageError: ``d_in`` is negative, or not a whole number where records are counted.
+            UsageError: ``d_in`` is negative, or not an integer where records are counted.
         """
         return self.privacy(read_distance(self.input, d_in))
 
@@ -136,14 +136,14 @@ class Measurement(Shown):
         return self.measure.at_most(self.map(d_in), self.measure.read(d_out))
 
     def epsilon(self, delta: Number, d_in: Number = 1) -> Enclosure | float:
-        """Enclose the least epsilon at ``delta``: the release is (epsilon, delta)-DP at ``d_in``.
+        """Enclose the smallest epsilon such that the release is (epsilon, delta)-DP at ``d_in``.
 
         ``.lower`` and ``.upper`` are fractions, ``float()`` gives the upper end, rounded up.  Where
         the privacy losses of the mechanism are known (discrete Laplace and Gaussian noise on a
         number, and compositions of these) and some pair of inputs is known to have them, both ends
         are nearly equal.  Elsewhere the upper end is what the losses or the privacy map imply, and
         the lower end, of which nothing is proven, is zero: so it is after a transformation whose
-        map no pair is known to attain (a filter may keep nobody), and for releases of which only
+        map no pair is known to attain (a filter may keep no one), and for releases of which only
         the map is known.  ``math.inf`` where no finite epsilon suffices.
 
         Args:
@@ -167,7 +167,7 @@ class Measurement(Shown):
         return epsilon_bound(self.measure, self.privacy(distance), target)
 
     def delta(self, epsilon: Number, d_in: Number = 1) -> Enclosure:
-        """Enclose the least delta at ``epsilon``: the release is (epsilon, delta)-DP at ``d_in``.
+        """Enclose the smallest delta such that the release is (epsilon, delta)-DP at ``d_in``.
 
         The ends mean what those of :meth:`epsilon` do.
 
@@ -195,7 +195,7 @@ class Measurement(Shown):
         return delta_bound(self.measure, self.privacy(distance), level)
 
     def tradeoff(self, d_in: Number = 1) -> TradeoffFunction:
-        """Return the trade-off function at ``d_in``: the least miss rate of any attack, ``.beta``.
+        """Return the trade-off function at ``d_in``: the lowest miss rate of any attack, ``.beta``.
 
         Args:
             d_in: the distance between two inputs; 1, two neighbours, by default.
@@ -210,7 +210,7 @@ class Measurement(Shown):
         return TradeoffFunction(self._profile(d_in))
 
     def gaussian_mu(self, delta: Number = 0, d_in: Number = 1) -> Enclosure:
-        """Enclose the least mu such that the release is mu-GDP, up to a probability ``delta``.
+        """Enclose the smallest mu such that the release is mu-GDP, up to a probability ``delta``.
 
         The release is then, at every epsilon, (epsilon, delta')-DP with delta' the larger of
         ``delta`` and that of a Gaussian release whose mean moves by mu standard deviations.  With a
@@ -238,7 +238,7 @@ class Measurement(Shown):
                 f"no finite epsilon reaches a delta of {show(forgiven)}; give a larger delta, "
                 "such as gaussian_mu('1e-15')"
             )
-        return least_mu(self._profile(d_in), end.upper, forgiven)
+        return min_mu(self._profile(d_in), end.upper, forgiven)
 
     def _profile(self, d_in: Number) -> ProfilePoints:
         """Return delta as a function of epsilon, that remembers where it was asked."""
@@ -249,7 +249,7 @@ class Measurement(Shown):
 
         def deltas(epsilons: Sequence[Fraction]) -> list[Enclosure]:
             pairs = zip(known.deltas(epsilons), epsilons, strict=True)
-            return [self._within_map(found, distance, epsilon) for found, epsilon in pairs]
+            return [self._within_map(delta, distance, epsilon) for delta, epsilon in pairs]
 
         return ProfilePoints(lambda epsilon: self.delta(epsilon, d_in), deltas)
 
@@ -267,26 +267,26 @@ class Measurement(Shown):
         return last[1]
 
     def _at_most_map(
-        self, found: Enclosure | float, distance: Fraction, delta: Fraction
+        self, epsilon: Enclosure | float, distance: Fraction, delta: Fraction
     ) -> Enclosure | float:
         """Lower the upper end to what the map proves at this delta, where that is less."""
         # Losses that are listed up to a small mass have to take that mass for infinite; the map is
         # proven without a list, so the lesser of the two holds.
         proven = self._proven(distance)
         if proven is None or delta < proven[1]:
-            return found
-        if not isinstance(found, Enclosure):
+            return epsilon
+        if not isinstance(epsilon, Enclosure):
             return Enclosure(Fraction(0), proven[0])
-        upper = min(found.upper, proven[0])
-        return Enclosure(min(found.lower, upper), upper)
+        upper = min(epsilon.upper, proven[0])
+        return Enclosure(min(epsilon.lower, upper), upper)
 
-    def _within_map(self, found: Enclosure, distance: Fraction, epsilon: Fraction) -> Enclosure:
+    def _within_map(self, enclosed: Enclosure, distance: Fraction, epsilon: Fraction) -> Enclosure:
         """Lower the upper end of a delta to that of the map, from its epsilon on."""
         proven = self._proven(distance)
         if proven is None or epsilon < proven[0]:
-            return found
-        upper = min(found.upper, proven[1])
-        return Enclosure(min(found.lower, upper), upper)
+            return enclosed
+        upper = min(enclosed.upper, proven[1])
+        return Enclosure(min(enclosed.lower, upper), upper)
 
     def __call__(self, data: object) -> object:
         """Release: evaluate on data, with fresh noise."""
@@ -314,13 +314,13 @@ class Measurement(Shown):
         """
         if self.law is None:
             raise UsageError("this measurement has no explicit output distribution")
-        found: Any = self.law(self.input.domain.read(data))
-        exact: Distribution = found
+        distribution: Any = self.law(self.input.domain.read(data))
+        exact: Distribution = distribution
         return exact
 
     def after(self, first: Transformation) -> Measurement:
         """Return this measurement after a transformation (``first >> self``)."""
-        inner, privacy, law = first.function, self.privacy, self.law
+        inner, privacy, distribution = first.function, self.privacy, self.law
         stability, losses, release = first.stability, self.losses, self.function
         known = first.attained and self.witness == EVERY
         chained = Measurement(
@@ -328,7 +328,7 @@ class Measurement(Shown):
             self.measure,
             _after(inner, release),
             lambda d: privacy(stability(d)),
-            distribution=None if law is None else lambda data: law(inner(data)),
+            distribution=None if distribution is None else lambda data: distribution(inner(data)),
             losses=losses and losses_behind(stability, losses, onto=first.onto, known=known),
             witness=lambda: first.witness if known else Witness.own(),
         )

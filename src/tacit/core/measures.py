@@ -38,7 +38,7 @@ __all__ = [
 # What one measure of privacy loss says in another: proven, and rounded against us.
 
 
-_LEAST_LOG = -2000.0  # deltas below e to this are not looked for
+_MIN_LOG = -2000.0  # deltas below e to this are not looked for
 
 
 def pure_to_concentrated(epsilon: Fraction) -> Fraction:
@@ -47,8 +47,8 @@ def pure_to_concentrated(epsilon: Fraction) -> Fraction:
     >>> float(pure_to_concentrated(Fraction(1)))
     0.46211715726000...
     """
-    # The bound is the least there is, up to rounding it up by a relative 2^-60, and lies below the
-    # usual epsilon^2/2: by 8% at epsilon 1, by 24% at epsilon 2.
+    # The bound is the smallest there is, up to rounding it up by a relative 2^-60, and lies below
+    # the usual epsilon^2/2: by 8% at epsilon 1, by 24% at epsilon 2.
     #
     # Proof.  Any epsilon-DP pair of output distributions is a post-processing of randomized
     # response with odds e^epsilon : 1 (Kairouz, Oh, Viswanath, "The composition theorem for
@@ -148,8 +148,8 @@ def concentrated_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
         return above * ((1 + above) * r - e + t - math.log1p(above)) - math.log1p(above)
 
     best = golden(log_delta, -300.0, 300.0)  # convex in the order
-    if log_delta(best) < _LEAST_LOG:
-        best = narrowed(lambda t: log_delta(t) >= _LEAST_LOG, -300.0, best, 60)[0]
+    if log_delta(best) < _MIN_LOG:
+        best = narrowed(lambda t: log_delta(t) >= _MIN_LOG, -300.0, best, 60)[0]
     order = 1 + Fraction(math.exp(best))
     return renyi_delta(order, order * rho, epsilon)
 
@@ -166,8 +166,8 @@ def renyi_delta(order: Fraction, divergence: Fraction, epsilon: Fraction) -> Fra
     power = above_one * (divergence - epsilon + log(above_one / order, 256)) - log(order, 256)
     if power.upper >= 0:
         return Fraction(1)
-    least = max(power.rounded(128).upper, Fraction(_LEAST_LOG) - 1)
-    return exp(least, 4096).rounded(128).upper
+    log_delta = max(power.rounded(128).upper, Fraction(_MIN_LOG) - 1)
+    return exp(log_delta, 4096).rounded(128).upper
 
 
 def _best_order(rho: Fraction, delta: Fraction) -> float:
@@ -343,16 +343,16 @@ class _Paired(Measure):
     def read(self, loss: object) -> tuple[Fraction, Fraction]:
         """Read a pair, such as ``(epsilon, delta)``."""
         if not isinstance(loss, (tuple, list)) or len(loss) != 2:
-            raise UsageError(f"a loss of {self._said} is a pair {self.name}")
+            raise UsageError(f"a loss of {self._sentence} is a pair {self.name}")
         first, delta = (as_fraction(part, self.name) for part in loss)
         if first < 0 or not 0 <= delta <= 1:
             raise UsageError(f"{self._first} must be at least 0, and delta from 0 to 1")
         return first, delta
 
     @property
-    def _said(self) -> str:
-        said = str(self)
-        return said[0].lower() + said[1:]
+    def _sentence(self) -> str:
+        text = str(self)
+        return text[0].lower() + text[1:]
 
     @property
     def _first(self) -> str:
@@ -428,7 +428,7 @@ class ZeroConcentratedDP(Measure):
         return parts[0] if len(parts) == 1 else sum(parts, Enclosure.of(0))
 
     def from_pure(self, epsilon: Fraction) -> Loss:
-        """Return the least rho of all epsilon-DP mechanisms, ``epsilon tanh(epsilon / 2)``.
+        """Return the smallest rho of all epsilon-DP mechanisms, ``epsilon tanh(epsilon / 2)``.
 
         See :func:`~tacit.core.measures.pure_to_concentrated`.
 
@@ -465,7 +465,7 @@ class ApproximateZeroConcentratedDP(_Paired):
     name = "(rho, delta)"
 
     def _of_listed(self, p: Any, q: Any) -> Divergence:
-        """Refuse: the best events are not looked for."""
+        """Raise always: the best events are not searched for."""
         raise UsageError(
             f"{self} is not evaluated between two distributions; look at their privacy profile, "
             "ApproximateDP().divergence(p, q)"

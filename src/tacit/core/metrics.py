@@ -54,9 +54,12 @@ def _measures(kind: type[Metric]) -> bool:
 
 def _changed(cls: type, parent: type) -> bool:
     """Return whether a class has something else than its parent, apart from how it is described."""
-    kept = {n for n in dir(parent) if not n.startswith(("__", "_abc_"))} - {"sentence", "describe"}
+    unchanged = {n for n in dir(parent) if not n.startswith(("__", "_abc_"))} - {
+        "sentence",
+        "describe",
+    }
     return any(
-        inspect.getattr_static(cls, n) is not inspect.getattr_static(parent, n) for n in kept
+        inspect.getattr_static(cls, n) is not inspect.getattr_static(parent, n) for n in unchanged
     )
 
 
@@ -94,7 +97,7 @@ class Metric(ABC):
 
     @property
     def counts_records(self) -> bool:
-        """Whether a distance is a whole number of records."""
+        """True if a distance is a whole number of records."""
         return Frame in self.carries
 
     def describe(self) -> dict[str, object]:
@@ -273,7 +276,7 @@ class LInfinityDistance(_VectorMetric):
 class SparseDistance(_VectorMetric):
     """The least number of steps, each of which moves at most so many numbers, each by at most one.
 
-    So do the counts of people by group move, where a person is in so many groups.  It is
+    So do the counts of people by group move, where a person is in this many groups.  It is
     ``max(largest difference, ceil(sum of differences / coordinates))``, all rounded up to whole
     steps: no fewer are enough, and as many are, by filling step after step with the differences in
     turn (McNaughton 1959: no number is filled into one step twice, as none is longer than all).
@@ -288,8 +291,8 @@ class SparseDistance(_VectorMetric):
     coordinates: int
 
     def __post_init__(self) -> None:
-        least = as_integer(self.coordinates, "coordinates", minimum=1)
-        object.__setattr__(self, "coordinates", least)
+        minimum = as_integer(self.coordinates, "coordinates", minimum=1)
+        object.__setattr__(self, "coordinates", minimum)
 
     def distance(self, u: object, v: object) -> Distance:
         """Return the least number of steps."""
@@ -436,7 +439,7 @@ class PartsDistance(Metric):
 
     @property
     def counts_records(self) -> bool:
-        """Whether a distance is a whole number of records, as in each part."""
+        """True if a distance is a whole number of records, as in each part."""
         return self.part.counts_records
 
     def supports(self, domain: Domain) -> bool:
@@ -462,8 +465,8 @@ class PartsDistance(Metric):
 #
 # Two numbers that far apart lose all that noise on a number can lose, whichever two they are.  Of a
 # sum of records between 0 and 10, a data set and the same with a record of 10 do; and if another
-# sum, of the same records held between -20 and 0, is released beside it, no pair loses both: the
-# two losses together are a bound that nobody attains.  So the names of the pairs go with the
+# sum, of the same records held between -20 and 0, is released next to it, no pair loses both: the
+# two losses together are a bound that no one attains.  So the names of the pairs go with the
 # losses.
 
 

@@ -160,7 +160,7 @@ def _mills(z: float) -> float:
 
 
 class HasOutputs(Protocol):
-    """What is asked of a measurement here: its measure, and its output distributions."""
+    """Interface of a measurement with output distributions."""
 
     measure: Measure
 
@@ -252,12 +252,12 @@ def _on_event(p: Any, q: Any, event: Any) -> Enclosure | float:
 
 
 _MASS = Fraction(999, 1000)
-_MOST = 400
-_MOST_BARS = 60
+_MAX_OUTPUTS = 400
+_MAX_BARS = 60
 
 
-class DrawnMeasurement(HasOutputs, Protocol):
-    """What is asked of a measurement that is drawn: its claim, too."""
+class PlottableMeasurement(HasOutputs, Protocol):
+    """Interface of a measurement that has plots: its claim, too."""
 
     input: Any
 
@@ -267,7 +267,7 @@ class DrawnMeasurement(HasOutputs, Protocol):
 
 def shown(p: Any, q: Any) -> tuple[list[Any], list[float], list[float]]:
     """List the outputs that hold nearly all of both distributions, with their probabilities."""
-    # Where a grid has more than can be drawn, an output stands for as many around it as are left
+    # Where a grid has more than can be drawn, an output represents as many around it as are left
     # out on either side of it, with their number times its own probability.
     step = 1
     if hasattr(p, "table") and hasattr(q, "table"):
@@ -277,7 +277,7 @@ def shown(p: Any, q: Any) -> tuple[list[Any], list[float], list[float]]:
         grid = Fraction(p.grid)
         first = math.floor(Fraction(min(low for low, _ in ends)) / grid)
         last = math.ceil(Fraction(max(high for _, high in ends)) / grid)
-        step = -(-(last - first + 1) // _MOST)
+        step = -(-(last - first + 1) // _MAX_OUTPUTS)
         values = [unit * grid for unit in range(first, last + 1, step)]
     else:
         raise UsageError(
@@ -314,44 +314,48 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
 
 
-def outputs(m: DrawnMeasurement, u: Any, v: Any, event: Any = None) -> Any:
+def outputs(m: PlottableMeasurement, u: Any, v: Any, event: Any = None) -> Any:
     """Draw both output distributions, one above the other, with the event shaded in both."""
     p, q = m.distribution(u), m.distribution(v)
     values, left, right = shown(p, q)
     tells = inside(event)
     figure = plotting.figure(7.2, 4.8)
     grid = plotting.axes(figure, 2, 1, share_y=True)
-    places, labels = _places(values)
+    indices, labels = _places(values)
     top = max(*left, *right)
     sides = (("u", u, p, left, plotting.ACCENT), ("v", v, q, right, plotting.SECOND))
-    for (one,), (name, data, law, heights, colour) in zip(grid, sides, strict=True):
-        _bars(one, places, heights, [tells(value) for value in values], colour)
+    for (one,), (name, data, distribution, heights, colour) in zip(grid, sides, strict=True):
+        _bars(one, indices, heights, [tells(value) for value in values], colour)
         one.set_ylabel("probability")
         one.set_ylim(0, 1.12 * top)
         if labels is not None:
-            one.set_xticks(places, labels)
-        chance = "" if event is None else f"P(S) = {plotting.number(float(mass_of(law, event)))}"
+            one.set_xticks(indices, labels)
+        chance = (
+            ""
+            if event is None
+            else f"P(S) = {plotting.number(float(mass_of(distribution, event)))}"
+        )
         plotting.title(one, f"output on {name} = {_short(data)}", chance)
     grid[1][0].set_xlabel("released output" + ("" if event is None else "  (shaded: the event S)"))
-    figure.suptitle(_told(m, u, v, event), fontsize=10.5, x=0.02, ha="left", color=plotting.INK)
+    figure.suptitle(_caption(m, u, v, event), fontsize=10.5, x=0.02, ha="left", color=plotting.INK)
     return figure
 
 
-def _told(m: DrawnMeasurement, u: Any, v: Any, event: Any) -> str:
-    """Say the divergence of the two outputs beside what the map claims at their distance."""
+def _caption(m: PlottableMeasurement, u: Any, v: Any, event: Any) -> str:
+    """Describe the divergence of the two outputs, and the claim of the map at their distance."""
     apart = m.input.metric.distance(u, v)
     claim = m.measure.show(m.map(apart)) if isinstance(apart, Fraction) else "nothing"
     where = f"distance {show(apart)}" if isinstance(apart, Fraction) else "no chain of neighbours"
     if event is not None:
-        found = divergence(m, u, v, event=event)
-        return f"ln P(S)/Q(S) = {_number(found)}; {where}: the map claims {claim}"
+        bound = divergence(m, u, v, event=event)
+        return f"ln P(S)/Q(S) = {_number(bound)}; {where}: the map claims {claim}"
     if isinstance(m.measure, ApproximateDP):
         return f"{where}: the map claims {claim}"
     return f"divergence {_number(divergence(m, u, v))}; {where}: the map claims {claim}"
 
 
-def _number(found: Any) -> str:
-    return plotting.number(float(found))
+def _number(number: Any) -> str:
+    return plotting.number(float(number))
 
 
 def _short(data: Any) -> str:
@@ -359,7 +363,7 @@ def _short(data: Any) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _claim(m: DrawnMeasurement, u: Any, v: Any) -> Fraction | None:
+def _claim(m: PlottableMeasurement, u: Any, v: Any) -> Fraction | None:
     apart = m.input.metric.distance(u, v)
     pure = isinstance(m.measure, PureDP) and isinstance(apart, Fraction)
     return Fraction(m.map(apart)) if pure else None
@@ -373,19 +377,19 @@ def _places(values: list[Any]) -> tuple[list[float], list[str] | None]:
 
 
 def _bars(
-    one: Any, places: list[float], heights: list[float], chosen: list[bool], colour: str
+    one: Any, indices: list[float], heights: list[float], chosen: list[bool], colour: str
 ) -> None:
     """Draw bars, filled and hatched where the event is; an outline where they are too many."""
-    if len(places) > _MOST_BARS:
-        one.fill_between(places, heights, step="mid", color=colour, alpha=0.18, linewidth=0)
+    if len(indices) > _MAX_BARS:
+        one.fill_between(indices, heights, step="mid", color=colour, alpha=0.18, linewidth=0)
         one.fill_between(
-            places, heights, step="mid", where=chosen, color=colour, alpha=0.9, linewidth=0
+            indices, heights, step="mid", where=chosen, color=colour, alpha=0.9, linewidth=0
         )
-        one.step(places, heights, where="mid", color=colour, linewidth=1.1)
+        one.step(indices, heights, where="mid", color=colour, linewidth=1.1)
         return
-    width = 0.9 * min((b - a for a, b in itertools.pairwise(places)), default=1.0)
+    width = 0.9 * min((b - a for a, b in itertools.pairwise(indices)), default=1.0)
     for yes in (False, True):
-        here = [(x, h) for x, h, c in zip(places, heights, chosen, strict=True) if c is yes]
+        here = [(x, h) for x, h, c in zip(indices, heights, chosen, strict=True) if c is yes]
         if here:
             one.bar(
                 [x for x, _ in here],
@@ -398,19 +402,19 @@ def _bars(
             )
 
 
-def privacy_losses(m: DrawnMeasurement, u: Any, v: Any) -> Any:
+def privacy_losses(m: PlottableMeasurement, u: Any, v: Any) -> Any:
     """Draw the privacy loss ``ln(P(x) / Q(x))`` of each output, and how likely each loss is."""
     claim = _claim(m, u, v)
     values, left, right = shown(m.distribution(u), m.distribution(v))
-    kept = [(x, a, b) for x, a, b in zip(values, left, right, strict=True) if a > 0 and b > 0]
-    if not kept:
+    possible = [(x, a, b) for x, a, b in zip(values, left, right, strict=True) if a > 0 and b > 0]
+    if not possible:
         raise UsageError("no output is possible on both inputs: every loss is infinite")
-    losses = [math.log(a / b) for _, a, b in kept]
-    places, labels = _places([x for x, _, _ in kept])
+    losses = [math.log(a / b) for _, a, b in possible]
+    indices, labels = _places([x for x, _, _ in possible])
     figure = plotting.figure(7.2, 5.0)
     (above,), (below,) = plotting.axes(figure, 2, 1)
     style = plotting.series(0).line() | {"marker": ""}
-    above.step(places, losses, where="mid", **{k: v for k, v in style.items() if k != "linestyle"})
+    above.step(indices, losses, where="mid", **{k: v for k, v in style.items() if k != "linestyle"})
     above.axhline(0, color=plotting.MUTED, linewidth=0.8)
     if claim is not None:
         for sign in (1, -1):
@@ -419,11 +423,11 @@ def privacy_losses(m: DrawnMeasurement, u: Any, v: Any) -> Any:
     else:
         plotting.title(above, "privacy loss of each output")
     if labels is not None:
-        above.set_xticks(places, labels)
+        above.set_xticks(indices, labels)
     above.set_xlabel("released output")
     above.set_ylabel("ln P(x) / Q(x)")
     together: dict[float, float] = {}
-    for loss, (_, a, _) in zip(losses, kept, strict=True):
+    for loss, (_, a, _) in zip(losses, possible, strict=True):
         together[round(loss, 9)] = together.get(round(loss, 9), 0.0) + a
     below.vlines(list(together), 0, list(together.values()), color=plotting.ACCENT, linewidth=2.5)
     below.set_ylim(0, 1.1 * max(together.values()))
@@ -433,7 +437,7 @@ def privacy_losses(m: DrawnMeasurement, u: Any, v: Any) -> Any:
     return figure
 
 
-def trade_off(m: DrawnMeasurement, u: Any, v: Any) -> Any:
+def trade_off(m: PlottableMeasurement, u: Any, v: Any) -> Any:
     """Draw the best error rates of any test between the two inputs (Dong, Roth, Su 2022)."""
     # The curve goes through the tests that reject at the largest ratios ``Q(x) / P(x)`` first,
     # which are best for every level (Neyman and Pearson 1933).

@@ -179,11 +179,11 @@ class RenyiCurve(Measure):
         return [RenyiDP(order) for order in self.orders]
 
     def _of_listed(self, p: Any, q: Any) -> Enclosure | float:
-        """Refuse: there is one divergence for each order."""
+        """Raise always: there is one divergence per order."""
         raise UsageError(f"{self} has many divergences: ask one at a time, {self._hint}")
 
     def _of_shifted(self, losses: list[ShiftedLoss]) -> Enclosure | float:
-        """Refuse: there is one divergence for each order."""
+        """Raise always: there is one divergence per order."""
         raise UsageError(f"{self} has many divergences: ask one at a time, {self._hint}")
 
     @property
@@ -239,10 +239,10 @@ class RenyiCurve(Measure):
         if other == self:
             return loss
         try:
-            found: list[Any] = [one.from_other(other, loss) for one in self._at_each()]
+            bounds: list[Any] = [one.from_other(other, loss) for one in self._at_each()]
         except MismatchError:
             return super().from_other(other, loss)  # refused, in the name of the curve
-        return tuple(found)
+        return tuple(bounds)
 
     def from_losses(self, losses: PrivacyLoss, loss: Loss) -> Loss:
         """Return the smaller one at each order; see :meth:`RenyiDP.from_losses`.
@@ -253,8 +253,8 @@ class RenyiCurve(Measure):
         """
         stated: Any = loss
         pairs = zip(self._at_each(), stated, strict=True)
-        found: list[Any] = [one.from_losses(losses, part) for one, part in pairs]
-        return tuple(found)
+        bounds: list[Any] = [one.from_losses(losses, part) for one, part in pairs]
+        return tuple(bounds)
 
     def show(self, loss: Loss) -> str:
         """Write a loss for people: its ends.
@@ -303,7 +303,7 @@ def _chord(measure: RenyiDP | RenyiCurve, loss: Any, alpha: Fraction) -> Fractio
         if order >= alpha:
             return Fraction((height + (top - height) * (alpha - low) / (order - low)) / (alpha - 1))
         low, height = order, top
-    raise AssertionError("an order above all known ones was asked")
+    raise AssertionError("an order above all known ones was requested")
 
 
 # A measure of privacy loss from its description.

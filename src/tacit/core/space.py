@@ -75,7 +75,7 @@ class Start(Protocol):
 
     @property
     def metric(self) -> Metric:
-        """How far apart two of them are."""
+        """The metric between two of them."""
 
     def describe(self) -> dict[str, Any]:
         """Return the space as plain JSON values."""
@@ -125,7 +125,7 @@ class Recipe(Protocol):
 
 
 _JOINS: dict[str, Recipe] = {}
-_MOST = 4
+_MAX_STEPS = 4
 
 
 def register_join(text: str, step: Recipe) -> None:
@@ -141,15 +141,15 @@ def register_join(text: str, step: Recipe) -> None:
 def steps_between(space: Start, fits: Callable[[Start], bool]) -> tuple[str, ...]:
     """Name the steps after which ``fits`` holds: single ones, else pairs written ``a >> b``."""
     first = list(_one_further(space))
-    found = [text for text, reached in first if fits(reached)]
-    if not found:
-        found = [
+    steps = [text for text, reached in first if fits(reached)]
+    if not steps:
+        steps = [
             f"{text} >> {more}"
             for text, reached in first
             for more, further in _one_further(reached)
             if fits(further)
         ]
-    return tuple(itertools.islice(found, _MOST))
+    return tuple(itertools.islice(steps, _MAX_STEPS))
 
 
 def build_or_advise(step: Recipe, space: Start) -> Any:
@@ -214,12 +214,12 @@ class Link:
 
 def distances(links: Sequence[Link], d_in: Fraction) -> list[Any]:
     """Return the distance after each step, starting from ``d_in``."""
-    found: list[Any] = []
+    metrics: list[Any] = []
     distance: Any = d_in
     for link in links:
         distance = link.map(distance)
-        found.append(distance)
-    return found
+        metrics.append(distance)
+    return metrics
 
 
 def chain_text(start: Start, links: Sequence[Link], d_in: Fraction) -> str:
@@ -320,7 +320,7 @@ class Pipeline(Shown, Step, Generic[Made]):
         return Pipeline((*self.steps, as_step(other)))
 
     def __str__(self) -> str:
-        return " >> ".join(map(_said, self.steps))
+        return " >> ".join(map(_described, self.steps))
 
     def __repr__(self) -> str:
         return f"<Pipeline {self}>"
@@ -328,14 +328,16 @@ class Pipeline(Shown, Step, Generic[Made]):
     def card(self) -> Card:
         """Return what a notebook displays: the steps in order."""
         todo = "the steps wait for a space: tc.framework.Space(...) >> them"
-        return Card("Steps of a chain", "", [Plain([_said(step) for step in self.steps])], [todo])
+        return Card(
+            "Steps of a chain", "", [Plain([_described(step) for step in self.steps])], [todo]
+        )
 
     def describe(self) -> dict[str, object]:
         """Return the steps as plain JSON values."""
         return {"step": self.name, "steps": [step.describe() for step in self.steps]}
 
 
-def _said(step: Step) -> str:
+def _described(step: Step) -> str:
     """Return a step as it is written, with the parameters that were given."""
     if type(step).__str__ is not object.__str__:
         return str(step)
@@ -407,7 +409,7 @@ def plain(value: Any) -> Any:
     return str(getattr(value, "__qualname__", type(value).__qualname__))
 
 
-# A chain whose last step still lacks its noise: what ``chain >> tc.framework.laplace`` makes.
+# A chain whose last step is still missing its noise: what ``chain >> tc.framework.laplace`` makes.
 
 
 @public

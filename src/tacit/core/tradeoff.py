@@ -27,7 +27,7 @@ __all__ = [
     "ProfilePoints",
     "Tradeoff",
     "TradeoffFunction",
-    "least_mu",
+    "min_mu",
 ]
 
 # The trade-off curve of two output distributions (f-DP): what a test between them can reach.
@@ -41,11 +41,11 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 @public
 @dataclass(frozen=True)
 class Tradeoff:
-    """The least type II error of a test of P against Q, for every type I error.
+    """The smallest type II error of a test of P against Q, for every type I error.
 
-    Whoever sees an output and guesses "P" or "Q" says "Q" wrongly with probability alpha and "P"
-    wrongly with probability beta.  The best tests reject P where ``q / p`` is largest (Neyman and
-    Pearson), so the curve is convex, and straight between the points where one more outcome is
+    An attacker who guesses "P" or "Q" from an output says "Q" wrongly with probability alpha and
+    "P" wrongly with probability beta.  The best tests reject P where ``q / p`` is largest (Neyman
+    and Pearson), so the curve is convex, and straight between the points where one more outcome is
     rejected.
 
     For any test, of rejection probabilities f(x), and any slope l not below zero,
@@ -79,23 +79,23 @@ class Tradeoff:
         left, right = distribution(p), distribution(q)
         nothing = Enclosure.of(0)
         pairs = [(left.get(x, nothing), right.get(x, nothing)) for x in {**left, **right}]
-        kept = [(a, b) for a, b in pairs if a.upper > 0 or b.upper > 0]
-        certain = [pair for pair in kept if pair[0].upper <= 0]
-        others = [pair for pair in kept if pair[0].upper > 0]
+        possible = [(a, b) for a, b in pairs if a.upper > 0 or b.upper > 0]
+        certain = [pair for pair in possible if pair[0].upper <= 0]
+        others = [pair for pair in possible if pair[0].upper > 0]
         others.sort(key=lambda pair: pair[1].middle / pair[0].middle, reverse=True)
         return cls((*certain, *others))
 
     def points(self) -> tuple[tuple[Fraction, Fraction], ...]:
         """Return the corners (alpha, beta) of the curve from above, from (0, 1) on."""
         alpha, beta = _ZERO, _ONE
-        found = [(alpha, beta)]
+        points = [(alpha, beta)]
         for a, b in self.masses:
             alpha, beta = min(alpha + a.upper, _ONE), max(beta - b.lower, _ZERO)
-            found.append((alpha, beta))
-        return tuple(dict.fromkeys(found))
+            points.append((alpha, beta))
+        return tuple(dict.fromkeys(points))
 
     def __call__(self, alpha: Number) -> Enclosure:
-        """Enclose the least type II error at a type I error ``alpha``.
+        """Enclose the smallest type II error at a type I error ``alpha``.
 
         Raises:
             UsageError: an alpha outside 0..1.
@@ -135,7 +135,7 @@ _BITS = 128
 class ProfilePoints:
     """A profile that remembers where it was asked."""
 
-    # from an epsilon that is not negative to an enclosure of the least delta there
+    # from an epsilon that is not negative to an enclosure of the smallest delta there
     delta: Callable[[Fraction], Enclosure]
     # the same for several in rising order, where that is faster than one by one
     deltas: Callable[[Sequence[Fraction]], Sequence[Enclosure]] | None = None
@@ -151,11 +151,11 @@ class ProfilePoints:
         """Enclose delta at several epsilons at once, to be answered by :meth:`at`."""
         new = sorted(set(epsilons) - self._known.keys())
         if self.deltas is not None and new:
-            for epsilon, found in zip(new, self.deltas(new), strict=True):
-                self._note(epsilon, found)
+            for epsilon, delta in zip(new, self.deltas(new), strict=True):
+                self._note(epsilon, delta)
 
-    def _note(self, epsilon: Fraction, found: Enclosure) -> None:
-        self._known[epsilon] = Enclosure(max(found.lower, _ZERO), min(found.upper, _ONE))
+    def _note(self, epsilon: Fraction, delta: Enclosure) -> None:
+        self._known[epsilon] = Enclosure(max(delta.lower, _ZERO), min(delta.upper, _ONE))
 
     @property
     def epsilons(self) -> list[Fraction]:
@@ -187,7 +187,7 @@ class Concave:
 
     @property
     def least(self) -> Fraction:
-        """What the largest value is at least."""
+        """Lower bound of the largest value."""
         return max(value.lower for _, value in self.points)
 
     def most(self) -> tuple[Fraction, Fraction]:
@@ -222,14 +222,14 @@ class Concave:
             return right.upper, b
         # left.upper + rise (t - a) = right.upper + fall (b - t)
         meeting = (right.upper - left.upper + rise * a + fall * b) / (rise + fall)
-        place = min(max(meeting, a), b)
-        return min(left.upper + rise * (place - a), right.upper + fall * (b - place)), place
+        point = min(max(meeting, a), b)
+        return min(left.upper + rise * (point - a), right.upper + fall * (b - point)), point
 
 
 def power_of(epsilon: Fraction) -> tuple[Fraction, Fraction]:
     """Return a number next to ``e^epsilon``, and how far from it at most."""
-    found = exp(epsilon, _BITS)
-    return found.upper, found.width
+    enclosed = exp(epsilon, _BITS)
+    return enclosed.upper, enclosed.width
 
 
 def epsilon_near(power: Fraction) -> Fraction:
@@ -249,7 +249,7 @@ def epsilon_near(power: Fraction) -> Fraction:
 #                max(0, 1 - delta - e^epsilon alpha, e^-epsilon (1 - delta - alpha))
 #
 # (J. Dong, A. Roth, W. Su, "Gaussian differential privacy", JRSS B 2022, proposition 2.13), and so,
-# with the least deltas there are, f is the largest symmetric function that it guarantees.
+# with the smallest deltas there are, f is the largest symmetric function that it guarantees.
 #
 # **Enclosure.**  Any epsilon gives a bound from below, by the upper end of its delta.  From above:
 # with ``x = e^epsilon`` the profile is convex, so ``1 - delta - x alpha`` is concave in x, with
@@ -260,7 +260,7 @@ def epsilon_near(power: Fraction) -> Fraction:
 # could be largest, until the two bounds meet.
 
 _STARTS = tuple(Fraction(n, 16) for n in (0, 1, 4, 16, 64))
-_MOST_POINTS = 48
+_MAX_POINTS = 48
 _CLOSE = Fraction(1, 10**6)
 _DRAWN = Fraction(1, 10**3)
 _LARGEST = Fraction(1 << 12)
@@ -270,7 +270,7 @@ _LEVELS = tuple(Fraction(n, 100) for n in (1, 5, 10, 25, 50))
 @public
 @dataclass(frozen=True, repr=False)
 class TradeoffFunction(Shown):
-    """The least miss rate at each rate of false alarms, over all tests and all neighbours.
+    """The smallest miss rate at each rate of false alarms, over all tests and all neighbours.
 
     Attributes:
         profile: the privacy profile that it follows from.
@@ -290,7 +290,7 @@ class TradeoffFunction(Shown):
     profile: ProfilePoints
 
     def beta(self, alpha: Number) -> Enclosure:
-        """Enclose the least type II error (a miss) at a type I error (false alarm) ``alpha``.
+        """Enclose the smallest type II error (a miss) at a type I error (false alarm) ``alpha``.
 
         No test has less than the lower end.  No symmetric guarantee is above the upper end, where
         some pair of neighbours is known to have these losses; else that end is ``1 - alpha``.
@@ -320,18 +320,18 @@ class TradeoffFunction(Shown):
         if alpha == 1:
             return Enclosure.of(0)
         many, few = _Falling(self.profile, alpha), _Mirrored(self.profile, alpha)
-        for _ in range(_MOST_POINTS):
-            least = max(many.least, few.least, _ZERO)
-            high, where = max(many.most(), few.most(), key=lambda most: most[0])
-            if high - least <= close or where is None:
+        for _ in range(_MAX_POINTS):
+            minimum = max(many.least, few.least, _ZERO)
+            high, where = max(many.most(), few.most(), key=lambda maximum: maximum[0])
+            if high - minimum <= close or where is None:
                 break
-            if not self._asked(many, few, where):
+            if not self._refined(many, few, where):
                 break
-        least = max(many.least, few.least, _ZERO)
-        most = max(many.most()[0], few.most()[0], least)
-        return Enclosure(least, max(least, min(most, 1 - alpha)))
+        minimum = max(many.least, few.least, _ZERO)
+        maximum = max(many.most()[0], few.most()[0], minimum)
+        return Enclosure(minimum, max(minimum, min(maximum, 1 - alpha)))
 
-    def _asked(self, many: _Falling, few: _Mirrored, epsilon: Fraction) -> bool:
+    def _refined(self, many: _Falling, few: _Mirrored, epsilon: Fraction) -> bool:
         """Ask the profile at a new epsilon; False where it was asked there before."""
         if epsilon in many.epsilons:
             return False
@@ -340,7 +340,7 @@ class TradeoffFunction(Shown):
         return True
 
     def plot(self) -> Figure:
-        """Draw the curve beside guessing, with the odds of some tests in words.
+        """Draw the curve next to guessing, with the odds of some tests in words.
 
         Returns:
             A matplotlib Figure.
@@ -378,7 +378,7 @@ class TradeoffFunction(Shown):
         return _highest(lines)
 
     def sentence(self, alpha: Number) -> str:
-        """Say in words what the curve guarantees at a rate of false alarms.
+        """Describe what the curve guarantees at a rate of false alarms.
 
         Args:
             alpha: the rate of false alarms, from 0 to 1.
@@ -396,8 +396,8 @@ class TradeoffFunction(Shown):
 
     def card(self) -> Card:
         """Return what a notebook displays: the least miss rate at some rates of false alarms."""
-        found = [(level, self._beta(level, _DRAWN)) for level in _LEVELS]
-        rows = [[show(a), show_between(b.lower, b.upper)] for a, b in found]
+        levels = [(level, self._beta(level, _DRAWN)) for level in _LEVELS]
+        rows = [[show(a), show_between(b.lower, b.upper)] for a, b in levels]
         table = Table(["false alarms (alpha)", "misses at least (beta)"], rows, names=1)
         return Card("Trade-off function", parts=[table])
 
@@ -419,19 +419,19 @@ class _Falling:
     def ask(self, epsilon: Fraction) -> None:
         """Note the value at an epsilon: its place is rounded, and moves it by as much at most."""
         self.epsilons.add(epsilon)
-        found, (x, off) = self.profile.at(epsilon), power_of(epsilon)
-        moved = off if self.alpha or found.upper else _ZERO
-        self.values.add(x, _widened(1 - found - x * self.alpha, moved))
+        delta, (x, off) = self.profile.at(epsilon), power_of(epsilon)
+        moved = off if self.alpha or delta.upper else _ZERO
+        self.values.add(x, _widened(1 - delta - x * self.alpha, moved))
 
     @property
     def least(self) -> Fraction:
-        """What the largest value is at least."""
+        """Lower bound of the largest value."""
         return self.values.least
 
     def most(self) -> tuple[Fraction, Fraction | None]:
         """Return what the largest value is at most, and the epsilon to ask at next."""
-        high, place = self.values.most()
-        where: Fraction | None = epsilon_near(place)
+        high, point = self.values.most()
+        where: Fraction | None = epsilon_near(point)
         last, value = self.values.points[-1]
         if self.values.rising() > 0 and value.upper > high - _CLOSE:
             beyond = max(1 - last * self.alpha, value.upper)
@@ -453,18 +453,18 @@ class _Mirrored:
 
     def ask(self, epsilon: Fraction) -> None:
         """Note the value at an epsilon."""
-        found, (x, off) = self.profile.at(epsilon), power_of(epsilon)
-        self.values.add(1 / x, _widened((1 - found - self.alpha) / x, off))
+        delta, (x, off) = self.profile.at(epsilon), power_of(epsilon)
+        self.values.add(1 / x, _widened((1 - delta - self.alpha) / x, off))
 
     @property
     def least(self) -> Fraction:
-        """What the largest value is at least."""
+        """Lower bound of the largest value."""
         return self.values.least
 
     def most(self) -> tuple[Fraction, Fraction | None]:
         """Return what the largest value is at most, and the epsilon to ask at next."""
-        high, place = self.values.most()
-        return high, epsilon_near(1 / place) if place else 2 * max(self.profile.epsilons)
+        high, point = self.values.most()
+        return high, epsilon_near(1 / point) if point else 2 * max(self.profile.epsilons)
 
 
 def _highest(lines: list[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
@@ -474,23 +474,23 @@ def _highest(lines: list[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fra
     >>> [(str(alpha), str(beta)) for alpha, beta in _highest(lines)]
     [('0', '1'), ('1/4', '1/4'), ('1', '0')]
     """
-    kept: list[tuple[Fraction, Fraction]] = []
+    hull: list[tuple[Fraction, Fraction]] = []
     starts: list[Fraction] = []  # from which alpha each one is the largest
     for slope, height in sorted(lines, key=lambda line: (-line[0], -line[1])):
         start = _ZERO
-        while kept:
-            steep, high = kept[-1]
+        while hull:
+            steep, high = hull[-1]
             start = (high - height) / (steep - slope) if steep > slope else _ONE + 1
             if start > starts[-1] or start > 1:
                 break
-            kept.pop()
+            hull.pop()
             starts.pop()
             start = _ZERO
         if start <= 1:
-            kept.append((slope, height))
+            hull.append((slope, height))
             starts.append(start)
-    corners = [(a, height - slope * a) for a, (slope, height) in zip(starts, kept, strict=True)]
-    return corners if corners[-1][0] == 1 else [*corners, (_ONE, kept[-1][1] - kept[-1][0])]
+    corners = [(a, height - slope * a) for a, (slope, height) in zip(starts, hull, strict=True)]
+    return corners if corners[-1][0] == 1 else [*corners, (_ONE, hull[-1][1] - hull[-1][0])]
 
 
 def _widened(value: Enclosure, by: Fraction) -> Enclosure:
@@ -525,12 +525,12 @@ _LARGEST_MU = 64.0
 _STEPS = 60
 
 
-def least_mu(profile: ProfilePoints, end: Fraction, forgiven: Fraction) -> Enclosure:
-    """Enclose the least mu whose Gaussian profile is nowhere below that of a release.
+def min_mu(profile: ProfilePoints, end: Fraction, forgiven: Fraction) -> Enclosure:
+    """Enclose the smallest mu whose Gaussian profile is nowhere below that of a release.
 
     >>> from tacit.core.losses.distribution import dominating_pair
     >>> one = dominating_pair(Fraction(1))
-    >>> found = least_mu(ProfilePoints(one.delta), Fraction(1), Fraction(0))
+    >>> found = min_mu(ProfilePoints(one.delta), Fraction(1), Fraction(0))
     >>> round(float(found.lower), 3), round(float(found.upper), 2)
     (1.232, 1.23)
     """
@@ -540,23 +540,25 @@ def least_mu(profile: ProfilePoints, end: Fraction, forgiven: Fraction) -> Enclo
         )
     if end == 0 or profile.at(_MU_ZERO).upper <= forgiven:
         return Enclosure.of(0)
-    places = {end * i / _CELLS for i in range(_CELLS + 1)}
+    points = {end * i / _CELLS for i in range(_CELLS + 1)}
     while True:
-        profile.ask(places)
-        cells = list(itertools.pairwise(sorted(places)))
-        asked = [_of_cell(profile, *cell) for cell in cells]
-        worst = max(range(len(cells)), key=lambda i: asked[i])
-        low = max(_of_point(e, profile.at(e).lower) for e in places)
+        profile.ask(points)
+        cells = list(itertools.pairwise(sorted(points)))
+        requests = [_of_cell(profile, *cell) for cell in cells]
+        worst = max(range(len(cells)), key=lambda i: requests[i])
+        low = max(_of_point(e, profile.at(e).lower) for e in points)
         # no points between bring the bound below what the points themselves ask for
-        enough = max(_of_point(e, profile.at(e).upper) for e in places) * (1 + _MU_CLOSE)
-        if asked[worst] <= enough or len(places) >= _MU_MOST_POINTS:
+        enough = max(_of_point(e, profile.at(e).upper) for e in points) * (1 + _MU_CLOSE)
+        if requests[worst] <= enough or len(points) >= _MU_MOST_POINTS:
             break
-        wide = [cell for cell, mu in zip(cells, asked, strict=True) if mu > enough]
-        halves = {((a + b) / 2).limit_denominator(1 << 40) for a, b in wide} - places
+        wide = [cell for cell, mu in zip(cells, requests, strict=True) if mu > enough]
+        halves = {((a + b) / 2).limit_denominator(1 << 40) for a, b in wide} - points
         if not halves:
             break
-        places |= halves
-    return Enclosure(_certified_low(profile, places, low), _certified(profile, cells, asked[worst]))
+        points |= halves
+    return Enclosure(
+        _certified_low(profile, points, low), _certified(profile, cells, requests[worst])
+    )
 
 
 def _certified(
@@ -588,14 +590,14 @@ def _holds(profile: ProfilePoints, mu: Fraction, a: Fraction, b: Fraction) -> bo
     )
 
 
-def _certified_low(profile: ProfilePoints, places: Iterable[Fraction], near: float) -> Fraction:
+def _certified_low(profile: ProfilePoints, points: Iterable[Fraction], near: float) -> Fraction:
     """Return a mu at which G is certainly below the profile somewhere, or zero."""
     if near <= 0:
         return _MU_ZERO
     mu = Fraction(near * (1 - _GROWTH)).limit_denominator(1 << 40)
-    for epsilon in places:
-        least = profile.at(epsilon).lower
-        if least > 0 and _gaussian(mu, epsilon).upper < least:
+    for epsilon in points:
+        minimum = profile.at(epsilon).lower
+        if minimum > 0 and _gaussian(mu, epsilon).upper < minimum:
             return mu
     return _MU_ZERO
 

@@ -110,7 +110,7 @@ class Transformation(Shown):
             d_in: the distance between two inputs.
 
         Raises:
-            UsageError: ``d_in`` is negative, or not a whole number where records are counted.
+            UsageError: ``d_in`` is negative, or not an integer where records are counted.
         """
         return self.stability(read_distance(self.input, d_in))
 

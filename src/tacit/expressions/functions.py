@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, Literal, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from tacit.arithmetic.roots_and_bisection import least_between
+from tacit.arithmetic.roots_and_bisection import min_between
 from tacit.calls import public
 from tacit.errors import UsageError, said
 from tacit.expressions.dialect import FIRST_SECOND, LAST_SECOND, Dialect, is_unicode
@@ -656,7 +656,7 @@ def offsets_of(zone: str) -> tuple[tuple[int, int], ...]:
     for day in range(_KNOWN, _UNKNOWN, _DAY):
         last = pairs[-1][1]
         if offset(day + _DAY) != last:
-            changed = least_between(partial(differs, last), day, day + _DAY)
+            changed = min_between(partial(differs, last), day, day + _DAY)
             pairs.append((changed, offset(changed)))
     return tuple(pairs)
 

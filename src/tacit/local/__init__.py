@@ -1,4 +1,4 @@
-"""The local model: answers are randomised on the device, and nobody has to be trusted.
+"""The local model: answers are randomised on the device, and no one has to be trusted.
 
 A mechanism is built from a public list of items and an epsilon.  ``perturb`` runs on the device
 of one person; ``aggregate`` adds reports up to exact sums that merge; ``estimate`` turns sums into

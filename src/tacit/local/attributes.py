@@ -59,9 +59,9 @@ def from_bits(layout: Layout, bits: Bits) -> NDArray[Any]:
     """Return the reports that rows of 0 and 1 stand for: the inverse of :func:`to_bits`."""
     if layout.kind == "bits":
         return np.packbits(bits, axis=1, bitorder="little")
-    places = np.arange(layout.value_bits, dtype=np.uint64)
+    indices = np.arange(layout.value_bits, dtype=np.uint64)
     shaped = bits.reshape(len(bits), layout.width, layout.value_bits).astype(np.uint64)
-    values: NDArray[np.uint64] = (shaped << places).sum(axis=2, dtype=np.uint64)
+    values: NDArray[np.uint64] = (shaped << indices).sum(axis=2, dtype=np.uint64)
     return values[:, 0] if layout.kind == "integer" else values
 
 
@@ -76,7 +76,7 @@ def as_mapping(value: Any, names: Sequence[str]) -> Any:
 @public
 @dataclass(frozen=True, init=False, eq=False)
 class Attributes(Oracle):
-    """What splitting and sampling share: a mechanism for each named attribute."""
+    """Base class of splitting and sampling: one mechanism per named attribute."""
 
     parts: tuple[tuple[str, Oracle], ...]
 
@@ -116,8 +116,8 @@ class Attributes(Oracle):
             return [value.get(name) for name, _ in self.parts]
         if is_missing(value):
             return [None] * len(self.parts)
-        whole = isinstance(value, Iterable) and not isinstance(value, (str, bytes))
-        listed = list(value) if whole else []
+        is_row = isinstance(value, Iterable) and not isinstance(value, (str, bytes))
+        listed = list(value) if is_row else []
         if len(listed) != len(self.parts):
             raise UsageError(f"a person has {len(self.parts)} answers, one an attribute")
         return listed
@@ -146,12 +146,12 @@ class Attributes(Oracle):
 
     def states(self, reports: object) -> dict[str, State]:
         """Return the state of each attribute, from a state or a batch of reports."""
-        sums, found, start = self._state(reports).sums, {}, 0
+        sums, states, start = self._state(reports).sums, {}, 0
         for name, oracle in self.parts:
             end = start + 1 + len(oracle.empty().sums)
-            found[name] = State(oracle.fingerprint, int(sums[start]), sums[start + 1 : end])
+            states[name] = State(oracle.fingerprint, int(sums[start]), sums[start + 1 : end])
             start = end
-        return found
+        return states
 
     def estimate(self, reports: object) -> Mapping[str, object]:
         """Return the estimate of each attribute, from the people who reported on it.
@@ -210,8 +210,8 @@ class AttributeSplitting(Attributes):
         """The bits of all parts, one after the other."""
         return Layout("bits", sum(o.report_bits for o in self.oracles), 2)
 
-    def _draw(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
-        rows = [to_bits(o.layout, o._draw(places[:, j])) for j, o in enumerate(self.oracles)]
+    def _draw(self, indices: NDArray[np.int64]) -> NDArray[np.uint8]:
+        rows = [to_bits(o.layout, o._draw(indices[:, j])) for j, o in enumerate(self.oracles)]
         return np.packbits(np.concatenate(rows, axis=1), axis=1, bitorder="little")
 
     def _split(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
@@ -222,8 +222,8 @@ class AttributeSplitting(Attributes):
 
     def _parts_valid(self, reports: NDArray[np.uint8]) -> NDArray[np.bool_]:
         parts = zip(self.oracles, self._split(reports), strict=True)
-        found: NDArray[np.bool_] = np.all([o.valid(mine) for o, mine in parts], axis=0)
-        return found
+        valid: NDArray[np.bool_] = np.all([o.valid(mine) for o, mine in parts], axis=0)
+        return valid
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """See :meth:`~tacit.local.Oracle.distribution`.
@@ -231,18 +231,18 @@ class AttributeSplitting(Attributes):
         Args:
             value: one answer, as :meth:`perturb` takes it.
         """
-        laws = [
+        distributions = [
             o.distribution(v).items() for o, v in zip(self.oracles, self._row(value), strict=True)
         ]
-        found: dict[Hashable, Fraction] = {}
-        for outcome in product(*laws):
+        masses: dict[Hashable, Fraction] = {}
+        for outcome in product(*distributions):
             rows = [
                 to_bits(o.layout, np.array([y], o.layout.dtype))
                 for o, (y, _) in zip(self.oracles, outcome, strict=True)
             ]
             report = np.packbits(np.concatenate(rows, axis=1), bitorder="little")
-            found[tuple(report.tolist())] = prod((p for _, p in outcome), start=Fraction(1))
-        return found
+            masses[tuple(report.tolist())] = prod((p for _, p in outcome), start=Fraction(1))
+        return masses
 
 
 @public
@@ -292,12 +292,12 @@ class AttributeSampling(Attributes):
         rows[:, self._widest :] = number >> np.arange(self._number_bits) & 1
         return np.packbits(rows, axis=1, bitorder="little")
 
-    def _draw(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
-        number = uniform_below(len(self.parts), len(places))
-        reports: Any = self.layout.empty(len(places))
+    def _draw(self, indices: NDArray[np.int64]) -> NDArray[np.uint8]:
+        number = uniform_below(len(self.parts), len(indices))
+        reports: Any = self.layout.empty(len(indices))
         for j, oracle in enumerate(self.oracles):
             mine = number == j
-            reports[mine] = self._rows(oracle, j, oracle._draw(places[mine, j]))
+            reports[mine] = self._rows(oracle, j, oracle._draw(indices[mine, j]))
         drawn: NDArray[np.uint8] = reports
         return drawn
 
@@ -331,13 +331,13 @@ class AttributeSampling(Attributes):
         Args:
             value: one answer, as :meth:`perturb` takes it.
         """
-        found: dict[Any, Fraction] = {}
+        masses: dict[Any, Fraction] = {}
         answers = zip(self.oracles, self._row(value), strict=True)
         for j, (oracle, answer) in enumerate(answers):
             for y, p in oracle.distribution(answer).items():
                 row = self._rows(oracle, j, np.array([y], oracle.layout.dtype))[0]
-                found[tuple(row.tolist())] = p / len(self.parts)
-        return found
+                masses[tuple(row.tolist())] = p / len(self.parts)
+        return masses
 
 
 def same_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -362,12 +362,12 @@ ABSENT, LOW, HIGH = range(3)
 @public
 @dataclass(frozen=True)
 class KeyValueEstimate:
-    """What is estimated of one key.
+    """Estimates for one key.
 
     Attributes:
         frequency: the share of people who have the key, unbiased.
         mean: the mean of their values (a ratio of two unbiased numbers, so biased for a rare key);
-            NaN where nobody seems to have the key.
+            NaN where no one seems to have the key.
         n: how many people reported on the key.
         frequency_error: the standard error of ``frequency``.
         mean_error: that of ``mean``, as of a ratio of two sums; NaN where the mean is.
@@ -439,8 +439,8 @@ class KeyValue(AttributeSampling):
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:
         """The bounds of a value."""
-        found: tuple[Fraction, Fraction] = self._bounds  # type: ignore[attr-defined]
-        return found
+        bounds: tuple[Fraction, Fraction] = self._bounds  # type: ignore[attr-defined]
+        return bounds
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return for each person and key -1 (absent), or the value in 2**-32 of the range.
@@ -462,9 +462,9 @@ class KeyValue(AttributeSampling):
     def _value(self, value: Any) -> int:
         return -1 if is_missing(value) else round(read_answer(value, *self.bounds) * (1 << FINE))
 
-    def _draw(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
-        words = words32(places.size).reshape(places.shape).astype(np.int64)
-        answer = np.where(places < 0, ABSENT, np.where(words < places, HIGH, LOW))
+    def _draw(self, indices: NDArray[np.int64]) -> NDArray[np.uint8]:
+        words = words32(indices.size).reshape(indices.shape).astype(np.int64)
+        answer = np.where(indices < 0, ABSENT, np.where(words < indices, HIGH, LOW))
         return super()._draw(answer.astype(np.int64))
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
@@ -473,7 +473,7 @@ class KeyValue(AttributeSampling):
         Args:
             value: one answer, as :meth:`perturb` takes it.
         """
-        found: dict[Any, Fraction] = {}
+        masses: dict[Any, Fraction] = {}
         row_of_person = self._row(value)
         for j, oracle in enumerate(self.oracles):
             fine = row_of_person[j]
@@ -487,8 +487,8 @@ class KeyValue(AttributeSampling):
                     Fraction(0),
                 )  # fmt: skip
                 row = self._rows(oracle, j, np.array([y], np.uint8))[0]
-                found[tuple(row.tolist())] = p / len(self.parts)
-        return found
+                masses[tuple(row.tolist())] = p / len(self.parts)
+        return masses
 
     def estimate(self, reports: object) -> dict[str, KeyValueEstimate]:
         """Return a :class:`KeyValueEstimate` of each key.
@@ -515,13 +515,13 @@ class KeyValue(AttributeSampling):
         if have <= 0:
             return KeyValueEstimate(have / n, math.nan, state.n, math.sqrt(spread) / n, math.nan)
         rise = summed(np.array([0.0, 0.0, 1.0]))[0] / have
-        _, beside = summed(np.array([0.0, -rise, 1 - rise]))
+        _, shifted = summed(np.array([0.0, -rise, 1 - rise]))
         return KeyValueEstimate(
             have / n,
             low + (high - low) * rise,
             state.n,
             math.sqrt(spread) / n,
-            (high - low) * math.sqrt(beside) / have,
+            (high - low) * math.sqrt(shifted) / have,
         )
 
     def part_influence(self, part: object) -> tuple[Fraction, Callable[[int], Fraction]]:

@@ -48,7 +48,7 @@ CHUNK_BYTES = 1 << 23
 
 @dataclass(frozen=True)
 class Header:
-    """What a batch file says of itself."""
+    """The header of a batch file."""
 
     # ====== ===== ==========================================================
     # offset bytes content
@@ -106,7 +106,7 @@ class Header:
         return made
 
     def refusal(self, oracle: Oracle) -> Reason | None:
-        """Say why records of this file are no reports of ``oracle``, or None where they are."""
+        """Return why records of this file are not reports of ``oracle``, or None if they are."""
         wanted = Header.of(oracle, self.with_ids)
         if self.mechanism != wanted.mechanism:
             return "mechanism"
@@ -152,9 +152,9 @@ def read_records(
     buffer = np.empty(per_chunk * size, np.uint8)
     while True:
         filled = _fill(file, memoryview(buffer.data))
-        whole, rest = divmod(filled, size)
-        if whole:
-            records = buffer[: whole * size].reshape(whole, size)
+        complete, rest = divmod(filled, size)
+        if complete:
+            records = buffer[: complete * size].reshape(complete, size)
             cut = ID_BYTES * header.with_ids
             yield Chunk(records[:, :cut] if cut else None, records[:, cut:])
         if rest:
@@ -252,8 +252,9 @@ def _same_or_refuse(header: Header | Reason, oracle: Oracle, name: str) -> Heade
     refusal = header.refusal(oracle)
     if refusal is not None:
         raise MismatchError(
-            f"{name} holds reports of another {'question' if refusal == 'schema' else 'mechanism'};"
-            " write these to a file of their own",
+            f"{name} contains reports of another "
+            f"{'question' if refusal == 'schema' else 'mechanism'}; "
+            "write these to a file of their own",
             header.fingerprint.hex(),
             oracle.fingerprint,
         )
@@ -309,7 +310,8 @@ def shuffle_reports(
     """Write all valid reports of batch files to a new one, in random order and without ids.
 
     Ids are dropped because a device knows its own; so replays are looked for before the shuffler
-    (:class:`~tacit.local.Collector` with ``replay=``), not after.  All reports are held in memory.
+    (:class:`~tacit.local.Collector` with ``replay=``), not after.  All reports are stored in
+    memory.
 
     Args:
         sources: the batch files to read.
@@ -322,7 +324,7 @@ def shuffle_reports(
     Raises:
         DataSourceError: a file that cannot be read, or a destination that exists.
     """
-    wire, kept, refused = Wire(oracle), [oracle.layout.empty(0)], dict[Reason, int]()
+    wire, accepted, refused = Wire(oracle), [oracle.layout.empty(0)], dict[Reason, int]()
 
     def refuse(reason: Reason, number: int) -> None:
         if number:
@@ -332,11 +334,11 @@ def shuffle_reports(
         for part in _parts(path, oracle):
             if isinstance(part, Chunk):
                 batch, good = wire.unpack(part.payloads)
-                kept.append(batch[good])
+                accepted.append(batch[good])
                 refuse("range", len(good) - int(np.count_nonzero(good)))
             else:
                 refuse(part, 1)
-    reports: NDArray[Any] = np.concatenate(kept)
+    reports: NDArray[Any] = np.concatenate(accepted)
     write_reports(destination, oracle, reports[random_order(len(reports))], ids=False)
     return len(reports), refused
 

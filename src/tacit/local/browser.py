@@ -33,7 +33,7 @@ _LARGEST_SAFE = 1 << 53
 def client_config(oracle: FrequencyOracle) -> dict[str, object]:
     """Return what ``tacit-local.js`` needs to make reports of a mechanism, as plain JSON values.
 
-    Every probability is a whole number over a power of two, so the browser draws with
+    Every probability is an integer over a power of two, so the browser draws with
     exactly the probabilities of the Python mechanism.
 
     Args:
@@ -125,14 +125,14 @@ def write_page(
     }
     text = json.dumps(survey, ensure_ascii=True).replace("<", "\\u003c")
     page = _shipped("survey.html").replace(_PLACEHOLDER, text)
-    place = Path(folder)
+    directory = Path(folder)
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        (place / "survey.html").write_text(page, encoding="utf-8")
-        (place / "tacit-local.js").write_text(_shipped("tacit-local.js"), encoding="utf-8")
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "survey.html").write_text(page, encoding="utf-8")
+        (directory / "tacit-local.js").write_text(_shipped("tacit-local.js"), encoding="utf-8")
     except OSError as error:
-        raise DataSourceError(f"{place} cannot be written: {error.strerror}") from None
-    return place / "survey.html"
+        raise DataSourceError(f"{directory} cannot be written: {error.strerror}") from None
+    return directory / "survey.html"
 
 
 def _shipped(name: str) -> str:

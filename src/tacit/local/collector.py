@@ -33,16 +33,16 @@ from tacit.outside import read_json
 __all__ = [
     "Bitmap",
     "Collector",
+    "CollectorState",
     "ExactSet",
-    "Kept",
     "Remembering",
     "Seen",
     "Shards",
-    "read_kept",
+    "read_state",
     "seen_from",
     "shard_of",
-    "write_kept",
-    "write_whole",
+    "write_atomically",
+    "write_state",
 ]
 
 # Replays: remember which reports were counted, exactly or in a fixed amount of memory.
@@ -85,8 +85,8 @@ class Shards:
     def numbers(self, ids: Ids) -> NDArray[np.uint64]:
         """Return the number of each id."""
         words = np.ascontiguousarray(ids[:, self.at : self.at + 4]).view("<u4")[:, 0]
-        found: NDArray[np.uint64] = mixed(words.astype(np.uint64)) % np.uint64(self.of)
-        return found
+        numbers: NDArray[np.uint64] = mixed(words.astype(np.uint64)) % np.uint64(self.of)
+        return numbers
 
     def hold(self, ids: Ids) -> NDArray[np.bool_]:
         """Return which ids are looked after."""
@@ -94,7 +94,7 @@ class Shards:
 
     @staticmethod
     def apart(one: Shards | None, two: Shards | None) -> bool:
-        """Whether no id is looked after by both."""
+        """True if no id belongs to both."""
         both = one is not None and two is not None and one.of == two.of
         return both and not one.held & two.held  # type: ignore[union-attr]
 
@@ -103,8 +103,8 @@ class Shards:
         """Return what two collectors look after together: all, where they were not cut alike."""
         if one is None or two is None or one.of != two.of:
             return None
-        held = one.held | two.held
-        return None if len(held) == one.of else Shards(held, one.of)
+        numbers = one.held | two.held
+        return None if len(numbers) == one.of else Shards(numbers, one.of)
 
     def describe(self) -> list[int]:
         """Return the number of shares, and those that are held."""
@@ -113,10 +113,10 @@ class Shards:
     @classmethod
     def from_description(cls, described: list[int]) -> Shards:
         """Build from :meth:`describe`."""
-        of, *held = described
-        if not held:
-            raise UsageError("a collector must hold at least one shard")
-        return cls(frozenset(number for one in held for number in cls.one(one, of).held), of)
+        of, *numbers = described
+        if not numbers:
+            raise UsageError("a collector needs at least one shard")
+        return cls(frozenset(number for one in numbers for number in cls.one(one, of).held), of)
 
 
 @public
@@ -244,20 +244,20 @@ class Bitmap(Seen):
     def fresh(self, ids: Ids, candidates: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """See :meth:`Seen.fresh`."""
         result = candidates.copy()
-        asked = np.flatnonzero(candidates)
-        first = _first_of_each(ids[asked])
-        result[asked] = first
-        asked = asked[first]
-        places = self._places(ids[asked])
-        byte, bit = (places >> np.uint64(3)).astype(np.int64), (places & np.uint64(7))
+        positions = np.flatnonzero(candidates)
+        first = _first_of_each(ids[positions])
+        result[positions] = first
+        positions = positions[first]
+        indices = self._places(ids[positions])
+        byte, bit = (indices >> np.uint64(3)).astype(np.int64), (indices & np.uint64(7))
         masks = np.uint8(1) << bit.astype(np.uint8)
         known = (self._bits[byte] & masks != 0).all(axis=1)
         np.bitwise_or.at(self._bits, byte[~known].ravel(), masks[~known].ravel())
-        result[asked] = ~known
+        result[positions] = ~known
         return result
 
     def __add__(self, other: Seen) -> Bitmap:
-        """Refuse: what both counted cannot be distinguished from bitmaps."""
+        """Raise always: reports that both counted cannot be identified from bitmaps."""
         raise MismatchError(
             "a bitmap cannot know whether both collectors counted a report: give each ids of its "
             "own, shard=(0, 2) and shard=(1, 2), or take replay='exact'"
@@ -307,7 +307,7 @@ _DIGEST = 32
 
 
 @dataclass(frozen=True)
-class Kept:
+class CollectorState:
     """All that a collector knows."""
 
     oracle: Oracle
@@ -319,27 +319,27 @@ class Kept:
     outliers: str | None
 
 
-def write_kept(path: Path, kept: Kept) -> None:
+def write_state(path: Path, state: CollectorState) -> None:
     """Save to a file, which after a crash is either complete or the former one."""
-    memory = b"" if kept.seen is None else kept.seen.to_bytes()
+    memory = b"" if state.seen is None else state.seen.to_bytes()
     header = {
-        "oracle": kept.oracle.describe(),
-        "fingerprint": kept.oracle.fingerprint,
-        "n": kept.n,
-        "sums": len(kept.sums),
-        "refused": dict(kept.refused),
-        "replay": None if kept.seen is None else kept.seen.kind,
-        "shards": None if kept.shards is None else kept.shards.describe(),
-        "outliers": kept.outliers,
+        "oracle": state.oracle.describe(),
+        "fingerprint": state.oracle.fingerprint,
+        "n": state.n,
+        "sums": len(state.sums),
+        "refused": dict(state.refused),
+        "replay": None if state.seen is None else state.seen.kind,
+        "shards": None if state.shards is None else state.shards.describe(),
+        "outliers": state.outliers,
     }
     text = json.dumps(header, sort_keys=True).encode()
-    sums = kept.sums.astype("<i8").tobytes()
+    sums = state.sums.astype("<i8").tobytes()
     body = b"".join([_MAGIC, len(text).to_bytes(8, "little"), text, sums, memory])
-    write_whole(path, body + hashlib.sha256(body).digest())
+    write_atomically(path, body + hashlib.sha256(body).digest())
 
 
-def read_kept(path: Path) -> Kept:
-    """Read what :func:`write_kept` wrote."""
+def read_state(path: Path) -> CollectorState:
+    """Read what :func:`write_state` wrote."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -355,7 +355,7 @@ def read_kept(path: Path) -> Kept:
         raise DataSourceError(f"{path.name} is not a state that can be resumed: {error}") from None
 
 
-def _resumed(body: bytes) -> Kept:
+def _resumed(body: bytes) -> CollectorState:
     length = int.from_bytes(body[:8], "little")
     header, rest = read_json(body[8 : 8 + length], "its head"), body[8 + length :]
     oracle = oracle_from(header["oracle"])
@@ -369,7 +369,7 @@ def _resumed(body: bytes) -> Kept:
     if sums.shape != oracle.empty().sums.shape:
         raise UsageError("its sums are not those of its mechanism")
     shards = header.get("shards")
-    return Kept(
+    return CollectorState(
         oracle,
         as_integer(header["n"], "the number of reports", minimum=0),
         sums,
@@ -380,27 +380,27 @@ def _resumed(body: bytes) -> Kept:
     )
 
 
-def _refused(told: Mapping[str, Any]) -> dict[Reason, int]:
-    if set(told) - set(REASONS):
+def _refused(fields: Mapping[str, Any]) -> dict[Reason, int]:
+    if set(fields) - set(REASONS):
         raise UsageError(
             "reports were refused for reasons that this version of Tacit does not know"
         )
-    counts = {reason: as_integer(told.get(reason, 0), reason, minimum=0) for reason in REASONS}
+    counts = {reason: as_integer(fields.get(reason, 0), reason, minimum=0) for reason in REASONS}
     return {reason: count for reason, count in counts.items() if count}
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes) -> None:
     """Replace a file by another at once: written beside it, forced to the disk, then renamed."""
     try:
-        descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(beside, path)
+            os.replace(temporary, path)
         except BaseException:
-            os.unlink(beside)
+            os.unlink(temporary)
             raise
     except OSError as error:
         raise DataSourceError(f"{path.name} cannot be written: {error.strerror}") from None
@@ -427,11 +427,11 @@ class Collector:
         oracle: the mechanism, as on the devices.
         replay: remember the ids of reports, ``"exact"`` or in a ``"bitmap"`` of bounded memory (see
             :mod:`tacit.local.collector`), and refuse a report that comes again; a
-            report without an id is then refused too.  By default ids are not looked at.
+            report without an id is then refused too.  By default ids are not examined.
         shard: with ``replay``: ``(i, of)`` for a collector that takes only the ids of share i of
             0 .. of - 1 and refuses the others, so that several collectors together count no
             report twice; :func:`tacit.local.shard_of` returns where a report belongs.
-        outliers: refuse reports that support so many or so few items that an honest device sends
+        outliers: refuse reports that support this many or so few items that an honest device sends
             one with at most this probability (see
             :func:`tacit.local.poisoning.honest_bounds`).
 
@@ -480,12 +480,12 @@ class Collector:
 
     @property
     def n(self) -> int:
-        """How many reports were added up."""
+        """Number of reports added."""
         return self._n
 
     @property
     def refused(self) -> dict[Reason, int]:
-        """How many reports were refused, by reason."""
+        """Number of reports refused, by reason."""
         return {reason: self._refused[reason] for reason in REASONS if self._refused[reason]}
 
     @property
@@ -558,8 +558,8 @@ class Collector:
             good = new
         accepted = int(np.count_nonzero(good))
         if accepted:
-            kept = batch if accepted == len(batch) else batch[good]
-            self._sums = self._sums + self.oracle.sums_of_valid(kept)
+            fresh = batch if accepted == len(batch) else batch[good]
+            self._sums = self._sums + self.oracle.sums_of_valid(fresh)
             self._n += accepted
         return accepted
 
@@ -579,12 +579,12 @@ class Collector:
         """
         return self._add_found(self._wire.read_json(text))
 
-    def _add_found(self, found: Decoded | Reason) -> bool:
-        if isinstance(found, str):
-            self._refused[found] += 1
+    def _add_found(self, decoded: Decoded | Reason) -> bool:
+        if isinstance(decoded, str):
+            self._refused[decoded] += 1
             return False
-        ids = np.frombuffer(found.id, np.uint8)[None]
-        return bool(self._accept(np.asarray(found.report)[None], np.ones(1, bool), ids))
+        ids = np.frombuffer(decoded.id, np.uint8)[None]
+        return bool(self._accept(np.asarray(decoded.report)[None], np.ones(1, bool), ids))
 
     def add_file(self, path: str | os.PathLike[str]) -> int:
         """Add a batch file in bounded memory; returns how many reports were accepted.
@@ -656,8 +656,8 @@ class Collector:
                 are added, else none.
         """
         listed = [os.fspath(path) for path in paths]
-        asked = as_integer(processes, "processes", minimum=1)
-        workers = asked if self._seen is not None else min(asked, len(listed))
+        processes_used = as_integer(processes, "processes", minimum=1)
+        workers = processes_used if self._seen is not None else min(processes_used, len(listed))
         if workers <= 1 or not listed:
             return sum(self.add_file(path) for path in listed)
         job = (self.oracle.describe(), self._outliers, self._seen, self._shards)
@@ -713,10 +713,10 @@ class Collector:
             DataSourceError: the file cannot be written.
         """
         outliers = None if self._outliers is None else str(self._outliers)
-        kept = Kept(
+        state = CollectorState(
             self.oracle, self._n, self._sums, self.refused, self._seen, self._shards, outliers
         )
-        write_kept(Path(os.path.expanduser(path)), kept)
+        write_state(Path(os.path.expanduser(path)), state)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Collector:
@@ -728,14 +728,14 @@ class Collector:
         Raises:
             DataSourceError: the file cannot be read, is not that of a collector, or was damaged.
         """
-        kept = read_kept(Path(os.path.expanduser(path)))
+        state = read_state(Path(os.path.expanduser(path)))
         try:
-            made = cls(kept.oracle, replay=kept.seen, outliers=kept.outliers)
+            made = cls(state.oracle, replay=state.seen, outliers=state.outliers)
         except UsageError as error:
             name = Path(path).name
             raise DataSourceError(f"{name} is not a state that can be resumed: {error}") from None
-        made._n, made._sums, made._shards = kept.n, kept.sums, kept.shards
-        made._refused = Counter(kept.refused)
+        made._n, made._sums, made._shards = state.n, state.sums, state.shards
+        made._refused = Counter(state.refused)
         return made
 
     def __repr__(self) -> str:

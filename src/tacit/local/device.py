@@ -22,7 +22,7 @@ from tacit.arithmetic.exact import Number, as_fraction, positive, show
 from tacit.calls import public
 from tacit.errors import BudgetError, LedgerError, MismatchError, UsageError
 from tacit.local.batch_file import locked
-from tacit.local.collector import write_whole
+from tacit.local.collector import write_atomically
 from tacit.local.frequency.direct_encoding import DirectEncoding
 from tacit.local.oracle import Layout, Oracle, PureOracle, oracle_from
 from tacit.local.ranges_and_sets import PaddedSets
@@ -58,7 +58,7 @@ class Staged(ABC):
         return None
 
     @abstractmethod
-    def keep(self, value: object, standing: Any) -> object:
+    def keep(self, value: object, existing: Any) -> object:
         """Draw the permanent answer: a report of ``kept``."""
 
     @abstractmethod
@@ -132,8 +132,8 @@ class TwoStage(PureOracle, Staged):
     def support(self) -> tuple[Fraction, Fraction]:
         """The pair (p*, q*) of one report."""
         own, other = self.instant.support
-        kept, lied = self.permanent.support
-        return kept * own + (1 - kept) * other, lied * own + (1 - lied) * other
+        p, lied = self.permanent.support
+        return p * own + (1 - p) * other, lied * own + (1 - lied) * other
 
     @property
     def ratio(self) -> Fraction:
@@ -161,12 +161,12 @@ class TwoStage(PureOracle, Staged):
         """The permanent stage."""
         return self.permanent
 
-    def keep(self, value: object, standing: object) -> object:
+    def keep(self, value: object, existing: object) -> object:
         """Draw the permanent answer.
 
         Args:
             value: the answer of the person.
-            standing: not used here.
+            existing: not used here.
         """
         return self.permanent.perturb(value)
 
@@ -178,9 +178,9 @@ class TwoStage(PureOracle, Staged):
         """
         return self.instant._draw(np.array([permanent], np.int64))[0]
 
-    def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
+    def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
         """Draw both stages: reports of people who never reported before."""
-        return self.instant._draw(self.permanent._draw(places).astype(np.int64))
+        return self.instant._draw(self.permanent._draw(indices).astype(np.int64))
 
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         return self.instant._sums(reports)
@@ -191,11 +191,11 @@ class TwoStage(PureOracle, Staged):
         Args:
             value: one answer, as :meth:`perturb` takes it.
         """
-        law: dict[Any, Fraction] = {}
+        distribution: dict[Any, Fraction] = {}
         for lie, share in self.permanent.distribution(value).items():
             for report, p in self.instant.distribution(self.domain.labels[int(str(lie))]).items():
-                law[report] = law.get(report, Fraction(0)) + share * p
-        return law
+                distribution[report] = distribution.get(report, Fraction(0)) + share * p
+        return distribution
 
     def describe(self) -> dict[str, object]:
         """Return both stages as plain JSON values."""
@@ -213,7 +213,7 @@ class TwoStage(PureOracle, Staged):
 
 # The device of one person: permanent answers without a table, and a ledger of what is left.
 #
-# A device that lies anew every day tells the truth in the end: the average of its reports.  So the
+# A device that lies again every day tells the truth in the end: the average of its reports.  So the
 # lie is drawn once for each question and answer, and kept.  Nothing has to be stored for that: the
 # random bits of the lie are BLAKE2b, keyed by the secret of the device, of the question, the period
 # and the answer; the same answer gives the same lie.
@@ -225,7 +225,7 @@ class TwoStage(PureOracle, Staged):
 # spend the permanent epsilon together, whatever their number, for they are post-processing of one
 # draw.  A new true answer is a new draw and is charged again: d different answers spend d times as
 # much.  That counts *what* the answers were, between people who change theirs at the same times.
-# *That* somebody changed can show in reports without an instantaneous stage, at once, and with one
+# *That* someone changed can show in reports without an instantaneous stage, at once, and with one
 # it shows slowly; where this matters, hold the first answer of each period (``changes="hold"``).
 # Then every person makes one draw a period whether anything changed or not, and the loss over T
 # periods is at most T times the permanent epsilon between *any* two histories.
@@ -237,7 +237,7 @@ SECRET_BYTES = 32
 _PERSON = b"tacit permanent1"
 _VERSION = 1
 
-Answer: TypeAlias = int | list[int]  # the whole numbers by which a mechanism knows a true answer
+Answer: TypeAlias = int | list[int]  # the integers by which a mechanism knows a true answer
 
 
 @public
@@ -248,7 +248,7 @@ class Device:
         budget: the most that all reports together may spend, in epsilon.
         path: a file that keeps the secret and the ledger (readable by its owner alone); the device
             is resumed from it if it exists, with the budget that it was made with.  Several
-            processes may share it: a file beside it, ending in ``.lock``, keeps them apart.
+            processes may share it: a file next to it, ending in ``.lock``, keeps them apart.
         secret: 32 bytes for a device that keeps no file; by default random.
 
     Raises:
@@ -274,7 +274,7 @@ class Device:
     ) -> None:
         self._path = None if path is None else Path(os.path.expanduser(path))
         if path is not None and secret is not None:
-            raise UsageError("give a secret or a file that keeps one, not both")
+            raise UsageError("give a secret or a file that contains one, not both")
         if secret is not None and len(secret) != SECRET_BYTES:
             raise UsageError(f"the secret of a device has {SECRET_BYTES} bytes, not {len(secret)}")
         self.budget = positive(budget, "budget")
@@ -287,12 +287,12 @@ class Device:
 
     @property
     def spent(self) -> Fraction:
-        """What all reports so far have spent together."""
+        """Budget spent by all reports so far."""
         return sum(self._charges.values(), Fraction(0))
 
     @property
     def remaining(self) -> Fraction:
-        """What is left of the budget."""
+        """Remaining budget."""
         return self.budget - self.spent
 
     def cost(self, question: Oracle) -> Fraction:
@@ -357,9 +357,9 @@ class Device:
             with injected(bits):
                 return question.perturb(value)
         with injected(self._stream(self._label("standing", question, "", 0))):
-            standing = question.standing()
+            existing = question.standing()
         with injected(bits):
-            return question.keep(value, standing)
+            return question.keep(value, existing)
 
     def _renewed(self, question: Oracle, permanent: Any) -> Any:
         return question.renew(permanent) if isinstance(question, Staged) else permanent
@@ -374,8 +374,8 @@ class Device:
                 drawn = self._permanent(question, value, answer, period)
                 self._held[tag] = wire.pack(np.asarray(drawn)[None])[0].tobytes().hex()
                 self._charge(tag, question)
-        kept = np.frombuffer(bytes.fromhex(self._held[tag]), np.uint8)[None]
-        return wire.unpack(kept)[0][0]
+        stored = np.frombuffer(bytes.fromhex(self._held[tag]), np.uint8)[None]
+        return wire.unpack(stored)[0][0]
 
     def _afford(self, question: Oracle) -> None:
         cost = self.cost(question)
@@ -405,11 +405,11 @@ class Device:
         if self._path is None:
             yield
             return
-        beside = self._path.with_name(self._path.name + ".lock")
+        lock_file = self._path.with_name(self._path.name + ".lock")
         try:
-            file = beside.open("ab")
+            file = lock_file.open("ab")
         except OSError as error:
-            raise LedgerError(f"{beside.name} cannot be written: {error.strerror}") from None
+            raise LedgerError(f"{lock_file.name} cannot be written: {error.strerror}") from None
         with file, locked(file):
             if self._path.exists():
                 self._resume(self._path)
@@ -425,17 +425,17 @@ class Device:
 
     def _stream(self, label: bytes) -> Callable[[int], bytes]:
         """Return a generator of bits: BLAKE2b of the label and a block number, keyed."""
-        kept = bytearray()
+        stream = bytearray()
         block = 0
 
         def take(n: int) -> bytes:
             nonlocal block
-            while len(kept) < n:
+            while len(stream) < n:
                 data = block.to_bytes(8, "little") + label
-                kept.extend(hashlib.blake2b(data, key=self._secret, person=_PERSON).digest())
+                stream.extend(hashlib.blake2b(data, key=self._secret, person=_PERSON).digest())
                 block += 1
-            taken = bytes(kept[:n])
-            del kept[:n]
+            taken = bytes(stream[:n])
+            del stream[:n]
             return taken
 
         return take
@@ -451,7 +451,7 @@ class Device:
             "charges": {tag: str(cost) for tag, cost in self._charges.items()},
             "held": self._held,
         }
-        write_whole(self._path, json.dumps(fields, indent=1).encode())
+        write_atomically(self._path, json.dumps(fields, indent=1).encode())
 
     def _resume(self, path: Path) -> None:
         try:
@@ -489,8 +489,8 @@ def _identity(question: Oracle, value: Any) -> Answer:
         raise UsageError("give a local mechanism, such as UnaryEncoding(items, epsilon=1)")
     if isinstance(question, PaddedSets):
         return question.members(value)
-    found: Answer = question.read([value])[0].tolist()
-    return found
+    identity: Answer = question.read([value])[0].tolist()
+    return identity
 
 
 @lru_cache(maxsize=256)

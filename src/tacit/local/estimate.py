@@ -176,18 +176,18 @@ class Estimate(Shown):
             MissingExtraError: matplotlib is not installed.
         """
         order = np.argsort(-self.counts, kind="stable")[:SHOWN]
-        place, counts = np.arange(len(order)), self.counts[order]
+        index, counts = np.arange(len(order)), self.counts[order]
         made = plotting.figure(7, 0.9 + 0.24 * len(order))
         ((one,),) = plotting.axes(made, 1, 1)
         style = plotting.series(0)
         if self.method == "unbiased" or self.chosen_from:
             low, high = (end[order] for end in self._around(level))
-            one.hlines(place, low, high, color=plotting.MUTED, linewidth=1.4)
+            one.hlines(index, low, high, color=plotting.MUTED, linewidth=1.4)
             detail = f"bars: {float(as_fraction(level)):.0%} interval of each item"
         else:
             detail = f"{self.method}: biased, no error known"
-        one.plot(counts, place, style.marker, color=style.colour, markersize=5)
-        one.set_yticks(place, [str(self.items[i]) for i in order])
+        one.plot(counts, index, style.marker, color=style.colour, markersize=5)
+        one.set_yticks(index, [str(self.items[i]) for i in order])
         one.set_ylim(len(order) - 0.5, -0.5)
         one.axvline(0, color=plotting.FAINT, linewidth=1)
         one.set_xlabel("estimated number of people")
@@ -202,13 +202,13 @@ class Estimate(Shown):
         low, high = self._around() if known else (None, None)
         marks, rows = [], []
         for i in order:
-            told, between = f"{self.counts[i]:,.1f}", "not known"
+            count, between = f"{self.counts[i]:,.1f}", "not known"
             ends: tuple[float | None, float | None] = (None, None)
             if low is not None and high is not None:
                 ends = float(low[i]), float(high[i])
                 between = f"{ends[0]:,.1f} to {ends[1]:,.1f}"
-            rows.append([str(self.items[i]), told, between, f"{self.frequencies[i]:.2%}"])
-            marks.append(Mark(str(self.items[i]), float(self.counts[i]), ends[0], ends[1], told))
+            rows.append([str(self.items[i]), count, between, f"{self.frequencies[i]:.2%}"])
+            marks.append(Mark(str(self.items[i]), float(self.counts[i]), ends[0], ends[1], count))
         rest = len(self.items) - len(order)
         head = ["item", "people", "95% interval", "share"]
         about = f"estimated number of people with each item, {self.method}"
@@ -309,10 +309,12 @@ def norm_sub(estimate: Estimate) -> Estimate:
     inside = np.ones(len(counts), bool)
     while True:
         shift = (estimate.n - counts[inside].sum()) / max(1, np.count_nonzero(inside))
-        kept = inside & (counts + shift > 0)
-        if np.array_equal(kept, inside) or not kept.any():
-            return replace(estimate, counts=np.where(kept, counts + shift, 0.0), method="norm-sub")
-        inside = kept
+        positive = inside & (counts + shift > 0)
+        if np.array_equal(positive, inside) or not positive.any():
+            return replace(
+                estimate, counts=np.where(positive, counts + shift, 0.0), method="norm-sub"
+            )
+        inside = positive
 
 
 @public

@@ -73,7 +73,7 @@ def mix(words: Words, h: Words, spare: Words) -> None:
 
 
 def bucket(seeds: Words, items: Words, g: int) -> Words:
-    """Return the bucket of each item under the seed beside it.
+    """Return the bucket of each item under the seed next to it.
 
     >>> bucket(np.array([0, 1], np.uint32), np.array([5, 5], np.uint32), 4).tolist()
     [2, 0]
@@ -107,24 +107,24 @@ def count_matches(seeds: Words, sent: Words, g: int, items: int) -> NDArray[np.i
     """Return for each item how many reports sent its bucket."""
     # The halves of bucket y are those with ``half - edge[y] < size[y]`` (mod 2**16), so one
     # subtraction and one comparison find a match.  Reports are taken in the order of the buckets,
-    # so that nearly always all that are looked at together have the same edge and size.  Matches
+    # so that nearly always all that are examined together have the same edge and size.  Matches
     # are bytes, and are added eight at once, as the bytes of a word.
     edges = np.array(_edges(g), np.uint32)
     low, size = edges[:-1].astype(np.uint16), np.diff(edges).astype(np.uint16)
     order = np.argsort(sent.astype(np.uint16), kind="stable")
     seeds, sent = seeds[order], sent[order]
     counts = np.zeros((-(-items // 2), 2), np.int64)
-    block = _Block(min(len(seeds), REPORTS), len(counts))
+    block = _ReportBlock(min(len(seeds), REPORTS), len(counts))
     for start in range(0, len(seeds), REPORTS):
         part = slice(start, start + REPORTS)
         y = sent[part]
-        block = block if len(y) == block.reports else _Block(len(y), len(counts))
+        block = block if len(y) == block.reports else _ReportBlock(len(y), len(counts))
         same: NDArray[Any] = y[0] if y[0] == y[-1] else np.repeat(y, 2)
         block.count(seeds[part], low[same], size[same], counts)
     return counts.ravel()[:items]
 
 
-class _Block:
+class _ReportBlock:
     """Room for some reports by some pairs of items."""
 
     def __init__(self, reports: int, pairs: int) -> None:
@@ -147,9 +147,9 @@ class _Block:
             np.subtract(halves, low, out=halves)
             np.less(halves, size, out=self._match[:, : 2 * self.reports])
             lanes: NDArray[Any] = self._match.view(np.uint64).sum(axis=1).view(np.uint8)
-            found = lanes.reshape(self.height, 4, 2).sum(axis=1, dtype=np.int64)
+            counted = lanes.reshape(self.height, 4, 2).sum(axis=1, dtype=np.int64)
             mine = counts[first : first + self.height]
-            mine += found[: len(mine)]
+            mine += counted[: len(mine)]
 
 
 # Answers from an open domain, any text, known by a digest that is the same on every device.
@@ -182,8 +182,8 @@ def places_under(words: DigestWords, function: Any, size: int) -> NDArray[np.int
     # ``digest + (function + 1) golden``, mixed (:mod:`tacit.arithmetic.mixing`).
     with np.errstate(over="ignore"):
         z = words + (np.asarray(function, np.uint64) + np.uint64(1)) * GOLDEN
-    found: NDArray[np.int64] = (mixed(z) & np.uint64(size - 1)).astype(np.int64)
-    return found
+    hashed: NDArray[np.int64] = (mixed(z) & np.uint64(size - 1)).astype(np.int64)
+    return hashed
 
 
 # Uniform subsets of one size, with the element that comes next: many at once, as columns of bits.
@@ -222,15 +222,15 @@ def full_column(size: int) -> Columns:
     return words
 
 
-def single_bits(places: NDArray[np.int64], size: int) -> Columns:
+def single_bits(indices: NDArray[np.int64], size: int) -> Columns:
     """Return each place as a column of one bit, by the same work on every word.
 
     >>> single_bits(np.array([1, 64]), 65).tolist()
     [[2, 0], [0, 1]]
     """
-    words = np.arange(-(-size // 64), dtype=places.dtype)[:, None]
-    bits = np.left_shift(np.uint64(1), (places & 63).astype(np.uint64))
-    columns: Columns = (words == places >> 6) * bits
+    words = np.arange(-(-size // 64), dtype=indices.dtype)[:, None]
+    bits = np.left_shift(np.uint64(1), (indices & 63).astype(np.uint64))
+    columns: Columns = (words == indices >> 6) * bits
     return columns
 
 
@@ -258,9 +258,9 @@ def nested_sets(elements: Columns, rank: int) -> tuple[Columns, Columns]:
     race = _Race(
         elements.copy(), np.zeros_like(elements), np.full(n, rank, np.uint16), _sizes(elements)
     )
-    step, most = max(1, BLOCK // words), (64 * words).bit_length() + 1
+    step, limit = max(1, BLOCK // words), (64 * words).bit_length() + 1
     for start in range(0, n, step):
-        race.run(slice(start, start + step), most)
+        race.run(slice(start, start + step), limit)
     late = np.flatnonzero(race.left > 1)
     while len(late):
         race.run(late, LATE)
@@ -346,8 +346,10 @@ def _step(gram: Floats, moment: Floats, result: Floats, free: NDArray[np.bool_])
     """Solve on the free set, giving up those that would turn negative; changes ``free``."""
     while True:
         trial = np.zeros(len(moment))
-        places = np.flatnonzero(free)
-        trial[places] = np.linalg.lstsq(gram[np.ix_(places, places)], moment[places], rcond=None)[0]
+        indices = np.flatnonzero(free)
+        trial[indices] = np.linalg.lstsq(
+            gram[np.ix_(indices, indices)], moment[indices], rcond=None
+        )[0]
         negative = free & (trial <= 0)
         if not negative.any():
             return trial

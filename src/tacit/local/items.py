@@ -91,8 +91,8 @@ def _plain(value: Any) -> Any:
         return value.decode()
     if hasattr(value, "as_py"):  # a scalar of Arrow
         try:
-            found = value.as_py()
-            return dict(found) if found and type(value).__name__ == "MapScalar" else plain(found)
+            scalar = value.as_py()
+            return dict(scalar) if scalar and type(value).__name__ == "MapScalar" else plain(scalar)
         except ValueError:  # a time in nanoseconds, which Python's own cannot hold
             return str(value)
     if isinstance(value, np.generic) or getattr(value, "ndim", None) == 0:
@@ -106,9 +106,9 @@ def _time(value: np.datetime64 | np.timedelta64) -> Any:
     if isinstance(value, np.timedelta64):
         return str(value)
     days = np.datetime_data(value.dtype)[0] in "YMWD"
-    found = value.astype("datetime64[D]" if days else "datetime64[us]").item()
-    exact = isinstance(found, datetime.date) and (days or value == np.datetime64(found))
-    return found if exact else str(value)
+    instant = value.astype("datetime64[D]" if days else "datetime64[us]").item()
+    exact = isinstance(instant, datetime.date) and (days or value == np.datetime64(instant))
+    return instant if exact else str(value)
 
 
 def text_of(value: Any) -> str:
@@ -144,7 +144,7 @@ def texts_of(value: Any) -> tuple[str, ...]:
 
 
 def whole_number(value: Any) -> int | None:
-    """Return the whole number that a plain answer equals; None where it is another one, or text.
+    """Return the integer that a plain answer equals; None where it is another one, or text.
 
     >>> whole_number(3.0), whole_number(Decimal("3.00")), whole_number(2.5), whole_number("3")
     (3, 3, None, None)
@@ -178,8 +178,8 @@ def values_of(values: Any, *, sets: bool = False) -> Iterable[Any]:
         return list(values)
     if hasattr(values, "to_pylist"):  # a column of Arrow
         return _from_arrow(values)
-    found: Iterable[Any] = values
-    return found
+    listed: Iterable[Any] = values
+    return listed
 
 
 def people_of(values: Any, names: Sequence[str]) -> Iterable[Any]:
@@ -205,12 +205,12 @@ def numbers_of(values: Any) -> NDArray[Any] | None:
 
 def _from_arrow(values: Any) -> list[Any]:
     try:
-        found: list[Any] = values.to_pylist()
+        items: list[Any] = values.to_pylist()
     except ValueError:  # times in nanoseconds, which Python's own cannot hold
-        found = [plain(value) for value in values]
+        items = [plain(value) for value in values]
     if str(values.type).startswith("map<"):
-        return [None if pairs is None else dict(pairs) for pairs in found]
-    return found
+        return [None if pairs is None else dict(pairs) for pairs in items]
+    return items
 
 
 def _columns_of(values: Any) -> list[str] | None:
@@ -240,15 +240,15 @@ class Items:
     What is not in the list goes to the ``other`` item if one is declared, and a missing answer
     to the ``missing`` item (or else to ``other``).  With neither it is refused on the device,
     before anything is drawn or sent; so a question that someone may be unable to answer declares
-    them: then nobody's report can be distinguished from the others, and nobody is dropped from
+    them: then no one's report can be distinguished from the others, and no one is dropped from
     the count.
 
     An answer is the item that it equals, else the one that is written alike: the number 3 and the
     text "3", a date and "2024-12-31".  The library whose column it comes in does not matter.
 
     Args:
-        labels: the answers, each once, at least two in all: text, whole numbers or booleans; or a
-            whole number k for the answers 0 .. k - 1.
+        labels: the answers, each once, at least two in all: text, integers or booleans; or a
+            integer k for the answers 0 .. k - 1.
         other: the item for answers outside the list; appended if it is not one of them.
         missing: the item for missing answers; appended if it is not one of them.
 
@@ -289,7 +289,7 @@ class Items:
         """Return ``domain`` itself if it is a list of items, else make one of it.
 
         Args:
-            domain: items, a list of labels, or how many whole numbers from 0.
+            domain: items, a list of labels, or how many integers from 0.
         """
         return domain if isinstance(domain, Items) else cls(domain)
 
@@ -303,11 +303,11 @@ class Items:
     @cached_property
     def _texts(self) -> Mapping[str, int]:
         """The places of labels by their texts; a label that is text itself comes first."""
-        found: dict[str, int] = {}
+        indices: dict[str, int] = {}
         for i, label in enumerate(self.labels):
             if not isinstance(label, str):
-                found |= {text: i for text in texts_of(label) if text not in found}
-        return found | {label: i for i, label in enumerate(self.labels) if isinstance(label, str)}
+                indices |= {text: i for text in texts_of(label) if text not in indices}
+        return indices | {label: i for i, label in enumerate(self.labels) if isinstance(label, str)}
 
     def _find(self, value: Any) -> int:
         """Return the place of a plain answer: that of an equal label, or of one with its text."""
@@ -316,13 +316,13 @@ class Items:
             number = int(value) if written else whole_number(value)
             return OUTSIDE if number is None or number not in self.labels else number
         try:
-            place = self._places.get(value, OUTSIDE)
-            if place == OUTSIDE and isinstance(value, _READ_AS_TEXT):
+            index = self._places.get(value, OUTSIDE)
+            if index == OUTSIDE and isinstance(value, _READ_AS_TEXT):
                 listed = (self._texts[text] for text in texts_of(value) if text in self._texts)
-                place = next(listed, OUTSIDE)
+                index = next(listed, OUTSIDE)
         except Exception:  # a value never raises, whatever its class does
             return OUTSIDE
-        return place
+        return index
 
     @cached_property
     def _fallback(self) -> tuple[int, int]:
@@ -331,7 +331,7 @@ class Items:
         return other, missing
 
     def place(self, value: object) -> int:
-        """Return the place of an answer, of ``other`` or ``missing``, or -1; never raises.
+        """Return the position of an answer, of ``other`` or ``missing``, or -1; never raises.
 
         Args:
             value: a raw answer.
@@ -344,11 +344,11 @@ class Items:
         value = _shortest(value)
         if is_missing(value):
             return missing
-        found = self._find(value)
-        return other if found == OUTSIDE else found
+        index = self._find(value)
+        return other if index == OUTSIDE else index
 
     def places(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return the place of each answer as :meth:`place` does; never raises on a value.
+        """Return the position of each answer as :meth:`place` does; never raises on a value.
 
         Args:
             values: raw answers, one a person, in a list, an array or a column of any library.
@@ -378,7 +378,7 @@ class Items:
         return np.where(inside, values, self._fallback[0]).astype(np.int64)
 
     def index(self, value: object) -> int:
-        """Return the place of one answer.
+        """Return the position of one answer.
 
         Args:
             value: an answer, as it was given.
@@ -390,7 +390,7 @@ class Items:
         return int(self.indices([value])[0])
 
     def indices(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return the place of each answer: an int64 array.
+        """Return the position of each answer: an int64 array.
 
         Args:
             values: answers, as they were given.
@@ -398,13 +398,13 @@ class Items:
         Raises:
             UsageError: an answer outside the list, and no ``other`` item.
         """
-        found = self.places(values)
-        if len(found) and int(found.min()) == OUTSIDE:
+        indices = self.places(values)
+        if len(indices) and int(indices.min()) == OUTSIDE:
             raise UsageError(
                 "an answer is not one of the listed items; declare where such answers go: "
                 "Items(labels, other=..., missing=...)"
             )
-        return found
+        return indices
 
     def describe(self) -> dict[str, object]:
         """Return the items as plain JSON values; :meth:`from_description` reads them.
@@ -412,9 +412,9 @@ class Items:
         >>> Items.from_description(Items(3).describe()) == Items(3)
         True
         """
-        whole = self._is_range
+        is_range = self._is_range
         return {
-            "items": len(self) if whole else list(self.labels),
+            "items": len(self) if is_range else list(self.labels),
             "other": self.other,
             "missing": self.missing,
         }

@@ -86,7 +86,7 @@ def _array(reports: object) -> NDArray[Any]:
 @public
 @dataclass(frozen=True)
 class Layout:
-    """How a report is written: all reports of one mechanism have the same size.
+    """Layout of a report: all reports of one mechanism have the same size.
 
     ========== ================================== ===============================================
     kind       a batch of n reports               valid reports
@@ -135,7 +135,7 @@ class Layout:
         return np.empty((n, self.columns) if self.columns else n, self.dtype)
 
     def check(self, reports: object) -> NDArray[np.generic]:
-        """Return the reports as a batch, refusing what has not its shape or is not whole numbers.
+        """Return the reports as a batch, refusing what has not its shape or is not integers.
 
         Whether each report can have come from the mechanism is for :meth:`valid`.
 
@@ -233,21 +233,21 @@ def read_answer(value: Any, lower: Fraction, upper: Fraction) -> Fraction:
 
 
 def refuse_wide(layout: Layout, what: str) -> None:
-    """Refuse noise so wide that a number of a report, or the sum of two billion, does not fit."""
+    """Raise if the noise is so wide that a number of a report, or two billion added, do not fit."""
     if layout.limit > 1 << 32:
         raise UsageError(f"the noise of this epsilon does not fit 32 bits: take fewer {what}")
 
 
-def refuse_large(domain: Items, most: int, what: str, instead: str) -> None:
-    """Refuse a domain that is too large for a mechanism, and name what takes it."""
-    if len(domain) > most:
+def refuse_large(domain: Items, limit: int, what: str, instead: str) -> None:
+    """Raise if a domain is too large for a mechanism, and name one that takes it."""
+    if len(domain) > limit:
         raise UsageError(
-            f"{what} is for at most {most:,} items, not {len(domain):,}: use {instead}"
+            f"{what} is for at most {limit:,} items, not {len(domain):,}: use {instead}"
         )
 
 
 def one_of(epsilon: Any, p: Any) -> None:
-    """Refuse both or neither of two ways to set a mechanism."""
+    """Raise if both or neither of two ways to set a mechanism are given."""
     if (epsilon is None) == (p is None):
         raise UsageError("give either epsilon or the probabilities, and not both")
 
@@ -366,7 +366,7 @@ class Oracle(ABC):
     @property
     @abstractmethod
     def layout(self) -> Layout:
-        """How a report is written."""
+        """Layout of a report."""
 
     @property
     def report_bits(self) -> int:
@@ -378,7 +378,7 @@ class Oracle(ABC):
         """Return the whole numbers by which the mechanism knows raw answers."""
 
     @abstractmethod
-    def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
+    def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
         """Draw the reports of answers that were read."""
 
     @abstractmethod
@@ -405,11 +405,11 @@ class Oracle(ABC):
         Raises:
             UsageError: an answer outside the domain that has no declared place.
         """
-        places = self.read(values)
-        reports = self.layout.empty(len(places))
+        indices = self.read(values)
+        reports = self.layout.empty(len(indices))
         step = min(BATCH, max(1, BATCH_BYTES // max(1, self.layout.columns)))
-        for start in range(0, len(places), step):
-            reports[start : start + step] = self._draw(places[start : start + step])
+        for start in range(0, len(indices), step):
+            reports[start : start + step] = self._draw(indices[start : start + step])
         return reports
 
     def valid(self, reports: object) -> NDArray[np.bool_]:
@@ -557,10 +557,10 @@ class FrequencyOracle(Oracle):
 
     def _report(self, value: Any) -> Any:
         """Report an answer of any kind: one that has no place is reported as a random item."""
-        place = self.domain.place(value)
-        if place == OUTSIDE:
-            place = noise.uniform(len(self.domain))
-        return self._draw(np.array([place], np.int64))[0]
+        index = self.domain.place(value)
+        if index == OUTSIDE:
+            index = noise.uniform(len(self.domain))
+        return self._draw(np.array([index], np.int64))[0]
 
     def _law(self, value: Any) -> dict[Any, Fraction]:
         if self.domain.place(value) != OUTSIDE:

@@ -104,12 +104,12 @@ class Choice:
             sizes: of the domain; by default powers of two.
         """
         points = [1 << i for i in range(1, 13)] if sizes is None else list(sizes)
-        found: dict[str, list[tuple[int, Fraction]]] = {}
+        crossings: dict[str, list[tuple[int, Fraction]]] = {}
         for size in points:
             for name, make in _MAKERS.items():
                 oracle = make(Items(size), self.epsilon)
-                found.setdefault(name, []).append((size, oracle.variance(self.n)))
-        return found
+                crossings.setdefault(name, []).append((size, oracle.variance(self.n)))
+        return crossings
 
     def plot(self) -> Figure:
         """Draw the error of a count against the size of the domain, where lines cross.
@@ -202,8 +202,8 @@ def choose(domain: int | Iterable[object] | Items, n: int, epsilon: Number) -> C
 
 _BITS = 96
 _EXACT_FACTORIAL = 256
-# More people only protect more, so a bound for so many holds for all above.
-_MOST_CLONES_COUNTED = 10**9
+# More people only protect more, so a bound for this many holds for all above.
+_MAX_CLONES_COUNTED = 10**9
 _BLOCKS = 96
 _LARGEST_EPSILON = 24
 
@@ -212,7 +212,7 @@ _LARGEST_EPSILON = 24
 def amplified(oracle: Oracle | Number, n: int, delta: Number) -> Fraction:
     """Return an epsilon at which ``n`` shuffled reports are (epsilon, delta)-private: proven.
 
-    At most a relative 1/500 above the least for which the bound is at most ``delta``.
+    At most a relative 1/500 above the smallest for which the bound is at most ``delta``.
 
     Args:
         oracle: a mechanism, or the epsilon of one report.
@@ -271,7 +271,7 @@ def amplified_delta(oracle: Oracle | Number, n: int, epsilon: Number) -> Fractio
 
 
 def _people(n: int) -> int:
-    return min(as_integer(n, "n", minimum=1), _MOST_CLONES_COUNTED)
+    return min(as_integer(n, "n", minimum=1), _MAX_CLONES_COUNTED)
 
 
 def _ratio(oracle: Oracle | Number) -> tuple[Fraction, Fraction]:
@@ -292,7 +292,7 @@ class _Clones:
     """The distribution of the number of clones, cut into blocks."""
 
     ratio: Fraction
-    left: NDArray[np.int64]  # the least number of clones of each block, increasing
+    left: NDArray[np.int64]  # the smallest number of clones of each block, increasing
     weight: NDArray[np.float64]  # an upper bound on the probability of each block
     missing: float  # an upper bound on the probability of fewer clones than ``left[0]``
 
@@ -301,21 +301,21 @@ class _Clones:
         """Cut it so that what is cut off at the left hardly counts against ``failure``."""
         m, p = n - 1, 1 / ratio
         deviation = math.sqrt(float(m * p * (1 - p))) + 1
-        reach = math.sqrt(2 * math.log(1000 / float_down(failure) if failure else 1e300)) + 1
+        radius = math.sqrt(2 * math.log(1000 / float_down(failure) if failure else 1e300)) + 1
         middle = int(m * p)
-        low = max(0, middle - int(reach * deviation))
-        high = min(m, middle + int(reach * deviation))
-        law = _binomial_terms(m, p, low, high)
+        low = max(0, middle - int(radius * deviation))
+        high = min(m, middle + int(radius * deviation))
+        distribution = _binomial_terms(m, p, low, high)
         starts = np.arange(low, high + 1, max(1, (high - low + 1) // _BLOCKS))
-        weight = np.add.reduceat(law, starts - low) * _widening(len(law))
+        weight = np.add.reduceat(distribution, starts - low) * _widening(len(distribution))
         # terms to the left of the first shrink at least as fast as its own ratio says
         missing = 0.0
         if low:
             shrink = Fraction(low, m - low + 1) * (1 - p) / p
-            missing = float_up(Fraction(float(law[0])) * shrink / (1 - shrink))
+            missing = float_up(Fraction(float(distribution[0])) * shrink / (1 - shrink))
         if high < m:  # what lies to the right of all blocks is as if in the last
             grow = Fraction(m - high, high + 1) * p / (1 - p)
-            weight[-1] += float_up(Fraction(float(law[-1])) * grow / (1 - grow))
+            weight[-1] += float_up(Fraction(float(distribution[-1])) * grow / (1 - grow))
         return cls(ratio, starts.astype(np.int64), weight, missing)
 
     def delta(self, epsilon: Fraction) -> Fraction:
@@ -355,10 +355,10 @@ def _half_tail(c: int, t: int, before: Fraction) -> Fraction:
     if t > c:
         return Fraction(0)
     # B(j+1)/B(j) = (c-j)/(j+1); ten deviations beyond t nothing is left that counts
-    most = min(c - t, int(5 * math.sqrt(c)) + 20)
-    j = np.arange(t, t + most, dtype=np.float64)
+    maximum = min(c - t, int(5 * math.sqrt(c)) + 20)
+    j = np.arange(t, t + maximum, dtype=np.float64)
     total = 1.0 + float(np.cumprod((c - j) / (j + 1)).sum())
-    return before * Fraction(c - t + 1, t) * Fraction(total / _widening(most + 1))
+    return before * Fraction(c - t + 1, t) * Fraction(total / _widening(maximum + 1))
 
 
 def _binomial_terms(m: int, p: Fraction, low: int, high: int) -> NDArray[np.float64]:

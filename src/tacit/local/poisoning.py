@@ -1,6 +1,6 @@
 """Poisoning: how far poisoned reports move an estimate, and a bound on the most blatant ones."""
 
-# In the local model nobody sees true answers, so nobody can distinguish a poisoned report from an
+# In the local model no one sees true answers, so no one can distinguish a poisoned report from an
 # honest
 # one: a report that an honest device may send is always accepted.  What can be done is to say how
 # much m such reports move, to choose a mechanism in which they move little, and to refuse reports
@@ -39,7 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Influence:
-    """What so many poisoned reports among ``n`` can do to an estimate: at worst, exactly.
+    """Worst effect of poisoned reports among ``n`` on an estimate, exactly.
 
     Attributes:
         mechanism: its name.
@@ -158,7 +158,7 @@ def _at_once(oracle: Oracle) -> int | None:
 
 
 def _independent_bits(oracle: Oracle) -> bool:
-    """Whether a report is one bit an item, each drawn by itself."""
+    """True if a report is one bit per item, each drawn independently."""
     return (
         isinstance(oracle, PureOracle)
         and oracle.layout.kind == "bits"
@@ -169,7 +169,7 @@ def _independent_bits(oracle: Oracle) -> bool:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What an honest report keeps within: the number of set bits, or every number in it."""
+    """Bounds of an honest report: of the number of set bits, or of every number in it."""
 
     least: int
     most: int
@@ -207,12 +207,12 @@ def honest_bounds(oracle: Oracle, miss: Number) -> Bounds:
             "outliers can be detected for unary encodings and for added noise; a report of "
             f"{type(oracle).__name__} supports a fixed number of items or says nothing about it"
         )
-    law = _supported(oracle)
+    distribution = _supported(oracle)
     tail = float(share) / 2
-    below, above = np.cumsum(law), np.cumsum(law[::-1])[::-1]
-    least = int(np.searchsorted(below, tail, side="right"))
-    most = int(np.flatnonzero(above > tail)[-1])
-    return Bounds(least, most)
+    below, above = np.cumsum(distribution), np.cumsum(distribution[::-1])[::-1]
+    minimum = int(np.searchsorted(below, tail, side="right"))
+    maximum = int(np.flatnonzero(above > tail)[-1])
+    return Bounds(minimum, maximum)
 
 
 def _noise_bounds(zero: int, top: int, scale: Fraction, miss: Fraction) -> Bounds:
@@ -232,7 +232,7 @@ def _supported(oracle: Any) -> NDArray[np.float64]:
     others = np.exp(
         logs[m] - logs - logs[::-1] + j * math.log(other) + (m - j) * math.log1p(-other)
     )
-    law = np.zeros(m + 2)
-    law[:-1] += (1 - own) * others
-    law[1:] += own * others
-    return law
+    distribution = np.zeros(m + 2)
+    distribution[:-1] += (1 - own) * others
+    distribution[1:] += own * others
+    return distribution

@@ -27,8 +27,8 @@ __all__ = [
     "dyadic_up",
     "exp_at_most",
     "finer",
-    "least_exp",
-    "most_exp",
+    "max_exp",
+    "min_exp",
     "probability",
     "random_rows",
     "read_loss",
@@ -47,7 +47,7 @@ VALUES = 1 << 14  # values that are counted at once: they stay in the cache of o
 # Bytes of rows that are added at once: some slabs fit the cache, and few calls are needed.
 SLAB = 1 << 16
 
-COLUMNS = 1 << 10  # bytes of a row that are looked at in one go: longer rows are cut
+COLUMNS = 1 << 10  # bytes of a row that are examined in one go: longer rows are cut
 
 FEW = 2048  # rows so few that they are counted bit by bit
 
@@ -55,7 +55,7 @@ LAST = 32  # rows of the sums that are counted bit by bit in the end
 
 
 def count_values(values: NDArray[Any], size: int) -> NDArray[np.int64]:
-    """Return how often each whole number below ``size`` occurs.
+    """Return how often each integer below ``size`` occurs.
 
     >>> count_values(np.array([2, 0, 2], np.uint8), 3).tolist()
     [1, 0, 2]
@@ -112,8 +112,8 @@ def _count_part(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
     height = LAST
     while 2 * height * columns <= SLAB and 64 * height <= n:
         height *= 2
-    whole = n // (2 * height) * 2 * height
-    words = np.ascontiguousarray(rows[:whole]).reshape(-1).view(np.uint64)
+    complete = n // (2 * height) * 2 * height
+    words = np.ascontiguousarray(rows[:complete]).reshape(-1).view(np.uint64)
     slabs = words.reshape(-1, height * columns // 8)
     total = _Sum(slabs.shape[1])
     for pair in zip(slabs[::2], slabs[1::2], strict=True):
@@ -122,7 +122,7 @@ def _count_part(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
     while height > LAST:
         height //= 2
         weights = _halved(weights)
-    return _count_weights(weights, columns) + _count_few(rows[whole:])
+    return _count_weights(weights, columns) + _count_few(rows[complete:])
 
 
 class _Sum:
@@ -182,7 +182,7 @@ def _add_three(a: Words, b: Words, c: Words, total: Words, carry: Words) -> None
 
 def _halved(weights: list[list[Words]]) -> list[list[Words]]:
     """Cut all slabs in halves, and add until at most two of a weight are left."""
-    found: list[list[Words]] = []
+    halves: list[list[Words]] = []
     carries: list[Words] = []
     middle = len(weights[0][0]) // 2
     for slabs in weights:
@@ -194,8 +194,8 @@ def _halved(weights: list[list[Words]]) -> list[list[Words]]:
             _add_three(a, b, c, total, carry)
             parts.append(total)
             carries.append(carry)
-        found.append(parts)
-    return [*found, carries]
+        halves.append(parts)
+    return [*halves, carries]
 
 
 def _count_weights(weights: list[list[Words]], columns: int) -> NDArray[np.int64]:
@@ -264,22 +264,22 @@ def exp_at_most(epsilon: Number) -> Fraction:
             f"epsilon must be at least 2**-20 for one report, not {show(loss)}: below that "
             "a report says nothing"
         )
-    return least_exp(loss)
+    return min_exp(loss)
 
 
-def least_exp(loss: Fraction) -> Fraction:
+def min_exp(loss: Fraction) -> Fraction:
     """Return a fraction within 2**-80 below ``e**loss``, of any part of a loss.
 
-    >>> least_exp(Fraction(0))
+    >>> min_exp(Fraction(0))
     Fraction(1, 1)
     """
     return exp(loss, 128).rounded(112).lower
 
 
-def most_exp(loss: Fraction) -> Fraction:
+def max_exp(loss: Fraction) -> Fraction:
     """Return a fraction above ``e**loss`` by less than 2**-90 of it, of a loss.
 
-    >>> most_exp(Fraction(0))
+    >>> max_exp(Fraction(0))
     Fraction(1, 1)
     """
     return exp(loss, 128).rounded(112).upper
@@ -324,8 +324,8 @@ def _dyadic(p: Fraction, bits: int, up: int) -> Fraction:
     if p.denominator & (p.denominator - 1) == 0 and p.denominator <= 1 << FINEST:
         return p
     scaled = p * (1 << bits)
-    whole = (round(scaled), ceil(scaled), floor(scaled))[up]
-    return Fraction(min(max(whole, 1), (1 << bits) - 1), 1 << bits)
+    rounded = (round(scaled), ceil(scaled), floor(scaled))[up]
+    return Fraction(min(max(rounded, 1), (1 << bits) - 1), 1 << bits)
 
 
 def dyadic_down(p: Fraction, bits: int | None = None) -> Fraction:
@@ -360,7 +360,7 @@ def probability(value: Number, name: str) -> Fraction:
 
 
 def truth_probability(p: Number | None, epsilon: Any, others: int) -> Fraction:
-    """Return the probability of the truth beside ``others`` answers that are equally likely.
+    """Return the probability of the truth next to ``others`` answers that are equally likely.
 
     >>> truth_probability("3/4", None, 1), float(truth_probability(None, 1, 1))
     (Fraction(3, 4), 0.73105...)
@@ -416,11 +416,11 @@ def uniform_below(k: int, n: int) -> NDArray[Any]:
 def _scaled(k: int, n: int, width: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the high halves, and the places of those to be drawn again."""
     half: Any = np.uint16 if width == 16 else np.uint32
-    whole: Any = np.uint32 if width == 16 else np.uint64
-    products: NDArray[Any] = _WORDS[width](n) * whole(k)
+    unsigned: Any = np.uint32 if width == 16 else np.uint64
+    products: NDArray[Any] = _WORDS[width](n) * unsigned(k)
     low = products.astype(half)
     again = np.flatnonzero(low < half((1 << width) % k))
-    return (products >> whole(width)).astype(np.uint32, copy=False), again
+    return (products >> unsigned(width)).astype(np.uint32, copy=False), again
 
 
 # Rows of packed random bits, all with one dyadic probability.
@@ -471,16 +471,16 @@ def _chain(digits: list[int], out: NDArray[np.uint64]) -> None:
 
 
 def blend_own_bit(
-    rows: NDArray[np.uint8], places: NDArray[np.int64], bits: NDArray[np.bool_]
+    rows: NDArray[np.uint8], indices: NDArray[np.int64], bits: NDArray[np.bool_]
 ) -> None:
-    """Set bit ``places[i]`` of row i to ``bits[i]``, by the same work on every byte of the row."""
+    """Set bit ``indices[i]`` of row i to ``bits[i]``, by the same work on every byte of the row."""
     # So neither time nor the order in which memory is touched reveals the place.
-    columns = np.arange(rows.shape[1], dtype=places.dtype)
-    single = np.left_shift(np.uint8(1), (places & 7).astype(np.uint8))
+    columns = np.arange(rows.shape[1], dtype=indices.dtype)
+    single = np.left_shift(np.uint8(1), (indices & 7).astype(np.uint8))
     step = max(1, BLOCK * 8 // rows.shape[1])
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
-        here: NDArray[Any] = columns == (places[part] >> 3)[:, None]
+        here: NDArray[Any] = columns == (indices[part] >> 3)[:, None]
         mask = here.view(np.uint8) * single[part, None]
         rows[part] &= ~mask
         mask *= bits[part, None]

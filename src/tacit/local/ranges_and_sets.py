@@ -77,7 +77,7 @@ class HierarchicalRanges(AttributeSampling):
 
     @property
     def branching(self) -> int:
-        """How many neighbours are joined."""
+        """Branching factor: the number of neighbours that are joined."""
         fan: int = self._branching  # type: ignore[attr-defined]
         return fan
 
@@ -127,25 +127,25 @@ class HierarchicalRanges(AttributeSampling):
             UsageError: no ranges, ends reversed or outside, reports that this mechanism cannot
                 have made.
         """
-        asked, state = tuple((first, last) for first, last in ranges), self._state(reports)
-        if not asked:
+        pairs, state = tuple((first, last) for first, last in ranges), self._state(reports)
+        if not pairs:
             raise UsageError("name at least one range, such as (18, 25)")
-        shares, spread = np.zeros(len(asked)), np.zeros(len(asked))
+        shares, spread = np.zeros(len(pairs)), np.zeros(len(pairs))
         for name, part in self.states(state).items():
             oracle: Any = dict(self.parts)[name]
-            for i, (first, last) in enumerate(asked):
+            for i, (first, last) in enumerate(pairs):
                 scores = self._scores(name, first, last).ravel() / float(oracle.keep)
                 shares[i] += scores @ part.sums / max(1, part.n)
                 spread[i] += scores**2 @ part.sums / max(1, part.n) ** 2
-        return Estimate(asked, state.n, shares * state.n, spread * state.n**2)
+        return Estimate(pairs, state.n, shares * state.n, spread * state.n**2)
 
     def _scores(self, name: str, first: int, last: int) -> NDArray[np.int64]:
         """Return the summed score of every report of a level for a range: (blocks, columns)."""
         oracle: Any = dict(self.parts)[name]
         chosen = np.zeros((oracle.blocks, oracle.block_size), np.int64)
-        for level, place in self._cover(*self._ends(first, last)):
+        for level, index in self._cover(*self._ends(first, last)):
             if level == name:
-                chosen[place % oracle.blocks, place // oracle.blocks + 1] = 1
+                chosen[index % oracle.blocks, index // oracle.blocks + 1] = 1
         return hadamard_transform(chosen)
 
     @property
@@ -177,25 +177,25 @@ class HierarchicalRanges(AttributeSampling):
             UsageError: ends reversed or outside.
         """
         parts: Any = self.parts
-        found: Fraction = max(
+        influence: Fraction = max(
             len(self.parts) * int(np.abs(self._scores(name, first, last)).max()) / oracle.keep
             for name, oracle in parts
         )
-        return found
+        return influence
 
     def _cover(self, low: int, high: int) -> list[tuple[str, int]]:
         """Return intervals, the longest that fit, that make up low .. high - 1."""
-        found, fan, top = [], self.branching, len(self.parts) - 1
+        cover, fan, top = [], self.branching, len(self.parts) - 1
         for level in range(top + 1):
             last = level == top
             while low < high and (last or low % fan):
-                found.append((str(level), low))
+                cover.append((str(level), low))
                 low += 1
             while low < high and (last or high % fan):
                 high -= 1
-                found.append((str(level), high))
+                cover.append((str(level), high))
             low, high = low // fan, high // fan
-        return found
+        return cover
 
     def describe(self) -> dict[str, object]:
         """Return the rule as plain JSON values."""
@@ -262,14 +262,14 @@ class PrefixExtending(AttributeSampling):
         return [int(name) for name, _ in self.parts]
 
     def _row(self, value: Any) -> list[str]:
-        whole = self.lengths[-1]
+        longest = self.lengths[-1]
         answer = plain(value)
         number = whole_number(answer)
         if isinstance(answer, str):
             number = int(answer) if re.fullmatch(r"[0-9]{1,19}", answer) else None
-        if number is None or not 0 <= number < 1 << whole:
+        if number is None or not 0 <= number < 1 << longest:
             return ["outside"] * len(self.parts)
-        return [str(number >> (whole - length)) for length in self.lengths]
+        return [str(number >> (longest - length)) for length in self.lengths]
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return the digest of every prefix; any other answer is reported as "outside".
@@ -297,28 +297,28 @@ class PrefixExtending(AttributeSampling):
             UsageError: reports that this mechanism cannot have made, a count below 1.
         """
         wanted = as_integer(count, "count", minimum=1)
-        most = 4 * wanted if kept is None else as_integer(kept, "kept", minimum=wanted)
+        maximum = 4 * wanted if kept is None else as_integer(kept, "kept", minimum=wanted)
         states, prefixes, before = self.states(reports), [0], 0
         parts: Any = self.parts
         for name, oracle in parts:
             grow = int(name) - before
             longer = [p << grow | tail for p in prefixes for tail in range(1 << grow)]
-            found: Estimate = oracle.estimate(states[name], [str(p) for p in longer])
-            order = np.argsort(-found.counts, kind="stable")[:most]
+            estimate: Estimate = oracle.estimate(states[name], [str(p) for p in longer])
+            order = np.argsort(-estimate.counts, kind="stable")[:maximum]
             prefixes, before = [longer[i] for i in order.tolist()], int(name)
         top, share = order[:wanted], len(self.parts)
         return Estimate(
             tuple(prefixes[:wanted]),
             self._state(reports).n,
-            found.counts[top] * share,
-            np.asarray(found.base)[top] * share**2,
+            estimate.counts[top] * share,
+            np.asarray(estimate.base)[top] * share**2,
             share - 1.0,
             "the largest of many",
             chosen_from=len(longer),
         )
 
     def estimate(self, reports: object) -> NoReturn:
-        """Refuse: answers are looked for with :meth:`heaviest`.
+        """Raise always: answers are found with :meth:`heaviest`.
 
         Args:
             reports: a state, or a batch of reports.
@@ -400,7 +400,7 @@ class PaddedSets(Oracle):
         return self.oracle.valid(reports)
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Draw a slot of each set, and return the place of what it holds.
+        """Draw a slot of each set, and return the position of what it holds.
 
         Args:
             values: the answers of many people, as they were given.
@@ -410,7 +410,7 @@ class PaddedSets(Oracle):
         )
 
     def members(self, value: object) -> list[int]:
-        """Return the places of a set's items; a missing set is an empty one.
+        """Return the positions of a set's items; a missing set is an empty one.
 
         Args:
             value: the set of a person: a collection of items, or None.
@@ -423,9 +423,9 @@ class PaddedSets(Oracle):
             return []
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
             raise UsageError("an answer is a set of items, such as a list; nothing was drawn")
-        places = {self.oracle.domain.place(item) for item in value}
+        indices = {self.oracle.domain.place(item) for item in value}
         other = self.oracle.domain.place(self.oracle.domain.other)
-        return sorted(places - {other, OUTSIDE})
+        return sorted(indices - {other, OUTSIDE})
 
     def _slot(self, members: list[int]) -> int:
         """Draw below the greater of length and set size: a longer set loses none of its members."""
@@ -433,14 +433,14 @@ class PaddedSets(Oracle):
         domain = self.oracle.domain
         return members[drawn] if drawn < len(members) else domain.place(domain.other)
 
-    def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
-        return self.oracle._draw(places)
+    def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
+        return self.oracle._draw(indices)
 
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         return self.oracle._sums(reports)
 
     def estimate(self, reports: object) -> Estimate:
-        """Estimate how many people have each item; the last item stands for empty slots.
+        """Estimate how many people have each item; the last item represents empty slots.
 
         The error includes that of drawing slots.
 
@@ -457,8 +457,8 @@ class PaddedSets(Oracle):
     @property
     def influence(self) -> Fraction:
         """The most that one poisoned report moves the estimated count of an item, in people."""
-        found: Any = self.oracle.influence  # type: ignore[attr-defined]
-        return Fraction(found) * self.length
+        influence: Any = self.oracle.influence  # type: ignore[attr-defined]
+        return Fraction(influence) * self.length
 
     def variance(self, n: int, frequency: object = 0) -> Fraction:
         """Return the variance of the count of an item: that of its slots, and of drawing them.
@@ -481,11 +481,11 @@ class PaddedSets(Oracle):
         slots = max(self.length, len(members))
         chances = {domain.labels[m]: Fraction(1, slots) for m in members}
         chances[domain.other] = 1 - Fraction(len(members), slots)
-        found: dict[Any, Fraction] = {}
+        masses: dict[Any, Fraction] = {}
         for label, chance in chances.items():
             for y, p in self.oracle.distribution(label).items():
-                found[y] = found.get(y, Fraction(0)) + p * chance
-        return found
+                masses[y] = masses.get(y, Fraction(0)) + p * chance
+        return masses
 
     def describe(self) -> dict[str, object]:
         """Return the rule as plain JSON values."""

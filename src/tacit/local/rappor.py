@@ -93,8 +93,8 @@ class Rappor(Oracle, Staged):
         q: Number = "3/4",
     ) -> None:
         m, h, c = (
-            as_integer(v, name, minimum=least)
-            for v, name, least in (
+            as_integer(v, name, minimum=minimum)
+            for v, name, minimum in (
                 (bloom_bits, "bloom_bits", 2),
                 (hashes, "hashes", 1),
                 (cohorts, "cohorts", 1),
@@ -156,17 +156,17 @@ class Rappor(Oracle, Staged):
         """
         return digests(values).view(np.int64)
 
-    def filters(self, places: NDArray[np.int64], cohort: NDArray[np.int64]) -> Rows:
+    def filters(self, indices: NDArray[np.int64], cohort: NDArray[np.int64]) -> Rows:
         """Return the Bloom filter of each digest in its cohort: (n, m) of 0 and 1.
 
         Args:
-            places: the digests, of shape (n,).
+            indices: the digests, of shape (n,).
             cohort: of each device, of shape (n,).
         """
-        bits = np.zeros((len(places), self.bloom_bits), bool)
+        bits = np.zeros((len(indices), self.bloom_bits), bool)
         columns = np.arange(self.bloom_bits)
         for i in range(self.hashes):
-            wide = places_under(places.view(np.uint64), cohort * self.hashes + i, 1 << 32)
+            wide = places_under(indices.view(np.uint64), cohort * self.hashes + i, 1 << 32)
             bits |= columns == (wide * self.bloom_bits >> 32)[:, None]  # the same work everywhere
         return bits.view(np.uint8)
 
@@ -217,7 +217,7 @@ class Rappor(Oracle, Staged):
 
     @property
     def kept(self) -> Rappor:
-        """What a device keeps: cohort and permanent row (where f = 0, the one report itself)."""
+        """State stored on a device: cohort and permanent row (if f = 0, the one report itself)."""
         p, q = (0, 1) if self.f else (self.p, self.q)
         return Rappor(self.bloom_bits, self.hashes, self.cohorts, self.f, p, q)
 
@@ -225,15 +225,15 @@ class Rappor(Oracle, Staged):
         """Draw the cohort of a device."""
         return self.draw_cohorts(1)
 
-    def keep(self, value: object, standing: NDArray[np.int64]) -> object:
+    def keep(self, value: object, existing: NDArray[np.int64]) -> object:
         """Draw the row that a device keeps, in its cohort.
 
         Args:
             value: the answer of the person.
-            standing: the cohort of the device, from :attr:`standing`.
+            existing: the cohort of the device, from :attr:`standing`.
         """
-        row = self.permanent(self.filters(self.read([value]), standing))
-        return self.report(row if self.f else self.instantaneous(row), standing)[0]
+        row = self.permanent(self.filters(self.read([value]), existing))
+        return self.report(row if self.f else self.instantaneous(row), existing)[0]
 
     def renew(self, permanent: object) -> object:
         """Draw one report from a kept row; without a permanent stage the report stays.
@@ -249,11 +249,11 @@ class Rappor(Oracle, Staged):
         cohort = number.astype(np.int64) @ (1 << np.arange(self._cohort_bits))
         return self.report(self.instantaneous(row), cohort)[0]
 
-    def _draw(self, places: NDArray[np.int64]) -> Rows:
+    def _draw(self, indices: NDArray[np.int64]) -> Rows:
         """Draw fresh cohorts and both stages: one report of a device that never reports again."""
-        cohort = self.draw_cohorts(len(places))
-        kept = self.permanent(self.filters(places, cohort))
-        return self.report(self.instantaneous(kept), cohort)
+        cohort = self.draw_cohorts(len(indices))
+        permanent = self.permanent(self.filters(indices, cohort))
+        return self.report(self.instantaneous(permanent), cohort)
 
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         """Sum the bits of each cohort, and after them its number of reports."""
@@ -353,18 +353,18 @@ class Rappor(Oracle, Staged):
         """
         if self.layout.width > 16:
             raise UsageError("there are too many reports to list: take fewer bits and cohorts")
-        found: dict[Hashable, Fraction] = {}
-        place = self.read([value])
+        masses: dict[Hashable, Fraction] = {}
+        index = self.read([value])
         for j in range(self.cohorts):
-            bloom = self.filters(place, np.array([j]))[0].tolist()
+            bloom = self.filters(index, np.array([j]))[0].tolist()
             number = [j >> i & 1 for i in range(self._cohort_bits)]
             for bits in product((0, 1), repeat=self.bloom_bits):
                 each = (
                     self.rates[b] if s else 1 - self.rates[b]
                     for s, b in zip(bits, bloom, strict=True)
                 )
-                found[packed([*bits, *number])] = prod(each, start=Fraction(1, self.cohorts))
-        return found
+                masses[packed([*bits, *number])] = prod(each, start=Fraction(1, self.cohorts))
+        return masses
 
     def _domain_description(self) -> Any:
         return "any text"

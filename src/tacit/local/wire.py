@@ -1,6 +1,6 @@
 """The wire: how reports travel and lie in files, and how anything that is no report is refused."""
 
-# Whole numbers are little-endian and bits are counted from the least significant one.
+# Integers are little-endian and bits are counted from the least significant one.
 #
 # **One report**, 38 bytes and its payload::
 #
@@ -12,7 +12,7 @@
 #     38  .   payload
 #
 # **A payload** has the same size for every report of a mechanism: the values of the report, each of
-# ``layout.value_bits`` bits, one after the other; the last byte is filled with zeros.  So a payload
+# ``layout.value_bits`` bits, sequentially; the last byte is filled with zeros.  So a payload
 # takes ``ceil(layout.bits / 8)`` bytes, and a file of them is read as an array, without a loop.
 #
 # **A batch file** says its header once (see :class:`Header`); what follows is records of one size:
@@ -65,7 +65,7 @@ Reason: TypeAlias = Literal[
     "replay",
     "outlier",
 ]
-# Why a report is refused, in the order in which it is looked at.
+# Why a report is refused, in the order in which it is examined.
 # ``length``: cut short, or bytes left over; ``range``: a value that the mechanism cannot send;
 # ``shard``: an id that another collector looks after; ``replay``: an id that was seen before;
 # ``outlier``: see :mod:`tacit.local.poisoning`.
@@ -180,8 +180,8 @@ class Wire:
             return _bytes_of(values)[:, : self.payload_bytes]
         bits = np.unpackbits(_bytes_of(values), axis=1, bitorder="little")
         wide = bits.reshape(len(batch), layout.width, 8 * values.itemsize)
-        kept = wide[:, :, : layout.value_bits]
-        return np.packbits(kept.reshape(len(batch), layout.bits), axis=1, bitorder="little")
+        value_part = wide[:, :, : layout.value_bits]
+        return np.packbits(value_part.reshape(len(batch), layout.bits), axis=1, bitorder="little")
 
     def unpack(self, payloads: NDArray[np.uint8]) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
         """Return the reports in payloads, and which of them the mechanism can have made.
@@ -270,12 +270,12 @@ class Wire:
         Raises:
             UsageError: bytes that are not a report of this mechanism; says which part is wrong.
         """
-        found = self.read(data)
-        if isinstance(found, str):
+        decoded = self.read(data)
+        if isinstance(decoded, str):
             about = f"{len(data)} bytes, not {self.report_bytes}"
-            detail = f": {about}" if found == "length" else ""
-            raise UsageError(f"this report is refused ({found}){detail}")
-        return found
+            detail = f": {about}" if decoded == "length" else ""
+            raise UsageError(f"this report is refused ({decoded}){detail}")
+        return decoded
 
     def to_json(self, report: object, report_id: bytes | None = None) -> str:
         """Return one report as JSON that a person can read.
@@ -289,14 +289,14 @@ class Wire:
         Raises:
             UsageError: a report that the mechanism cannot have made, an id of another size.
         """
-        found = self.decode(self.encode(report, report_id))
+        decoded = self.decode(self.encode(report, report_id))
         return json.dumps(
             {
                 "tacit_report": VERSION,
                 "mechanism": self.name,
                 "schema": self.schema.hex(),
-                "id": found.id.hex(),
-                "report": self._plain(found.report),
+                "id": decoded.id.hex(),
+                "report": self._plain(decoded.report),
             }
         )
 
@@ -367,8 +367,8 @@ def _widened(payloads: NDArray[np.uint8], dtype: np.dtype[np.generic]) -> NDArra
     return contiguous.view(dtype.newbyteorder("<")).astype(dtype, copy=False)
 
 
-def _json_object(text: str | bytes, most: int) -> Mapping[str, Any] | None:
-    if not isinstance(text, (str, bytes, bytearray)) or len(text) > most:
+def _json_object(text: str | bytes, maximum: int) -> Mapping[str, Any] | None:
+    if not isinstance(text, (str, bytes, bytearray)) or len(text) > maximum:
         return None
     try:
         fields = json.loads(text)

@@ -103,12 +103,12 @@ class Adaptive:
 
     @property
     def spent(self) -> Budget:
-        """What all releases so far come to."""
+        """Sum of the losses of all releases so far."""
         return self._odometer.spent
 
     @property
     def remaining(self) -> Budget | None:
-        """What is left, or None for an odometer that only counts."""
+        """Remaining budget, or None for an odometer that only counts."""
         return self._odometer.remaining
 
     def ask(self, measurement: Measurement, data: object) -> object:

@@ -34,7 +34,7 @@ from tacit.core.measures import concentrated_epsilon
 from tacit.core.metrics import Witness
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.grid_noise import Lattice
-from tacit.noise import Law
+from tacit.noise import NoiseDistribution
 
 __all__ = [
     "Additive",
@@ -45,8 +45,8 @@ __all__ = [
     "TruncatedGeometric",
     "continuous_sigma",
     "largest_rho",
-    "least_scale",
-    "least_sigma",
+    "min_scale",
+    "min_sigma",
 ]
 
 # What the Laplace and the Gaussian mechanism share: one kind of noise on every coordinate.
@@ -87,21 +87,21 @@ class Additive(Step):
         self,
         lattice: Lattice,
         measure: Measure,
-        law: Law,
+        noise_distribution: NoiseDistribution,
         shift: Any,
         loss: Callable[[Fraction], Fraction],
     ) -> Measurement:
         """Return the release of an aggregate plus noise."""
 
         def draw(size: int | None) -> Any:
-            return law.draw() if size is None else law.draw_many(size)
+            return noise_distribution.draw() if size is None else noise_distribution.draw_many(size)
 
         return Measurement(
             lattice.space,
             measure,
             lambda value: lattice.add(draw, value),
             lambda d: loss(d + lattice.charge) if d else Fraction(0),
-            distribution=lambda value: lattice.distribution(law, value),
+            distribution=lambda value: lattice.distribution(noise_distribution, value),
             losses=lattice.losses(shift, Fraction(self.scale) / lattice.grid),
             step=self,
         )
@@ -155,14 +155,16 @@ class Laplace(Additive):
         """
         lattice = self._lattice(space, L1Distance, "L1")
         scale = Fraction(self.scale)
-        law = noise.DiscreteLaplace(scale / lattice.grid)
-        return self._release(lattice, PureDP(), law, LaplaceShift, lambda d: d / scale)
+        noise_distribution = noise.DiscreteLaplace(scale / lattice.grid)
+        return self._release(
+            lattice, PureDP(), noise_distribution, LaplaceShift, lambda d: d / scale
+        )
 
 
 @register
 @dataclass(frozen=True)
 class Geometric(Laplace):
-    """The two-sided geometric mechanism: :class:`Laplace` on whole numbers.
+    """The two-sided geometric mechanism: :class:`Laplace` on integers.
 
     Args:
         scale: in the units of the aggregate; above zero.
@@ -178,13 +180,13 @@ class Geometric(Laplace):
     name: ClassVar[str] = "geometric"
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a whole number or a vector of them.
+        """Return the mechanism on an integer or a vector of them.
 
         Args:
             space: what the step works on: a space, or the end of a chain before it.
 
         Raises:
-            MismatchError: the aggregate is not made of whole numbers.
+            MismatchError: the aggregate is not made of integers.
         """
         lattice = Lattice.of(space, self, None)
         if lattice.grid != 1:
@@ -194,11 +196,11 @@ class Geometric(Laplace):
         return super().build(space)
 
 
-# The least Gaussian noise for epsilon at delta.
+# The smallest Gaussian noise for epsilon at delta.
 #
 # On one number the exact privacy profile of the discrete distribution decides
 # (:class:`~tacit.core.losses.additive_noise.GaussianShift`): with inputs s units apart and k the
-# first whole number above ``epsilon sigma^2 / s + s / 2``,
+# first integer above ``epsilon sigma^2 / s + s / 2``,
 # ``delta = P(X >= k - s) - e^epsilon P(X >= k)``.
 # Source: Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020,
 # theorem 7; the continuous case: Balle and Wang, ICML 2018, theorem 8.
@@ -208,10 +210,10 @@ class Geometric(Laplace):
 _SMALL = 100.0
 
 
-def least_sigma(shift: int, epsilon: Fraction, delta: Fraction) -> Fraction:
+def min_sigma(shift: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a sigma, in units, certified by the exact profile and least to about a relative 1e-10.
 
-    >>> float(least_sigma(1, Fraction(1), Fraction(1, 10**6)))
+    >>> float(min_sigma(1, Fraction(1), Fraction(1, 10**6)))
     4.2307...
     """
     # The search is made in doubles (on the continuous profile where sigma is large); what it finds
@@ -262,15 +264,17 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
             low = high - step
     above = Fraction(math.exp((low + high) / 2))
     order = 1 + above
-    found = (epsilon - log(above / order, 96) + (log(order, 96) + log(delta, 96)) / above) / order
-    rho = found.rounded(64).lower
+    enclosed = (
+        epsilon - log(above / order, 96) + (log(order, 96) + log(delta, 96)) / above
+    ) / order
+    rho = enclosed.rounded(64).lower
     while rho > 0 and concentrated_epsilon(rho, delta) > epsilon:
         rho *= 1 - Fraction(1, 1 << 30)
     return max(Fraction(0), rho)
 
 
 def continuous_sigma(epsilon: Fraction, delta: Fraction) -> float:
-    """Return about the least sigma of continuous Gaussian noise at sensitivity one.
+    """Return about the smallest sigma of continuous Gaussian noise at sensitivity one.
 
     >>> round(continuous_sigma(Fraction(1), Fraction(1, 10**6)), 4)
     4.2247
@@ -290,8 +294,8 @@ def _continuous(sigma: float, epsilon: float) -> float:
 def _discrete(sigma: float, shift: int, epsilon: float) -> float:
     """Return delta of the discrete distribution in doubles, by adding up its terms."""
     first = math.floor(epsilon * sigma * sigma / shift + shift / 2) + 1
-    reach = int(40 * sigma) + abs(first) + shift + 2
-    z = np.arange(-reach, reach + 1)
+    radius = int(40 * sigma) + abs(first) + shift + 2
+    z = np.arange(-radius, radius + 1)
     weights = np.exp(-(z.astype(np.float64) ** 2) / (2 * sigma * sigma))
     near = float(weights[z >= first - shift].sum())
     far = float(weights[z >= first].sum())
@@ -308,10 +312,10 @@ def _bisect(enough: Callable[[float], bool]) -> float:
     return narrowed(enough, high, low, 52)[0]
 
 
-def least_scale(rho_at_one: Fraction, rho: Fraction) -> Fraction:
+def min_scale(rho_at_one: Fraction, rho: Fraction) -> Fraction:
     """Return the square root of ``rho_at_one / rho``, rounded up: losses fall with its square.
 
-    >>> least_scale(Fraction(1, 2), Fraction(1, 8))
+    >>> min_scale(Fraction(1, 2), Fraction(1, 8))
     Fraction(2, 1)
     """
     return sqrt(rho_at_one / rho, 64).upper
@@ -367,9 +371,13 @@ class Gaussian(Additive):
         """
         lattice = self._lattice(space, L2Distance, "L2")
         scale = Fraction(self.scale)
-        law = noise.DiscreteGaussian(scale / lattice.grid)
+        noise_distribution = noise.DiscreteGaussian(scale / lattice.grid)
         return self._release(
-            lattice, ZeroConcentratedDP(), law, GaussianShift, lambda d: (d / scale) ** 2 / 2
+            lattice,
+            ZeroConcentratedDP(),
+            noise_distribution,
+            GaussianShift,
+            lambda d: (d / scale) ** 2 / 2,
         )
 
 
@@ -397,7 +405,7 @@ class TruncatedGeometric(Step):
     Source: Ghosh, Roughgarden, Sundararajan, STOC 2009 (the range-restricted geometric mechanism).
 
     Args:
-        lower, upper: the bounds, multiples of the grid of the aggregate (whole numbers for counts).
+        lower, upper: the bounds, multiples of the grid of the aggregate (integers for counts).
         scale: in the units of the aggregate; above zero.
 
     Raises:
@@ -451,19 +459,23 @@ class TruncatedGeometric(Step):
             )
         first, last = int(low), int(high)
         scale = Fraction(self.scale)
-        law = noise.DiscreteLaplace(scale / lattice.grid)
+        noise_distribution = noise.DiscreteLaplace(scale / lattice.grid)
         width = (last - first) * lattice.grid
 
         def clamp(units: int) -> int:
             return min(max(units, first), last)
 
         def distribution(value: Any) -> ClampedDistribution:
-            return ClampedDistribution(law, clamp(lattice.units(value)), first, last, lattice.grid)
+            return ClampedDistribution(
+                noise_distribution, clamp(lattice.units(value)), first, last, lattice.grid
+            )
 
         return Measurement(
             space,
             PureDP(),
-            lambda value: lattice.numbers(clamp(clamp(lattice.units(value)) + law.draw())),
+            lambda value: lattice.numbers(
+                clamp(clamp(lattice.units(value)) + noise_distribution.draw())
+            ),
             lambda d: min(d, width) / scale,
             distribution=distribution,
             losses=lattice.losses(LaplaceShift, scale / lattice.grid, (first, last)),
@@ -497,8 +509,10 @@ class ClampedDistribution:
             return Enclosure.of(1)
         # By symmetry the upper tail is P(X <= -offset): small tails keep their relative precision.
         tail = {self.lowest: offset, self.highest: -offset}.get(unit)
-        found: Enclosure = self.law.probability(offset) if tail is None else self.law.cdf(tail)
-        return found
+        probability: Enclosure = (
+            self.law.probability(offset) if tail is None else self.law.cdf(tail)
+        )
+        return probability
 
     def cdf(self, value: NumberLike) -> Enclosure:
         """Return an enclosure of the probability of this value or less."""
@@ -507,8 +521,8 @@ class ClampedDistribution:
             return _NONE
         if units >= self.highest:
             return Enclosure.of(1)
-        found: Enclosure = self.law.cdf(units - self.centre)
-        return found
+        probability: Enclosure = self.law.cdf(units - self.centre)
+        return probability
 
     def support(self, mass: NumberLike = "0.999") -> tuple[float, float]:
         """Return the ends of an interval that holds at least this probability."""

@@ -38,7 +38,7 @@ __all__ = [
 
 
 _LARGEST = Fraction(10) ** 120
-_MOST_UNITS = 1 << 62
+_MAX_UNITS = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Coordinate:
 
     @property
     def steps(self) -> int:
-        """How far one bin can move its value, in units."""
+        """Sensitivity of one bin, in units."""
         return self.most - self.least
 
     def units(self, value: float) -> int:
@@ -92,8 +92,8 @@ class Coordinate:
         low, high, grid = self._floats
         near = np.minimum(np.maximum(np.where(missing, low, values), low), high) / grid
         units = np.floor(near + 0.5).astype(np.int64)
-        found = np.minimum(np.maximum(units, self.least), self.most)
-        return np.where(missing, self.default, found)
+        clamped = np.minimum(np.maximum(units, self.least), self.most)
+        return np.where(missing, self.default, clamped)
 
     @cached_property
     def _floats(self) -> tuple[float, float, float]:
@@ -151,7 +151,7 @@ def _coordinate(lower: Any, upper: Any, default: Any, grid: Any, bits: int) -> C
         )
     if (high - low) / unit > 1 << 40:
         raise UsageError("the bounds hold more than 2^40 units of the grid: give a coarser grid")
-    if ends / unit >= _MOST_UNITS:
+    if ends / unit >= _MAX_UNITS:
         raise UsageError(
             "the bounds are more than 2^62 units of the grid from zero: give a coarser grid, or "
             "have the function say how far it is from the lower bound"
@@ -165,8 +165,8 @@ def _coordinate(lower: Any, upper: Any, default: Any, grid: Any, bits: int) -> C
 def _power_of_two(value: Fraction) -> Fraction:
     """Return the largest power of two that is not above a positive number."""
     power = value.numerator.bit_length() - value.denominator.bit_length()
-    found = Fraction(2) ** power
-    return found if found <= value else found / 2
+    exact = Fraction(2) ** power
+    return exact if exact <= value else exact / 2
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,7 +182,7 @@ class BinFunction:
 
     @property
     def defaults(self) -> tuple[int, ...]:
-        """What an empty bin counts as."""
+        """Value of an empty bin."""
         return tuple(one.default for one in self.reads)
 
     def __call__(self, content: Any) -> tuple[int, ...]:
@@ -210,13 +210,13 @@ class BinFunction:
 
 
 def _numbers(value: Any, size: int) -> Sequence[float]:
-    found: list[float] = np.asarray(value, dtype=np.float64).ravel().tolist()
-    return found if len(found) == size else [math.nan] * size
+    numbers: list[float] = np.asarray(value, dtype=np.float64).ravel().tolist()
+    return numbers if len(numbers) == size else [math.nan] * size
 
 
 # Private centres of a public number of bounded values: what sample-and-aggregate ends with.
 #
-# Each takes ``k`` whole numbers within public ends, of which at most ``d`` differ between two
+# Each takes ``k`` integers within public ends, of which at most ``d`` differ between two
 # inputs, and knows its loss at ``d``.  With ``M`` the distance between the ends:
 #
 # * **Mean.**  The sum moves by at most ``d M``; discrete Laplace noise of scale ``M / epsilon`` on
@@ -244,7 +244,7 @@ def _numbers(value: Any, size: int) -> Sequence[float]:
 
 _WIDTH = 4  # interquartile ranges on either side of the middle: five and more standard deviations
 
-_LEAST = Fraction(1, 10**120)
+_MIN_PROBABILITY = Fraction(1, 10**120)
 
 _SHARES = 128  # shares at which a private quartile is taken, for expected errors
 
@@ -265,12 +265,12 @@ class Centre(ABC):
     grid_bits: ClassVar[int] = 20
 
     def __post_init__(self) -> None:
-        if self.epsilon < _LEAST:  # its noise would not fit into a float
+        if self.epsilon < _MIN_PROBABILITY:  # its noise would not fit into a float
             raise UsageError("epsilon must be at least 1e-120: give a larger one")
 
     @property
     def measure(self) -> Measure:
-        """How the loss is counted."""
+        """Measure of the privacy loss."""
         return PureDP()
 
     def loss(self, changed: Fraction) -> Any:
@@ -365,8 +365,8 @@ class WinsorizedMeanOfBins(Centre):
 
     def _interval(self, a: int, b: int) -> tuple[int, int]:
         """Return the ends, in units, that two cells lead to."""
-        reach = 2 * _WIDTH * abs(a - b)
-        low, high = (a + b - reach) // 2, -(-(a + b + reach) // 2)
+        radius = 2 * _WIDTH * abs(a - b)
+        low, high = (a + b - radius) // 2, -(-(a + b + radius) // 2)
         return (
             self.where.least + max(0, low),
             self.where.least + min(self.where.steps, high),
@@ -380,14 +380,14 @@ class WinsorizedMeanOfBins(Centre):
         rate, where = self.epsilon / 32, self.where
         firsts, lasts = (_cells_at(_runs(units, where, Fraction(q, 4), rate)) for q in (1, 3))
         a, b = (part.ravel() for part in np.meshgrid(firsts, lasts))
-        reach = 2 * _WIDTH * np.abs(a - b)
-        low = where.least + np.maximum(0, (a + b - reach) // 2)
-        high = where.least + np.minimum(where.steps, -(-(a + b + reach) // 2))
+        radius = 2 * _WIDTH * np.abs(a - b)
+        low = where.least + np.maximum(0, (a + b - radius) // 2)
+        high = where.least + np.minimum(where.steps, -(-(a + b + radius) // 2))
         each = float(where.grid) / self.bins
         offset = _clipped_sums(np.sort(np.asarray(units, np.int64)), low, high) - truth / each
         scale = 2 * (high - low) / float(self.epsilon)
-        found = np.where(low < high, laplace_distance(offset, np.maximum(scale, 1)), abs(offset))
-        return float(found.mean()) * each
+        errors = np.where(low < high, laplace_distance(offset, np.maximum(scale, 1)), abs(offset))
+        return float(errors.mean()) * each
 
     def law(self, units: Sequence[int]) -> FiniteDistribution:
         """Return it on a public window; what falls beyond is counted at the ends."""
@@ -398,9 +398,9 @@ class WinsorizedMeanOfBins(Centre):
             for b, q in highs.items():
                 ends = self._interval(a, b)
                 weights[ends] = (weights.get(ends, _NONE) + p * q).rounded(128)
-        reach = _FAR * math.ceil(self._scale(self.where.least, self.where.most))
-        first = self.bins * self.where.least - reach
-        last = self.bins * self.where.most + reach
+        radius = _FAR * math.ceil(self._scale(self.where.least, self.where.most))
+        first = self.bins * self.where.least - radius
+        last = self.bins * self.where.most + radius
         grid = self.where.grid / self.bins
         table: dict[Hashable, Enclosure] = {t * grid: _NONE for t in range(first, last + 1)}
         for ends, weight in weights.items():
@@ -430,14 +430,14 @@ def _clipped_sums(ordered: Units, low: Units, high: Units) -> Units:
     """
     upto = np.append(0, np.cumsum(ordered))
     first, last = np.searchsorted(ordered, low), np.searchsorted(ordered, high)
-    found: Units = low * first + upto[last] - upto[first] + high * (len(ordered) - last)
-    return found
+    sums: Units = low * first + upto[last] - upto[first] + high * (len(ordered) - last)
+    return sums
 
 
 @lru_cache(maxsize=1 << 14)
 def _share(scale: Fraction, offset: int, or_less: bool) -> Enclosure:
-    law = noise.DiscreteLaplace(scale)
-    return law.cdf(offset) if or_less else law.probability(offset)
+    distribution = noise.DiscreteLaplace(scale)
+    return distribution.cdf(offset) if or_less else distribution.probability(offset)
 
 
 def _histogram(units: Sequence[int], where: Coordinate) -> tuple[Any, Any]:
@@ -460,8 +460,8 @@ def _cells_at(runs: tuple[Units, Units, NDArray[np.float64]]) -> Units:
     shares = (np.arange(_SHARES) + 0.5) / _SHARES
     run = np.minimum(np.searchsorted(upto, shares), len(upto) - 1)
     within = 1 - (upto[run] - shares) / chances[run]
-    places = np.clip((within * lengths[run]).astype(np.int64), 0, lengths[run] - 1)
-    return np.asarray(starts[run] + places, dtype=np.int64)
+    indices = np.clip((within * lengths[run]).astype(np.int64), 0, lengths[run] - 1)
+    return np.asarray(starts[run] + indices, dtype=np.int64)
 
 
 def _quantile_law(

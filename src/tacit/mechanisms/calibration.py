@@ -13,7 +13,7 @@ from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number as ExactNumber
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, show
-from tacit.arithmetic.roots_and_bisection import least_integer, narrowed
+from tacit.arithmetic.roots_and_bisection import narrowed, smallest_integer
 from tacit.calls import public
 from tacit.core import (
     AbsoluteDistance,
@@ -35,7 +35,7 @@ from tacit.core.losses.additive_noise import GaussianShift
 from tacit.core.losses.base import Dominating
 from tacit.core.space import unfinished
 from tacit.errors import InfeasibleError, MismatchError, UsageError
-from tacit.mechanisms.additive import Gaussian, largest_rho, least_scale, least_sigma
+from tacit.mechanisms.additive import Gaussian, largest_rho, min_scale, min_sigma
 from tacit.mechanisms.grid_noise import LatticeDistribution
 
 if TYPE_CHECKING:
@@ -45,12 +45,12 @@ __all__ = [
     "NO_NOISE",
     "calibrate",
     "half_width",
-    "least_noise",
+    "min_noise",
     "plot_accuracy",
     "stated_at",
 ]
 
-# The least scale at which a release, or a composition, is (epsilon, delta)-DP by its losses.
+# The smallest scale at which a release, or a composition, is (epsilon, delta)-DP by its losses.
 #
 # What is bounded is ``m.delta(epsilon)``, the delta of the privacy losses of the whole at the
 # epsilon asked for.  Its logarithm falls smoothly as the noise grows, so a line through two scales
@@ -60,15 +60,15 @@ __all__ = [
 
 NO_NOISE = "inputs at this distance do not move what is released: no noise is needed"
 
-_NEAR = 2.0**-32  # of the scale: so near the least one is the answer
+_NEAR = 2.0**-32  # of the scale: so near the smallest one is the answer
 _FARTHEST = 200
 _GROWTH = 1.5
 _STEPS = 100
 _DIGITS = 40
-_LEAST_LOG = -1e5
+_MIN_LOG = -1e5
 
 
-def least_noise(
+def min_noise(
     build: Callable[[Fraction], Measurement],
     d_in: NumberLike,
     epsilon: Fraction,
@@ -78,13 +78,13 @@ def least_noise(
     # build: a scale to a release whose losses never grow with it.
     target = _log(delta)
 
-    def excess(place: float) -> float:
+    def excess(exponent: float) -> float:
         """Return how far ln delta is above the one asked for, at a scale of e to the place."""
-        return _log(build(_scale(place)).delta(epsilon, d_in).upper) - target
+        return _log(build(_scale(exponent)).delta(epsilon, d_in).upper) - target
 
     low, high = _around(excess)
-    place = _narrowed(excess, low, high)
-    return stated_at(build(_scale(place)), as_fraction(d_in), epsilon, delta)
+    exponent = _narrowed(excess, low, high)
+    return stated_at(build(_scale(exponent)), as_fraction(d_in), epsilon, delta)
 
 
 def _around(excess: Callable[[float], float]) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -116,15 +116,15 @@ def _narrowed(
     for _ in range(_STEPS):
         if b - a <= _NEAR:
             break
-        flat = not _LEAST_LOG < under < 0  # nothing to draw a line through
+        flat = not _MIN_LOG < under < 0  # nothing to draw a line through
         middle = (a + b) / 2 if flat else a + (b - a) * over / (over - under)
         middle = min(max(middle, a + _NEAR / 2), b - _NEAR / 2)
-        found = excess(middle)
-        if found > 0:
-            a, over = middle, found
+        slack = excess(middle)
+        if slack > 0:
+            a, over = middle, slack
             under, stayed = (under / 2 if stayed > 0 else under), 1
         else:
-            b, under = middle, found
+            b, under = middle, slack
             over, stayed = (over / 2 if stayed < 0 else over), -1
     return b
 
@@ -137,8 +137,8 @@ def _scale(place: float) -> Fraction:
 
 def _log(value: Fraction) -> float:
     if value <= 0:
-        return _LEAST_LOG
-    return max(math.log(value.numerator) - math.log(value.denominator), _LEAST_LOG)
+        return _MIN_LOG
+    return max(math.log(value.numerator) - math.log(value.denominator), _MIN_LOG)
 
 
 def stated_at(m: Measurement, known: Fraction, epsilon: Fraction, delta: Fraction) -> Measurement:
@@ -158,10 +158,10 @@ def stated_at(m: Measurement, known: Fraction, epsilon: Fraction, delta: Fractio
             return epsilon, delta
         if not d:
             return Fraction(0), Fraction(0)
-        found = m.epsilon(delta, d)
-        if not isinstance(found, Enclosure):
+        enclosed = m.epsilon(delta, d)
+        if not isinstance(enclosed, Enclosure):
             raise UsageError(f"no finite epsilon is known at distance {show(d)} and this delta")
-        return found.upper, delta
+        return enclosed.upper, delta
 
     stated = Measurement(
         m.input,
@@ -176,7 +176,7 @@ def stated_at(m: Measurement, known: Fraction, epsilon: Fraction, delta: Fractio
     return stated
 
 
-# The least noise that keeps a promise.
+# The smallest noise that keeps a promise.
 
 
 _CALIBRATION_STEPS = 40
@@ -189,11 +189,11 @@ def calibrate(
     d_in: NumberLike = 1,
     d_out: object = None,
 ) -> Measurement:
-    """Return the measurement with the least noise whose map at ``d_in`` is at most ``d_out``.
+    """Return the measurement with the smallest noise whose map at ``d_in`` is at most ``d_out``.
 
     Args:
         step: a chain that ends in a class of steps, such as ``space >> sum >> laplace``
-            (further parameters by ``functools.partial``); the class on its own, for whole numbers
+            (further parameters by ``functools.partial``); the class on its own, for integers
             whose distance is given (a number, else two scores, as the step can take them); or
             a function from a scale to a measurement.
         d_in: the distance between neighbouring inputs.
@@ -204,8 +204,8 @@ def calibrate(
     the privacy losses of the whole (``m.delta``), to a relative 2^-32 of the scale.  Where the
     loss falls with the scale (pure) or with its square (zCDP), the answer is in closed form:
     exact, or a square root rounded up.  Gaussian noise on one number, for
-    ``(epsilon, delta)``, takes the least sigma of the exact profile of the discrete distribution
-    (:mod:`tacit.mechanisms.additive`); on a vector, the least that zCDP
+    ``(epsilon, delta)``, takes the smallest sigma of the exact profile of the discrete distribution
+    (:mod:`tacit.mechanisms.additive`); on a vector, the smallest that zCDP
     proves.  Anything else is searched by bisection, for a loss that never grows with the scale, to
     a relative 2^-40. Whatever is returned has been checked: ``m.check(d_in, d_out)`` holds.
 
@@ -253,11 +253,11 @@ def calibrate(
 
 def _on_whole_numbers(step: Any) -> Any:
     """Put a step on its own behind the first space of whole numbers that it can be built on."""
-    whole = Number("int")
+    integers = Number("int")
     spaces = (
-        Space(whole, AbsoluteDistance()),
-        Space(Vector(whole, size=2), LInfinityDistance()),
-        Space(Vector(whole, size=2), L1Distance()),
+        Space(integers, AbsoluteDistance()),
+        Space(Vector(integers, size=2), LInfinityDistance()),
+        Space(Vector(integers, size=2), L1Distance()),
     )
     for space in spaces:
         chain = unfinished(space, step)
@@ -291,7 +291,7 @@ def _by_scale(
         raise UsageError(NO_NOISE)
     concentrated = isinstance(one.measure, ZeroConcentratedDP)
     allowed = _pure_part(one, d_out)
-    guess = least_scale(loss, allowed) if concentrated else loss / allowed
+    guess = min_scale(loss, allowed) if concentrated else loss / allowed
     chosen = build(guess)
     less = build(guess * (1 - Fraction(1, 1 << 40)))
     if chosen.check(d_in, allowed) and not less.check(d_in, allowed):
@@ -324,7 +324,7 @@ def _by_losses(
     epsilon, delta = pair
     if delta == 1:
         raise UsageError("a delta of 1 allows everything to be published; give one below 1")
-    return least_noise(build, d_in, epsilon, delta)
+    return min_noise(build, d_in, epsilon, delta)
 
 
 def _bisected(
@@ -363,9 +363,9 @@ def _gaussian(
     losses = losses.losses if isinstance(losses, Dominating) else losses
     if isinstance(losses, GaussianShift):
         grid = 1 / losses.scale  # one grid unit, seen from a scale of one
-        scale = least_sigma(losses.shift, epsilon, delta) * grid
+        scale = min_sigma(losses.shift, epsilon, delta) * grid
     else:
-        scale = least_scale(loss, largest_rho(epsilon, delta))
+        scale = min_scale(loss, largest_rho(epsilon, delta))
     m = step.finish(scale=scale)
     return stated_at(m, as_fraction(d_in), epsilon, delta)
 
@@ -377,7 +377,7 @@ _LOSSES = ("1/10", "1/5", "3/10", "1/2", "7/10", 1, "3/2", 2, 3, 5)
 
 
 def half_width(measurement: Measurement, data: Any, level: ExactNumber = "0.95") -> float:
-    """Return the least t such that the noise stays within t with probability ``level``.
+    """Return the smallest t such that the noise stays within t with probability ``level``.
 
     Args:
         measurement: that adds noise to one number on a grid.
@@ -396,16 +396,16 @@ def half_width(measurement: Measurement, data: Any, level: ExactNumber = "0.95")
     share = as_fraction(level, "level")
     if not 0 < share < 1:
         raise UsageError("a level must be above 0 and below 1")
-    law = measurement.distribution(data)
-    if not isinstance(law, LatticeDistribution):
+    distribution = measurement.distribution(data)
+    if not isinstance(distribution, LatticeDistribution):
         raise UsageError("accuracy is known for noise on one number; ask one coordinate at a time")
 
-    def held(reach: int) -> Enclosure:
+    def mass_within(radius: int) -> Enclosure:
         """Enclose P(|X| <= reach); the distributions are symmetric."""
-        return 1 - 2 * law.law.cdf(-reach - 1)  # type: ignore[no-any-return]
+        return 1 - 2 * distribution.law.cdf(-radius - 1)  # type: ignore[no-any-return]
 
-    reach = least_integer(lambda reach: held(reach).lower >= share, -1, 1)
-    return float(reach * law.grid)
+    radius = smallest_integer(lambda radius: mass_within(radius).lower >= share, -1, 1)
+    return float(radius * distribution.grid)
 
 
 @public

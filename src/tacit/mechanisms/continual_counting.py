@@ -10,7 +10,7 @@
 #   SODA 2023): the matrix A of running totals is C B with B lower triangular; ``B x + z`` is
 #   released, and C times it shown.  B is near the square root of A, whose diagonals are
 #   ``f_k = binomial(2 k, k) / 4^k``; here each f_k is rounded to a multiple of ``2^-24``, so that
-#   all is done in whole numbers, and ``C = A B^-1`` undoes just that.  A step moves ``B x`` by at
+#   all is done in integers, and ``C = A B^-1`` undoes just that.  A step moves ``B x`` by at
 #   most the length of B's first column, of the numbers that are used.
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ _METHODS = {"tree": "laplace", "tree_gaussian": "gaussian", "factorisation": "ga
 @register
 @dataclass(frozen=True)
 class ContinualCount(Step):
-    """Release every running total of a stream of whole numbers.
+    """Release every running total of a stream of integers.
 
-    **Map**, on a vector of T whole numbers under the L1 distance: with L = ``T.bit_length()``
+    **Map**, on a vector of T integers under the L1 distance: with L = ``T.bit_length()``
 
     - ``method="tree"``: ``d -> d L / scale`` in pure DP: the blocks form a vector that moves by at
       most d L in L1, and gets discrete Laplace noise.
@@ -102,12 +102,12 @@ class ContinualCount(Step):
             space: what the step works on: a space, or the end of a chain before it.
 
         Raises:
-            MismatchError: no vector of whole numbers of public length under the L1 distance.
+            MismatchError: no vector of integers of public length under the L1 distance.
         """
         domain = space.domain
-        whole = isinstance(domain, Vector) and isinstance(domain.element, Number)
+        is_integral = isinstance(domain, Vector) and isinstance(domain.element, Number)
         if (
-            not whole
+            not is_integral
             or domain.element.kind != "int"  # type: ignore[attr-defined]
             or domain.element.grid not in (None, 1)  # type: ignore[attr-defined]
             or not domain.size  # type: ignore[attr-defined]
@@ -127,8 +127,10 @@ class ContinualCount(Step):
 
         measure: Measure = PureDP() if self.method == "tree" else ZeroConcentratedDP()
         charge = self._charge(horizon)
-        law = (lambda stream: self._blocks(stream)) if self.method != "factorisation" else None
-        return Measurement(space, measure, totals, charge, distribution=law, step=self)
+        distribution = (
+            (lambda stream: self._blocks(stream)) if self.method != "factorisation" else None
+        )
+        return Measurement(space, measure, totals, charge, distribution=distribution, step=self)
 
     def start(self, horizon: int) -> Counter:
         """Return a counter that releases one total after the other.
@@ -149,12 +151,12 @@ class ContinualCount(Step):
 
     def _blocks(self, stream: Any) -> RunningTotals:
         scale = Fraction(self.scale)
-        law: Any = (
+        distribution: Any = (
             noise.DiscreteLaplace(scale) if self.method == "tree" else noise.DiscreteGaussian(scale)
         )
         values = [int(x) for x in stream]
         sums = [sum(values[t - (t & -t) : t]) for t in range(1, len(values) + 1)]
-        return RunningTotals([LatticeDistribution(law, s, Fraction(1)) for s in sums])
+        return RunningTotals([LatticeDistribution(distribution, s, Fraction(1)) for s in sums])
 
 
 class RunningTotals(Product):
@@ -178,11 +180,11 @@ def roots(horizon: int) -> list[int]:
     >>> [f / 2**24 for f in roots(3)]
     [1.0, 0.5, 0.375]
     """
-    exact, found = Fraction(1), []
+    exact, coefficients = Fraction(1), []
     for k in range(horizon):
-        found.append(int(exact * _RESOLUTION + Fraction(1, 2)))
+        coefficients.append(int(exact * _RESOLUTION + Fraction(1, 2)))
         exact = (exact * (2 * k + 1) / (2 * k + 2)).limit_denominator(1 << 60)
-    return found
+    return coefficients
 
 
 class _Block(NamedTuple):
@@ -215,10 +217,10 @@ class Counter:
 
     def __init__(self, horizon: int, scale: NumberLike, method: str = "tree") -> None:
         self.step = ContinualCount(scale, method)
-        most = 1 << 12 if method == "factorisation" else 1 << 20
+        maximum = 1 << 12 if method == "factorisation" else 1 << 20
         self.horizon = as_integer(horizon, "horizon", minimum=1)
-        if self.horizon > most:
-            raise UsageError(f"the horizon of this method is at most {most}, not {self.horizon}")
+        if self.horizon > maximum:
+            raise UsageError(f"the horizon of this method is at most {maximum}, not {self.horizon}")
         self.steps = 0
         self._open: list[_Block] = []
         self._past: list[int] = []
@@ -242,10 +244,10 @@ class Counter:
         """Add what this step brings, and release the total so far.
 
         Args:
-            amount: what the step brings: a whole number.
+            amount: what the step brings: an integer.
 
         Returns:
-            A whole number (tree) or a float (factorisation).
+            An integer (tree) or a float (factorisation).
 
         Raises:
             UsageError: the horizon is passed.

@@ -1,4 +1,4 @@
-"""What the additive mechanisms share: whole grid units in, noise on them, numbers out."""
+"""Base of the additive mechanisms: whole grid units in, noise on them, numbers out."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = [
     "LatticeDistribution",
 ]
 
-_MOST_SQUARE = 3  # the square of an L2 distance in units up to which no cell can move by two
+_MAX_SQUARE = 3  # the square of an L2 distance in units up to which no cell can move by two
 
 
 @dataclass(frozen=True)
 class Lattice:
-    """How the values of a space become whole units, and what that costs in distance."""
+    """Conversion of the values of a space to whole units, and its effect on distances."""
 
     # size: None for a number, else the length of a vector (or -1 where it is not public).
 
@@ -103,8 +103,8 @@ class Lattice:
         return np.array(numbers, dtype=np.int64 if _fit(numbers) else object)
 
     def _divides(self, units: Any) -> bool:
-        """Whether one float division is exact except for rounding, as float(Fraction) is."""
-        # It is where both sides are whole numbers below 2^53, and where the divisor is a power of
+        """True if one float division is exact except for rounding, as float(Fraction) is."""
+        # It is where both sides are integers below 2^53, and where the divisor is a power of
         # two (then the rounding is that of the units, and the shift is exact).
         top, bottom = self.grid.numerator, self.grid.denominator
         if top == 1 and bottom & (bottom - 1) == 0 and bottom < 1 << 900:
@@ -140,16 +140,16 @@ class Lattice:
 
         def losses(d: Fraction) -> PrivacyLoss | None:
             element = domain.element if isinstance(domain, Vector) else domain
-            room = _room(element, self.grid, within)
+            room = _range_of(element, self.grid, within)
             far = (d + self.charge) / self.grid if d else Fraction(0)
             if isinstance(domain, Vector):
                 return self._of_cells(kind, scale, far, room)
             shift = math.floor(far)
             if within is not None:
                 shift = min(shift, within[1] - within[0])
-            found = kind(scale, shift)
+            loss = kind(scale, shift)
             bound = self.charge or shift > room
-            return Dominating(found) if bound and found is not None else found
+            return Dominating(loss) if bound and loss is not None else loss
 
         return losses
 
@@ -165,23 +165,23 @@ class Lattice:
         size = domain.size if isinstance(domain, Vector) else 1
         square = isinstance(self.space.metric, L2Distance)
         moved = math.floor(far * far) if square else math.floor(far)
-        if moved > (_MOST_SQUARE if square else 1):
+        if moved > (_MAX_SQUARE if square else 1):
             return None
         cells = moved if size is None else min(moved, size)
         one = kind(scale, 1 if cells else 0)
-        found = None if one is None else one.self_compose(max(cells, 1))
+        composed = None if one is None else one.self_compose(max(cells, 1))
         bound = self.charge or (cells and room < 1)
-        return Dominating(found) if bound and found is not None else found
+        return Dominating(composed) if bound and composed is not None else composed
 
-    def distribution(self, law: Any, value: Any) -> LatticeDistribution | Product:
+    def distribution(self, distribution: Any, value: Any) -> LatticeDistribution | Product:
         """Return the exact distribution of a value plus noise in grid units."""
         units = self.units(value)
         if not isinstance(self.space.domain, Vector):
-            return LatticeDistribution(law, units, self.grid)
-        return Product([LatticeDistribution(law, int(u), self.grid) for u in units])
+            return LatticeDistribution(distribution, units, self.grid)
+        return Product([LatticeDistribution(distribution, int(u), self.grid) for u in units])
 
 
-def _room(element: Any, grid: Fraction, within: tuple[int, int] | None) -> float:
+def _range_of(element: Any, grid: Fraction, within: tuple[int, int] | None) -> float:
     """Return how many units apart two numbers of a domain can be, as far as the noise sees them."""
     low, high = (-math.inf, math.inf) if within is None else within
     if element.bounds is not None:
@@ -206,10 +206,10 @@ def _added(units: Any, noise: Any) -> Any:
 def _fit(numbers: Any, bits: int = 63) -> bool:
     """Return whether all whole numbers are within ``-2^bits .. 2^bits - 1``."""
     if isinstance(numbers, np.ndarray):
-        least, most = int(numbers.min()), int(numbers.max())
+        smallest, largest = int(numbers.min()), int(numbers.max())
     else:
-        least, most = min(numbers, default=0), max(numbers, default=0)
-    return -(1 << bits) <= least and most < 1 << bits
+        smallest, largest = min(numbers, default=0), max(numbers, default=0)
+    return -(1 << bits) <= smallest and largest < 1 << bits
 
 
 @dataclass(frozen=True)
@@ -228,13 +228,13 @@ class LatticeDistribution:
         offset = self._offset(value)
         if offset.denominator != 1:
             return Enclosure(Fraction(0), Fraction(0))
-        found: Enclosure = self.law.probability(int(offset))
-        return found
+        probability: Enclosure = self.law.probability(int(offset))
+        return probability
 
     def cdf(self, value: NumberLike) -> Enclosure:
         """Return an enclosure of the probability of this value or less."""
-        found: Enclosure = self.law.cdf(math.floor(self._offset(value)))
-        return found
+        probability: Enclosure = self.law.cdf(math.floor(self._offset(value)))
+        return probability
 
     def interval(self, lower: NumberLike, upper: NumberLike) -> Enclosure:
         """Return the probability of the event ``lower <= output <= upper``."""

@@ -66,10 +66,10 @@ class _Total:
 
     def __call__(self, row: Any) -> float:
         try:
-            found = float(self.function(np.array(row)))
+            result = float(self.function(np.array(row)))
         except Exception:  # whatever the data makes a function raise must not be seen
             return self.default
-        return min(max(found, self.lower), self.upper) if found == found else self.default
+        return min(max(result, self.lower), self.upper) if result == result else self.default
 
 
 def _one_of(rows: Callable[..., Any]) -> Callable[..., Any]:
@@ -183,7 +183,7 @@ class LocalStatistic:
     # space: columns of bounded numbers that are never missing, or of a few known numbers, under the
     #   symmetric or the change-one distance.
     # bounds: of a function's results; what lies outside counts as the nearer bound, and the middle
-    #   stands for an exception, NaN or anything that is not a number.
+    #   represents an exception, NaN or anything that is not a number.
 
     def __init__(self, statistic: Any, space: Space, bounds: Any = None) -> None:
         self.space, self.given = space, statistic
@@ -213,7 +213,7 @@ class LocalStatistic:
 
     @property
     def name(self) -> str:
-        """What the statistic is called."""
+        """Name of the statistic."""
         return self.statistic.name
 
     def _prepare_function(self, bounds: Any) -> None:
@@ -246,12 +246,12 @@ class LocalStatistic:
         if isinstance(self.statistic, Function):
             low, high = self.result_bounds
             return PublicRange(high - low, (low, high), (low + high) / 2)
-        found = self.statistic.public_range(*self.bounds, self.relation)
-        if found is None:
+        public_range = self.statistic.public_range(*self.bounds, self.relation)
+        if public_range is None:
             raise UsageError(
                 f"no public range is known for {self.name}; give it as a function, with bounds="
             )
-        return found
+        return public_range
 
     def read(self, records: Any) -> Reading:
         """Return the records of an internal member, to ask about."""
@@ -270,8 +270,8 @@ class LocalStatistic:
         """Return the exact value; that of no records is the public default."""
         if reading.sample is None:
             return self.default
-        found: Any = self.statistic.of(reading.sample)
-        return found if isinstance(found, Root) else Fraction(found)
+        value: Any = self.statistic.of(reading.sample)
+        return value if isinstance(value, Root) else Fraction(value)
 
     def limit(self, size: int) -> int | None:
         """Return the first distance from which ``A+`` is ``full``, or None if there is none."""
@@ -336,9 +336,9 @@ class LocalStatistic:
     def distances(self, reading: Reading, bounds: Sequence[Fraction]) -> list[int | None]:
         """Return :meth:`distance` for each of several bounds, which ascend."""
         limit = self.limit(len(reading))
-        found: list[int | None] = [None] * len(bounds)
+        distances: list[int | None] = [None] * len(bounds)
         if len(reading) and limit != 0:
-            found = self._at(reading, limit).instabilities(bounds)
+            distances = self._at(reading, limit).instabilities(bounds)
 
         def least(distance: int | None, bound: Fraction) -> int | None:
             if self.full <= bound:
@@ -346,11 +346,11 @@ class LocalStatistic:
             known = [d for d in (distance, limit) if d is not None]
             return min(known) if known else None
 
-        return [least(d, b) for d, b in zip(found, bounds, strict=True)]
+        return [least(d, b) for d, b in zip(distances, bounds, strict=True)]
 
 
 def _refuse_extremes(low: Fraction, high: Fraction) -> None:
-    """Refuse bounds whose squares, or whose distance, no float can hold: errors are floats."""
+    """Raise if the squares or the distance of bounds overflow a float: errors are floats."""
     if max(abs(low), abs(high)) > _WIDEST or high - low < 1 / _WIDEST:
         raise UsageError(
             "the bounds must be within 1e120 of zero and at least 1e-120 apart: give others, or "
@@ -374,10 +374,10 @@ def _values(space: Space) -> tuple[Fraction, ...] | None:
     domain = space.domain
     element = domain.element if isinstance(domain, Vector) else None
     if isinstance(element, Category) and element.categories is not None:
-        found = sorted(as_fraction(v, "values") for v in element.categories)
-        if len(found) < 2:
+        values = sorted(as_fraction(v, "values") for v in element.categories)
+        if len(values) < 2:
             raise UsageError("give at least two values; a single one cannot change")
-        return tuple(found)
+        return tuple(values)
     if isinstance(element, Number) and element.bounds is not None and not element.nullable:
         return None
     raise MismatchError(
@@ -396,11 +396,11 @@ def _bounds(space: Space) -> tuple[Fraction, Fraction]:
 
 # The mean absolute error of discrete Laplace noise around an offset, and within public ends.
 #
-# In units of the grid, with ``q = e^(-1/s)`` and a whole number ``m >= 0``
+# In units of the grid, with ``q = e^(-1/s)`` and an integer ``m >= 0``
 #
 #     ``E max(X - m, 0) = P(X >= m + 1) + P(X >= m + 2) + ... = q^(m+1) / (1 - q^2)``,
 #
-# and between whole numbers it is linear; ``E max(X + a, 0) = a + E max(X - a, 0)`` by symmetry.
+# and between integers it is linear; ``E max(X + a, 0) = a + E max(X - a, 0)`` by symmetry.
 # Where the sum is clipped at ``high``, ``max(X - t, 0)`` becomes ``max(X - t, 0) - max(X - high,
 # 0)`` for every ``t <= high``.
 
@@ -437,9 +437,9 @@ def distance_on_grid(
 def _excess(y: NDArray[np.float64], scale: Any) -> NDArray[np.float64]:
     """Return ``E max(X - y, 0)``."""
     size = np.where(np.isinf(y), 0.0, np.abs(y))
-    whole = np.floor(size)
-    part = size - whole
+    floor = np.floor(size)
+    part = size - floor
     ratio = np.exp(-1 / np.asarray(scale, dtype=np.float64))
-    tail = np.exp(-(whole + 1) / scale) / -np.expm1(-2 / np.asarray(scale, dtype=np.float64))
-    found = tail * (1 - part + part * ratio) + np.maximum(-y, 0)
-    return np.where(np.isinf(y), 0.0, found)
+    tail = np.exp(-(floor + 1) / scale) / -np.expm1(-2 / np.asarray(scale, dtype=np.float64))
+    excess = tail * (1 - part + part * ratio) + np.maximum(-y, 0)
+    return np.where(np.isinf(y), 0.0, excess)

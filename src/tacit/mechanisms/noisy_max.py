@@ -121,8 +121,8 @@ def _pair(lead: Fraction, behind: Fraction, others: bool) -> PrivacyLoss:
     unsure = Fraction(1, 1 << 400) if others else Fraction(0)
 
     def winning(share: Enclosure) -> dict[int, Any]:
-        found = Enclosure(share.lower - unsure, share.upper + unsure).rounded(_BITS)
-        return {0: found, 1: 1 - found}
+        enclosed = Enclosure(share.lower - unsure, share.upper + unsure).rounded(_BITS)
+        return {0: enclosed, 1: 1 - enclosed}
 
     p = winning(1 - exp(-lead, _BITS) / 2)
     q = winning(exp(-behind, _BITS) / 2)
@@ -195,12 +195,12 @@ class Exponential(Step):
         lattice = score_lattice(space, self)
         scale = Fraction(self.scale)
         rate = lattice.grid / scale
-        reach = (1 if self.monotone else 2) / scale
+        exponent_bound = (1 if self.monotone else 2) / scale
         pure = self.measure == PureDP.__name__
         measure: Measure = PureDP() if pure else ZeroConcentratedDP()
 
         def loss(d: Fraction) -> Fraction:
-            return reach * d if pure else (reach * d) ** 2 / 8
+            return exponent_bound * d if pure else (exponent_bound * d) ** 2 / 8
 
         def distribution(scores: Any) -> FiniteDistribution:
             costs = costs_below_best(lattice.units(scores)).tolist()
@@ -214,7 +214,7 @@ class Exponential(Step):
             ),
             loss,
             distribution=distribution,
-            losses=lambda d: of_range(reach * d),
+            losses=lambda d: of_range(exponent_bound * d),
             step=self,
         )
 
@@ -243,7 +243,8 @@ class PermuteAndFlip(Step):
     most 2 d (by d where monotone, since r and s_i move the same way), and
     ``P(E > x + c) >= e^-c P(E > x)`` for all x and c >= 0.
 
-    **Losses.**  Write ``c`` for that bound.  The least delta at e, for e from -c to c, is at most
+    **Losses.**  Write ``c`` for that bound.  The smallest delta at e, for e from -c to c, is at
+    most
 
         ``1 - e^((e - c) / 2)``,
 
@@ -309,29 +310,29 @@ class PermuteAndFlip(Step):
         scale = Fraction(self.scale)
         rate = lattice.grid / scale
         moved = 1 if self.monotone else 2
-        reach = moved / scale
+        exponent_bound = moved / scale
         return Measurement(
             space,
             PureDP(),
             lambda scores: _flip(costs_below_best(lattice.units(scores)).tolist(), rate),
-            lambda d: reach * d,
+            lambda d: exponent_bound * d,
             distribution=lambda scores: _law(
                 costs_below_best(lattice.units(scores)).tolist(), rate
             ),
             losses=lambda d: _losses(
-                reach * d, crossings(lattice, rate, moved * math.floor(d / lattice.grid))
+                exponent_bound * d, crossings(lattice, rate, moved * math.floor(d / lattice.grid))
             ),
             step=self,
         )
 
 
-def _losses(most: Fraction, pairs: tuple[PrivacyLoss, ...]) -> Dominating:
+def _losses(maximum: Fraction, pairs: tuple[PrivacyLoss, ...]) -> Dominating:
     """Return the losses of Laplace noise whose loss is at most this, above those of known pairs."""
     # They are those on a fine lattice, whose curve meets that of the real line at the losses on the
     # lattice and runs straight, so above it, between them.
-    if not most:
+    if not maximum:
         return Dominating(LaplaceShift(Fraction(1), 0))
-    return Dominating(LaplaceShift(_FINE / most, _FINE), below=pairs)
+    return Dominating(LaplaceShift(_FINE / maximum, _FINE), below=pairs)
 
 
 def _flip(costs: Sequence[int], rate: Fraction) -> int:
@@ -346,7 +347,7 @@ def _flip(costs: Sequence[int], rate: Fraction) -> int:
 
 def _law(costs: Sequence[int], rate: Fraction) -> FiniteDistribution:
     """Integrate the product, a polynomial in x; one division of polynomials an index is avoided."""
-    # All coefficients of ``prod (1 - x p_j)`` alternate in sign, so each is kept as the enclosure
+    # All coefficients of ``prod (1 - x p_j)`` alternate in sign, so each is stored as the enclosure
     # of its size, an elementary symmetric function of numbers in (0, 1].
     shares = [exp(-rate * cost, 192) for cost in costs]
     bits = 192 + 2 * len(shares)

@@ -95,14 +95,14 @@ class FiniteDistribution:
 
     def support(self, mass: NumberLike = "0.999") -> tuple[Any, ...]:
         """Return the most likely outputs that together hold at least this probability."""
-        share, found = as_fraction(mass, "mass"), []
-        held = Fraction(0)
+        share, outputs = as_fraction(mass, "mass"), []
+        mass_so_far = Fraction(0)
         for value, p in sorted(self.table.items(), key=lambda pair: -pair[1].lower):
-            if held >= share:
+            if mass_so_far >= share:
                 break
-            found.append(value)
-            held += p.lower
-        return tuple(found)
+            outputs.append(value)
+            mass_so_far += p.lower
+        return tuple(outputs)
 
 
 @dataclass(frozen=True)
@@ -191,10 +191,10 @@ def stated_at(
         if not d:
             return Fraction(0), Fraction(0)
         known = losses(d)
-        found = math.inf if known is None else known.epsilon(level)
-        if not isinstance(found, Enclosure):
+        epsilon = math.inf if known is None else known.epsilon(level)
+        if not isinstance(epsilon, Enclosure):
             raise UsageError(f"the losses of this release are not known at distance {show(d)}")
-        return found.upper, level
+        return epsilon.upper, level
 
     return ApproximateDP(), pair
 
@@ -224,7 +224,7 @@ def approximate_loss(
     return steps * epsilon, min(Fraction(1), (delta * terms).rounded(64).upper)
 
 
-# Public or synthetic records that stand for data that nobody has seen.
+# Public or synthetic records that represent data that no one has seen.
 
 
 def resized(like: Iterable[Any], n: int | None) -> list[Any]:

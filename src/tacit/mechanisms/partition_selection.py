@@ -16,7 +16,7 @@ from tacit import noise as exact_noise
 from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, as_integer, positive
-from tacit.arithmetic.roots_and_bisection import least_integer
+from tacit.arithmetic.roots_and_bisection import smallest_integer
 from tacit.calls import public
 from tacit.core import (
     ApproximateDP,
@@ -45,9 +45,9 @@ __all__ = [
     "TruncatedNoise",
     "delta_of_noise",
     "keys_each",
-    "least_noise_and_threshold",
-    "least_noise_and_thresholds",
-    "least_threshold",
+    "min_noise_and_threshold",
+    "min_noise_and_thresholds",
+    "min_threshold",
     "passes",
     "select_partitions",
     "shown_of_key",
@@ -62,7 +62,7 @@ __all__ = [
 class ReleaseKeys(Step):
     """Partition selection: release the keys whose noisy number of people reaches ``threshold``.
 
-    The input is the vector of people counts over *all possible* keys, zero for those that nobody
+    The input is the vector of people counts over *all possible* keys, zero for those that no one
     has.  Each count gets discrete Laplace noise; a key with a zero count is never released.
 
     **Map.** ``d -> (d / scale, max(d P(X >= threshold - 1), P(X >= threshold - d)))`` for an L1
@@ -81,11 +81,11 @@ class ReleaseKeys(Step):
     counts by g in L1.
 
     Source: Korolova, Kenthapadi, Mishra, Ntoulas, WWW 2009; the count of a key that only one person
-    has is 1, not 0, so the tail begins at ``threshold - 1``.
+    has is 1, not 0, so the tail starts at ``threshold - 1``.
 
     Args:
         scale: of the noise; above zero.
-        threshold: the least noisy count that is released.
+        threshold: the smallest noisy count that is released.
 
     Example:
         >>> from tacit.core import Number
@@ -111,15 +111,15 @@ class ReleaseKeys(Step):
             space: what the step works on: a space, or the end of a chain before it.
 
         Raises:
-            MismatchError: no vector of whole numbers under L1.
+            MismatchError: no vector of integers under L1.
         """
         if not isinstance(space.domain, Vector) or not isinstance(space.metric, L1Distance):
             raise MismatchError(f"release_keys works on people counts under L1, not on ({space})")
         scale = Fraction(self.scale)
 
         def loss(moved: Fraction) -> tuple[Fraction, Fraction]:
-            whole = int(-(-moved // 1))
-            return moved / scale, _passes(scale, self.threshold, whole)
+            rounded = int(-(-moved // 1))
+            return moved / scale, _passes(scale, self.threshold, rounded)
 
         def release(counts: Any) -> list[int | None]:
             exact = [int(count) for count in counts]
@@ -130,22 +130,25 @@ class ReleaseKeys(Step):
                 for n, count in zip(shown, exact, strict=True)
             ]
 
-        def law(counts: Any) -> Product:
+        def distribution_of(counts: Any) -> Product:
             return Product([_one_key(scale, self.threshold, int(count)) for count in counts])
 
-        return Measurement(space, ApproximateDP(), release, loss, distribution=law, step=self)
+        return Measurement(
+            space, ApproximateDP(), release, loss, distribution=distribution_of, step=self
+        )
 
 
 def _one_key(scale: Fraction, threshold: int, count: int) -> FiniteDistribution:
     """List what one key shows: nothing, or its noisy count, up to a rest of 2^-80."""
     if count <= 0:
         return FiniteDistribution.of({None: 1})
-    law = exact_noise.DiscreteLaplace(scale)
-    highest = max(threshold, count + law.support(1 - Fraction(1, 1 << 80))[1])
+    distribution = exact_noise.DiscreteLaplace(scale)
+    highest = max(threshold, count + distribution.support(1 - Fraction(1, 1 << 80))[1])
     table: dict[Hashable, Enclosure] = {
-        shown: law.probability(shown - count, 128) for shown in range(threshold, highest + 1)
+        shown: distribution.probability(shown - count, 128)
+        for shown in range(threshold, highest + 1)
     }
-    table[None] = law.cdf(threshold - 1 - count, 128)
+    table[None] = distribution.cdf(threshold - 1 - count, 128)
     return FiniteDistribution(table, rest=tail(scale, highest + 1 - count))
 
 
@@ -171,13 +174,13 @@ def _passes(scale: Fraction, threshold: int, moved: int) -> Fraction:
 
 
 @lru_cache(maxsize=256)
-def least_threshold(scale: Fraction, groups: int, delta: Fraction) -> int:
-    """Return the least threshold at which one person, in so many keys, costs at most ``delta``.
+def min_threshold(scale: Fraction, groups: int, delta: Fraction) -> int:
+    """Return the smallest threshold at which one person in many keys costs at most ``delta``.
 
-    >>> least_threshold(Fraction(1), 1, Fraction(1, 10**6))
+    >>> min_threshold(Fraction(1), 1, Fraction(1, 10**6))
     15
     """
-    return least_integer(lambda threshold: _passes(scale, threshold, groups) <= delta, 1, 2)
+    return smallest_integer(lambda threshold: _passes(scale, threshold, groups) <= delta, 1, 2)
 
 
 # Partition selection by Gaussian noise: for people who are in many groups.
@@ -185,9 +188,9 @@ def least_threshold(scale: Fraction, groups: int, delta: Fraction) -> int:
 
 # Above this epsilon the noise is about as narrow as its grid, and zCDP bounds its delta.
 _LARGE = 50
-_LEAST_DELTA = Fraction(1, 10**40)  # deltas below are for nobody, and take long
+_MIN_DELTA = Fraction(1, 10**40)  # deltas below are for no one, and take long
 _LARGEST_DELTA = Fraction(99, 100)
-_MOST = 2.0  # no more than thrice the continuous noise is tried
+_MAX_NOISE_RATIO = 2.0  # no more than thrice the continuous noise is tried
 
 
 @register
@@ -195,7 +198,7 @@ _MOST = 2.0  # no more than thrice the continuous noise is tried
 class GaussianKeys(Step):
     """Partition selection: release the keys whose number of people, with Gaussian noise, is high.
 
-    The input is the vector of people counts over *all possible* keys, zero for those that nobody
+    The input is the vector of people counts over *all possible* keys, zero for those that no one
     has.  Each count gets discrete Gaussian noise; a key with a zero count is never released.
 
     **Map.** Under the sparse distance of g coordinates, ``d -> (d epsilon, delta_noise(d) + g max(d
@@ -217,7 +220,7 @@ class GaussianKeys(Step):
 
     Args:
         scale: of the noise; above zero.
-        threshold: the least noisy count that is released; at least 2.
+        threshold: the smallest noisy count that is released; at least 2.
         epsilon: what is claimed at distance 1; above zero.
 
     Raises:
@@ -249,7 +252,7 @@ class GaussianKeys(Step):
             space: what the step works on: a space, or the end of a chain before it.
 
         Raises:
-            MismatchError: no vector of whole numbers under the sparse distance.
+            MismatchError: no vector of integers under the sparse distance.
         """
         groups = keys_each(self, space)
         scale, epsilon = Fraction(self.scale), Fraction(self.epsilon)
@@ -271,10 +274,12 @@ class GaussianKeys(Step):
                 for n, count in zip(shown, exact, strict=True)
             ]
 
-        def law(counts: Any) -> Product:
+        def distribution_of(counts: Any) -> Product:
             return Product([shown_of_key(scale, self.threshold, int(count)) for count in counts])
 
-        return Measurement(space, ApproximateDP(), release, loss, distribution=law, step=self)
+        return Measurement(
+            space, ApproximateDP(), release, loss, distribution=distribution_of, step=self
+        )
 
 
 def keys_each(step: Step, space: Space) -> int:
@@ -293,12 +298,13 @@ def shown_of_key(scale: Fraction, threshold: int, count: int) -> FiniteDistribut
     """List what one key shows: nothing, or its noisy count, up to a rest of 2^-80."""
     if count <= 0:
         return FiniteDistribution.of({None: 1})
-    law = exact_noise.DiscreteGaussian(scale)
-    highest = max(threshold, count + law.support(1 - Fraction(1, 1 << 80))[1])
+    distribution = exact_noise.DiscreteGaussian(scale)
+    highest = max(threshold, count + distribution.support(1 - Fraction(1, 1 << 80))[1])
     table: dict[Hashable, Enclosure] = {
-        shown: law.probability(shown - count, 128) for shown in range(threshold, highest + 1)
+        shown: distribution.probability(shown - count, 128)
+        for shown in range(threshold, highest + 1)
     }
-    table[None] = law.cdf(threshold - 1 - count, 128)
+    table[None] = distribution.cdf(threshold - 1 - count, 128)
     return FiniteDistribution(table, rest=_tail(scale, highest + 1 - count))
 
 
@@ -321,42 +327,42 @@ def delta_of_noise(
     """Return the delta, at ``moved epsilon``, of the noise on the keys of both data sets."""
     rho = sum(groups * moved**2 / (2 * scale**2) for scale in scales)
     bound = delta_bound(ZeroConcentratedDP(), rho, moved * epsilon).upper
-    if moved > 1 or epsilon > _LARGE or not _LEAST_DELTA**2 < bound < _LARGEST_DELTA:
+    if moved > 1 or epsilon > _LARGE or not _MIN_DELTA**2 < bound < _LARGEST_DELTA:
         return bound
     losses = Sum.of([(GaussianShift(scale, 1), groups) for scale in scales])
     return min(bound, losses.delta(epsilon).upper)
 
 
-def least_noise_and_threshold(
+def min_noise_and_threshold(
     groups: int, epsilon: Fraction, delta: Fraction
 ) -> tuple[Fraction, int] | None:
-    """Return the noise that takes half of delta, and the least threshold for the rest.
+    """Return the noise that takes half of delta, and the smallest threshold for the rest.
 
-    >>> scale, threshold = least_noise_and_threshold(10, Fraction(1), Fraction(1, 10**6))
+    >>> scale, threshold = min_noise_and_threshold(10, Fraction(1), Fraction(1, 10**6))
     >>> round(float(scale), 1), threshold
     (13.8, 76)
     """
     # (The best share lowers the threshold by less than a hundredth more.) None where the noise of
     # the continuous distribution is far from enough, as with a large epsilon, or where delta is
     # tiny.
-    found = least_noise_and_thresholds(groups, epsilon, delta, (Fraction(1),))
-    return None if found is None else found[0]
+    pairs = min_noise_and_thresholds(groups, epsilon, delta, (Fraction(1),))
+    return None if pairs is None else pairs[0]
 
 
 @lru_cache(maxsize=256)
-def least_noise_and_thresholds(
+def min_noise_and_thresholds(
     groups: int, epsilon: Fraction, delta: Fraction, shares: tuple[Fraction, ...]
 ) -> tuple[tuple[Fraction, int], ...] | None:
-    """Return the noise and the threshold of each round; see :func:`least_noise_and_threshold`.
+    """Return the noise and the threshold of each round; see :func:`min_noise_and_threshold`.
 
     >>> shares = Fraction(1, 10), Fraction(9, 10)
-    >>> rounds = least_noise_and_thresholds(10, Fraction(1), Fraction(1, 10**6), shares)
+    >>> rounds = min_noise_and_thresholds(10, Fraction(1), Fraction(1, 10**6), shares)
     >>> [(round(float(scale), 1), threshold) for scale, threshold in rounds]
     [(43.7, 252), (14.6, 80)]
     """
     # shares: what each round spends, of the sum of ``1 / scale^2`` and of the delta of the
     #   thresholds; they add up to 1.
-    if epsilon > _LARGE or delta < _LEAST_DELTA:
+    if epsilon > _LARGE or delta < _MIN_DELTA:
         return None
     guess = continuous_sigma(epsilon, delta / 2) * math.sqrt(groups)
     wider = [1 / math.sqrt(share) for share in shares]
@@ -366,30 +372,30 @@ def least_noise_and_thresholds(
             Fraction(math.ceil(guess * each * (1 + growth) * (1 << 20)), 1 << 20) for each in wider
         )
         taken = delta_of_noise(scales, epsilon, groups, 1)
-        if taken <= delta / 2 or growth > _MOST:
+        if taken <= delta / 2 or growth > _MAX_NOISE_RATIO:
             break
         growth *= 4
     if taken > delta / 2:
         return None
     return tuple(
-        (scale, _least_threshold(groups, scale, (delta - taken) * share))
+        (scale, _min_threshold(groups, scale, (delta - taken) * share))
         for scale, share in zip(scales, shares, strict=True)
     )
 
 
-def _least_threshold(groups: int, scale: Fraction, delta: Fraction) -> int:
-    return least_integer(lambda t: groups * _tail(scale, t - 1) <= delta, 1, 2)
+def _min_threshold(groups: int, scale: Fraction, delta: Fraction) -> int:
+    return smallest_integer(lambda t: groups * _tail(scale, t - 1) <= delta, 1, 2)
 
 
 # Partition selection in rounds: what one round finds takes no place of a person in the next.
 #
-# A person counts in so many keys only.  Where people have more of them, most of these places fall
+# A person counts in this many keys only.  Where people have more of them, most of these places fall
 # on keys that many others have, and that would be found with far fewer.  So a first round of little
 # cost finds those of very many people; from then on they are public, and the next round draws each
 # person's keys among the others.
 
 
-_MOST_ROUNDS = 16
+_MAX_ROUNDS = 16
 
 
 @runtime_checkable
@@ -406,10 +412,10 @@ class CountsOfRounds(Protocol):
 class GaussianKeysInRounds(Step):
     """Partition selection in rounds: release the keys that enough people have, round by round.
 
-    The input is the vector of people counts over *all possible* keys, zero for those that nobody
+    The input is the vector of people counts over *all possible* keys, zero for those that no one
     has.  Round i adds discrete Gaussian noise of its scale to each count of a key that is not
     released yet, and releases the keys that reach its threshold; a key with a zero count is never
-    released.  Where a table is counted, each round counts it anew without the keys that are
+    released.  Where a table is counted, each round counts it again without the keys that are
     released (:class:`CountsOfRounds`): a person's places go to the other keys.
 
     **Map.** Under the sparse distance of g coordinates, ``d -> (d epsilon, delta_noise(d) + sum_i g
@@ -450,7 +456,7 @@ class GaussianKeysInRounds(Step):
 
     Args:
         scales: of the noise in each round; above zero.
-        thresholds: the least noisy count that is released in each round; at least 2.
+        thresholds: the smallest noisy count that is released in each round; at least 2.
         epsilon: what is claimed at distance 1, of all rounds together; above zero.
 
     Raises:
@@ -475,9 +481,9 @@ class GaussianKeysInRounds(Step):
         thresholds = tuple(
             as_integer(each, "a threshold", minimum=2) for each in _several(self.thresholds)
         )
-        if len(scales) != len(thresholds) or not 1 <= len(scales) <= _MOST_ROUNDS:
+        if len(scales) != len(thresholds) or not 1 <= len(scales) <= _MAX_ROUNDS:
             raise UsageError(
-                f"each round has a scale and a threshold, and there are 1 to {_MOST_ROUNDS} rounds"
+                f"each round has a scale and a threshold, and there are 1 to {_MAX_ROUNDS} rounds"
             )
         object.__setattr__(self, "scales", scales)
         object.__setattr__(self, "thresholds", thresholds)
@@ -494,7 +500,7 @@ class GaussianKeysInRounds(Step):
             space: what the step works on: a space, or the end of a chain before it.
 
         Raises:
-            MismatchError: no vector of whole numbers under the sparse distance.
+            MismatchError: no vector of integers under the sparse distance.
         """
         groups, epsilon, rounds = keys_each(self, space), Fraction(self.epsilon), self._rounds
         scales = tuple(scale for scale, _ in rounds)
@@ -504,7 +510,7 @@ class GaussianKeysInRounds(Step):
             if not steps:
                 return Fraction(0), Fraction(0)
             noisy = delta_of_noise(scales, epsilon, groups, steps)
-            passed = sum(groups * passes(scale, least, steps) for scale, least in rounds)
+            passed = sum(groups * passes(scale, minimum, steps) for scale, minimum in rounds)
             return steps * epsilon, min(Fraction(1), noisy + passed)
 
         def release(counts: Any) -> list[int | None]:
@@ -515,15 +521,17 @@ class GaussianKeysInRounds(Step):
                 shown += [None] * (len(exact) - len(shown))
                 drawn = exact_noise.discrete_gaussian(scale, len(exact)).tolist() if exact else []
                 noisy = [count + error for count, error in zip(exact, drawn, strict=True)]
-                for place, found in enumerate(noisy):
-                    if shown[place] is None and exact[place] > 0 and found >= threshold:
-                        shown[place] = found
+                for index, noisy_count in enumerate(noisy):
+                    if shown[index] is None and exact[index] > 0 and noisy_count >= threshold:
+                        shown[index] = noisy_count
             return shown
 
-        def law(counts: Any) -> Product:
+        def distribution_of(counts: Any) -> Product:
             return Product([_of_key(rounds, int(count)) for count in counts])
 
-        return Measurement(space, ApproximateDP(), release, loss, distribution=law, step=self)
+        return Measurement(
+            space, ApproximateDP(), release, loss, distribution=distribution_of, step=self
+        )
 
 
 def _several(given: Any) -> tuple[Any, ...]:
@@ -547,9 +555,10 @@ def _of_key(rounds: Sequence[tuple[Fraction, int]], count: int) -> FiniteDistrib
     return FiniteDistribution({**table, None: left}, rest=rest)
 
 
-# Partition selection by truncated Laplace noise: the groups that so many people have, and no rest.
+# Partition selection by truncated Laplace noise: the groups that this many people have, and no
+# rest.
 #
-# Noise that never passes a bound of its own needs no tail: a group that nobody has is never shown,
+# Noise that never passes a bound of its own needs no tail: a group that no one has is never shown,
 # and one that enough people have always is.
 
 
@@ -561,12 +570,12 @@ _WEIGHT_BITS = 64
 class SelectKeys(Step):
     """Partition selection: release the keys that enough people have, with a noisy number of them.
 
-    The input is the vector of people counts over *all possible* keys, zero for those that nobody
+    The input is the vector of people counts over *all possible* keys, zero for those that no one
     has.  Each count gets discrete Laplace noise of scale ``1 / epsilon``, truncated to ``-k`` to
-    ``k``; a key is released where the noisy count is above k.  So a key that nobody has is never
-    released, and one of more than ``2 k`` people always is.  The reach k is the least at which the
-    noise is k with a probability of at most ``delta``, or one less, by a public coin for each key:
-    delta is then spent whole.
+    ``k``; a key is released where the noisy count is above k.  So a key that no one has is never
+    released, and one of more than ``2 k`` people always is.  The reach k is the smallest at which
+    the noise is k with a probability of at most ``delta``, or one less, by a public coin for each
+    key: delta is then spent whole.
 
     **Map.** Under the sparse distance of g coordinates, ``d -> (g d epsilon, g delta_d)`` with
     ``delta_d = delta (e^(d epsilon) - 1) / (e^epsilon - 1)``; under L1, ``d -> (d epsilon,
@@ -621,7 +630,7 @@ class SelectKeys(Step):
             space: what the step works on: a space, or the end of a chain before it.
 
         Raises:
-            MismatchError: no vector of whole numbers under the sparse distance or L1.
+            MismatchError: no vector of integers under the sparse distance or L1.
         """
         metric = space.metric
         if not isinstance(space.domain, Vector) or not isinstance(
@@ -635,7 +644,7 @@ class SelectKeys(Step):
             )
         keys = metric.coordinates if isinstance(metric, SparseDistance) else 1
         epsilon, delta = Fraction(self.epsilon), Fraction(self.delta)
-        law = TruncatedNoise(epsilon, delta)
+        noise_law = TruncatedNoise(epsilon, delta)
 
         def loss(moved: Fraction) -> tuple[Fraction, Fraction]:
             one = approximate_loss(epsilon, delta, moved)
@@ -643,14 +652,14 @@ class SelectKeys(Step):
 
         def release(counts: Any) -> list[int | None]:
             exact = np.asarray([int(count) for count in counts], dtype=object)
-            reach, drawn = law.draw(len(exact))
+            radius, drawn = noise_law.draw(len(exact))
             return [
                 int(n) if shown else None
-                for n, shown in zip(exact + drawn, exact + drawn > reach, strict=True)
+                for n, shown in zip(exact + drawn, exact + drawn > radius, strict=True)
             ]
 
         def distribution(counts: Any) -> Product:
-            return Product([law.shown(int(count)) for count in counts])
+            return Product([noise_law.shown(int(count)) for count in counts])
 
         return Measurement(
             space, ApproximateDP(), release, loss, distribution=distribution, step=self
@@ -661,8 +670,8 @@ class SelectKeys(Step):
 class TruncatedNoise:
     """Discrete Laplace noise on ``-k`` to ``k``, for one of two k, by a public coin.
 
-    >>> law = TruncatedNoise(Fraction(1), Fraction(1, 10**6))
-    >>> law.reach, float(law.share)
+    >>> distribution = TruncatedNoise(Fraction(1), Fraction(1, 10**6))
+    >>> distribution.reach, float(distribution.share)
     (14, 0.0674...)
     """
 
@@ -672,48 +681,48 @@ class TruncatedNoise:
     @property
     def reach(self) -> int:
         """The larger k."""
-        return _reach(self.epsilon, self.delta)[0]
+        return _tail_bound(self.epsilon, self.delta)[0]
 
     @property
     def share(self) -> Fraction:
         """The probability of the larger k."""
-        return _reach(self.epsilon, self.delta)[1]
+        return _tail_bound(self.epsilon, self.delta)[1]
 
     def draw(self, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return for each of n keys its k, and its noise."""
         # A geometric number modulo ``k + 1`` has the geometric distribution on 0 to k. With a fair
         # sign, and drawn again where it is zero below zero, it is the noise.
-        reach = np.full(n, self.reach, dtype=object)
+        radius = np.full(n, self.reach, dtype=object)
         if self.share < 1 and n:
-            reach -= ~exact_noise.bernoulli(self.share, n)
+            radius -= ~exact_noise.bernoulli(self.share, n)
         drawn = np.zeros(n, dtype=object)
         left = np.arange(n)
         while len(left):
             size = exact_noise.geometric(1 / self.epsilon, len(left)).astype(object) % (
-                reach[left] + 1
+                radius[left] + 1
             )
             below = exact_noise.bernoulli(Fraction(1, 2), len(left))
             drawn[left] = np.where(below, -size, size)
             left = left[below & (size == 0)]
-        return reach, drawn
+        return radius, drawn
 
     def shown(self, count: int) -> FiniteDistribution:
         """List what one key of so many people shows: nothing, or its noisy count."""
         if count <= 0:
             return FiniteDistribution.of({None: 1})
         table: dict[Hashable, Enclosure] = {}
-        for reach, odds in ((self.reach, self.share), (self.reach - 1, 1 - self.share)):
+        for radius, odds in ((self.reach, self.share), (self.reach - 1, 1 - self.share)):
             if not odds:
                 continue
-            one = _at(self.epsilon, reach, 0)
-            for drawn in range(-reach, reach + 1):
-                shown = count + drawn if count + drawn > reach else None
+            one = _at(self.epsilon, radius, 0)
+            for drawn in range(-radius, radius + 1):
+                shown = count + drawn if count + drawn > radius else None
                 p = odds * one * exp(-self.epsilon * abs(drawn), 128)
                 table[shown] = (table.get(shown, Enclosure.of(0)) + p).rounded(160)
         return FiniteDistribution(table)
 
 
-def _at(epsilon: Fraction, reach: int, value: int) -> Enclosure:
+def _at(epsilon: Fraction, radius: int, value: int) -> Enclosure:
     """Enclose the probability of one value: ``q^|y| (1 - q) / (1 + q - 2 q^(k + 1))``.
 
     >>> round(float(_at(Fraction(1), 1, 0) + 2 * _at(Fraction(1), 1, 1)), 12)
@@ -721,22 +730,22 @@ def _at(epsilon: Fraction, reach: int, value: int) -> Enclosure:
     """
     bits = 160 + 2 * max(0, (1 / epsilon).__ceil__().bit_length())
     q = exp(-epsilon, bits)
-    whole = (1 - q) / (1 + q - 2 * exp(-epsilon * (reach + 1), bits))
-    return (whole * exp(-epsilon * abs(value), bits)).rounded(bits)
+    total = (1 - q) / (1 + q - 2 * exp(-epsilon * (radius + 1), bits))
+    return (total * exp(-epsilon * abs(value), bits)).rounded(bits)
 
 
 @lru_cache(maxsize=256)
-def _reach(epsilon: Fraction, delta: Fraction) -> tuple[int, Fraction]:
+def _tail_bound(epsilon: Fraction, delta: Fraction) -> tuple[int, Fraction]:
     """The least k at which ``P(Y = k) <= delta``, and the least share of it, k - 1 beside."""
     # The share w solves ``w P_k + (1 - w) P_(k - 1) = delta``, rounded up.
 
-    def last(reach: int) -> Enclosure:
-        return _at(epsilon, reach, reach)
+    def last(radius: int) -> Enclosure:
+        return _at(epsilon, radius, radius)
 
-    reach = least_integer(lambda k: last(k).upper <= delta, 0, 1)
-    here, before = last(reach), last(reach - 1)
+    radius = smallest_integer(lambda k: last(k).upper <= delta, 0, 1)
+    here, before = last(radius), last(radius - 1)
     share = ((before.upper - delta) / (before.upper - here.upper)) * (1 << _WEIGHT_BITS)
-    return reach, Fraction(min(math.ceil(share), 1 << _WEIGHT_BITS), 1 << _WEIGHT_BITS)
+    return radius, Fraction(min(math.ceil(share), 1 << _WEIGHT_BITS), 1 << _WEIGHT_BITS)
 
 
 # One name for all four.

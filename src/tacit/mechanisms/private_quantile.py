@@ -55,8 +55,8 @@ from tacit.noise.bits import watcher
 from tacit.noise.exponential import ExponentialChoice, choices_within
 
 __all__ = [
+    "BinCounts",
     "PrivateQuantile",
-    "Tallies",
     "choose_cell",
     "choose_cells",
     "error_in_cost",
@@ -68,7 +68,7 @@ Histogram: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 
 _FAR = 1 << 61
 _DEFAULT_CELLS = 1 << 12
-_MOST_COUNTED_CELLS = 1 << 20
+_MAX_COUNTED_CELLS = 1 << 20
 
 
 @register
@@ -89,7 +89,7 @@ class PrivateQuantile(Step):
     Args:
         q: the quantile, from 0 to 1; 1/2 is the median.
         scale: in rows: how far off in rank the answer typically is; above zero.
-        grid: the step between candidates; by default 1 for whole numbers, else 1/4096 of the range.
+        grid: the step between candidates; by default 1 for integers, else 1/4096 of the range.
         measure: ``"PureDP"`` or ``"ZeroConcentratedDP"``.
 
     Raises:
@@ -137,7 +137,7 @@ class PrivateQuantile(Step):
         rate = 1 / (scale * q.denominator)
         changes = isinstance(space.metric, (ChangeOneDistance, HammingDistance))
         weight = Fraction(1) if changes else max(q, 1 - q)
-        reach = 2 * weight / scale
+        exponent_bound = 2 * weight / scale
         pure = self.measure == PureDP.__name__
         measure: Measure = PureDP() if pure else ZeroConcentratedDP()
 
@@ -145,7 +145,7 @@ class PrivateQuantile(Step):
             histogram = candidates.histogram(column)
             return candidates.value(choose_cell(histogram, candidates.cells, q, 0, rate))
 
-        def law(column: Any) -> FiniteDistribution:
+        def distribution_of(column: Any) -> FiniteDistribution:
             runs = quantile_costs(candidates.histogram(column), candidates.cells, q, 0)
             weights: dict[Any, Enclosure] = {}
             for start, length, cost in zip(*(part.tolist() for part in runs), strict=True):
@@ -157,8 +157,8 @@ class PrivateQuantile(Step):
             space,
             measure,
             choose,
-            lambda d: reach * d if pure else (reach * d) ** 2 / 8,
-            distribution=law,
+            lambda d: exponent_bound * d if pure else (exponent_bound * d) ** 2 / 8,
+            distribution=distribution_of,
             step=self,
         )
 
@@ -174,18 +174,18 @@ class PrivateQuantile(Step):
                 self,
             )
         low, high = bounds
-        whole = getattr(element, "kind", None) == "int"
+        is_integral = getattr(element, "kind", None) == "int"
         if self.grid is not None:
             step = Fraction(self.grid)
         else:
-            step = Fraction(1) if whole else (high - low) / _DEFAULT_CELLS
+            step = Fraction(1) if is_integral else (high - low) / _DEFAULT_CELLS
         cells = math.floor((high - low) / step) if step else 0
-        if not 0 < cells < 1 << 31 or (whole and low.denominator != 1):
+        if not 0 < cells < 1 << 31 or (is_integral and low.denominator != 1):
             raise UsageError(
                 "the candidates of a quantile are from 2 to 2^31 multiples of the grid between the "
                 "bounds; give another grid, or other bounds"
             )
-        shown_whole = whole and step.denominator == 1
+        shown_whole = is_integral and step.denominator == 1
         return _Candidates(low, step, cells, shown_whole)
 
 
@@ -205,16 +205,16 @@ class _Candidates:
     def histogram(self, column: NDArray[Any]) -> Histogram:
         """Return the cells that occur, rising, and how often each does."""
         if self.whole and self.step == 1:
-            places = (column - int(self.low)).clip(0, self.cells)
+            indices = (column - int(self.low)).clip(0, self.cells)
         else:
             known = column if column.dtype.kind == "i" else column[~np.isnan(column)]
             scaled = (known - float(self.low)) / float(self.step)
-            places = np.floor(scaled.clip(0, self.cells) + 0.5).astype(np.int64)
-        if self.cells <= _MOST_COUNTED_CELLS:
-            counts = np.bincount(places, minlength=1)
+            indices = np.floor(scaled.clip(0, self.cells) + 0.5).astype(np.int64)
+        if self.cells <= _MAX_COUNTED_CELLS:
+            counts = np.bincount(indices, minlength=1)
             at = np.flatnonzero(counts)
             return at, counts[at]
-        return np.unique(places, return_counts=True)
+        return np.unique(indices, return_counts=True)
 
 
 def quantile_costs(
@@ -229,7 +229,7 @@ def quantile_costs(
     return _costs(_runs([histogram], cells, q), target)[:3]
 
 
-class Tallies(list[Histogram]):
+class BinCounts(list[Histogram]):
     """Histograms of which several choices are made: what they share is worked out once."""
 
     # They are not private, and held no longer than the choices take.
@@ -260,33 +260,35 @@ def _runs(histograms: Sequence[Histogram], cells: int, q: Fraction) -> _Runs:
     """Return the runs of all histograms, one after the other."""
     at = np.concatenate([h[0] for h in histograms]).astype(np.int64)
     count = np.concatenate([h[1] for h in histograms]).astype(np.int64)
-    found = np.array([len(h[0]) for h in histograms])
+    sizes = np.array([len(h[0]) for h in histograms])
     upto = np.concatenate(([0], count.cumsum()))
-    ends = found.cumsum()
-    before = upto[ends - found]
+    ends = sizes.cumsum()
+    before = upto[ends - sizes]
     totals = upto[ends] - before
     a, b = q.numerator, q.denominator
     # Where products leave 64 bits, Python integers go on exactly.
     largest = b * int(totals.max())
     wide = object if largest >= _FAR else np.int64
     # Runs alternate: the gap before a cell that occurs, the cell itself, ..., the gap at the end.
-    firsts = 2 * (ends - found) + np.arange(len(found))
-    place = 2 * np.arange(len(at)) + np.repeat(np.arange(len(found)), found) + 1
-    starts = np.zeros(2 * len(at) + len(found), dtype=np.int64)
-    starts[place], starts[place + 1] = at, at + 1
+    firsts = 2 * (ends - sizes) + np.arange(len(sizes))
+    positions = 2 * np.arange(len(at)) + np.repeat(np.arange(len(sizes)), sizes) + 1
+    starts = np.zeros(2 * len(at) + len(sizes), dtype=np.int64)
+    starts[positions], starts[positions + 1] = at, at + 1
     stops = np.empty_like(starts)
     stops[:-1], stops[firsts[1:] - 1], stops[-1] = starts[1:], cells + 1, cells + 1
     below = np.zeros(len(starts), dtype=wide)
-    below[place + 1] = upto[1:] - np.repeat(before, found)
-    below[place] = below[place + 1] - count
+    below[positions + 1] = upto[1:] - np.repeat(before, sizes)
+    below[positions] = below[positions + 1] - count
     equal = np.zeros(len(starts), dtype=wide)
-    equal[place] = count
-    whole = np.repeat(totals.astype(wide), 2 * found + 1) * a
-    low, high = b * below - whole, b * (below + equal) - whole
+    equal[positions] = count
+    scaled = np.repeat(totals.astype(wide), 2 * sizes + 1) * a
+    low, high = b * below - scaled, b * (below + equal) - scaled
     lengths = stops - starts
-    held = lengths > 0
-    firsts = held.cumsum()[firsts] - held[firsts]
-    return _Runs(starts[held], lengths[held], low[held], high[held], firsts, largest)
+    nonempty = lengths > 0
+    firsts = nonempty.cumsum()[firsts] - nonempty[firsts]
+    return _Runs(
+        starts[nonempty], lengths[nonempty], low[nonempty], high[nonempty], firsts, largest
+    )
 
 
 def _costs(
@@ -312,7 +314,7 @@ def _open_ends(
     firsts: NDArray[np.intp],
 ) -> tuple[NDArray[Any], ...]:
     """Let the end candidate on the target's side reach without end, in a run of its own."""
-    # It stands first or last in each group of runs; ``firsts`` says where each group begins.
+    # It stands first or last in each group of runs; ``firsts`` says where each group starts.
     if not target:
         return starts, lengths, low, high, firsts
     ends = firsts if target < 0 else np.append(firsts[1:], len(starts)) - 1
@@ -342,7 +344,7 @@ def choose_cells(
     """Draw for each histogram, independently, a candidate as :func:`choose_cell` does."""
     if not histograms:
         return []
-    tallies = histograms if isinstance(histograms, Tallies) else Tallies(histograms)
+    tallies = histograms if isinstance(histograms, BinCounts) else BinCounts(histograms)
     starts, lengths, cost, firsts = _costs(tallies.runs(cells, q), target)
     chosen = (
         int(starts[run]) + uniform_integer(int(lengths[run]))
@@ -353,8 +355,8 @@ def choose_cells(
         return list(chosen)
     # where runs begin depends on the rows; an audit sees the choice among the cells, as it is
     parts = pairwise([*firsts.tolist(), len(cost)])
-    laws = [ExponentialChoice(cost[a:b].repeat(lengths[a:b]), rate) for a, b in parts]
-    return [seen(law, None, partial(next, chosen)) for law in laws]
+    distributions = [ExponentialChoice(cost[a:b].repeat(lengths[a:b]), rate) for a, b in parts]
+    return [seen(distribution, None, partial(next, chosen)) for distribution in distributions]
 
 
 def choose_cell(histogram: Histogram, cells: int, q: Fraction, target: int, rate: Fraction) -> int:

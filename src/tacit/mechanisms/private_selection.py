@@ -25,7 +25,7 @@ from tacit.errors import UsageError
 from tacit.mechanisms.output_distribution import FiniteDistribution, PairMap, stated_at, sum_of
 
 __all__ = [
-    "least_growth",
+    "min_growth",
     "of_profile",
     "select_best",
     "selected",
@@ -77,11 +77,11 @@ _BITS = 64
 Points = Sequence[tuple[Fraction, Fraction]]
 
 
-def least_growth(losses: PrivacyLoss, stop: Fraction) -> Fraction:
-    """Return nearly the least c of which the scores' probabilities grow by at most ``e^c``.
+def min_growth(losses: PrivacyLoss, stop: Fraction) -> Fraction:
+    """Return nearly the smallest c of which the scores' probabilities grow by at most ``e^c``.
 
     >>> from tacit.core.losses.distribution import dominating_pair
-    >>> c = least_growth(dominating_pair(Fraction(1)), Fraction(1, 2))
+    >>> c = min_growth(dominating_pair(Fraction(1)), Fraction(1, 2))
     >>> round(float(c), 6)  # ln((e + 1/2) / (1 + e/2))
     0.31055
     """
@@ -109,11 +109,11 @@ def selected(losses: PrivacyLoss, stop: Fraction) -> PrivacyLoss:
     """
     if stop == 1:
         return Dominating(losses)
-    moved = exp(2 * least_growth(losses, stop), _BITS).upper
+    moved = exp(2 * min_growth(losses, stop), _BITS).upper
     levels, sure = _levels(losses)
     points = []
-    for level, found in zip(levels, losses.deltas(levels), strict=True):
-        x, delta = exp(level, _BITS).upper, min(found.upper, _ONE)
+    for level, enclosed in zip(levels, losses.deltas(levels), strict=True):
+        x, delta = exp(level, _BITS).upper, min(enclosed.upper, _ONE)
         if level == sure:
             delta = _ZERO
         points.append((x * moved, delta / stop))
@@ -188,10 +188,10 @@ def _corners(losses: PrivacyLoss) -> set[Fraction] | None:
 
 def _farthest(losses: PrivacyLoss) -> Fraction:
     """Return an epsilon beyond which delta falls no more, nearly: what is left is infinite."""
-    end, least = _ONE, losses.delta(_ONE).upper
+    end, minimum = _ONE, losses.delta(_ONE).upper
     while end < 1 << 12:
-        end, before, least = 2 * end, least, losses.delta(2 * end).upper
-        if before - least <= _DUST:
+        end, before, minimum = 2 * end, minimum, losses.delta(2 * end).upper
+        if before - minimum <= _DUST:
             break
     return end
 
@@ -221,7 +221,7 @@ def select_best(
 
     **Map.** In pure DP ``d -> map(d) + 2 c``, at most ``3 map(d)``, however many runs there are on
     average.  In approximate DP a loss (epsilon, beta) gives ``(epsilon + 2 c, beta / stop)``.  With
-    ``delta(.)`` the profile of one run, c is the least number with
+    ``delta(.)`` the profile of one run, c is the smallest number with
 
         ``(1 - stop) delta(c) <= stop (e^c - 1)``,
 
@@ -287,7 +287,7 @@ def select_best(
     if not callable(score):
         raise UsageError("score must be a function of a released output")
     measure, privacy = stated_at(measurement, delta)
-    release, law, losses = measurement.function, measurement.law, _losses(measurement)
+    release, distribution, losses = measurement.function, measurement.law, _losses(measurement)
 
     def best(data: Any) -> Any:
         chosen = release(data)
@@ -304,7 +304,9 @@ def select_best(
         measure,
         best,
         _map(privacy, losses, chance, paired=isinstance(measure, ApproximateDP)),
-        distribution=None if law is None else lambda data: _law(law(data), score, chance),
+        distribution=None
+        if distribution is None
+        else lambda data: _law(distribution(data), score, chance),
         losses=_selected(losses, chance),
         name=f"select_best of {measurement.links[-1].title}",
     )
@@ -315,8 +317,8 @@ def _losses(measurement: Measurement) -> LossMap:
     own, measure, privacy = measurement.losses, measurement.measure, measurement.privacy
 
     def losses(d: Fraction) -> PrivacyLoss | None:
-        found = None if own is None else own(d)
-        return implied_loss(measure, privacy(d)) if found is None else found
+        loss = None if own is None else own(d)
+        return implied_loss(measure, privacy(d)) if loss is None else loss
 
     return losses
 
@@ -329,7 +331,7 @@ def _map(
         epsilon, delta = privacy(d)
         known = losses(d) if epsilon or delta else None
         if known is not None:
-            epsilon += 2 * least_growth(known, stop)
+            epsilon += 2 * min_growth(known, stop)
             delta = min(delta / stop, Fraction(1))
         return (epsilon, delta) if paired else epsilon
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive, show
-from tacit.arithmetic.roots_and_bisection import least_integer
+from tacit.arithmetic.roots_and_bisection import smallest_integer
 from tacit.calls import public
 from tacit.core import (
     ApproximateDP,
@@ -69,20 +69,20 @@ __all__ = [
 
 def read_delta(delta: Number) -> Fraction:
     """Read a delta within (0, 1/2): beyond that the test would pass by guessing."""
-    found = as_fraction(delta, "delta")
-    if not 0 < found < Fraction(1, 2):
-        raise UsageError(f"delta must be above 0 and below 1/2, not {show(found)}")
-    return found
+    exact = as_fraction(delta, "delta")
+    if not 0 < exact < Fraction(1, 2):
+        raise UsageError(f"delta must be above 0 and below 1/2, not {show(exact)}")
+    return exact
 
 
 def read_split(split: Number | None, what: str) -> Fraction | None:
     """Read the share of epsilon for a test or a search, strictly between 0 and 1."""
     if split is None:
         return None
-    found = as_fraction(split, "split")
-    if not 0 < found < 1:
-        raise UsageError(f"split is the share of epsilon for the {what}, in (0, 1): {show(found)}")
-    return found
+    exact = as_fraction(split, "split")
+    if not 0 < exact < 1:
+        raise UsageError(f"split is the share of epsilon for the {what}, in (0, 1): {show(exact)}")
+    return exact
 
 
 # The most frequent of a few known labels, and how far the data is from changing it.
@@ -131,9 +131,9 @@ class LocalMode:
 
     def distance(self, counts: list[int]) -> int | None:
         """Return the steps to a data set with a neighbour of another mode; None if none has."""
-        most = max(counts)
-        m = counts.index(most)
-        behind = [most - c + (j > m) for j, c in enumerate(counts) if j != m]
+        maximum = max(counts)
+        m = counts.index(maximum)
+        behind = [maximum - c + (j > m) for j, c in enumerate(counts) if j != m]
         return -(-min(behind) // self._each) - 1 if behind else None
 
 
@@ -169,8 +169,8 @@ class Ladder:
 
     def distances(self, sample: Any) -> list[int]:
         """Return the distance to instability for every bound, cut at a public number."""
-        found = self.local.distances(sample, self.bounds)
-        return [_FAR if d is None else min(d, _FAR) for d in found]
+        distances = self.local.distances(sample, self.bounds)
+        return [_FAR if d is None else min(d, _FAR) for d in distances]
 
     def law(self, sample: Any, test: Any) -> Any:
         """List which rung is used, by its place, and None for none of them."""
@@ -185,28 +185,28 @@ class Ladder:
         """Return how likely each rung is to be used, and at the end none, in floats (no proof)."""
         levels, weights = _noises(float(self.scales[0]))
         width = float(self.scales[1])
-        left, found = weights, []
+        left, chances = weights, []
         for distance in self.distances(sample):
             passes = _at_least(threshold + levels - distance, width)
-            found.append(float((left * passes).sum()))
+            chances.append(float((left * passes).sum()))
             left = left * (1 - passes)
-        return np.array([*found, float(left.sum())])
+        return np.array([*chances, float(left.sum())])
 
     def reach(self, chance: Fraction) -> int:
         """Return the least T with ``P(query noise - threshold noise >= T) <= chance``."""
-        return least_integer(lambda least: self._tail(least) <= chance, 0, 1)
+        return smallest_integer(lambda minimum: self._tail(minimum) <= chance, 0, 1)
 
-    def _tail(self, least: int) -> Fraction:
+    def _tail(self, minimum: int) -> Fraction:
         """Bound ``P(X - Y >= T)`` from above, Y and X discrete Laplace with ratios p and q."""
         # Summed over ``Y = r``: ``P(X >= T + r) = q^(T+r) / (1 + q)`` where ``T + r >= 0``, and at
         # most one below.  The terms ``r >= 0`` give ``q^T / (1 - p q)``, those ``-T <= r < 0`` give
         # ``p (q^T - p^T) / (q - p)``, all times ``(1 - p) / ((1 + p) (1 + q))``; the rest is
         # ``p^(T+1) / (1 + p)``.
         p, q = (exp(-1 / scale, 128) for scale in self.scales)
-        pt, qt = (exp(-least / scale, 128) for scale in self.scales)
+        pt, qt = (exp(-minimum / scale, 128) for scale in self.scales)
         near = qt / (1 - p * q) + p * ((qt - pt).maximum(0) / (q - p))
-        found = near * (1 - p) / ((1 + p) * (1 + q)) + pt * p / (1 + p)
-        return found.upper
+        probability = near * (1 - p) / ((1 + p) * (1 + q)) + pt * p / (1 + p)
+        return probability.upper
 
 
 def _noises(scale: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -225,20 +225,20 @@ def _noises(scale: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return np.rint(np.sign(share - 0.5) * -scale * size), np.full(1 << 14, 1.0 / (1 << 14))
 
 
-def _at_least(least: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
-    """Return P(X >= least), X discrete Laplace: ``q^least / (1 + q)`` from 1 on, and its mirror."""
+def _at_least(minimum: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """Return P(X >= minimum), X discrete Laplace: ``q^minimum / (1 + q)`` from 1 on."""
     q = math.exp(-1 / scale)
-    tail = np.exp(-np.where(least >= 1, least, 1 - least) / scale) / (1 + q)
-    return np.where(least >= 1, tail, 1 - tail)
+    tail = np.exp(-np.where(minimum >= 1, minimum, 1 - minimum) / scale) / (1 + q)
+    return np.where(minimum >= 1, tail, 1 - tail)
 
 
-# Find in private the least bound on the local sensitivity that the data is far from breaking.
+# Find in private the smallest bound on the local sensitivity that the data is far from breaking.
 
 
 _UNITS = 1024
 _REST = Fraction(1, 1 << 90)
 _SURE = Fraction(1, 100)
-_MOST_CELLS = 5_000_000
+_MAX_CELLS = 5_000_000
 
 
 class BoundedAnswer(NamedTuple):
@@ -251,7 +251,7 @@ class BoundedAnswer(NamedTuple):
 @register
 @dataclass(frozen=True)
 class BoundSearch(Step):
-    """Release with noise for the least bound of a ladder that passes a private test.
+    """Release with noise for the smallest bound of a ladder that passes a private test.
 
     **What is released.**  A pair: the value with discrete Laplace noise of scale ``bound /
     epsilon_2``, on a grid of ``bound / 1024``, and the bound.  The bounds are ``full / ratio^k``, k
@@ -340,7 +340,7 @@ class SearchRelease(Measurement):
             ApproximateDP(),
             TwoParts(self._prepared),
             lambda d: approximate_loss(epsilon, delta, d),
-            distribution=self._law_on,
+            distribution=self._distribution_on,
             step=step,
             name=step.name,
         )
@@ -350,24 +350,24 @@ class SearchRelease(Measurement):
         return partial(self._drawn, self._ladder.distances(sample), self.local.value(sample))
 
     def _drawn(self, distances: list[int], value: Any) -> BoundedAnswer:
-        found = self._test(distances)
-        bound = self.ladder[-1 if found is None else found]
+        rung = self._test(distances)
+        bound = self.ladder[-1 if rung is None else rung]
         unit = nearest_unit(value, bound / _UNITS) + self._noise.draw()
         return BoundedAnswer(float(unit * bound / _UNITS), bound)
 
-    def _law_on(self, records: Any) -> FiniteDistribution:
+    def _distribution_on(self, records: Any) -> FiniteDistribution:
         sample = self.local.read(records)
         rungs = self._ladder.law(sample, self._test)
         low, high = self._noise.support(1 - _REST)
-        if (high - low) * len(self.ladder) > _MOST_CELLS:
+        if (high - low) * len(self.ladder) > _MAX_CELLS:
             raise UsageError(
                 f"{(high - low) * len(self.ladder)} outputs are too many to list: list those of a "
                 "larger epsilon or of fewer rungs; the proof is the same"
             )
         table: dict[Any, Enclosure] = {}
         weights = [self._noise.probability(k, 96) for k in range(low, high + 1)]
-        for found, chance in rungs.table.items():
-            bound = self.ladder[-1 if found is None else found]
+        for rung, chance in rungs.table.items():
+            bound = self.ladder[-1 if rung is None else rung]
             unit = nearest_unit(self.local.value(sample), bound / _UNITS) + low
             for k, weight in enumerate(weights):
                 table[((unit + k) * bound / _UNITS, bound)] = (chance * weight).rounded(96)
@@ -397,8 +397,8 @@ class SearchRelease(Measurement):
 class ProposeBound(Step):
     """Find a bound on the local sensitivity for propose-test-release to test, in pure DP.
 
-    The least bound of the ladder of :class:`BoundSearch` whose distance to instability is, by the
-    above-threshold mechanism, likely at least ``reach`` (a smaller distance gets through with
+    The smallest bound of the ladder of :class:`BoundSearch` whose distance to instability is, by
+    the above-threshold mechanism, likely at least ``reach`` (a smaller distance gets through with
     probability at most 1/100 for each rung); the largest rung if there is none.
 
     **Map.**  ``d -> d epsilon``: the distances are queries of sensitivity one.
@@ -438,18 +438,18 @@ class ProposeBound(Step):
         ladder = Ladder(local, epsilon, Fraction(self.ratio), self.rungs)
         test = ladder.test(self.reach + ladder.reach(_SURE))
 
-        def bound(found: Any) -> Fraction:
-            return ladder.bounds[-1 if found is None else found]
+        def bound(rung: Any) -> Fraction:
+            return ladder.bounds[-1 if rung is None else rung]
 
         def prepared(records: Any) -> Callable[[], Fraction]:
             distances = ladder.distances(local.read(records))
             return lambda: bound(test(distances))
 
-        def law(records: Any) -> FiniteDistribution:
+        def distribution_of(records: Any) -> FiniteDistribution:
             rungs = ladder.law(local.read(records), test)
             table: dict[Any, Enclosure] = {}
-            for found, chance in rungs.table.items():
-                table[bound(found)] = table.get(bound(found), Enclosure.of(0)) + chance
+            for rung, chance in rungs.table.items():
+                table[bound(rung)] = table.get(bound(rung), Enclosure.of(0)) + chance
             return FiniteDistribution(table, rungs.rest)
 
         return Measurement(
@@ -457,7 +457,7 @@ class ProposeBound(Step):
             PureDP(),
             TwoParts(prepared),
             lambda d: d * epsilon,
-            distribution=law,
+            distribution=distribution_of,
             step=self,
         )
 
@@ -505,12 +505,12 @@ def propose_bound(
 
 # Propose a bound on the local sensitivity, test it in private, release with noise of its size.
 
-_MOST_LISTED_CELLS = 200_000
+_MAX_LISTED_CELLS = 200_000
 _LIKELY = Fraction(99, 100)
 
 
 def passing_threshold(epsilon: Fraction, delta: Fraction) -> int:
-    """Return the least whole T with ``P(Z >= T) <= delta``, Z discrete Laplace of scale 1/epsilon.
+    """Return the smallest integer T with ``P(Z >= T) <= delta``, Z discrete Laplace.
 
     >>> passing_threshold(Fraction(1), Fraction(1, 10**6))
     14
@@ -518,12 +518,12 @@ def passing_threshold(epsilon: Fraction, delta: Fraction) -> int:
     # ``P(Z >= T) = q^T / (1 + q)`` with ``q = e^-epsilon``, for T >= 1.  The continuous ``ln(1 / (2
     # delta)) / epsilon`` is its limit for small epsilon.
     above = log(1 / delta, 128) - log(1 + exp(-epsilon, 128), 128)
-    found = max(1, math.floor(above.middle / epsilon))
-    while tail(1 / epsilon, found) > delta:
-        found += 1
-    while found > 1 and tail(1 / epsilon, found - 1) <= delta:
-        found -= 1
-    return found
+    threshold = max(1, math.floor(above.middle / epsilon))
+    while tail(1 / epsilon, threshold) > delta:
+        threshold += 1
+    while threshold > 1 and tail(1 / epsilon, threshold - 1) <= delta:
+        threshold -= 1
+    return threshold
 
 
 @register
@@ -533,7 +533,7 @@ class ProposeTestRelease(Step):
 
     **What is released.**  Let ``D(x)`` be the number of records to change until the local
     sensitivity exceeds ``bound``; 0 where it does so already.  The test adds discrete Laplace noise
-    of scale ``1 / epsilon_1`` to D and passes at T or more, T the least whole number that noise
+    of scale ``1 / epsilon_1`` to D and passes at T or more, T the smallest integer that noise
     alone reaches with probability at most delta.  Then the statistic, on a public grid, gets
     discrete Laplace noise of scale ``bound / epsilon_2``.  Otherwise the answer is None.
 
@@ -614,7 +614,7 @@ class ProposeTestRelease(Step):
 
 
 def refuse_wide(bound: Fraction, local: LocalStatistic) -> None:
-    """Refuse a bound that holds on every data set: then the test is a waste."""
+    """Raise if a bound holds on every data set: the test would waste budget."""
     if bound >= local.full:
         raise UsageError(
             f"bound {show(bound)} is not below {show(local.full)}, which no data set exceeds: "
@@ -656,7 +656,7 @@ class TestedRelease(Measurement):
             ApproximateDP(),
             TwoParts(self._prepared),
             step.loss,
-            distribution=self._law_on,
+            distribution=self._distribution_on,
             step=step,
             name=step.name,
         )
@@ -687,7 +687,7 @@ class TestedRelease(Measurement):
         return [float((centre + one) * self.grid) for one in drawn]
 
     def simulate(self, like: Iterable[object], times: int) -> list[object]:
-        """Return what so many releases say of records that are public or synthetic.
+        """Return what this many releases say of records that are public or synthetic.
 
         Draws of this very mechanism, with the records read but once; None where it refuses.
 
@@ -699,12 +699,12 @@ class TestedRelease(Measurement):
         return self._answers(*self._placed(self.input.domain.read(listed(like))), count)
 
     def _distance(self, sample: Any) -> int | None:
-        found: int | None
+        distance: int | None
         if isinstance(self.local, LocalMode):
-            found = self.local.distance(sample)
+            distance = self.local.distance(sample)
         else:
-            found = self.local.distance(sample, self.bound)
-        return found
+            distance = self.local.distance(sample, self.bound)
+        return distance
 
     def _passes(self, distance: int | None) -> Enclosure:
         """Enclose the probability that the test passes."""
@@ -712,7 +712,7 @@ class TestedRelease(Measurement):
             return Enclosure.of(1)
         return (1 - self._test.cdf(self.threshold - distance - 1, 192)).rounded(128)
 
-    def _law_on(self, records: Any) -> FiniteDistribution:
+    def _distribution_on(self, records: Any) -> FiniteDistribution:
         distance, centre = self._placed(records)
         passes = self._passes(distance)
         table: dict[Any, Enclosure] = {None: (1 - passes).maximum(0)}
@@ -727,7 +727,7 @@ class TestedRelease(Measurement):
     def _chances(self) -> list[tuple[int, Enclosure]]:
         """The noise of the answer, listed: the same on all data."""
         low, high = self._noise.support(1 - _REST)
-        if high - low > _MOST_LISTED_CELLS:
+        if high - low > _MAX_LISTED_CELLS:
             raise UsageError(
                 f"{high - low + 1} outputs are too many to list: give a coarser grid to list them: "
                 "the proof is the same"
@@ -823,16 +823,18 @@ def propose_test_release(
         step: Any = BoundSearch(statistic, epsilon, delta, split, bounds=of_result)
         searched: Any = space >> step
         return searched  # type: ignore[no-any-return]
-    asked: Any = None if bound is None else bound
+    proposed: Any = None if bound is None else bound
 
     def built(share: Number | None) -> Any:
-        return space >> ProposeTestRelease(statistic, asked, epsilon, delta, share, grid, of_result)
+        return space >> ProposeTestRelease(
+            statistic, proposed, epsilon, delta, share, grid, of_result
+        )
 
-    found = built(split)
+    release = built(split)
     if like is None or split is not None or statistic == "mode":
-        return found  # type: ignore[no-any-return]
-    sample = found._like(like, None)
-    distance = found._distance(sample)
+        return release  # type: ignore[no-any-return]
+    sample = release._like(like, None)
+    distance = release._distance(sample)
     shares = [Fraction(k, 40) for k in range(1, 40)]
     enough = next((s for s in shares if built(s)._passes(distance).middle >= _LIKELY), None)
-    return found if enough is None else built(enough)  # type: ignore[no-any-return]
+    return release if enough is None else built(enough)  # type: ignore[no-any-return]

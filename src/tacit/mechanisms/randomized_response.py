@@ -114,13 +114,17 @@ class RandomizedResponse(Step):
             )
         once = self.loss()
         release: Any = self._report if single else lambda labels: self._reports(labels)
-        law: Any = self._law if single else lambda labels: Product([self._law(x) for x in labels])
+        distribution: Any = (
+            self._distribution
+            if single
+            else lambda labels: Product([self._distribution(x) for x in labels])
+        )
         return Measurement(
             space,
             PureDP(),
             release,
             partial(_single_loss, once) if single else lambda d: d * once,
-            distribution=law,
+            distribution=distribution,
             losses=partial(self._losses, space),
             step=self,
             witness=Witness.of([tuple(self.categories)]),  # two labels that are listed
@@ -136,11 +140,11 @@ class RandomizedResponse(Step):
             return dominating_pair(Fraction(0))
         given = None if self.epsilon is None else Fraction(self.epsilon)
         share = None if self.p is None else Fraction(self.p)
-        found = response_losses(len(self.categories), share, given).self_compose(changed)
+        loss = response_losses(len(self.categories), share, given).self_compose(changed)
         element: Any = getattr(space.domain, "element", space.domain)
         known = element.categories or ()
         met = sum(label in self.categories for label in known)
-        return found if met > 1 else Dominating(found)
+        return loss if met > 1 else Dominating(loss)
 
     def loss(self) -> Fraction:
         """Return the epsilon of one report: exact where it was given, else rounded up."""
@@ -156,13 +160,13 @@ class RandomizedResponse(Step):
 
     def _reports(self, labels: Any) -> list[Any]:
         """Report on many at once: kept or not, and another label for those that are not."""
-        places = [self._place(label) for label in labels]
-        k, n = len(self.categories), len(places)
+        indices = [self._place(label) for label in labels]
+        k, n = len(self.categories), len(indices)
         unknown = noise.uniform(k, n).tolist()
         moved = (1 + noise.uniform(k - 1, n)) * ~np.asarray(self._kept(n), dtype=bool)
         reported = [
-            u if place is None else (place + step) % k
-            for place, step, u in zip(places, moved.tolist(), unknown, strict=True)
+            u if index is None else (index + step) % k
+            for index, step, u in zip(indices, moved.tolist(), unknown, strict=True)
         ]
         return [self.categories[i] for i in reported]
 
@@ -175,10 +179,10 @@ class RandomizedResponse(Step):
     def _report(self, label: Any) -> Any:
         return self._reports([label])[0]
 
-    def _law(self, label: Any) -> FiniteDistribution:
+    def _distribution(self, label: Any) -> FiniteDistribution:
         k = len(self.categories)
-        place = self._place(label)
-        if place is None:
+        index = self._place(label)
+        if index is None:
             return FiniteDistribution.of({c: Fraction(1, k) for c in self.categories})
         if self.p is not None:
             share = Enclosure.of(Fraction(self.p))
@@ -187,7 +191,7 @@ class RandomizedResponse(Step):
             share = (1 / (1 + (k - 1) * odds)).rounded(120)
         other = (1 - share) / (k - 1)
         return FiniteDistribution(
-            {c: share if i == place else other for i, c in enumerate(self.categories)}
+            {c: share if i == index else other for i, c in enumerate(self.categories)}
         )
 
 

@@ -51,7 +51,7 @@ from tacit.statistics.statistic import Statistic
 
 __all__ = [
     "AGGREGATES",
-    "MOST_BINS",
+    "MAX_BINS",
     "AnyRecord",
     "Engine",
     "Rows",
@@ -68,7 +68,7 @@ __all__ = [
 # Records into bins, each record by a draw of its own.
 #
 # **Distribution.**  Every record draws one of ``k`` bins uniformly, independently of everything
-# else, and the records of a bin stand in a uniformly random order.
+# else, and the records of a bin are in a uniformly random order.
 #
 # **Coupling.**  Let ``v`` be ``u`` with one record more.  Draw bins and orders for ``v``, then
 # strike that record out: what remains has exactly the distribution of ``u``.  So the two can be
@@ -128,7 +128,7 @@ class Rows(Vector):
     """
 
     # A table is a pandas, polars or Arrow one, or a dict of columns of one length.  The index of a
-    # pandas frame is no part of its records: bins are numbered from 0 on.
+    # pandas frame is not a part of its records: bins are numbered from 0 on.
 
     element: Any = field(default_factory=AnyRecord)
 
@@ -171,7 +171,7 @@ def record_count(records: Any) -> int:
 
 
 def assignment(n: int, bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw bins: the records in the order of their bins, and where each bin begins.
+    """Draw bins: the records in the order of their bins, and where each bin starts.
 
     >>> order, edges = assignment(10, 4)
     >>> sorted(order.tolist()) == list(range(10)), len(edges), int(edges[-1])
@@ -183,10 +183,10 @@ def assignment(n: int, bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     high, low = (bins - 1).bit_length(), max(n - 1, 0).bit_length()
     words = _words_below((1 << 64) // bins * bins, n)
     quotient = words // np.uint64(bins)
-    place = words - quotient * np.uint64(bins)
+    remainder = words - quotient * np.uint64(bins)
     spare = 64 - high - low
     quotient >>= np.uint64(max(0, ((1 << 64) // bins).bit_length() - spare))
-    keys = (place << np.uint64(64 - high)) if high else np.zeros(n, np.uint64)
+    keys = (remainder << np.uint64(64 - high)) if high else np.zeros(n, np.uint64)
     keys |= (quotient << np.uint64(low)) | np.arange(n, dtype=np.uint64)
     keys.sort()
     order = (keys & np.uint64((1 << low) - 1)).astype(np.int64)
@@ -260,7 +260,7 @@ def _stretch(mixed: Any, start: int, end: int) -> Any:
 #
 # Every draw is one of :func:`~tacit.mechanisms.sample_and_aggregate.assignment`, and every
 # bin is answered with the same floats as alone: bins of one size are the rows of one array, and a
-# statistic treats each row by itself.  Only the calls are fewer.
+# statistic treats each row on its own.  Only the calls are fewer.
 
 
 Units = NDArray[np.int64]
@@ -301,8 +301,8 @@ def _several(ask: BinFunction, records: NDArray[Any], bins: int, times: int) -> 
     start, size = np.concatenate(starts), np.concatenate(sizes)
     units = np.full(len(size), ask.defaults[0], dtype=np.int64)
     for width in np.unique(size[size > 0]).tolist():
-        held = np.flatnonzero(size == width)
-        units[held] = _answered(ask, mixed[start[held][:, None] + np.arange(width)])
+        chosen = np.flatnonzero(size == width)
+        units[chosen] = _answered(ask, mixed[start[chosen][:, None] + np.arange(width)])
     return units.reshape(times, bins)
 
 
@@ -448,18 +448,18 @@ class Engine:
         workers = [
             Worker(function, self.timeout) for _ in range(min(self.processes, len(contents)))
         ]
-        found = [ask.defaults] * len(contents)
+        answers = [ask.defaults] * len(contents)
         lock = threading.Lock()
         waiting: Iterator[tuple[int, Any]] = iter(enumerate(contents))
 
         def serve(worker: Worker) -> None:
             while True:
                 with lock:
-                    place, content = next(waiting, (-1, None))
-                if place < 0:
+                    index, content = next(waiting, (-1, None))
+                if index < 0:
                     return
                 if content is not None:
-                    found[place] = worker.answer(content) or ask.defaults
+                    answers[index] = worker.answer(content) or ask.defaults
                 tick()
 
         try:
@@ -472,11 +472,11 @@ class Engine:
         finally:
             for worker in workers:
                 worker.close()
-        return found
+        return answers
 
 
 def _refuse_unknown(name: str) -> None:
-    """Refuse a backend that joblib does not know, or whose package is not there."""
+    """Raise if joblib does not know a backend, or its package is missing."""
     # That of Spark is registered with joblib here; that of Dask registers itself.
     known = need("joblib.parallel", "parallel").BACKENDS
     for backend, (package, install) in _CLUSTERS.items():
@@ -545,11 +545,11 @@ AGGREGATES: dict[str, type[Centre]] = {
     "smooth": SmoothMedianOfBins,
 }
 _RELATIONS = {"unbounded": SymmetricDistance, "bounded": ChangeOneDistance}
-MOST_BINS = 1 << 24
-_MOST_WAYS = 20_000
+MAX_BINS = 1 << 24
+_MAX_WAYS = 20_000
 _FEWEST_DRAWS = 50
-_MOST_DRAWS = 4_000
-_MOST_RECORDS = 1 << 27
+_MAX_DRAWS = 4_000
+_MAX_RECORDS = 1 << 27
 _PRECISE = 0.01
 
 
@@ -621,8 +621,8 @@ def sample_and_aggregate(
     if not callable(function):
         raise UsageError(f"the function must be a function of a bin's records, not {function!r}")
     count = as_integer(bins, "bins", minimum=1)
-    if count > MOST_BINS:
-        raise UsageError(f"bins must be at most {MOST_BINS}, not {count}")
+    if count > MAX_BINS:
+        raise UsageError(f"bins must be at most {MAX_BINS}, not {count}")
     if epsilon is None:
         raise UsageError("give epsilon, above zero: the privacy loss when one record differs")
     kind = _known(aggregate, AGGREGATES, "aggregate")
@@ -650,10 +650,10 @@ def _known(name: str, known: dict[str, type[Centre]], what: str) -> type[Centre]
 
 
 def _delta(delta: Number) -> Fraction:
-    found = positive(delta, "delta")
-    if found >= 1:
-        raise UsageError(f"delta must be above 0 and below 1, not {show(found)}")
-    return found
+    exact = positive(delta, "delta")
+    if exact >= 1:
+        raise UsageError(f"delta must be above 0 and below 1, not {show(exact)}")
+    return exact
 
 
 class SampledRelease(Measurement):
@@ -686,13 +686,13 @@ class SampledRelease(Measurement):
 
     def _centred(self, answers: Sequence[Sequence[int]]) -> Any:
         columns = zip(*answers, strict=True)
-        found = [
+        centred = [
             centre.release(column) for centre, column in zip(self._centres, columns, strict=True)
         ]
-        return found[0] if len(found) == 1 else np.array(found)
+        return centred[0] if len(centred) == 1 else np.array(centred)
 
     def simulate(self, like: object, times: int) -> list[object]:
-        """Return what so many releases say of records that are public or synthetic.
+        """Return what this many releases say of records that are public or synthetic.
 
         Draws of this very mechanism; a statistic of Tacit is asked of many bins at once.
 
@@ -716,7 +716,7 @@ class SampledRelease(Measurement):
         What is predicted is the distance from the function of all records.  The noise is not drawn
         but integrated, so that draws differ in their bins alone.  Bins are drawn until the standard
         error of the mean is a percent of it, at least 50 times and at most 4,000 times, or as often
-        as makes 2^27 records; a function that is no statistic of Tacit is asked of 50 draws.
+        as makes 2^27 records; a function that is not a statistic of Tacit is asked of 50 draws.
         ``like`` must be public or synthetic.
 
         Args:
@@ -729,17 +729,17 @@ class SampledRelease(Measurement):
             raise UsageError("the expected error is known for functions that return one number")
         records = self.input.domain.read(like)
         truth = float(self._ask.function(records))
-        found: list[float] = []
-        most = min(_MOST_DRAWS, _MOST_RECORDS // max(record_count(records), self.bins))
+        errors: list[float] = []
+        maximum = min(_MAX_DRAWS, _MAX_RECORDS // max(record_count(records), self.bins))
         if not in_bulk(self._ask, records):
-            most = 0
-        while len(found) < max(_FEWEST_DRAWS, most):
+            maximum = 0
+        while len(errors) < max(_FEWEST_DRAWS, maximum):
             draws = self._drawn(records, _FEWEST_DRAWS)
-            found += [self._centres[0].mean_error(units, truth) for units in draws]
-            spread = float(np.std(found)) / math.sqrt(len(found))
-            if spread <= _PRECISE * float(np.mean(found)):
+            errors += [self._centres[0].mean_error(units, truth) for units in draws]
+            spread = float(np.std(errors)) / math.sqrt(len(errors))
+            if spread <= _PRECISE * float(np.mean(errors)):
                 break
-        return float(np.mean(found))
+        return float(np.mean(errors))
 
     def _drawn(self, records: Any, times: int) -> Iterator[list[int]]:
         """Yield the units of all bins, draw by draw."""
@@ -757,9 +757,9 @@ class SampledRelease(Measurement):
             raise UsageError("the distribution is known for functions that return one number")
         n = record_count(records)
         ways = self.bins**n * math.factorial(n)
-        if ways > _MOST_WAYS:
+        if ways > _MAX_WAYS:
             raise UsageError(
-                f"{n} records go into {self.bins} bins in more than {_MOST_WAYS} ways: ask for the "
+                f"{n} records go into {self.bins} bins in more than {_MAX_WAYS} ways: ask for the "
                 "distribution of a few records"
             )
         drawn = Counter(self._every_way(list(records), n))
@@ -771,13 +771,13 @@ class SampledRelease(Measurement):
     def _every_way(self, records: list[Any], n: int) -> Iterator[tuple[tuple[int, ...], ...]]:
         known: dict[tuple[int, ...], tuple[int, ...]] = {}
         for order in itertools.permutations(range(n)):
-            for places in itertools.product(range(self.bins), repeat=n):
+            for indices in itertools.product(range(self.bins), repeat=n):
                 contents: list[list[int]] = [[] for _ in range(self.bins)]
-                for record, place in zip(order, places, strict=True):
-                    contents[place].append(record)
-                yield tuple(self._asked(tuple(part), records, known) for part in contents)
+                for record, index in zip(order, indices, strict=True):
+                    contents[index].append(record)
+                yield tuple(self._request(tuple(part), records, known) for part in contents)
 
-    def _asked(
+    def _request(
         self, part: tuple[int, ...], records: list[Any], known: dict[Any, tuple[int, ...]]
     ) -> tuple[int, ...]:
         if part not in known:

@@ -34,13 +34,13 @@ from tacit.mechanisms.output_distribution import (
     resized,
 )
 from tacit.mechanisms.smooth_distributions import (
-    ArsinhNormalLaw,
-    ConcentratedLaw,
-    LaplaceLaw,
-    LaplaceLogNormalLaw,
-    SmoothLaw,
-    StudentLaw,
-    UniformLogNormalLaw,
+    ArsinhNormal,
+    ConcentratedDistribution,
+    LaplaceDistribution,
+    LaplaceLogNormal,
+    SmoothDistribution,
+    StudentDistribution,
+    UniformLogNormal,
     mean_distance,
 )
 from tacit.statistics.statistic import SMOOTHNESS_SLACK
@@ -57,13 +57,13 @@ __all__ = [
 # The measurement of smooth noise: its releases, its exact distribution, its expected error.
 
 
-_MOST_CELLS = 200_000
+_MAX_CELLS = 200_000
 _STRIDE = 4
 _LARGE = Fraction(1 << 2000)
 
 
 class SmoothRelease(Measurement):
-    """What smooth noise builds: it can be asked beforehand, too.
+    """Measurement that adds smooth noise, with its expected error.
 
     Attributes:
         beta: the rate of the smooth sensitivity.
@@ -78,7 +78,7 @@ class SmoothRelease(Measurement):
         self,
         space: Space,
         local: LocalStatistic,
-        law: SmoothLaw,
+        distribution: SmoothDistribution,
         beta: Fraction,
         shift: Fraction,
         loss: tuple[Measure, Callable[[Fraction], Any]],
@@ -88,7 +88,7 @@ class SmoothRelease(Measurement):
         clip: Any = True,
     ) -> None:
         self.beta, self.shift = beta, shift
-        self.local, self.unit = local, law
+        self.local, self.unit = local, distribution
         self.grid = Fraction(grid) if grid is not None else _fine(local.full)
         self.clip = _ends(clip, local)
         self._units = self.clip and tuple(nearest_unit(end, self.grid) for end in self.clip)
@@ -115,7 +115,7 @@ class SmoothRelease(Measurement):
         return float(self._clipped(self.unit.draw().nearest(centre, scale)) * self.grid)
 
     def simulate(self, like: Iterable[object], times: int) -> list[float]:
-        """Return what so many releases say of records that are public or synthetic.
+        """Return what this many releases say of records that are public or synthetic.
 
         Draws of this very mechanism, with the records read but once.
 
@@ -139,7 +139,7 @@ class SmoothRelease(Measurement):
         """List every multiple of the grid within the clip, by the distribution function of Z."""
         assert self._units is not None
         low, high = self._units
-        if high - low >= _MOST_CELLS:
+        if high - low >= _MAX_CELLS:
             raise UsageError(
                 f"{high - low + 1} outputs are too many to list: give a coarser grid to list them: "
                 "the proof is the same"
@@ -169,7 +169,7 @@ class SmoothRelease(Measurement):
         return self.error_on(self.local.read(self.input.domain.read(resized(like, n))))
 
     def best_rate(self, like: Iterable[object]) -> Fraction:
-        """Return the rate with the least noise on public records: of a ladder, near the best rung.
+        """Return the rate of a ladder, near the best, with the smallest noise on public records.
 
         The distribution of the unit noise is the same at every rate, so less noise is a smaller ``S
         / s``.
@@ -234,10 +234,10 @@ def _ends(clip: Any, local: LocalStatistic) -> tuple[Fraction, Fraction] | None:
 # Which distribution, rate and shift a budget buys, where the caller leaves them open.
 
 
-CONCENTRATED: dict[str, type[ConcentratedLaw]] = {
-    "laplace_log_normal": LaplaceLogNormalLaw,
-    "uniform_log_normal": UniformLogNormalLaw,
-    "arsinh_normal": ArsinhNormalLaw,
+CONCENTRATED: dict[str, type[ConcentratedDistribution]] = {
+    "laplace_log_normal": LaplaceLogNormal,
+    "uniform_log_normal": UniformLogNormal,
+    "arsinh_normal": ArsinhNormal,
 }
 DISTRIBUTIONS = ("laplace", "cauchy", "student_t", *CONCENTRATED)  # the noises by name
 
@@ -259,33 +259,35 @@ def calibrated(
     degrees: int,
     beta: Fraction | None,
     sigma: Fraction | None,
-) -> tuple[SmoothLaw, Fraction, Fraction]:
+) -> tuple[SmoothDistribution, Fraction, Fraction]:
     """Return distribution, rate and s; of those left open, with the largest ``beta s / E|Z|``."""
     # A budget above 512 gets the noise of 512, which costs less: nothing that matters to a person
     # hides behind either, and the numbers stay within floats.
-    laws: list[SmoothLaw]
+    distributions: list[SmoothDistribution]
     epsilon, rho = (None if x is None else min(x, _ENOUGH) for x in (epsilon, rho))
     if distribution in CONCENTRATED:
         assert rho is not None
         sigmas = _SIGMAS if sigma is None else [sigma]
-        laws = [CONCENTRATED[distribution](rho, s) for s in sigmas]
+        distributions = [CONCENTRATED[distribution](rho, s) for s in sigmas]
     else:
         assert epsilon is not None
         if distribution == "laplace":
             assert delta is not None
-            laws = [LaplaceLaw(epsilon, delta)]
+            distributions = [LaplaceDistribution(epsilon, delta)]
         else:
-            laws = [StudentLaw(epsilon, 1 if distribution == "cauchy" else degrees)]
-    found = [
-        (float(rate * s) / law.size, law, rate, s)
-        for law in laws
-        for rate in ([r - SMOOTHNESS_SLACK for r in law.rates()] if beta is None else [beta])
-        if 0 < rate <= _STEEPEST and (s := law.shift(rate + SMOOTHNESS_SLACK)) > 0
+            distributions = [
+                StudentDistribution(epsilon, 1 if distribution == "cauchy" else degrees)
+            ]
+    scales = [
+        (float(rate * s) / noise_law.size, noise_law, rate, s)
+        for noise_law in distributions
+        for rate in ([r - SMOOTHNESS_SLACK for r in noise_law.rates()] if beta is None else [beta])
+        if 0 < rate <= _STEEPEST and (s := noise_law.shift(rate + SMOOTHNESS_SLACK)) > 0
     ]
-    if not found:
-        told = f"at beta = {show(beta)}: take a smaller beta" if beta is not None else _TOO_SMALL
-        raise UsageError(f"no {distribution} noise is proven to be enough for this budget {told}")
-    _, best, rate, s = max(found, key=lambda one: one[0])
+    if not scales:
+        advice = f"at beta = {show(beta)}: take a smaller beta" if beta is not None else _TOO_SMALL
+        raise UsageError(f"no {distribution} noise is proven to be enough for this budget {advice}")
+    _, best, rate, s = max(scales, key=lambda one: one[0])
     return best, rate, s
 
 
@@ -391,7 +393,7 @@ class SmoothNoise(Step):
             raise UsageError(f"delta must be below 1, not {show(as_fraction(self.delta))}")
 
     @property
-    def _law(self) -> tuple[SmoothLaw, Fraction, Fraction]:
+    def _law(self) -> tuple[SmoothDistribution, Fraction, Fraction]:
         fields = (self.distribution, self.epsilon, self.delta, self.rho, self.degrees)
         return calibrated(*fields, self.beta, self.sigma)
 
@@ -460,7 +462,8 @@ def smooth_noise(
         sigma: of the normal inside the last three noises; by default a good one.
         grid: of the release; very fine by default, at no cost.
         clip: whether to clip to the statistic's public range, or the ends.
-        like: public or synthetic records; the rate is then one with nearly the least noise on them.
+        like: public or synthetic records; the rate is then one with nearly the smallest noise on
+            them.
 
     Raises:
         UsageError: what is missing, superfluous or out of range, with what to do.
@@ -483,7 +486,7 @@ def smooth_noise(
     if like is None or beta is not None:
         return built  # type: ignore[no-any-return]
     rate = built.best_rate(like)
-    chosen = built.unit.sigma if isinstance(built.unit, ConcentratedLaw) else None
+    chosen = built.unit.sigma if isinstance(built.unit, ConcentratedDistribution) else None
     best: Any = space >> SmoothNoise(statistic, *given, rate, chosen, *rest)
     return best  # type: ignore[no-any-return]
 

@@ -28,14 +28,14 @@ from tacit.errors import UsageError
 from tacit.noise.bits import word
 
 __all__ = [
-    "ArsinhNormalLaw",
-    "LaplaceLaw",
-    "LaplaceLogNormalLaw",
+    "ArsinhNormal",
+    "LaplaceDistribution",
+    "LaplaceLogNormal",
     "Lazy",
-    "SmoothLaw",
-    "StudentLaw",
+    "SmoothDistribution",
+    "StudentDistribution",
     "Uniform",
-    "UniformLogNormalLaw",
+    "UniformLogNormal",
     "disc",
     "exponential",
     "from_zero",
@@ -49,7 +49,7 @@ __all__ = [
 #
 # A uniform real on (0, 1) has endlessly many binary digits.  A :class:`Lazy` number draws the first
 # 64 of each uniform that it is made of, says between which two fractions it therefore lies, and
-# draws 64 more when that does not settle the question asked of it.  So a whole number that depends
+# draws 64 more when that does not settle the question asked of it.  So an integer that depends
 # on a real one, such as its nearest multiple of a grid, comes out with exactly the probability that
 # the real distribution gives it: nothing is ever rounded.  The question is left open by ``k`` words
 # with a probability of about ``2**(-64 k)``, whatever the value.
@@ -111,9 +111,9 @@ class Lazy:
 
     def enclose(self) -> Enclosure:
         """Return an interval that holds the number, as narrow as the digits drawn allow."""
-        while (found := self._formula(self.uniforms[0].width + _GUARD)) is None:
+        while (enclosure := self._formula(self.uniforms[0].width + _GUARD)) is None:
             self.refine()
-        return found
+        return enclosure
 
     def refine(self) -> None:
         """Draw 64 more digits of every uniform."""
@@ -124,8 +124,10 @@ class Lazy:
         """Return ``floor(c + scale Z + 1/2)``, exactly; ``centre(bits)`` encloses c."""
         while True:
             around = centre(self.uniforms[0].width + _GUARD)
-            found = around + scale * self.enclose() + Fraction(1, 2)
-            low, high = (end.numerator // end.denominator for end in (found.lower, found.upper))
+            enclosed = around + scale * self.enclose() + Fraction(1, 2)
+            low, high = (
+                end.numerator // end.denominator for end in (enclosed.lower, enclosed.upper)
+            )
             if low == high:
                 return low
             self.refine()
@@ -213,7 +215,7 @@ def exponential() -> Lazy:
 # for most of the dilation, and makes the noise several times smaller than the textbook's.
 
 
-class SmoothLaw(ABC):
+class SmoothDistribution(ABC):
     """A unit noise, symmetric about 0, with the proof of how much of it is enough."""
 
     @abstractmethod
@@ -244,7 +246,7 @@ class SmoothLaw(ABC):
 
     @property
     def has_mean(self) -> bool:
-        """Whether E|Z| is finite."""
+        """True if E|Z| is finite."""
         return True
 
     @abstractmethod
@@ -253,12 +255,12 @@ class SmoothLaw(ABC):
 
 
 @dataclass(frozen=True)
-class LaplaceLaw(SmoothLaw):
+class LaplaceDistribution(SmoothDistribution):
     """Laplace noise: (epsilon, delta).
 
-    >>> law = LaplaceLaw(Fraction(1), Fraction(1, 10**6))
+    >>> distribution = LaplaceDistribution(Fraction(1), Fraction(1, 10**6))
     >>> textbook = Fraction("0.0344")  # 1 / (2 ln(2 / delta))
-    >>> 0.69 < law.shift(textbook) < 0.70
+    >>> 0.69 < distribution.shift(textbook) < 0.70
     True
     """
 
@@ -313,8 +315,8 @@ class LaplaceLaw(SmoothLaw):
 
     def tail(self, z: Floats) -> Floats:
         """Return ``e^-z / 2``."""
-        found: Floats = np.exp(-z) / 2
-        return found
+        probabilities: Floats = np.exp(-z) / 2
+        return probabilities
 
     def area(self, start: float, end: float) -> float:
         """Return the difference of two tails."""
@@ -332,10 +334,10 @@ class LaplaceLaw(SmoothLaw):
 
 
 @dataclass(frozen=True)
-class StudentLaw(SmoothLaw):
+class StudentDistribution(SmoothDistribution):
     """Student's t with d degrees of freedom, pure DP; ``d = 1`` is Cauchy noise.
 
-    >>> StudentLaw(Fraction(1), 1).shift(Fraction(1, 6)) > 6 * Fraction(1, 6)
+    >>> StudentDistribution(Fraction(1), 1).shift(Fraction(1, 6)) > 6 * Fraction(1, 6)
     True
     """
 
@@ -388,19 +390,19 @@ class StudentLaw(SmoothLaw):
         for power in range(odd, d - 1, 2):
             total = total + term
             term = (term * square * Fraction(power + 1, power + 2)).rounded(bits)
-        found = sine * total
+        probability = sine * total
         if odd:
             angle = arctangent(z / sqrt(d, bits), bits)
-            found = (angle + found) / pi(bits)
+            probability = (angle + probability) / pi(bits)
         else:
-            found = found / 2
-        return (found + Fraction(1, 2)).rounded(bits)
+            probability = probability / 2
+        return (probability + Fraction(1, 2)).rounded(bits)
 
     def tail(self, z: Floats) -> Floats:
         """Return P(Z > z), by an arc tangent or the incomplete beta ratio."""
         if self.degrees == 1:
-            found: Floats = np.arctan2(1.0, z) / math.pi
-            return found
+            probabilities: Floats = np.arctan2(1.0, z) / math.pi
+            return probabilities
         return student_tail(z, self.degrees)
 
     def area(self, start: float, end: float) -> float:
@@ -429,7 +431,7 @@ class StudentLaw(SmoothLaw):
 
     @property
     def has_mean(self) -> bool:
-        """Whether d is above one."""
+        """True if d is above one."""
         return self.degrees > 1
 
     def rates(self) -> list[Fraction]:
@@ -479,7 +481,7 @@ def _ladder(start: Fraction, steps: int) -> list[Fraction]:
 #     ``rho = e^2 / 2``  with  ``e = max(k s, D(b) + k s e^-b)``.
 #
 # Source: M. Bun, T. Steinke, *Average-case averages: private algorithms for smooth sensitivity and
-# mean estimation* (2019), which has ``e = D(b) + k s``; the constants k and D are derived anew
+# mean estimation* (2019), which has ``e = D(b) + k s``; the constants k and D are derived again
 # below.
 
 
@@ -487,8 +489,8 @@ _STEP = 1 / 24
 
 
 @dataclass(frozen=True)
-class ConcentratedLaw(SmoothLaw):
-    """What the three share: rho, sigma, and the bound of the module."""
+class ConcentratedDistribution(SmoothDistribution):
+    """Base class of the three: rho, sigma, and the bound of the module."""
 
     rho: Fraction  # the claim at distance one
     sigma: Fraction  # the parameter of the normal inside, from 1/16 to 8
@@ -518,11 +520,11 @@ class ConcentratedLaw(SmoothLaw):
 
 
 @dataclass(frozen=True)
-class LaplaceLogNormalLaw(ConcentratedLaw):
+class LaplaceLogNormal(ConcentratedDistribution):
     """``Z = X e^(sigma Y)``, X Laplace: ``D(t) = t / sigma``, ``k = e^(3/2 sigma^2)``.
 
-    >>> law = LaplaceLogNormalLaw(Fraction(1, 2), Fraction(1, 2))
-    >>> 0.68 < law.shift(Fraction(1, 1000)) < math.exp(-3 / 8)
+    >>> distribution = LaplaceLogNormal(Fraction(1, 2), Fraction(1, 2))
+    >>> 0.68 < distribution.shift(Fraction(1, 1000)) < math.exp(-3 / 8)
     True
     """
 
@@ -545,8 +547,8 @@ class LaplaceLogNormalLaw(ConcentratedLaw):
         size, y, negative = exponential(), normal(), word(1)
 
         def formula(bits: int) -> Enclosure:
-            found = size.enclose() * _grown(self.sigma, y, bits)
-            return (-found if negative else found).rounded(bits)
+            enclosed = size.enclose() * _grown(self.sigma, y, bits)
+            return (-enclosed if negative else enclosed).rounded(bits)
 
         return Lazy(size.uniforms + y.uniforms, formula)
 
@@ -581,7 +583,7 @@ class LaplaceLogNormalLaw(ConcentratedLaw):
 
 
 @dataclass(frozen=True)
-class UniformLogNormalLaw(ConcentratedLaw):
+class UniformLogNormal(ConcentratedDistribution):
     """``Z = X e^(sigma Y)``, X uniform on [-1, 1]: ``D(t) = t / sigma``."""
 
     # **Slope.**  For ``z > 0`` let ``y = ln z / sigma``.  The density is
@@ -636,8 +638,8 @@ class UniformLogNormalLaw(ConcentratedLaw):
         if math.isinf(z):
             return 0.0
         sigma, grown, y = self._of(np.array([z]))
-        found = grown * (normal_tail(y - sigma) + z * z * normal_tail(y + sigma))
-        return float((found - 2 * z * normal_tail(y))[0]) / 4
+        excess = grown * (normal_tail(y - sigma) + z * z * normal_tail(y + sigma))
+        return float((excess - 2 * z * normal_tail(y))[0]) / 4
 
     def _of(self, z: Floats) -> tuple[float, float, Floats]:
         """Return sigma, ``e^(sigma^2 / 2)`` and ``y = ln z / sigma``."""
@@ -652,7 +654,7 @@ class UniformLogNormalLaw(ConcentratedLaw):
 
 
 @dataclass(frozen=True)
-class ArsinhNormalLaw(ConcentratedLaw):
+class ArsinhNormal(ConcentratedDistribution):
     """``Z = sinh(sigma Y) / sigma``."""
 
     # **Slope.**  The log-density at ``z = sinh(sigma y) / sigma`` is ``-y^2/2 - ln cosh(sigma y)``,
@@ -768,7 +770,7 @@ def _rises(w: Fraction, sigma: Fraction) -> Enclosure:
 #
 # the other side is its mirror.  So the error is a sum of tails of Z.  The first 2,048 terms are
 # added up one by one, unless the noise is as wide as that; the rest is their integral, by the
-# midpoint rule, which errs by about ``1 / (24 s^2)`` of what falls within a scale, and far out
+# midpoint rule, which errs by about ``1 / (24 s^2)`` of what falls within a scale, and in the tails
 # less.  What is lost to all of that together is less than a relative 1e-7.
 #
 # Nothing is proven of these floats: they are errors to expect, not privacy.
@@ -785,69 +787,81 @@ _WEIGHTS = np.asarray(_RULE[1] / 2, dtype=np.float64)
 
 
 def mean_distance(
-    law: SmoothLaw, scale: float, centre: float, target: float, low: float, high: float
+    distribution: SmoothDistribution,
+    scale: float,
+    centre: float,
+    target: float,
+    low: float,
+    high: float,
 ) -> float:
     """Return the mean of ``|U - target|``, all in units of the grid.
 
     >>> from fractions import Fraction
-    >>> from tacit.mechanisms.smooth_distributions import LaplaceLaw
-    >>> law = LaplaceLaw(Fraction(1), Fraction(1, 9))
-    >>> round(mean_distance(law, 1e6, 0, 0, -math.inf, math.inf), 3)
+    >>> from tacit.mechanisms.smooth_distributions import LaplaceDistribution
+    >>> distribution = LaplaceDistribution(Fraction(1), Fraction(1, 9))
+    >>> round(mean_distance(distribution, 1e6, 0, 0, -math.inf, math.inf), 3)
     1000000.0
     """
-    # low: a whole number, or infinite if the distribution has a mean.
-    above = _above(law, scale, centre, target, low, high)
-    return above + _above(law, scale, -centre, -target, -high, -low)
+    # low: an integer, or infinite if the distribution has a mean.
+    above = _above(distribution, scale, centre, target, low, high)
+    return above + _above(distribution, scale, -centre, -target, -high, -low)
 
 
 def _above(
-    law: SmoothLaw, scale: float, centre: float, target: float, low: float, high: float
+    distribution: SmoothDistribution,
+    scale: float,
+    centre: float,
+    target: float,
+    low: float,
+    high: float,
 ) -> float:
     """Return ``E max(U - target, 0)``."""
-    found = max(0.0, low - target)
+    integral = max(0.0, low - target)
     first = max(math.floor(target) + 1, low + 1)
     if first > high:
-        return found
+        return integral
     width = first - max(target, low)
     start = (first - 0.5 - centre) / scale
-    found += width * float(_tails(law, np.array([start], dtype=np.float64))[0])
+    integral += width * float(_tails(distribution, np.array([start], dtype=np.float64))[0])
     terms = 0 if scale > _TERMS else int(min(_TERMS, high - first))
     if terms:
-        places: Floats = (first + np.arange(1.0, terms + 1) - 0.5 - centre) / scale
-        found += float(_tails(law, places).sum())
+        indices: Floats = (first + np.arange(1.0, terms + 1) - 0.5 - centre) / scale
+        integral += float(_tails(distribution, indices).sum())
     if high > first + terms:
-        found += scale * _area(law, (first + terms - centre) / scale, (high - centre) / scale)
-    return found
+        integral += scale * _area(
+            distribution, (first + terms - centre) / scale, (high - centre) / scale
+        )
+    return integral
 
 
-def _tails(law: SmoothLaw, z: Floats) -> Floats:
+def _tails(distribution: SmoothDistribution, z: Floats) -> Floats:
     """Return ``P(Z > z)``, below zero too."""
-    tail = law.tail(np.abs(z))
+    tail = distribution.tail(np.abs(z))
     return np.where(z < 0, 1 - tail, tail)
 
 
-def _area(law: SmoothLaw, start: float, end: float) -> float:
+def _area(distribution: SmoothDistribution, start: float, end: float) -> float:
     """Return the integral of ``P(Z > z)`` from start to end."""
     if end - start < _SHORT:
         nodes = np.asarray(start + (end - start) * _NODES, dtype=np.float64)
-        return (end - start) * float(_tails(law, nodes) @ _WEIGHTS)
+        return (end - start) * float(_tails(distribution, nodes) @ _WEIGHTS)
     if end <= 0:
-        return (end - start) - _area_right(law, -end, -start)
+        return (end - start) - _area_right(distribution, -end, -start)
     if start < 0:
-        return -start - _area_right(law, 0.0, -start) + _area_right(law, 0.0, end)
-    return _area_right(law, start, end)
+        return -start - _area_right(distribution, 0.0, -start) + _area_right(distribution, 0.0, end)
+    return _area_right(distribution, start, end)
 
 
-def _area_right(law: SmoothLaw, start: float, end: float) -> float:
+def _area_right(distribution: SmoothDistribution, start: float, end: float) -> float:
     """Return the same for ``start >= 0``."""
     # The closed forms are differences of means.  Of a distribution with so heavy a tail that
     # nothing is left of their digits, the tail is integrated over the logarithm of z.
-    found = law.area(start, end)
-    if found > _LITTLE * law.size or found == 0 or math.isinf(end):
-        return found
+    area = distribution.area(start, end)
+    if area > _LITTLE * distribution.size or area == 0 or math.isinf(end):
+        return area
     near = max(start, _NEAR * end)
     edges = np.geomspace(near, end, _PANELS + 1)
     wide = np.diff(np.log(edges))
     nodes = edges[:-1, None] * np.exp(wide[:, None] * _NODES)
-    tails = law.tail(nodes.ravel()).reshape(nodes.shape)
+    tails = distribution.tail(nodes.ravel()).reshape(nodes.shape)
     return float(((tails * nodes) @ _WEIGHTS) @ wide) + (near - start) / 2

@@ -109,7 +109,7 @@ class SparseVector(Step):
             PureDP(),
             lambda queries: self._shown(test.release([int(u) for u in lattice.units(queries)])),
             lambda d: rate * d,
-            distribution=lambda queries: self._laws(
+            distribution=lambda queries: self._distributions(
                 test.law([int(u) for u in lattice.units(queries)])
             ),
             step=self,
@@ -118,8 +118,8 @@ class SparseVector(Step):
     def _shown(self, above: list[bool]) -> Any:
         return above
 
-    def _laws(self, law: FiniteDistribution) -> FiniteDistribution:
-        return law
+    def _distributions(self, distribution: FiniteDistribution) -> FiniteDistribution:
+        return distribution
 
 
 @register
@@ -146,9 +146,9 @@ class AboveThreshold(SparseVector):
     def _shown(self, above: list[bool]) -> Any:
         return len(above) - 1 if above and above[-1] else None
 
-    def _laws(self, law: FiniteDistribution) -> FiniteDistribution:
-        table = {self._shown(list(above)): p for above, p in law.table.items()}  # type: ignore[call-overload]
-        return FiniteDistribution(table, law.rest)
+    def _distributions(self, distribution: FiniteDistribution) -> FiniteDistribution:
+        table = {self._shown(list(above)): p for above, p in distribution.table.items()}  # type: ignore[call-overload]
+        return FiniteDistribution(table, distribution.rest)
 
 
 @dataclass(frozen=True)
@@ -198,8 +198,8 @@ class _Test:
     def _levels(self) -> list[tuple[int, tuple[int, int]]]:
         """The noise of the threshold, all but 2^-120 of it: the same on all data."""
         low, high = self.threshold_noise.support(1 - _REST)
-        law = self.threshold_noise.probability
-        return [(shift, _fixed(law(shift, 192))) for shift in range(low, high + 1)]
+        distribution = self.threshold_noise.probability
+        return [(shift, _fixed(distribution(shift, 192))) for shift in range(low, high + 1)]
 
     def _passes(self, gap: int) -> tuple[tuple[int, int], tuple[int, int]]:
         """The probabilities that noise stays below a gap, and that it reaches it: 1 in all."""

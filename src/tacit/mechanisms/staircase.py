@@ -31,12 +31,13 @@ _BITS = 256
 class DiscreteStaircase:
     """``P(X = x)`` is proportional to ``exp(-epsilon n(|x|))``, n(x) the stairs at or below x.
 
-    >>> law = DiscreteStaircase(Fraction(1), 3, 1)
-    >>> float(law.probability(0)) > float(law.probability(1)) == float(law.probability(3))
+    >>> distribution = DiscreteStaircase(Fraction(1), 3, 1)
+    >>> p = [float(distribution.probability(x)) for x in range(4)]
+    >>> p[0] > p[1] == p[3]
     True
     """
 
-    # Stairs stand at ``step, step + width, step + 2 width, ...``; on each stretch between two the
+    # Stairs are at ``step, step + width, step + 2 width, ...``; on each stretch between two the
     # distribution is flat.
 
     epsilon: Fraction  # the height of a stair, in log probability
@@ -95,8 +96,8 @@ class DiscreteStaircase:
 
     def variance(self, bits: int = 64) -> Enclosure:
         """Enclose the variance, by adding up whole stretches until the rest is negligible."""
-        reach = self._reach(Fraction(1, 1 << (bits + 8)))
-        last = self.stairs(reach)
+        radius = self._reach(Fraction(1, 1 << (bits + 8)))
+        last = self.stairs(radius)
         total = Enclosure.of(0)
         for n in range(last + 1):
             first = 0 if n == 0 else self.step + (n - 1) * self.width
@@ -119,8 +120,8 @@ class DiscreteStaircase:
 
     def support(self, mass: NumberLike) -> tuple[int, int]:
         """Return the ends of an interval that holds at least ``mass`` of the probability."""
-        reach = self._reach((1 - Fraction(mass)) / 2)
-        return -reach, reach
+        radius = self._reach((1 - Fraction(mass)) / 2)
+        return -radius, radius
 
     def draw(self) -> int:
         """Draw one Python integer."""
@@ -155,13 +156,13 @@ def _squares_below(n: int) -> int:
 
 
 def best_step(epsilon: Fraction, width: int) -> int:
-    """Return the step with the least expected size of the noise.
+    """Return the step with the smallest expected size of the noise.
 
     >>> best_step(Fraction(1), 1), best_step(Fraction(2), 100)
     (1, 27)
     """
     # The continuous optimum is ``width / (1 + e^(epsilon / 2))`` (Geng and Viswanath 2014, theorem
-    # 3); the whole numbers around it are compared.  A choice from public numbers: it moves the
+    # 3); the integers around it are compared.  A choice from public numbers: it moves the
     # error alone, not the guarantee.
     steepness = float(min(epsilon, Fraction(700)))  # what floats hold; beyond, nothing changes
     near = int(width / (1 + math.exp(steepness / 2)))
@@ -183,7 +184,7 @@ def _expected_size(epsilon: float, width: int, step: int) -> float:
 @register
 @dataclass(frozen=True)
 class Staircase(Step):
-    """Add discrete staircase noise: the least noise for epsilon at a sensitivity of ``width``.
+    """Add discrete staircase noise: the smallest noise for epsilon at a sensitivity of ``width``.
 
     **Map.** ``d -> epsilon ceil(d / width)`` in pure DP, on a number under the absolute distance.
     The log probability of z on an input v is ``-epsilon n(|z - v|)`` plus a constant that is the
@@ -249,14 +250,16 @@ class Staircase(Step):
                 self,
             )
         width = int(units)
-        law = DiscreteStaircase(epsilon, width, self.step or best_step(epsilon, width))
+        distribution = DiscreteStaircase(epsilon, width, self.step or best_step(epsilon, width))
 
         return Measurement(
             space,
             PureDP(),
-            lambda value: lattice.numbers(lattice.units(value) + law.draw()),
+            lambda value: lattice.numbers(lattice.units(value) + distribution.draw()),
             lambda d: epsilon * math.ceil(d / stretch),
-            distribution=lambda value: LatticeDistribution(law, lattice.units(value), lattice.grid),
-            losses=lattice.losses(lambda _, shift: law.losses(shift), Fraction(1)),
+            distribution=lambda value: LatticeDistribution(
+                distribution, lattice.units(value), lattice.grid
+            ),
+            losses=lattice.losses(lambda _, shift: distribution.losses(shift), Fraction(1)),
             step=self,
         )

@@ -37,11 +37,11 @@ from tacit.mechanisms.output_distribution import Mixture, PairMap, stated_at
 
 __all__ = [
     "amplified",
-    "kept_records",
     "loss_of_equal_records",
     "number_of_records",
     "poisson_sample",
     "sample_without_replacement",
+    "sampled_records",
 ]
 
 # The losses of one pair of data sets of equal records, for lower ends of releases from samples.
@@ -60,7 +60,7 @@ def loss_of_equal_records(measurement: Measurement, common: int | None) -> Shift
     # Every sample without that record is the same data, whichever records it holds: so what comes
     # of a sample is exactly a mixture of the two output distributions.
     #
-    # common: how many equal records the record stands beside, in place of one more of them; None
+    # common: how many equal records the record is next to, in place of one more of them; None
     #   where it stands alone against no record.
     domain: Any = measurement.input.domain
     if not isinstance(domain, Vector) or not isinstance(domain.element, Number):
@@ -71,13 +71,13 @@ def loss_of_equal_records(measurement: Measurement, common: int | None) -> Shift
     if measurement.law is None or not isinstance(losses, ShiftedLoss):
         return None
     ends = _ends(domain.element)
-    found: list[ShiftedLoss] = []
+    shifted: list[ShiftedLoss] = []
     for record in ends:
         rest = [] if common is None else [ends[0]] * common
         data = [*rest, record], rest if common is None else [ends[0]] * (common + 1)
         p, q = (measurement.law(domain.read(rows)) for rows in data)
-        found += shifted_losses(p, q)[:1]
-    best = max(found, key=lambda one: one.shift, default=None)
+        shifted += shifted_losses(p, q)[:1]
+    best = max(shifted, key=lambda one: one.shift, default=None)
     return best if best is not None and best.shift else None
 
 
@@ -100,17 +100,17 @@ def number_of_records(data: Any) -> int:
     return len(next(iter(data.values()))) if isinstance(data, dict) else len(data)
 
 
-def kept_records(data: Any, kept: Any) -> Any:
+def sampled_records(data: Any, mask: Any) -> Any:
     """Return the records of a column or a table where ``kept`` is true, in their order.
 
-    >>> kept_records({"x": [3, 4, 5]}, np.array([True, False, True]))
+    >>> sampled_records({"x": [3, 4, 5]}, np.array([True, False, True]))
     {'x': [3, 5]}
     """
     if isinstance(data, dict):
-        return {name: kept_records(column, kept) for name, column in data.items()}
+        return {name: sampled_records(column, mask) for name, column in data.items()}
     if isinstance(data, np.ndarray):
-        return data[kept]
-    return [value for value, yes in zip(data, kept.tolist(), strict=True) if yes]
+        return data[mask]
+    return [value for value, yes in zip(data, mask.tolist(), strict=True) if yes]
 
 
 def amplified(epsilon: Fraction, delta: Fraction, share: Fraction) -> tuple[Fraction, Fraction]:
@@ -128,7 +128,7 @@ def amplified(epsilon: Fraction, delta: Fraction, share: Fraction) -> tuple[Frac
 # Amplification by Poisson sampling, where Tacit draws the sample itself with secure bits.
 
 
-_MOST_LISTED = 12
+_MAX_LISTED = 12
 
 
 @public
@@ -150,7 +150,7 @@ def poisson_sample(
     ``P0(S) <= V(S) / (1 - q + q e^-e) + q delta``, and ``1 / (1 - q + q e^-e) <= 1 + q (e^e - 1)``,
     since ``(1 - q + q e^-e)(1 - q + q e^e) >= 1``.  Inputs that differ by d records, a of them only
     in u and b only in v, go through what they share: the loss is at most the largest, over
-    ``a + b = d``, of the two losses one after the other, which is computed; irrational numbers are
+    ``a + b = d``, of the two losses sequentially, which is computed; irrational numbers are
     rounded up.
 
     Source: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling", NeurIPS 2018.
@@ -197,19 +197,21 @@ def poisson_sample(
             space,
             SymmetricDistance(),
         )
-    release, law = measurement.function, measurement.law
+    release, distribution = measurement.function, measurement.law
     measure, privacy = stated_at(measurement, delta)
 
     def sampled(data: Any) -> Any:
-        kept = noise.bernoulli(share, number_of_records(data))
-        return release(kept_records(data, kept))
+        mask = noise.bernoulli(share, number_of_records(data))
+        return release(sampled_records(data, mask))
 
     return Measurement(
         space,
         measure,
         sampled,
         _poisson_map(privacy, share, paired=isinstance(measure, ApproximateDP)),
-        distribution=None if law is None else lambda data: _poisson_mixture(data, share, law),
+        distribution=None
+        if distribution is None
+        else lambda data: _poisson_mixture(data, share, distribution),
         losses=_poisson_losses(measurement, share),
         name=f"poisson_sample(rate={show(share)}) of {measurement.links[-1].title}",
     )
@@ -228,9 +230,9 @@ def _poisson_losses(measurement: Measurement, rate: Fraction) -> LossMap:
     def losses(d: Fraction) -> PrivacyLoss | None:
         if d != 1:
             return None
-        found = None if known is None else known(d)
-        found = implied_loss(measure, privacy(d)) if found is None else found
-        both = None if found is None else sampled(found, rate)
+        loss = None if known is None else known(d)
+        loss = implied_loss(measure, privacy(d)) if loss is None else loss
+        both = None if loss is None else sampled(loss, rate)
         while isinstance(both, Dominating):
             both = both.losses
         return None if both is None else Dominating(both, below=below())
@@ -254,24 +256,24 @@ def _poisson_map(privacy: PairMap, rate: Fraction, *, paired: bool) -> Callable[
     return loss
 
 
-def _poisson_mixture(data: Any, rate: Fraction, law: Callable[[Any], Any]) -> Mixture:
+def _poisson_mixture(data: Any, rate: Fraction, distribution: Callable[[Any], Any]) -> Mixture:
     """List every sample with its probability: for a few records, to be checked."""
     n = number_of_records(data)
-    if n > _MOST_LISTED:
-        raise UsageError(f"the samples of more than {_MOST_LISTED} records are too many to list")
+    if n > _MAX_LISTED:
+        raise UsageError(f"the samples of more than {_MAX_LISTED} records are too many to list")
     parts = []
     for bits in itertools.product((False, True), repeat=n):
-        kept = np.array(bits, dtype=bool)
+        mask = np.array(bits, dtype=bool)
         weight = rate ** sum(bits) * (1 - rate) ** (n - sum(bits))
         if weight:
-            parts.append((Enclosure.of(weight), law(kept_records(data, kept))))
+            parts.append((Enclosure.of(weight), distribution(sampled_records(data, mask))))
     return Mixture(parts)
 
 
 # Amplification by a sample of fixed size, which Tacit draws itself with secure bits.
 
 
-_MOST_LISTED_FIXED_SIZE = 1 << 12
+_MAX_LISTED_FIXED_SIZE = 1 << 12
 _KEYS = 1 << 63
 
 
@@ -346,91 +348,93 @@ def sample_without_replacement(
             ChangeOneDistance(),
         )
     drawn: int = space.domain.size  # type: ignore[attr-defined]
-    whole = as_integer(size, "size", minimum=1)
-    if whole < drawn:
-        raise UsageError(f"{drawn} records cannot be drawn from {whole} without replacement")
-    release, law = measurement.function, measurement.law
+    population = as_integer(size, "size", minimum=1)
+    if population < drawn:
+        raise UsageError(f"{drawn} records cannot be drawn from {population} without replacement")
+    release, distribution = measurement.function, measurement.law
     measure, privacy = stated_at(measurement, delta)
 
     def sampled(data: Any) -> Any:
-        return release(kept_records(data, _drawn(drawn, whole)))
+        return release(sampled_records(data, _drawn(drawn, population)))
 
     return Measurement(
-        Space(replace(space.domain, size=whole), space.metric),  # type: ignore[type-var]
+        Space(replace(space.domain, size=population), space.metric),  # type: ignore[type-var]
         measure,
         sampled,
-        _fixed_size_map(privacy, drawn, whole, paired=isinstance(measure, ApproximateDP)),
+        _fixed_size_map(privacy, drawn, population, paired=isinstance(measure, ApproximateDP)),
         distribution=None
-        if law is None
-        else lambda data: _fixed_size_mixture(data, drawn, whole, law),
-        losses=_fixed_size_losses(measurement, drawn, whole),
-        name=f"sample_without_replacement(size={whole}) of {measurement.links[-1].title}",
+        if distribution is None
+        else lambda data: _fixed_size_mixture(data, drawn, population, distribution),
+        losses=_fixed_size_losses(measurement, drawn, population),
+        name=f"sample_without_replacement(size={population}) of {measurement.links[-1].title}",
     )
 
 
-def _touched(changed: int, drawn: int, whole: int) -> Fraction:
+def _touched(changed: int, drawn: int, population: int) -> Fraction:
     """Return the probability that the sample holds one of the changed records."""
-    return 1 - Fraction(comb(max(whole - changed, 0), drawn), comb(whole, drawn))
+    return 1 - Fraction(comb(max(population - changed, 0), drawn), comb(population, drawn))
 
 
-def _drawn(drawn: int, whole: int) -> Any:
+def _drawn(drawn: int, population: int) -> Any:
     """Draw which records are in the sample: those of the least keys, where no two are equal."""
     while True:
-        keys = noise.uniform(_KEYS, whole)
+        keys = noise.uniform(_KEYS, population)
         order = np.argsort(keys)
         if (np.diff(keys[order]) > 0).all():
-            kept = np.zeros(whole, dtype=bool)
-            kept[order[:drawn]] = True
-            return kept
+            mask = np.zeros(population, dtype=bool)
+            mask[order[:drawn]] = True
+            return mask
 
 
-def _fixed_size_losses(measurement: Measurement, drawn: int, whole: int) -> LossMap:
+def _fixed_size_losses(measurement: Measurement, drawn: int, population: int) -> LossMap:
     known, measure, privacy = measurement.losses, measurement.measure, measurement.privacy
 
     @cache
     def below() -> tuple[PrivacyLoss, ...]:
         pair = loss_of_equal_records(measurement, drawn - 1)
-        mixed = None if pair is None else sampled(pair, Fraction(drawn, whole))
+        mixed = None if pair is None else sampled(pair, Fraction(drawn, population))
         return () if mixed is None else (mixed,)
 
     def losses(d: Fraction) -> PrivacyLoss | None:
-        within, share = Fraction(min(int(d), drawn)), _touched(int(d), drawn, whole)
+        within, share = Fraction(min(int(d), drawn)), _touched(int(d), drawn, population)
         if not share:
             return None if known is None else known(within)
         own = None if known is None else known(within)
-        found = None if own is None else sampled_without_replacement(own, share)
-        if found is None:
+        loss = None if own is None else sampled_without_replacement(own, share)
+        if loss is None:
             implied = implied_loss(measure, privacy(within))
-            found = None if implied is None else sampled_without_replacement(implied, share)
-        while isinstance(found, Dominating):
-            found = found.losses
-        return None if found is None else Dominating(found, below=below() if d == 1 else ())
+            loss = None if implied is None else sampled_without_replacement(implied, share)
+        while isinstance(loss, Dominating):
+            loss = loss.losses
+        return None if loss is None else Dominating(loss, below=below() if d == 1 else ())
 
     return losses
 
 
 def _fixed_size_map(
-    privacy: PairMap, drawn: int, whole: int, *, paired: bool
+    privacy: PairMap, drawn: int, population: int, *, paired: bool
 ) -> Callable[[Fraction], Any]:
     def loss(d: Fraction) -> Any:
-        within, share = Fraction(min(int(d), drawn)), _touched(int(d), drawn, whole)
+        within, share = Fraction(min(int(d), drawn)), _touched(int(d), drawn, population)
         pair = amplified(*privacy(within), share)
         return pair if paired else pair[0]
 
     return loss
 
 
-def _fixed_size_mixture(data: Any, drawn: int, whole: int, law: Callable[[Any], Any]) -> Mixture:
+def _fixed_size_mixture(
+    data: Any, drawn: int, population: int, distribution: Callable[[Any], Any]
+) -> Mixture:
     """List every sample with its probability: for a few records, to be checked."""
-    samples = comb(whole, drawn)
-    if samples > _MOST_LISTED_FIXED_SIZE:
+    samples = comb(population, drawn)
+    if samples > _MAX_LISTED_FIXED_SIZE:
         raise UsageError(
-            f"{samples} samples are too many to list; at most {_MOST_LISTED_FIXED_SIZE} are"
+            f"{samples} samples are too many to list; at most {_MAX_LISTED_FIXED_SIZE} are"
         )
     weight = Enclosure.of(Fraction(1, samples))
     parts = []
-    for places in itertools.combinations(range(whole), drawn):
-        kept = np.zeros(whole, dtype=bool)
-        kept[list(places)] = True
-        parts.append((weight, law(kept_records(data, kept))))
+    for indices in itertools.combinations(range(population), drawn):
+        mask = np.zeros(population, dtype=bool)
+        mask[list(indices)] = True
+        parts.append((weight, distribution(sampled_records(data, mask))))
     return Mixture(parts)

@@ -60,11 +60,11 @@ def user_measurement(
     if distribution is not None:
         _require_callable(distribution=distribution)
     kind = PureDP() if measure is None else measure
-    law = distribution
+    noise_law = distribution
 
     def listed(data: Any) -> Any:
-        found: Any = law(data)  # type: ignore[misc]
-        return FiniteDistribution.of(found) if hasattr(found, "items") else found
+        output: Any = noise_law(data)  # type: ignore[misc]
+        return FiniteDistribution.of(output) if hasattr(output, "items") else output
 
     return Measurement(
         space,

@@ -102,13 +102,13 @@ class _Deadline:
 def serve() -> None:
     """Answer for bins until the input ends: what a worker process runs."""
     load = need("cloudpickle", "parallel").loads
-    with os.fdopen(os.dup(0), "rb") as asked, os.fdopen(os.dup(1), "wb") as answers:
+    with os.fdopen(os.dup(0), "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
         with open(os.devnull, "r+b") as nowhere:
             os.dup2(nowhere.fileno(), 0)
             os.dup2(nowhere.fileno(), 1)
-        function = load(_receive(asked) or b"")
+        function = load(_receive(requests) or b"")
         _send(answers, b"ready")
-        while (message := _receive(asked)) is not None:
+        while (message := _receive(requests)) is not None:
             _send(answers, json.dumps(function(load(message))).encode())
 
 

@@ -13,14 +13,14 @@ from tacit.noise.categorical import categorical
 from tacit.noise.exponential import ExponentialChoice, exponential_choice
 from tacit.noise.gaussian import DiscreteGaussian, discrete_gaussian
 from tacit.noise.laplace import DiscreteLaplace, OneSidedGeometric, discrete_laplace, geometric
-from tacit.noise.samplers import Law
+from tacit.noise.samplers import NoiseDistribution
 
 __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Enclosure",
     "ExponentialChoice",
-    "Law",
+    "NoiseDistribution",
     "OneSidedGeometric",
     "bernoulli",
     "bernoulli_exp",

@@ -60,7 +60,7 @@ def shape_of(size: Size) -> tuple[tuple[int, ...], int]:
 # many were thrown away is independent of the one that is kept.
 
 
-_MORE = 8  # so many words more than half as many again are asked for: few are drawn a second time
+_MORE = 8  # this many words more than half as many again are asked for: few are drawn a second time
 
 
 @overload
@@ -127,9 +127,9 @@ def uniform_words(n: int, count: int) -> NDArray[np.uint64]:
     while filled < count:
         missing = count - filled
         words = words64(missing + (missing >> 1) + _MORE) >> np.uint64(64 - bits)
-        kept = words[words <= np.uint64(n - 1)][:missing]
-        result[filled : filled + len(kept)] = kept
-        filled += len(kept)
+        accepted = words[words <= np.uint64(n - 1)][:missing]
+        result[filled : filled + len(accepted)] = accepted
+        filled += len(accepted)
     return result
 
 
@@ -139,7 +139,7 @@ def uniform_words(n: int, count: int) -> NDArray[np.uint64]:
 # have been drawn: they are the integer ``u`` and say that U lies in [u, u + 1) / 2**width.  With
 # the probability p between ``low`` and ``high`` (same scale), ``u + 1 <= low`` shows U < p, and
 # ``u >= high`` shows U >= p; otherwise more digits of both are made.  So ``U < p`` is decided with
-# probability exactly p, although only 64 digits are looked at as a rule.  Source: D. Knuth, A. Yao,
+# probability exactly p, although only 64 digits are examined as a rule.  Source: D. Knuth, A. Yao,
 # *The complexity of nonuniform random number generation* (1976).
 
 
@@ -147,7 +147,7 @@ def uniform_words(n: int, count: int) -> NDArray[np.uint64]:
 EncloseAt: TypeAlias = Callable[[int], tuple[int, int]]
 
 STEP = 64
-MOST_BITS = 1 << 16
+MAX_BITS = 1 << 16
 
 
 def below(enclose: EncloseAt, drawn: int, width: int) -> bool:
@@ -191,12 +191,14 @@ def certified_floors(enclose: Callable[[int], Sequence[tuple[int, int]]], width:
     # ends for every F that is not itself a whole number of units, and for those whose
     # enclosure becomes a point.
     guard = STEP
-    while guard <= MOST_BITS:
+    while guard <= MAX_BITS:
         ends = [(low >> guard, high >> guard) for low, high in enclose(width + guard)]
         if all(low == high for low, high in ends):
             return [low for low, _ in ends]
         guard *= 2
-    raise InfeasibleError("a cumulative probability could not be told from a binary fraction")
+    raise InfeasibleError(
+        "a cumulative probability could not be distinguished from a binary fraction"
+    )
 
 
 def certified_floor(enclose: EncloseAt, width: int) -> int:
@@ -233,7 +235,7 @@ def cumulative(weights: Sequence[tuple[int, int]], bits: int) -> list[tuple[int,
 # Exact Bernoulli draws: a rational probability, or exp(-x).
 #
 # A byte decides all but one draw in 256; those are decided by 64 bits, and ties of those by ever
-# more (:mod:`tacit.noise.bernoulli_and_uniform`).  As many draws are looked at again as are ever
+# more (:mod:`tacit.noise.bernoulli_and_uniform`).  As many draws are examined again as are ever
 # likely to be, so that the time says nothing about the outcomes.
 
 

@@ -50,7 +50,7 @@ Generator: TypeAlias = Callable[[int], bytes]
 
 
 def fork_safe(version: tuple[int, ...]) -> bool:
-    """Whether an OpenSSL of this ``ssl.OPENSSL_VERSION_INFO`` reseeds after a fork.
+    """True if an OpenSSL of this ``ssl.OPENSSL_VERSION_INFO`` reseeds after a fork.
 
     >>> fork_safe((1, 1, 1, 3, 15)), fork_safe((1, 1, 1, 4, 15)), fork_safe((3, 0, 0, 19, 0))
     (False, True, True)
@@ -79,14 +79,14 @@ def injected(generator: Generator) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a draw of one of finitely many outcomes is drawn from."""
+    """Distribution of a draw from finitely many outcomes."""
 
     name: str  # of the function that draws it
     # what decides its probabilities, so that equal ones give equal laws
     parameters: tuple[Any, ...]
 
 
-# Gets a law, a size, and what draws from it; returns what the caller is to have.
+# Gets a distribution, a size, and what draws from it; returns what the caller is to have.
 Watcher: TypeAlias = Callable[[Any, Any, Callable[[], Any]], Any]
 
 _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
@@ -102,7 +102,7 @@ def watched(by: Watcher | None) -> Iterator[None]:
     """Have every draw inside of the block go through a watcher; None lets them alone.
 
     >>> from tacit.noise import bernoulli
-    >>> with watched(lambda law, size, draw: (law.name, size)):
+    >>> with watched(lambda distribution, size, draw: (distribution.name, size)):
     ...     bernoulli("1/2", 3)
     ('bernoulli', 3)
     """
@@ -114,13 +114,13 @@ def watched(by: Watcher | None) -> Iterator[None]:
         _watcher.reset(token)
 
 
-def observed(law: Any, size: Any, draw: Callable[[], _Drawn]) -> _Drawn:
+def observed(distribution: Any, size: Any, draw: Callable[[], _Drawn]) -> _Drawn:
     """Draw from a law, through the watcher where there is one."""
     seen = _watcher.get()
     if seen is None:
         return draw()
-    found: _Drawn = seen(law, size, draw)
-    return found
+    drawn: _Drawn = seen(distribution, size, draw)
+    return drawn
 
 
 def observed_choice(
@@ -154,8 +154,8 @@ def _read(n: int) -> bytes:
     generator = _generator.get()
     if n <= LARGEST_REQUEST:
         return generator(n)
-    whole, rest = divmod(n, LARGEST_REQUEST)
-    return b"".join([*(generator(LARGEST_REQUEST) for _ in range(whole)), generator(rest)])
+    complete, rest = divmod(n, LARGEST_REQUEST)
+    return b"".join([*(generator(LARGEST_REQUEST) for _ in range(complete)), generator(rest)])
 
 
 def words8(n: int) -> NDArray[np.uint8]:

@@ -1,7 +1,7 @@
 """The draw of the exponential mechanism: index i with weight w_i exp(-c_i factor), exactly."""
 
-# Let c be the costs less the least cost of a candidate with weight, g_i = c_i factor, and S a power
-# of two such that the sum of S w_i exp(-g_i) is near 2**60.  Each candidate gets a whole number
+# Let c be the costs less the smallest cost of a candidate with weight, g_i = c_i factor, and S a
+# power of two such that the sum of S w_i exp(-g_i) is near 2**60.  Each candidate gets an integer
 #
 #     v_i >= S w_i exp(-g_i)
 #
@@ -49,8 +49,12 @@ LARGEST_EXPONENT = 700.0
 
 def _int64(values: Integers, name: str) -> NDArray[np.int64]:
     array = np.asarray(values)
-    whole = array.dtype.kind in "iu" or not array.size
-    if not whole or array.ndim != 1 or (array.dtype == np.uint64 and bool((array >> 63).any())):
+    is_integral = array.dtype.kind in "iu" or not array.size
+    if (
+        not is_integral
+        or array.ndim != 1
+        or (array.dtype == np.uint64 and bool((array >> 63).any()))
+    ):
         raise UsageError(f"{name} must be a sequence of whole numbers below 2**63")
     return array.astype(np.int64)
 
@@ -60,16 +64,16 @@ class ExponentialChoice:
     """An index i, drawn with probability proportional to weights[i] exp(-costs[i] factor).
 
     Args:
-        costs: whole numbers, int64; only their differences matter.
+        costs: integers, int64; only their differences matter.
         factor: at least 0; taken exactly.
-        weights: whole numbers from 0 to 2**62, one per candidate; all 1 by default.
+        weights: integers from 0 to 2**62, one per candidate; all 1 by default.
 
     Raises:
         UsageError: no candidate, a weight that is negative or too large, no weight above zero,
             costs or weights that are not whole, lengths that differ, a negative factor.
 
-    >>> law = ExponentialChoice([0, 1, 1], "1/2", weights=[1, 0, 3])
-    >>> float(law.probability(1)), law.draw() in (0, 2)
+    >>> distribution = ExponentialChoice([0, 1, 1], "1/2", weights=[1, 0, 3])
+    >>> float(distribution.probability(1)), distribution.draw() in (0, 2)
     (0.0, True)
     """
 
@@ -91,14 +95,14 @@ class ExponentialChoice:
             raise UsageError("at least one weight must be above zero")
         weighty = self.weights > 0
         highest = np.iinfo(np.int64).max
-        least = np.min(self.costs, where=weighty, initial=highest)
+        minimum = np.min(self.costs, where=weighty, initial=highest)
         # the difference of two int64 fits uint64, and wraps to the truth
-        above = self.costs.view(np.uint64) - np.array(least, np.int64).view(np.uint64)
+        above = self.costs.view(np.uint64) - np.array(minimum, np.int64).view(np.uint64)
         estimate = _estimate(above, self.factor, self.weights) * weighty
-        self._propose(int(least), estimate, weighty)
+        self._propose(int(minimum), estimate, weighty)
 
-    def _propose(self, least: int, estimate: NDArray[np.float64], weighty: Any) -> None:
-        self._least = least
+    def _propose(self, minimum: int, estimate: NDArray[np.float64], weighty: Any) -> None:
+        self._least = minimum
         self._shift = PROPOSAL_BITS - frexp(float(estimate.sum()))[1]
         self._estimate = estimate = np.ldexp(estimate, self._shift)
         self._proposals = np.floor(estimate * (1 + SAFETY)).astype(np.int64) + weighty
@@ -138,10 +142,10 @@ class ExponentialChoice:
     def _one(self) -> int:
         while True:
             drawn = np.uint64(uniform_word(int(self._edges[-1])))
-            found = int(self._edges.searchsorted(drawn, "right"))
-            word, surely = one_word64(), _surely(self._estimate[found], self._proposals[found])
-            if word * 2.0**-64 < surely or below(self._acceptance(found), word, 64):
-                return found
+            index = int(self._edges.searchsorted(drawn, "right"))
+            word, surely = one_word64(), _surely(self._estimate[index], self._proposals[index])
+            if word * 2.0**-64 < surely or below(self._acceptance(index), word, 64):
+                return index
 
     def draw_many(self, size: Size) -> NDArray[np.int64]:
         """Draw an int64 array of indices of the given length or shape.
@@ -157,19 +161,19 @@ class ExponentialChoice:
         todo = np.arange(n)
         while len(todo):
             drawn = uniform_words(int(self._edges[-1]), len(todo))
-            found = np.searchsorted(self._edges, drawn, "right")
+            indices = np.searchsorted(self._edges, drawn, "right")
             words = words64(len(todo))
-            accepted = words * 2.0**-64 < _surely(self._estimate[found], self._proposals[found])
+            accepted = words * 2.0**-64 < _surely(self._estimate[indices], self._proposals[indices])
             for j in np.flatnonzero(~accepted).tolist():
-                accepted[j] = below(self._acceptance(int(found[j])), int(words[j]), 64)
-            result[todo] = found
+                accepted[j] = below(self._acceptance(int(indices[j])), int(words[j]), 64)
+            result[todo] = indices
             todo = todo[~accepted]
         return result
 
 
 def _surely(estimates: NDArray[np.float64], proposals: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return what each acceptance probability is certainly above."""
-    # An estimate of at least 1 is so far from the cut of the exponents that it is no part of it.
+    # An estimate of at least 1 is so far from the cut of the exponents that it is not a part of it.
     return np.where(estimates >= 1, estimates * (1 - 4 * SAFETY) / proposals, 0.0)
 
 
@@ -198,30 +202,30 @@ def choices_within(
     >>> list(choices_within(np.array([0, 2]), costs, Fraction(1), ones))
     [0, 3]
     """
-    # Yields: the place of the one that is drawn, group by group, as :class:`ExponentialChoice`
+    # Yields: the position of the one that is drawn, group by group, as :class:`ExponentialChoice`
     # draws it.
     ends = [*groups.tolist(), len(costs)]
     lengths = np.diff(ends)
-    least = np.minimum.reduceat(costs, groups)
-    estimates = _estimate(costs - least.repeat(lengths), factor, weights)
+    minimum = np.minimum.reduceat(costs, groups)
+    estimates = _estimate(costs - minimum.repeat(lengths), factor, weights)
     shifts = PROPOSAL_BITS - np.frexp(np.add.reduceat(estimates, groups))[1]
     estimates = np.ldexp(estimates, shifts.repeat(lengths))
     proposals = np.floor(estimates * (1 + SAFETY)).astype(np.int64) + 1
     edges = proposals.cumsum().view(np.uint64)  # of all groups, modulo 2**64
     within = edges - np.append(np.uint64(0), edges[groups[1:] - 1]).repeat(lengths)
     surely = _surely(estimates, proposals)
-    group = zip(pairwise(ends), least.tolist(), shifts.tolist(), strict=True)
+    group = zip(pairwise(ends), minimum.tolist(), shifts.tolist(), strict=True)
     for (first, end), lowest, shift in group:
         while True:
             drawn = np.uint64(uniform_word(int(within[end - 1])))
-            found = first + int(within[first:end].searchsorted(drawn, "right"))
+            index = first + int(within[first:end].searchsorted(drawn, "right"))
             word = one_word64()
-            if word * 2.0**-64 < surely[found]:
+            if word * 2.0**-64 < surely[index]:
                 break
-            above, weight = int(costs[found]) - lowest, int(weights[found])
-            if below(_accepted(above, factor, weight, int(proposals[found]), shift), word, 64):
+            above, weight = int(costs[index]) - lowest, int(weights[index])
+            if below(_accepted(above, factor, weight, int(proposals[index]), shift), word, 64):
                 break
-        yield found
+        yield index
 
 
 def _estimate(
@@ -256,9 +260,9 @@ def exponential_choice(
     the whole-numbered losses and factor is epsilon over twice their sensitivity.
 
     Args:
-        costs: whole numbers below 2**63; only their differences matter.
+        costs: integers below 2**63; only their differences matter.
         factor: at least 0; taken exactly.
-        weights: whole numbers, one a candidate; all 1 by default.
+        weights: integers, one a candidate; all 1 by default.
         size: the length of an array of draws, or its shape; None for one Python integer.
 
     Returns:
@@ -267,5 +271,5 @@ def exponential_choice(
     >>> exponential_choice([10**6, 0], 1), exponential_choice([0, 3], 1, size=4).shape
     (1, (4,))
     """
-    law = ExponentialChoice(costs, factor, weights)
-    return law.draw() if size is None else law.draw_many(size)
+    distribution = ExponentialChoice(costs, factor, weights)
+    return distribution.draw() if size is None else distribution.draw_many(size)

@@ -5,7 +5,7 @@
 # is proportional to exp(-Y**2 / (2 sigma**2)).  Source: C. Canonne, G. Kamath, T. Steinke, *The
 # discrete Gaussian for differential privacy* (2020), algorithm 3.  Trials are independent of each
 # other and each does the same work, so how many are needed, and hence the time, is independent of
-# the value that is accepted; one batch of 64 is enough but for a probability below 2**-50.
+# the value that is accepted; one batch of 64 is enough except for a probability below 2**-50.
 #
 # Many draws: :mod:`tacit.noise.samplers`.
 
@@ -30,7 +30,7 @@ from tacit.noise.bits import words64
 from tacit.noise.samplers import (
     LARGEST_INT64_SCALE,
     GeometricDigits,
-    Law,
+    NoiseDistribution,
     block_table,
     geometric_digits,
 )
@@ -44,7 +44,7 @@ MARGIN = 2.0**-30
 
 @public
 @dataclass(frozen=True, init=False)
-class DiscreteGaussian(Law):
+class DiscreteGaussian(NoiseDistribution):
     """The distribution P(X = x) proportional to exp(-x**2 / (2 sigma_squared)).
 
     Give ``sigma``, or ``sigma_squared`` when sigma itself is irrational.
@@ -56,8 +56,8 @@ class DiscreteGaussian(Law):
     Raises:
         UsageError: neither or both given, or not a finite number above zero.
 
-    >>> law = DiscreteGaussian(sigma_squared="1/2")
-    >>> float(law.probability(0)), law.support(0.999)
+    >>> distribution = DiscreteGaussian(sigma_squared="1/2")
+    >>> float(distribution.probability(0)), distribution.support(0.999)
     (0.5641312..., (-2, 2))
     """
 
@@ -84,7 +84,7 @@ class DiscreteGaussian(Law):
         """Enclose exp(-k**2 / (2 sigma**2)) over the sum of all such weights.
 
         Args:
-            k: a whole number.
+            k: an integer.
             bits: about how many bits of it are certain.
         """
         return theta.weight(self.sigma_squared, k, bits) / theta.total(self.sigma_squared, bits)
@@ -93,7 +93,7 @@ class DiscreteGaussian(Law):
         """Enclose P(X <= k), whatever sigma is.
 
         Args:
-            k: a whole number.
+            k: an integer.
             bits: about how many bits of it are certain.
         """
         return theta.cumulative(self.sigma_squared, k, bits)
@@ -106,12 +106,12 @@ class DiscreteGaussian(Law):
         """
         return theta.variance(self.sigma_squared, bits)
 
-    def _reach(self, outside: Fraction) -> int:
+    def _tail_bound(self, outside: Fraction) -> int:
         """P(X > m) <= exp(-(m + 1)**2 / (2 sigma**2)): the distribution is sigma-subgaussian."""
         return int(sqrt(-2 * self.sigma_squared * log(outside, 32), 32).upper)
 
-    def _lowest(self, reach: int) -> int:
-        return -reach
+    def _lowest(self, radius: int) -> int:
+        return -radius
 
     def _exponent(self, y: int) -> Fraction:
         away = abs(y) - self.sigma_squared / self._proposal_scale
@@ -143,9 +143,9 @@ class DiscreteGaussian(Law):
         result = np.empty(n, np.int64)
         filled = 0
         while filled < n:
-            found = self._trial(2 * (n - filled) + BATCH, digits)[: n - filled]
-            result[filled : filled + len(found)] = found
-            filled += len(found)
+            accepted = self._trial(2 * (n - filled) + BATCH, digits)[: n - filled]
+            result[filled : filled + len(accepted)] = accepted
+            filled += len(accepted)
         return result
 
     def _integers(self, n: int) -> list[int]:
@@ -198,5 +198,5 @@ def discrete_gaussian(
     >>> type(discrete_gaussian(sigma_squared="1/3")).__name__, discrete_gaussian(40, size=5).dtype
     ('int', dtype('int64'))
     """
-    law = DiscreteGaussian(sigma, sigma_squared=sigma_squared)
-    return law.draw() if size is None else law.draw_many(size)
+    distribution = DiscreteGaussian(sigma, sigma_squared=sigma_squared)
+    return distribution.draw() if size is None else distribution.draw_many(size)

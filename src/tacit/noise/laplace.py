@@ -25,7 +25,12 @@ from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number, positive
 from tacit.calls import public
 from tacit.noise.bernoulli_and_uniform import Size
-from tacit.noise.samplers import LARGEST_INT64_SCALE, Law, block_table, geometric_digits
+from tacit.noise.samplers import (
+    LARGEST_INT64_SCALE,
+    NoiseDistribution,
+    block_table,
+    geometric_digits,
+)
 
 __all__ = ["DiscreteLaplace", "OneSidedGeometric", "discrete_laplace", "geometric"]
 
@@ -38,8 +43,8 @@ def _ratio_of(scale: Fraction, bits: int) -> Enclosure:
 
 @public
 @dataclass(frozen=True, init=False)
-class _Exponential(Law):
-    """What the two distributions share: the scale, and q = exp(-1/scale)."""
+class _Exponential(NoiseDistribution):
+    """Base class of the two distributions: the scale, and q = exp(-1/scale)."""
 
     scale: Fraction
 
@@ -60,7 +65,7 @@ class _Exponential(Law):
         """Enclose 1 - q with relative precision: 1 - q is above min(1/s, 1)/2."""
         return 1 - self._ratio(bits + max(0, int(self.scale).bit_length()) + 2)
 
-    def _reach(self, outside: Fraction) -> int:
+    def _tail_bound(self, outside: Fraction) -> int:
         """q**(m+1) <= outside when m + 1 >= -s log(outside)."""
         return max(0, int(self.scale * -log(outside, 32).lower))
 
@@ -75,10 +80,10 @@ class DiscreteLaplace(_Exponential):
     Raises:
         UsageError: ``scale`` is not a finite number above zero.
 
-    >>> law = DiscreteLaplace(25)
-    >>> float(law.probability(0)), law.support(0.99)
+    >>> distribution = DiscreteLaplace(25)
+    >>> float(distribution.probability(0)), distribution.support(0.99)
     (0.0199973337..., (-132, 132))
-    >>> abs(law.draw()) < 5000
+    >>> abs(distribution.draw()) < 5000
     True
     """
 
@@ -86,7 +91,7 @@ class DiscreteLaplace(_Exponential):
         """Enclose ``(1 - q) / (1 + q) * q**abs(k)``, where q is ``exp(-1 / scale)``.
 
         Args:
-            k: a whole number.
+            k: an integer.
             bits: about how many bits of it are certain.
         """
         return self._one_minus_ratio(bits) * self._power(abs(k), bits) / (1 + self._ratio(bits))
@@ -95,7 +100,7 @@ class DiscreteLaplace(_Exponential):
         """Enclose P(X <= k): q**(-k) / (1 + q) below zero, 1 - q**(k+1) / (1 + q) above.
 
         Args:
-            k: a whole number.
+            k: an integer.
             bits: about how many bits of it are certain.
         """
         sides = 1 + self._ratio(bits)
@@ -111,8 +116,8 @@ class DiscreteLaplace(_Exponential):
         """
         return 2 * self._power(1, bits) / self._one_minus_ratio(bits) ** 2
 
-    def _lowest(self, reach: int) -> int:
-        return -reach
+    def _lowest(self, radius: int) -> int:
+        return -radius
 
     def _integers(self, n: int) -> list[int]:
         return geometric_digits(self.scale).draw_integers(n, sign=True)
@@ -142,7 +147,7 @@ class OneSidedGeometric(_Exponential):
         """Enclose (1 - q) q**k; zero below zero.
 
         Args:
-            k: a whole number.
+            k: an integer.
             bits: about how many bits of it are certain.
         """
         return self._one_minus_ratio(bits) * self._power(k, bits) if k >= 0 else Enclosure.of(0)
@@ -151,7 +156,7 @@ class OneSidedGeometric(_Exponential):
         """Enclose 1 - q**(k + 1); zero below zero.
 
         Args:
-            k: a whole number.
+            k: an integer.
             bits: about how many bits of it are certain.
         """
         return 1 - self._power(k + 1, bits) if k >= 0 else Enclosure.of(0)
@@ -164,7 +169,7 @@ class OneSidedGeometric(_Exponential):
         """
         return self._power(1, bits) / self._one_minus_ratio(bits) ** 2
 
-    def _lowest(self, reach: int) -> int:
+    def _lowest(self, radius: int) -> int:
         return 0
 
     def _integers(self, n: int) -> list[int]:
@@ -198,8 +203,8 @@ def discrete_laplace(scale: Number, size: Size | None = None) -> int | NDArray[n
     >>> type(discrete_laplace("25/3")).__name__, discrete_laplace(25, size=(2, 3)).shape
     ('int', (2, 3))
     """
-    law = DiscreteLaplace(scale)
-    return law.draw() if size is None else law.draw_many(size)
+    distribution = DiscreteLaplace(scale)
+    return distribution.draw() if size is None else distribution.draw_many(size)
 
 
 @overload
@@ -219,5 +224,5 @@ def geometric(scale: Number, size: Size | None = None) -> int | NDArray[np.int64
     >>> bool((geometric(3, size=100) >= 0).all())
     True
     """
-    law = OneSidedGeometric(scale)
-    return law.draw() if size is None else law.draw_many(size)
+    distribution = OneSidedGeometric(scale)
+    return distribution.draw() if size is None else distribution.draw_many(size)

@@ -36,7 +36,7 @@ __all__ = [
     "Convex",
     "GeometricDigits",
     "InversionTable",
-    "Law",
+    "NoiseDistribution",
     "block_table",
     "geometric_digits",
     "wrapped",
@@ -49,7 +49,7 @@ BULK = 1 << 15  # from this many draws on, a lookup table is worth its building
 
 
 @public
-class Law(ABC):
+class NoiseDistribution(ABC):
     """A probability distribution on the integers that is drawn from exactly.
 
     *Exactly* means: given ideal random bits, the total variation distance between a draw and
@@ -63,7 +63,7 @@ class Law(ABC):
         """Enclose P(X = k) with relative width about ``2**-bits``.
 
         Args:
-            k: a whole number.
+            k: an integer.
             bits: about how many bits of the probability are certain.
         """
 
@@ -72,7 +72,7 @@ class Law(ABC):
         """Enclose P(X <= k) within about ``2**-bits``.
 
         Args:
-            k: a whole number.
+            k: an integer.
             bits: about how many bits are certain.
         """
 
@@ -85,12 +85,12 @@ class Law(ABC):
         """
 
     @abstractmethod
-    def _reach(self, outside: Fraction) -> int:
+    def _tail_bound(self, outside: Fraction) -> int:
         """Return some m with P(X > m) at most ``outside``."""
 
     @abstractmethod
-    def _lowest(self, reach: int) -> int:
-        """Return the lower end of the support that goes with ``reach``."""
+    def _lowest(self, radius: int) -> int:
+        """Return the lower end of the support that goes with ``radius``."""
 
     @abstractmethod
     def _integers(self, n: int) -> list[int]:
@@ -107,7 +107,7 @@ class Law(ABC):
     @property
     @abstractmethod
     def _fits_int64(self) -> bool:
-        """Whether arrays of draws are int64."""
+        """True if arrays of draws are int64."""
 
     def support(self, mass: Number) -> tuple[int, int]:
         """Return (lowest, highest) whose interval holds at least ``mass`` of the probability.
@@ -121,8 +121,8 @@ class Law(ABC):
         share = as_fraction(mass, "mass")
         if not 0 <= share < 1:
             raise UsageError("mass must be at least 0 and below 1")
-        reach = self._reach((1 - share) / 2)
-        return self._lowest(reach), reach
+        radius = self._tail_bound((1 - share) / 2)
+        return self._lowest(radius), radius
 
     def draw(self) -> int:
         """Draw one Python integer; the work does not depend on its value."""
@@ -174,8 +174,8 @@ class InversionTable:
         self.floors, self.first, self.width = floors, first, width
         # uint64 throughout: numpy would compare uint64 with int64 as float64, and lose bits
         # F = 1, before states of no weight, is cut to the last word: a tie, settled exactly
-        most = (1 << width) - 1
-        self.thresholds = np.array([min(t, most) for t in floors(width)], np.uint64)
+        maximum = (1 << width) - 1
+        self.thresholds = np.array([min(t, maximum) for t in floors(width)], np.uint64)
         shift = np.uint64(width - first)
         starts = np.arange(1 << first, dtype=np.uint64) << shift
         lowest = np.searchsorted(self.thresholds, starts, "left")
@@ -359,19 +359,19 @@ def _by_squaring(scale: Fraction, count: int, width: int) -> list[tuple[int, int
 
 
 @lru_cache(maxsize=256)
-def geometric_digits(scale: Fraction, width: int = WIDTH, reach: int = 45) -> GeometricDigits:
+def geometric_digits(scale: Fraction, width: int = WIDTH, radius: int = 45) -> GeometricDigits:
     """Prepare the digits of the geometric distribution with ratio exp(-1/scale).
 
     >>> geometric_digits(Fraction(25)).count
     11
     """
-    # ``2**J >= reach scale`` makes the carry rarer than e**-45 < 2**-64; tests lower ``width`` and
-    # ``reach`` to make ties and carries frequent.
-    count = max(1, (reach * scale.numerator // scale.denominator).bit_length())
+    # ``2**J >= radius scale`` makes the carry rarer than e**-45 < 2**-64; tests lower ``width`` and
+    # ``radius`` to make ties and carries frequent.
+    count = max(1, (radius * scale.numerator // scale.denominator).bit_length())
     odds = [_odds(scale, j) for j in range(count)]
     odds.append(exponential((1 << count) / scale))
-    found = zip(_by_squaring(scale, count, width), odds, strict=True)
-    floors = [certified_floor(p, width) if low != high else low for (low, high), p in found]
+    digits = zip(_by_squaring(scale, count, width), odds, strict=True)
+    floors = [certified_floor(p, width) if low != high else low for (low, high), p in digits]
     return GeometricDigits(scale, odds, np.array(floors, np.uint64), width)
 
 
@@ -419,7 +419,7 @@ class Convex:
     scale: int
     # the m at which g is about 28, where the blocks may stop: p(m) is near 2**-40
     reach: int
-    # there are from one to two times so many blocks to a ``scale``; the more, the fewer residual
+    # there are from one to two times this many blocks to a ``scale``; the more, the fewer residual
     # draws and the longer the building
     per_scale: int
 
@@ -453,16 +453,18 @@ class BlockTable:
 
     def __init__(
         self,
-        law: Convex,
+        distribution: Convex,
         first: int = 16,
         width: int = 64,
         margin: float = MARGIN,
     ) -> None:
-        self.law, self.margin = law, margin
-        self.shift = max(0, (law.scale // law.per_scale).bit_length() - 1)
+        self.law, self.margin = distribution, margin
+        self.shift = max(0, (distribution.scale // distribution.per_scale).bit_length() - 1)
         self.length = 1 << self.shift
-        self.blocks = max(1, -(-law.reach // self.length))
-        self.slope = law.exact(self.blocks * self.length + 1) - law.exact(self.blocks * self.length)
+        self.blocks = max(1, -(-distribution.reach // self.length))
+        self.slope = distribution.exact(self.blocks * self.length + 1) - distribution.exact(
+            self.blocks * self.length
+        )
         kinds = 2 if self.shift == 0 else 4
         state = np.arange(kinds * self.blocks)
         self.block = np.append(state // kinds, 0)
@@ -526,17 +528,17 @@ class BlockTable:
         where, cells = [], []
         for start in range(0, len(out), BLOCK):
             part = out[start : start + BLOCK]
-            found = scratch[: len(part)]
+            words = scratch[: len(part)]
             index = self._cells(len(part))
-            np.take(self.values, index, out=found, mode="wrap")
-            opened = np.flatnonzero(found == self.open)
+            np.take(self.values, index, out=words, mode="wrap")
+            opened = np.flatnonzero(words == self.open)
             where.append(opened + start)
             cells.append(index[opened])
             if self.shift:
-                found ^= self._raw(len(part)).astype(self.dtype, copy=False)
-            part[:] = found
-        places = np.concatenate(where)
-        out[places] = self._second_look(np.concatenate(cells), len(out))[: len(places)]
+                words ^= self._raw(len(part)).astype(self.dtype, copy=False)
+            part[:] = words
+        indices = np.concatenate(where)
+        out[indices] = self._second_look(np.concatenate(cells), len(out))[: len(indices)]
 
     def _cells(self, n: int) -> NDArray[np.uint16]:
         spare = 16 - self.table.first
@@ -574,14 +576,14 @@ class BlockTable:
         result = (block << self.shift ^ -sign) ^ low
         rejected = np.zeros(len(states), bool)
         if self.shift:
-            rejected = residual & ~self._kept(block, sign, low)
+            rejected = residual & ~self._accepted(block, sign, low)
         for i in np.flatnonzero(states == self.tail).tolist():
             value = self._tail_value()
             rejected[i] = value is None
             result[i] = wrapped(value or 0)
         return result, np.flatnonzero(rejected)
 
-    def _kept(
+    def _accepted(
         self, block: NDArray[np.int64], sign: NDArray[np.int64], low: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
         """Decide for each, as if residual, whether it is kept."""
@@ -590,12 +592,12 @@ class BlockTable:
         here = np.exp(-self.law.rise(start, low.astype(np.float64)))
         words = words64(len(start))
         gap = words * 2.0**-64 - (here - end) / (1 - end)
-        kept: NDArray[np.bool_] = gap < 0
+        accepted: NDArray[np.bool_] = gap < 0
         for i in np.flatnonzero(np.abs(gap) < self.margin).tolist():
-            kept[i] = self._kept_exactly(
+            accepted[i] = self._kept_exactly(
                 (int(block[i]) << self.shift) + int(sign[i]), int(low[i]), int(words[i])
             )
-        return kept
+        return accepted
 
     def _kept_exactly(self, start: int, low: int, drawn: int) -> bool:
         g = self.law.exact
@@ -637,6 +639,6 @@ EXPONENTS: dict[str, Callable[[Fraction], Convex]] = {
 
 
 @lru_cache(maxsize=32)
-def block_table(law: str, parameter: Fraction) -> BlockTable:
+def block_table(distribution: str, parameter: Fraction) -> BlockTable:
     """Return the table of a distribution, cached: it depends on public numbers alone."""
-    return BlockTable(EXPONENTS[law](parameter))
+    return BlockTable(EXPONENTS[distribution](parameter))

@@ -24,7 +24,7 @@ __all__ = ["cumulative", "total", "variance", "weight"]
 
 SMOOTH = 400  # from this v on, sums are made by the formula of Euler and Maclaurin
 # Distribution functions are enclosed no finer: the time grows faster than the cube of the bits.
-MOST_BITS = 2048
+MAX_BITS = 2048
 
 
 def weight(v: Fraction, x: int, bits: int) -> Enclosure:
@@ -36,11 +36,11 @@ def _two_sided(term: Callable[[int], Enclosure], bits: int) -> Enclosure:
     """Enclose term(0) + 2 (term(1) + term(2) + ...), whose terms at last more than halve."""
     result, k = term(0), 1
     while True:
-        found = term(k)
-        size = abs(found).upper
+        value = term(k)
+        size = abs(value).upper
         if size <= abs(result).lower / (1 << (bits + 8)):
             return Enclosure(result.lower - 4 * size, result.upper + 4 * size).rounded(bits + 8)
-        result += 2 * found
+        result += 2 * value
         k += 1
 
 
@@ -83,9 +83,9 @@ def cumulative(v: Fraction, k: int, bits: int = 64) -> Enclosure:
     >>> float(cumulative(Fraction(10**30), 10**15))
     0.841344746068543...
     """
-    if bits > MOST_BITS:
+    if bits > MAX_BITS:
         raise InfeasibleError(
-            f"a distribution function is enclosed to at most {MOST_BITS} bits, not {bits}; ask for "
+            f"a distribution function is enclosed to at most {MAX_BITS} bits, not {bits}; ask for "
             "the probability of single outcomes, which have no such limit"
         )
     if k < 0:

@@ -14,7 +14,7 @@ from tacit.errors import UsageError, VerificationError
 from tacit.outside import read_json_file
 from tacit.report.derived import Formula, columns_at, with_derived
 from tacit.report.issued import FIRST_FORMAT, FOLLOWING, FORMAT, Verification, issued_body, sealed
-from tacit.report.page import BROKEN, certificate_card, certificate_page
+from tacit.report.page import PARSE_ERRORS, certificate_card, certificate_page
 from tacit.report.registry import RegistryEntry, registry_entry
 from tacit.report.verify import verify_body
 
@@ -143,8 +143,8 @@ class Certificate(Shown):
             raise UsageError(
                 "this answer follows from earlier releases at no cost: register these releases"
             )
-        found = self.verify()
-        if not found:
+        verification = self.verify()
+        if not verification:
             raise VerificationError(
                 "this certificate does not hold, so no entry is made from it; verify() says why"
             )
@@ -154,7 +154,7 @@ class Certificate(Shown):
         """Return what a notebook displays: a summary; :meth:`to_html` is the whole page."""
         try:
             return certificate_card(self.body)
-        except BROKEN:  # by whoever made it: verify() says how
+        except PARSE_ERRORS:  # malformed: verify() reports how
             return Card("Certificate that is not whole: .verify() says more", repr(self))
 
     def __eq__(self, other: object) -> bool:
@@ -182,12 +182,12 @@ def deriving(certificate: Certificate, formulas: Sequence[Formula]) -> Certifica
 def issue(entry: Entry, ledger: Ledger) -> Certificate:
     """Write the certificate of an answered charge: all of it is in the ledger, so none can differ.
 
-    An answer that an earlier version recorded lacks what certificates state since: its certificate
-    is of the first format, with today's budget and versions.
+    An answer that an earlier version recorded is missing what certificates state since: its
+    certificate is of the first format, with today's budget and versions.
 
     Raises:
         UsageError: the charge has no answer.
     """
     made = Certificate(issued_body(entry, ledger))
-    made._sealed = False  # its digest is worked out when somebody reads it
+    made._sealed = False  # its digest is computed when someone reads it
     return made

@@ -1,7 +1,7 @@
 """Answers computed from released ones: ``sum(cost) / count(*)``, ``round(avg(cost), 2)``."""
 
 # They are post-processing: they read no row and cost nothing.  A certificate states the formula of
-# each with its values, and whoever checks it computes them again.
+# each with its values, and a check computes them again.
 #
 # **Interval.**  A formula f reads the answers T_1, ..., T_k of a group.  Each has an interval of
 # its own that holds its value without noise with probability ``1 - 0.05 / k`` or more, whatever the
@@ -65,11 +65,13 @@ _EXACT = 1 << 53
 
 
 def check_derived(
-    found: Verification, body: Mapping[str, Any], at: Callable[[float], Columns] | None = None
+    verification: Verification,
+    body: Mapping[str, Any],
+    at: Callable[[float], Columns] | None = None,
 ) -> None:
     """Check the derived answers that a certificate states, where it states some."""
     if "derived" in body:
-        found.check(_CLAIM, lambda: _differs(body, at))
+        verification.check(_CLAIM, lambda: _differs(body, at))
 
 
 def _differs(body: Mapping[str, Any], at: Callable[[float], Columns] | None) -> str | None:
@@ -105,8 +107,8 @@ def columns_at(body: Mapping[str, Any]) -> Callable[[float], Columns]:
 
     def at(level: float) -> Columns:
         again, answer = planner().replan(body), body["answer"]
-        found: Columns = again.answer(answer["keys"], answer["released"], level)["columns"]
-        return found
+        columns: Columns = again.answer(answer["keys"], answer["released"], level)["columns"]
+        return columns
 
     return at
 
@@ -129,7 +131,7 @@ def derived_columns(
     #   formulas of several answers have no intervals.
     known = {str(one["label"]): one for one in answer["columns"]}
     levels: dict[float, Mapping[str, Any]] = {}
-    found = []
+    problems = []
     for label, formula in formulas:
         names = formula.columns() & {*known}
         boxes: Mapping[str, Any] = known
@@ -139,10 +141,10 @@ def derived_columns(
                 each = () if at is None else at(level)
                 levels[level] = {str(one["label"]): one for one in each}
             boxes = levels[level]
-        found.append(
+        problems.append(
             {"label": label, **_column(formula, sorted(names), by, answer["keys"], known, boxes)}
         )
-    return found
+    return problems
 
 
 def _column(
@@ -153,58 +155,62 @@ def _column(
     known: Mapping[str, Any],
     boxes: Mapping[str, Any],
 ) -> dict[str, Any]:
-    whole = _is_whole(formula, {n for n in names if not {*map(type, known[n]["value"])} - _INT})
+    is_integral = _is_whole(
+        formula, {n for n in names if not {*map(type, known[n]["value"])} - _INT}
+    )
     column: dict[str, Any] = {"kind": DERIVED, "of": formula.to_json()}
     alone = [n for n in names if all(_ends(boxes.get(n), i) is None for i in range(len(keys)))]
     column |= {"alone": alone} if alone and keys else {}
     parts: dict[str, list[Any]] = {"value": [], "standard_error": [], "low": [], "high": []}
-    for place, key in enumerate(keys):
+    for index, key in enumerate(keys):
         group = dict(zip(by, key, strict=True))
-        row = {**group, **{name: known[name]["value"][place] for name in names}}
-        box = {name: _ends(boxes.get(name), place) for name in names}
+        row = {**group, **{name: known[name]["value"][index] for name in names}}
+        box = {name: _ends(boxes.get(name), index) for name in names}
         ends = interval_of(formula, group, {n: one for n, one in box.items() if one is not None})
         value: Any = formula.evaluate(row)
         low, high = (None, None) if ends is None else ends
-        exact = whole and value is not None and abs(value) <= _EXACT
+        exact = is_integral and value is not None and abs(value) <= _EXACT
         parts["value"].append(int(value) if exact else value)
         parts["standard_error"].append(None)
-        parts["low"].append(None if low is None else math.floor(low) if whole else _down(low))
-        parts["high"].append(None if high is None else math.ceil(high) if whole else -_down(-high))
+        parts["low"].append(None if low is None else math.floor(low) if is_integral else _down(low))
+        parts["high"].append(
+            None if high is None else math.ceil(high) if is_integral else -_down(-high)
+        )
     return {**column, **parts}
 
 
 def interval_of(
     formula: Expression, group: Mapping[str, Any], box: Mapping[str, _Range]
 ) -> _Range | None:
-    """What a formula lies in where its answers lie in a box; None where nothing bounds it."""
+    """Range of a formula if its answers lie in a box; None if nothing bounds it."""
     fixed = {name: literal(value) for name, value in group.items() if not _is_odd(value)}
     return range_of(_resolved(formula.substitute(fixed), box), box)
 
 
 def derived_words(column: Mapping[str, Any]) -> str:
-    """Say how a derived answer is computed, and why some of its values have no interval."""
-    told = answer_words(DERIVED).words(column)
+    """Describe how a derived answer is computed, and why some values have no interval."""
+    words = answer_words(DERIVED).words(column)
     ends = zip(column["value"], column["low"], column["high"], strict=True)
     unknown = sum(value is not None and low is None for value, low, high in ends)
     if not unknown:
-        return told
+        return words
     some = (
         "" if unknown == len(column["value"]) else f" in {unknown} of {len(column['value'])} groups"
     )
     if "alone" in column:
         names = listed([str(name) for name in column["alone"]])
-        return f"{told}; no interval: none holds for {names} together with other answers"
-    return f"{told}; no interval{some}, where that of what it divides by holds zero"
+        return f"{words}; no interval: none holds for {names} together with other answers"
+    return f"{words}; no interval{some}, where that of what it divides by holds zero"
 
 
 def _is_odd(value: Any) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
-def _ends(column: Mapping[str, Any] | None, place: int) -> _Range | None:
+def _ends(column: Mapping[str, Any] | None, index: int) -> _Range | None:
     if column is None:
         return None
-    value, low, high = (column[part][place] for part in ("value", "low", "high"))
+    value, low, high = (column[part][index] for part in ("value", "low", "high"))
     if not all(type(end) in (int, float) and math.isfinite(end) for end in (value, low, high)):
         return None
     return Fraction(low), Fraction(high)
@@ -276,8 +282,8 @@ def _equal(a: Fraction, b: Fraction, c: Fraction, d: Fraction) -> bool | None:
     return False if b < c or d < a else True if a == b == c == d else None
 
 
-def _not(found: bool | None) -> bool | None:
-    return None if found is None else not found
+def _not(passed: bool | None) -> bool | None:
+    return None if passed is None else not passed
 
 
 _SIDES: Mapping[str, Callable[[Fraction, Fraction, Fraction, Fraction], bool | None]] = {

@@ -1,4 +1,4 @@
-"""What a certificate holds: its format, what was issued with it, what was found of it."""
+"""Certificates: their format, their content when issued, and the result of a verification."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = [
     "versions",
 ]
 
-# What stands in a certificate: its two formats, and the parts that each has.
+# What is in a certificate: its two formats, and the parts that each has.
 
 
 FORMAT = "tacit certificate 2"
@@ -80,11 +80,11 @@ def protects(terms: Mapping[str, Any]) -> dict[str, Any]:
     """Return whom a certificate protects, from the terms of a ledger."""
     neighbours = str(terms.get("neighbours", "unbounded"))
     meaning = _NEIGHBOURS.get(neighbours, neighbours)
-    found = {"unit": terms.get("unit"), "neighbours": neighbours, "meaning": meaning}
+    fields = {"unit": terms.get("unit"), "neighbours": neighbours, "meaning": meaning}
     assumes = terms.get("assumes")
     if assumes is not None:
-        found["assumes"] = {"analysts": assumes, "meaning": ASSUMED.get(assumes, assumes)}
-    return found
+        fields["assumes"] = {"analysts": assumes, "meaning": ASSUMED.get(assumes, assumes)}
+    return fields
 
 
 # The body of a certificate, as the ledger holds it.
@@ -102,19 +102,19 @@ def digest(body: Mapping[str, Any], lists: Mapping[str, Sequence[bytes]] | None 
     True
     """
     # lists: those of its parts that are lists whose members were written before, by
-    #   :func:`canonical_text`: the same long certificate may stand in many others.
-    found, known = hashlib.sha256(b"{"), {} if lists is None else lists
-    for place, name in enumerate(sorted(name for name in body if name != "digest")):
-        found.update(b"," * bool(place) + canonical_text(name) + b":")
+    #   :func:`canonical_text`: the same long certificate may be in many others.
+    hasher, known = hashlib.sha256(b"{"), {} if lists is None else lists
+    for index, name in enumerate(sorted(name for name in body if name != "digest")):
+        hasher.update(b"," * bool(index) + canonical_text(name) + b":")
         if name not in known:
-            found.update(canonical_text(body[name]))
+            hasher.update(canonical_text(body[name]))
             continue
         for number, text in enumerate(known[name]):
-            found.update(b"," if number else b"[")
-            found.update(text)
-        found.update(b"]")
-    found.update(b"}")
-    return found.hexdigest()
+            hasher.update(b"," if number else b"[")
+            hasher.update(text)
+        hasher.update(b"]")
+    hasher.update(b"}")
+    return hasher.hexdigest()
 
 
 def sealed(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,15 +127,15 @@ def issued_body(entry: Entry, ledger: Ledger) -> dict[str, Any]:
     if entry.answer is None:
         raise UsageError("only an answered release has a certificate")
     answer = entry.answer
-    whole = "table" in answer
-    shown = ("keys", "columns", "released") if whole else ("keys", "columns")
+    is_table = "table" in answer
+    shown = ("keys", "columns", "released") if is_table else ("keys", "columns")
     dataset, terms = ledger.about(entry)
     return {
-        "format": FORMAT if whole else FIRST_FORMAT,
+        "format": FORMAT if is_table else FIRST_FORMAT,
         "dataset": dataset,
         "protects": protects(terms),
         "question": entry.question,
-        **({"table": answer["table"]} if whole else {}),
+        **({"table": answer["table"]} if is_table else {}),
         "chains": answer["chains"],
         "composition": answer["composition"],
         "spent": {
@@ -153,11 +153,14 @@ def issued_body(entry: Entry, ledger: Ledger) -> dict[str, Any]:
 
 def _place(entry: Entry) -> dict[str, Any]:
     """Return where in its chain a charge stands; nothing where it is on somebody's account."""
-    # Answers stand in the chain too, from the moment when the engine was done.  Who asks small
+    # Answers are in the chain too, from the moment when the engine was done.  Who asks small
     # questions while a large one is at work would read in their places, or in their hashes, when
     # that moment was; such a charge is found by its question.
-    told = entry.balance is None
-    return {"sequence": entry.sequence if told else None, "hash": entry.hash if told else None}
+    is_first = entry.balance is None
+    return {
+        "sequence": entry.sequence if is_first else None,
+        "hash": entry.hash if is_first else None,
+    }
 
 
 def versions() -> dict[str, str]:
@@ -168,23 +171,23 @@ def versions() -> dict[str, str]:
 @cache
 def _versions() -> dict[str, str]:
     """Return the versions; read once, for what is loaded stays what it is."""
-    found = {
+    versions = {
         "python": platform.python_version(),
         "openssl": ssl.OPENSSL_VERSION,
         "tacit": __version__,  # of the code that runs: the index has another project named tacit
     }
     for package in ("numpy", "duckdb"):
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "unknown"
-    return found
+            versions[package] = "unknown"
+    return versions
 
 
 # Where two pieces of JSON first differ, in words.
 
 
-# Machines may differ in the last digits of what is worked out in floating point, and no more.
+# Machines may differ in the last digits of what is computed in floating point, and no more.
 _NEAR = 1e-9
 
 
@@ -203,8 +206,8 @@ def difference(claimed: Any, derived: Any, path: str = "", *, close: bool = Fals
         if len(claimed) != len(derived):
             return f"{_at(path)}it has {len(claimed)} parts, and {len(derived)} are right"
         pairs = enumerate(zip(claimed, derived, strict=True))
-        found = (difference(c, d, f"{path}[{i}]", close=close) for i, (c, d) in pairs)
-        return next((one for one in found if one is not None), None)
+        differences = (difference(c, d, f"{path}[{i}]", close=close) for i, (c, d) in pairs)
+        return next((one for one in differences if one is not None), None)
     if type(claimed) is type(derived):
         same = claimed == derived or (isinstance(claimed, float) and _same(claimed, derived, close))
         if same:
@@ -220,9 +223,9 @@ def _of_parts(
             more = "lacks" if name in derived else "has"
             return f"{_at(path)}it {more} {_shown(name)}"
         inner = f"{path}.{name}" if path else str(name)
-        found = difference(claimed[name], derived[name], inner, close=close)
-        if found is not None:
-            return found
+        message = difference(claimed[name], derived[name], inner, close=close)
+        if message is not None:
+            return message
     return None
 
 
@@ -239,8 +242,8 @@ def _at(path: str) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, (dict, list, tuple)):
         return f"a list of {len(value)}" if not isinstance(value, dict) else "an object"
-    told = repr(value) if not isinstance(value, int) or abs(value) < 10**40 else "a huge number"
-    return told if len(told) <= 80 else f"{told[:80]}..."
+    text = repr(value) if not isinstance(value, int) or abs(value) < 10**40 else "a huge number"
+    return text if len(text) <= 80 else f"{text[:80]}..."
 
 
 # What was checked of a certificate, what could not be, and what failed.
@@ -248,7 +251,7 @@ def _shown(value: Any) -> str:
 
 @dataclass(repr=False)
 class Verification:
-    """What was checked of a certificate, what could not be, and what failed.
+    """Result of verifying a certificate: what was checked, what could not be, what failed.
 
     Truthy when something was checked and nothing failed.
     """
@@ -312,21 +315,21 @@ _KNOWN: list[Planner] = []
 
 
 class Replanned(Protocol):
-    """What follows from a question, its request and the numbers that were released."""
+    """Values derived from a question, its request and the released numbers."""
 
     grows: bool
 
     @property
     def joins_public(self) -> bool:
-        """Whether the rows of a public table stand beside those that were asked."""
+        """True if rows of a public table are joined to the private ones."""
 
     @property
     def unknown_keys(self) -> bool:
-        """Whether the groups were found in the data."""
+        """True if the groups come from the data."""
 
     @property
     def chooses(self) -> bool:
-        """Whether a method, or an option of one, was chosen by expected errors."""
+        """True if a method, or an option of one, was chosen by expected errors."""
 
     @property
     def cost(self) -> Budget:
@@ -334,7 +337,7 @@ class Replanned(Protocol):
 
     @property
     def steps(self) -> int:
-        """How many steps all chains have together."""
+        """Total number of steps of all chains."""
 
     def describe(self) -> dict[str, Any]:
         """Return the chains and their privacy loss, as the release recorded them."""
@@ -348,7 +351,7 @@ class Replanned(Protocol):
 
 @dataclass(frozen=True)
 class Planner:
-    """What a check asks of the room of tables."""
+    """Interface to the package of tables for checks."""
 
     identity: Callable[[str, Any], str]  # the digest of a data set, from its name and its columns
     # the release that a certificate's body describes, planned again
@@ -365,9 +368,9 @@ class Planner:
     ]
 
 
-def register_planner(found: Planner) -> None:
+def register_planner(planner: Planner) -> None:
     """Make the planner known."""
-    _KNOWN[:] = [found]
+    _KNOWN[:] = [planner]
 
 
 def planner() -> Planner:

@@ -1,4 +1,4 @@
-"""What a release tells about a person, as odds, and the error of local estimates."""
+"""What a release reveals about a person, as odds, and the error of local estimates."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ __all__ = [
     "weak_guarantee",
 ]
 
-# The guarantee as odds: how far a release can move anybody's belief about a person.
+# The guarantee as odds: how far a release can move anyone's belief about a person.
 
 
 STATED_DELTA = Fraction(1, 10**6)  # the delta at which a rho is stated as an epsilon
 
-_MOST_EPSILON = Fraction(10)
+_MAX_EPSILON = Fraction(10)
 # How many people a table has where that is not public: no row is read to find out.
 _ASSUMED_SIZE = 100_000
 
@@ -43,14 +43,14 @@ _MARGIN = Fraction(1, 10)
 
 @dataclass(frozen=True)
 class Odds:
-    """What a loss lets anybody believe.
+    """Odds that a loss allows anyone to reach.
 
     >>> odds = Odds.of(Budget("pure", Fraction(1)))
     >>> odds.percent(10), odds.exception
     (23.2, Fraction(0, 1))
     """
 
-    # Somebody believes with probability p, before they see the answers, that the data set is u and
+    # Someone believes with probability p, before they see the answers, that the data set is u and
     # not its neighbour v.  By Bayes' rule their belief afterwards is ``L p / (L p + 1 - p)``, with
     # L the ratio of the probabilities of the answers under u and v.
     #
@@ -60,7 +60,7 @@ class Odds:
     # *(epsilon, delta).*  Let B be the answers with ``L > e^(epsilon + m)``.  Then
     # ``P_u(B) <= e^epsilon P_v(B) + delta <= e^-m P_u(B) + delta``, so
     # ``P_u(B) <= delta / (1 - e^-m)``, and ``P_v(B)`` is below it.  So the bound above holds at
-    # ``epsilon + m``, but for answers of that probability.  Here ``m = 1/10``.
+    # ``epsilon + m``, except for answers of that probability.  Here ``m = 1/10``.
     #
     # *rho.*  It is (epsilon, delta)-DP for every delta, with the epsilon of
     # :meth:`~tacit.accounting.Budget.epsilon_at`; then as before.
@@ -71,7 +71,7 @@ class Odds:
     # and Roth 2014, theorem 2.2, and Bun and Steinke 2016, proposition 1.9, prove).
 
     epsilon: Fraction  # the ratio is at most ``e^epsilon``
-    # but for answers of at most this probability; zero for pure epsilon
+    # except for answers of at most this probability; zero for pure epsilon
     exception: Fraction = Fraction(0)
 
     @classmethod
@@ -111,7 +111,7 @@ def percent_at_most(epsilon: Fraction, before: int) -> float:
 
 
 def weak_guarantee(loss: Budget, size: int | None = None) -> str | None:
-    """Say why a loss protects hardly anybody; None where it does.
+    """Describe why a loss protects too little; None if it protects.
 
     Above an epsilon of 10 someone who is 10% sure can become practically certain.  A delta allows a
     release that publishes each person with that probability, all their rows, so it must be below
@@ -135,25 +135,27 @@ def weak_guarantee(loss: Budget, size: int | None = None) -> str | None:
     """
     rho = loss.kind == "concentrated"
     epsilon = loss.epsilon_at(STATED_DELTA) if rho else loss.amount
-    if epsilon > _MOST_EPSILON:
-        told = f"epsilon {show(epsilon)}"
+    if epsilon > _MAX_EPSILON:
+        guarantee = f"epsilon {show(epsilon)}"
         if rho:
-            told = f"rho {show(loss.amount)}, an epsilon of {float(epsilon):.4g} at a delta of "
-            told += show(STATED_DELTA) + ","
+            guarantee = (
+                f"rho {show(loss.amount)}, an epsilon of {float(epsilon):.4g} at a delta of "
+            )
+            guarantee += show(STATED_DELTA) + ","
         sure = _nearly(epsilon, 10)
         become = "practically certain" if sure == "100" else f"at most {sure}% sure"
-        return f"{told} is above 10: someone who is 10% sure could become {become}"
+        return f"{guarantee} is above 10: someone who is 10% sure could become {become}"
     people = _ASSUMED_SIZE if size is None else size
     reached = loss.delta * people
     if reached < 1 or (reached == 1 and size is None):
         return None
     known = "one divided by the number of people" if size else "which is for 100,000 people"
     above = "above " if reached > 1 else ""
-    told = (
+    guarantee = (
         f"delta {show(loss.delta)} is {above}1/{people}, {known}: the rows of "
         f"{probability_words(loss.delta)} people could be published as they are"
     )
-    return told if size else f"{told} (a data set may declare the size of its tables)"
+    return guarantee if size else f"{guarantee} (a data set may declare the size of its tables)"
 
 
 def _nearly(epsilon: Fraction, before: int) -> str:
@@ -192,15 +194,15 @@ PARTS = 8  # into how many equal parts a spread of numbers is cut where no range
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked of the sums."""
+    """Options of an estimate from the sums."""
 
     level: str = "0.95"  # the confidence of the intervals
     together: bool = False  # whether all intervals hold at once
     # the answers to look for, where any text may have been given
     candidates: list[str] | None = None
-    ranges: str | None = None  # of whole numbers, such as ``18..25,26..64``
+    ranges: str | None = None  # of integers, such as ``18..25,26..64``
     heaviest: int | None = None  # how many of the most frequent answers
-    flag: str = ""  # what stands before the name of an option in a message
+    flag: str = ""  # what is before the name of an option in a message
 
 
 @dataclass(frozen=True)
@@ -226,12 +228,12 @@ def results_of(oracle: Oracle, state: State, wanted: Wanted) -> Iterator[Result]
             one = _result(part, oracle.states(state)[name], wanted)
             yield Result(one.header, one.cells, one.record, name, None, one.notes)
         return
-    asked = {
+    requested = {
         "candidates": (local.Rappor, local.CountMeanSketch, local.HadamardCountMeanSketch),
         "ranges": (local.HierarchicalRanges,),
         "heaviest": (local.PrefixExtending,),
     }
-    for option, kinds in asked.items():
+    for option, kinds in requested.items():
         if getattr(wanted, option) is not None and not isinstance(oracle, kinds):
             raise UsageError(
                 f"{wanted.flag}{option} is not for {type(oracle).__name__}: leave it out"
@@ -262,10 +264,10 @@ def _result(oracle: Any, state: State, wanted: Wanted) -> Result:
             f"any answer may have been given: name those to look for, {wanted.flag}candidates a,b"
         )
     if isinstance(oracle, local.Rappor):
-        found = oracle.estimate(state, wanted.candidates, nonnegative=False)
+        estimate = oracle.estimate(state, wanted.candidates, nonnegative=False)
     else:
-        found = oracle.estimate(state, wanted.candidates)
-    return _counts(found, wanted)
+        estimate = oracle.estimate(state, wanted.candidates)
+    return _counts(estimate, wanted)
 
 
 def _ranges(text: str | None, size: int) -> list[tuple[int, int]]:
@@ -273,18 +275,18 @@ def _ranges(text: str | None, size: int) -> list[tuple[int, int]]:
     if text is None:
         cuts = sorted({size * i // PARTS for i in range(PARTS + 1)})
         return [(low, high - 1) for low, high in pairwise(cuts)]
-    found = [re.fullmatch(r"\s*(\d{1,10})\.\.(\d{1,10})\s*", part) for part in text.split(",")]
-    if not all(found):
+    matches = [re.fullmatch(r"\s*(\d{1,10})\.\.(\d{1,10})\s*", part) for part in text.split(",")]
+    if not all(matches):
         raise UsageError("write ranges as 18..25,26..64: the first and last value of each")
-    return [(int(one[1]), int(one[2])) for one in found if one is not None]
+    return [(int(one[1]), int(one[2])) for one in matches if one is not None]
 
 
-def _counts(found: Estimate, wanted: Wanted, between: str = ", ") -> Result:
-    low, high = (found.simultaneous if wanted.together else found.interval)(wanted.level)
+def _counts(estimate: Estimate, wanted: Wanted, between: str = ", ") -> Result:
+    low, high = (estimate.simultaneous if wanted.together else estimate.interval)(wanted.level)
     rows: list[Any] = list(
-        zip(found.items, found.counts.tolist(), low.tolist(), high.tolist(), strict=True)
+        zip(estimate.items, estimate.counts.tolist(), low.tolist(), high.tolist(), strict=True)
     )
-    in_order = isinstance(found.items[0], tuple)
+    in_order = isinstance(estimate.items[0], tuple)
     shown = rows if in_order else sorted(rows, key=lambda row: -row[1])
 
     def named(item: Any) -> str:
@@ -294,56 +296,61 @@ def _counts(found: Estimate, wanted: Wanted, between: str = ", ") -> Result:
         [
             named(item),
             f"{count:,.0f}",
-            f"{least:,.0f} to {most:,.0f}",
-            f"{count / max(1, found.n):.1%}",
+            f"{minimum:,.0f} to {maximum:,.0f}",
+            f"{count / max(1, estimate.n):.1%}",
         ]
-        for item, count, least, most in shown[:100]
+        for item, count, minimum, maximum in shown[:100]
     ]
-    all_at_once = wanted.together or bool(found.chosen_from)
+    all_at_once = wanted.together or bool(estimate.chosen_from)
     ranges = f"{float(wanted.level):.0%} range" + (" (all at once)" if all_at_once else "")
     left = len(rows) - len(cells)
     more = f"the {len(cells)} largest of {len(rows):,} answers; all of them with --json"
     record = {
-        "n": found.n,
+        "n": estimate.n,
         "items": [
-            {"item": list(item) if in_order else item, "count": count, "low": least, "high": most}
-            for item, count, least, most in rows
+            {
+                "item": list(item) if in_order else item,
+                "count": count,
+                "low": minimum,
+                "high": maximum,
+            }
+            for item, count, minimum, maximum in rows
         ],
     }
     return Result(
         ["answer", "people", ranges, "share"],
         cells,
         record,
-        figure=lambda: found.plot(wanted.level),
+        figure=lambda: estimate.plot(wanted.level),
         notes=[more] if left else [],
     )
 
 
-def _mean(found: MeanEstimate, wanted: Wanted) -> Result:
-    low, high = found.interval(wanted.level)
-    cells = [[f"{found.mean:.6g}", f"{low:.6g} to {high:.6g}"]]
-    record = {"n": found.n, "mean": found.mean, "low": low, "high": high}
+def _mean(estimate: MeanEstimate, wanted: Wanted) -> Result:
+    low, high = estimate.interval(wanted.level)
+    cells = [[f"{estimate.mean:.6g}", f"{low:.6g} to {high:.6g}"]]
+    record = {"n": estimate.n, "mean": estimate.mean, "low": low, "high": high}
     return Result(["mean", f"{float(wanted.level):.0%} range"], cells, record)
 
 
-def _keys(found: dict[str, KeyValueEstimate], wanted: Wanted) -> Result:
+def _keys(estimates: dict[str, KeyValueEstimate], wanted: Wanted) -> Result:
     cells, items = [], []
-    for name, one in found.items():
+    for name, one in estimates.items():
         low, high = one.interval(wanted.level)
-        least, most = one.mean_interval(wanted.level)
+        minimum, maximum = one.mean_interval(wanted.level)
         cells.append(
             [
                 name,
                 f"{one.frequency:.1%}",
                 f"{low:.1%} to {high:.1%}",
                 f"{one.mean:.4g}",
-                f"{least:.4g} to {most:.4g}",
+                f"{minimum:.4g} to {maximum:.4g}",
             ]
         )
         numbers = {"share": one.frequency, "low": low, "high": high}
-        means = {"mean": one.mean, "mean_low": least, "mean_high": most}
+        means = {"mean": one.mean, "mean_low": minimum, "mean_high": maximum}
         known = means if one.mean == one.mean else dict.fromkeys(means)
         items.append({"item": name, "n": one.n, **numbers, **known})
     width = f"{float(wanted.level):.0%} range"
-    n = sum(one.n for one in found.values())
+    n = sum(one.n for one in estimates.values())
     return Result(["key", "share", width, "mean", width], cells, {"n": n, "items": items})

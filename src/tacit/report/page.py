@@ -31,7 +31,7 @@ from tacit.report.text import (
 )
 
 __all__ = [
-    "BROKEN",
+    "PARSE_ERRORS",
     "answers",
     "certificate_card",
     "certificate_page",
@@ -41,29 +41,31 @@ __all__ = [
 # The answers of a certificate: what a page shows of them, as charts and tables.
 
 
-_MOST_MARKS = 60
-_MOST_PANELS = 12
+_MAX_MARKS = 60
+_MAX_PANELS = 12
 # Answers with their ranges in one line of the table; of more each has a line of its own.
-_MOST_SIDE_BY_SIDE = 2
+_MAX_SIDE_BY_SIDE = 2
 
 
 def answers(body: Mapping[str, Any], width: int = 720) -> dict[str, Any]:
     """Return what the template shows: each answer with its chart, then all of them as a table."""
     query = body["question"]["query"]
-    told = dict(query["aggregates"])
+    aggregates = dict(query["aggregates"])
     by = [str(name) for name in query["by"]]
     keys = [[_key(part) for part in key] for key in body["answer"]["keys"]]
-    if any("periods" in aggregate for aggregate in told.values()):
+    if any("periods" in aggregate for aggregate in aggregates.values()):
         by = ["period"]  # not a column of the table
     if not keys:
         none = "period is over yet" if by == ["period"] else "group was above the threshold"
         return {"none": none}
     columns = [*body["answer"]["columns"], *body.get("derived", ())]
     plain = [column for column in columns if column.get("bins") is None]
-    tidy = len(plain) > _MOST_SIDE_BY_SIDE
+    tidy = len(plain) > _MAX_SIDE_BY_SIDE
     return {
         "none": None,
-        "columns": [_shown(one, told.get(one["label"], one), keys, by, width) for one in columns],
+        "columns": [
+            _shown(one, aggregates.get(one["label"], one), keys, by, width) for one in columns
+        ],
         "by": by,
         "labels": [str(column["label"]) for column in plain],
         "tidy": tidy,
@@ -96,7 +98,7 @@ def _shown(
 
 
 def _choice(method: Mapping[str, Any]) -> str:
-    """Say what ``auto`` chose, and by which numbers; nothing where a method was named."""
+    """Describe what ``auto`` chose, and by which numbers; empty if a method was named."""
     if method.get("asked") != "auto":
         return ""
     errors = ", ".join(f"{name} {number(error)}" for name, error in method["errors"].items())
@@ -108,9 +110,9 @@ def _choice(method: Mapping[str, Any]) -> str:
 def _chart(
     column: Mapping[str, Any], labels: Sequence[str], words: str, width: int
 ) -> dict[str, Any]:
-    if not 0 < len(labels) <= _MOST_MARKS:
+    if not 0 < len(labels) <= _MAX_MARKS:
         return {}
-    marks = [_mark(column, label, (place,)) for place, label in enumerate(labels)]
+    marks = [_mark(column, label, (index,)) for index, label in enumerate(labels)]
     return _drawn(marks, answer_words(str(column["kind"])).amount, words, width)
 
 
@@ -131,14 +133,14 @@ def _histogram(
 ) -> dict[str, Any]:
     bins = [str(name) for name in column["bins"]]
     bars = answer_words(str(column["kind"])).amount
-    if not by and len(bins) <= _MOST_MARKS:
+    if not by and len(bins) <= _MAX_MARKS:
         marks = [_mark(column, name, (0, i)) for i, name in enumerate(bins)]
         return _drawn(marks, bars, words, width)
-    if not by or len(keys) > _MOST_PANELS or len(bins) > 20:
+    if not by or len(keys) > _MAX_PANELS or len(bins) > 20:
         return {"bins": _bins(column, keys)}
     panels = []
-    for place, key in enumerate(keys):
-        marks = [_mark(column, name, (place, i)) for i, name in enumerate(bins)]
+    for index, key in enumerate(keys):
+        marks = [_mark(column, name, (index, i)) for i, name in enumerate(bins)]
         title = " / ".join(f"{name} {part}" for name, part in zip(by, key, strict=True))
         panels.append((title, drawing(chart(marks, bars, f"{words}, {title}", width=350))))
     return {"panels": panels}
@@ -147,8 +149,8 @@ def _histogram(
 def _bins(column: Mapping[str, Any], keys: Sequence[Sequence[str]]) -> list[Any]:
     """Return the lines of a histogram as a table: one a bin and group."""
     return [
-        ([*key, str(name)], [_cell(column, (place, i))])
-        for place, key in enumerate(keys)
+        ([*key, str(name)], [_cell(column, (index, i))])
+        for index, key in enumerate(keys)
         for i, name in enumerate(column["bins"])
     ]
 
@@ -156,8 +158,8 @@ def _bins(column: Mapping[str, Any], keys: Sequence[Sequence[str]]) -> list[Any]
 def _tidy(columns: Sequence[Mapping[str, Any]], keys: Sequence[Sequence[str]]) -> list[Any]:
     """Return the lines of all other answers: one per group and answer, as wide as a page."""
     return [
-        ([*key, str(column["label"])], [_cell(column, (place,))])
-        for place, key in enumerate(keys)
+        ([*key, str(column["label"])], [_cell(column, (index,))])
+        for index, key in enumerate(keys)
         for column in columns
     ]
 
@@ -165,35 +167,35 @@ def _tidy(columns: Sequence[Mapping[str, Any]], keys: Sequence[Sequence[str]]) -
 def _table(columns: Sequence[Mapping[str, Any]], keys: Sequence[Sequence[str]]) -> list[Any]:
     """Return the lines of all other answers: one per group."""
     return [
-        (key, [_cell(column, (place,)) for column in columns]) for place, key in enumerate(keys)
+        (key, [_cell(column, (index,)) for column in columns]) for index, key in enumerate(keys)
     ]
 
 
-def _cell(column: Mapping[str, Any], place: tuple[int, ...]) -> dict[str, Any]:
-    value, low, high = value_words(*_parts(column, place))
+def _cell(column: Mapping[str, Any], index: tuple[int, ...]) -> dict[str, Any]:
+    value, low, high = value_words(*_parts(column, index))
     return {
         "value": value,
         "low": low,
         "high": high,
-        "refused": bool(column.get("refused") and column["refused"][place[0]]),
-        "unknown": _at(column["low"], place) is None and _at(column["high"], place) is None,
+        "refused": bool(column.get("refused") and column["refused"][index[0]]),
+        "unknown": _at(column["low"], index) is None and _at(column["high"], index) is None,
     }
 
 
-def _mark(column: Mapping[str, Any], label: str, place: tuple[int, ...]) -> Mark:
-    value, error, low, high = _parts(column, place)
+def _mark(column: Mapping[str, Any], label: str, index: tuple[int, ...]) -> Mark:
+    value, error, low, high = _parts(column, index)
     return Mark(label, value, low, high, value_words(value, error, low, high)[0])
 
 
-def _parts(column: Mapping[str, Any], place: tuple[int, ...]) -> tuple[Any, Any, Any, Any]:
+def _parts(column: Mapping[str, Any], index: tuple[int, ...]) -> tuple[Any, Any, Any, Any]:
     value, error, low, high = (
-        _at(column[part], place) for part in ("value", "standard_error", "low", "high")
+        _at(column[part], index) for part in ("value", "standard_error", "low", "high")
     )
     return value, error, low, high
 
 
-def _at(column: Any, place: tuple[int, ...]) -> Any:
-    for index in place:
+def _at(column: Any, position: tuple[int, ...]) -> Any:
+    for index in position:
         column = column[index]
     return column
 
@@ -204,12 +206,14 @@ def _key(part: Any) -> str:
 
 # The certificate as a page for a reviewer: one file, no script, nothing from outside.
 #
-# What the page says stands in ``templates``, which escape all that a certificate says; a
-# certificate may come from anybody.  Here is what they are filled with.
+# What the page says is in ``templates``, which escape all that a certificate says; a
+# certificate may come from anyone.  Here is what they are filled with.
 
 
 # What a certificate that is not whole may raise.
-BROKEN = (*(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError),)
+PARSE_ERRORS = (
+    *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError),
+)
 _BELIEFS = (1, 10, 50, 90)
 
 
@@ -224,7 +228,7 @@ def certificate_page(body: Mapping[str, Any], verify: Callable[[], Verification]
     following = body.get("format") == FOLLOWING
     try:
         given = _followed(body, verify()) if following else _given(body, verify())
-    except BROKEN as error:
+    except PARSE_ERRORS as error:
         raise UsageError(
             "this certificate is incomplete, so no page can be made from it "
             f"({type(error).__name__}: {error}); verify() says more"
@@ -237,12 +241,12 @@ def summary(body: Mapping[str, Any]) -> list[str]:
     if body.get("format") == FOLLOWING:
         facts = [*_released(body), *_sources(body), ("Digest", str(body["digest"]))]
         first = protects_line(body["question"]["query"]["unit"])
-        return [first, *(f"{name.lower()}: {told}" for name, told in facts)]
+        return [first, *(f"{name.lower()}: {text}" for name, text in facts)]
     cost = Budget.from_json(body["spent"]["cost"])
     facts = [*_released(body), ("Released", f"{_when(body)}, at {budget_words(cost)}")]
     facts += [("Digest", str(body["digest"]))]
     first = protects_line(body["question"]["query"]["unit"])
-    return [first, *(f"{name.lower()}: {told}" for name, told in facts)]
+    return [first, *(f"{name.lower()}: {text}" for name, text in facts)]
 
 
 def certificate_card(body: Mapping[str, Any]) -> Card:
@@ -262,7 +266,7 @@ def certificate_card(body: Mapping[str, Any]) -> Card:
     return Card(f"Certificate: {_name(body)}", first, [bar], [*facts, sure, todo])
 
 
-def _given(body: Mapping[str, Any], found: Verification) -> dict[str, Any]:
+def _given(body: Mapping[str, Any], verification: Verification) -> dict[str, Any]:
     """Return all that the page shows, as text and lists of text."""
     cost = Budget.from_json(body["spent"]["cost"])
     return {
@@ -270,47 +274,47 @@ def _given(body: Mapping[str, Any], found: Verification) -> dict[str, Any]:
         "protects": protects_line(body["question"]["query"]["unit"]),
         "when": _when(body),
         "cost": budget_words(cost),
-        "holds": bool(found),
-        "checked_count": len(found.checked),
-        "failed_count": len(found.failures),
+        "holds": bool(verification),
+        "checked_count": len(verification.checked),
+        "failed_count": len(verification.failures),
         "released": _released(body),
         "protected": _protected(body),
         "odds": _odds(body, cost),
         "answers": answers(body),
         "budget": _with_bar(_budget(body, cost)),
         "chains": _chains(body),
-        "checks": _checks(found),
+        "checks": _checks(verification),
         "foot": _foot(body),
     }
 
 
-def _followed(body: Mapping[str, Any], found: Verification) -> dict[str, Any]:
+def _followed(body: Mapping[str, Any], verification: Verification) -> dict[str, Any]:
     """Return all that the page of an answer shows that follows from earlier releases."""
     unit = body["question"]["query"]["unit"]
     foot = [("Made with", ", ".join(f"{name} {one}" for name, one in body["versions"].items()))]
     return {
         "name": _name(body),
         "protects": protects_line(unit),
-        "holds": bool(found),
-        "checked_count": len(found.checked),
-        "failed_count": len(found.failures),
+        "holds": bool(verification),
+        "checked_count": len(verification.checked),
+        "failed_count": len(verification.failures),
         "released": _released(body),
         "sources": _sources(body),
         "answers": answers(body),
-        "checks": _checks(found),
+        "checks": _checks(verification),
         "foot": [*foot, ("Digest", str(body["digest"]))],
     }
 
 
 def _sources(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the releases that an answer follows from, each with what follows from it."""
-    told = []
-    for place, source in enumerate(body["sources"]):
-        labels = ", ".join(label for label, of in body["from"].items() if of == place)
+    rows = []
+    for index, source in enumerate(body["sources"]):
+        labels = ", ".join(label for label, of in body["from"].items() if of == index)
         cost = budget_words(Budget.from_json(source["spent"]["cost"]))
         words = f"{question_words(source['question'])}, released {_when(source)} at {cost}"
-        told.append((f"{labels} from", f"{words}; digest {str(source['digest'])[:16]}"))
-    return told
+        rows.append((f"{labels} from", f"{words}; digest {str(source['digest'])[:16]}"))
+    return rows
 
 
 def _name(body: Mapping[str, Any]) -> str:
@@ -325,8 +329,8 @@ def _when(body: Mapping[str, Any]) -> str:
 
 def _released(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     facts = [("Data set", _name(body)), ("Question", question_words(body["question"]))]
-    told = declared_words(body.get("declared", {}), body["question"]["query"])
-    facts += [("Declared", "; ".join(told))] if told else []
+    sentences = declared_words(body.get("declared", {}), body["question"]["query"])
+    facts += [("Declared", "; ".join(sentences))] if sentences else []
     tag = body["question"].get("tag")
     return [*facts, ("Tag", str(tag))] if tag else facts
 
@@ -376,8 +380,8 @@ def _budget(body: Mapping[str, Any], cost: Budget) -> dict[str, Any]:
     before = Budget(total.kind, max(gone, Fraction(0)), max(delta, Fraction(0)))
     parts = [("before", "spent before", before), ("this", "this release", cost)]
     parts.append(("left", "left", left))
-    told = [(css, name, budget_words(one), share(one, total)) for css, name, one in parts]
-    return {"total": budget_words(total), "parts": told}
+    bars = [(css, name, budget_words(one), share(one, total)) for css, name, one in parts]
+    return {"total": budget_words(total), "parts": bars}
 
 
 def _with_bar(budget: Mapping[str, Any]) -> dict[str, Any]:
@@ -389,10 +393,10 @@ def _with_bar(budget: Mapping[str, Any]) -> dict[str, Any]:
 def _chains(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     titles = [str(chain["title"]) for chain in body["chains"]]
     shown = []
-    for place, chain in enumerate(body["chains"]):
-        same = titles.count(titles[place])
-        nth = f", {titles[: place + 1].count(titles[place])} of {same}" if same > 1 else ""
-        shown.append({"title": titles[place] + nth, **_chain(chain)})
+    for index, chain in enumerate(body["chains"]):
+        same = titles.count(titles[index])
+        nth = f", {titles[: index + 1].count(titles[index])} of {same}" if same > 1 else ""
+        shown.append({"title": titles[index] + nth, **_chain(chain)})
     return shown
 
 
@@ -403,21 +407,21 @@ def _chain(chain: Mapping[str, Any]) -> dict[str, Any]:
         {
             "words": step_words(step),
             "recipe": recipe(step),
-            "distance": distance_words(step, measure, place == last),
+            "distance": distance_words(step, measure, index == last),
         }
-        for place, step in enumerate(chain["steps"])
+        for index, step in enumerate(chain["steps"])
     ]
     return {"start": str(chain["d_in"]), "steps": steps}
 
 
-def _checks(found: Verification) -> list[tuple[str, str, Sequence[str]]]:
+def _checks(verification: Verification) -> list[tuple[str, str, Sequence[str]]]:
     """Return the lists of claims, each with its title and its mark; every claim once."""
     lists = [
-        ("Checked, without the data", "✓", found.checked),
-        ("Cannot be checked from here", "○", found.unchecked),
+        ("Checked, without the data", "✓", verification.checked),
+        ("Cannot be checked from here", "○", verification.unchecked),
     ]
-    if found.failures:
-        lists.insert(0, ("Failed", "✗", found.failures))
+    if verification.failures:
+        lists.insert(0, ("Failed", "✗", verification.failures))
     return [(title, mark, list(dict.fromkeys(claims))) for title, mark, claims in lists]
 
 
@@ -433,5 +437,5 @@ def _foot(body: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _charged(ledger: Mapping[str, Any]) -> list[tuple[str, str]]:
     if ledger["sequence"] is None:
         return [("Ledger", f"{ledger['id']}, which finds the charge by its question")]
-    place = f"{ledger['id']}, event {ledger['sequence']}"
-    return [("Ledger", place), ("Charge", str(ledger["hash"]))]
+    event = f"{ledger['id']}, event {ledger['sequence']}"
+    return [("Ledger", event), ("Charge", str(ledger["hash"]))]

@@ -28,10 +28,10 @@ from tacit.report.text import (
 )
 
 __all__ = [
-    "ASKED",
+    "REGISTRY_FIELDS",
     "VARIANTS",
-    "Asked",
     "RegistryEntry",
+    "RegistryField",
     "composition",
     "data_domain",
     "description",
@@ -121,7 +121,7 @@ def _character(one: str) -> str:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RegistryField:
     """One thing that a person is asked."""
 
     name: str  # of the answer, in Python; behind ``--`` on the command line
@@ -137,7 +137,7 @@ class Asked:
     def flag(self) -> str:
         """The flag of the command line.
 
-        >>> ASKED[2].flag
+        >>> REGISTRY_FIELDS[2].flag
         '--intended-use'
         """
         return f"--{self.name.replace('_', '-')}"
@@ -148,26 +148,42 @@ _DATA = (("static", "Static"), ("dynamic", "Dynamic"))
 _ACCESS = (("interactive", "Interactive"), ("non-interactive", "Non-interactive"))
 
 # In the order in which they are asked.
-ASKED: tuple[Asked, ...] = (
-    Asked("name", "The name of what is published", 1),
-    Asked("curator", "Who publishes it", 1, several=True),
-    Asked("intended_use", "What it is for", 1),
-    Asked("region", "Which region the data describe", 1),
-    Asked("sector", "Of which sector it is, such as Healthcare, Government or Technology", 1),
-    Asked("author", "Who writes this entry", 1, several=True),
-    Asked("releases", "Whether there is one release of these data, or many", 2, _ONE_OR_MANY),
-    Asked("data_source", "Whether the data are static, or dynamic: more of them come", 2, _DATA),
-    Asked("access", "Whether people can ask the data themselves (interactive) or not", 2, _ACCESS),
-    Asked("actors", "Who sees the data or the answers, and who is trusted with what", 3),
-    Asked("unprotected", "What is published of the same data without noise; write 'nothing'", 3),
-    Asked("tuning", "How bounds, listed groups and epsilon were chosen; was the data used", 3),
-    Asked("security", "How the raw data are kept, and who has access to them", 3),
-    Asked("justification", "Why these choices were made, and who checked them", 3),
-    Asked("description", "A description, in place of the question in words", 0),
-    Asked("published", "The day of publication, YYYY-MM-DD; the day of the release otherwise", 0),
-    Asked("source", "Where more is to be read: an address or a citation", 0, several=True),
-    Asked("notes", "Notes", 0),
-    Asked("slug", "The short name of the entry in addresses; made of the names otherwise", 0),
+REGISTRY_FIELDS: tuple[RegistryField, ...] = (
+    RegistryField("name", "The name of what is published", 1),
+    RegistryField("curator", "Who publishes it", 1, several=True),
+    RegistryField("intended_use", "What it is for", 1),
+    RegistryField("region", "Which region the data describe", 1),
+    RegistryField(
+        "sector", "Of which sector it is, such as Healthcare, Government or Technology", 1
+    ),
+    RegistryField("author", "Who writes this entry", 1, several=True),
+    RegistryField(
+        "releases", "Whether there is one release of these data, or many", 2, _ONE_OR_MANY
+    ),
+    RegistryField(
+        "data_source", "Whether the data are static, or dynamic: more of them come", 2, _DATA
+    ),
+    RegistryField(
+        "access", "Whether people can ask the data themselves (interactive) or not", 2, _ACCESS
+    ),
+    RegistryField("actors", "Who sees the data or the answers, and who is trusted with what", 3),
+    RegistryField(
+        "unprotected", "What is published of the same data without noise; write 'nothing'", 3
+    ),
+    RegistryField(
+        "tuning", "How bounds, listed groups and epsilon were chosen; was the data used", 3
+    ),
+    RegistryField("security", "How the raw data are kept, and who has access to them", 3),
+    RegistryField("justification", "Why these choices were made, and who checked them", 3),
+    RegistryField("description", "A description, in place of the question in words", 0),
+    RegistryField(
+        "published", "The day of publication, YYYY-MM-DD; the day of the release otherwise", 0
+    ),
+    RegistryField("source", "Where more is to be read: an address or a citation", 0, several=True),
+    RegistryField("notes", "Notes", 0),
+    RegistryField(
+        "slug", "The short name of the entry in addresses; made of the names otherwise", 0
+    ),
 )
 
 
@@ -179,7 +195,7 @@ def read_answers(
     >>> read_answers({"name": "Visits", "releases": "many", "curator": ["Ada", " "], "notes": ""})
     {'name': ['Visits'], 'curator': ['Ada'], 'releases': ['Many releases']}
     """
-    known = {asked.name: asked for asked in ASKED}
+    known = {field.name: field for field in REGISTRY_FIELDS}
     for name in answers:
         if name not in known:
             near = did_you_mean(str(name), list(known))
@@ -188,22 +204,22 @@ def read_answers(
     return {name: texts for name, texts in given.items() if texts}
 
 
-def _texts(asked: Asked, answer: str | Sequence[str] | None) -> list[str]:
+def _texts(field: RegistryField, answer: str | Sequence[str] | None) -> list[str]:
     listed = list(answer) if isinstance(answer, (list, tuple)) else [answer]
     texts = []
     for one in listed:
         if not isinstance(one, (str, type(None))):
-            raise UsageError(f"{asked.name} must be text, not a {type(one).__name__}")
+            raise UsageError(f"{field.name} must be text, not a {type(one).__name__}")
         texts += [one.strip()] if one and one.strip() else []
-    if len(texts) > 1 and not asked.several:
-        raise UsageError(f"{asked.name} has one answer, not {len(texts)}")
-    if not asked.choices:
+    if len(texts) > 1 and not field.several:
+        raise UsageError(f"{field.name} has one answer, not {len(texts)}")
+    if not field.choices:
         return texts
-    words = {word: said for pair in asked.choices for word, said in [pair, (pair[1], pair[1])]}
+    words = {word: label for pair in field.choices for word, label in [pair, (pair[1], pair[1])]}
     for text in texts:
         if text not in words:
-            known = " or ".join(word for word, _ in asked.choices)
-            raise UsageError(f"{asked.name} is {known}, not {text[:60]!r}")
+            known = " or ".join(word for word, _ in field.choices)
+            raise UsageError(f"{field.name} is {known}, not {text[:60]!r}")
     return [words[text] for text in texts]
 
 
@@ -226,7 +242,7 @@ def parameters(body: Body) -> dict[str, float]:
 
 
 def parameters_words(body: Body) -> str:
-    """Say the exact parameters, and what the ledger lets all releases spend together."""
+    """Describe the exact parameters, and the total budget of the ledger."""
     spent = {n: Budget.from_json(body["spent"][n]) for n in ("cost", "budget", "remaining")}
     exact = ", ".join(f"{name} = {value}" for name, value in _loss(body).items())
     return (
@@ -250,19 +266,19 @@ def unit_name(body: Body) -> str:
 
 
 def unit_sentences(body: Body) -> str:
-    """Say which data sets are adjacent, exactly."""
-    told = unit_words(body["protects"]["unit"])
+    """Describe which data sets are neighbours, exactly."""
+    unit = unit_words(body["protects"]["unit"])
     tables = body["question"]["query"].get("tables", ())
     several = f" In several tables: {people_words(tables)}." if len(tables) > 1 else ""
     return (
-        f"The guarantee is about {told}.{several} Adjacent are {body['protects']['meaning']} "
+        f"The guarantee is about {unit}.{several} Adjacent are {body['protects']['meaning']} "
         "(unbounded: the number of units is not public). The metric is the number of units in "
         "which two data sets differ, and adjacent data sets are at distance 1."
     )
 
 
 def data_domain(body: Body) -> str:
-    """Say which data sets there might have been."""
+    """Describe the possible data sets."""
     columns = body.get("table") or [[n] for n in body["chains"][0]["space"]["domain"]["columns"]]
     named = ", ".join(f"{c[0]} ({c[1]})" if len(c) > 1 else str(c[0]) for c in columns)
     return (
@@ -272,13 +288,13 @@ def data_domain(body: Body) -> str:
 
 
 def description(body: Body) -> str:
-    """Say what was asked."""
+    """Describe the question."""
     return f"{question_words(body['question'])}. Of the data set {body['dataset']}."
 
 
 def grows(body: Body) -> bool:
     """Return whether the release is of data that more are added to."""
-    kinds = [str(asked["kind"]) for _, asked in body["question"]["query"]["aggregates"]]
+    kinds = [str(aggregate["kind"]) for _, aggregate in body["question"]["query"]["aggregates"]]
     return any(kind.endswith("_over_time") for kind in kinds)
 
 
@@ -289,50 +305,50 @@ def many_releases(body: Body) -> bool:
 
 
 def release_words(body: Body) -> str:
-    """Say where the release stands among those of its ledger."""
+    """Describe the position of the release in its ledger."""
     ledger = body["ledger"]
     if grows(body):
         return "Counts are published period by period, all of them paid for at once."
-    told = "Other releases were paid from it before. " if many_releases(body) else ""
+    note = "Other releases were paid from it before. " if many_releases(body) else ""
     return (
-        f"Paid from the ledger {ledger['id']} on {str(ledger['when'])[:10]}. {told}A question "
+        f"Paid from the ledger {ledger['id']} on {str(ledger['when'])[:10]}. {note}A question "
         "that was answered is not answered a second time: asked again, the recorded answer is "
         "shown."
     )
 
 
 def composition(body: Body) -> str:
-    """Say how the losses of the parts add up."""
+    """Describe the composition of the losses of the parts."""
     parts = []
     for chain in body["chains"]:
         last = chain["steps"][-1]
-        told = distance_words(last, str(chain["measure"]["measure"]), True)
-        parts.append(f"- {chain['title']}: {told}")
+        distance = distance_words(last, str(chain["measure"]["measure"]), True)
+        parts.append(f"- {chain['title']}: {distance}")
     total = ", ".join(f"{name} {show(value)}" for name, value in _loss(body).items())
     add = "Sequential composition; the losses of the parts add up to"
     return "\n".join([f"{add if len(parts) > 1 else 'One part, of'} {total}:", *parts])
 
 
 def preparation(body: Body) -> str:
-    """Say what is done to the rows before the noise, step by step; all of it is in the proof."""
+    """Describe the steps before the noise; the proof covers all of them."""
     lines = []
     for chain in body["chains"]:
         for step in chain["steps"][:-1]:
             line = f"- {step_words(step)}"
             if line not in lines:
                 lines.append(line)
-    told = declared_words(body.get("declared", {}), body["question"]["query"])
+    sentences = declared_words(body.get("declared", {}), body["question"]["query"])
     return "\n".join(
         [
             "All preparation is part of the chain whose sensitivity is proven:",
             *lines,
-            *(f"- Declared: {one}" for one in told),
+            *(f"- Declared: {one}" for one in sentences),
         ]
     )
 
 
 def mechanisms(body: Body) -> str:
-    """Say how the noise is made, and what the library does against the known attacks."""
+    """Describe the sampling of the noise, and the defences against known attacks."""
     noise = list(dict.fromkeys(f"- {step_words(c['steps'][-1])}" for c in body["chains"]))
     versions = ", ".join(f"{name} {one}" for name, one in body["versions"].items())
     return "\n".join(
@@ -404,9 +420,9 @@ def registry_entry(
         given.setdefault("releases", ["Many releases"])
     if grows(body):
         given.setdefault("data_source", ["Dynamic"])
-    missing = [asked for asked in ASKED if asked.tier and asked.name not in given]
-    tier = max(1, min([asked.tier - 1 for asked in missing], default=3))
-    text = {asked.name: "\n".join(given.get(asked.name, [])) for asked in ASKED}
+    missing = [field for field in REGISTRY_FIELDS if field.tier and field.name not in given]
+    tier = max(1, min([field.tier - 1 for field in missing], default=3))
+    text = {field.name: "\n".join(given.get(field.name, [])) for field in REGISTRY_FIELDS}
     date = text["published"] or str(body["ledger"]["when"])[:10]
     _check_date(date)
     fields = {
@@ -421,7 +437,7 @@ def registry_entry(
             "administrative": _administrative(body, text, given),
         },
     }
-    return RegistryEntry(fields, tuple(asked.name for asked in missing))
+    return RegistryEntry(fields, tuple(field.name for field in missing))
 
 
 def _check_date(text: str) -> None:
@@ -437,8 +453,10 @@ def _slug(name: str, curators: Sequence[str], date: str) -> str:
     >>> _slug("Visits by site", ["Région Nord"], "2026-11-30")
     'visits-by-site-region-nord-2026'
     """
-    whole = unicodedata.normalize("NFKD", " ".join([name, *curators])).encode("ascii", "ignore")
-    words = re.findall("[a-z0-9]+", whole.decode().lower())
+    ascii_name = unicodedata.normalize("NFKD", " ".join([name, *curators])).encode(
+        "ascii", "ignore"
+    )
+    words = re.findall("[a-z0-9]+", ascii_name.decode().lower())
     return "-".join([*words, date[:4]]) if words else ""
 
 

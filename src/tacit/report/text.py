@@ -63,22 +63,22 @@ Described = Mapping[str, Any]  # an answer or a step, as a certificate has it
 
 
 class AnswerWords(Protocol):
-    """What one kind of answer is in words."""
+    """Words for one kind of answer."""
 
     @property
     def amount(self) -> bool:
-        """Whether a picture draws it as a bar from zero."""
+        """True if a plot draws it as a bar from zero."""
 
     @property
     def each(self) -> tuple[str, str]:
-        """What stands over a table of its numbers, where it is several: names, and numbers."""
+        """Headings of a table of its numbers, if it has several: names, and numbers."""
 
     def words(self, described: Described) -> str:
-        """Say what one answer is, with its public bounds."""
+        """Describe one answer, with its public bounds."""
 
 
 def so_many(shown: str, one: str, many: str) -> str:
-    """Say a number that is written already with its noun.
+    """Format a number that is text already, with its noun.
 
     >>> so_many("1", "person", "people"), so_many("1/2", "row", "rows")
     ('1 person', '1/2 rows')
@@ -87,13 +87,13 @@ def so_many(shown: str, one: str, many: str) -> str:
 
 
 def rows_in_all(step: Described, shown: str) -> str:
-    """Say a distance in rows of all groups together."""
+    """Format a distance in rows of all groups together."""
     return f"{so_many(shown, 'row', 'rows')} in all"
 
 
 @dataclass(frozen=True)
 class StepWords:
-    """What one step of a chain is in words."""
+    """Words for one step of a chain."""
 
     does: Callable[[Described], str]
     # says how far one person can move what comes out of it, from the step, with its ``distance``,
@@ -199,7 +199,7 @@ def load_tables() -> None:
 
 
 def for_each_group(step: Described) -> str:
-    """Say what a step is done for, as the end of a sentence.
+    """Describe the purpose of a step, as the end of a sentence.
 
     >>> for_each_group({"by": ["site", "year"]}), for_each_group({})
     (', for each site and year', '')
@@ -209,7 +209,7 @@ def for_each_group(step: Described) -> str:
 
 
 def clamped_column(step: Described) -> str:
-    """Say which column a step reads, within which bounds.
+    """Describe which column a step reads, within which bounds.
 
     >>> clamped_column({"column": "age", "lower": "0", "upper": "99"})
     'age, clamped to [0, 99]'
@@ -226,7 +226,7 @@ _METHODS = {
     "sample_and_aggregate": "through random samples of the rows",
     "auto": "by the method with the least expected error",
 }
-_MOST_KEYS = 12
+_MAX_KEYS = 12
 
 
 def number(value: Any, error: float | None = None) -> str:
@@ -269,7 +269,7 @@ def value_words(
 
 
 def aggregate_words(aggregate: Mapping[str, Any]) -> str:
-    """Say what one answer is, with its public bounds.
+    """Describe one answer, with its public bounds.
 
     >>> aggregate_words({"kind": "mean", "column": "age", "lower": "0", "upper": "99"})
     'the mean of age (values clamped to [0, 99])'
@@ -277,26 +277,26 @@ def aggregate_words(aggregate: Mapping[str, Any]) -> str:
     return answer_words(str(aggregate["kind"])).words(aggregate)
 
 
-def column_words(told: str, aggregate: Mapping[str, Any]) -> str:
+def column_words(name: str, aggregate: Mapping[str, Any]) -> str:
     """Add to what an answer is its public bounds and its method, where it has some.
 
     >>> column_words("the mean of age", {"lower": "0", "upper": "99"})
     'the mean of age (values clamped to [0, 99])'
     """
     if "lower" not in aggregate:
-        return told
+        return name
     low, high = (show(as_fraction(aggregate[side])) for side in ("lower", "upper"))
-    return f"{told} (values clamped to [{low}, {high}]){_by_method(aggregate)}"
+    return f"{name} (values clamped to [{low}, {high}]){_by_method(aggregate)}"
 
 
-def bins_words(told: str, aggregate: Mapping[str, Any]) -> str:
-    """Say what an answer of several bins is, with ``{column}`` and ``{bins}`` in their places.
+def bins_words(name: str, aggregate: Mapping[str, Any]) -> str:
+    """Describe an answer of several bins, as a template with ``{column}`` and ``{bins}``.
 
     >>> bins_words("{column} in {bins} bins", {"column": "age", "edges": ["0", "18", "65"]})
     'age in 2 bins: [0, 18), [18, 65]'
     """
     names = bin_names([as_fraction(edge) for edge in aggregate["edges"]])
-    return f"{told.format(column=aggregate['column'], bins=len(names))}: {', '.join(names)}"
+    return f"{name.format(column=aggregate['column'], bins=len(names))}: {', '.join(names)}"
 
 
 def _by_method(aggregate: Mapping[str, Any]) -> str:
@@ -305,7 +305,7 @@ def _by_method(aggregate: Mapping[str, Any]) -> str:
 
 
 def question_words(question: Mapping[str, Any]) -> str:
-    """Say a whole question in one sentence.
+    """Describe a question in one sentence.
 
     >>> question_words({"query": {"aggregates": [["n", {"kind": "count"}]], "by": ["site"],
     ...                           "keys": [["a"], ["b"]], "where": [], "derived": []}})
@@ -315,25 +315,25 @@ def question_words(question: Mapping[str, Any]) -> str:
     "The number of rows; tagged '2024-05'"
     """
     query = question["query"]
-    told = listed([aggregate_words(aggregate) for _, aggregate in query["aggregates"]])
+    text = listed([aggregate_words(aggregate) for _, aggregate in query["aggregates"]])
     if len(query.get("tables", ())) > 1:
-        told += f"; of the table {query['table']}"
+        text += f"; of the table {query['table']}"
     if "inner" in query:
-        told += _joins(query["inner"])
-        told += f"; of people, one row each{_rows(query['inner'], 'row')}"
+        text += _joins(query["inner"])
+        text += f"; of people, one row each{_rows(query['inner'], 'row')}"
         for label, value in query["inner"]["aggregates"]:
-            told += f"; {label} is {person_words(value)}"
-    told += _joins(query) + _rows(query, "person" if "inner" in query else "row")
+            text += f"; {label} is {person_words(value)}"
+    text += _joins(query) + _rows(query, "person" if "inner" in query else "row")
     read = {**query.get("inner", query)}.get("reading")
-    told += f"; the table is read {reading_words(read)}" if read else ""
+    text += f"; the table is read {reading_words(read)}" if read else ""
     if query["by"]:
-        told += f"; for each {listed(query['by'])}{_keys(query['keys'])}"
+        text += f"; for each {listed(query['by'])}{_keys(query['keys'])}"
     if query.get("weights"):
         shares = listed([f"{label} {weight}" for label, weight in query["weights"]])
-        told += f"; the privacy loss is split by the weights {shares}"
+        text += f"; the privacy loss is split by the weights {shares}"
     if question.get("tag") is not None:
-        told += f"; tagged {question['tag']!r}"
-    return told[0].upper() + told[1:]
+        text += f"; tagged {question['tag']!r}"
+    return text[0].upper() + text[1:]
 
 
 _READ = {
@@ -346,19 +346,19 @@ _READ = {
 
 
 def reading_words(reading: Mapping[str, Any]) -> str:
-    """Say how a table is read, where that is not the default.
+    """Describe how a table is read, if that is not the default.
 
     >>> reading_words({"null": ["99"], "encoding": "cp1252", "columns": {"age": "integer"}})
     "as cp1252, where '99' is missing, with age as integer"
     """
-    told = [_READ[name].format(value) for name, value in reading.items() if name in _READ]
+    clauses = [_READ[name].format(value) for name, value in reading.items() if name in _READ]
     if "header" in reading:
-        told.insert(0, f"with its first line as a row of {listed(reading['header'])}")
+        clauses.insert(0, f"with its first line as a row of {listed(reading['header'])}")
     if "null" in reading:
         nulls = listed(list(map(repr, reading["null"])))
-        told.append(f"where {nulls} {'is' if len(reading['null']) == 1 else 'are'} missing")
+        clauses.append(f"where {nulls} {'is' if len(reading['null']) == 1 else 'are'} missing")
     columns = [f"{name} as {kind}" for name, kind in reading.get("columns", {}).items()]
-    return ", ".join([*told, *([f"with {listed(columns)}"] if columns else [])])
+    return ", ".join([*clauses, *([f"with {listed(columns)}"] if columns else [])])
 
 
 def _joins(query: Mapping[str, Any]) -> str:
@@ -366,11 +366,11 @@ def _joins(query: Mapping[str, Any]) -> str:
 
 
 def _rows(query: Mapping[str, Any], row: str) -> str:
-    """Say which rows are meant, and what is computed from each."""
+    """Describe the selected rows, and what is computed from each."""
     rows = {"row": "rows", "person": "people"}[row]
-    told = [f"; only {rows} where {condition_words(from_json(c))}" for c in query["where"]]
-    told += [f"; {name} is {condition_words(from_json(e))}" for name, e in query["derived"]]
-    return "".join(told)
+    clauses = [f"; only {rows} where {condition_words(from_json(c))}" for c in query["where"]]
+    clauses += [f"; {name} is {condition_words(from_json(e))}" for name, e in query["derived"]]
+    return "".join(clauses)
 
 
 _OF_A_PERSON = {
@@ -383,44 +383,44 @@ _OF_A_PERSON = {
 
 
 def person_words(value: Mapping[str, Any]) -> str:
-    """Say what is made of the rows of one person.
+    """Describe how the rows of one person are summarised.
 
     >>> person_words({"kind": "sum", "column": "cost", "lower": "0", "upper": "5000"})
     "the person's total of cost (clamped to [0, 5000])"
     """
     if value["kind"] not in _OF_A_PERSON:
         return f"{aggregate_words(value)} that the person has"
-    told = _OF_A_PERSON[value["kind"]].format(column=value.get("column"))
+    text = _OF_A_PERSON[value["kind"]].format(column=value.get("column"))
     if "lower" not in value:
-        return told
+        return text
     low, high = (show(as_fraction(value[end])) for end in ("lower", "upper"))
     values = "values " if value["kind"] == "mean" else ""
-    return f"{told} ({values}clamped to [{low}, {high}])"
+    return f"{text} ({values}clamped to [{low}, {high}])"
 
 
 def join_words(join: Mapping[str, Any]) -> str:
-    """Say with what rows are joined, and by what.
+    """Describe a join: the table and the columns.
 
     >>> join_words({"table": "sites", "how": "inner", "on": [["home", "site"]], "public": "ab12"})
     'sites (public, content ab12) by its key (home = site); rows without a match are left out'
     """
     on = " and ".join(f"{here} = {there}" for here, there in join["on"])
-    most = (
+    maximum = (
         f"; a person with more than {join['most']} rows there has no match"
         if "most" in join
         else ""
     )
-    by = f"by the person ({on}{most})"
+    by = f"by the person ({on}{maximum})"
     if join.get("public") is not None:
         by = f"(public, content {join['public'][:16]}) by its key ({on})"
-    kept = "are kept" if join["how"] == "left" else "are left out"
-    told = f"{join['table']} {by}; rows without a match {kept}"
+    unmatched = "are kept" if join["how"] == "left" else "are left out"
+    text = f"{join['table']} {by}; rows without a match {unmatched}"
     read = join.get("reading")
-    return f"{told}; {join['table']} is read {reading_words(read)}" if read else told
+    return f"{text}; {join['table']} is read {reading_words(read)}" if read else text
 
 
 def unit_words(unit: Mapping[str, Any]) -> str:
-    """Say whom the guarantee is about.
+    """Describe the privacy unit.
 
     >>> unit_words({"column": None, "rows": 1, "groups": 1})
     'each row of the table, which stands for one person'
@@ -437,7 +437,7 @@ def unit_words(unit: Mapping[str, Any]) -> str:
 
 
 def protects_line(unit: Mapping[str, Any]) -> str:
-    """Say in one line whom an answer protects: the first line of previews, answers, certificates.
+    """Describe the privacy unit in one line: the first of previews, answers, certificates.
 
     >>> protects_line({"column": "person", "rows": 5, "groups": 5})
     'protects: each person (column person), at most 5 rows'
@@ -449,14 +449,14 @@ def protects_line(unit: Mapping[str, Any]) -> str:
     if unit["column"] is None:
         return "protects: each row, which stands for one person"
     rows, groups = (int(unit[limit]) for limit in ("rows", "groups"))
-    told = f"at most {rows} {'row' if rows == 1 else 'rows'}"
+    text = f"at most {rows} {'row' if rows == 1 else 'rows'}"
     if groups != rows:
-        told += f", present in at most {groups} {'group' if groups == 1 else 'groups'}"
-    return f"protects: each person (column {unit['column']}), {told}"
+        text += f", present in at most {groups} {'group' if groups == 1 else 'groups'}"
+    return f"protects: each person (column {unit['column']}), {text}"
 
 
 def declared_words(declared: Mapping[str, Any], query: Mapping[str, Any]) -> list[str]:
-    """Say what a data set declares of a question's columns, and where the question goes beyond.
+    """Describe the declarations of a question's columns, and where the question exceeds them.
 
     Args:
         declared: of columns by name, as a certificate has it: ``meaning``, ``unit``, and where the
@@ -470,50 +470,52 @@ def declared_words(declared: Mapping[str, Any], query: Mapping[str, Any]) -> lis
     ['cost: of a visit, in euro', 'cost is clamped to [0, 2000], beyond the declared [0, 999]', \
 'site: 9 is not among the declared categories']
     """
-    found = []
-    for name, said in declared.items():
+    sentences = []
+    for name, fields in declared.items():
         note = column_note(name, declared)
-        found += [note] if note else []
-        found += [_wider(name, one, said["bounds"]) for one in _beyond(name, said, query)]
-        beyond = said.get("keys_beyond", [])
+        sentences += [note] if note else []
+        sentences += [_wider(name, one, fields["bounds"]) for one in _beyond(name, fields, query)]
+        beyond = fields.get("keys_beyond", [])
         if beyond:
-            shown = ", ".join(map(str, beyond[:_MOST_KEYS]))
-            more = f" and {len(beyond) - _MOST_KEYS} more" if len(beyond) > _MOST_KEYS else ""
+            shown = ", ".join(map(str, beyond[:_MAX_KEYS]))
+            more = f" and {len(beyond) - _MAX_KEYS} more" if len(beyond) > _MAX_KEYS else ""
             are = "is" if len(beyond) == 1 else "are"
-            found.append(f"{name}: {shown}{more} {are} not among the declared categories")
-    return list(dict.fromkeys(found))
+            sentences.append(f"{name}: {shown}{more} {are} not among the declared categories")
+    return list(dict.fromkeys(sentences))
 
 
 def column_note(name: str | None, declared: Mapping[str, Any]) -> str:
-    """Say the meaning and the unit of a column; nothing where they are not declared.
+    """Describe the meaning and the unit of a column; empty if not declared.
 
     >>> column_note("cost", {"cost": {"meaning": "of a visit", "unit": "euro"}})
     'cost: of a visit, in euro'
     """
-    said = declared.get(name or "", {})
-    told = [said["meaning"]] if "meaning" in said else []
-    told += [f"in {said['unit']}"] if "unit" in said else []
-    return f"{name}: {', '.join(told)}" if told else ""
+    fields = declared.get(name or "", {})
+    notes = [fields["meaning"]] if "meaning" in fields else []
+    notes += [f"in {fields['unit']}"] if "unit" in fields else []
+    return f"{name}: {', '.join(notes)}" if notes else ""
 
 
-def _beyond(name: str, said: Mapping[str, Any], query: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+def _beyond(
+    name: str, fields: Mapping[str, Any], query: Mapping[str, Any]
+) -> list[tuple[Any, Any]]:
     """Return the bounds in a question that go beyond the declared ones of a column."""
-    if "bounds" not in said:
+    if "bounds" not in fields:
         return []
-    low, high = map(as_fraction, said["bounds"])
-    asked = [a for _, a in query["aggregates"] if a.get("column") == name and "lower" in a]
-    ends = [(as_fraction(a["lower"]), as_fraction(a["upper"])) for a in asked]
+    low, high = map(as_fraction, fields["bounds"])
+    aggregates = [a for _, a in query["aggregates"] if a.get("column") == name and "lower" in a]
+    ends = [(as_fraction(a["lower"]), as_fraction(a["upper"])) for a in aggregates]
     return [(lower, upper) for lower, upper in ends if lower < low or upper > high]
 
 
-def _wider(name: str, asked: tuple[Any, Any], declared: Sequence[Any]) -> str:
-    low, high = (show(end) for end in asked)
-    least, most = (show(as_fraction(end)) for end in declared)
-    return f"{name} is clamped to [{low}, {high}], beyond the declared [{least}, {most}]"
+def _wider(name: str, bounds: tuple[Any, Any], declared: Sequence[Any]) -> str:
+    low, high = (show(end) for end in bounds)
+    minimum, maximum = (show(as_fraction(end)) for end in declared)
+    return f"{name} is clamped to [{low}, {high}], beyond the declared [{minimum}, {maximum}]"
 
 
 def people_words(tables: Sequence[Sequence[str | None]]) -> str:
-    """Say by which column each table of a data set names its people.
+    """Describe which column of each table of a data set identifies people.
 
     >>> people_words([["visits", "person"], ["patients", "id"]])
     'visits by person and patients by id'
@@ -531,7 +533,7 @@ def budget_words(budget: Budget) -> str:
 def _keys(keys: Sequence[Sequence[Any]] | None) -> str:
     if keys is None:
         return " (only groups above a threshold of people)"
-    if len(keys) > _MOST_KEYS:
+    if len(keys) > _MAX_KEYS:
         return f" ({len(keys)} groups that were listed beforehand)"
     return ": " + ", ".join(" / ".join(_key_words(part) for part in key) for key in keys)
 
@@ -559,8 +561,8 @@ def condition_words(expression: Node, inner: bool = False) -> str:
     joined = {"&": "and", "|": "or"}.get(expression.operation)
     if joined is not None:
         left, right = (condition_words(o, inner=True) for o in expression.operands)
-        told = f"{left} {joined} {right}"
-        return f"({told})" if inner else told
+        text = f"{left} {joined} {right}"
+        return f"({text})" if inner else text
     if expression.operation == "~":
         return f"not {condition_words(expression.operands[0], inner=True)}"
     if expression.operation == "is_in":
@@ -568,8 +570,8 @@ def condition_words(expression: Node, inner: bool = False) -> str:
         return f"{value} in ({', '.join(listed)})"
     if expression.operation == "cut":
         return f"{expression.operands[0]} cut into {', '.join(constants_of(expression)[1])}"
-    told = str(expression)
-    return told[1:-1] if told.startswith("(") and told.endswith(")") else told
+    text = str(expression)
+    return text[1:-1] if text.startswith("(") and text.endswith(")") else text
 
 
 # The chain of a release, one sentence a step, for a reader who does not write code.
@@ -578,19 +580,19 @@ def condition_words(expression: Node, inner: bool = False) -> str:
 
 
 def step_words(step: Mapping[str, Any]) -> str:
-    """Say what a step of a certificate does; an unknown one keeps its name.
+    """Describe a step of a certificate; an unknown one by its name.
 
     >>> step_words({"step": "bound_contributions", "rows": 5, "groups": 1})
     'Bound contributions: at most 5 rows per person count'
     >>> step_words({"step": "laplace", "scale": "40"})
     'Add random noise: discrete Laplace of scale 40'
     """
-    said = _said(step)
-    return str(step["step"]) if said is None else said.does(step)
+    words = _words_of(step)
+    return str(step["step"]) if words is None else words.does(step)
 
 
 def distance_words(step: Mapping[str, Any], measure: str, last: bool) -> str:
-    """Say how far one person can move what comes out of a step.
+    """Describe the sensitivity of the output of a step to one person.
 
     >>> distance_words({"step": "laplace", "distance": "1/8"}, "PureDP", True)
     'epsilon 0.125'
@@ -604,12 +606,12 @@ def distance_words(step: Mapping[str, Any], measure: str, last: bool) -> str:
     if last:
         named = {"ZeroConcentratedDP": "rho", "ApproximateDP": "(epsilon, delta)"}
         return f"{named.get(measure, 'epsilon')} {shown}"
-    said = _said(step)
-    told = (rows_in_all if said is None else said.moves)(step, shown)
-    return told if step.get("norm", "L1") == "L1" else f"{told} (L2)"
+    words = _words_of(step)
+    moves = (rows_in_all if words is None else words.moves)(step, shown)
+    return moves if step.get("norm", "L1") == "L1" else f"{moves} (L2)"
 
 
-def _said(step: Mapping[str, Any]) -> StepWords | None:
+def _words_of(step: Mapping[str, Any]) -> StepWords | None:
     name = str(step["step"])
     return _SHARED.get(name) or words_of_step(name)
 
@@ -645,8 +647,8 @@ def _derive(step: Mapping[str, Any]) -> str:
 
 def _join(step: Mapping[str, Any]) -> str:
     named = [here for here, _, _ in step["columns"]]
-    told = f"Join {join_words(step)}"
-    return f"{told}; this adds {', '.join(named)}" if named else told
+    text = f"Join {join_words(step)}"
+    return f"{text}; this adds {', '.join(named)}" if named else text
 
 
 def _bound(step: Mapping[str, Any]) -> str:

@@ -73,13 +73,13 @@ def following_body(
         "accuracy": _ACCURACY,
         "versions": dict(versions),
     }
-    told = None if texts is None else {"sources": texts}
-    return {**body, "digest": digest(body, told)}
+    fields = None if texts is None else {"sources": texts}
+    return {**body, "digest": digest(body, fields)}
 
 
 def recorded_part(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a ledger keeps of an answer that follows: what was asked, and from which."""
-    # Where a charge is on somebody's account its certificate does not tell its hash.
+    # Where a charge is on someone's account its certificate does not tell its hash.
     return {
         "follows": body["question"],
         "from": [source["ledger"]["hash"] or source["digest"] for source in body["sources"]],
@@ -93,41 +93,49 @@ def verify_following(
     verify: Callable[[Mapping[str, Any], Ledger | None], Verification],
 ) -> Verification:
     """Check a certificate of an answer that follows from others."""
-    found = Verification()
-    found.check("the certificate is as it was sealed", lambda: _sealed(body))
-    found.check("it has the parts of a certificate, and no others", lambda: _whole(body))
+    verification = Verification()
+    verification.check("the certificate is as it was sealed", lambda: _sealed(body))
+    verification.check(
+        "it has the parts of a certificate, and no others", lambda: _missing_part(body)
+    )
     about = "the releases that it follows from are of the same data set, and protect the same unit"
-    found.check(about, lambda: _about(body))
-    for place, source in enumerate(_sources(body), 1):
-        _one(found, place, source, verify(source, ledger))
+    verification.check(about, lambda: _about(body))
+    for index, source in enumerate(_sources(body), 1):
+        _one(verification, index, source, verify(source, ledger))
     claim = "the answer, its errors and its intervals follow from these releases alone"
-    found.check(claim, lambda: _answers(body))
-    check_derived(found, body)
-    found.check("it costs nothing: no row was read for it", lambda: _cost(body))
+    verification.check(claim, lambda: _answers(body))
+    check_derived(verification, body)
+    verification.check("it costs nothing: no row was read for it", lambda: _cost(body))
     if ledger is not None:
-        found.check("the ledger says from which releases it follows", lambda: _in(body, ledger))
-    found.unchecked += [_SAME_TABLE] if len(_sources(body)) > 1 else []
-    return found
+        verification.check(
+            "the ledger says from which releases it follows", lambda: _in(body, ledger)
+        )
+    verification.unchecked += [_SAME_TABLE] if len(_sources(body)) > 1 else []
+    return verification
 
 
 def _sources(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    told = body.get("sources")
-    return [s for s in told if isinstance(s, Mapping)] if isinstance(told, list) else []
+    texts = body.get("sources")
+    return [s for s in texts if isinstance(s, Mapping)] if isinstance(texts, list) else []
 
 
-def _one(found: Verification, place: int, source: Any, told: Verification) -> None:
-    name = f"release {place} ({str(source.get('digest'))[:12]})"
-    found.failures += [f"{name}: {text}" for text in told.failures]
-    found.unchecked += [text for text in told.unchecked if text not in found.unchecked]
-    if told:
-        found.checked.append(f"{name} holds: {len(told.checked)} checks of its certificate passed")
+def _one(verification: Verification, index: int, source: Any, result: Verification) -> None:
+    name = f"release {index} ({str(source.get('digest'))[:12]})"
+    verification.failures += [f"{name}: {text}" for text in result.failures]
+    verification.unchecked += [
+        text for text in result.unchecked if text not in verification.unchecked
+    ]
+    if result:
+        verification.checked.append(
+            f"{name} holds: {len(result.checked)} checks of its certificate passed"
+        )
 
 
 def _sealed(body: Mapping[str, Any]) -> str | None:
     return None if digest(body) == body["digest"] else "its digest is another: the page was changed"
 
 
-def _whole(body: Mapping[str, Any]) -> str | None:
+def _missing_part(body: Mapping[str, Any]) -> str | None:
     if set(body) - {"derived"} != _PARTS or set(body["question"]) != {"query", "tag"}:
         return f"it has the parts {', '.join(map(str, body))}"
     if not body["sources"] or any(source["format"] == FOLLOWING for source in body["sources"]):
@@ -145,8 +153,8 @@ def _about(body: Mapping[str, Any]) -> str | None:
             return "a release has another tag: it may be of another version of the table"
     terms = body["protects"]
     unit = {"unit": terms["unit"], "neighbours": terms["neighbours"]}
-    told = {name: value for name, value in terms.items() if name != "assumes"}
-    return difference(told, protects(unit))
+    stated = {name: value for name, value in terms.items() if name != "assumes"}
+    return difference(stated, protects(unit))
 
 
 def _answers(body: Mapping[str, Any]) -> str | None:
@@ -220,36 +228,40 @@ def verify_body(body: Mapping[str, Any], ledger: Ledger | None) -> Verification:
     """Check a certificate's body; see :meth:`tacit.report.Certificate.verify`."""
     if body.get("format") == FOLLOWING:
         return verify_following(body, ledger, verify_body)
-    found = Verification()
-    found.check("the certificate is as it was sealed", lambda: _sealed(body))
-    found.check("it has the parts of a certificate, and no others", lambda: _verify_whole(body))
+    verification = Verification()
+    verification.check("the certificate is as it was sealed", lambda: _sealed(body))
+    verification.check(
+        "it has the parts of a certificate, and no others", lambda: _verify_whole(body)
+    )
     about = "it protects the unit of the question, in a table of these columns"
-    found.check(about, lambda: _verify_about(body))
+    verification.check(about, lambda: _verify_about(body))
     planned: list[Replanned] = []
-    found.check("its question can be planned again", lambda: _plan(body, planned))
+    verification.check("its question can be planned again", lambda: _plan(body, planned))
     for again in planned:
-        _compare(found, body, again)
-    _tell_version(found, body)
+        _compare(verification, body, again)
+    _tell_version(verification, body)
     if ledger is None:
-        found.unchecked.append(_WITHOUT_LEDGER)
-        found.unchecked += [_DECLARED] if "declared" in body else []
+        verification.unchecked.append(_WITHOUT_LEDGER)
+        verification.unchecked += [_DECLARED] if "declared" in body else []
     else:
-        found.unchecked += [_FIRST_TIMES] if body.get("format") == FIRST_FORMAT else []
-        found.check("the ledger holds all of it, to the letter", lambda: _in_ledger(body, ledger))
+        verification.unchecked += [_FIRST_TIMES] if body.get("format") == FIRST_FORMAT else []
+        verification.check(
+            "the ledger holds all of it, to the letter", lambda: _in_ledger(body, ledger)
+        )
     assumes = _mapping(_mapping(body.get("protects")).get("assumes"))
-    found.unchecked += [_ASSUMES] if assumes.get("analysts") in ASSUMED else []
-    found.unchecked += _ALWAYS_OPEN
-    return found
+    verification.unchecked += [_ASSUMES] if assumes.get("analysts") in ASSUMED else []
+    verification.unchecked += _ALWAYS_OPEN
+    return verification
 
 
-def _tell_version(found: Verification, body: Mapping[str, Any]) -> None:
-    """Say of what fails that another version of Tacit made it, where that may be why."""
+def _tell_version(verification: Verification, body: Mapping[str, Any]) -> None:
+    """Note on failures that another version of Tacit made the certificate, if so."""
     made, here = (v.get("tacit") for v in (_mapping(body.get("versions")), versions()))
     if isinstance(made, str) and made != here:
-        found.failures[:] = [
+        verification.failures[:] = [
             f"{text} (made by Tacit {short(made)}, and this is {here}: where they plan this "
             "question otherwise, check it with that version)"
-            for text in found.failures
+            for text in verification.failures
         ]
 
 
@@ -276,22 +288,24 @@ def _verify_whole(body: Mapping[str, Any]) -> str | None:
     return None if body["accuracy"] == ACCURACY else "it says something else of its accuracy"
 
 
-def _declared(told: Any) -> str | None:
-    """Say what is wrong with what is declared of columns; None where nothing is, or none is."""
-    if told is None:
+def _declared(declared: Any) -> str | None:
+    """Return what is wrong with the declarations of columns; None if nothing is."""
+    if declared is None:
         return None
     kinds = {"meaning": str, "unit": str, "bounds": list, "keys_beyond": list}
-    for said in told.values():
-        if not said or not all(isinstance(said[name], kinds[name]) for name in said):
+    for fields in declared.values():
+        if not fields or not all(isinstance(fields[name], kinds[name]) for name in fields):
             return "what is declared of a column is its meaning, its unit, its bounds or its keys"
-    return None if told else "it says that something is declared of the columns, and not what"
+    return None if declared else "it says that something is declared of the columns, and not what"
 
 
 def _verify_about(body: Mapping[str, Any]) -> str | None:
     query = body["question"]["query"]
     tables = query.get("tables")  # of a declared data set; its ledger counts in those of the first
-    asked = query.get("inner", query)["unit"]  # of the rows; a table of people has one row each
-    unit = {**asked, "column": tables[0][1]} if tables else asked
+    unit_of_rows = query.get("inner", query)[
+        "unit"
+    ]  # of the rows; a table of people has one row each
+    unit = {**unit_of_rows, "column": tables[0][1]} if tables else unit_of_rows
     terms = {"unit": unit, "neighbours": "unbounded"}
     if "assumes" in body["protects"]:
         terms["assumes"] = body["protects"]["assumes"]["analysts"]
@@ -315,7 +329,7 @@ def _plan(body: Mapping[str, Any], planned: list[Replanned]) -> str | None:
     return None
 
 
-def _compare(found: Verification, body: Mapping[str, Any], again: Replanned) -> None:
+def _compare(verification: Verification, body: Mapping[str, Any], again: Replanned) -> None:
     described: dict[str, Any] = {}
 
     def chains() -> str | None:
@@ -326,36 +340,38 @@ def _compare(found: Verification, body: Mapping[str, Any], again: Replanned) -> 
             )
         return difference(body["chains"], described["chains"], "chains")
 
-    found.check("every chain is that of the question: bounds, grids, noise and distances", chains)
-    found.check(
+    verification.check(
+        "every chain is that of the question: bounds, grids, noise and distances", chains
+    )
+    verification.check(
         "the privacy losses of the chains add up to what is claimed",
         lambda: difference(body["composition"], described["composition"], "composition"),
     )
     paid = "what was paid is the privacy loss, within the budget"
-    found.check(paid, lambda: _paid(found, body, again))
-    found.check(
+    verification.check(paid, lambda: _paid(verification, body, again))
+    verification.check(
         "the answers, errors and intervals follow from it", lambda: _verify_answers(body, again)
     )
-    check_derived(found, body, columns_at(body) if body.get("format") == FORMAT else None)
+    check_derived(verification, body, columns_at(body) if body.get("format") == FORMAT else None)
     first = body["format"] == FIRST_FORMAT
-    found.unchecked += [_FIRST_KINDS, _FIRST_ANSWERS] if first else [_KINDS, _RELEASED]
-    found.unchecked += [_KEYS] if again.unknown_keys else []
-    found.unchecked += [_CHOICES] if again.chooses else []
-    found.unchecked += [_GROWN] if again.grows else []
-    found.unchecked += [_JOINED] if again.joins_public else []
+    verification.unchecked += [_FIRST_KINDS, _FIRST_ANSWERS] if first else [_KINDS, _RELEASED]
+    verification.unchecked += [_KEYS] if again.unknown_keys else []
+    verification.unchecked += [_CHOICES] if again.chooses else []
+    verification.unchecked += [_GROWN] if again.grows else []
+    verification.unchecked += [_JOINED] if again.joins_public else []
 
 
-def _paid(found: Verification, body: Mapping[str, Any], again: Replanned) -> str | None:
+def _paid(verification: Verification, body: Mapping[str, Any], again: Replanned) -> str | None:
     spent = body["spent"]
     left, cost, budget = (Budget.from_json(spent[n]) for n in ("remaining", "cost", "budget"))
-    told: dict[str, object] = {"budget": budget.to_json(), "remaining": left.to_json()}
-    told["cost"] = cost.charged_json()
-    if canonical(told) != canonical(spent):
+    stated: dict[str, object] = {"budget": budget.to_json(), "remaining": left.to_json()}
+    stated["cost"] = cost.charged_json()
+    if canonical(stated) != canonical(spent):
         return "an amount is not in the form that Tacit writes"
     lost = again.cost.cost_in(budget.kind)
     if not cost.covers(lost):
         return f"its privacy loss is {lost!r} and it paid {cost!r}"
-    # where there is a delta, what is left is no difference but what fits by itself
+    # where there is a delta, what is left is not a difference but what fits on its own
     filtered = budget.kind == "approximate" and budget.delta > 0
     if cost.parts and cost.parts != lost.parts:
         return "it was paid as the sum of other losses than those of its chains"
@@ -363,12 +379,12 @@ def _paid(found: Verification, body: Mapping[str, Any], again: Replanned) -> str
     if not (apart if filtered else budget.covers(cost + left)):
         return f"it paid {cost!r} out of a budget of {budget!r}, and {left!r} is said to be left"
     if "delta" in body["question"]["request"] and not lost.delta:
-        found.unchecked.append(_UNUSED)
+        verification.unchecked.append(_UNUSED)
     if filtered:
-        found.unchecked.append(_LEFT)
+        verification.unchecked.append(_LEFT)
     as_one = budget.kind == "approximate" and cost.parts != lost.parts
     if cost != lost or as_one:
-        found.unchecked.append(_PAID_MORE)
+        verification.unchecked.append(_PAID_MORE)
     return None
 
 
@@ -382,10 +398,10 @@ def _verify_answers(body: Mapping[str, Any], again: Replanned) -> str | None:
         return "there are more answers, or fewer, than were asked for"
     groups = len(claimed["keys"])
     for column, derived in zip(claimed["columns"], known, strict=True):
-        told = {name: column[name] for name in column if name in derived or name not in _VALUES}
+        stated = {name: column[name] for name in column if name in derived or name not in _VALUES}
         if derived.get("method", {}).get("used") == "ptr":
             derived = {**derived, "refused": [value is None for value in column["value"]]}
-        other = difference(told, derived, str(derived["label"]), close=True)
+        other = difference(stated, derived, str(derived["label"]), close=True)
         if other is not None:
             return other
         if any(len(column[name]) != groups for name in _VALUES):
@@ -408,10 +424,10 @@ def _in_ledger(body: Mapping[str, Any], ledger: Ledger) -> str | None:
     if entry.answer is None:
         return "the ledger holds no answer to it"
     if "noise" in entry.question:  # a count over time: what is published grows, and stays
-        told = planner().published(
+        published = planner().published(
             entry.question, parts_of(ledger, entry), len(body["answer"]["keys"])
         )
-        entry = replace(entry, answer={**entry.answer, **told})
+        entry = replace(entry, answer={**entry.answer, **published})
     body = sealed(without_derived(body))  # formulas are of those who read the answer
     issued = sealed(issued_body(entry, ledger))
     if issued["format"] == FIRST_FORMAT:
@@ -435,8 +451,8 @@ def _first_in_ledger(body: Mapping[str, Any]) -> dict[str, Any]:
     # Not the versions, nor the budget before it was raised; and the intervals of a count over time
     # are those of today's version, which works them out of the recorded blocks.
     spent = {**body["spent"], "budget": None}
-    found = {**body, "spent": spent, "versions": None, "digest": None}
+    comparable = {**body, "spent": spent, "versions": None, "digest": None}
     if "noise" in body["question"]:
         columns = [{**column, "low": None, "high": None} for column in body["answer"]["columns"]]
-        found["answer"] = {**body["answer"], "columns": columns}
-    return found
+        comparable["answer"] = {**body["answer"], "columns": columns}
+    return comparable

@@ -65,6 +65,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = found  # a function may share its module's name: keep the function
-    return found
+    attribute = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = attribute  # a function may share its module's name: keep the function
+    return attribute

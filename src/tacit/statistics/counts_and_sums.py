@@ -42,7 +42,7 @@ __all__ = [
 # L)``, and the smallest or the largest record is worst.  After one substitution there can be a
 # record at ``L``, which can then go to ``U``: ``A(t) = U - L`` for ``t >= 1``.
 #
-# **Sum, add or remove.**  A record that joins or leaves changes the sum by itself: at most
+# **Sum, add or remove.**  A record that joins or leaves changes the sum on its own: at most
 # ``max(|L|,
 # |U|)``, attained by one that joins.  Where records only leave, by the largest magnitude in the
 # data:
@@ -87,8 +87,8 @@ def sum_at_distance(data: Clamped, relation: Relation) -> PointsAtDistance:
 
 def _from(values: list[Fraction]) -> PointsAtDistance:
     unit = Fraction(1, math.lcm(*(v.denominator for v in values)))
-    whole = np.array([int(v / unit) for v in values], dtype=object)
-    return PointsAtDistance(np.arange(len(values)), whole, unit)
+    integers = np.array([int(v / unit) for v in values], dtype=object)
+    return PointsAtDistance(np.arange(len(values)), integers, unit)
 
 
 # The count and its sensitivities.
@@ -154,16 +154,16 @@ class Count(Statistic):
     def _candidates(question: Question) -> list[tuple[int, int, int]]:
         """Moves in one direction, as far as they go, as ``(size, removed, added)``."""
         k, population = question.distance, question.population
-        found = []
+        candidates = []
         if question.relation != "bounded":
             small = question.size or 0
             large = question.size or (k if population is None else min(k, population))
-            gain, loss = min(k, question.most_added(small)), min(k, large)
+            gain, loss = min(k, question.max_added(small)), min(k, large)
             if question.relation != "remove" and (question.within or gain == k):
-                found.append((small, 0, int(gain)))
+                candidates.append((small, 0, int(gain)))
             if question.relation != "add" and (question.within or loss == k):
-                found.append((large, loss, 0))
-        return found or [(question.size or 1, 0, 0)]
+                candidates.append((large, loss, 0))
+        return candidates or [(question.size or 1, 0, 0)]
 
 
 # The sum and its sensitivities.
@@ -212,8 +212,8 @@ class Sum(Statistic):
 
     def public_range(self, lower: Fraction, upper: Fraction, relation: Relation) -> PublicRange:
         """One record adds, or takes, at most the bound farther from zero; a change, the span."""
-        most = upper - lower if relation == "bounded" else max(abs(lower), abs(upper))
-        return PublicRange(most, None, Fraction(0))
+        maximum = upper - lower if relation == "bounded" else max(abs(lower), abs(upper))
+        return PublicRange(maximum, None, Fraction(0))
 
     def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.counts_and_sums`."""
@@ -258,8 +258,8 @@ def _moves(question: Question, coming: Pool, leaving: Pool, up: bool) -> Iterato
     gain = _running(coming, max((s[3] for s in spans), default=0), from_top=up, up=up)
     loss = _running(leaving, max((s[1] for s in spans), default=0), from_top=not up, up=up)
     best = max(range(len(gain)), key=gain.__getitem__)  # concave: clipping it stays best
-    for size, removed, least, most in spans:
-        added = min(max(best, least), most)
+    for size, removed, minimum, maximum in spans:
+        added = min(max(best, minimum), maximum)
         if size is None:
             size = removed
         yield _Move(gain[added] - loss[removed], size, removed, added, up)
@@ -275,7 +275,7 @@ def _running(pool: Pool, count: int, *, from_top: bool, up: bool) -> list[Fracti
 
 
 def _spans(question: Question) -> Iterator[tuple[int | None, int, int, int]]:
-    """The feasible moves as ``(size, removed, least added, most added)``."""
+    """The feasible moves as ``(size, removed, minimum added, maximum added)``."""
     size, k = question.size, question.distance
     if question.relation != "unbounded" or not question.within:
         sizes = [size] if size else _sizes_that_matter(question)
@@ -286,13 +286,13 @@ def _spans(question: Question) -> Iterator[tuple[int | None, int, int, int]]:
     everyone = size if size is not None else k if population is None else population
     for removed in range(min(k, everyone) + 1):
         if size is not None:
-            room = question.most_added(size)
+            room = question.max_added(size)
         else:
             room = k if population is None else population - removed
-        least = 0 if removed else 1
-        most = int(min(k - removed, room))
-        if least <= most:
-            yield size, removed, least, most
+        minimum = 0 if removed else 1
+        maximum = int(min(k - removed, room))
+        if minimum <= maximum:
+            yield size, removed, minimum, maximum
 
 
 def _sizes_that_matter(question: Question) -> list[int]:
@@ -376,7 +376,7 @@ class Histogram(Statistic):
 
     @property
     def bins(self) -> int:
-        """How many bins there are."""
+        """Number of bins."""
         return len(self.edges) - 1
 
     def bin_of(self, sample: Sample) -> npt.NDArray[np.int64]:
@@ -413,7 +413,7 @@ class Histogram(Statistic):
 
     def answer(self, question: Question) -> Sensitivity:
         """The largest L1 difference over the feasible moves."""
-        room = _Room(self, question)
+        room = _SpaceLeft(self, question)
         stay = _Plan(0, question.size or 1, 0, 0, ())
         best = max(room.plans(), key=lambda plan: plan.gap, default=stay)
         return Sensitivity(
@@ -426,8 +426,8 @@ class Histogram(Statistic):
         )
 
 
-class _Room:
-    """What every bin can lose and gain."""
+class _SpaceLeft:
+    """Space that every bin has to lose and gain records."""
 
     def __init__(self, histogram: Histogram, question: Question) -> None:
         self.histogram, self.question = histogram, question
@@ -451,7 +451,7 @@ class _Room:
         k = question.distance
         everything = tuple(range(self.histogram.bins))
         for n in self._sizes():
-            room = int(min(question.most_added(n), _MANY))
+            room = int(min(question.max_added(n), _MANY))
             if question.relation == "bounded":
                 yield from self._swaps(n, min(k, n, room))
                 continue
@@ -473,14 +473,14 @@ class _Room:
         # Half of the population has most to swap; one bin alone has a stranger in the others.
         return sorted({0, min(k, population), population // 2, *self.loss.tolist()})
 
-    def _swaps(self, n: int, most: int) -> Iterator[_Plan]:
+    def _swaps(self, n: int, maximum: int) -> Iterator[_Plan]:
         within, k = self.question.within, self.question.distance
-        if most < 1 or (not within and most < k):
+        if maximum < 1 or (not within and maximum < k):
             return
         local = self.question.at is not None and self.limited
         for losing, loss, gain in self._splits(n):
             forced = max(0, k - gain) if local and not within else 0
-            moved = min(most, loss) - forced if forced else min(most, loss, gain)
+            moved = min(maximum, loss) - forced if forced else min(maximum, loss, gain)
             if moved > 0:
                 swapped = k if not within and self.limited else moved
                 yield _Plan(2 * moved, n, swapped, swapped, losing)
@@ -495,9 +495,9 @@ class _Room:
     def _splits(self, n: int) -> Iterator[tuple[tuple[int, ...], int, int]]:
         """Ways to split the bins: which lose, what they can lose, what the others can gain."""
         if not self.limited:
-            held = self.loss if self.question.at is not None else np.zeros_like(self.gain)
+            losses = self.loss if self.question.at is not None else np.zeros_like(self.gain)
             reachable = np.flatnonzero(self.gain)
-            target = int(reachable[np.argmin(held[reachable])])
+            target = int(reachable[np.argmin(losses[reachable])])
             losing = tuple(b for b in range(self.histogram.bins) if b != target)
             yield losing, int(min(self.loss[list(losing)].sum(), n)), _MANY
             return
@@ -529,8 +529,8 @@ class _Room:
         gone = self._preferred(self.leaving, plan.losing, plan.removed)
         if self.question.at is not None:
             come = self._preferred(self.coming, self._others(plan.losing), plan.added)
-            x, kept = self.leaving, np.delete(np.arange(len(self.leaving)), gone)
-            return x, merge(x.take(kept), self.coming.take(np.sort(come)))
+            x, remaining = self.leaving, np.delete(np.arange(len(self.leaving)), gone)
+            return x, merge(x.take(remaining), self.coming.take(np.sort(come)))
         everyone = np.arange(len(self.leaving))
         left = np.delete(everyone, gone)
         come = left[self._preferred(self.leaving.take(left), self._others(plan.losing), plan.added)]
@@ -567,7 +567,7 @@ def _representatives(histogram: Histogram, question: Question) -> Sample:
     """One value of the domain for every bin that it reaches."""
     domain = question.domain
     if not isinstance(domain, Interval):
-        places = histogram.bin_of(domain.sample)
-        return domain.sample.take(np.unique(places, return_index=True)[1])
+        indices = histogram.bin_of(domain.sample)
+        return domain.sample.take(np.unique(indices, return_index=True)[1])
     inner = histogram.edges[1:-1]
     return Sample([domain.lower, *(e for e in inner if domain.lower < e <= domain.upper)])

@@ -37,7 +37,7 @@ from tacit.statistics.statistic import Exact, Statistic
 __all__ = [
     "Dispersion",
     "Extreme",
-    "Neighbour",
+    "NeighbourSample",
     "Scattered",
     "choices",
     "extreme_neighbours",
@@ -102,32 +102,32 @@ class Extreme(NamedTuple):
     # ``narrow_ones`` are 1, and what only it has is at the mean of what it shares.
 
     change: Fraction
-    kept: int
+    retained: int
     gained: int
     lost: int
     wide_ones: int
     narrow_ones: int
 
 
-def flat(kept: int, gained: int, lost: int, ddof: int) -> Extreme:
+def flat(retained: int, gained: int, lost: int, ddof: int) -> Extreme:
     """``J(m, b)``: the narrow release has no spread.
 
     >>> flat(2, 1, 0, 0).change
     Fraction(2, 9)
     """
-    m = kept + gained
+    m = retained + gained
     ones = min(gained, m // 2)
     change = Fraction(ones * (m - ones), m * (m - ddof)) if m > ddof else Fraction(0)
-    return Extreme(change, kept, gained, lost, ones, 0)
+    return Extreme(change, retained, gained, lost, ones, 0)
 
 
-def spread_inside(kept: int, gained: int, lost: int, ddof: int) -> Extreme | None:
+def spread_inside(retained: int, gained: int, lost: int, ddof: int) -> Extreme | None:
     """The largest ``H`` where it may exceed both ``J``: only for ``ddof = 1`` and ``a >= s/2``.
 
     >>> spread_inside(2, 0, 8, 1).change
     Fraction(4, 9)
     """
-    c, b, a = kept, gained, lost
+    c, b, a = retained, gained, lost
     m, s = c + b, c + a
     if ddof == 0 or b >= a or 2 * a < s or 2 * b >= m or m < 2:
         return None
@@ -152,12 +152,12 @@ def spread_inside(kept: int, gained: int, lost: int, ddof: int) -> Extreme | Non
 # others (where ``C`` lies between the two parts of ``B``; elsewhere it is a block, which
 # :func:`~tacit.statistics.dispersion_candidates.tails` has seen), every choice of ``C``
 # among the rest is listed: ``(N - a + 1)(b + 1)`` times ``N - a - b`` over ``c`` pairs.  (Where
-# ``tails`` or ``blocks`` were too many to be looked at, so are these, unless ``C`` is empty and
+# ``tails`` or ``blocks`` were too many to be examined, so are these, unless ``C`` is empty and
 # there is no elsewhere.)
 
 
-MOST_CHOICES = 1 << 18
-MOST_PAIRS = 1 << 23
+MAX_CHOICES = 1 << 18
+MAX_PAIRS = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -174,19 +174,19 @@ class Scattered:
         return core + gained, [*core, self.window]
 
 
-def choices(population: int, kept: int, gained: int, lost: int) -> bool:
-    """Whether there are few enough pairs to list them all."""
-    of_core = math.comb(population - gained - lost, kept)
+def choices(population: int, retained: int, gained: int, lost: int) -> bool:
+    """True if there are few enough pairs to list them all."""
+    of_core = math.comb(population - gained - lost, retained)
     pairs = of_core * (population - lost + 1) * (gained + 1)
-    return of_core <= MOST_CHOICES and pairs <= MOST_PAIRS
+    return of_core <= MAX_CHOICES and pairs <= MAX_PAIRS
 
 
-def scattered(contest: Contest, kept: int, gained: int, lost: int) -> None:
+def scattered(contest: Contest, retained: int, gained: int, lost: int) -> None:
     """Offer every pair with ``C`` between the two parts of ``B``."""
     moments, total = contest.moments, contest.moments.size
     middle = total - gained - lost
-    listed = list(combinations(range(middle), kept))
-    cores = np.array(listed, dtype=np.int64).reshape(len(listed), kept)
+    listed = list(combinations(range(middle), retained))
+    cores = np.array(listed, dtype=np.int64).reshape(len(listed), retained)
     squared = moments.values * moments.values
     for j in range(total - lost + 1):
         window = np.arange(j, j + lost)
@@ -201,8 +201,8 @@ def scattered(contest: Contest, kept: int, gained: int, lost: int) -> None:
                 return Walk(Scattered(core, gain, (j, j + lost)))
 
             s, q = (v[shared].sum(axis=1) for v in (moments.values, squared))
-            wide = (s + moments.values[ends].sum(), q + squared[ends].sum(), kept + gained)
-            narrow = (s + moments.values[window].sum(), q + squared[window].sum(), kept + lost)
+            wide = (s + moments.values[ends].sum(), q + squared[ends].sum(), retained + gained)
+            narrow = (s + moments.values[window].sum(), q + squared[window].sum(), retained + lost)
             contest.offer(wide, narrow, make)
 
 
@@ -214,7 +214,7 @@ def scattered(contest: Contest, kept: int, gained: int, lost: int) -> None:
 #
 # **Largest.**  The sum of squared deviations of ``y`` is strictly convex in every record (second
 # derivative ``2 (1 - 1/m)``), so no record of ``K`` lies between two that were removed, and none of
-# ``A`` between two that were left over: ``K`` lacks one block of ``x``, and ``A`` is the ``j``
+# ``A`` between two that were left over: ``K`` is missing one block of ``x``, and ``A`` is the ``j``
 # lowest and ``a - j`` highest of what is left over.  For each ``j`` the block is found by bisection
 # (:mod:`~tacit.statistics.dispersion_candidates` shows that the value along it rises and
 # then falls): ``O(a log n)``.
@@ -225,10 +225,10 @@ def scattered(contest: Contest, kept: int, gained: int, lost: int) -> None:
 # nearest to one number, windows of ``x`` and of what is left over.  All ``r + 1`` windows ``K``
 # with all windows ``A`` are compared: ``O(r N)``.
 #
-# Where values repeat without limit, the extremes of what is left over are copies of the least and
-# of the greatest value, and ``a`` copies of the nearest value are nearest.  For copies of ``v`` the
-# sum of squared deviations is ``SS(K) + (v - mean of K)**2 a |K|/m``: the nearest values below and
-# above the mean of ``K``, or, in an interval, the mean itself.
+# Where values repeat without limit, the extremes of what is left over are copies of the smallest
+# and of the greatest value, and ``a`` copies of the nearest value are nearest.  For copies of ``v``
+# the sum of squared deviations is ``SS(K) + (v - mean of K)**2 a |K|/m``: the nearest values below
+# and above the mean of ``K``, or, in an interval, the mean itself.
 
 
 Floats = npt.NDArray[np.float64]
@@ -238,10 +238,10 @@ _SHORT = 16
 
 
 @dataclass(frozen=True)
-class Neighbour:
+class NeighbourSample:
     """A neighbour: what it keeps, and what it gains from the pool, or copies of one value."""
 
-    kept: list[Range]
+    retained: list[Range]
     gained: list[Range] = field(default_factory=list)
     copies: tuple[Fraction, int] = (Fraction(0), 0)
 
@@ -256,21 +256,25 @@ class _Local:
         self.ddof = ddof
         self.evaluations = 0
 
-    def variance(self, y: Neighbour) -> Fraction:
+    def variance(self, y: NeighbourSample) -> Fraction:
         """The exact variance of a neighbour."""
         value, copies = y.copies
         count, total, square = copies, copies * value, copies * value * value
-        for moments, ranges in ((self.x, y.kept), (self.pool, y.gained)):
+        for moments, ranges in ((self.x, y.retained), (self.pool, y.gained)):
             if ranges:
                 n, s, q = moments.exact(ranges)
-                grain = moments.grain
-                count, total, square = count + n, total + s * grain, square + q * grain * grain
+                grid_step = moments.grain
+                count, total, square = (
+                    count + n,
+                    total + s * grid_step,
+                    square + q * grid_step * grid_step,
+                )
         return Fraction(square - total * total / count) / (count - self.ddof)
 
-    def sample(self, y: Neighbour) -> Sample:
+    def sample(self, y: NeighbourSample) -> Sample:
         """The records of a neighbour."""
         value, copies = y.copies
-        result = self.x.take(y.kept)
+        result = self.x.take(y.retained)
         if y.gained:
             result = merge(result, self.pool.take(y.gained))
         return merge(result, Sample([value] * copies)) if copies else result
@@ -286,20 +290,20 @@ class _Local:
         return variance, 1.01 * error / (size - self.ddof)
 
 
-class _Extreme:
+class _ExtremeVariance:
     """The running extreme of the variance: the largest (sign 1) or the smallest (sign -1)."""
 
     def __init__(self, local: _Local, sign: int) -> None:
         self.local, self.sign = local, sign
         self.floor = -np.inf
-        self.staying: list[tuple[float, Callable[[], tuple[Neighbour, Fraction]]]] = []
-        self.certain: list[Neighbour] = []
+        self.staying: list[tuple[float, Callable[[], tuple[NeighbourSample, Fraction]]]] = []
+        self.certain: list[NeighbourSample] = []
 
     def offer(
         self,
         estimate: Floats,
         error: float,
-        make: Callable[[int], tuple[Neighbour, Fraction]],
+        make: Callable[[int], tuple[NeighbourSample, Fraction]],
         loss: float = 0.0,
     ) -> None:
         """Offer many neighbours by their float variances."""
@@ -310,12 +314,12 @@ class _Extreme:
             high = float(value[index]) + error + loss + 8 * UNIT
             self.staying.append((high, partial(make, index)))
 
-    def winner(self) -> tuple[Neighbour, Fraction]:
+    def winner(self) -> tuple[NeighbourSample, Fraction]:
         """The exact extreme."""
-        found = [make() for high, make in self.staying if high >= self.floor]
-        found += [(y, self.local.variance(y)) for y in self.certain]
+        candidates = [make() for high, make in self.staying if high >= self.floor]
+        candidates += [(y, self.local.variance(y)) for y in self.certain]
         self.local.evaluations += len(self.certain)
-        return max(found, key=lambda pair: self.sign * pair[1])
+        return max(candidates, key=lambda pair: self.sign * pair[1])
 
 
 def extreme_neighbours(
@@ -329,28 +333,28 @@ def extreme_neighbours(
     x = question.at
     assert x is not None
     moves = list(moves)
-    most = max(a for _, a in moves)
-    local = _Local(x, _pool(question, most), ddof)
-    largest, smallest = _Extreme(local, 1), _Extreme(local, -1)
+    maximum = max(a for _, a in moves)
+    local = _Local(x, _pool(question, maximum), ddof)
+    largest, smallest = _ExtremeVariance(local, 1), _ExtremeVariance(local, -1)
     for removed, added in moves:
         _offer_largest(largest, removed, added)
         if isinstance(question.domain, Records) or not added:
             _offer_smallest(smallest, removed, added)
         else:
             smallest.certain += _nearest_copies(local, question.domain, removed, added)
-    found = [extreme.winner() for extreme in (largest, smallest)]
-    here = local.variance(Neighbour([(0, len(x))]))
-    return here, [(partial(local.sample, y), value) for y, value in found], local.evaluations
+    winners = [extreme.winner() for extreme in (largest, smallest)]
+    here = local.variance(NeighbourSample([(0, len(x))]))
+    return here, [(partial(local.sample, y), value) for y, value in winners], local.evaluations
 
 
-def _pool(question: Question, most: int) -> Sample:
+def _pool(question: Question, maximum: int) -> Sample:
     if isinstance(question.domain, Records):
         return question.rest
     ends = question.domain.sample
-    return ends.take(np.repeat([0, len(ends) - 1], most))
+    return ends.take(np.repeat([0, len(ends) - 1], maximum))
 
 
-def _offer_largest(extreme: _Extreme, removed: int, added: int) -> None:
+def _offer_largest(extreme: _ExtremeVariance, removed: int, added: int) -> None:
     local = extreme.local
     x, pool, n, left = local.x, local.pool, local.x.size, local.pool.size
     m = n - removed + added
@@ -359,8 +363,8 @@ def _offer_largest(extreme: _Extreme, removed: int, added: int) -> None:
 
     def gains(i: Integers) -> npt.NDArray[np.bool_]:
         l, h = x.values[i], x.values[i + removed]  # noqa: E741
-        held = gained - (x.sums[i + removed] - x.sums[i])
-        return np.asarray(m * (l + h) - (l - h) < 2 * held)
+        totals = gained - (x.sums[i + removed] - x.sums[i])
+        return np.asarray(m * (l + h) - (l - h) < 2 * totals)
 
     steps = n - removed if removed else 0
     start = np.zeros(added + 1, dtype=np.int64)
@@ -368,16 +372,16 @@ def _offer_largest(extreme: _Extreme, removed: int, added: int) -> None:
     total = gained - (x.sums[i + removed] - x.sums[i])
     square = gained_square + x.squares[n] - (x.squares[i + removed] - x.squares[i])
 
-    def neighbour(j: int, i: int) -> Neighbour:
-        kept = [(0, i), (i + removed, n)]
-        return Neighbour(kept, [(0, j), (left - added + j, left)] if added else [])
+    def neighbour(j: int, i: int) -> NeighbourSample:
+        retained = [(0, i), (i + removed, n)]
+        return NeighbourSample(retained, [(0, j), (left - added + j, left)] if added else [])
 
-    def make(index: int) -> tuple[Neighbour, Fraction]:
-        place = int(i[index])
-        best = neighbour(index, place)
+    def make(index: int) -> tuple[NeighbourSample, Fraction]:
+        position = int(i[index])
+        best = neighbour(index, position)
         value = local.variance(best)
         for step in (1, -1):  # uphill: the floats may have misjudged the last steps
-            other = place + step
+            other = position + step
             while 0 <= other <= steps:
                 y = neighbour(index, other)
                 reached = local.variance(y)
@@ -404,19 +408,21 @@ def _rough(count: int) -> float:
     return count * (16 * UNIT + 2 * count * float(np.finfo(np.longdouble).eps))
 
 
-def _offer_smallest(extreme: _Extreme, removed: int, added: int) -> None:
+def _offer_smallest(extreme: _ExtremeVariance, removed: int, added: int) -> None:
     """Every window of ``x`` with every window of the pool that may be the best for it."""
     # For one window ``K``, what differs is ``g = sum a**2 - (2 S_K + S_A) S_A/m``, small numbers
     # that floats tell apart well even where the whole variance is too flat for them.
     local = extreme.local
-    x, pool, kept = local.x, local.pool, local.x.size - removed
-    m = kept + added
+    x, pool, retained = local.x, local.pool, local.x.size - removed
+    m = retained + added
     for i in range(removed + 1):
-        s, q = (float(p[i + kept] - p[i]) for p in (x.sums, x.squares))
+        s, q = (float(p[i + retained] - p[i]) for p in (x.sums, x.squares))
         if not added:
             starts = np.zeros(1, dtype=np.int64)
         elif added == 1:
-            starts = _nearest(pool, s / max(kept, 1), 2 * x.sum_error / max(kept, 1) + 8 * UNIT)
+            starts = _nearest(
+                pool, s / max(retained, 1), 2 * x.sum_error / max(retained, 1) + 8 * UNIT
+            )
         else:
             starts = _windows(pool, added)
         total, square, rough = _window_sums(pool, starts, added)
@@ -426,9 +432,9 @@ def _offer_smallest(extreme: _Extreme, removed: int, added: int) -> None:
 
         def make(
             index: int, i: int = i, starts: Integers = starts[close]
-        ) -> tuple[Neighbour, Fraction]:
+        ) -> tuple[NeighbourSample, Fraction]:
             start = int(starts[index])
-            y = Neighbour([(i, i + kept)], [(start, start + added)] if added else [])
+            y = NeighbourSample([(i, i + retained)], [(start, start + added)] if added else [])
             return y, local.variance(y)
 
         local.evaluations += len(g) - len(close)
@@ -444,10 +450,10 @@ def _windows(pool: Moments, length: int) -> Integers:
 def _nearest(pool: Moments, target: float, slack: float) -> Integers:
     """The records nearest to a target: ``SS(K + v) = SS(K) + (v - mean of K)**2 |K|/(|K| + 1)``."""
     values = pool.values
-    place = int(np.searchsorted(values, target))
-    beside = values[max(place - 1, 0) : place + 1]
-    reach = float(np.abs(beside - target).min()) + 2 * slack
-    first, last = np.searchsorted(values, [target - reach, target + reach], "left")
+    index = int(np.searchsorted(values, target))
+    adjacent = values[max(index - 1, 0) : index + 1]
+    radius = float(np.abs(adjacent - target).min()) + 2 * slack
+    first, last = np.searchsorted(values, [target - radius, target + radius], "left")
     ranks = np.arange(first, max(int(last), int(first)) + 1)[: pool.size - first]
     raw = pool.sample.raw[ranks]
     return ranks[np.concatenate(([True], raw[1:] != raw[:-1]))]
@@ -466,13 +472,15 @@ def _window_sums(pool: Moments, starts: Integers, length: int) -> tuple[Floats, 
     return total, square, (length + 12) * length * UNIT
 
 
-def _nearest_copies(local: _Local, domain: Domain, removed: int, added: int) -> Iterable[Neighbour]:
-    kept = local.x.size - removed
+def _nearest_copies(
+    local: _Local, domain: Domain, removed: int, added: int
+) -> Iterable[NeighbourSample]:
+    retained = local.x.size - removed
     for i in range(removed + 1):
-        count, total, _ = local.x.exact([(i, i + kept)])
+        count, total, _ = local.x.exact([(i, i + retained)])
         mean = total * local.x.grain / count if count else domain.lower
         for value in [mean] if isinstance(domain, Interval) else _around(domain.sample, mean):
-            yield Neighbour([(i, i + kept)] if kept else [], [], (value, added))
+            yield NeighbourSample([(i, i + retained)] if retained else [], [], (value, added))
 
 
 def _around(values: Sample, target: Fraction) -> set[Fraction]:
@@ -563,9 +571,9 @@ class Dispersion(Statistic):
         elif question.relation in ("unbounded", "remove"):
             smallest = question.size - question.distance
             if smallest <= self.ddof:
-                least = self.ddof + 1
+                minimum = self.ddof + 1
                 notes.append(
-                    f"neighbours of fewer than {least} record(s) were left out: "
+                    f"neighbours of fewer than {minimum} record(s) were left out: "
                     f"{self.name} has no value there"
                 )
         return tuple(notes)
@@ -576,15 +584,15 @@ class Dispersion(Statistic):
         moves = self._moves_from(question, len(x))
         if not moves:
             return self._alone(question, (x, x))
-        here, found, count = extreme_neighbours(question, moves, self.ddof)
-        gaps = [self.spread.gap(variance, here) for _, variance in found]
+        here, winners, count = extreme_neighbours(question, moves, self.ddof)
+        gaps = [self.spread.gap(variance, here) for _, variance in winners]
         best = max((0, 1), key=gaps.__getitem__)
         return Sensitivity(
             gaps[best],
             "polynomial",
             statistic=self,
             question=question,
-            witness=lambda: (x, found[best][0]()),
+            witness=lambda: (x, winners[best][0]()),
             evaluations=count + 1,
             notes=self._notes(question),
         )
@@ -621,14 +629,14 @@ class Dispersion(Statistic):
             lone = population.slice(0, question.size or self.ddof + 1)
             return self._alone(question, (lone, lone))
         method, bound = self._settle(contest, unproven)
-        found = contest.winner()
-        if found is not None and bound > -math.inf:
-            return self._bound(question, bound, contest, found)
+        winner = contest.winner()
+        if winner is not None and bound > -math.inf:
+            return self._bound(question, bound, contest, winner)
         size, (removed, added) = first
         value: Fraction | float = Fraction(0)
         pair = [(0, size)], [(removed, size + added)]
-        if found is not None:
-            value, pair = found.value, found.candidate.ranges()
+        if winner is not None:
+            value, pair = winner.value, winner.candidate.ranges()
             if question.size is not None and sum(j - i for i, j in pair[0]) != question.size:
                 pair = pair[1], pair[0]
         return Sensitivity(
@@ -671,11 +679,11 @@ class Dispersion(Statistic):
         return method, left if left >= contest.floor else -math.inf
 
     def _bound(
-        self, question: Question, bound: float, contest: Contest, found: Finding
+        self, question: Question, bound: float, contest: Contest, winner: Finding
     ) -> Sensitivity:
         """An upper bound, where the largest pair found may not be the worst."""
         return Sensitivity(
-            max(float_up(Fraction(bound) * contest.scale), float_up(Fraction(found.value))),
+            max(float_up(Fraction(bound) * contest.scale), float_up(Fraction(winner.value))),
             "upper bound",
             statistic=self,
             question=question,
@@ -683,7 +691,7 @@ class Dispersion(Statistic):
             notes=(
                 *self._notes(question),
                 "some moves are only bounded, as no quick exact method is known for them; "
-                f"a pair with {float(found.value):.6g} exists",
+                f"a pair with {float(winner.value):.6g} exists",
             ),
         )
 
@@ -696,8 +704,8 @@ class Dispersion(Statistic):
         seen: list[tuple[int, list[Move]]] = []
         for size, moves in self._moves(question):
             both = [(size - r, *d) for r, a in moves for d in ((r, a), (a, r))]
-            most = max((reach(*shape, self.ddof) for shape in both), default=0.0)
-            if best is not None and size > 2 * question.distance + 4 and most < best.change:
+            maximum = max((reach(*shape, self.ddof) for shape in both), default=0.0)
+            if best is not None and size > 2 * question.distance + 4 and maximum < best.change:
                 break  # no larger size can change more
             seen.append((size, moves))
             for shape in both:
@@ -720,8 +728,10 @@ class Dispersion(Statistic):
         change = pair.change * (upper - lower) ** 2
 
         def witness() -> tuple[Sample, Sample]:
-            wide = [lower] * (pair.kept + pair.gained - pair.wide_ones) + [upper] * pair.wide_ones
-            core = [lower] * (pair.kept - pair.narrow_ones) + [upper] * pair.narrow_ones
+            wide = [lower] * (pair.retained + pair.gained - pair.wide_ones) + [
+                upper
+            ] * pair.wide_ones
+            core = [lower] * (pair.retained - pair.narrow_ones) + [upper] * pair.narrow_ones
             mean = Fraction(sum(core)) / len(core) if core else lower
             releases = Sample(wide), Sample(core + [mean] * pair.lost)
             swap = question.size is not None and len(wide) != question.size
@@ -746,8 +756,8 @@ class Dispersion(Statistic):
         """Only for ``ddof=1``, where most of the release can be removed."""
         domain = question.domain
         if isinstance(domain, Values):
-            most = max(size + max(a for _, a in moves) for size, moves in sizes if moves)
-            ranks = np.repeat(np.arange(len(domain.sample)), most)
+            maximum = max(size + max(a for _, a in moves) for size, moves in sizes if moves)
+            ranks = np.repeat(np.arange(len(domain.sample)), maximum)
             return self._over_records(question, domain.sample.take(ranks), iter(sizes))
         if not self.spread.root:
             return self._range_answer(question, inner)

@@ -50,8 +50,8 @@ class Blocks:
     """``C`` is one block of the others, ``B`` the lowest and highest of what remains."""
 
     population: int
-    # kept, gained, lost: the sizes ``c`` of ``C``, ``b`` of ``B`` and ``a`` of ``A``
-    kept: int
+    # retained, gained, lost: the sizes ``c`` of ``C``, ``b`` of ``B`` and ``a`` of ``A``
+    retained: int
     gained: int
     lost: int
     j: int  # the first rank of ``A``
@@ -60,7 +60,7 @@ class Blocks:
 
     def ranges(self) -> tuple[list[Range], list[Range]]:
         """``C`` with ``B``, and ``C`` with ``A``."""
-        c, i, p, q = self.kept, self.i, self.p, self.gained - self.p
+        c, i, p, q = self.retained, self.i, self.p, self.gained - self.p
         others = self.population - self.lost
         core = outside(i, i + c, self.j, self.lost)
         low = [(0, min(p, i)), (i + c, i + c + max(p - i, 0))]
@@ -75,8 +75,8 @@ class Tails:
     """``B`` and ``C`` are the lowest and highest of the others, ``C`` in one piece of them."""
 
     population: int
-    # kept, gained, lost: the sizes ``c`` of ``C``, ``b`` of ``B`` and ``a`` of ``A``
-    kept: int
+    # retained, gained, lost: the sizes ``c`` of ``C``, ``b`` of ``B`` and ``a`` of ``A``
+    retained: int
     gained: int
     lost: int
     j: int  # the first rank of ``A``
@@ -85,14 +85,14 @@ class Tails:
 
     def ranges(self) -> tuple[list[Range], list[Range]]:
         """``C`` with ``B``, and ``C`` with ``A``."""
-        wide = self.kept + self.gained
+        wide = self.retained + self.gained
         both = self._part(0, wide)
-        core = self._part(self.p, self.p + self.kept)
+        core = self._part(self.p, self.p + self.retained)
         return both, [*core, (self.j, self.j + self.lost)]
 
     def _part(self, start: int, stop: int) -> list[Range]:
         """The ranks ``start <= rank < stop`` of ``B`` and ``C`` together."""
-        jump = self.population - self.lost - (self.kept + self.gained)
+        jump = self.population - self.lost - (self.retained + self.gained)
         pieces = [
             (min(start, self.t), min(stop, self.t)),
             (max(start, self.t) + jump, max(stop, self.t) + jump),
@@ -154,7 +154,7 @@ class Spread:
         return Root(variance) if self.root else variance
 
     def gap(self, wide: Fraction, narrow: Fraction) -> Fraction | float:
-        """How far two exact variances are apart in this measure, rounded up where irrational."""
+        """Return the distance of two exact variances in this measure, rounded up if irrational."""
         return gap(self.value(wide), self.value(narrow))
 
 
@@ -220,8 +220,8 @@ class Contest:
             self.floor = max(self.floor, float(low.max()) - 8 * UNIT)
         gain = np.full(len(low), loss)
         if self.spread.root and loss:
-            least = np.maximum(top - top_error, loss / 4)  # sqrt(v + loss) - sqrt(v), bounded
-            gain = np.asarray(loss / np.sqrt(least))
+            minimum = np.maximum(top - top_error, loss / 4)  # sqrt(v + loss) - sqrt(v), bounded
+            gain = np.asarray(loss / np.sqrt(minimum))
         for index in np.flatnonzero(high + 8 * UNIT >= self.floor).tolist():
             entry = _Entry(float(high[index]) + 8 * UNIT, float(gain[index]), partial(make, index))
             self._staying.append(entry)
@@ -235,10 +235,10 @@ class Contest:
         # Leaving records out of the union only lowers its sum of squared deviations.
         sums, squares, count = union
         ddof = self.spread.ddof
-        most = (squares - sums * sums / count) / (size - ddof)
+        maximum = (squares - sums * sums / count) / (size - ddof)
         error = self.moments.variance_error(count, 0) * count / (size - ddof)
         bottom, bottom_error = self._variance(*narrow)
-        high = self._measure(most + error) - self._measure(bottom - bottom_error)
+        high = self._measure(maximum + error) - self._measure(bottom - bottom_error)
         return np.flatnonzero(high + 8 * UNIT >= self.floor)
 
     def winner(self) -> Finding | None:
@@ -247,13 +247,13 @@ class Contest:
         if not staying:
             return None
         reached = [(w.candidate, *self._difference(w.candidate)) for _, w in staying]
-        least = max(low for _, low, _ in reached)
+        minimum = max(low for _, low, _ in reached)
         for index, (entry, walk) in enumerate(staying):
             _, low, slack = reached[index]
-            if walk.coordinate and low + slack + Fraction(entry.gain) * self.scale >= least:
+            if walk.coordinate and low + slack + Fraction(entry.gain) * self.scale >= minimum:
                 reached[index] = self._uphill(walk, walk.coordinate, low, slack)
-        least = max(low for _, low, _ in reached)
-        tied = [candidate for candidate, low, slack in reached if low + slack >= least]
+        minimum = max(low for _, low, _ in reached)
+        tied = [candidate for candidate, low, slack in reached if low + slack >= minimum]
         values = [self._gap(candidate) for candidate in tied]
         best = max(range(len(tied)), key=values.__getitem__)
         return Finding(values[best], tied[best])
@@ -269,13 +269,13 @@ class Contest:
     ) -> tuple[Candidate, Fraction, Fraction]:
         candidate = walk.candidate
         for step in (1, -1):
-            place = getattr(candidate, coordinate) + step
-            while walk.lowest <= place <= walk.highest:
-                other = replace(candidate, **{coordinate: place})
+            index = getattr(candidate, coordinate) + step
+            while walk.lowest <= index <= walk.highest:
+                other = replace(candidate, **{coordinate: index})
                 reached, around = self._difference(other)
                 if reached <= value:
                     break
-                candidate, value, slack, place = other, reached, around, place + step
+                candidate, value, slack, index = other, reached, around, index + step
         return candidate, value, slack
 
     def _difference(self, candidate: Candidate) -> tuple[Fraction, Fraction]:
@@ -345,45 +345,47 @@ _FEW = 4
 _GLANCE = 1024
 
 
-def windows(contest: Contest, kept: int, gained: int, lost: int, anchored: bool = False) -> None:
+def windows(
+    contest: Contest, retained: int, gained: int, lost: int, anchored: bool = False
+) -> None:
     """The narrow release is a window of the population; ``A`` is the best block inside it."""
     # anchored: only the windows that start within the ``p`` lowest records (at most at rank
     # ``p``) or end within the ``b - p`` highest, which suffices where ``C`` is a prefix or a
     #   suffix.
-    last = contest.moments.size - kept - lost
+    last = contest.moments.size - retained - lost
     if anchored:
         for low in range(gained + 1):
             ends = [range(min(low, last) + 1), range(max(last - gained + low, 0), last + 1)]
-            _offer_windows(contest, kept, gained, lost, np.unique(np.concatenate(ends)), low)
+            _offer_windows(contest, retained, gained, lost, np.unique(np.concatenate(ends)), low)
         return
     if lost and last > _CHUNK:  # a first look raises the floor, and most windows drop out
         few = np.unique(np.linspace(0, last, _GLANCE).astype(np.int64))
         for low in range(gained + 1):
-            _offer_windows(contest, kept, gained, lost, few, low)
+            _offer_windows(contest, retained, gained, lost, few, low)
     for start in range(0, last + 1, _CHUNK):
-        places = _distinct_windows(
-            contest.moments, kept + lost, start, min(start + _CHUNK, last + 1)
+        indices = _distinct_windows(
+            contest.moments, retained + lost, start, min(start + _CHUNK, last + 1)
         )
         if lost == 0 and gained > _FEW:
-            _spread_outside(contest, kept, gained, places)
+            _spread_outside(contest, retained, gained, indices)
             continue
         for low in range(gained + 1):
-            _offer_windows(contest, kept, gained, lost, places, low)
+            _offer_windows(contest, retained, gained, lost, indices, low)
 
 
 def _distinct_windows(moments: Moments, length: int, start: int, stop: int) -> Integers:
     """The windows from ``start`` to ``stop``, without those equal to the one before."""
-    places = np.arange(start, stop)
+    indices = np.arange(start, stop)
     raw, first = moments.sample.raw, max(start, 1)
     new = raw[first - 1 : stop - 1] != raw[first + length - 1 : stop + length - 1]
-    return np.concatenate((places[: first - start], places[first - start :][new]))
+    return np.concatenate((indices[: first - start], indices[first - start :][new]))
 
 
 def _offer_windows(
-    contest: Contest, kept: int, gained: int, lost: int, starts: Integers, low: int
+    contest: Contest, retained: int, gained: int, lost: int, starts: Integers, low: int
 ) -> None:
     """Windows from ``starts``, ``B`` the ``low`` lowest and ``gained - low`` highest outside."""
-    moments, s, m = contest.moments, kept + lost, kept + gained
+    moments, s, m = contest.moments, retained + lost, retained + gained
     narrow, union = zip(
         *(_window_and_ends(p, starts, s, low, gained - low) for p in _prefixes(moments)),
         strict=True,
@@ -391,7 +393,7 @@ def _offer_windows(
     if lost == 0:
 
         def make_nested(index: int) -> Walk:
-            return Walk(Blocks(moments.size, kept, gained, 0, 0, int(starts[index]), low))
+            return Walk(Blocks(moments.size, retained, gained, 0, 0, int(starts[index]), low))
 
         contest.offer((*union, m), (*narrow, s), make_nested)
         return
@@ -402,65 +404,67 @@ def _offer_windows(
     total, square = (u[keep] for u in union)
     values, sums, squares = moments.values, moments.sums, moments.squares
 
-    def gains(place: Integers) -> npt.NDArray[np.bool_]:
-        rank = starts + place
+    def gains(position: Integers) -> npt.NDArray[np.bool_]:
+        rank = starts + position
         l, h = values[rank], values[rank + lost]  # noqa: E741
-        held = total - (sums[rank + lost] - sums[rank])
-        return np.asarray(m * (l + h) - (l - h) < 2 * held)
+        totals = total - (sums[rank + lost] - sums[rank])
+        return np.asarray(m * (l + h) - (l - h) < 2 * totals)
 
-    place = bisect(np.zeros_like(starts), np.full_like(starts, kept), gains)
-    rank = starts + place
+    position = bisect(np.zeros_like(starts), np.full_like(starts, retained), gains)
+    rank = starts + position
     total = total - (sums[rank + lost] - sums[rank])
     square = square - (squares[rank + lost] - squares[rank])
 
     def make(index: int) -> Walk:
         i = int(starts[index])
-        found = Blocks(moments.size, kept, gained, lost, int(rank[index]), i, low)
-        return Walk(found, "j", i, i + kept)
+        candidate = Blocks(moments.size, retained, gained, lost, int(rank[index]), i, low)
+        return Walk(candidate, "j", i, i + retained)
 
     contest.offer(
         (total, square, m),
         (narrow[0][keep], narrow[1][keep], s),
         make,
-        _loss(moments, m, contest.spread.ddof, min(kept, lost)),
+        _loss(moments, m, contest.spread.ddof, min(retained, lost)),
     )
 
 
-def _spread_outside(contest: Contest, kept: int, gained: int, starts: Integers) -> None:
+def _spread_outside(contest: Contest, retained: int, gained: int, starts: Integers) -> None:
     """Nested pairs: every window with the best choice of lowest and highest added to it."""
-    moments, m = contest.moments, kept + gained
+    moments, m = contest.moments, retained + gained
     values, sums = moments.values, moments.sums
-    others = moments.size - kept
+    others = moments.size - retained
 
     def rank(index: Integers) -> Integers:
-        inside = np.where(index < starts, index, index + kept)
+        inside = np.where(index < starts, index, index + retained)
         return np.minimum(inside, moments.size - 1)
 
     def gains(low: Integers) -> npt.NDArray[np.bool_]:
         l, h = values[rank(low)], values[rank(others - gained + low)]  # noqa: E741
-        held = _window_and_ends(sums, starts, kept, low, gained - low)[1]
-        return np.asarray(m * (l + h) - (l - h) < 2 * held)
+        totals = _window_and_ends(sums, starts, retained, low, gained - low)[1]
+        return np.asarray(m * (l + h) - (l - h) < 2 * totals)
 
     low = bisect(np.zeros_like(starts), np.full_like(starts, gained), gains)
     narrow, wide = zip(
-        *(_window_and_ends(p, starts, kept, low, gained - low) for p in _prefixes(moments)),
+        *(_window_and_ends(p, starts, retained, low, gained - low) for p in _prefixes(moments)),
         strict=True,
     )
 
     def make(index: int) -> Walk:
-        found = Blocks(moments.size, kept, gained, 0, 0, int(starts[index]), int(low[index]))
-        return Walk(found, "p", 0, gained)
+        candidate = Blocks(
+            moments.size, retained, gained, 0, 0, int(starts[index]), int(low[index])
+        )
+        return Walk(candidate, "p", 0, gained)
 
     loss = _loss(moments, m, contest.spread.ddof, gained)
-    contest.offer((*wide, m), (*narrow, kept), make, loss)
+    contest.offer((*wide, m), (*narrow, retained), make, loss)
 
 
-def blocks(contest: Contest, kept: int, gained: int, lost: int) -> None:
+def blocks(contest: Contest, retained: int, gained: int, lost: int) -> None:
     """Every window ``A``, every block ``C`` of the others, ``B`` the extremes of what remains."""
     moments = contest.moments
-    s, m = kept + lost, kept + gained
+    s, m = retained + lost, retained + gained
     others = moments.size - lost
-    i = np.arange(others - kept + 1)
+    i = np.arange(others - retained + 1)
     for p in range(gained + 1):
         q = gained - p
         for j in range(moments.size - lost + 1):
@@ -468,29 +472,29 @@ def blocks(contest: Contest, kept: int, gained: int, lost: int) -> None:
             for prefix in _prefixes(moments):
                 a = prefix[j + lost] - prefix[j]
                 outer = _without(prefix, j, lost)
-                c, both = _window_and_ends(outer, i, kept, p, q)
+                c, both = _window_and_ends(outer, i, retained, p, q)
                 narrow.append(c + a)
                 wide.append(both)
 
             def make(index: int, j: int = j, p: int = p) -> Walk:
-                return Walk(Blocks(moments.size, kept, gained, lost, j, int(i[index]), p))
+                return Walk(Blocks(moments.size, retained, gained, lost, j, int(i[index]), p))
 
             contest.offer((wide[0], wide[1], m), (narrow[0], narrow[1], s), make)
 
 
-def crossed(contest: Contest, kept: int, gained: int, lost: int) -> None:
+def crossed(contest: Contest, retained: int, gained: int, lost: int) -> None:
     """The pairs of case (i) at exactly ``k`` with ``B`` between ``C`` and ``A``, for ``c >= a``."""
     moments = contest.moments
     others = moments.size - lost
     pairs: list[Blocks] = []
     for p in range(gained + 1):
-        full = others == kept + gained
-        for i in range(min(p, others - kept) + 1):
-            top = others if full else p + kept
-            for j in (*range(i), *range(i + kept + 1, top + 1)):
-                pairs.append(Blocks(moments.size, kept, gained, lost, j, i, p))
-                mirrored = others - kept - i, gained - p
-                pairs.append(Blocks(moments.size, kept, gained, lost, others - j, *mirrored))
+        full = others == retained + gained
+        for i in range(min(p, others - retained) + 1):
+            top = others if full else p + retained
+            for j in (*range(i), *range(i + retained + 1, top + 1)):
+                pairs.append(Blocks(moments.size, retained, gained, lost, j, i, p))
+                mirrored = others - retained - i, gained - p
+                pairs.append(Blocks(moments.size, retained, gained, lost, others - j, *mirrored))
     if not pairs:
         return
     wide, narrow = zip(*(pair.ranges() for pair in pairs), strict=True)
@@ -503,32 +507,32 @@ def crossed(contest: Contest, kept: int, gained: int, lost: int) -> None:
         return sums, squares
 
     contest.offer(
-        (*totals(wide), kept + gained),
-        (*totals(narrow), kept + lost),
+        (*totals(wide), retained + gained),
+        (*totals(narrow), retained + lost),
         lambda index: Walk(pairs[index]),
     )
 
 
 def tails(
     contest: Contest,
-    kept: int,
+    retained: int,
     gained: int,
     lost: int,
     steepness: tuple[float, float] | None = None,
 ) -> None:
     """Every window ``A``; ``B`` and ``C`` the lowest and highest others, ``C`` in one piece."""
-    # steepness: the least and the largest weight ``theta`` of the narrow variance to serve (for a
-    #   standard deviation); None for 1, the variance itself.  ``X`` is linear in ``theta``, so that
-    #   its sign change for any weight between lies between those for the two ends.
-    moments, m = contest.moments, kept + gained
+    # steepness: the smallest and the largest weight ``theta`` of the narrow variance to serve (for
+    #   a standard deviation); None for 1, the variance itself.  ``X`` is linear in ``theta``, so
+    #   that its sign change for any weight between lies between those for the two ends.
+    moments, m = contest.moments, retained + gained
     last = moments.size - lost
     for low in range(gained + 1):
-        zones = {(0, low), (low, low + kept), (low + kept, m)}
+        zones = {(0, low), (low, low + retained), (low + retained, m)}
         zones = {zone for zone in zones if zone[0] < zone[1]}
         for start in range(0, last + 1, _CHUNK):
-            places = np.arange(start, min(start + _CHUNK, last + 1))
+            indices = np.arange(start, min(start + _CHUNK, last + 1))
             for zone in sorted(zones):
-                _offer_tails(contest, (kept, gained, lost), places, low, zone, steepness)
+                _offer_tails(contest, (retained, gained, lost), indices, low, zone, steepness)
 
 
 def _offer_tails(
@@ -539,9 +543,9 @@ def _offer_tails(
     zone: tuple[int, int],
     steepness: tuple[float, float] | None,
 ) -> None:
-    kept, gained, lost = sizes
+    retained, gained, lost = sizes
     moments, ddof = contest.moments, contest.spread.ddof
-    s, m, others = kept + lost, kept + gained, moments.size - lost
+    s, m, others = retained + lost, retained + gained, moments.size - lost
     alpha, beta = 1 / (m - ddof), 1 / (s - ddof)
     values, sums = moments.values, moments.sums
 
@@ -561,7 +565,7 @@ def _offer_tails(
             values[np.minimum(np.where(rank < j, rank, rank + lost), len(values) - 1)]
         )
 
-    inside = zone == (low, low + kept)
+    inside = zone == (low, low + retained)
 
     error = alpha * (2 * moments.sum_error / m + 32 * UNIT)
     error += (steepness or (1.0,))[-1] * beta * (2 * moments.sum_error / s + 32 * UNIT)
@@ -570,7 +574,7 @@ def _offer_tails(
         l, h = record(t), record(t + others - m)  # noqa: E741
         x = alpha * (l + h - (2 * part(sums, t, 0, m) + l - h) / m)
         if inside:  # the step changes C, else only B
-            narrow = part(sums, t, low, low + kept) + sums[j + lost] - sums[j]
+            narrow = part(sums, t, low, low + retained) + sums[j + lost] - sums[j]
             x = x - weight * beta * (l + h - (2 * narrow + l - h) / s)
         return np.asarray(x < tolerance)
 
@@ -578,7 +582,7 @@ def _offer_tails(
     loss, few = 0.0, zone[1] - zone[0] <= _FEW
     if steepness is None and not few:
         first = final = bisect(first, final, lambda t: bend(t, 1.0, 0.0))
-        loss = _loss(moments, m, ddof, zone[1] - zone[0]) + _loss(moments, s, ddof, kept)
+        loss = _loss(moments, m, ddof, zone[1] - zone[0]) + _loss(moments, s, ddof, retained)
     elif steepness is not None and not few:
         ends = [
             bisect(first, final, partial(bend, weight=w, tolerance=e))
@@ -588,22 +592,24 @@ def _offer_tails(
         first, final = np.minimum.reduce(ends), np.maximum.reduce(ends)
     for t in _between(first, final):
         wide = [part(p, t, 0, m) for p in _prefixes(moments)]
-        narrow = [part(p, t, low, low + kept) + p[j + lost] - p[j] for p in _prefixes(moments)]
+        narrow = [part(p, t, low, low + retained) + p[j + lost] - p[j] for p in _prefixes(moments)]
 
         def make(index: int, t: Integers = t) -> Walk:
-            found = Tails(moments.size, kept, gained, lost, int(j[index]), low, int(t[index]))
-            return Walk(found, "t", *zone) if loss else Walk(found)
+            candidate = Tails(
+                moments.size, retained, gained, lost, int(j[index]), low, int(t[index])
+            )
+            return Walk(candidate, "t", *zone) if loss else Walk(candidate)
 
         contest.offer((wide[0], wide[1], m), (narrow[0], narrow[1], s), make, loss)
 
 
 def _between(first: Integers, final: Integers) -> Iterator[Integers]:
     """Every row's places from first to final, all rows at once."""
-    place = first
-    yield place
-    while bool((place < final).any()):
-        place = np.minimum(place + 1, final)
-        yield place
+    index = first
+    yield index
+    while bool((index < final).any()):
+        index = np.minimum(index + 1, final)
+        yield index
 
 
 def _prefixes(moments: Moments) -> tuple[Floats, Floats]:
@@ -643,7 +649,7 @@ def _window_and_ends(
 
 
 def _loss(moments: Moments, size: int, ddof: int, steps: int) -> float:
-    """What misjudged comparisons can cost a variance, if ``h - l`` adds up to ``steps`` ranges."""
+    """Bound the error of a variance from misjudged comparisons, over ``steps`` ranges ``h - l``."""
     error = 2 * moments.sum_error / size + 32 * UNIT
     return 2 * steps * error / (size - ddof)
 
@@ -668,12 +674,12 @@ def _loss(moments: Moments, size: int, ddof: int, steps: int) -> float:
 # general position, with ``m >= 2`` (else ``f <= 0``).  Write ``mu_T``, ``mu_W`` for the means.
 #
 # *Spreading apart.*  If, all else fixed, ``f`` as a function of one record of a block is strictly
-# convex, no such record lies between two others that could take its place: moving it to one of the
-# two would be better.  *Closing in.*  If ``f`` as a function of a block ``X`` is ``-sum x**2 g + d
-# (sum x)**2 + l sum x`` with ``g > 0``, ``d >= 0``, then ``f`` is at least its linearisation in
-# ``sum x`` at the optimum and equal to it there, so that the optimum maximises the linearisation
-# too, ``-g sum (x - v)**2`` up to a constant: ``X`` consists of the records nearest to some ``v``,
-# and no record that could take the place of another lies between two of them.
+# convex, no such record lies between two others that could take its position: moving it to one of
+# the two would be better.  *Closing in.*  If ``f`` as a function of a block ``X`` is
+# ``-sum x**2 g + d (sum x)**2 + l sum x`` with ``g > 0``, ``d >= 0``, then ``f`` is at least its
+# linearisation in ``sum x`` at the optimum and equal to it there, so that the optimum maximises the
+# linearisation too, ``-g sum (x - v)**2`` up to a constant: ``X`` consists of the records nearest
+# to some ``v``, and no record that could take the position of another lies between two of them.
 #
 # 1. ``B`` against ``F``: spreading apart (second derivative ``2 alpha (1 - 1/m)``).
 # 2. ``A`` against ``F``: closing in around ``mu_W`` (``g = theta beta``, ``d = theta beta/s``).
@@ -696,7 +702,7 @@ def _loss(moments: Moments, size: int, ddof: int, steps: int) -> float:
 # :func:`~tacit.statistics.dispersion_candidates.blocks`, all of which are enumerated,
 # ``O(N**2 b)``.
 #
-# *Within k* this is quicker.  Take an optimum of the least distance.  No ``b`` is nearer to
+# *Within k* this is quicker.  Take an optimum of the smallest distance.  No ``b`` is nearer to
 # ``mu_W`` than some ``a``, or else ``W`` with ``b`` for ``a`` has less spread, at a distance
 # smaller by two (one substitution): so no ``B`` lies between two records of ``W``, by 5.  An ``F``
 # inside ``W`` is not inside ``C``, nor inside ``A``, so it lies between all of ``C`` and all of
@@ -734,7 +740,7 @@ def _loss(moments: Moments, size: int, ddof: int, steps: int) -> float:
 #   0``, ``m = 2`` let ``T = {x, y}``, ``x < y``: raising ``y`` changes ``sd(T)`` by ``1/2`` and
 #   ``sd(W)`` by ``(y - mu_W)/(s sd(W))``, which is at most ``1/2`` as ``SS(W) >= (y - mu_W)**2 s/(s
 #   - 1)`` and ``s**2 >= 4 (s - 1)``.  So ``x`` and ``y`` are the lowest and highest outside ``A``:
-#   ``t = 1``. There ``t`` is enumerated between its optima for the least and for the largest
+#   ``t = 1``. There ``t`` is enumerated between its optima for the smallest and for the largest
 #   ``theta``.
 # * standard deviation, ``0 < b < a``: where ``theta <= s (s - ddof) (m - 1)/(m (m - ddof) (s -
 #   1))``, (ii) holds; where it is at least ``s (s - ddof)/(m (m - ddof))``, (i) does.  **Between
@@ -750,89 +756,91 @@ def _loss(moments: Moments, size: int, ddof: int, steps: int) -> float:
 # spread of its own to lose and ``B`` alone decides (1).
 
 
-_MOST_STEPS = 1 << 28  # how many places are enumerated where ``t`` cannot be found by bisection
-_MOST_PAIRS = 1 << 31  # how many pairs of windows and blocks are looked at (about 20 seconds)
+_MAX_STEPS = 1 << 28  # how many places are enumerated where ``t`` cannot be found by bisection
+_MAX_PAIRS = 1 << 31  # how many pairs of windows and blocks are examined (about 20 seconds)
 
 
-def widen(contest: Contest, kept: int, gained: int, lost: int, within: bool) -> float:
+def widen(contest: Contest, retained: int, gained: int, lost: int, within: bool) -> float:
     """Offer what may be the worst pair with ``spread(T) > spread(W)`` by one move."""
     # Returns: an upper bound on the pairs that no proof covers, in the contest's float unit;
     # ``-inf`` where all are covered.
-    m, s, ddof = kept + gained, kept + lost, contest.spread.ddof
+    m, s, ddof = retained + gained, retained + lost, contest.spread.ddof
     if m < 2:
         return -math.inf
     if gained >= lost:
-        return _closing_in(contest, kept, gained, lost, within)
+        return _closing_in(contest, retained, gained, lost, within)
     if not contest.spread.root:
-        if gained or _largest_fall(contest, kept, s) >= contest.floor:
-            tails(contest, kept, gained, lost)
+        if gained or _largest_fall(contest, retained, s) >= contest.floor:
+            tails(contest, retained, gained, lost)
         return -math.inf
-    return _root_with_fewer(contest, kept, gained, lost, within, ddof)
+    return _root_with_fewer(contest, retained, gained, lost, within, ddof)
 
 
-def _closing_in(contest: Contest, kept: int, gained: int, lost: int, within: bool) -> float:
+def _closing_in(contest: Contest, retained: int, gained: int, lost: int, within: bool) -> float:
     """Case (i) of the argument; returns a bound where there are too many pairs to look at."""
-    if lost and kept < lost:
-        if contest.moments.size**2 * (gained + 1) > _MOST_PAIRS:
-            windows(contest, kept, gained, lost)
-            return bound_of_move(contest, kept, gained, lost)
-        blocks(contest, kept, gained, lost)
+    if lost and retained < lost:
+        if contest.moments.size**2 * (gained + 1) > _MAX_PAIRS:
+            windows(contest, retained, gained, lost)
+            return bound_of_move(contest, retained, gained, lost)
+        blocks(contest, retained, gained, lost)
         return -math.inf
     linear = within and gained == lost and not contest.spread.root
-    windows(contest, kept, gained, lost, anchored=linear)
+    windows(contest, retained, gained, lost, anchored=linear)
     if lost and not within:
-        crossed(contest, kept, gained, lost)
+        crossed(contest, retained, gained, lost)
     return -math.inf
 
 
-def bound_of_move(contest: Contest, kept: int, gained: int, lost: int) -> float:
+def bound_of_move(contest: Contest, retained: int, gained: int, lost: int) -> float:
     """An upper bound on the change by a move, in the contest's float unit."""
     # ``f <= (alpha - beta) SS(C) + alpha SS(B) + (alpha c b/m) (difference of means)**2``, since
     # ``A`` never lowers ``SS``; and ``sd(T) - sd(W) <= sqrt(V(T) - V(W))``.
     values, ddof = contest.moments.values, contest.spread.ddof
     width = float(values[-1] - values[0]) * (1 + 1e-12)
-    change = reach(kept, gained, lost, ddof) * width**2
+    change = reach(retained, gained, lost, ddof) * width**2
     return math.sqrt(change) if contest.spread.root else change
 
 
-def reach(kept: int, gained: int, lost: int, ddof: int) -> float:
+def reach(retained: int, gained: int, lost: int, ddof: int) -> float:
     """A bound on the change of variance by a move, in units of the squared range."""
-    m, s = kept + gained, kept + lost
+    m, s = retained + gained, retained + lost
     if m <= ddof or s <= ddof:
         return 0.0
     alpha, beta = 1 / (m - ddof), 1 / (s - ddof)
-    spread = max(alpha - beta, 0) * kept / 4 + alpha * gained / 4 + alpha * kept * gained / m
+    spread = (
+        max(alpha - beta, 0) * retained / 4 + alpha * gained / 4 + alpha * retained * gained / m
+    )
     return spread * (1 + 1e-12)
 
 
 def _root_with_fewer(
-    contest: Contest, kept: int, gained: int, lost: int, within: bool, ddof: int
+    contest: Contest, retained: int, gained: int, lost: int, within: bool, ddof: int
 ) -> float:
     """A standard deviation that rises although the release gets smaller."""
-    m, s = kept + gained, kept + lost
+    m, s = retained + gained, retained + lost
     steps = contest.moments.size * (gained + 1) * m
     if gained == 0:
-        fall = _largest_fall(contest, kept, s)
+        fall = _largest_fall(contest, retained, s)
         if fall < contest.floor:
             return -math.inf
-        if steps > _MOST_STEPS:
+        if steps > _MAX_STEPS:
             return fall
-        tails(contest, kept, 0, lost, (1.0, math.sqrt((s - ddof) / (m - ddof)) * (1 + 1e-12)))
+        tails(contest, retained, 0, lost, (1.0, math.sqrt((s - ddof) / (m - ddof)) * (1 + 1e-12)))
         return -math.inf
     steep = s * (s - ddof) / (m * (m - ddof))
-    missed = _closing_in(contest, kept, gained, lost, within)
+    missed = _closing_in(contest, retained, gained, lost, within)
     bound = _largest(contest, m) * (1 - 1 / steep) * (1 + 1e-12)
-    if bound >= contest.floor and steps <= _MOST_STEPS:
-        tails(contest, kept, gained, lost, (1.0, steep * (m - 1) / (s - 1) * (1 + 1e-12)))
+    if bound >= contest.floor and steps <= _MAX_STEPS:
+        tails(contest, retained, gained, lost, (1.0, steep * (m - 1) / (s - 1) * (1 + 1e-12)))
     return max(missed, bound if bound >= contest.floor else -math.inf)
 
 
-def _largest_fall(contest: Contest, kept: int, size: int) -> float:
+def _largest_fall(contest: Contest, retained: int, size: int) -> float:
     """An upper bound on ``spread(C) - spread(C + A)``: adding records never lowers ``SS``."""
     ddof = contest.spread.ddof
-    ratio = (kept - ddof) / (size - ddof)
+    ratio = (retained - ddof) / (size - ddof)
     share = 1 - (math.sqrt(ratio) if contest.spread.root else ratio)
-    return _largest(contest, kept) * share * (1 + 1e-12)
+    return _largest(contest, retained) * share * (1 + 1e-12)
 
 
 def _largest(contest: Contest, size: int) -> float:
@@ -843,15 +851,15 @@ def _largest(contest: Contest, size: int) -> float:
 
     def gains(low: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         l, h = values[low], values[total - size + low]  # noqa: E741
-        held = sums[low] + sums[total] - sums[total - size + low]
-        return np.asarray(size * (l + h) - (l - h) < 2 * held)
+        totals = sums[low] + sums[total] - sums[total - size + low]
+        return np.asarray(size * (l + h) - (l - h) < 2 * totals)
 
     start = np.zeros(1, dtype=np.int64)
     low = bisect(start, start + size, gains) if total > size else start
     high = total - size + low
-    held = sums[low] + sums[total] - sums[high]
+    totals = sums[low] + sums[total] - sums[high]
     square = squares[low] + squares[total] - squares[high]
-    variance = float((square - held * held / size)[0]) / (size - contest.spread.ddof)
+    variance = float((square - totals * totals / size)[0]) / (size - contest.spread.ddof)
     error = 4 * size * moments.sum_error / (size - contest.spread.ddof)
     variance += error + moments.variance_error(size, contest.spread.ddof)
     return math.sqrt(variance) if contest.spread.root else variance

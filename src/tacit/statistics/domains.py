@@ -48,7 +48,7 @@ __all__ = [
 
 @public
 class _Listed:
-    """What Records and Values share: values that are listed, perhaps column by column."""
+    """Base class of Records and Values: listed values, perhaps column by column."""
 
     _sample: Sample | None
     columns: Mapping[str, object] | None
@@ -126,7 +126,7 @@ class Records(_Listed):
         size: how many records the release holds; None for any number.
 
     Raises:
-        UsageError: no values, text, NaN, an infinity, a size that is not a whole number.
+        UsageError: no values, text, NaN, an infinity, a size that is not an integer.
         InfeasibleError: a size larger than the population.
 
     >>> Records([1, 2, 2, 5], size=3)
@@ -152,7 +152,7 @@ class Values(_Listed):
         size: how many records the release holds; None for any number.
 
     Raises:
-        UsageError: no values, text, NaN, an infinity, a size that is not a whole number.
+        UsageError: no values, text, NaN, an infinity, a size that is not an integer.
 
     >>> Values([3, 1, 2, 2], size=4)
     Values([1, 2, 3], size=4)
@@ -313,10 +313,10 @@ class Population:
             self._sums[start, stop] = total
         return total
 
-    def _between(self, known: tuple[int, int], asked: tuple[int, int]) -> Fraction:
-        """What the sum of the asked ranks has more than that of the known ones."""
+    def _between(self, known: tuple[int, int], wanted: tuple[int, int]) -> Fraction:
+        """Return the sum of the wanted ranks minus that of the known ones."""
         changed = Fraction(0)
-        for i, j, sign in ((known[0], asked[0], -1), (known[1], asked[1], 1)):
+        for i, j, sign in ((known[0], wanted[0], -1), (known[1], wanted[1], 1)):
             if i != j:
                 part = self.sample.total(min(i, j), max(i, j))
                 changed += part if (j > i) == (sign > 0) else -part
@@ -365,9 +365,9 @@ def blocked_sum(values: npt.NDArray[np.float64]) -> float:
     """A float sum with an error of at most ``(2048 + n / 1024) * 2**-53`` of all magnitudes."""
     # Blocks are summed first and their sums then: in whatever order numpy adds, no value takes
     # part in more than ``1024 + n / 1024`` additions, nor the remainder in more than 1024 more.
-    whole = len(values) // _BLOCK * _BLOCK
-    blocks = values[:whole].reshape(-1, _BLOCK).sum(axis=1)
-    return float(blocks.sum()) + float(values[whole:].sum())
+    complete = len(values) // _BLOCK * _BLOCK
+    blocks = values[:complete].reshape(-1, _BLOCK).sum(axis=1)
+    return float(blocks.sum()) + float(values[complete:].sum())
 
 
 def pool_of(domain: Domain, rest: Sample | None = None) -> Pool:
@@ -417,8 +417,8 @@ class Ends:
 class Joined:
     """Two ascending samples as one, without merging them."""
 
-    def __init__(self, kept: Sample, gained: Sample, total: Callable[[], Fraction]) -> None:
-        self.kept, self.gained, self._total = kept, gained, total
+    def __init__(self, retained: Sample, gained: Sample, total: Callable[[], Fraction]) -> None:
+        self.retained, self.gained, self._total = retained, gained, total
 
     @classmethod
     def alone(cls, sample: Sample) -> Joined:
@@ -427,7 +427,7 @@ class Joined:
 
     @classmethod
     def exchange(cls, leaving: Population, coming: Pool, move: tuple[int, int], up: bool) -> Joined:
-        """What a release becomes when its smallest leave and the largest come, or mirrored."""
+        """A release whose smallest records leave and the largest join, or mirrored."""
         removed, added = move
         left = len(leaving.sample) - removed
         return cls(
@@ -437,16 +437,16 @@ class Joined:
         )
 
     def __len__(self) -> int:
-        return len(self.kept) + len(self.gained)
+        return len(self.retained) + len(self.gained)
 
     def rank(self, index: int) -> Fraction:
-        """The exact value of rank ``index``, by bisection over how many come from ``kept``."""
-        kept, gained = self.kept, self.gained
-        low, high = max(0, index + 1 - len(gained)), min(index + 1, len(kept))
-        # the least j with gained[index - j] <= kept[j], or the whole range
-        low += bisect_left(range(low, high), True, key=lambda j: gained[index - j] <= kept[j])
+        """The exact value of rank ``index``, by bisection over how many come from ``retained``."""
+        retained, gained = self.retained, self.gained
+        low, high = max(0, index + 1 - len(gained)), min(index + 1, len(retained))
+        # the smallest j with gained[index - j] <= retained[j], or the whole range
+        low += bisect_left(range(low, high), True, key=lambda j: gained[index - j] <= retained[j])
         from_gained = index + 1 - low
-        best = [kept[low - 1]] if low else []
+        best = [retained[low - 1]] if low else []
         if from_gained:
             best.append(gained[from_gained - 1])
         return max(best)
@@ -458,4 +458,4 @@ class Joined:
 
     def sample(self) -> Sample:
         """The merged sample."""
-        return merge(self.kept, self.gained)
+        return merge(self.retained, self.gained)

@@ -28,7 +28,7 @@ __all__ = [
     "LatticeAtDistance",
 ]
 
-_MOST_STATES = 1 << 22
+_MAX_STATES = 1 << 22
 _NEVER = np.iinfo(np.int32).max
 
 
@@ -68,10 +68,10 @@ class LatticeAtDistance(AtDistance):
         room = n + farthest + 1 if self._grows else n
         limits = self._data if relation == "remove" else [room] * len(self._data)
         states = math.prod(limit + 1 for limit in limits)
-        if states > _MOST_STATES:
+        if states > _MAX_STATES:
             raise InfeasibleError(
                 f"{len(self._data)} values, each up to {max(limits)} times, make {states:,} "
-                f"counts, and at most {_MOST_STATES:,} can be searched; take fewer values, fewer "
+                f"counts, and at most {_MAX_STATES:,} can be searched; take fewer values, fewer "
                 "records or a smaller farthest"
             )
         self._box = Lattice(limits)
@@ -91,12 +91,12 @@ class LatticeAtDistance(AtDistance):
     def _profile(self) -> list[Fraction | float]:
         local, gaps = self._local
         home = self._box.index(self._data)
-        found = []
+        distances = []
         for _ in range(self.farthest + 1):
             reached = int(local.ravel()[home])
-            found.append(gaps[reached] if reached >= 0 else Fraction(0))
+            distances.append(gaps[reached] if reached >= 0 else Fraction(0))
             local = self._dilated(local)
-        return found
+        return distances
 
     @cached_property
     def _local(self) -> tuple[Ranks, list[Fraction | float]]:
@@ -127,8 +127,8 @@ class LatticeAtDistance(AtDistance):
         blocks = [self._box.at_level(size) for size in range(first, last + 1)]
         used = np.concatenate(blocks)
         if isinstance(self.statistic, Function):
-            found = evaluate(self.statistic, self._values.floats, blocks, self._box.counts)
-            return used, [Fraction(v) for v in np.concatenate(found).tolist()]
+            evaluated = evaluate(self.statistic, self._values.floats, blocks, self._box.counts)
+            return used, [Fraction(v) for v in np.concatenate(evaluated).tolist()]
         values = self._values.fractions()
         return used, [
             self.statistic.exact([v for v, c in zip(values, row, strict=True) for _ in range(c)])
@@ -161,12 +161,14 @@ _EXTREMES: tuple[tuple[np.ufunc, int], ...] = ((np.maximum, -1), (np.minimum, _N
 
 
 def _counted(data: Sample, values: Sample) -> list[int]:
-    """How often each value occurs in the data."""
+    """Return the number of occurrences of each value in the data."""
     records, known = on_common_unit(data, values)
     at = np.searchsorted(known.raw, records.raw)
     inside = at < len(known)
     inside[inside] = known.raw[at[inside]] == records.raw[inside]
     if not inside.all():
         outside = show(data[int(np.flatnonzero(~inside)[0])])
-        raise UsageError(f"data holds {outside}, which is not one of the values; list it, or bin")
+        raise UsageError(
+            f"data contains {outside}, which is not one of the values; list it, or bin"
+        )
     return [int(c) for c in np.bincount(at, minlength=len(known))]

@@ -35,7 +35,7 @@ __all__ = [
 # Statistics by name; each room is imported when its statistic is first asked for.
 
 
-_ROOMS: dict[str, tuple[str, str]] = {
+_MODULES: dict[str, tuple[str, str]] = {
     "count": ("counts_and_sums", "Count"),
     "sum": ("counts_and_sums", "Sum"),
     "mean": ("means", "Mean"),
@@ -48,7 +48,7 @@ _ROOMS: dict[str, tuple[str, str]] = {
     "trimmed_mean": ("means", "TrimmedMean"),
 }
 # The statistics that have a plain name; percentiles and histograms are made with a number.
-NAMES: tuple[str, ...] = tuple(_ROOMS)
+NAMES: tuple[str, ...] = tuple(_MODULES)
 
 _SHORT: dict[str, str] = {"iqr": "interquartile_range"}  # other names that people type
 _TAKE_NUMBER: dict[str, str] = {"var": "ddof", "std": "ddof", "trimmed_mean": "share"}
@@ -91,11 +91,11 @@ def _named(text: str) -> Statistic:
             raise UsageError(f"{name} takes {option}, not {called[2]}: '{name}({option}=...)'")
         number = as_fraction(called[3], option)
         options[option] = as_integer(number, option) if option == "ddof" else number
-    if name not in _ROOMS:
+    if name not in _MODULES:
         raise UsageError(
             f"statistic {text!r} is unknown; {did_you_mean(text, [*NAMES, 'percentile(25)'])}"
         )
-    module, cls = _ROOMS[name]
+    module, cls = _MODULES[name]
     made: Statistic = getattr(importlib.import_module(f"tacit.statistics.{module}"), cls)(**options)
     return made
 
@@ -114,7 +114,7 @@ def _percentile(name: str) -> Statistic:
 
 
 class Stands(Protocol):
-    """What stands for a statistic, such as ``tc.median()``."""
+    """Return an instance for the name of a statistic, such as ``tc.median()``."""
 
     @property
     def statistic(self) -> object:
@@ -191,12 +191,12 @@ def sensitivity(
     >>> s.witness
     ((2, 2, 2, 8, 9, 9), (1, 2, 2, 2, 8, 9, 9))
     """
-    asked = lookup(statistic)
+    named = lookup(statistic)
     columns = by_column(over, at)
     if columns is None:
-        return ask(asked, domain_of(over), at, distance, relation, within)
+        return ask(named, domain_of(over), at, distance, relation, within)
     return {
-        name: ask(asked, domain, data, distance, relation, within)
+        name: ask(named, domain, data, distance, relation, within)
         for name, (domain, data) in columns.items()
     }
 
@@ -271,7 +271,7 @@ class StabilityMap:
 
     Attributes:
         statistic: the statistic.
-        domain: the releases that it speaks of.
+        domain: the releases that it is about.
         relation: the neighbour relation whose distance ``d_in`` counts.
     """
 
@@ -284,7 +284,7 @@ class StabilityMap:
         """The sensitivity within ``d_in`` (a float is rounded up).
 
         Raises:
-            UsageError: a negative distance, or one that is no whole number.
+            UsageError: a negative distance, or one that is not an integer.
         """
         distance = as_integer(d_in, "d_in", minimum=0)
         return Fraction(0) if distance == 0 else self.answer(distance).value
@@ -322,7 +322,7 @@ def stability_map(statistic: Asked, over: Domain, relation: Relation = "unbounde
     [Fraction(0, 1), Fraction(8, 1), Fraction(8, 1), Fraction(8, 1)]
     """
     if isinstance(over, Mapping) or over.columns is not None:
-        raise UsageError("a stability map speaks of one column; give the domain of that column")
+        raise UsageError("a stability map is about one column; give the domain of that column")
     made = StabilityMap(lookup(statistic), over, relation)
     if made._farthest() < 1:
         raise InfeasibleError(
@@ -343,7 +343,7 @@ def map_of(answer: Sensitivity) -> StabilityMap:
     """Turn an answer into the stability map of its question, for every distance.
 
     Raises:
-        UsageError: the answer is no guarantee; says why.
+        UsageError: the answer is not a guarantee; says why.
 
     >>> from tacit.statistics import Interval, sensitivity
     >>> map_of(sensitivity("sum", over=Interval(-3, 2)))(4)

@@ -44,9 +44,10 @@ __all__ = [
 #
 #     k >= m (1 - gamma + rho + sqrt(ln(1/rho) / (2m))).
 #
-# Any ``rho`` serves.  Given ``m``, taking ``k = m`` gives the least ``gamma`` at ``8 m L exp(-2L) =
-# 1``; given ``gamma``, the least ``m`` has ``gamma = rho (1 + 2L)``, with ``L = ln(1/rho)``.  Both
-# roots are found by bisection; as any ``rho`` is valid, its rounding costs no confidence.
+# Any ``rho`` serves.  Given ``m``, taking ``k = m`` gives the smallest ``gamma`` at
+# ``8 m L exp(-2L) = 1``; given ``gamma``, the least ``m`` has ``gamma = rho (1 + 2L)``, with
+# ``L = ln(1/rho)``.  Both roots are found by bisection; as any ``rho`` is valid, its rounding costs
+# no confidence.
 
 
 _SLACK = 1e-9  # far above the rounding of the few operations below
@@ -54,7 +55,7 @@ _SLACK = 1e-9  # far above the rounding of the few operations below
 
 @dataclass(frozen=True)
 class SampledSensitivity:
-    """A sensitivity that holds for neighbours drawn from a distribution, but for ``gamma``.
+    """A sensitivity that holds for neighbours drawn from a distribution, except for ``gamma``.
 
     Attributes:
         value: the ``rank``-th smallest of the sampled differences.
@@ -76,7 +77,7 @@ class SampledSensitivity:
 
     @property
     def why_no_guarantee(self) -> str:
-        """What is missing."""
+        """Description of the missing part."""
         return (
             "it holds for neighbours drawn at random, but for a probability of gamma: random "
             "differential privacy only"
@@ -122,13 +123,13 @@ def sampled_sensitivity(
     else:
         count = rank = as_integer(samples, "samples", minimum=1)
         confidence = _confidence_of(count)
-    asked = lookup(statistic)
-    gaps = np.sort([_difference(asked, draw, n) for _ in range(count)])
+    named = lookup(statistic)
+    gaps = np.sort([_difference(named, draw, n) for _ in range(count)])
     return SampledSensitivity(float(gaps[rank - 1]), confidence, count, rank)
 
 
 def samples_needed(gamma: float) -> tuple[int, int]:
-    """The least number of samples for a confidence, and the rank to take.
+    """The smallest number of samples for a confidence, and the rank to take.
 
     >>> samples_needed(0.05)
     (1305, 1305)
@@ -170,9 +171,9 @@ def _difference(statistic: Any, draw: Callable[[int], npt.ArrayLike], size: int)
 # shown, so such an answer is refused as a stability map.
 
 
-_GRID = 33  # values that stand for an interval
+_GRID = 33  # values that represent an interval
 _TRIES = 64  # exchanges tried at a time
-_PATIENCE = 12  # rounds without a gain before starting anew
+_MAX_ROUNDS_WITHOUT_GAIN = 12  # rounds without a gain before starting again
 
 Order = npt.NDArray[np.int64]
 
@@ -206,22 +207,22 @@ def lower_bound(
     >>> s.value, s.method, s.is_guarantee
     (Fraction(1, 1), 'lower bound', False)
     """
-    asked = lookup(statistic)
+    named = lookup(statistic)
     budget = as_integer(evaluations, "evaluations", minimum=1)
     release = None if at is None else Sample(np.asarray(at), "at")
-    question = Question(over, release, distance, relation, within, min(1, asked.least))
+    question = Question(over, release, distance, relation, within, min(1, named.least))
     if question.size is None:
         raise InfeasibleError("a local search needs the size of the release: give size=... or at=")
     moves = list(question.moves(question.size))
-    climbs = [_Climb(asked, question, move, budget // len(moves)) for move in moves]
+    climbs = [_Climb(named, question, move, budget // len(moves)) for move in moves]
     best = max((climb.run() for climb in climbs), key=lambda c: c.gap, default=None)
     pair = best.pair() if best is not None else (_any_release(question),) * 2
     if pair[0] == pair[1]:
-        pair = differing_pair(question, asked.least) or pair
+        pair = differing_pair(question, named.least) or pair
     return Sensitivity(
-        distance_between(asked.of(pair[0]), asked.of(pair[1])),
+        distance_between(named.of(pair[0]), named.of(pair[1])),
         "lower bound",
-        statistic=asked,
+        statistic=named,
         question=question,
         witness=lambda: pair,
         evaluations=sum(climb.spent for climb in climbs),
@@ -279,9 +280,9 @@ class _Climb:
         x, y = self._sides(self.best[None, :])
         return self._picked(x[0]), self._picked(y[0])
 
-    def _picked(self, places: Order) -> Sample:
+    def _picked(self, indices: Order) -> Sample:
         """The records at these places of the pool, ascending (the pool itself need not be)."""
-        return self.pool.take(places[np.argsort(self.pool.raw[places], kind="stable")])
+        return self.pool.take(indices[np.argsort(self.pool.raw[indices], kind="stable")])
 
     def _sides(self, orders: Order) -> tuple[Order, Order]:
         shared = self.size - self.removed
@@ -309,16 +310,16 @@ class _Climb:
             yield middle
             while True:
                 yield self.random.permutation(everyone)
-        held = everyone[: self.size]  # the pool lists the release first
+        present = everyone[: self.size]  # the pool lists the release first
         free = everyone[self.size :]
         yield everyone
-        yield np.concatenate([held[::-1], free[::-1]])
+        yield np.concatenate([present[::-1], free[::-1]])
         while True:
-            yield np.concatenate([self.random.permutation(held), self.random.permutation(free)])
+            yield np.concatenate([self.random.permutation(present), self.random.permutation(free)])
 
     def _climb(self, order: Order) -> None:
         gap, idle = float(self._gaps(order[None, :])[0]), 0
-        while idle < _PATIENCE and self.spent < self.budget:
+        while idle < _MAX_ROUNDS_WITHOUT_GAIN and self.spent < self.budget:
             tries = np.repeat(order[None, :], _TRIES, axis=0)
             rows = np.arange(_TRIES)
             i, j = self._exchanges()
@@ -362,9 +363,9 @@ def _in_this_order(first: Sample, then: Sample) -> Sample:
     """Both samples behind each other; the pool need not ascend, only its picks are sorted."""
     both = merge(first, then)
     order = np.argsort(np.concatenate([first.floats, then.floats]), kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return Sample.of_sorted(both.raw[place], both.unit)
+    positions = np.empty_like(order)
+    positions[order] = np.arange(len(order))
+    return Sample.of_sorted(both.raw[positions], both.unit)
 
 
 def _grid(domain: Interval) -> Sample:

@@ -43,7 +43,7 @@ __all__ = [
 # Either ``e = U`` joins ``S``, which is at distance ``d + a``; or ``e`` is a record of ``x``, the
 # largest, and leaves ``S + e``, which is at distance ``d + a - 1`` and has ``d >= 1`` (any other
 # record gives a smaller rise).  Within ``r`` steps ``d + a = n + s - 2 k <= r``, and ``P`` never
-# falls in ``k``: for a given ``s`` the least ``k`` is best, ``(s + n - r) / 2`` rounded up, and
+# falls in ``k``: for a given ``s`` the smallest ``k`` is best, ``(s + n - r) / 2`` rounded up, and
 # ``s`` runs from ``n - r`` to ``n + r - 2 d``, ``d`` being the fewest that may have left.
 #
 # Among the ``s`` of one parity ``k`` is linear in ``s``, and ``P`` is convex, because records
@@ -89,7 +89,7 @@ class MeanAtDistance(AtDistance):
 
 
 class _Rises:
-    """How far the mean can rise, in units of the grid."""
+    """Return the largest rise of the mean, in units of the grid."""
 
     def __init__(self, data: Clamped) -> None:
         self.data = data
@@ -135,22 +135,22 @@ class _Line:
     first: int
     last: int
     stride: int
-    kept: Callable[[int], int]
+    retained: Callable[[int], int]
 
     def top(self) -> Fraction:
         """The largest ``(e s - P) / (s (s + 1))``, which rises to one top and falls behind it."""
-        most = (self.last - self.first) // self.stride
-        if most < 0:
+        maximum = (self.last - self.first) // self.stride
+        if maximum < 0:
             return Fraction(0)
-        return Fraction(*self._rise(bisect_left(range(most), True, key=self._falls)))
+        return Fraction(*self._rise(bisect_left(range(maximum), True, key=self._falls)))
 
-    def _falls(self, place: int) -> bool:
-        (a, below), (b, above) = self._rise(place), self._rise(place + 1)
+    def _falls(self, position: int) -> bool:
+        (a, below), (b, above) = self._rise(position), self._rise(position + 1)
         return a * above >= b * below
 
-    def _rise(self, place: int) -> tuple[int, int]:
-        s = self.first + place * self.stride
-        return self.e * s - self.sums(self.kept(s)), s * (s + 1)
+    def _rise(self, position: int) -> tuple[int, int]:
+        s = self.first + position * self.stride
+        return self.e * s - self.sums(self.retained(s)), s * (s + 1)
 
 
 # The mean and its sensitivities.
@@ -189,8 +189,8 @@ class Mean(Monotone, proven=True):
         the first one moves it from the middle, by no more.  A change moves it by ``span / n``.
         """
         span = upper - lower
-        most = span if relation == "bounded" else span / 2
-        return PublicRange(most, (lower, upper), (lower + upper) / 2)
+        maximum = span if relation == "bounded" else span / 2
+        return PublicRange(maximum, (lower, upper), (lower + upper) / 2)
 
     def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds.
@@ -239,8 +239,8 @@ class Mean(Monotone, proven=True):
 # Local sensitivity of the trimmed mean at a distance, by substitution: exact.
 #
 # With ``m`` records left out at either end, ``w = n - 2 m`` remain.  Replacing ``b`` by ``e``
-# beside ``C`` (of ``n - 1`` records) is worst with ``b`` low and ``e`` high, and then the records
-# kept are ``c_m .. c_(n-1-m)`` before and ``c_(m+1) .. c_(n-m)`` after: the mean rises by
+# next to ``C`` (of ``n - 1`` records) is worst with ``b`` low and ``e`` high, and then the records
+# retained are ``c_m .. c_(n-1-m)`` before and ``c_(m+1) .. c_(n-m)`` after: the mean rises by
 # ``(c_(n-m) - c_m) / w``.  Of the records between these two, ``w - 1`` belong to ``C``, and at most
 # ``t`` more records of ``x`` are lacking (the argument of
 # :mod:`tacit.statistics.quantiles`), so both lie in some ``[x_i, x_(i+w+t)]``,
@@ -262,16 +262,16 @@ class TrimmedAtDistance(AtDistance):
     def __init__(self, data: Clamped, left_out: int) -> None:
         self.data, self.left_out = data, left_out
         self.last = len(data)
-        self.kept = len(data) - 2 * left_out
+        self.retained = len(data) - 2 * left_out
 
     def at(self, distance: int) -> Fraction:
         """``A(distance)``, exact."""
         t = min(distance, self.last)
-        return int(self._search(exact=True).within(t)) * self.data.grain / self.kept
+        return int(self._search(exact=True).within(t)) * self.data.grain / self.retained
 
     def instability(self, bound: Fraction) -> int | None:
         """The least ``t`` with ``A(t) > bound``: the cheapest pair of ranks with such a value."""
-        return self._search(exact=True).nearest(int(bound * self.kept / self.data.grain))
+        return self._search(exact=True).nearest(int(bound * self.retained / self.data.grain))
 
     def instabilities(self, bounds: Sequence[Fraction]) -> list[int | None]:
         """:meth:`instability` of each bound: it is found at once, and needs no search."""
@@ -283,8 +283,8 @@ class TrimmedAtDistance(AtDistance):
         start = search.nearest(0)
         if start is None:
             return 0.0
-        found = Fraction(search.decayed(beta, start)) * self.data.quick[1] / self.kept
-        return decayed(float_up(found), beta, start)
+        bound = Fraction(search.decayed(beta, start)) * self.data.quick[1] / self.retained
+        return decayed(float_up(bound), beta, start)
 
     def _search(self, *, exact: bool) -> Staircase:
         return self._exact if exact else self._quick
@@ -301,21 +301,21 @@ class TrimmedAtDistance(AtDistance):
         """The pair ``(i, r)`` stands for ``x_(r-1) - x_i``; indices are ranks plus one."""
         one, none = np.array([1]), np.array([0])
         m, n = self.left_out, len(self.data)
-        steps = _Wider(self.kept)
+        steps = _Wider(self.retained)
         return Staircase(ranks, one, none, steps, (0, m + 2), (n - m + 2, n + 3))
 
 
 class _Wider:
     """``t`` more records than the ``w - 1`` between ``i`` and ``r - 1``."""
 
-    def __init__(self, kept: int) -> None:
-        self.kept = kept
+    def __init__(self, retained: int) -> None:
+        self.retained = retained
 
     def exact(self, kind: Indices, low: Indices, high: Indices) -> Indices:
-        return np.asarray(np.maximum(high - low - 1 - self.kept, 0))
+        return np.asarray(np.maximum(high - low - 1 - self.retained, 0))
 
     def least(self, kind: Indices, i1: Indices, i2: Indices, r1: Indices, r2: Indices) -> Indices:
-        return np.asarray(np.maximum(r1 - i2 - 1 - self.kept, 0))
+        return np.asarray(np.maximum(r1 - i2 - 1 - self.retained, 0))
 
 
 # The trimmed mean: the mean of what is left without a share of the records at either end.
@@ -353,7 +353,7 @@ class TrimmedMean(Statistic):
         return TrimmedAtDistance(data, self.left_out(len(data)))
 
     def left_out(self, size: int) -> int:
-        """How many records are left out at either end."""
+        """Number of records left out at either end."""
         return int(self.share * size)
 
     def batch(self, rows: Array) -> npt.NDArray[np.float64]:
@@ -365,5 +365,5 @@ class TrimmedMean(Statistic):
     def exact(self, values: Sequence[Fraction]) -> Fraction:
         """The exact trimmed mean of ascending values."""
         cut = self.left_out(len(values))
-        kept = values[cut : len(values) - cut]
-        return sum(kept, Fraction(0)) / len(kept)
+        retained = values[cut : len(values) - cut]
+        return sum(retained, Fraction(0)) / len(retained)

@@ -49,7 +49,7 @@ UNIT = 2.0**-53
 _DIGIT = 20
 _BLOCK = 1024
 _CHUNK = 32
-_MOST_DIGITS = 16
+_MAX_DIGITS = 16
 _FLOAT_BLOCK = 128
 
 
@@ -73,12 +73,12 @@ class Moments:
 
     @cached_property
     def constant(self) -> bool:
-        """Whether all records are equal (or there is at most one)."""
+        """True if all records are equal (or there is at most one)."""
         return self.size < 2 or bool(self.sample.raw[0] == self.sample.raw[-1])
 
     @cached_property
     def frame(self) -> Frame:
-        """What the values are measured from, and the exponent of the power of two they are over."""
+        """Origin of the values, and the exponent of the power of two that divides them."""
         if self._frame is not None or not self.size:
             return self._frame or (Fraction(0), 0)
         return frame_around(self.sample[self.size // 2], self.sample[0], self.sample[-1])
@@ -139,7 +139,7 @@ class Moments:
         return (numerator + self.sum_error**2 / size) / (size - ddof) * 1.01
 
     def exact(self, ranges: list[Range]) -> tuple[int, int, int]:
-        """How many records the ranges hold, their sum and their sum of squares, in grains."""
+        """Number of records in the ranges, their sum and their sum of squares, in grid steps."""
         count = total = square = 0
         for start, stop in ranges:
             if stop - start == 1 and self._digits is not None:
@@ -158,8 +158,10 @@ class Moments:
     def variance(self, ranges: list[Range], ddof: int = 0) -> Fraction:
         """The exact variance of the records in some disjoint ranges of ranks."""
         count, total, square = self.exact(ranges)
-        grain = self.grain
-        return Fraction(count * square - total * total, count * (count - ddof)) * grain * grain
+        grid_step = self.grain
+        return (
+            Fraction(count * square - total * total, count * (count - ddof)) * grid_step * grid_step
+        )
 
     def take(self, ranges: list[Range]) -> Sample:
         """The records in some disjoint ranges of ranks."""
@@ -168,7 +170,7 @@ class Moments:
 
     @cached_property
     def grain(self) -> Fraction:
-        """What one unit of the exact sums stands for."""
+        """Value of one unit of the exact sums."""
         if self._digits is None:
             return self.sample.on_grid[1]
         exponent, count = self._digits
@@ -188,7 +190,7 @@ class Moments:
         near = [abs(float(v)) for v in (*raw[zero[1] : zero[1] + 1], *raw[: zero[0]][-1:])]
         lowest = math.frexp(min(near))[1] - 53 if near else exponent - 1
         count = max(1, -(-(exponent - lowest) // _DIGIT))
-        return (exponent, count) if abs(exponent) < 500 and count <= _MOST_DIGITS else None
+        return (exponent, count) if abs(exponent) < 500 and count <= _MAX_DIGITS else None
 
     def _digits_of(self, start: int, stop: int) -> Floats:
         """The digits of the ranks ``start <= rank < stop``, most significant first."""
@@ -212,15 +214,15 @@ class Moments:
     def _blocks(self) -> tuple[Array, Array]:
         """Sums of digits, and of products of two digits, of all whole blocks before each."""
         assert self._digits is not None
-        count, whole = self._digits[1], self.size // _BLOCK
-        ones, twos = np.zeros((whole, count)), np.zeros((whole, count, count))
-        for first in range(0, whole, _CHUNK):
-            last = min(first + _CHUNK, whole)
+        count, complete = self._digits[1], self.size // _BLOCK
+        ones, twos = np.zeros((complete, count)), np.zeros((complete, count, count))
+        for first in range(0, complete, _CHUNK):
+            last = min(first + _CHUNK, complete)
             cut = self._digits_of(first * _BLOCK, last * _BLOCK)
             cut = cut.reshape(count, last - first, _BLOCK).transpose(1, 0, 2)
             ones[first:last] = cut.sum(axis=2)
             twos[first:last] = np.matmul(cut, cut.transpose(0, 2, 1))
-        kind = np.int64 if whole < 4000 else object
+        kind = np.int64 if complete < 4000 else object
         return _cumulate(ones, kind), _cumulate(twos, kind)
 
     @cached_property
@@ -234,10 +236,10 @@ class Moments:
 
     def _up_to(self, rank: int) -> tuple[int, int]:
         """The exact sum and sum of squares of the first ``rank`` records."""
-        found = self._memory.get(rank)
-        if found is None:
-            found = self._memory[rank] = self._sum_up_to(rank)
-        return found
+        sums = self._memory.get(rank)
+        if sums is None:
+            sums = self._memory[rank] = self._sum_up_to(rank)
+        return sums
 
     def _sum_up_to(self, rank: int) -> tuple[int, int]:
         if self._digits is None:
@@ -269,18 +271,18 @@ def _prefix(values: Floats, magnitude: float | None) -> tuple[Floats, float]:
     # ``magnitude`` is the sum of the magnitudes, if that is not the sum itself.
     result = np.empty(len(values) + 1)
     result[0] = 0.0
-    whole = len(values) // _FLOAT_BLOCK
-    cut = whole * _FLOAT_BLOCK
-    blocks = values[:cut].reshape(whole, _FLOAT_BLOCK)
+    complete = len(values) // _FLOAT_BLOCK
+    cut = complete * _FLOAT_BLOCK
+    blocks = values[:cut].reshape(complete, _FLOAT_BLOCK)
     before = np.concatenate(([0.0], np.cumsum(_folded(blocks), dtype=np.longdouble)))
-    inner = result[1 : cut + 1].reshape(whole, _FLOAT_BLOCK)
+    inner = result[1 : cut + 1].reshape(complete, _FLOAT_BLOCK)
     np.cumsum(blocks, axis=1, out=inner)
     inner += before[:-1, None].astype(np.float64)
     np.cumsum(values[cut:], out=result[cut + 1 :])
     result[cut + 1 :] += float(before[-1])
     total = float(result[-1]) if magnitude is None else magnitude
     widest = float(np.abs(values).max()) if len(values) else 0.0
-    growth = 24 * UNIT + whole * float(np.finfo(np.longdouble).eps)
+    growth = 24 * UNIT + complete * float(np.finfo(np.longdouble).eps)
     return result, 1.01 * (growth * total + _FLOAT_BLOCK * UNIT * min(total, _FLOAT_BLOCK * widest))
 
 
@@ -294,8 +296,8 @@ def _folded(blocks: Floats) -> Floats:
 
 def _cumulate(blocks: Floats, kind: type) -> Array:
     """Exact prefix sums over the first axis, from zero."""
-    whole: Array = blocks.astype(np.int64).astype(kind)
-    return np.concatenate((np.zeros((1, *whole.shape[1:]), dtype=kind), np.cumsum(whole, axis=0)))
+    sums: Array = blocks.astype(np.int64).astype(kind)
+    return np.concatenate((np.zeros((1, *sums.shape[1:]), dtype=kind), np.cumsum(sums, axis=0)))
 
 
 def frame_around(centre: Fraction, lowest: Fraction, highest: Fraction) -> Frame:

@@ -37,7 +37,7 @@ _WIDE_RATIO = 30.0
 
 
 class Point(Protocol):
-    """What a picture asks of a point of a profile."""
+    """Interface of a point of a profile for plots."""
 
     @property
     def column(self) -> str:
@@ -64,8 +64,8 @@ class Point(Protocol):
         """The sensitivity."""
 
 
-class DrawnProfile(Protocol):
-    """What a picture asks of a profile."""
+class PlottableProfile(Protocol):
+    """Interface of a profile that has a plot."""
 
     @property
     def rows(self) -> Sequence[Point]:
@@ -73,10 +73,10 @@ class DrawnProfile(Protocol):
 
     @property
     def within(self) -> bool:
-        """Whether nearer neighbours count."""
+        """True if neighbours at smaller distances count."""
 
 
-def draw_profile(profile: DrawnProfile, log: bool | None) -> Any:
+def draw_profile(profile: PlottableProfile, log: bool | None) -> Any:
     """Draw a profile; see :meth:`Profile.plot`."""
     rows = profile.rows
     columns = _ordered(r.column for r in rows)
@@ -133,7 +133,7 @@ def _ordered(items: Any) -> list[Any]:
     return list(dict.fromkeys(items))
 
 
-# Sensitivities over distances: many statistics, every column, global beside local.
+# Sensitivities over distances: many statistics, every column, global next to local.
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ def sensitivity_profile(
         over: a domain, or one per column.
         distances: the distances; one that cannot be made leaves a gap.
         relation: one relation or several.
-        at: a release: the local sensitivities are then shown beside the global ones.
+        at: a release: the local sensitivities are then shown next to the global ones.
         within: as for :func:`sensitivity`.
         relations: the former name of ``relation``.
 
@@ -247,10 +247,10 @@ def sensitivity_profile(
     >>> [row.value for row in p.rows]
     [3.3333333333333335, 6.0, 8.0, 8.0]
     """
-    asked = [lookup(s) for s in _listed(statistics)]
+    named = [lookup(s) for s in _listed(statistics)]
     kinds: list[Any] = _listed(relation if relations is None else relations)
     steps = [as_integer(d, "distance", minimum=1) for d in distances]
-    if not asked or not steps or not kinds:
+    if not named or not steps or not kinds:
         raise UsageError("give at least one statistic, one distance and one relation")
     columns = by_column(over, at)
     if columns is None:
@@ -267,13 +267,13 @@ def sensitivity_profile(
         for column, (domain, release) in columns.items()
         for relation in kinds
         for data in ([None] if release is None else [None, release])
-        for statistic in asked
+        for statistic in named
         for distance in steps
     ]
     if all(row.answer is None for row in rows):
         # Say why, in the words of the question itself.
         first = next(iter(columns.values()))
-        ask(asked[0], first[0], first[1], steps[0], kinds[0], within)
+        ask(named[0], first[0], first[1], steps[0], kinds[0], within)
     return Profile(tuple(rows), within)
 
 

@@ -12,10 +12,18 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arithmetic.exact import Number, as_percent, as_share, float_up
-from tacit.arithmetic.roots_and_bisection import least_integer_until
+from tacit.arithmetic.roots_and_bisection import smallest_integer_until
 from tacit.statistics.domains import Joined, Ranked
 from tacit.statistics.question import Relation
-from tacit.statistics.rank_pairs import FAR, Indices, Staircase, Steps, between, weights, whole
+from tacit.statistics.rank_pairs import (
+    UNREACHABLE,
+    Indices,
+    Staircase,
+    Steps,
+    between,
+    weights,
+    whole,
+)
 from tacit.statistics.samples import Array, Clamped, Ranks, Sample
 from tacit.statistics.statistic import (
     AtDistance,
@@ -80,9 +88,9 @@ def quantile_one_way(
         kind, low, high, cost = (
             _leaving(p, n, period) if relation == "remove" else _joining(p, n, kinds)
         )
-        found = between(side.padded.astype(object), made[0][kind], made[1][kind], low, high)
+        gaps = between(side.padded.astype(object), made[0][kind], made[1][kind], low, high)
         steps.append(cost)
-        values.append(found.astype(object) * int(made[2] / unit))
+        values.append(gaps.astype(object) * int(made[2] / unit))
     return PointsAtDistance(np.concatenate(steps), np.concatenate(values), unit * data.grain, exact)
 
 
@@ -96,10 +104,10 @@ def _leaving(p: Fraction, n: int, period: int) -> tuple[Indices, Indices, Indice
 def _joining(p: Fraction, n: int, kinds: int) -> tuple[Indices, Indices, Indices, Indices]:
     low = np.arange(-1, n + 1 if p > 0 else 1).astype(object)
     c, d = p.numerator, p.denominator
-    least = np.maximum(n, (n - low - 1) * d // (d - c) + 1)
+    minimum = np.maximum(n, (n - low - 1) * d // (d - c) + 1)
     if c:
-        least = np.maximum(least, -(-low * d // c))
-    m = (least + 1)[:, None] + (np.arange(kinds) - least[:, None] - 1) % kinds
+        minimum = np.maximum(minimum, -(-low * d // c))
+    m = (minimum + 1)[:, None] + (np.arange(kinds) - minimum[:, None] - 1) % kinds
     kind = np.broadcast_to(np.arange(kinds), m.shape).ravel()
     ranks = np.repeat(low.astype(np.int64), kinds)
     return kind, ranks + 1, ranks + 3, (m.ravel() - n - 1).astype(np.int64)
@@ -114,15 +122,15 @@ def _joining(p: Fraction, n: int, kinds: int) -> tuple[Indices, Indices, Indices
 # **Substitution.**  Let ``y = C + b`` and ``y' = C + e`` with ``b <= e`` and ``y`` or ``y'`` at
 # distance ``t`` from ``x``.  The quantile rises in every record, so ``b`` low and ``e`` high is
 # worst, and then ``f(y') - f(y) = (1 - g)(c_j - c_(j-1)) + g (c_(j+1) - c_j)``: one record of ``C``
-# between two others.  ``C`` lacks ``t`` records of ``x``, or ``t + 1`` with ``b`` or ``e`` among
-# them, which do not stand inside the gap (if ``b`` did, it would take the place of ``c_(j-1)``).
-# So at most ``t`` lacking records and one that is kept stand between the two sides, which are
-# therefore inside ``[x_i, x_(i+t+2)]`` for some ``i``; the lacking records below the gap shift
-# ``i`` above ``j - 1`` by one each, and each leaves one fewer for the gap, so that ``i <= j``, and
-# by symmetry ``i + t + 2 >= j + 1``. Taking ``t`` of the ranks ``i+1 .. i+t+1`` away, and putting
-# the records at ``L`` and ``U`` as the rank demands, attains it; the one kept is the last of them
-# if ``g <= 1/2``, else the first.  For ``g = 0`` this is Nissim, Raskhodnikova and Smith (2007),
-# ``max_i x_(j+i) - x_(j+i-t-1)``.
+# between two others.  ``C`` is missing ``t`` records of ``x``, or ``t + 1`` with ``b`` or ``e``
+# among them, which do not stand inside the gap (if ``b`` did, it would take the position of
+# ``c_(j-1)``). So at most ``t`` lacking records and one that is kept stand between the two sides,
+# which are therefore inside ``[x_i, x_(i+t+2)]`` for some ``i``; the lacking records below the gap
+# shift ``i`` above ``j - 1`` by one each, and each leaves one fewer for the gap, so that
+# ``i <= j``, and by symmetry ``i + t + 2 >= j + 1``. Taking ``t`` of the ranks ``i+1 .. i+t+1``
+# away, and putting the records at ``L`` and ``U`` as the rank demands, attains it; the one kept is
+# the last of them if ``g <= 1/2``, else the first.  For ``g = 0`` this is Nissim, Raskhodnikova and
+# Smith (2007), ``max_i x_(j+i) - x_(j+i-t-1)``.
 #
 # **Add or remove.**  A pair is ``S`` and ``T = S + e``, of ``m = |T|`` records; say ``e`` is low,
 # so that ``f(S) >= f(T)`` (the mirror image serves the rest).  With ``q (m - 1) = p - 1 + g'`` and
@@ -164,8 +172,8 @@ class QuantileAtDistance(AtDistance):
         n = len(data)
         if relation == "bounded":
             self.last = n
-            place = q * (n - 1)
-            self._sides = [_Side(data, *_substitution(int(place) + 1, place % 1, n))]
+            position = q * (n - 1)
+            self._sides = [_Side(data, *_substitution(int(position) + 1, position % 1, n))]
         else:
             self.last = n + 1
             self._sides = [
@@ -182,7 +190,9 @@ class QuantileAtDistance(AtDistance):
     def instability(self, bound: Fraction) -> int | None:
         """The least ``t`` with ``A(t) > bound``: the cheapest pair of ranks with such a value."""
         limits = (math.floor(bound / (s.unit * self.data.grain)) for s in self._sides)
-        return _least(s.exact.nearest(limit) for s, limit in zip(self._sides, limits, strict=True))
+        return _smallest(
+            s.exact.nearest(limit) for s, limit in zip(self._sides, limits, strict=True)
+        )
 
     def instabilities(self, bounds: Sequence[Fraction]) -> list[int | None]:
         """:meth:`instability` of each bound: it is found at once, and needs no search."""
@@ -190,19 +200,19 @@ class QuantileAtDistance(AtDistance):
 
     def smooth(self, beta: Fraction) -> float:
         """``max_t exp(-beta t) A(t)``, over all pairs of ranks at once."""
-        start = _least(side.quick.nearest(0) for side in self._sides)
+        start = _smallest(side.quick.nearest(0) for side in self._sides)
         if start is None:
             return 0.0
         best = Fraction(0)
         for side in self._sides:
             scale = side.unit * side.data.quick[1]
-            found = side.quick.decayed(beta, start, float(best / scale))
-            best = max(best, Fraction(found) * scale)
+            bound = side.quick.decayed(beta, start, float(best / scale))
+            best = max(best, Fraction(bound) * scale)
         return decayed(float_up(best), beta, start)
 
 
-def _least(found: Iterable[int | None]) -> int | None:
-    return min((steps for steps in found if steps is not None), default=None)
+def _smallest(distances: Iterable[int | None]) -> int | None:
+    return min((steps for steps in distances if steps is not None), default=None)
 
 
 @dataclass
@@ -271,21 +281,21 @@ class _AddOrRemove:
         m = np.maximum(np.maximum(self._by_low(low), self._by_high(high)), self.n - taken)
         m += (kind - m) % self.period
         is_added = self.rank(m) > low - 1
-        return np.where(m <= 2 * self.n + 4, 2 * taken + m - self.n - is_added, FAR)
+        return np.where(m <= 2 * self.n + 4, 2 * taken + m - self.n - is_added, UNREACHABLE)
 
     def least(self, kind: Indices, i1: Indices, i2: Indices, r1: Indices, r2: Indices) -> Indices:
         """No more than the steps of any pair in each square."""
         # ``m - [a >= 1]`` is at least the limit of ``i``: an ``a >= 1`` asks for the limit of
-        # ``i + 1``, which is larger but for the first indices, where all are 2.  With ``2 d`` that
-        # limit is convex in ``i`` and rounded up, with a kink at the second or third index, so it
-        # is least at an end or there; that of ``r`` is linear and rounded down.  Where records tie,
-        # long rows of pairs take equal steps, and no looser bound passes over them.
+        # ``i + 1``, which is larger except for the first indices, where all are 2.  With ``2 d``
+        # that limit is convex in ``i`` and rounded up, with a kink at the second or third index, so
+        # it is least at an end or there; that of ``r`` is linear and rounded down.  Where records
+        # tie, long rows of pairs take equal steps, and no looser bound passes over them.
         taken = np.maximum(r1 - i2 - 2, 0)
         lows = (np.clip(i, i1, i2) for i in (i1, i2, 2, 3))
         by_low = np.minimum.reduce([2 * (r1 - i - 2) + self._by_low(i) for i in lows]) - (i1 < 3)
         by_high = np.minimum.reduce([2 * (r - i2 - 2) + self._by_high(r) for r in (r1, r2)])
-        found = np.maximum(taken - 1, np.maximum(by_low, by_high - 1) - self.n)
-        return np.asarray(np.maximum(found, 0))
+        distances = np.maximum(taken - 1, np.maximum(by_low, by_high - 1) - self.n)
+        return np.asarray(np.maximum(distances, 0))
 
     def rank(self, size: Indices) -> Indices:
         """``p(m) = floor(q (m - 1)) + 1``."""
@@ -294,7 +304,7 @@ class _AddOrRemove:
     def _by_low(self, low: Indices) -> Indices:
         before = np.maximum(low - 2, 0)  # i - 1, where the index is i + 1
         if not self.top:
-            return np.where(before > 0, FAR // 4, 2)
+            return np.where(before > 0, UNREACHABLE // 4, 2)
         return np.maximum(2, self._int64(-(-self._wide(before) * self.bottom // self.top)) + 1)
 
     def _by_high(self, high: Indices) -> Indices:
@@ -306,7 +316,7 @@ class _AddOrRemove:
 
     @staticmethod
     def _int64(numbers: Array) -> Indices:
-        return np.asarray(np.minimum(numbers, FAR // 4).astype(np.int64))
+        return np.asarray(np.minimum(numbers, UNREACHABLE // 4).astype(np.int64))
 
 
 def _add_or_remove(
@@ -344,7 +354,7 @@ class Quantile(Monotone, proven=True):
     ``d >= 1``, a single record gives ``u_N`` minus the value at position ``q k`` of the smallest
     records; no ``f(S)`` is larger than ``u_N`` and no position or rank value of ``T`` is smaller.
     If ``d < 1``, the weights that do not cancel are at most ``d``, the upper ones meet values at
-    most ``u_N``, and the lower ones stand at rank ``k - 1`` or above; a single record gives
+    most ``u_N``, and the lower ones are at rank ``k - 1`` or above; a single record gives
     exactly ``d (u_N - u_k)``.
 
     Args:
@@ -382,12 +392,12 @@ class Quantile(Monotone, proven=True):
         """
         ordered = np.sort(rows, axis=1).astype(np.float64)
         last = ordered.shape[1] - 1
-        place = last * float(self.q)
-        rank = math.floor(place)
-        part = place - rank
+        position = last * float(self.q)
+        rank = math.floor(position)
+        part = position - rank
         low, high = ordered[:, rank], ordered[:, min(rank + 1, last)]
-        found = low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)
-        return np.where(np.isnan(ordered[:, last]), np.nan, found)
+        interpolated = low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)
+        return np.where(np.isnan(ordered[:, last]), np.nan, interpolated)
 
     def position(self, size: int) -> tuple[int, Fraction]:
         """The lower rank (from 0) and the weight of the rank above it.
@@ -395,9 +405,9 @@ class Quantile(Monotone, proven=True):
         >>> Quantile(Fraction(1, 2)).position(4)
         (1, Fraction(1, 2))
         """
-        place = self.q * (size - 1)
-        rank = math.floor(place)
-        return rank, place - rank
+        exact_position = self.q * (size - 1)
+        rank = math.floor(exact_position)
+        return rank, exact_position - rank
 
     def exact(self, values: Sequence[Fraction]) -> Fraction:
         """The exact quantile of ascending values."""
@@ -505,7 +515,7 @@ _QUARTERS = Fraction(1, 4), Fraction(3, 4)
 
 @dataclass(frozen=True)
 class InterquartileRange(Statistic):
-    """How far apart the quartiles are, each interpolated linearly.
+    """The interquartile range, each quartile interpolated linearly.
 
     >>> InterquartileRange()([1, 2, 4, 8, 16])
     6.0
@@ -555,7 +565,7 @@ class _SumAtDistance(AtDistance):
         total = sum((Fraction(part.at(distance)) for part in self._parts), Fraction(0))
         return min(total, self._span)
 
-    def _broken(self, bound: Fraction, last: int, least: int) -> int | None:
+    def _broken(self, bound: Fraction, last: int, minimum: int) -> int | None:
         """Not before a part breaks its equal share of the bound, nor after one breaks it all."""
         # Each part finds its own distances at once.
         if bound >= self._span:
@@ -564,8 +574,8 @@ class _SumAtDistance(AtDistance):
         near = min((t for t in shares if t is not None), default=None)
         if near is None:
             return None
-        whole = [part.instability(bound) for part in self._parts]
-        far = min((t for t in whole if t is not None), default=last)
-        return least_integer_until(
-            lambda t: self.exceeds(t, bound), min(last, far), max(least, near)
+        instabilities = [part.instability(bound) for part in self._parts]
+        far = min((t for t in instabilities if t is not None), default=last)
+        return smallest_integer_until(
+            lambda t: self.exceeds(t, bound), min(last, far), max(minimum, near)
         )

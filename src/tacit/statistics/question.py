@@ -102,7 +102,7 @@ class Question:
 
     @property
     def population(self) -> int | None:
-        """How many records there are in all, or None where values repeat without limit."""
+        """Number of records in total, or None if values repeat without limit."""
         return len(self.domain.sample) if isinstance(self.domain, Records) else None
 
     @property
@@ -119,14 +119,14 @@ class Question:
             return None
         return self.domain.sample.without(self.at)
 
-    def most_added(self, size: int) -> float:
+    def max_added(self, size: int) -> float:
         """The most records that a release of ``size`` can gain (infinity: no limit)."""
         return math.inf if self.population is None else self.population - size
 
     def moves(self, size: int) -> Iterator[tuple[int, int]]:
         """Every feasible move ``(removed, added)`` from a release of ``size`` records."""
         for r, a in self._asked_moves(size):
-            if r <= size and a <= self.most_added(size) and size - r + a >= self.fewest:
+            if r <= size and a <= self.max_added(size) and size - r + a >= self.fewest:
                 yield r, a
 
     def frontier(self, size: int) -> Iterator[tuple[int, int]]:
@@ -150,7 +150,7 @@ class Question:
         if size + 1 <= k:
             candidates.add((size, 1))
         for r, a in sorted(candidates - {(0, 0)}):
-            if a <= self.most_added(size) and size - r + a >= 1:
+            if a <= self.max_added(size) and size - r + a >= 1:
                 yield r, a
 
     def _asked_moves(self, size: int) -> Iterator[tuple[int, int]]:
@@ -171,11 +171,11 @@ class Question:
     def _check_release(self, at: Sample) -> None:
         size = self.domain.size
         if size is not None and size != len(at):
-            raise UsageError(f"at holds {len(at)} records, but the domain says size={size}")
+            raise UsageError(f"at has {len(at)} records, but the domain has size={size}")
         if isinstance(self.domain, Interval):
             for value in (at[0], at[-1]):
                 if not self.domain.lower <= value <= self.domain.upper:
-                    raise UsageError(f"at holds {show(value)}, which is outside {self.domain!r}")
+                    raise UsageError(f"at contains {show(value)}, which is outside {self.domain!r}")
         elif isinstance(self.domain, Records):
             if self._rest is None:
                 raise UsageError(
@@ -183,7 +183,7 @@ class Question:
                     "(each record can be used once)"
                 )
         elif outside := self._outside(at):
-            raise UsageError(f"at holds a value that is not in the value set: {outside}")
+            raise UsageError(f"at contains a value that is not in the value set: {outside}")
 
     def _outside(self, at: Sample) -> str:
         """Name one value of ``at`` that the domain does not have (often enough)."""
@@ -192,55 +192,57 @@ class Question:
         limited = isinstance(self.domain, Records)
         for value, count in zip(values.fractions(), counts.tolist(), strict=True):
             have[value] = count if limited else math.inf
-        asked, times = at.distinct()
-        for value, count in zip(asked.fractions(), times.tolist(), strict=True):
+        distinct, times = at.distinct()
+        for value, count in zip(distinct.fractions(), times.tolist(), strict=True):
             if count > have.get(value, 0):
                 there = f" {count} times, but it exists {have[value]}" if value in have else ""
                 return f"{show(value)}{there}"
         return ""
 
     def _check_distance(self) -> None:
-        most = self.farthest()
-        if self.distance <= most:
+        maximum = self.farthest()
+        if self.distance <= maximum:
             return
         if self.within:
             # All pairs are nearer: those within the farthest distance there is are those within k.
             object.__setattr__(self, "_asked", self.distance)
-            object.__setattr__(self, "distance", max(1, int(most)))
+            object.__setattr__(self, "distance", max(1, int(maximum)))
             return
         who = f"a release of {self.size} records" if self.size else "a release"
         if self.population is not None:
             who += f" out of a population of {self.population}"
         remains = self.fewest and self.relation not in ("add", "bounded")
-        kept = " (one record must remain)" if remains else ""
-        can = f"the greatest distance is {int(most)}" if most >= 1 else "there is no neighbour"
+        note = " (one record must remain)" if remains else ""
+        can = (
+            f"the greatest distance is {int(maximum)}" if maximum >= 1 else "there is no neighbour"
+        )
         word = {"add": "added", "remove": "removed", "bounded": "substituted"}.get(
             self.relation, "removed, or added,"
         )
         raise InfeasibleError(
             f"distance={self.distance} cannot be made: {self.distance} records {word} "
-            f"from {who}{kept}; {can}"
+            f"from {who}{note}; {can}"
         )
 
     def left_out(self) -> tuple[str, ...]:
-        """What the question asks for and the domain cannot make, one sentence each."""
+        """Parts of the question that the domain cannot make, one sentence each."""
         n, k = self.size, self.distance
         if self._asked is not None:
             return (self._how_far(self._asked),)
         if n is None or self.relation in ("add", "remove"):
             return ()
-        room = self.most_added(n)
+        room = self.max_added(n)
         if self.relation == "bounded":
             few = k > room
             return (f"only {room} records are left to substitute",) if few else ()
         if self.within:
             return ()
-        found = []
+        ends = []
         if k > n - self.fewest:
-            found.append(f"{k} records cannot be removed from {n}: only additions count")
+            ends.append(f"{k} records cannot be removed from {n}: only additions count")
         if k > room:
-            found.append(f"{k} records cannot be added, as {room} are left: only removals count")
-        return tuple(found)
+            ends.append(f"{k} records cannot be added, as {room} are left: only removals count")
+        return tuple(ends)
 
     def smallest(self) -> int:
         """The fewest records that a release in question or a neighbour of it has."""
@@ -251,7 +253,7 @@ class Question:
 
     @property
     def leaves_out_empty(self) -> bool:
-        """Whether the empty release would be in question, but for the fewest records."""
+        """True if the empty release would be included without the minimum size."""
         if not self.fewest or self.relation == "bounded":
             return False
         k = self.distance if self._asked is None else self._asked
@@ -261,13 +263,13 @@ class Question:
             return False
         return k >= self.size if self.within else k == self.size
 
-    def _how_far(self, asked: int) -> str:
-        most = self.farthest()
+    def _how_far(self, distance: int) -> str:
+        maximum = self.farthest()
         if self.relation == "bounded" and self.size is not None:
-            most = min(most, self.most_added(self.size))
-        if most < 1:
-            return f"no record can be changed, let alone {asked}: there is no other release"
-        return f"within {asked} was asked, and no neighbour is more than {int(most)} away"
+            maximum = min(maximum, self.max_added(self.size))
+        if maximum < 1:
+            return f"no record can be changed, let alone {distance}: there is no other release"
+        return f"within {distance} was asked, and no neighbour is more than {int(maximum)} away"
 
     def farthest(self) -> float:
         """The greatest distance that some pair of releases has (infinity: no limit).
@@ -278,7 +280,7 @@ class Question:
         n, population = self.size, self.population
         if n is None:
             return self._farthest_of_any_size()
-        room = self.most_added(n)
+        room = self.max_added(n)
         if self.relation == "bounded":
             return n if self.within else min(n, room)
         if self.relation == "add":

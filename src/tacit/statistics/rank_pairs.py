@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tacit.statistics.samples import Array, Ranks
 
 __all__ = [
-    "FAR",
+    "UNREACHABLE",
     "Indices",
     "Staircase",
     "Steps",
@@ -27,8 +27,8 @@ __all__ = [
 # The best pair of ranks: where the local sensitivity of an order statistic comes from.
 #
 # The padded records ``X_(-1) <= X_0 <= X_1 <= ...`` hold the lower bound at the ranks -1 and 0 and
-# the upper bound after the last record; in the arrays, rank ``i`` stands at index ``i + 1``, and
-# this module speaks of indices.  Every candidate is a pair of ranks ``i + 2 <= r`` and a kind
+# the upper bound after the last record; in the arrays, rank ``i`` is at index ``i + 1``, and
+# this module uses indices.  Every candidate is a pair of ranks ``i + 2 <= r`` and a kind
 # ``g``, with value
 #
 #     ``c1 (mid - X_i) + c3 (X_r - mid)``,  ``mid = X_(r-1)`` if ``c1 >= c3``, else ``X_(i+1)``,
@@ -41,16 +41,16 @@ __all__ = [
 
 
 Indices = npt.NDArray[np.int64]
-FAR = 2**60  # the steps of a pair that cannot be reached
+UNREACHABLE = 2**60  # the steps of a pair that cannot be reached
 _DONE = 1 + 2.0**-22
-_SMALL, _PLENTY = 1 << 12, 16
+_SMALL, _MIN_BATCH = 1 << 12, 16
 
 
 class Steps(Protocol):
-    """How many records must change before a pair of ranks becomes the two sides of a gap."""
+    """Number of records to change until a pair of ranks becomes the two sides of a gap."""
 
     def exact(self, kind: Indices, low: Indices, high: Indices) -> Indices:
-        """The least steps of each pair, ``FAR`` where there are none."""
+        """The least steps of each pair, ``UNREACHABLE`` where there are none."""
         ...
 
     def least(self, kind: Indices, i1: Indices, i2: Indices, r1: Indices, r2: Indices) -> Indices:
@@ -65,8 +65,8 @@ def between(ranks: Array | Ranks, c1: Indices, c3: Indices, low: Indices, high: 
     array([17])
     """
     mid = ranks[np.where(c1 >= c3, high - 1, low + 1)]
-    found: Array = c1 * (mid - ranks[low]) + c3 * (ranks[high] - mid)
-    return found
+    interpolated: Array = c1 * (mid - ranks[low]) + c3 * (ranks[high] - mid)
+    return interpolated
 
 
 @dataclass
@@ -126,11 +126,11 @@ def _nearest(cuts: Indices, middle: Indices, start: Indices, end: Indices) -> In
     """The cut next to the middle, before the end; the middle where there is none."""
     below = cuts[np.maximum(cuts.searchsorted(middle, "right") - 1, 0)]
     above = cuts[np.minimum(cuts.searchsorted(middle), len(cuts) - 1)]
-    found = np.where(middle - below <= above - middle, below, above)
-    found = np.where(
-        (found < start) | (found >= end), np.where(found == below, above, below), found
+    nearest = np.where(middle - below <= above - middle, below, above)
+    nearest = np.where(
+        (nearest < start) | (nearest >= end), np.where(nearest == below, above, below), nearest
     )
-    return np.where((found < start) | (found >= end), middle, found)
+    return np.where((nearest < start) | (nearest >= end), middle, nearest)
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,8 @@ class Staircase:
 
     # the padded records, ascending: integers for exact answers, or floats
     ranks: Array | Ranks
-    c1: Indices  # the weight below ``mid`` of every kind, whole numbers
-    c3: Indices  # the weight above ``mid`` of every kind, whole numbers
+    c1: Indices  # the weight below ``mid`` of every kind, integers
+    c3: Indices  # the weight above ``mid`` of every kind, integers
     steps: Steps  # what a pair costs
     lows: tuple[int, int]  # the first and last lower rank
     highs: tuple[int, int]  # the first and last upper rank
@@ -173,7 +173,7 @@ class Staircase:
 
     def nearest(self, bound: int) -> int | None:
         """The least steps of a pair with a value above ``bound``, or None."""
-        best = FAR
+        best = UNREACHABLE
 
         def settle(squares: _Squares) -> _Squares:
             nonlocal best
@@ -186,7 +186,7 @@ class Staircase:
             return squares.chosen((self._least(squares) < best) & ~squares.single())
 
         self._search(settle)
-        return best if best < FAR else None
+        return best if best < UNREACHABLE else None
 
     def decayed(self, beta: Fraction, start: int, best: float = 0.0) -> float:
         """``max exp(-beta (steps - start)) value``, at most 2.4e-7 above the truth, relatively."""
@@ -201,18 +201,20 @@ class Staircase:
 
         def settle(squares: _Squares) -> _Squares:
             nonlocal best, safe
-            least = self._least(squares)
-            ceiling = weighed(self._most(squares), np.maximum(least, start)) * (least < FAR)
+            minimum = self._least(squares)
+            ceiling = weighed(self._most(squares), np.maximum(minimum, start)) * (
+                minimum < UNREACHABLE
+            )
             squares, ceiling = squares.chosen(ceiling > best), ceiling[ceiling > best]
             for low, high in self._corners(squares):
                 steps = self.steps.exact(squares.kind, low, high)
-                value = np.where(steps < FAR, self.value(squares.kind, low, high), 0)
+                value = np.where(steps < UNREACHABLE, self.value(squares.kind, low, high), 0)
                 if len(value):
                     best = max(best, float(weighed(value, np.maximum(steps, start)).max()))
-            settled = (ceiling <= best * _DONE) | squares.single()
-            met = ceiling[settled & ~squares.single()]
+            finished = (ceiling <= best * _DONE) | squares.single()
+            met = ceiling[finished & ~squares.single()]
             safe = max(safe, float(met.max(initial=0.0)))
-            return squares.chosen(~settled)
+            return squares.chosen(~finished)
 
         self._search(settle)
         return max(best, safe)
@@ -238,7 +240,7 @@ class Staircase:
         # Where records tie, also the widest pair brought as near as its values allow.
         nearest = np.maximum(s.r1, s.i2 + 2)
         low = np.minimum(s.i2, s.r2 - 2)
-        found = [
+        corners = [
             (low, np.minimum(np.maximum(nearest, low + 2), s.r2)),
             (s.i1, s.r2),
             ((s.i1 + low) // 2, np.maximum((s.r1 + s.r2) // 2, (s.i1 + low) // 2 + 2)),
@@ -247,8 +249,8 @@ class Staircase:
         if edges is not None:
             inner = np.minimum(edges.last[edges.last.searchsorted(s.i1)], low)
             outer = edges.first[edges.first.searchsorted(s.r2, "right") - 1]
-            found.append((inner, np.maximum(np.maximum(outer, s.r1), inner + 2)))
-        return found
+            corners.append((inner, np.maximum(np.maximum(outer, s.r1), inner + 2)))
+        return corners
 
     @cached_property
     def _edges(self) -> _Edges | None:
@@ -259,7 +261,7 @@ class Staircase:
             new = self.ranks[1:] != self.ranks[:-1]
             ends = np.append(np.flatnonzero(new) + 1, len(self.ranks))
         tie = len(ends) < len(self.ranks) - 2
-        few = len(self.ranks) < _SMALL or len(ends) * _PLENTY < len(self.ranks)
+        few = len(self.ranks) < _SMALL or len(ends) * _MIN_BATCH < len(self.ranks)
         return _Edges.of(ends) if tie and few else None
 
 
@@ -270,7 +272,7 @@ class Staircase:
 
 def weights(q: Fraction, period: int) -> tuple[Indices, Indices, Fraction]:
     """``c1`` and ``c3`` of every remainder of ``m``, for a low record that joins or leaves."""
-    # As whole numbers, with the unit that one of them stands for.
+    # As integers, with the unit that one of them represents.
     below, above = [], []
     for remainder in range(period):
         m = remainder if remainder >= 2 else remainder + 2 * period

@@ -58,7 +58,7 @@ def extreme_pair(
     return ends.sample(added, union), ends.sample(0, union - removed)
 
 
-def differing_pair(question: Question, least: int = 1) -> tuple[Sample, Sample] | None:
+def differing_pair(question: Question, minimum: int = 1) -> tuple[Sample, Sample] | None:
     """Return two neighbours that are not equal, or None where the question has none.
 
     >>> from tacit.statistics.domains import Values
@@ -74,9 +74,9 @@ def differing_pair(question: Question, least: int = 1) -> tuple[Sample, Sample] 
     # least: the fewest records that either of the two may have.
     if question.relation == "bounded" and question.domain.lower == question.domain.upper:
         return None
-    for size in _sizes(question, least):
+    for size in _sizes(question, minimum):
         for removed, added in question.moves(size):
-            if min(size, size - removed + added) < least:
+            if min(size, size - removed + added) < minimum:
                 continue
             for up in (True, False):
                 x, y = extreme_pair(question, size, removed, added, up=up)
@@ -85,28 +85,28 @@ def differing_pair(question: Question, least: int = 1) -> tuple[Sample, Sample] 
     return None
 
 
-def _sizes(question: Question, least: int) -> Iterator[int]:
+def _sizes(question: Question, minimum: int) -> Iterator[int]:
     """Sizes of a release among which some has a neighbour, if any has."""
     if question.size is not None:
         yield question.size
         return
-    largest = least + question.distance
+    largest = minimum + question.distance
     if question.population is not None:
         largest = min(largest, question.population)
-    yield from range(least, largest + 1)
+    yield from range(minimum, largest + 1)
 
 
 # The picture of an answer: two neighbouring releases on the number line, and the gap.
 
 
 Floats = npt.NDArray[np.float64]
-_STACKED = 80  # up to so many records every one is drawn as a dot
-_MOST_RUGS = 3000
-_MOST_BINS_TOLD = 12
+_STACKED = 80  # up to this many records every one is drawn as a dot
+_MAX_RUGS = 3000
+_MAX_LABELLED_BINS = 12
 
 
-class DrawnPair(Protocol):
-    """What a picture asks of a :class:`~tacit.statistics.result.Sensitivity`."""
+class PlottablePair(Protocol):
+    """Interface of a :class:`~tacit.statistics.result.Sensitivity` for plots."""
 
     value: Any
     method: Any
@@ -118,14 +118,14 @@ class DrawnPair(Protocol):
         """The two neighbours."""
 
 
-def draw_pair(answer: DrawnPair) -> Any:
+def draw_pair(answer: PlottablePair) -> Any:
     """Draw the two neighbours of an answer; see :meth:`Sensitivity.plot`."""
     if answer.pair is None:
         bound = answer.method == "upper bound"
         why = f"{answer.method} only" if bound else "no release can be changed into another"
         raise UsageError(f"there is no pair of neighbours to draw: {why}")
     x, y = (sample.floats for sample in answer.pair)
-    found = [answer.statistic.of(sample) for sample in answer.pair]
+    values = [answer.statistic.of(sample) for sample in answer.pair]
     marks = answer.statistic.marks
     on_line = marks == "line"
     fig = plotting.figure(7.6, 3.3 if on_line else 4.1)
@@ -134,11 +134,11 @@ def draw_pair(answer: DrawnPair) -> Any:
     line = rows[0][0]
     _draw_releases(line, x, y)
     if marks == "bins":
-        _mark_bins(line, rows[1][0], found, answer.statistic.edges)
+        _mark_bins(line, rows[1][0], values, answer.statistic.edges)
     elif on_line:
-        _mark_on_line(line, [as_float(v) for v in found], answer)
+        _mark_on_line(line, [as_float(v) for v in values], answer)
     else:
-        _mark_apart(rows[1][0], [as_float(v) for v in found], answer)
+        _mark_apart(rows[1][0], [as_float(v) for v in values], answer)
     _describe(line, answer)
     return fig
 
@@ -199,7 +199,7 @@ def _dots(
 ) -> None:
     """Equal values stand on top of each other; many records become a rug of thin strokes."""
     if len(shared) + len(special) > _STACKED:
-        some = shared[:: max(1, len(shared) // _MOST_RUGS)]
+        some = shared[:: max(1, len(shared) // _MAX_RUGS)]
         line.vlines(
             some,
             height,
@@ -226,7 +226,7 @@ def _dots(
         line.scatter(special, height + lift * rank[n:], s=62, zorder=4, label=label, **look)
 
 
-def _mark_on_line(line: Any, values: list[float], answer: DrawnPair) -> None:
+def _mark_on_line(line: Any, values: list[float], answer: PlottablePair) -> None:
     """The statistic as a stroke through each line, the gap as a band between them."""
     low, high = sorted(values)
     line.axvspan(low, high, ymin=0.12, ymax=0.88, color="#fdf0c4", zorder=-2, linewidth=0)
@@ -248,7 +248,7 @@ def _label(line: Any, value: float, height: float, text: str) -> None:
     line.annotate(text, (value, height), ha=side, va="center", fontsize=9, color=plotting.INK)
 
 
-def _gap(line: Any, low: float, high: float, height: float, answer: DrawnPair) -> None:
+def _gap(line: Any, low: float, high: float, height: float, answer: PlottablePair) -> None:
     text = f"gap = {show(answer.value)}"
     lowest, highest = line.get_xlim()
     if high - low > 0.02 * (highest - lowest):
@@ -285,7 +285,7 @@ def _gap(line: Any, low: float, high: float, height: float, answer: DrawnPair) -
     )
 
 
-def _mark_apart(strip: Any, values: list[float], answer: DrawnPair) -> None:
+def _mark_apart(strip: Any, values: list[float], answer: PlottablePair) -> None:
     """A statistic that is no place on the records' line gets a line of its own."""
     low, high = sorted(values)
     pad = 0.35 * (high - low or max(1.0, abs(low)))
@@ -319,17 +319,17 @@ def _mark_bins(line: Any, strip: Any, counts: Any, edges: Sequence[Fraction]) ->
     for edge in edges[1:-1]:
         if lowest < edge < highest:
             line.axvline(float(edge), color=plotting.INK, linewidth=0.9, linestyle=":", zorder=1)
-    places = np.arange(len(counts[0]))
+    indices = np.arange(len(counts[0]))
     first: dict[str, Any] = {"color": "white", "edgecolor": plotting.SECOND, "linewidth": 1.6}
     for shift, side, look in ((-0.2, 0, first), (0.2, 1, {"color": plotting.ACCENT})):
-        bars = strip.bar(places + shift, counts[side], width=0.36, label="xy"[side], **look)
-        if len(places) <= _MOST_BINS_TOLD:
+        bars = strip.bar(indices + shift, counts[side], width=0.36, label="xy"[side], **look)
+        if len(indices) <= _MAX_LABELLED_BINS:
             strip.bar_label(bars, fontsize=8)
     strip.set_ylim(0, 1.35 * max(1, *counts[0], *counts[1]))
     strip.set_yticks([])
     strip.set_ylabel("counts")
-    step = -(-len(places) // _MOST_BINS_TOLD)
-    strip.set_xticks(places[::step], _bin_names(edges)[::step], fontsize=8)
+    step = -(-len(indices) // _MAX_LABELLED_BINS)
+    strip.set_xticks(indices[::step], _bin_names(edges)[::step], fontsize=8)
     strip.legend(loc="upper right", ncols=2, frameon=False, fontsize=8.5)
 
 
@@ -346,7 +346,7 @@ def _bin_names(edges: Sequence[Fraction]) -> list[str]:
     return [f"below {inner[0]}", *middle, f"{inner[-1]} or more"]
 
 
-def _describe(line: Any, answer: DrawnPair) -> None:
+def _describe(line: Any, answer: PlottablePair) -> None:
     question = answer.question
     kind = "Global" if question.at is None else "Local"
     how = "within" if question.within else "at exactly"
@@ -383,11 +383,11 @@ Method: TypeAlias = Literal[
 ]
 Witness: TypeAlias = tuple[tuple[Plain, ...], tuple[Plain, ...]]
 
-_MOST_RECORDS = 24  # how many records of a witness a notebook shows
+_MAX_RECORDS = 24  # how many records of a witness a notebook shows
 
 
 class Named(Protocol):
-    """What an answer asks of the statistic that it is about."""
+    """Interface of the statistic of an answer."""
 
     @property
     def name(self) -> str:
@@ -445,7 +445,7 @@ class Sensitivity(Shown):
 
     @property
     def exact(self) -> bool:
-        """Whether the value is the truth (if a float: the truth rounded up)."""
+        """True if the value is exact (if a float: rounded up)."""
         return self.method in ("closed form", "polynomial", "exhaustive")
 
     @property
@@ -481,7 +481,7 @@ class Sensitivity(Shown):
 
     @property
     def is_guarantee(self) -> bool:
-        """Whether noise may rest on this value: see :attr:`why_no_guarantee`."""
+        """True if noise may be scaled to this value: see :attr:`why_no_guarantee`."""
         return self.why_no_guarantee is None
 
     @property
@@ -503,11 +503,11 @@ class Sensitivity(Shown):
                 "it counts neighbours at exactly the distance in one direction, which misses "
                 "nearer and mixed neighbours; ask with within=True"
             )
-        least, reached = self.statistic.least, self.question.smallest()
-        if reached < least:
+        minimum, reached = self.statistic.least, self.question.smallest()
+        if reached < minimum:
             return (
                 f"releases of {reached} record(s) were left out, where {self.statistic.name} has "
-                f"no value: it needs at least {least}"
+                f"no value: it needs at least {minimum}"
             )
         return None
 
@@ -525,17 +525,17 @@ class Sensitivity(Shown):
 
     def card(self) -> Card:
         """Return what a notebook displays: the value, how it was found, what attains it."""
-        asked = self.question
-        kind = "global" if asked.at is None else "local"
-        how = "within" if asked.within else "exactly"
+        question = self.question
+        kind = "global" if question.at is None else "local"
+        how = "within" if question.within else "exactly"
         rows = [
             ["value", show(self.value)],
             ["found by", f"{self.method}, {self.evaluations:,} evaluations"],
-            ["neighbours", f"{asked.relation}, {how} {asked.distance}"],
+            ["neighbours", f"{question.relation}, {how} {question.distance}"],
         ]
         for name, one in zip(("a data set", "its neighbour"), self.witness or (), strict=False):
-            first = ", ".join(show(value) for value in one[:_MOST_RECORDS])
-            rest = len(one) - _MOST_RECORDS
+            first = ", ".join(show(value) for value in one[:_MAX_RECORDS])
+            rest = len(one) - _MAX_RECORDS
             rows.append([name, f"{first}, and {rest:,} more" if rest > 0 else first or "no record"])
         why = self.why_no_guarantee
         notes = [*self.notes, *([f"no guarantee: {why}"] if why else [])]

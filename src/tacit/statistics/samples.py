@@ -112,7 +112,7 @@ class Sample:
     raw: Array
     """The sorted numbers over ``unit``: ``int64``, ``float64``, or Python ints (``object``)."""
     unit: Fraction
-    """What one of ``raw`` stands for; 1 unless the values were fractions."""
+    """Value of one unit of ``raw``; 1 unless the values were fractions."""
 
     def __init__(
         self, values: Iterable[Any], name: str = "values", *, allow_empty: bool = False
@@ -192,17 +192,17 @@ class Sample:
 
     @cached_property
     def on_grid(self) -> tuple[Array, Fraction]:
-        """``(integers, grain)`` with ``values == integers * grain`` exactly.
+        """``(integers, grid_step)`` with ``values == integers * grid_step`` exactly.
 
         ``int64`` with magnitudes below 2**62 where the values fit, else Python integers.
         """
         if self.raw.dtype == np.float64:
-            integers, grain = _floats_to_grid(self.raw)
+            integers, grid_step = _floats_to_grid(self.raw)
         else:
-            integers, grain = self.raw, self.unit
+            integers, grid_step = self.raw, self.unit
         if len(integers) and max(abs(int(integers[0])), abs(int(integers[-1]))) >= _INT64_SAFE:
-            return integers.astype(object), grain
-        return integers.astype(np.int64), grain
+            return integers.astype(object), grid_step
+        return integers.astype(np.int64), grid_step
 
     def distinct(self) -> tuple[Sample, npt.NDArray[np.int64]]:
         """The distinct values and how often each occurs."""
@@ -219,21 +219,21 @@ class Sample:
 
     def without(self, part: Sample) -> Sample | None:
         """The multiset difference, or None when ``part`` is not contained in this sample."""
-        whole, piece = on_common_unit(self, part)
+        rescaled, piece = on_common_unit(self, part)
         if not len(piece.raw):
             return self
         # The j-th of several equal values of ``part`` takes the j-th of those here.
-        ranks = np.searchsorted(whole.raw, piece.raw, side="left")
+        ranks = np.searchsorted(rescaled.raw, piece.raw, side="left")
         ranks += _repeats(piece.raw)
-        if ranks.max() >= len(whole) or bool((whole.raw[ranks] != piece.raw).any()):
+        if ranks.max() >= len(rescaled) or bool((rescaled.raw[ranks] != piece.raw).any()):
             return None
-        keep = np.ones(len(whole), dtype=bool)
+        keep = np.ones(len(rescaled), dtype=bool)
         keep[ranks] = False
-        return Sample.of_sorted(whole.raw[keep], whole.unit)
+        return Sample.of_sorted(rescaled.raw[keep], rescaled.unit)
 
 
 def _repeats(raw: Array) -> npt.NDArray[np.int64]:
-    """How many equal numbers stand before each of a sorted array."""
+    """Return the number of equal entries before each entry of a sorted array."""
     ranks = np.arange(len(raw))
     starts = np.flatnonzero(np.concatenate(([True], raw[1:] != raw[:-1])))
     if len(starts) == len(raw):
@@ -247,8 +247,10 @@ def on_common_unit(a: Sample, b: Sample) -> tuple[Sample, Sample]:
         return a, b
     (x, gx), (y, gy) = a.on_grid, b.on_grid
     numerator = math.gcd(gx.numerator * gy.denominator, gy.numerator * gx.denominator)
-    grain = Fraction(numerator, gx.denominator * gy.denominator)
-    return _regrained(x, int(gx / grain), grain), _regrained(y, int(gy / grain), grain)
+    grid_step = Fraction(numerator, gx.denominator * gy.denominator)
+    return _regrained(x, int(gx / grid_step), grid_step), _regrained(
+        y, int(gy / grid_step), grid_step
+    )
 
 
 def merge(a: Sample, b: Sample) -> Sample:
@@ -269,10 +271,10 @@ def plain(value: Fraction | int) -> Plain:
     return number.numerator if number.denominator == 1 else number
 
 
-def _regrained(integers: Array, factor: int, grain: Fraction) -> Sample:
+def _regrained(integers: Array, factor: int, grid_step: Fraction) -> Sample:
     if factor != 1:
         integers = integers.astype(object) * factor
-    return Sample.of_sorted(integers.astype(object), grain)
+    return Sample.of_sorted(integers.astype(object), grid_step)
 
 
 def _exact(value: Any) -> Fraction:
@@ -309,9 +311,7 @@ def _read_array(array: Array, name: str) -> tuple[Array, Fraction]:
         floats = array.astype(np.float64, copy=False)
         if not np.isfinite(floats).all():
             where = int(np.flatnonzero(~np.isfinite(floats))[0])
-            raise UsageError(
-                f"{name} must be finite numbers; position {where} holds {floats[where]}"
-            )
+            raise UsageError(f"{name} must be finite numbers; position {where} is {floats[where]}")
         return floats, Fraction(1)
     if array.dtype.kind in "iu" and not (
         array.dtype == np.uint64 and len(array) and int(array.max()) >= _INT64_SAFE
@@ -333,20 +333,20 @@ def _read_objects(listed: list[Any], name: str) -> tuple[Array, Fraction]:
 def _floats_to_grid(floats: npt.NDArray[np.float64]) -> tuple[Array, Fraction]:
     """Write every float as an integer times one power of two, the largest that serves all."""
     mantissa, exponent = np.frexp(floats)
-    whole = np.ldexp(mantissa, 53).astype(np.int64)
-    used = whole != 0
+    integers = np.ldexp(mantissa, 53).astype(np.int64)
+    used = integers != 0
     if not used.any():
         return np.zeros(len(floats), dtype=np.int64), Fraction(1)
-    lowest_bit = (whole & -whole)[used]
+    lowest_bit = (integers & -integers)[used]
     trailing = np.frexp(lowest_bit.astype(np.float64))[1] - 1
     low = int((exponent[used] - 53 + trailing).min())
     high = int(exponent[used].max())
-    grain = Fraction(2) ** low
+    grid_step = Fraction(2) ** low
     if high - low <= 62:
-        return np.ldexp(floats, -low).astype(np.int64), grain
+        return np.ldexp(floats, -low).astype(np.int64), grid_step
     shifts = (exponent.astype(np.int64) - 53 - low).tolist()
-    big = [(w << s if s >= 0 else w >> -s) for w, s in zip(whole.tolist(), shifts, strict=True)]
-    return np.array(big, dtype=object), grain
+    big = [(w << s if s >= 0 else w >> -s) for w, s in zip(integers.tolist(), shifts, strict=True)]
+    return np.array(big, dtype=object), grid_step
 
 
 # Records of which many are equal: the values that occur, and how many records have each.
@@ -356,7 +356,7 @@ def _floats_to_grid(floats: npt.NDArray[np.float64]) -> tuple[Array, Fraction]:
 
 
 class CountedSample(Sample):
-    """A sample of so many records of each value.
+    """A sample of this many records of each value.
 
     >>> s = CountedSample(Sample([2, 5]), np.array([3, 1]))
     >>> len(s), s[2], s[-1], s.total(), s.raw.tolist()
@@ -390,8 +390,8 @@ class CountedSample(Sample):
         """The sample of the ranks ``start <= rank < stop``."""
         ends = np.clip(self.ends, start, max(start, stop)) - start
         counts = np.diff(ends, prepend=0)
-        held = np.flatnonzero(counts)
-        return CountedSample(self.points.take(held), counts[held])
+        present = np.flatnonzero(counts)
+        return CountedSample(self.points.take(present), counts[present])
 
     def total(self, start: int = 0, stop: int | None = None) -> Fraction:
         """The exact sum of the ranks ``start <= rank < stop``."""
@@ -406,9 +406,9 @@ class CountedSample(Sample):
         return (square - total * total / n) / (n - ddof)
 
     def _sums(self, power: int) -> Fraction:
-        integers, grain = self.points.on_grid
+        integers, grid_step = self.points.on_grid
         pairs = zip(integers.tolist(), self.counts.tolist(), strict=True)
-        return Fraction(sum(v**power * c for v, c in pairs)) * grain**power
+        return Fraction(sum(v**power * c for v, c in pairs)) * grid_step**power
 
     def distinct(self) -> tuple[Sample, npt.NDArray[np.int64]]:
         """The distinct values and how often each occurs."""
@@ -421,7 +421,7 @@ class CountedSample(Sample):
 
 
 class Ranks:
-    """Counted records as an array of ascending records, to be looked at by rank.
+    """Counted records as an array of ascending records, to be examined by rank.
 
     >>> ranks = Ranks(np.array([0, 4]), np.array([2, 3]))
     >>> ranks[np.array([0, 1, 2])].tolist(), int(ranks[-1]), len(ranks), ranks[1:].tolist()
@@ -533,7 +533,7 @@ class Clamped:
 
     @property
     def grain(self) -> Fraction:
-        """What one step of the grid stands for."""
+        """Value of one step of the grid."""
         return self._grid[3]
 
     @cached_property
@@ -571,14 +571,14 @@ class Clamped:
 
 
 def padded(values: Array, low: Any, high: Any, times: int) -> Array:
-    """Return values with another one before and after them, so many times each.
+    """Return values with another one before and after them, this many times each.
 
     >>> padded(np.array([3]), 0, 9, 2).tolist()
     [0, 0, 3, 9, 9]
     """
-    found = np.empty(len(values) + 2 * times, dtype=values.dtype)
-    found[:times], found[times:-times], found[-times:] = low, values, high
-    return found
+    extended = np.empty(len(values) + 2 * times, dtype=values.dtype)
+    extended[:times], extended[times:-times], extended[-times:] = low, values, high
+    return extended
 
 
 # Exact sums of the first records of ascending data, at any rank, whether counted or listed.
@@ -589,14 +589,14 @@ _LOW = 30
 
 
 class Sums:
-    """``P_k``, the sum of the ``k`` smallest of some whole numbers, for every ``k``.
+    """``P_k``, the sum of the ``k`` smallest of some integers, for every ``k``.
 
     >>> p = Sums(np.array([1, 5]), np.array([3, 5]))
     >>> [p(k) for k in range(6)]
     [0, 1, 2, 3, 8, 13]
     """
 
-    # Running sums are kept at the ends of the runs of equal numbers, and in between ``P`` is
+    # Running sums are stored at the ends of the runs of equal numbers, and in between ``P`` is
     # linear. They are 64-bit integers; where those would not do, the upper and the lower 30 bits of
     # the numbers are summed apart; and Python integers where even that would not.
     #
@@ -620,15 +620,15 @@ class Sums:
         """Return the sum of the ``count`` smallest."""
         if self.ends is None:
             return self._at(count)
-        run = int(self.ends.searchsorted(count, "right"))  # so many runs are whole
+        run = int(self.ends.searchsorted(count, "right"))  # this many runs are whole
         if run == len(self.ends):
             return self._at(run)
-        whole = int(self.ends[run - 1]) if run else 0
-        return self._at(run) + (count - whole) * int(self.values[run])
+        complete = int(self.ends[run - 1]) if run else 0
+        return self._at(run) + (count - complete) * int(self.values[run])
 
     def _at(self, run: int) -> int:
-        found = int(self._sums[run])
-        return found if self._low is None else (found << _LOW) + int(self._low[run])
+        total = int(self._sums[run])
+        return total if self._low is None else (total << _LOW) + int(self._low[run])
 
 
 def _running(values: Array, counts: Any) -> Array:

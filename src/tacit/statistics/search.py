@@ -24,9 +24,9 @@ from tacit.statistics.samples import Array, Sample, on_common_unit, plain
 from tacit.statistics.statistic import Exact, Statistic, distance_between
 
 __all__ = [
-    "MOST_EVALUATIONS",
-    "MOST_LISTED",
-    "MOST_STATES",
+    "MAX_EVALUATIONS",
+    "MAX_LISTED",
+    "MAX_STATES",
     "Function",
     "Indices",
     "Lattice",
@@ -94,7 +94,7 @@ class Lattice:
 
 
 def evaluations(counts: Sequence[int], size: int) -> int:
-    """How many distinct releases of ``size`` records there are, without listing them.
+    """Return the number of distinct releases of ``size`` records, without listing them.
 
     >>> evaluations([1] * 18, 9)
     48620
@@ -154,7 +154,7 @@ class Function(Statistic):
         function: the function.
         many: whether it takes a 2-D array, one release per row, and returns one number a row.
         empty: its value on no records, read as a float; None where it has none, and the empty
-            release is no neighbour.
+            release is not a neighbour.
 
     Raises:
         UsageError: ``empty`` is not one finite number.
@@ -193,18 +193,18 @@ class Function(Statistic):
         if not self.many:
             return np.array([self._one(row) for row in rows], dtype=np.float64)
         try:
-            found = np.asarray(self.function(rows))
+            results = np.asarray(self.function(rows))
         except Exception as error:
             raise UsageError(
                 f"{self.name} raised {type(error).__name__} ({error}) on an array of shape "
                 f"{rows.shape}, one release a row"
             ) from error
-        if found.shape != (len(rows),) or found.dtype.kind not in "biuf":
+        if results.shape != (len(rows),) or results.dtype.kind not in "biuf":
             raise UsageError(
                 f"{self.name} must return one number a row: {len(rows)} rows in, an array of "
-                f"shape {found.shape} and type {found.dtype} out"
+                f"shape {results.shape} and type {results.dtype} out"
             )
-        values = found.astype(np.float64)
+        values = results.astype(np.float64)
         for row in np.flatnonzero(~np.isfinite(values))[:1]:
             raise self._not_finite(rows[row], values[row])
         return values
@@ -216,21 +216,21 @@ class Function(Statistic):
 
     def _one(self, row: npt.NDArray[np.float64]) -> float:
         try:
-            found: Any = self.function(row)
+            result: Any = self.function(row)
         except Exception as error:
             raise UsageError(
                 f"{self.name} raised {type(error).__name__} ({error}) on the release {_show(row)}"
             ) from error
-        if np.ndim(found) != 0:
+        if np.ndim(result) != 0:
             raise UsageError(
                 f"{self.name} must return one number, but returned an array of shape "
-                f"{np.shape(found)} on the release {_show(row)}"
+                f"{np.shape(result)} on the release {_show(row)}"
             )
         try:
-            value = float(found)
+            value = float(result)
         except (TypeError, ValueError):
             raise UsageError(
-                f"{self.name} must return one number, but returned {type(found).__name__} "
+                f"{self.name} must return one number, but returned {type(result).__name__} "
                 f"on the release {_show(row)}"
             ) from None
         except OverflowError:
@@ -300,22 +300,22 @@ def evaluate(
     values: npt.NDArray[np.float64],
     blocks: Sequence[Indices],
     counts_of: Callable[[Indices], Indices],
-    told: str = "",
+    context: str = "",
 ) -> list[npt.NDArray[np.float64]]:
     """The values of a statistic on blocks of releases, each block of one size."""
     # Releases are named by indices, and ``counts_of`` turns a few of them at a time into count
     # vectors over ``values``.  Slow functions of one release run on all cores where joblib is
-    # installed.  ``told`` is shown beside the progress.
+    # installed.  ``context`` is shown next to the progress.
     pieces = [
         (i, block[start : start + step])
         for i, block in enumerate(blocks)
         for step in [_rows_at_a_time(block, counts_of)]
         for start in range(0, len(block), step)
     ]
-    found: list[list[npt.NDArray[np.float64]]] = [[] for _ in blocks]
+    evaluated: list[list[npt.NDArray[np.float64]]] = [[] for _ in blocks]
     total = sum(len(piece) for _, piece in pieces)
     expected = _expected_seconds(statistic, values, blocks, counts_of)
-    with _progress(f"evaluating {statistic.name}{told}", total, expected) as advance:
+    with _progress(f"evaluating {statistic.name}{context}", total, expected) as advance:
         if expected > _SPREAD_AFTER and (parallel := _joblib()) is not None:
             pieces = [(i, small) for i, piece in pieces for small in _cut(piece, expected, total)]
             results = parallel.Parallel(n_jobs=-1, return_as="generator")(
@@ -324,9 +324,9 @@ def evaluate(
         else:
             results = (_one(statistic, values, counts_of(piece)) for _, piece in pieces)
         for (i, piece), result in zip(pieces, results, strict=True):
-            found[i].append(result)
+            evaluated[i].append(result)
             advance(len(piece))
-    return [np.concatenate(parts) if parts else np.zeros(0) for parts in found]
+    return [np.concatenate(parts) if parts else np.zeros(0) for parts in evaluated]
 
 
 def _rows_at_a_time(block: Indices, counts_of: Callable[[Indices], Indices]) -> int:
@@ -411,27 +411,27 @@ def parts(limits: Indices, size: int) -> Indices:
     room = np.append(np.cumsum(limits[::-1])[::-1], 0)
     for axis, limit in enumerate(limits.tolist()):
         # What the axes to come cannot hold must be taken here.
-        least = np.maximum(left - room[axis + 1], 0)
-        most = np.minimum(left, limit)
-        choices = np.maximum(most - least + 1, 0)
+        minimum = np.maximum(left - room[axis + 1], 0)
+        maximum = np.minimum(left, limit)
+        choices = np.maximum(maximum - minimum + 1, 0)
         parent = np.repeat(np.arange(len(rows)), choices)
         first = np.repeat(np.cumsum(choices) - choices, choices)
-        taken = np.arange(len(parent)) - first + least[parent]
+        taken = np.arange(len(parent)) - first + minimum[parent]
         rows = np.concatenate([rows[parent], taken[:, None]], axis=1)
         left = left[parent] - taken
     return np.asarray(rows[left == 0])
 
 
 def neighbours_of(
-    held: Indices, free: Indices, moves: Iterable[tuple[int, int]], limit: int | None = None
+    present: Indices, free: Indices, moves: Iterable[tuple[int, int]], limit: int | None = None
 ) -> Indices:
     """The distinct releases that the moves lead to, as count vectors."""
     # moves: pairs ``(removed, added)``; a record that is removed does not come back, but one of the
     #   same value may.
     moves = list(moves)
-    held, free = np.asarray(held), np.asarray(free)
+    present, free = np.asarray(present), np.asarray(free)
     count = sum(
-        evaluations(held.tolist(), r) * evaluations(np.minimum(free, a).tolist(), a)
+        evaluations(present.tolist(), r) * evaluations(np.minimum(free, a).tolist(), a)
         for r, a in moves
     )
     if limit is not None and count > limit:
@@ -439,20 +439,20 @@ def neighbours_of(
             f"the release has {count:,} neighbours to evaluate, which is more than {limit:,}; "
             "ask at a smaller distance, or ask lower_bound(...) for a lower bound"
         )
-    found = [np.zeros((0, len(held)), dtype=np.int64)]
+    neighbours = [np.zeros((0, len(present)), dtype=np.int64)]
     for removed, added in moves:
-        kept = held - parts(held, removed)
+        retained = present - parts(present, removed)
         gained = parts(np.minimum(free, added), added)
-        found.append((kept[:, None, :] + gained[None, :, :]).reshape(-1, len(held)))
-    return np.unique(np.concatenate(found), axis=0)
+        neighbours.append((retained[:, None, :] + gained[None, :, :]).reshape(-1, len(present)))
+    return np.unique(np.concatenate(neighbours), axis=0)
 
 
 # What an exhaustive search takes, stated before it starts, and where it is refused.
 
 
-MOST_STATES = 1 << 26  # the largest lattice searched: 64 million points, about 1 GiB
-MOST_EVALUATIONS = 50_000_000  # the most releases evaluated
-MOST_LISTED = 1 << 27  # the most counts listed, one a neighbour and distinct value: 1 GiB
+MAX_STATES = 1 << 26  # the largest lattice searched: 64 million points, about 1 GiB
+MAX_EVALUATIONS = 50_000_000  # the most releases evaluated
+MAX_LISTED = 1 << 27  # the most counts listed, one a neighbour and distinct value: 1 GiB
 
 
 def values_and_counts(name: str, question: Question) -> tuple[Sample, list[int]]:
@@ -477,7 +477,7 @@ def values_and_counts(name: str, question: Question) -> tuple[Sample, list[int]]
 
 @dataclass(frozen=True)
 class SearchCost:
-    """What a global search takes.
+    """Cost of a global search.
 
     Attributes:
         evaluations: how many distinct releases are evaluated.
@@ -494,8 +494,8 @@ class SearchCost:
 
     @property
     def feasible(self) -> bool:
-        """Whether the search is small enough to be made."""
-        return self.states <= MOST_STATES and self.evaluations <= MOST_EVALUATIONS
+        """True if the search is small enough to run."""
+        return self.states <= MAX_STATES and self.evaluations <= MAX_EVALUATIONS
 
     def __str__(self) -> str:
         return (
@@ -553,18 +553,18 @@ def sizes_of(question: Question, population: int) -> list[int]:
 def levels_of(question: Question, population: int) -> list[int]:
     """The sizes of the releases asked about and of their neighbours."""
     sizes = sizes_of(question, population)
-    found = set(sizes)
+    levels = set(sizes)
     for n in sizes:
-        found.update(n - r + a for r, a in question.moves(n))
-    return sorted(n for n in found if n <= population)
+        levels.update(n - r + a for r, a in question.moves(n))
+    return sorted(n for n in levels if n <= population)
 
 
 def refuse_large(statistic: Statistic, cost: SearchCost) -> None:
-    """Refuse a search that is too large, with what to do instead."""
+    """Raise if a search is too large, with what to do instead."""
     if not cost.feasible:
         raise InfeasibleError(
             f"the search for {statistic.name} is too large: {cost}; at most "
-            f"{MOST_EVALUATIONS:,} evaluations and {MOST_STATES:,} points. Ask with fewer distinct "
+            f"{MAX_EVALUATIONS:,} evaluations and {MAX_STATES:,} points. Ask with fewer distinct "
             "values or a smaller size, ask lower_bound(...) for a lower bound, or "
             "sampled_sensitivity(...)"
         )
@@ -593,19 +593,19 @@ _NEVER = np.iinfo(np.int32).max
 def exhaustive(statistic: Statistic, question: Question) -> Sensitivity:
     """Evaluate the statistic on every release concerned and return the exact sensitivity."""
     values, counts = values_and_counts(statistic.name, question)
-    asked = question
+    widened = question
     if question.relation == "bounded" and not isinstance(question.domain, Records):
         # A record may be substituted by an equal one, so exactly k includes within k.
-        asked = replace(question, within=True)
+        widened = replace(question, within=True)
     if question.at is not None:
-        answer = _local(statistic, asked, values, counts)
+        answer = _local(statistic, widened, values, counts)
     else:
-        answer = _Search(statistic, asked, values, counts).answer()
+        answer = _Search(statistic, widened, values, counts).answer()
     answer.question = question
     return answer
 
 
-class _Table:
+class _ReleaseTable:
     """Values of releases, by rank: ranks compare exactly, whatever the numbers are."""
 
     def __init__(
@@ -614,12 +614,12 @@ class _Table:
         values: Sample,
         blocks: Sequence[Indices],
         counts_of: Any,
-        told: str = "",
+        context: str = "",
     ) -> None:
         self.exact: Sequence[Exact] | None = None
         if isinstance(statistic, Function):
-            found = evaluate(statistic, values.floats, blocks, counts_of, told)
-            self.floats, inverse = np.unique(np.concatenate(found), return_inverse=True)
+            results = evaluate(statistic, values.floats, blocks, counts_of, context)
+            self.floats, inverse = np.unique(np.concatenate(results), return_inverse=True)
         else:
             exact, inverse = _exact_ranks(statistic, values, blocks, counts_of)
             self.exact = exact
@@ -651,15 +651,15 @@ def _exact_ranks(
     statistic: Statistic, values: Sample, blocks: Sequence[Indices], counts_of: Any
 ) -> tuple[Sequence[Exact], npt.NDArray[np.int64]]:
     numbers = values.fractions()
-    found: list[Exact] = []
+    exact: list[Exact] = []
     for block in blocks:
         for row in counts_of(block).tolist():
-            found.append(
+            exact.append(
                 statistic.exact([v for v, c in zip(numbers, row, strict=True) for _ in range(c)])
             )
-    distinct: list[Any] = sorted(set(found))
+    distinct: list[Any] = sorted(set(exact))
     rank = {value: i for i, value in enumerate(distinct)}
-    return distinct, np.array([rank[value] for value in found], dtype=np.int64)
+    return distinct, np.array([rank[value] for value in exact], dtype=np.int64)
 
 
 class _Search:
@@ -676,7 +676,7 @@ class _Search:
         refuse_large(statistic, cost)
         self.lattice = Lattice(counts)
         self.blocks = {size: self.lattice.at_level(size) for size in self.levels}
-        self.table = _Table(
+        self.table = _ReleaseTable(
             statistic,
             values,
             [self.blocks[s] for s in self.levels],
@@ -690,9 +690,9 @@ class _Search:
         """The largest difference over all sizes."""
         best: tuple[Fraction | float, tuple[int, int]] | None = None
         for size in self.sizes:
-            for found in self._of_size(size):
-                if best is None or found[0] > best[0]:
-                    best = found
+            for candidate in self._of_size(size):
+                if best is None or candidate[0] > best[0]:
+                    best = candidate
         first = int(self.blocks[self.sizes[0]][0])
         value, pair = best if best is not None else (Fraction(0), (first, first))
         return Sensitivity(
@@ -742,18 +742,18 @@ class _Search:
         tops, bottoms = high.ravel()[here], low.ravel()[here]
         rise, at_rise = self.table.farthest(tops, own)
         fall, at_fall = self.table.farthest(own, bottoms)
-        place, wanted = (at_rise, tops) if rise >= fall else (at_fall, bottoms)
-        x = int(here[place])
+        index, wanted = (at_rise, tops) if rise >= fall else (at_fall, bottoms)
+        x = int(here[index])
         reached = self._reached(x, k, up=up, down=down, stay=stay)
-        return max(rise, fall), (x, self._find(reached, levels, int(wanted[place])))
+        return max(rise, fall), (x, self._find(reached, levels, int(wanted[index])))
 
     def _shared(self, size: int, depth: int) -> tuple[Fraction | float, tuple[int, int]]:
         """Two releases with the same ``size - depth`` records in common."""
         tops = spread(self._filled([size], -1), depth, np.maximum, up=True, stay=False).ravel()
         lows = spread(self._filled([size], _NEVER), depth, np.minimum, up=True, stay=False).ravel()
         cores = self.lattice.at_level(size - depth)
-        value, place = self.table.farthest(tops[cores], lows[cores])
-        core = int(cores[place])
+        value, index = self.table.farthest(tops[cores], lows[cores])
+        core = int(cores[index])
         reached = self._reached(core, depth, up=True, down=False, stay=False)
         return value, (
             self._find(reached, [size], int(tops[core])),
@@ -772,9 +772,9 @@ class _Search:
             flat = np.ravel_multi_index(tuple(near.T), self.lattice.shape)
             own = np.full(len(flat), rank_of[x], dtype=np.int32)
             high, low = np.maximum(own, rank_of[flat]), np.minimum(own, rank_of[flat])
-            value, place = self.table.farthest(high, low)
+            value, index = self.table.farthest(high, low)
             if value > best[0]:
-                best = value, (x, int(flat[place]))
+                best = value, (x, int(flat[index]))
         return best
 
     def _reached(self, start: int, steps: int, *, up: bool, down: bool, stay: bool) -> Ranks:
@@ -800,25 +800,25 @@ def _local(
 ) -> Sensitivity:
     assert question.at is not None
     known, release = on_common_unit(values, question.at)
-    places = np.searchsorted(known.raw, release.raw)
-    held = np.bincount(places, minlength=len(values)).astype(np.int64)
+    indices = np.searchsorted(known.raw, release.raw)
+    counts = np.bincount(indices, minlength=len(values)).astype(np.int64)
     moves = question.moves(len(question.at))
-    most = min(MOST_EVALUATIONS, MOST_LISTED // len(values))
-    near = neighbours_of(held, np.array(limits) - held, moves, limit=most)
+    maximum = min(MAX_EVALUATIONS, MAX_LISTED // len(values))
+    near = neighbours_of(counts, np.array(limits) - counts, moves, limit=maximum)
     sizes = near.sum(axis=1)
-    releases = np.concatenate([held[None, :], near])
+    releases = np.concatenate([counts[None, :], near])
     by_size = [np.flatnonzero(sizes == s) + 1 for s in np.unique(sizes)]
     blocks: list[Indices] = [np.zeros(1, dtype=np.int64), *by_size]
-    table = _Table(statistic, values, blocks, releases.__getitem__)
+    table = _ReleaseTable(statistic, values, blocks, releases.__getitem__)
     if not len(near):
         value: Fraction | float = Fraction(0)
-        place = 0
+        index = 0
     else:
         others = np.concatenate(table.ranks[1:])
         own = np.full(len(others), table.ranks[0][0], dtype=np.int32)
         value, at = table.farthest(np.maximum(own, others), np.minimum(own, others))
-        place = int(np.concatenate(by_size)[at])
-    x, y = (values.take(np.repeat(np.arange(len(values)), releases[i])) for i in (0, place))
+        index = int(np.concatenate(by_size)[at])
+    x, y = (values.take(np.repeat(np.arange(len(values)), releases[i])) for i in (0, index))
     return Sensitivity(
         value,
         "exhaustive",

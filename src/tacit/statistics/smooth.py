@@ -48,7 +48,7 @@ def at_distance(
     # values: instead of bounds, the public values that a record may have: few enough to search.
     # largest: with ``values``, under ``unbounded`` and ``add``: a proven bound on the global
     #   sensitivity, for ``t`` beyond ``farthest``.
-    asked = lookup(statistic)
+    named = lookup(statistic)
     if relation not in RELATIONS:
         raise UsageError(
             f"relation {said(relation)} is unknown; {did_you_mean(relation, RELATIONS)}"
@@ -59,15 +59,17 @@ def at_distance(
             "record may have"
         )
     sample = data if isinstance(data, Sample) else Sample(data, "data")
-    if relation == "remove" and len(sample) < 2 and asked.least:
+    if relation == "remove" and len(sample) < 2 and named.least:
         raise InfeasibleError("one record cannot be removed from one record: nothing would remain")
     if values is not None:
         from tacit.statistics.function_at_distance import LatticeAtDistance
 
-        most = None if largest is None else as_fraction(largest, "largest")
-        reach = as_integer(farthest, "farthest", minimum=0)
-        return LatticeAtDistance(asked, sample, Sample(values), relation, reach, most)
-    return _in_bounds(asked, Clamped(sample, *_pair(bounds)), relation)
+        largest_value = None if largest is None else as_fraction(largest, "largest")
+        farthest_step = as_integer(farthest, "farthest", minimum=0)
+        return LatticeAtDistance(
+            named, sample, Sample(values), relation, farthest_step, largest_value
+        )
+    return _in_bounds(named, Clamped(sample, *_pair(bounds)), relation)
 
 
 @public
@@ -104,8 +106,8 @@ def local_sensitivity_at(
     Fraction(4, 1)
     """
     steps = as_integer(distance, "distance", minimum=0)
-    found = at_distance(statistic, data, bounds, relation, values=values, farthest=steps)
-    return found.at(steps)
+    at_steps = at_distance(statistic, data, bounds, relation, values=values, farthest=steps)
+    return at_steps.at(steps)
 
 
 @public
@@ -122,10 +124,10 @@ def smooth_sensitivity(
 ) -> float:
     """Return the smooth sensitivity: ``max_t exp(-beta t) A(t)`` over every distance ``t``.
 
-    It is the least function above the local sensitivity whose logarithm moves by at most ``beta``
-    between neighbours (Nissim, Raskhodnikova and Smith 2007).  Never below the truth, and at most a
-    relative 1e-6 above it wherever ``A`` is exact: a mechanism counts ``beta`` and 1e-6.  The
-    maximum runs over all distances: stopping early (at 200, say) is wrong for a small ``beta``.
+    It is the smallest function above the local sensitivity whose logarithm moves by at most
+    ``beta`` between neighbours (Nissim, Raskhodnikova and Smith 2007).  Never below the truth, and
+    at most a relative 1e-6 above it wherever ``A`` is exact: a mechanism counts ``beta`` and 1e-6.
+    The maximum runs over all distances: stopping early (at 200, say) is wrong for a small ``beta``.
 
     Args:
         statistic: a name such as ``"median"``, a statistic, or (with ``values``) any function.
@@ -147,10 +149,10 @@ def smooth_sensitivity(
     if beta is None:
         raise UsageError("give beta, above zero: how fast the sensitivity may move, as a logarithm")
     rate = positive(beta, "beta")
-    found = at_distance(
+    at_steps = at_distance(
         statistic, data, bounds, relation, values=values, farthest=farthest, largest=largest
     )
-    return found.smooth(rate)
+    return at_steps.smooth(rate)
 
 
 @public
@@ -167,7 +169,7 @@ def distance_to_instability(
 ) -> float:
     """Return ``min {t : A(t) > bound}``: how many records must change to exceed a bound.
 
-    A whole number, or ``math.inf`` where no data set has a larger local sensitivity.  One record
+    An integer, or ``math.inf`` where no data set has a larger local sensitivity.  One record
     moves it by at most one, so that it can be tested with little noise (Dwork and Lei 2009).  Where
     ``A`` is only bounded from above, so is the distance from below, and it still moves by one.
 
@@ -193,10 +195,10 @@ def distance_to_instability(
     if bound is None:
         raise UsageError("give bound, above zero: the local sensitivity to stay within")
     limit = positive(bound, "bound")
-    found = at_distance(
+    at_steps = at_distance(
         statistic, data, bounds, relation, values=values, farthest=farthest, largest=largest
     ).instability(limit)
-    return math.inf if found is None else found
+    return math.inf if at_steps is None else at_steps
 
 
 def _pair(bounds: Any) -> tuple[Number, Number]:
@@ -208,10 +210,10 @@ def _pair(bounds: Any) -> tuple[Number, Number]:
 
 
 def _in_bounds(statistic: Statistic, data: Clamped, relation: Relation) -> AtDistance:
-    found = statistic.at_distance(data, relation)
-    if found is None:
+    at_steps = statistic.at_distance(data, relation)
+    if at_steps is None:
         raise UsageError(
             f"no algorithm is known for {statistic.name} over an interval; give values=[...], "
             "a small set of public values, and it is searched exhaustively"
         )
-    return found
+    return at_steps

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from tacit.arithmetic import enclosure
 from tacit.arithmetic.exact import float_up
-from tacit.arithmetic.roots_and_bisection import Root, gap, least_integer_until
+from tacit.arithmetic.roots_and_bisection import Root, gap, smallest_integer_until
 from tacit.statistics.domains import Ends, Joined, Pool, Population, Ranked, Records, pool_of
 from tacit.statistics.question import Question
 from tacit.statistics.result import Method, Sensitivity
@@ -75,7 +75,7 @@ class AtDistance(ABC):
 
     def instability(self, bound: Fraction) -> int | None:
         """The least ``t`` with ``A(t) > bound``, or None where there is none."""
-        return least_integer_until(lambda t: self.exceeds(t, bound), self.last)
+        return smallest_integer_until(lambda t: self.exceeds(t, bound), self.last)
 
     def instabilities(self, bounds: Sequence[Fraction]) -> list[int | None]:
         """:meth:`instability` for each of several bounds, which ascend.
@@ -83,25 +83,25 @@ class AtDistance(ABC):
         The distance never falls as the bound rises.  So the middle bound is looked for first, and
         the others on their own side of where it was found.
         """
-        found: list[int | None] = [None] * len(bounds)
-        stretches = [(0, len(bounds), 0, self.last)]
-        while stretches:  # the bounds start .. stop - 1 are broken at least .. last, or never
-            start, stop, least, last = stretches.pop()
+        instabilities: list[int | None] = [None] * len(bounds)
+        intervals = [(0, len(bounds), 0, self.last)]
+        while intervals:  # the bounds start .. stop - 1 are broken at least .. last, or never
+            start, stop, minimum, last = intervals.pop()
             if start == stop:
                 continue
             middle = (start + stop) // 2
-            at = self._broken(bounds[middle], last, least)
-            found[middle] = at
-            stretches.append((start, middle, least, last if at is None else at))
+            at = self._broken(bounds[middle], last, minimum)
+            instabilities[middle] = at
+            intervals.append((start, middle, minimum, last if at is None else at))
             if at is not None:  # else none of the larger bounds is broken
-                stretches.append((middle + 1, stop, at, last))
-        return found
+                intervals.append((middle + 1, stop, at, last))
+        return instabilities
 
-    def _broken(self, bound: Fraction, last: int, least: int) -> int | None:
-        return least_integer_until(lambda t: self.exceeds(t, bound), last, least)
+    def _broken(self, bound: Fraction, last: int, minimum: int) -> int | None:
+        return smallest_integer_until(lambda t: self.exceeds(t, bound), last, minimum)
 
     def exceeds(self, distance: int, bound: Fraction) -> bool:
-        """Whether ``A(distance) > bound``, decided exactly.
+        """True if ``A(distance) > bound``, decided exactly.
 
         ``A`` of a data set at ``t`` is at most ``A`` of its neighbour at ``t + 1``.  The distance
         to instability moves by at most one between neighbours if no rounding disturbs that.
@@ -117,7 +117,7 @@ class AtDistance(ABC):
         Distances beyond ``last`` only shrink the product, and those before the first positive
         ``A(t)`` give 0, so the weights are taken from that distance on and cannot underflow.
         """
-        start = least_integer_until(lambda t: self._float_at(t) > 0, self.last)
+        start = smallest_integer_until(lambda t: self._float_at(t) > 0, self.last)
         if start is None:
             return 0.0
         rate = rounded_up(-beta)  # a float just above -beta: weights are never too small
@@ -185,7 +185,7 @@ def decayed(value: float, beta: Fraction, start: int) -> float:
     """
     # The floats before this were rounded a few times each and went through one exponential, whose
     # argument is at most 745 before the result vanishes: together less than 2**-42, relatively.  A
-    # result too small for a float becomes the least positive float, never 0.
+    # result too small for a float becomes the smallest positive float, never 0.
     exponent = beta * start
     if exponent > 4000:  # the truth is below every positive float
         return math.nextafter(0.0, 1.0) if value > 0 else 0.0
@@ -240,12 +240,12 @@ Exact: TypeAlias = Fraction | Root | tuple[int, ...]
 
 
 class PublicRange(NamedTuple):
-    """What holds of a statistic on every data set within bounds, the empty one included.
+    """Properties of a statistic on every data set within bounds, the empty one included.
 
     Attributes:
         most: a bound on how far the value moves between any two neighbours.
         ends: bounds on the value; None where it grows with the number of records.
-        empty: the public value that stands for a data set without records.
+        empty: the public value that represents a data set without records.
     """
 
     most: Fraction
@@ -262,9 +262,10 @@ class Statistic(ABC):
     Subclasses are frozen dataclasses, so that equal statistics are equal and hashable.
 
     **Proofs are not inherited by another function.**  What ``answer``, ``at_distance`` and
-    ``public_range`` say was proven of the class that they stand in.  A subclass that replaces
-    anything else of that class (but for the name) is another function, and inherits none of them:
-    they answer "nothing known", until it brings its own.  ``class Mean(Monotone, proven=True)``
+    ``public_range`` say was proven of the class that they are in.  A subclass that replaces
+    anything else of that class (except for the name) is another function, and inherits none of
+    them: they answer "nothing known", until it brings its own.
+        ``class Mean(Monotone, proven=True)``
     vouches that the argument of the base class covers the new one, and says so in its docstring.
     """
 
@@ -275,8 +276,10 @@ class Statistic(ABC):
     def __init_subclass__(cls, *, proven: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
         for proof in () if proven else _PROOFS:
-            found = inspect.getattr_static(cls, proof)
-            parents = [b for b in cls.__bases__ if inspect.getattr_static(b, proof, None) is found]
+            attribute = inspect.getattr_static(cls, proof)
+            parents = [
+                b for b in cls.__bases__ if inspect.getattr_static(b, proof, None) is attribute
+            ]
             if proof not in vars(cls) and any(_replaced(cls, parent) for parent in parents):
                 setattr(cls, proof, vars(Statistic)[proof])
 
@@ -323,9 +326,9 @@ class Statistic(ABC):
     def public_range(
         self, lower: Fraction, upper: Fraction, relation: Relation
     ) -> PublicRange | None:
-        """What holds on every data set of records in ``[lower, upper]``; None if that is unknown.
+        """The value's range over all data sets of records in ``[lower, upper]``; None if unknown.
 
-        Smooth noise and propose-test-release rest on it: whoever writes it vouches for it.
+        Smooth noise and propose-test-release rest on it: its author vouches for it.
         """
         return None
 
@@ -335,18 +338,18 @@ class Statistic(ABC):
 
 def _replaced(cls: type, parent: type) -> bool:
     """Return whether a class has something else in place of what its parent has, the name apart."""
-    kept = {n for n in dir(parent) if not n.startswith(("__", "_abc_"))} - {
+    unchanged = {n for n in dir(parent) if not n.startswith(("__", "_abc_"))} - {
         "name",
         "marks",
         *_PROOFS,
     }
     return any(
-        inspect.getattr_static(cls, n) is not inspect.getattr_static(parent, n) for n in kept
+        inspect.getattr_static(cls, n) is not inspect.getattr_static(parent, n) for n in unchanged
     )
 
 
 def distance_between(a: Exact, b: Exact) -> Fraction | float:
-    """How far two values of a statistic are apart (histograms: the L1 distance).
+    """Return the distance of two values of a statistic (histograms: the L1 distance).
 
     >>> distance_between(Fraction(1, 2), Fraction(2))
     Fraction(3, 2)
@@ -420,7 +423,7 @@ class Monotone(Statistic):
 
     @abstractmethod
     def split(self, low: int, high: int, total: int) -> int:
-        """How many ranks of the union ``T`` carry a negative weight in ``g(T)``."""
+        """Number of ranks of the union ``T`` with a negative weight in ``g(T)``."""
 
     @abstractmethod
     def on(self, data: Ranked, start: int, size: int) -> Fraction:
@@ -490,18 +493,18 @@ class Monotone(Statistic):
         error = (2048 + max(c.ends.size for c in candidates) / 1024) * 2.0**-51 * magnitude
         rough = [self.rough_gap(c.ends, c.low, c.high) for c in candidates]
         known = [value for value in rough if value is not None]
-        least = max(known, default=0.0) - 2 * error
-        return [c for c, v in zip(candidates, rough, strict=True) if v is None or v >= least]
+        minimum = max(known, default=0.0) - 2 * error
+        return [c for c, v in zip(candidates, rough, strict=True) if v is None or v >= minimum]
 
     def _any_size(self, question: Question) -> Sensitivity:
-        size, asked = 1, question
+        size, at_size = 1, question
         if question.relation == "bounded":
             size = 1 if question.within else question.distance
         elif question.relation == "unbounded" and question.within and question.distance >= 2:
-            asked = replace(question, distance=2)
+            at_size = replace(question, distance=2)
         else:
-            asked = replace(question, relation="add")
-        answer = self._global(asked, size)
+            at_size = replace(question, relation="add")
+        answer = self._global(at_size, size)
         answer.question = question
         answer.notes = (*answer.notes, "the worst over releases of every size")
         return answer

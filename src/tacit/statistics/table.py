@@ -36,13 +36,13 @@ __all__ = [
 # The picture of a table: a line a release, a cell a neighbour, the largest gaps marked.
 
 
-_MOST_RELEASES, _MOST_NEIGHBOURS = 48, 16
+_MAX_RELEASES, _MAX_NEIGHBOURS = 48, 16
 _CHARACTER = 0.082  # inches a character of a cell
 _LINE = 0.46  # inches a line
 
 
 class Near(Protocol):
-    """What a picture asks of a neighbour."""
+    """Interface of a neighbour for plots."""
 
     @property
     def records(self) -> tuple[Any, ...]:
@@ -54,11 +54,11 @@ class Near(Protocol):
 
     @property
     def gap(self) -> Fraction | float:
-        """How far that is from the release's own."""
+        """Distance from the value of the release."""
 
 
 class Line(Protocol):
-    """What a picture asks of a release."""
+    """Interface of a release for plots."""
 
     @property
     def records(self) -> tuple[Any, ...]:
@@ -77,8 +77,8 @@ class Line(Protocol):
         """The largest gap."""
 
 
-class DrawnTable(Protocol):
-    """What a picture asks of a table."""
+class PlottableTable(Protocol):
+    """Interface of a table that has a plot."""
 
     @property
     def statistic(self) -> Any:
@@ -97,16 +97,16 @@ class DrawnTable(Protocol):
         """The global sensitivity."""
 
 
-def draw_table(table: DrawnTable) -> Any:
+def draw_table(table: PlottableTable) -> Any:
     """Draw a table; see :meth:`SensitivityTable.plot`."""
     releases = table.releases
-    most = max((len(r.neighbours) for r in releases), default=0)
-    if len(releases) > _MOST_RELEASES or most > _MOST_NEIGHBOURS:
+    maximum = max((len(r.neighbours) for r in releases), default=0)
+    if len(releases) > _MAX_RELEASES or maximum > _MAX_NEIGHBOURS:
         raise UsageError(
-            f"{len(releases)} releases with up to {most} neighbours cannot be read in a figure "
-            f"(at most {_MOST_RELEASES} and {_MOST_NEIGHBOURS}); use to_pandas()"
+            f"{len(releases)} releases with up to {maximum} neighbours cannot be read in a figure "
+            f"(at most {_MAX_RELEASES} and {_MAX_NEIGHBOURS}); use to_pandas()"
         )
-    widths = _widths(table, most)
+    widths = _widths(table, maximum)
     total = sum(widths)
     fig = plotting.figure(total + 0.3, _LINE * (len(releases) + 1.6) + 0.9)
     ax = plotting.axes(fig, 1, 1)[0][0]
@@ -129,21 +129,21 @@ def draw_table(table: DrawnTable) -> Any:
     return fig
 
 
-def _widths(table: DrawnTable, most: int) -> list[float]:
-    def inches(texts: list[str], least: int) -> float:
-        return _CHARACTER * (max([least, *map(len, texts)]) + 3)
+def _widths(table: PlottableTable, maximum: int) -> list[float]:
+    def inches(texts: list[str], minimum: int) -> float:
+        return _CHARACTER * (max([minimum, *map(len, texts)]) + 3)
 
     name = len(table.statistic.name) + 3
     first = inches([_set(r.records) for r in table.releases], 7)
     second = inches([plotting.number(r.value) for r in table.releases], name)
-    columns = [[n for r in table.releases for n in r.neighbours[i : i + 1]] for i in range(most)]
+    columns = [[n for r in table.releases for n in r.neighbours[i : i + 1]] for i in range(maximum)]
     cells = [
         inches([t for n in near for t in (_set(n.records), _values(n))], 9) for near in columns
     ]
     return [first, second, *cells, inches([], 7)]
 
 
-def _head(ax: Any, table: DrawnTable, edges: list[float]) -> None:
+def _head(ax: Any, table: PlottableTable, edges: list[float]) -> None:
     name = table.statistic.name
     bold = {"fontsize": 9, "fontweight": "bold", "va": "center", "color": plotting.INK}
     ax.text(edges[0] + 0.06, -0.5, "release x", **bold)
@@ -159,7 +159,9 @@ def _head(ax: Any, table: DrawnTable, edges: list[float]) -> None:
     ax.plot([0, edges[-1]], [0, 0], color=plotting.INK, linewidth=1.2)
 
 
-def _draw_release(ax: Any, table: DrawnTable, release: Line, line: int, edges: list[float]) -> None:
+def _draw_release(
+    ax: Any, table: PlottableTable, release: Line, line: int, edges: list[float]
+) -> None:
     middle = line + 0.5
     plain = {"fontsize": 8.5, "va": "center", "color": plotting.INK}
     ax.text(edges[0] + 0.06, middle, _set(release.records), **plain)
@@ -185,7 +187,7 @@ def _draw_release(ax: Any, table: DrawnTable, release: Line, line: int, edges: l
 
 def _draw_cell(
     ax: Any,
-    table: DrawnTable,
+    table: PlottableTable,
     release: Line,
     neighbour: Near,
     span: tuple[float, float],
@@ -243,7 +245,7 @@ def _set(records: tuple[Any, ...]) -> str:
 # Every release of a small domain, its neighbours and its local sensitivity, side by side.
 
 
-MOST_PAIRS = 200_000  # the most pairs of neighbours that a table lists
+MAX_PAIRS = 200_000  # the most pairs of neighbours that a table lists
 
 
 @dataclass(frozen=True)
@@ -269,7 +271,7 @@ class Release:
         return max((n.gap for n in self.neighbours), default=Fraction(0))
 
     def is_largest(self, neighbour: Neighbour) -> bool:
-        """Whether this neighbour attains the local sensitivity."""
+        """True if this neighbour attains the local sensitivity."""
         return neighbour.gap == self.local
 
 
@@ -393,20 +395,20 @@ def sensitivity_table(
     >>> len(table.releases), table.value
     (10, Fraction(9, 2))
     """
-    asked = lookup(statistic)
+    named = lookup(statistic)
     columns = by_column(over, None)
     if columns is None:
-        return _table(asked, domain_of(over), distance, relation, within)
+        return _table(named, domain_of(over), distance, relation, within)
     return {
-        name: _table(asked, domain, distance, relation, within)
+        name: _table(named, domain, distance, relation, within)
         for name, (domain, _) in columns.items()
     }
 
 
 def _table(
-    asked: Statistic, over: Domain, distance: int, relation: Relation, within: bool
+    statistic: Statistic, over: Domain, distance: int, relation: Relation, within: bool
 ) -> SensitivityTable:
-    question = Question(over, None, distance, relation, within, min(1, asked.least))
+    question = Question(over, None, distance, relation, within, min(1, statistic.least))
     if isinstance(over, Interval) or question.size is None:
         raise InfeasibleError("a table needs finitely many releases: give Records or Values, sized")
     values, limits = _limits(question)
@@ -415,9 +417,9 @@ def _table(
     pairs = evaluations(limits.tolist(), size) * sum(
         evaluations(np.minimum(limits, r + a).tolist(), r + a) for r, a in moves
     )
-    if pairs > MOST_PAIRS:
+    if pairs > MAX_PAIRS:
         raise InfeasibleError(
-            f"up to {pairs:,} pairs of neighbours are too many to list (at most {MOST_PAIRS:,}); "
+            f"up to {pairs:,} pairs of neighbours are too many to list (at most {MAX_PAIRS:,}); "
             "sensitivity(...) answers without listing them"
         )
     known: dict[tuple[int, ...], tuple[tuple[Plain, ...], Exact]] = {}
@@ -426,7 +428,7 @@ def _table(
         key = tuple(counts.tolist())
         if key not in known:
             sample = values.take(np.repeat(np.arange(len(counts)), counts))
-            known[key] = sample.values(), asked.of(sample)
+            known[key] = sample.values(), statistic.of(sample)
         return known[key]
 
     releases = []
@@ -435,7 +437,7 @@ def _table(
         near = [seen(y) for y in neighbours_of(x, limits - x, moves)[::-1]]
         neighbours = (Neighbour(r, v, distance_between(value, v)) for r, v in near)
         releases.append(Release(records, value, tuple(sorted(neighbours, key=_order))))
-    return SensitivityTable(asked, question, tuple(releases))
+    return SensitivityTable(statistic, question, tuple(releases))
 
 
 def _order(neighbour: Neighbour) -> tuple[int, tuple[Plain, ...]]:

@@ -44,13 +44,13 @@ __all__ = [
 # = Q - s m**2`` with ``Q`` the sum of squares, the rise is a convex function of the mean of ``S``
 # minus ``gamma Q``.  A convex function is the supremum of its tangents, so the best ``S`` is also
 # best for the tangent at its own mean, that is for ``-gamma sum (v - z)**2`` with one ``z``: the
-# records kept are those nearest to ``z``, consecutive in ``x``, and all the others stand at one
+# records kept are those nearest to ``z``, consecutive in ``x``, and all the others are at one
 # place in ``[L, U]``.  In that place the rise is a quadratic: its top where it is concave, or a
 # bound.
 #
 # **Falls** (an upper bound).  A fall is at most ``gamma D``, reached by ``e = m``, and ``D`` is at
 # most the squared distances from any centre: those of the records of ``x`` without the nearest
-# ones, and the largest possible one for each that joined.  The least such bound over 33 public
+# ones, and the largest possible one for each that joined.  The smallest such bound over 33 public
 # centres is taken: for each centre it is a maximum over all ``S`` in reach, so a neighbour's bound
 # one step further is never smaller, which smooth sensitivity rests on.  Mostly the rise is larger:
 # then ``A(t)`` is the truth.
@@ -64,7 +64,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 _STEPS = 128
 _CENTRES = 33
-_MOST_RECORDS = 2 * 10**6
+_MAX_RECORDS = 2 * 10**6
 
 
 class VarianceBySize(AtDistance):
@@ -96,11 +96,11 @@ class VarianceBySize(AtDistance):
         """An upper bound on ``A(distance)``, in floats, rounded up."""
         t = min(distance, self.last)
         far = float_up(self.rational(t))
-        tabled = t <= _STEPS and self.n <= _MOST_RECORDS
+        tabled = t <= _STEPS and self.n <= _MAX_RECORDS
         return min(far, float(self._table[t])) if tabled else far
 
     def exceeds(self, distance: int, bound: Fraction) -> bool:
-        """Whether the bound from the size alone exceeds ``bound``, exactly."""
+        """True if the bound from the size alone exceeds ``bound``, exactly."""
         return self.rational(distance) > bound
 
     def rational(self, distance: int) -> Fraction:
@@ -154,11 +154,11 @@ class VarianceBySize(AtDistance):
                 np.maximum.at(table, at, rise.max(axis=0, initial=0.0))
 
     def _rise(
-        self, e: float, p: Floats, q: Floats, others: npt.NDArray[np.int64], kept: int
+        self, e: float, p: Floats, q: Floats, others: npt.NDArray[np.int64], retained: int
     ) -> Floats:
         """The best rise for windows (rows) and numbers of other records (columns)."""
         a = others.astype(np.float64)
-        s = np.where(kept + a > self.ddof, kept + a, np.nan)
+        s = np.where(retained + a > self.ddof, retained + a, np.nan)
         alpha, gamma = self._alpha(s), self._gamma(s)
         square = a * (alpha * a / s**2 - gamma + gamma * a / s)
         slope = -2 * alpha * a * (e - p / s) / s + 2 * gamma * p * a / s
@@ -180,27 +180,27 @@ class VarianceBySize(AtDistance):
         s = (self.n - taken + others).astype(np.float64)
         reached = (at <= steps) & (s > self.ddof)
         gamma = self._gamma(np.where(reached, s, np.nan))
-        least = np.full(steps + 2, np.inf)
+        minimum = np.full(steps + 2, np.inf)
         for centre in np.linspace(0, self.span, _CENTRES).tolist():
             spread = self._around(records, centre, count)[taken]
             fall = gamma * (spread + others * max(centre, self.span - centre) ** 2)
             worst = np.zeros(steps + 2)
             np.maximum.at(worst, at[reached], fall[reached])
-            least = np.minimum(least, np.maximum.accumulate(worst))
-        np.maximum(table, least, out=table)
+            minimum = np.minimum(minimum, np.maximum.accumulate(worst))
+        np.maximum(table, minimum, out=table)
 
     def _around(self, records: Floats, centre: float, count: int) -> Floats:
         """The squared distances from a centre, without the 0, 1, ..., ``count`` nearest records."""
         middle = int(np.searchsorted(records, centre))
         near = records[max(0, middle - count) : middle + count]
         squares = np.sort((near - centre) ** 2)[:count]
-        whole = float(((records - centre) ** 2).sum())
-        return np.maximum(whole - np.concatenate(([0.0], np.cumsum(squares))), 0.0)
+        total = float(((records - centre) ** 2).sum())
+        return np.maximum(total - np.concatenate(([0.0], np.cumsum(squares))), 0.0)
 
 
 # Local sensitivity of the variance at a distance, by substitution: exact.
 #
-# Replacing ``b`` by ``e`` beside ``C`` (``n - 1`` records with sum ``S``) changes ``n`` squared
+# Replacing ``b`` by ``e`` next to ``C`` (``n - 1`` records with sum ``S``) changes ``n`` squared
 # times the variance by
 #
 #     ``J = (e - b) ((n - 1)(e + b) - 2 S)``,
@@ -337,8 +337,8 @@ class Variance(Dispersion, proven=True):
         """Between 0 and ``span^2 / 4`` (Popoviciu), and 0 for no records; with ddof 0 only."""
         if self.ddof:
             return None  # of a single record it has no value
-        most = (upper - lower) ** 2 / 4
-        return PublicRange(most, (Fraction(0), most), Fraction(0))
+        maximum = (upper - lower) ** 2 / 4
+        return PublicRange(maximum, (Fraction(0), maximum), Fraction(0))
 
     def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds."""
@@ -358,10 +358,10 @@ class Variance(Dispersion, proven=True):
 #     ``sqrt(w) - sqrt(v) <= sqrt(v + A) - sqrt(v) <= sqrt(v0 + A) - sqrt(v0)``,
 #
 # because the middle falls in ``v``.  ``A`` is the variance's own local sensitivity at distance
-# ``t``, and ``v0`` the least variance within ``t + 1`` steps.  Of any data set there, at least ``n
-# - t - 1`` records are records of ``x``; their squared deviations from its mean are at least those
-# from their own mean, and the least of these belongs to consecutive records: the window in ``x``
-# with the least squared deviations.
+# ``t``, and ``v0`` the smallest variance within ``t + 1`` steps.  Of any data set there, at least
+# ``n - t - 1`` records are records of ``x``; their squared deviations from its mean are at least
+# those from their own mean, and the least of these belongs to consecutive records: the window in
+# ``x`` with the smallest squared deviations.
 #
 # By substitution also: ``sqrt(n) std`` is the length of the centred data, and moving one coordinate
 # by ``d`` moves the centred data by ``d sqrt((n-1)/n)``; hence never more than ``(U - L)
@@ -386,7 +386,7 @@ class DeviationAtDistance(AtDistance):
         self.data, self.ddof = data, ddof
         self.relation = relation
         self.n = len(data)
-        self._known: list[tuple[int, Fraction]] = []  # steps and the least variance, in order
+        self._known: list[tuple[int, Fraction]] = []  # steps and the smallest variance, in order
         self._variance = variance_at_distance(data, relation, ddof)
         self.last = max(self._variance.last, self.n + 1)
         if relation == "remove":
@@ -395,13 +395,13 @@ class DeviationAtDistance(AtDistance):
     def at(self, distance: int) -> float:
         """An upper bound on ``A(distance)``, rounded up."""
         t = min(distance, self.last)
-        least = self._least_variance(t + 1)
-        wide = least + Fraction(self._variance.at(t))
-        found = float(gap(Root(wide), Root(least)))
-        return min(found, float(self._by_length(t))) if self.relation == "bounded" else found
+        minimum = self._min_variance(t + 1)
+        wide = minimum + Fraction(self._variance.at(t))
+        value = float(gap(Root(wide), Root(minimum)))
+        return min(value, float(self._by_length(t))) if self.relation == "bounded" else value
 
     def exceeds(self, distance: int, bound: Fraction) -> bool:
-        """Whether the bound exceeds ``bound``, without a root."""
+        """True if the bound exceeds ``bound``, without a root."""
         # ``sqrt(v0 + A) - sqrt(v0) > b`` says ``A - b**2 > 2 b sqrt(v0)``.
         t = min(distance, self.last)
         if self.relation == "bounded" and not self._by_length(t) > bound:
@@ -409,19 +409,19 @@ class DeviationAtDistance(AtDistance):
         room = self._variance.rational(t) - bound**2
         if room <= 0 or bound == 0:
             return room > 0
-        return self._least_variance_is_below(t + 1, (room / (2 * bound)) ** 2)
+        return self._min_variance_is_below(t + 1, (room / (2 * bound)) ** 2)
 
-    def _least_variance_is_below(self, steps: int, limit: Fraction) -> bool:
-        """Whether :meth:`_least_variance` is below a limit, from what is known if possible."""
+    def _min_variance_is_below(self, steps: int, limit: Fraction) -> bool:
+        """True if :meth:`_min_variance` is below a limit, from what is known if possible."""
         # It falls as the steps grow: fewer records are kept, and more are divided by.
         at = bisect.bisect_left(self._known, steps, key=itemgetter(0))
         if at and self._known[at - 1][1] < limit:
             return True
         if at < len(self._known) and self._known[at][1] >= limit:
             return False
-        least = self._least_variance(steps)
-        self._known.insert(at, (steps, least))
-        return least < limit
+        minimum = self._min_variance(steps)
+        self._known.insert(at, (steps, minimum))
+        return minimum < limit
 
     def _by_length(self, t: int) -> Root:
         low, high = self.data.records[0], self.data.records[-1]
@@ -430,34 +430,37 @@ class DeviationAtDistance(AtDistance):
         square = (move * self.data.grain) ** 2 * (self.n - 1)
         return Root(square / (self.n * (self.n - self.ddof)))
 
-    def _least_variance(self, steps: int) -> Fraction:
+    def _min_variance(self, steps: int) -> Fraction:
         """No more than the least variance of a data set within so many steps, exact."""
         # While both ends of the window move within runs of equal records, its sum and its sum of
         # squares change by the same at every step, so that the squared deviations are concave: the
         # least are where an end of the window meets the edge of a run.
-        kept = self.n - steps
-        if kept < 2:
+        retained = self.n - steps
+        if retained < 2:
             return Fraction(0)
         edges = self._runs[0]
-        first = np.concatenate((edges, edges - kept, [0, steps]))
-        first = self._likely(first[(first >= 0) & (first <= steps)], kept)
+        first = np.concatenate((edges, edges - retained, [0, steps]))
+        first = self._likely(first[(first >= 0) & (first <= steps)], retained)
         runs = self._runs
-        (low, low_squares), (high, high_squares) = _up_to(runs, first), _up_to(runs, first + kept)
+        (low, low_squares), (high, high_squares) = (
+            _up_to(runs, first),
+            _up_to(runs, first + retained),
+        )
         p, q = high - low, high_squares - low_squares
         most_records = self.n if self.relation in ("bounded", "remove") else self.n + steps
-        least = int((kept * q - p * p).min())
-        return Fraction(least, kept * (most_records - self.ddof)) * self.data.grain**2
+        minimum = int((retained * q - p * p).min())
+        return Fraction(minimum, retained * (most_records - self.ddof)) * self.data.grain**2
 
-    def _likely(self, first: npt.NDArray[np.int64], kept: int) -> npt.NDArray[np.int64]:
-        """Those of the windows whose ``kept q - p**2`` can be the least, judged in floats."""
+    def _likely(self, first: npt.NDArray[np.int64], retained: int) -> npt.NDArray[np.int64]:
+        """Those of the windows whose ``retained q - p**2`` can be the least, judged in floats."""
         # With S and Q the sum and the sum of squares of all records and u = 2**-53, the floats give
-        # p within 8 u S and q within 8 u Q, so that ``kept q - p**2`` is within 32 u n Q, as
-        # ``S**2 <= n Q`` by Cauchy and Schwarz.  The least is among those that come within twice
-        # that of the least float.
+        # p within 8 u S and q within 8 u Q, so that ``retained q - p**2`` is within 32 u n Q, as
+        # ``S**2 <= n Q`` by Cauchy and Schwarz.  The smallest is among those that come within twice
+        # that of the smallest float.
         (low, low_squares), (high, high_squares) = (
-            _up_to(self._floats, count) for count in (first, first + kept)
+            _up_to(self._floats, count) for count in (first, first + retained)
         )
-        rough = kept * (high_squares - low_squares) - (high - low) ** 2
+        rough = retained * (high_squares - low_squares) - (high - low) ** 2
         near = 2.0**-47 * self.n * self._floats[3][-1]
         likely: npt.NDArray[np.int64] = first[rough <= rough.min() + near]
         return likely
@@ -529,8 +532,8 @@ class StandardDeviation(Dispersion, proven=True):
         """Between 0 and half the span (Popoviciu), and 0 for no records; with ddof 0 only."""
         if self.ddof:
             return None  # of a single record it has no value
-        most = (upper - lower) / 2
-        return PublicRange(most, (Fraction(0), most), Fraction(0))
+        maximum = (upper - lower) / 2
+        return PublicRange(maximum, (Fraction(0), maximum), Fraction(0))
 
     def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds."""

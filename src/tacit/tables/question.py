@@ -29,7 +29,7 @@ from tacit.tables.plan.preview import Preview, asked_loss, noted, warn_if_undecl
 from tacit.tables.plan.price import (
     Amount,
     Price,
-    least_epsilon,
+    min_epsilon,
     priced,
     read_confidence,
     request_of,
@@ -379,7 +379,7 @@ class Priced:
         price = 1 if weights is None else weights
         paid, whole = self._ledger.kind, None if weights is None else 1
         query, _ = priced(self._query, paid, price, delta, None, whole)
-        return least_epsilon(query, targets, read_confidence(confidence), rows, delta)
+        return min_epsilon(query, targets, read_confidence(confidence), rows, delta)
 
     def is_answered(
         self,

@@ -1,4 +1,4 @@
-"""Workloads of linear questions, and strategies that answer them with the least error.
+"""Workloads of linear questions, and strategies that answer them with the smallest error.
 
 A workload is a set of questions that add up cells of a declared domain: all ranges, prefix sums,
 marginals.  A strategy says which whole-number combinations of the cells get noise; everything asked

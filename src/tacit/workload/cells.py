@@ -25,12 +25,12 @@ from tacit.workload.strategies import (
     wavelet,
 )
 
-__all__ = ["MOST_CELLS", "Workload", "loss_of", "prefix_sums", "queries", "ranges", "unit_variance"]
+__all__ = ["MAX_CELLS", "Workload", "loss_of", "prefix_sums", "queries", "ranges", "unit_variance"]
 
 Array = NDArray[np.float64]
 
-MOST_CELLS = 4096
-_OPTIMISED = 1024  # beyond so many cells only hierarchies are tried
+MAX_CELLS = 4096
+_OPTIMISED = 1024  # beyond this many cells only hierarchies are tried
 _SCALE = 1024  # what real strategies are multiplied by before they are rounded
 _BRANCHINGS = (2, 4, 8, 16)
 
@@ -60,7 +60,7 @@ class Workload:
 
     @property
     def cells(self) -> int:
-        """How many cells the domain has."""
+        """Number of cells of the domain."""
         return len(self.gram)
 
     def expected_error(self, epsilon: Number | None = None, *, rho: Number | None = None) -> float:
@@ -93,8 +93,8 @@ class Workload:
             rho: of zCDP, for Gaussian noise, instead.
         """
         loss = loss_of(epsilon, rho)
-        told = Strategy(strategy.name, strategy.matrix, _norm(loss))
-        return math.sqrt(self.total(told) * unit_variance(loss) / self.size)
+        renormed = Strategy(strategy.name, strategy.matrix, _norm(loss))
+        return math.sqrt(self.total(renormed) * unit_variance(loss) / self.size)
 
     def total(self, strategy: Strategy) -> float:
         """Return the total squared error for noise whose variance is the squared sensitivity.
@@ -121,9 +121,9 @@ class Workload:
         return math.sqrt(total * unit_variance(loss_of(epsilon, rho)) / self.size)
 
     def strategy(self, epsilon: Number | None = None, *, rho: Number | None = None) -> Strategy:
-        """Return the strategy with the least total error of those that are tried.
+        """Return the strategy with the smallest total error of those that are tried.
 
-        For Gaussian noise it is the convex optimum, rounded to whole numbers, unless a hierarchy is
+        For Gaussian noise it is the convex optimum, rounded to integers, unless a hierarchy is
         better; for Laplace noise the best of p-identities, hierarchies, wavelets and the cells.
 
         Args:
@@ -153,27 +153,27 @@ class _Best(dict[str, Strategy]):
 
     def __missing__(self, norm: str) -> Strategy:
         tried = _candidates(self._workload, norm)
-        found = min(tried, key=self._workload.total)
-        self[norm] = found
-        return found
+        best = min(tried, key=self._workload.total)
+        self[norm] = best
+        return best
 
 
 def _candidates(workload: Workload, norm: str) -> list[Strategy]:
     cells = workload.cells
-    found = [identity(cells, norm)]
+    strategies = [identity(cells, norm)]
     if cells > 1:
-        found.append(wavelet(cells, norm))
+        strategies.append(wavelet(cells, norm))
         trees = [b for b in _BRANCHINGS if b == 2 or b < cells]
-        found += [block_tree(cells, branching, norm) for branching in trees]
+        strategies += [block_tree(cells, branching, norm) for branching in trees]
     if 1 < cells <= _OPTIMISED:
         if norm == "L2":
             factor = convex_optimum(workload.gram).factor()
-            found.append(rounded("convex optimum", factor, norm, _SCALE))
+            strategies.append(rounded("convex optimum", factor, norm, _SCALE))
         else:
             for sums in dict.fromkeys((max(1, cells // 32), max(1, cells // 16))):
                 factor = p_identity(workload.gram, sums)
-                found.append(rounded(f"{sums}-identity", factor, norm, _SCALE))
-    return found
+                strategies.append(rounded(f"{sums}-identity", factor, norm, _SCALE))
+    return strategies
 
 
 def _norm(loss: Budget) -> str:
@@ -182,10 +182,10 @@ def _norm(loss: Budget) -> str:
 
 def loss_of(epsilon: Number | None, rho: Number | None) -> Budget:
     """Return the loss that was said."""
-    found = read_loss(epsilon, None, rho)
-    if found is None or not found.amount:
+    loss = read_loss(epsilon, None, rho)
+    if loss is None or not loss.amount:
         raise UsageError("say the privacy loss: expected_error(epsilon=1) or (rho='1/10')")
-    return found
+    return loss
 
 
 def unit_variance(loss: Budget) -> float:
@@ -202,11 +202,11 @@ def unit_variance(loss: Budget) -> float:
 
 def _cells(cells: object) -> int:
     size = as_integer(cells, "the number of cells", minimum=1)
-    if size > MOST_CELLS:
+    if size > MAX_CELLS:
         need = 8 * size * size / 1e9
         raise UsageError(
             f"a workload over {size:,} cells takes matrices of {need:,.1f} GB; at most "
-            f"{MOST_CELLS:,} cells are planned: use wider bins"
+            f"{MAX_CELLS:,} cells are planned: use wider bins"
         )
     return size
 
@@ -222,8 +222,10 @@ def ranges(cells: int) -> Workload:
     [[3.0, 2.0, 1.0], [2.0, 4.0, 2.0], [1.0, 2.0, 3.0]]
     """
     size = _cells(cells)
-    place = np.arange(size, dtype=np.float64)
-    gram = (np.minimum.outer(place, place) + 1) * (size - np.maximum.outer(place, place))
+    positions = np.arange(size, dtype=np.float64)
+    gram = (np.minimum.outer(positions, positions) + 1) * (
+        size - np.maximum.outer(positions, positions)
+    )
     return Workload(f"all ranges of {size} cells", gram, size * (size + 1) // 2)
 
 

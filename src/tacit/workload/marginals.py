@@ -18,7 +18,7 @@ from tacit.workload.cells import loss_of, unit_variance
 from tacit.workload.strategies import minimise
 
 __all__ = [
-    "MOST_SETS",
+    "MAX_SETS",
     "Covering",
     "MarginalWorkload",
     "Residuals",
@@ -37,15 +37,15 @@ __all__ = [
 # cells, the second is less: a marginal on the union of others replaces them.
 #
 # The total error is not convex in the shares, and no optimum is proven.  From the asked marginals,
-# the union that lowers the total most takes the place of all that it holds, with the shares found
-# anew by descent, as long as any lowers it.  What is found is never worse than the start.
+# the union that lowers the total most replaces all that it contains, with the shares
+# found again by descent, as long as any lowers it.  What is found is never worse than the start.
 
 
 Array = NDArray[np.float64]
 _Set = frozenset[int]
 
-MOST_SETS = 80  # beyond so many residuals no unions are tried: every two of the sets have one
-_MOST_CELLS = 1 << 15  # a union has no more cells
+MAX_SETS = 80  # beyond this many residuals no unions are tried: every two of the sets have one
+_MAX_CELLS = 1 << 15  # a union has no more cells
 _TRIED = 6
 _FIRST, _STEPS = 300, 40
 # How much larger the share of a union may be than the largest of what it holds, to begin with.
@@ -62,7 +62,7 @@ class Covering:
     total: float  # the total squared error where noise on all of epsilon has the variance 1
 
 
-class _Asked:
+class _CoverProblem:
     """The residuals that are needed, and how much the variance of each counts."""
 
     def __init__(self, sizes: Sequence[int], counts: Mapping[tuple[int, ...], float]) -> None:
@@ -73,77 +73,77 @@ class _Asked:
     def cells(self, one: _Set) -> int:
         return math.prod(self.sizes[i] for i in one)
 
-    def told(self, one: _Set) -> Array:
+    def variances_of(self, one: _Set) -> Array:
         """Return the precision of each residual under noise of variance 1 on a marginal."""
         return np.array([1 / self.cells(one - part) * (part <= one) for part in self.needed])
 
-    def polished(self, sets: Sequence[_Set], shares: Array, steps: int) -> _Found:
+    def polished(self, sets: Sequence[_Set], shares: Array, steps: int) -> _Cover:
         """Return the sets with the shares that descent finds."""
-        told = np.array([self.told(one) for one in sets])
+        variances_of = np.array([self.variances_of(one) for one in sets])
 
         def value(t: Array) -> tuple[float, Array]:
             # homogeneous: (sum t)^2 f(t) is least where f is, under sum t = 1
-            precision = (t * t) @ told
-            if precision.min() <= 1e-100:  # what is needed is not told
+            precision = (t * t) @ variances_of
+            if precision.min() <= 1e-100:  # a needed combination has no estimate
                 return math.inf, np.zeros_like(t)
             each = self.counts / precision
-            whole, total = float(each.sum()), float(t.sum())
-            pulled = told @ (each / precision)
-            return total**2 * whole, 2 * total * whole - 2 * total**2 * t * pulled
+            sum_of_costs, total = float(each.sum()), float(t.sum())
+            pulled = variances_of @ (each / precision)
+            return total**2 * sum_of_costs, 2 * total * sum_of_costs - 2 * total**2 * t * pulled
 
         start = shares / shares.sum()
         scale = value(start)[0]
 
         def scaled(t: Array) -> tuple[float, Array]:
-            found, slope = value(t)
-            return found / scale, slope / scale
+            weights, slope = value(t)
+            return weights / scale, slope / scale
 
-        found = minimise(scaled, start, steps)
-        kept = found > 1e-4 * found.max()
-        least = [one for one, keep in zip(sets, kept, strict=True) if keep]
-        if not all(any(part <= one for one in least) for part in self.needed):
-            least, kept = list(sets), np.ones(len(sets), dtype=bool)
-        found = np.maximum(found[kept], 1e-6 * found.max())
-        told, found = told[kept], found / found.sum()
-        return _Found(self, least, found, told, value(found)[0])
+        weights = minimise(scaled, start, steps)
+        positive = weights > 1e-4 * weights.max()
+        minimum = [one for one, keep in zip(sets, positive, strict=True) if keep]
+        if not all(any(part <= one for one in minimum) for part in self.needed):
+            minimum, positive = list(sets), np.ones(len(sets), dtype=bool)
+        weights = np.maximum(weights[positive], 1e-6 * weights.max())
+        variances_of, weights = variances_of[positive], weights / weights.sum()
+        return _Cover(self, minimum, weights, variances_of, value(weights)[0])
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
-    asked: _Asked
+class _Cover:
+    asked: _CoverProblem
     sets: Sequence[_Set]
     shares: Array
-    told: Array
+    variances_of: Array
     total: float
 
     def unions(self) -> list[tuple[float, tuple[list[int], _Set, float]]]:
         """Return what may replace sets within: the total, their places, the union, its share."""
-        known = {one: place for place, one in enumerate(self.sets)}
+        known = {one: index for index, one in enumerate(self.sets)}
         several = [a | b for a, b in itertools.combinations(self.sets, 2)]
         every = range(len(self.asked.sizes))
         several += [one | {i} for one in self.sets for i in every]
-        precision = (self.shares**2) @ self.told
-        found = []
+        precision = (self.shares**2) @ self.variances_of
+        unions = []
         for union in dict.fromkeys(several):
-            if union in known or self.asked.cells(union) > _MOST_CELLS:
+            if union in known or self.asked.cells(union) > _MAX_CELLS:
                 continue
-            held = [place for one, place in known.items() if one <= union]
-            own, told = self.shares[held], self.asked.told(union)
-            least = precision - (own**2) @ self.told[held]
+            inside = [index for one, index in known.items() if one <= union]
+            own, variances_of = self.shares[inside], self.asked.variances_of(union)
+            minimum = precision - (own**2) @ self.variances_of[inside]
             tried = []
             for larger in _LARGER:
                 share = float(own.max()) * larger
-                now = np.maximum(least + told * share**2, 1e-150)
+                now = np.maximum(minimum + variances_of * share**2, 1e-150)
                 total = (1 - float(own.sum()) + share) ** 2 * float((self.asked.counts / now).sum())
                 tried.append((float(f"{total:.9e}"), share))  # what is equal stays so everywhere
             total, share = min(tried)
-            found.append((total, (held, union, share)))
-        return sorted(found, key=lambda one: (one[0], sorted(one[1][1])))
+            unions.append((total, (inside, union, share)))
+        return sorted(unions, key=lambda one: (one[0], sorted(one[1][1])))
 
-    def with_union(self, held: Sequence[int], union: _Set, share: float) -> _Found:
+    def with_union(self, inside: Sequence[int], union: _Set, share: float) -> _Cover:
         """Return the sets with a union in the place of those that it holds."""
-        left = [place for place in range(len(self.sets)) if place not in held]
-        sets = [*(self.sets[place] for place in left), union]
+        left = [index for index in range(len(self.sets)) if index not in inside]
+        sets = [*(self.sets[index] for index in left), union]
         return self.asked.polished(sets, np.append(self.shares[left], share), _STEPS)
 
 
@@ -158,16 +158,16 @@ def covering(sizes: Sequence[int], counts: Mapping[tuple[int, ...], float]) -> C
     [(0, 1), (0, 2), (1, 2)]
     """
     # counts: of each residual that is needed how much its variance counts, above zero.
-    asked = _Asked(sizes, counts)
-    if not 0 < len(asked.needed) <= MOST_SETS:
+    problem = _CoverProblem(sizes, counts)
+    if not 0 < len(problem.needed) <= MAX_SETS:
         return None
-    best = asked.polished(asked.needed, np.ones(len(asked.needed)), _FIRST)
+    best = problem.polished(problem.needed, np.ones(len(problem.needed)), _FIRST)
     while True:
         tried = [best.with_union(*rest) for _, rest in best.unions()[:_TRIED]]
-        found = min(tried, key=lambda one: float(f"{one.total:.9e}"), default=best)
-        if found.total >= best.total * _BETTER:
+        best_cover = min(tried, key=lambda one: float(f"{one.total:.9e}"), default=best)
+        if best_cover.total >= best.total * _BETTER:
             break
-        best = found
+        best = best_cover
     sets = tuple(tuple(sorted(one)) for one in best.sets)
     return Covering(sets, tuple(map(float, best.shares)), best.total)
 
@@ -183,12 +183,14 @@ def total_of(
     6.0
     """
     # Every residual that is needed lies within one of them.
-    asked = _Asked(sizes, counts)
-    precision = sum(asked.told(frozenset(one)) * share**2 for one, share in shares.items())
-    return float((asked.counts / precision).sum())
+    problem = _CoverProblem(sizes, counts)
+    precision = sum(
+        problem.variances_of(frozenset(one)) * share**2 for one, share in shares.items()
+    )
+    return float((problem.counts / precision).sum())
 
 
-# Workloads of marginals: the least error, in closed form for Gaussian noise.
+# Workloads of marginals: the smallest error, in closed form for Gaussian noise.
 #
 # Let the domain be a product of attributes i with n_i cells.  For a set B of attributes, let P_B be
 # the projection of the cells of the marginal B onto what no smaller marginal tells: the product
@@ -203,7 +205,7 @@ def total_of(
 # ``sum c_B s_B`` with numbers c_B that do not depend on the noise.
 #
 # *Gaussian noise.*  What is measured is ``Q_B``, the product over B of ``n_i I - 1 1^T``, applied
-# to the marginal on B: whole numbers.  A row moves them by exactly ``sqrt(prod n_i (n_i - 1))`` in
+# to the marginal on B: integers.  A row moves them by exactly ``sqrt(prod n_i (n_i - 1))`` in
 # L2, so noise of variance ``s_B prod n_i^2`` costs ``rho_B = p_B / (2 s_B)`` with ``p_B = prod (1 -
 # 1 / n_i)``, and ``P_B`` of the noisy numbers over ``prod n_i`` has the covariance ``s_B P_B``.
 # Under ``sum rho_B = rho`` the total is least at ``rho_B`` in proportion to ``sqrt(c_B p_B)``,
@@ -219,8 +221,8 @@ def total_of(
 Subset = tuple[int, ...]  # attributes by their places, rising
 
 _MARGINAL_STEPS = 300
-_MOST_WAYS = 12
-_MOST_SUBSETS = 200_000
+_MAX_WAYS = 12
+_MAX_SUBSETS = 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +274,7 @@ class Residuals:
         def value(shares: Array) -> tuple[float, Array]:
             # homogeneous: (sum t)^2 f(t) is least where f is, under sum t = 1
             precision = self._precisions(shares)
-            if (precision[wanted > 0] <= 1e-100).any():  # what is needed is not told
+            if (precision[wanted > 0] <= 1e-100).any():  # a needed combination has no estimate
                 return math.inf, np.zeros_like(shares)
             each = np.divide(self.counts, precision, out=np.zeros_like(precision), where=wanted > 0)
             total = float(shares.sum())
@@ -281,13 +283,16 @@ class Residuals:
                 self._ratio * (each / np.maximum(precision, 1e-300))[self._below],
                 minlength=len(shares),
             )
-            whole = float(each.sum())
-            return total**2 * whole, 2 * total * whole - 2 * total**2 * shares * pulled
+            sum_of_costs = float(each.sum())
+            return (
+                total**2 * sum_of_costs,
+                2 * total * sum_of_costs - 2 * total**2 * shares * pulled,
+            )
 
         scale = value(start)[0]
-        found = minimise(lambda t: _scaled(value(t), scale), start / start.sum(), _MARGINAL_STEPS)
-        found = np.where(found > 1e-4 * found.max(), found, 0.0)
-        return np.asarray(found / found.sum())
+        optimum = minimise(lambda t: _scaled(value(t), scale), start / start.sum(), _MARGINAL_STEPS)
+        optimum = np.where(optimum > 1e-4 * optimum.max(), optimum, 0.0)
+        return np.asarray(optimum / optimum.sum())
 
     def laplace_variances(self, shares: Array) -> Array:
         """Return the variance s_B of each residual for noise of variance ``1 / share^2``."""
@@ -296,19 +301,19 @@ class Residuals:
         return np.divide(1.0, precision, out=endless, where=precision > 0)
 
     def _precisions(self, shares: Array) -> Array:
-        told = self._ratio * shares[self._above] ** 2
-        return np.asarray(np.bincount(self._below, told, minlength=len(shares)), np.float64)
+        variances_of = self._ratio * shares[self._above] ** 2
+        return np.asarray(np.bincount(self._below, variances_of, minlength=len(shares)), np.float64)
 
     @cached_property
     def _pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
         """Pairs of a subset and one that holds it, and one over the cells between them."""
-        place = {subset: number for number, subset in enumerate(self.subsets)}
+        index = {subset: number for number, subset in enumerate(self.subsets)}
         above, below, ratio = [], [], []
-        for subset, number in place.items():
+        for subset, number in index.items():
             for width in range(len(subset) + 1):
                 for part in itertools.combinations(subset, width):
                     above.append(number)
-                    below.append(place[part])
+                    below.append(index[part])
                     between = [self.sizes[i] for i in subset if i not in part]
                     ratio.append(1 / math.prod(between))
         return np.array(above), np.array(below), np.array(ratio)
@@ -331,8 +336,8 @@ class Residuals:
         return float((self.counts[used] * variances[used]).sum())
 
 
-def _scaled(found: tuple[float, Array], by: float) -> tuple[float, Array]:
-    return found[0] / by, found[1] / by
+def _scaled(value_and_slope: tuple[float, Array], by: float) -> tuple[float, Array]:
+    return value_and_slope[0] / by, value_and_slope[1] / by
 
 
 @public
@@ -358,7 +363,7 @@ class MarginalWorkload:
 
     @property
     def size(self) -> int:
-        """How many cells the marginals have together."""
+        """Number of cells of all marginals."""
         sizes = list(self.domain.values())
         return sum(math.prod(sizes[i] for i in subset) for subset in self.subsets)
 
@@ -371,8 +376,8 @@ class MarginalWorkload:
             for width in range(len(subset) + 1):
                 for part in itertools.combinations(subset, width):
                     rest = math.prod(sizes[i] for i in subset if i not in part)
-                    told = math.prod(sizes[i] - 1 for i in part) / rest
-                    counts[part] = counts.get(part, 0.0) + told
+                    variances_of = math.prod(sizes[i] - 1 for i in part) / rest
+                    counts[part] = counts.get(part, 0.0) + variances_of
         return Residuals.of(sizes, counts)
 
     def expected_error(self, epsilon: Number | None = None, *, rho: Number | None = None) -> float:
@@ -380,7 +385,7 @@ class MarginalWorkload:
 
         Args:
             epsilon: of pure differential privacy, where rows are added or removed.
-            rho: of zero-concentrated differential privacy: the least that any strategy has.
+            rho: of zero-concentrated differential privacy: the smallest that any strategy has.
 
         Raises:
             UsageError: neither epsilon nor rho, or both.
@@ -443,28 +448,29 @@ def marginals(
     if not sizes:
         raise UsageError("a domain has at least one attribute: marginals({'sex': 2, 'site': 10})")
     listed = [ways] if isinstance(ways, int) else list(ways)
-    found = dict.fromkeys(itertools.chain.from_iterable(_subsets(sizes, each) for each in listed))
-    if not found:
+    counts = dict.fromkeys(itertools.chain.from_iterable(_subsets(sizes, each) for each in listed))
+    if not counts:
         raise UsageError("name at least one marginal: ways=2, or ways=[['sex', 'site']]")
-    return MarginalWorkload(sizes, tuple(found))
+    return MarginalWorkload(sizes, tuple(counts))
 
 
-def _subsets(sizes: Mapping[str, int], asked: object) -> Iterable[Subset]:
+def _subsets(sizes: Mapping[str, int], requested: object) -> Iterable[Subset]:
     names = list(sizes)
-    if isinstance(asked, int) and not isinstance(asked, bool):
-        if not 0 <= asked <= min(len(names), _MOST_WAYS):
+    if isinstance(requested, int) and not isinstance(requested, bool):
+        if not 0 <= requested <= min(len(names), _MAX_WAYS):
             raise UsageError(
-                f"a marginal has 0 to {min(len(names), _MOST_WAYS)} attributes, not {asked}"
+                f"a marginal has 0 to {min(len(names), _MAX_WAYS)} attributes, not {requested}"
             )
-        if math.comb(len(names), asked) > _MOST_SUBSETS:
+        if math.comb(len(names), requested) > _MAX_SUBSETS:
             raise UsageError(
-                f"there are {math.comb(len(names), asked):,} marginals of {asked} attributes; at "
-                f"most {_MOST_SUBSETS:,} are planned"
+                f"there are {math.comb(len(names), requested):,} marginals of {requested} "
+                f"attributes; at "
+                f"most {_MAX_SUBSETS:,} are planned"
             )
-        return itertools.combinations(range(len(names)), asked)
-    if not isinstance(asked, (list, tuple)):
+        return itertools.combinations(range(len(names)), requested)
+    if not isinstance(requested, (list, tuple)):
         raise UsageError("a marginal is a list of names of attributes, or a number of them")
-    for name in asked:
+    for name in requested:
         if name not in sizes:
             raise UsageError(f"there is no attribute {name!r}; {did_you_mean(str(name), names)}")
-    return [tuple(sorted({names.index(name) for name in asked}))]
+    return [tuple(sorted({names.index(name) for name in requested}))]

@@ -38,7 +38,7 @@ __all__ = [
 
 _REMEMBERED = 20
 _HALVINGS = 30
-_BLOCK = 50  # so many steps are taken before it is asked how much they brought
+_BLOCK = 50  # this many steps are taken before it is asked how much they brought
 
 Array = NDArray[np.float64]
 
@@ -70,10 +70,10 @@ def minimise(
         if (towards * slope).sum() >= 0:
             memory.clear()
             towards = _direction(np.where(free, slope, 0.0), free, memory)
-        found = _shorter(of, point, value, slope, towards)
-        if found is None:
+        shorter = _shorter(of, point, value, slope, towards)
+        if shorter is None:
             break
-        new, new_value, new_slope = found
+        new, new_value, new_slope = shorter
         moved, turned = new - point, new_slope - slope
         curved = float((moved * turned).sum())
         if curved > 1e-12 * float((turned * turned).sum()):
@@ -142,10 +142,10 @@ def product(left: Array, right: Array) -> Array:
     >>> product(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]])).tolist()
     [[11.0]]
     """
-    found = np.zeros((len(left), right.shape[1]))
-    for place in range(left.shape[1]):
-        found += left[:, place, None] * right[place]
-    return found
+    result = np.zeros((len(left), right.shape[1]))
+    for index in range(left.shape[1]):
+        result += left[:, index, None] * right[index]
+    return result
 
 
 def trace_of_product(left: Array, right: Array) -> float:
@@ -159,15 +159,15 @@ def cholesky(matrix: Array) -> Array:
     >>> cholesky(np.array([[4.0, 2.0], [2.0, 5.0]])).tolist()
     [[2.0, 0.0], [1.0, 2.0]]
     """
-    rest, found = matrix.copy(), np.zeros_like(matrix)
-    least = 1e-14 * float(np.diag(matrix).max())
-    for place in range(len(matrix)):
-        root = math.sqrt(max(float(rest[place, place]), least))
-        found[place:, place] = rest[place:, place] / root
-        found[place, place] = root
-        below = found[place + 1 :, place]
-        rest[place + 1 :, place + 1 :] -= below[:, None] * below
-    return found
+    rest, factor = matrix.copy(), np.zeros_like(matrix)
+    tolerance = 1e-14 * float(np.diag(matrix).max())
+    for index in range(len(matrix)):
+        root = math.sqrt(max(float(rest[index, index]), tolerance))
+        factor[index:, index] = rest[index:, index] / root
+        factor[index, index] = root
+        below = factor[index + 1 :, index]
+        rest[index + 1 :, index + 1 :] -= below[:, None] * below
+    return factor
 
 
 def inverse(matrix: Array) -> Array:
@@ -176,16 +176,16 @@ def inverse(matrix: Array) -> Array:
     >>> inverse(np.array([[2.0, 1.0], [1.0, 1.0]])).tolist()
     [[1.0, -1.0], [-1.0, 2.0]]
     """
-    found = matrix.copy()
-    for place in range(len(found)):
-        pivot = float(found[place, place])
-        row, column = found[place] / pivot, found[:, place].copy()
-        column[place] = 0.0
-        found -= column[:, None] * row
-        found[:, place] = -column / pivot
-        found[place] = row
-        found[place, place] = 1 / pivot
-    return found
+    result = matrix.copy()
+    for index in range(len(result)):
+        pivot = float(result[index, index])
+        row, column = result[index] / pivot, result[:, index].copy()
+        column[index] = 0.0
+        result -= column[:, None] * row
+        result[:, index] = -column / pivot
+        result[index] = row
+        result[index, index] = 1 / pivot
+    return result
 
 
 def square_root(matrix: Array) -> Array:
@@ -218,13 +218,13 @@ def square_root(matrix: Array) -> Array:
     return np.asarray(root * math.sqrt(float(np.abs(matrix).max())))
 
 
-# The strategy with the least total error under Laplace noise, among p-identities.
+# The strategy with the smallest total error under Laplace noise, among p-identities.
 #
 # Under pure differential privacy the program over all strategies is not convex.  A p-identity is
 # the cells and p sums of cells more, with weights: ``A = [D; T D]`` with T >= 0 of p rows, and D
 # the diagonal matrix that makes every column add up to 1 (McKenna, Miklau, Hay, Machanavajjhala,
 # *Optimizing error of high-dimensional statistical queries under differential privacy*, VLDB 2018).
-# All that is worked out with are matrices of p rows (and, by :mod:`tacit.workload.strategies`, the
+# All that is computed with are matrices of p rows (and, by :mod:`tacit.workload.strategies`, the
 # same on every machine): with c = 1 + the column sums of T, ``H = c c^T * G`` and ``S = I + T
 # T^T``,
 #
@@ -247,16 +247,21 @@ def p_identity(gram: Array, sums: int, block: Array | None = None) -> Array:
     ((5, 4), True)
     """
     # block: of each cell its block, rising from 0, where the sums take whole blocks alike.
-    place = np.arange(len(gram)) if block is None else np.asarray(block)
+    positions = np.arange(len(gram)) if block is None else np.asarray(block)
     scaled = gram / np.trace(gram)
-    sizes, starts = np.bincount(place), np.searchsorted(place, np.arange(int(place.max()) + 1))
+    sizes, starts = (
+        np.bincount(positions),
+        np.searchsorted(positions, np.arange(int(positions.max()) + 1)),
+    )
     diagonal = np.add.reduceat(np.diag(scaled), starts)
-    whole = np.add.reduceat(np.add.reduceat(scaled, starts, axis=0), starts, axis=1)
-    within = _Blocks(whole, diagonal, sizes.astype(np.float64))
+    block_sums = np.add.reduceat(np.add.reduceat(scaled, starts, axis=0), starts, axis=1)
+    within = _Blocks(block_sums, diagonal, sizes.astype(np.float64))
     start = _scattered(sums, len(sizes))
-    found = minimise(lambda weights: _error(weights, within), start, _STEPS, 2e-3)[:, place]
-    total = 1 + found.sum(axis=0)
-    return np.asarray(np.vstack([np.eye(len(gram)), found]) / total)
+    weights_of_rows = minimise(lambda weights: _error(weights, within), start, _STEPS, 2e-3)[
+        :, positions
+    ]
+    total = 1 + weights_of_rows.sum(axis=0)
+    return np.asarray(np.vstack([np.eye(len(gram)), weights_of_rows]) / total)
 
 
 class _Blocks(NamedTuple):
@@ -269,14 +274,14 @@ class _Blocks(NamedTuple):
 
 def _scattered(sums: int, size: int) -> Array:
     """Return numbers of [0, 1) without a pattern, the same each time: where a search begins."""
-    place = np.arange(sums * size, dtype=np.float64).reshape(sums, size)
-    coarse = 997 * (_GOLDEN * (place + 1) ** 2 % 1.0)
-    return np.asarray((coarse + 2**0.5 * place**3) % 1.0)
+    positions = np.arange(sums * size, dtype=np.float64).reshape(sums, size)
+    coarse = 997 * (_GOLDEN * (positions + 1) ** 2 % 1.0)
+    return np.asarray((coarse + 2**0.5 * positions**3) % 1.0)
 
 
-def _error(weights: Array, asked: _Blocks) -> tuple[float, Array]:
+def _error(weights: Array, blocks: _Blocks) -> tuple[float, Array]:
     """Return the total error of a p-identity, and its gradient in T."""
-    gram, diagonal, sizes = asked
+    gram, diagonal, sizes = blocks
     total = 1 + weights.sum(axis=0)
     across = np.ascontiguousarray(weights.T)
     inside = product(inverse(np.eye(len(weights)) + product(weights * sizes, across)), weights)
@@ -288,7 +293,7 @@ def _error(weights: Array, asked: _Blocks) -> tuple[float, Array]:
     return value, -2 * (whole - product(square, inside) * sizes) + by_total
 
 
-# The strategy with the least total error under Gaussian noise: a convex program, solved.
+# The strategy with the smallest total error under Gaussian noise: a convex program, solved.
 #
 # Let G = W^T W for the questions W, and X = A^T A for a strategy A.  Where one row moves A x by at
 # most 1 in L2, ``diag X <= 1``, noise of deviation s on A x gives the total squared error
@@ -307,7 +312,7 @@ def _error(weights: Array, asked: _Blocks) -> tuple[float, Array]:
 
 
 _GAP = 5e-4
-# Added to G, relative to its mean diagonal: cells that no question needs are told a little too.
+# Added to G, relative to its mean diagonal: cells that no question needs are reported a little too.
 _RIDGE = 1e-9
 
 
@@ -332,20 +337,20 @@ def convex_optimum(gram: Array) -> Optimum:
     (True, 3.0)
     """
     size = len(gram)
-    whole = gram + np.eye(size) * (_RIDGE * np.trace(gram) / size)
+    regularised = gram + np.eye(size) * (_RIDGE * np.trace(gram) / size)
     multipliers, best = np.ones(size), 0.0
     root, square = np.ones(size), np.eye(size)
     for _ in range(_ROUNDS):
         root = np.sqrt(multipliers)
-        values, vectors = np.linalg.eigh(root[:, None] * whole * root)
+        values, vectors = np.linalg.eigh(root[:, None] * regularised * root)
         roots = np.sqrt(np.maximum(values, values[-1] * 1e-15))
         middle = (vectors * roots) @ vectors.T
         trace = float(roots.sum())
         best = max(best, trace**2 / float(multipliers.sum()))
         square = middle / root[:, None] / root
-        most = float(np.diag(square).max())
+        maximum = float(np.diag(square).max())
         # trace(G X^-1) = trace(R G R M^-1) = trace M, and X is scaled to a diagonal of 1 at most
-        if most * trace <= best * (1 + _GAP):
+        if maximum * trace <= best * (1 + _GAP):
             break
         multipliers = np.maximum(np.diag(middle), 1e-12 * float(np.diag(middle).max()))
     square = (square + square.T) / (2 * float(np.diag(square).max()))
@@ -354,7 +359,7 @@ def convex_optimum(gram: Array) -> Optimum:
     return Optimum(square, bound, root**2)
 
 
-# A strategy of whole numbers: what gets noise, how far one row moves it, what follows from it.
+# A strategy of integers: what gets noise, how far one row moves it, what follows from it.
 
 
 # No entry is larger, so that sums over all rows of a table stay far within 64 bits.
@@ -371,7 +376,7 @@ class Strategy:
         norm: ``"L1"`` for Laplace noise, ``"L2"`` for Gaussian noise.
 
     *Sensitivity.*  A row that is added or removed changes one cell by one, hence the combinations
-    by a column of the matrix: by its L1 norm, a whole number, or its L2 norm, whose square is one.
+    by a column of the matrix: by its L1 norm, an integer, or its L2 norm, whose square is one.
     So the largest norm of a column is exact, whatever the matrix was rounded from.
 
     >>> tree = block_tree(4, 2, "L1")
@@ -389,7 +394,7 @@ class Strategy:
 
     @property
     def cells(self) -> int:
-        """How many cells the domain has."""
+        """Number of cells of the domain."""
         return int(self.matrix.shape[1])
 
     @cached_property
@@ -401,10 +406,10 @@ class Strategy:
 
     @property
     def sensitivity(self) -> Fraction:
-        """How far one row moves the combinations in the norm: exact, or rounded up for L2."""
-        whole = math.isqrt(self.squared_sensitivity)
-        if whole * whole == self.squared_sensitivity:
-            return Fraction(whole)
+        """Sensitivity of the combinations to one row, in the norm: exact, or rounded up for L2."""
+        root = math.isqrt(self.squared_sensitivity)
+        if root * root == self.squared_sensitivity:
+            return Fraction(root)
         return Fraction(sqrt_up(Fraction(self.squared_sensitivity)))
 
     @cached_property
@@ -423,7 +428,7 @@ class Strategy:
 
 
 def rounded(name: str, factor: Array, norm: str, scale: int) -> Strategy:
-    """Return a strategy of real numbers times a scale, rounded to whole numbers.
+    """Return a strategy of real numbers times a scale, rounded to integers.
 
     >>> rounded("example", np.array([[0.5, 0.26], [0.0, 0.001]]), "L1", 100).matrix.tolist()
     [[50, 26]]
@@ -455,8 +460,8 @@ def block_tree(cells: int, branching: int, norm: str) -> Strategy:
         width //= branching
     blocks = [block for level in rows for block in level]
     matrix = np.zeros((len(blocks), cells), dtype=np.int64)
-    for place, (start, end) in enumerate(blocks):
-        matrix[place, start:end] = 1
+    for index, (start, end) in enumerate(blocks):
+        matrix[index, start:end] = 1
     return Strategy(f"tree of {branching}", matrix, norm)
 
 

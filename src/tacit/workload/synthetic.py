@@ -69,7 +69,7 @@ def nonnegative_cells(counts: Array, covariance: Array, along: int = 0) -> Array
     >>> found.round(9).tolist()
     [0.0, 3.5]
     """
-    # counts: the estimates; each line along an axis is fitted by itself.
+    # counts: the estimates; each line along an axis is fitted on its own.
     values, vectors = np.linalg.eigh(covariance)
     weights = _weights(np.maximum(values, 0.0))
     lines = np.moveaxis(counts, along, 0).reshape(len(covariance), -1)
@@ -78,11 +78,11 @@ def nonnegative_cells(counts: Array, covariance: Array, along: int = 0) -> Array
         (gap,) = gaps
         return [vectors @ (weights[:, None] * (vectors.T @ gap))]
 
-    (found,) = _nearest([lines], pull)
+    (cells,) = _nearest([lines], pull)
     # a line that was not reached in time is lifted as a whole
-    found = _cut(found + np.maximum(-found.min(axis=0), 0.0), lines)
+    cells = _cut(cells + np.maximum(-cells.min(axis=0), 0.0), lines)
     shape = np.moveaxis(counts, along, 0).shape
-    return np.asarray(np.moveaxis(found.reshape(shape), 0, along))
+    return np.asarray(np.moveaxis(cells.reshape(shape), 0, along))
 
 
 def nonnegative_marginals(
@@ -114,17 +114,17 @@ def nonnegative_marginals(
     weights = dict(zip(holds, _weights(moved).tolist(), strict=True))
 
     def pull(gaps: list[Array]) -> list[Array]:
-        found = [np.zeros_like(gap) for gap in gaps]
+        corrections = [np.zeros_like(gap) for gap in gaps]
         for part, within in holds.items():
-            told = np.zeros([sizes[i] for i in part])
+            correction = np.zeros([sizes[i] for i in part])
             for n in within:
                 gone = tuple(p for p, i in enumerate(sets[n]) if i not in part)
-                told += gaps[n].sum(axis=gone) / rest(sets[n], part)
-            told = centred(told) * (weights[part] / spread[part])
+                correction += gaps[n].sum(axis=gone) / rest(sets[n], part)
+            correction = centred(correction) * (weights[part] / spread[part])
             for n in within:
-                kept = [sizes[i] if i in part else 1 for i in sets[n]]
-                found[n] += told.reshape(kept) / rest(sets[n], part)
-        return found
+                shape = [sizes[i] if i in part else 1 for i in sets[n]]
+                corrections[n] += correction.reshape(shape) / rest(sets[n], part)
+        return corrections
 
     start = list(marginals.values())
     tables = _nearest(start, pull)
@@ -149,9 +149,9 @@ def _weights(eigenvalues: Array) -> Array:
     largest = float(eigenvalues.max())
     if not largest:
         return np.zeros_like(eigenvalues)
-    told = eigenvalues / largest
-    step = 1 / math.sqrt(max(float(told.min()), 1e-8))
-    return np.asarray(step * told / (1 + step * told))
+    weights = eigenvalues / largest
+    step = 1 / math.sqrt(max(float(weights.min()), 1e-8))
+    return np.asarray(step * weights / (1 + step * weights))
 
 
 def _nearest(start: Sequence[Array], pull: _Pull) -> list[Array]:
@@ -161,24 +161,24 @@ def _nearest(start: Sequence[Array], pull: _Pull) -> list[Array]:
         return list(start)
     cut = [np.maximum(table, 0.0) for table in start]
     owed = [np.zeros_like(table) for table in start]
-    found = list(start)
+    nearest = list(start)
     for _ in range(_ROUNDS):
         gaps = [c - o - s for c, o, s in zip(cut, owed, start, strict=True)]
-        found = [s + moved for s, moved in zip(start, pull(gaps), strict=True)]
-        over = [_RELAXED * f + (1 - _RELAXED) * c for f, c in zip(found, cut, strict=True)]
+        nearest = [s + moved for s, moved in zip(start, pull(gaps), strict=True)]
+        over = [_RELAXED * f + (1 - _RELAXED) * c for f, c in zip(nearest, cut, strict=True)]
         before, cut = cut, [np.maximum(f + o, 0.0) for f, o in zip(over, owed, strict=True)]
         owed = [o + f - c for o, f, c in zip(owed, over, cut, strict=True)]
-        apart = max(float(np.abs(f - c).max()) for f, c in zip(found, cut, strict=True))
+        apart = max(float(np.abs(f - c).max()) for f, c in zip(nearest, cut, strict=True))
         gone = max(float(np.abs(b - c).max()) for b, c in zip(before, cut, strict=True))
         if max(apart, gone) <= _EXACT * scale:
             break
-    return found
+    return nearest
 
 
 def _cut(counts: Array, start: Array) -> Array:
     """Return counts with zero where they are zero but for the last digits."""
-    least = _NOTHING * float(np.abs(start).max(initial=0.0))
-    return np.asarray(np.where(counts <= least, 0.0, counts))
+    tolerance = _NOTHING * float(np.abs(start).max(initial=0.0))
+    return np.asarray(np.where(counts <= tolerance, 0.0, counts))
 
 
 # Rows whose counts come near to given marginals: the gradual update of a table.
@@ -202,7 +202,7 @@ _SYNTHETIC_ROWS_ROUNDS = (4, 60)
 def fitted_rows(
     sizes: Sequence[int], marginals: Sequence[Marginal], rows: int, stream: Repeatable
 ) -> _Rows:
-    """Return so many rows, a number of a cell for each axis.
+    """Return this many rows, a number of a cell for each axis.
 
     >>> pairs = [((0, 1), np.array([[30.0, 0.0], [0.0, 70.0]]))]
     >>> table = fitted_rows([2, 2], pairs, 100, Repeatable(1))
@@ -219,8 +219,8 @@ def fitted_rows(
         _SYNTHETIC_ROWS_ROUNDS[1],
     )
     best, nearest = table.copy(), _gap(table, wanted)
-    for place in range(rounds):
-        share = 1 / (1 + place / 8)
+    for index in range(rounds):
+        share = 1 / (1 + index / 8)
         for axes, counts in stream.sample(wanted, len(wanted)):
             _moved(table, axes, counts, share, stream)
         gap = _gap(table, wanted)
@@ -254,26 +254,26 @@ def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.full(counts.shape, 1 / counts.size)
     falling = np.sort(counts, axis=None)[::-1]
     lowered = (np.cumsum(falling) - total) / np.arange(1, counts.size + 1)
-    kept = np.flatnonzero(falling > lowered)[-1]
-    return np.asarray(np.maximum(counts - lowered[kept], 0.0) / total)
+    last = np.flatnonzero(falling > lowered)[-1]
+    return np.asarray(np.maximum(counts - lowered[last], 0.0) / total)
 
 
 def _alone(axis: int, size: int, wanted: Sequence[Marginal]) -> NDArray[np.float64]:
     """Return the shares of one axis: the mean of what the marginals say."""
-    found = [
+    estimates = [
         counts.sum(axis=tuple(i for i, other in enumerate(axes) if other != axis))
         for axes, counts in wanted
         if axis in axes
     ]
-    return _shares(np.mean(found, axis=0) if found else np.ones(size))
+    return _shares(np.mean(estimates, axis=0) if estimates else np.ones(size))
 
 
 def _drawn(shares: NDArray[np.float64], count: int, stream: Repeatable) -> _Rows:
     """Return places in the given shares, each as often as it can be, in random order."""
     points = (np.arange(count) + stream.random()) / count
-    places = np.searchsorted(np.cumsum(shares) / shares.sum(), points, side="right")
+    indices = np.searchsorted(np.cumsum(shares) / shares.sum(), points, side="right")
     mixed = np.argsort(stream.words(count))
-    drawn: _Rows = np.minimum(places, len(shares) - 1)[mixed]
+    drawn: _Rows = np.minimum(indices, len(shares) - 1)[mixed]
     return drawn
 
 
@@ -289,20 +289,20 @@ def _moved(
 ) -> None:
     """Move a share of the rows of cells with too many to cells with too few."""
     codes = _codes(table, axes, counts.shape)
-    held = np.bincount(codes, minlength=counts.size)
-    gap = counts.ravel() - held
+    current = np.bincount(codes, minlength=counts.size)
+    gap = counts.ravel() - current
     lack = np.maximum(gap, 0.0)
     leaving = np.floor(share * np.maximum(-gap, 0.0) + stream.random()).astype(np.int64)
     if not axes or not leaving.any() or lack.sum() < 0.5:
         return
     order = np.lexsort((stream.words(len(codes)), codes))  # by cell, in random order within each
-    first = np.cumsum(held) - held
+    first = np.cumsum(current) - current
     within = np.arange(len(codes)) - first[codes[order]]
     rows = order[within < leaving[codes[order]]]
     into = _drawn(lack, len(rows), stream)
-    copied = (held[into] > leaving[into]) & (np.arange(len(rows)) % 2 == 0)
+    copied = (current[into] > leaving[into]) & (np.arange(len(rows)) % 2 == 0)
     turn = stream.words(len(rows)).astype(np.float64) / 2.0**64
-    left = (held - leaving)[into]
+    left = (current - leaving)[into]
     source = order[(first + leaving)[into] + np.minimum(turn * left, left - 1).astype(np.int64)]
     values: Any = np.unravel_index(into, counts.shape)
     for axis, value in zip(axes, values, strict=True):
@@ -329,11 +329,11 @@ def _moved(
 # privacy", ICML 2019.
 
 
-_MOST_CELLS = 1 << 21
+_MAX_CELLS = 1 << 21
 _GRAPHICAL_WORK = 1 << 30
 _STEPS = (1000, 10_000)
 _STOP = 5e-4
-_LEAST = 1e-12
+_MIN_MASS = 1e-12
 
 
 def graphical_rows(
@@ -347,15 +347,15 @@ def graphical_rows(
     # marginals: counts on sets of axes; they need not agree, and may be below zero.
     # spreads: the standard errors of the counts; infinite where nothing is known.
     mbi, jax = _libraries()
-    asked = [(axes, *pair) for (axes, pair) in _of_axes(marginals, spreads) if axes]
+    released = [(axes, *pair) for (axes, pair) in _of_axes(marginals, spreads) if axes]
     domain = mbi.Domain(tuple(range(len(sizes))), tuple(sizes))
-    tree, order = mbi.junction_tree.make_junction_tree(domain, [axes for axes, *_ in asked])
+    tree, order = mbi.junction_tree.make_junction_tree(domain, [axes for axes, *_ in released])
     cliques = [set(clique) for clique in tree.nodes]
     cells = sum(math.prod(sizes[i] for i in clique) for clique in cliques)
-    if cells > _MOST_CELLS:
+    if cells > _MAX_CELLS:
         raise UsageError(
             f"a graphical model of these answers has tables of {cells:,} cells; at most "
-            f"{_MOST_CELLS:,} are fitted: leave pairs of columns out, or give method='gradual'"
+            f"{_MAX_CELLS:,} are fitted: leave pairs of columns out, or give method='gradual'"
         )
     totals = [float(counts.sum()) for _, counts in marginals]
     total = max(math.fsum(totals) / len(totals), 1.0)
@@ -364,7 +364,7 @@ def graphical_rows(
             mbi.LinearMeasurement(
                 (counts * weights).ravel(), axes, query=mbi.WeightedQuery(weights.ravel())
             )
-            for axes, counts, weights in asked
+            for axes, counts, weights in released
         ]
         steps = min(max(_GRAPHICAL_WORK // cells, _STEPS[0]), _STEPS[1])
         model = mbi.estimation.MirrorDescent().estimate(
@@ -375,8 +375,8 @@ def graphical_rows(
         for axis in reversed(order):
             near = set().union(*(clique for clique in cliques if axis in clique))
             given = tuple(other for other in before if other in near)
-            told = np.asarray(model.project((*given, axis)).datavector(flatten=False))
-            table[:, axis] = drawn_given(table[:, list(given)], told, stream)
+            projected = np.asarray(model.project((*given, axis)).datavector(flatten=False))
+            table[:, axis] = drawn_given(table[:, list(given)], projected, stream)
             before.append(axis)
     return table
 
@@ -392,12 +392,12 @@ def _of_axes(marginals: Sequence[Marginal], spreads: Sequence[NDArray[np.float64
     """Return the axes, counts and weights of each marginal; a weight is one standard error."""
     for (axes, counts), spread in zip(marginals, spreads, strict=True):
         known = np.isfinite(spread)
-        weights = np.where(known, 1 / np.maximum(np.where(known, spread, 1.0), _LEAST), 0.0)
+        weights = np.where(known, 1 / np.maximum(np.where(known, spread, 1.0), _MIN_MASS), 0.0)
         yield axes, (counts, weights)
 
 
 def drawn_given(
-    given: NDArray[np.int64], told: NDArray[np.float64], stream: Repeatable
+    given: NDArray[np.int64], distribution: NDArray[np.float64], stream: Repeatable
 ) -> NDArray[np.int64]:
     """Return a column for rows of which some columns are known, each as often as it can be.
 
@@ -408,23 +408,23 @@ def drawn_given(
     """
     # Rows that are alike get points spread evenly from 0 to 1, in random order, and each takes the
     # value in whose stretch of the cumulative distribution its point lies.
-    size = told.shape[-1]
-    lines = np.maximum(told.reshape(-1, size), 0.0)
+    size = distribution.shape[-1]
+    lines = np.maximum(distribution.reshape(-1, size), 0.0)
     lines = np.where(lines.sum(axis=1, keepdims=True) > 0, lines, 1.0)
     upto = np.cumsum(lines, axis=1)
     upto /= upto[:, -1:]
     codes = np.zeros(len(given), dtype=np.int64)
     if given.shape[1]:
-        codes = np.ravel_multi_index(tuple(given.T), told.shape[:-1])
-    held = np.bincount(codes, minlength=len(lines))
+        codes = np.ravel_multi_index(tuple(given.T), distribution.shape[:-1])
+    current = np.bincount(codes, minlength=len(lines))
     order = np.lexsort((stream.words(len(codes)), codes))  # by line, in random order within each
     code = codes[order]
-    within = np.arange(len(codes)) - (np.cumsum(held) - held)[code]
+    within = np.arange(len(codes)) - (np.cumsum(current) - current)[code]
     turns = stream.words(len(lines)).astype(np.float64) / 2.0**64
-    points = (within + turns[code]) / held[code]
-    places = np.searchsorted(
+    points = (within + turns[code]) / current[code]
+    indices = np.searchsorted(
         (upto + np.arange(len(lines))[:, None]).ravel(), points + code, "right"
     )
-    found = np.zeros(len(codes), dtype=np.int64)
-    found[order] = np.clip(places - code * size, 0, size - 1)
-    return found
+    drawn = np.zeros(len(codes), dtype=np.int64)
+    drawn[order] = np.clip(indices - code * size, 0, size - 1)
+    return drawn

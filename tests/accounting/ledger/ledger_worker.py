@@ -13,7 +13,7 @@ import time
 from tacit.accounting import create_ledger, epsilon, open_ledger
 from tacit.accounting.ledger import Ledger, on_account_of
 from tacit.accounting.ledger_chain import appended
-from tacit.accounting.ledger_sqlite import SqliteStore, _Transaction
+from tacit.accounting.ledger_sqlite import SqliteStore, _SqliteTransaction
 from tacit.errors import BudgetError, LedgerError
 
 COST = epsilon("1/100")
@@ -122,7 +122,7 @@ def persist(path):
     tell([granted, unknown])
 
 
-class SlowTransaction(_Transaction):
+class SlowTransaction(_SqliteTransaction):
     """Give the others time between what is read and what is written."""
 
     def head(self):

@@ -585,7 +585,7 @@ def test_an_emptied_ledger_with_a_log_is_not_begun_anew(tmp_path):
 
 
 def test_a_lock_held_at_the_answer_leaves_the_release_open(path, monkeypatch):
-    monkeypatch.setattr("tacit.accounting.ledger_sqlite.PATIENCE", 0.05)
+    monkeypatch.setattr("tacit.accounting.ledger_sqlite.BUSY_TIMEOUT", 0.05)
     with open_ledger(path) as ledger:
         other = sqlite3.connect(path, isolation_level=None)
 
@@ -602,7 +602,7 @@ def test_a_lock_held_at_the_answer_leaves_the_release_open(path, monkeypatch):
 
 
 def test_a_ledger_held_too_long_by_another_is_told(path, monkeypatch):
-    monkeypatch.setattr("tacit.accounting.ledger_sqlite.PATIENCE", 0.05)
+    monkeypatch.setattr("tacit.accounting.ledger_sqlite.BUSY_TIMEOUT", 0.05)
     with open_ledger(path) as ledger:
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")

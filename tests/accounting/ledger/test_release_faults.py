@@ -30,7 +30,7 @@ from tacit.accounting.ledger import (
     record_part,
     set_cap,
 )
-from tacit.accounting.ledger_sqlite import _Transaction
+from tacit.accounting.ledger_sqlite import _SqliteTransaction
 from tacit.errors import (
     BudgetError,
     DataSourceError,
@@ -322,7 +322,7 @@ def unlocked(ledger):
 
     @contextmanager
     def write():
-        yield _Transaction(store._connection)
+        yield _SqliteTransaction(store._connection)
 
     store.write = write
     return ledger
@@ -449,8 +449,8 @@ def test_parts_that_stand_are_not_written_again_and_all_in_one_transaction(ledge
     assert len(opened) == 1
     assert parts_of(ledger, entry) == [{"n": n} for n in (1, 2, 0, *range(3, 30))]
     with pytest.raises(UsageError, match="at most"):
-        record_new(ledger, entry, [{"n": 1}, {"n": 30}], most=30)
-    record_new(ledger, entry, [{"n": 1}], most=30)
+        record_new(ledger, entry, [{"n": 1}, {"n": 30}], maximum=30)
+    record_new(ledger, entry, [{"n": 1}], maximum=30)
     assert len(parts_of(ledger, entry)) == 30
     assert ledger.verify_chain() == len(ledger.events())
 

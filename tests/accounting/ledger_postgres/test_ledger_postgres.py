@@ -61,7 +61,7 @@ def cut_off(server, ledger):
 def slow_machine(monkeypatch):
     """Wait as long as it takes for a server that is being started again."""
     monkeypatch.setattr("tacit.accounting.ledger_chain._PAUSES", (0.1,) * 3000)
-    monkeypatch.setattr(postgres_store, "PATIENCE", 300)
+    monkeypatch.setattr(postgres_store, "BUSY_TIMEOUT", 300)
 
 
 def append(ledger, *, meanwhile=None, after=None):
@@ -189,7 +189,7 @@ def test_a_part_whose_fate_was_unknown_is_looked_for_when_the_server_is_back(
     ledger, wired, wire, moment, other, monkeypatch
 ):
     """The line stays dead for longer than the store waits; another host may go on meanwhile."""
-    monkeypatch.setattr(postgres_store, "PATIENCE", 0)
+    monkeypatch.setattr(postgres_store, "BUSY_TIMEOUT", 0)
     entry = charge_once(wired, "k", COST, {})
     undo, failed = wired._store._undo, []
 
@@ -217,7 +217,7 @@ def test_a_part_whose_fate_was_unknown_is_looked_for_when_the_server_is_back(
 def test_a_commit_that_stays_unknown_is_told_and_releases_nothing(
     ledger, wired, wire, moment, spent, monkeypatch
 ):
-    monkeypatch.setattr(postgres_store, "PATIENCE", 0.5)
+    monkeypatch.setattr(postgres_store, "BUSY_TIMEOUT", 0.5)
     real_close = wired._store._undo
 
     def and_the_line_is_dead():
@@ -707,7 +707,7 @@ def _small():
 @pytest.mark.xdist_group("postgres")
 def test_a_full_disk_of_the_log_forgets_no_charge(small, monkeypatch):
     server, disk = small
-    monkeypatch.setattr("tacit.accounting.ledger_postgres.PATIENCE", 2)
+    monkeypatch.setattr("tacit.accounting.ledger_postgres.BUSY_TIMEOUT", 2)
     create_ledger(server.dsn(), dataset="d", budget=epsilon(1)).close()
     granted, refused = 0, None
     with open_ledger(server.dsn(), dataset="d") as ledger:

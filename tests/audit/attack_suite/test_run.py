@@ -17,8 +17,8 @@ from support.audit.toy_systems import FALLING
 from tacit.audit.attack_suite.run import (
     OURS,
     SYSTEMS,
+    AttackResult,
     AttackTable,
-    Result,
     attacks,
     end_group,
     interpreter_of,
@@ -257,11 +257,11 @@ def test_a_table_names_what_does_not_apply_and_what_was_not_run():
     nan = [case.id for case in cases if case.attack == "NaN"]
     outcomes = dict.fromkeys((case.id for case in cases), Outcome(NOT_APPLICABLE, ""))
     outcomes[nan[0]], outcomes[nan[1]] = Outcome(HOLDS, "yes"), Outcome(UNDECIDED, "")
-    table = AttackTable(cases, [Result("toy", "1", outcomes)])
+    table = AttackTable(cases, [AttackResult("toy", "1", outcomes)])
     assert table.rows() == [["NaN", "holds 1/1, 1 undecided"]]
     assert "none of these systems offers: joins." in str(table)
     assert "none of these systems offers: joins." in table.to_html()
-    broken = AttackTable(cases, [Result("toy", "", {}, "it could not be run: ImportError")])
+    broken = AttackTable(cases, [AttackResult("toy", "", {}, "it could not be run: ImportError")])
     assert broken.rows()[0] == ["NaN", "not run"]
     assert "toy: it could not be run: ImportError." in broken.to_html()
 
@@ -273,7 +273,9 @@ def test_a_table_counts_what_was_withstood():
     outcomes[nan[0]] = Outcome(FALLS, "<b>no</b>")
     outcomes[nan[1]] = Outcome(NOT_APPLICABLE, "")
     outcomes["joins/a key twice in the public table"] = Outcome(UNDECIDED, "")
-    table = AttackTable(cases, [Result("toy", "1", outcomes), Result("gone", "", {}, "no")])
+    table = AttackTable(
+        cases, [AttackResult("toy", "1", outcomes), AttackResult("gone", "", {}, "no")]
+    )
     assert table.rows()[0][0] == "NaN"
     assert table.cell("NaN", table.results[0]) == f"FALLS {len(nan) - 2}/{len(nan) - 1}"
     assert table.cell("joins", table.results[0]) == "undecided"
@@ -281,7 +283,7 @@ def test_a_table_counts_what_was_withstood():
     page = table.to_html()
     assert "<b>no</b>" not in page
     assert "&lt;b&gt;no" in page
-    again = Result.from_dict(json.loads(table.to_json())["results"][0])
+    again = AttackResult.from_dict(json.loads(table.to_json())["results"][0])
     assert again == table.results[0]
 
 

@@ -15,7 +15,7 @@ import tacit as tc
 from support.odd_file import PLAN
 from support.odd_values import COMMANDS
 from tacit.accounting import open_ledger
-from tacit.report.registry import ASKED as REGISTRY_ASKED
+from tacit.report.registry import REGISTRY_FIELDS as REGISTRY_ASKED
 from tacit.tables.plan.preview import Preview
 from tacit.tables.question import Question
 

@@ -299,8 +299,8 @@ def test_every_tilt_gives_bounds_on_both_sides(first, second, counts, step, tilt
 def test_masses_outside_of_the_window_are_charged_for(monkeypatch, deviations, tilt):
     """With a window that is far too small the bounds are wide, and hold."""
     monkeypatch.setattr(tilted_sum, "_DEVIATIONS", deviations)
-    monkeypatch.setattr(tilted_sum, "_LEAST_PLACES", 1)
-    monkeypatch.setattr(tilted_sum, "_MOST_PLACES", 1)
+    monkeypatch.setattr(tilted_sum, "_MIN_PLACES", 1)
+    monkeypatch.setattr(tilted_sum, "_MAX_PLACES", 1)
     weights = [1] * 9
     parts = [(side(weights, 0.25, first=-4), 40)]
     whole = np.array([1.0])
@@ -369,10 +369,10 @@ def test_places_far_from_the_middle_say_what_those_near_it_do(monkeypatch, upper
     near = TiltedSum(parts, 1.0, upper=upper)
     levels = [near.middle + away for away in (-20.0, -3.0, 0.0, 4.5, 30.0)]
     found = [near.log_delta(level) for level in levels]
-    monkeypatch.setattr(tilted_sum, "_MOST_EXPONENT", 0.0)
+    monkeypatch.setattr(tilted_sum, "_MAX_EXPONENT", 0.0)
     far = TiltedSum(parts, 1.0, upper=upper)
     assert [far.log_delta(level) for level in levels] == pytest.approx(found, abs=1e-9)
-    monkeypatch.setattr(tilted_sum, "_MOST_EXPONENT", 600.0)
+    monkeypatch.setattr(tilted_sum, "_MAX_EXPONENT", 600.0)
     steep = TiltedSum(parts, 40.0, upper=upper)
     assert steep.log_delta(steep.middle) < 0
     assert steep.log_delta(0.0) > -1e-3 or not upper

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
-from tacit.core.losses.contour import REST, enclosed_epsilon, enclosed_log_deltas, most_beyond
+from tacit.core.losses.contour import REST, enclosed_epsilon, enclosed_log_deltas, max_beyond
 from tacit.core.losses.summands import (
     GaussianSum,
     Generating,
@@ -18,7 +18,7 @@ from tacit.core.losses.summands import (
     Ranges,
     Summands,
     ends_of,
-    least_part,
+    min_part,
     moments,
     renyi_epsilon,
     tilt_at,
@@ -147,8 +147,8 @@ def test_narrow_noise_has_no_closed_form():
 def test_the_least_part_is_above_all_others(t):
     y = np.linspace(0, 4 / t + 4, 4001)[1:]
     worst = np.log(-np.expm1(-y)) - t * y
-    assert worst.max() <= least_part(t)
-    assert least_part(t) - worst.max() < 1e-2 * (1 + abs(least_part(t)))
+    assert worst.max() <= min_part(t)
+    assert min_part(t) - worst.max() < 1e-2 * (1 + abs(min_part(t)))
 
 
 def test_the_renyi_bound_is_above_the_truth():
@@ -397,7 +397,7 @@ def test_no_product_beyond_the_band_is_larger(shift, band):
     ends = ends_of([((0.02 + 0.001 * place) / shift, shift, 1) for place in range(300)])
     deviation = math.sqrt(float(np.square(ends.largest).sum()))
     band, variance = band / deviation, (2e-3 * deviation) ** 2
-    bound = most_beyond(ends, 2.0, band, variance)
+    bound = max_beyond(ends, 2.0, band, variance)
     w = np.linspace(band, math.sqrt(2 * REST / variance), 2000)
     assert product(ends, 2.0, w).max() <= bound * 1.0001
     if bound < 1:
@@ -406,5 +406,5 @@ def test_no_product_beyond_the_band_is_larger(shift, band):
 
 def test_summands_that_resonate_have_no_bound():
     same = ends_of([(0.02, 1, 1)] * 300)
-    assert most_beyond(same, 2.0, 25.0, 1e-9) == 1.0
+    assert max_beyond(same, 2.0, 25.0, 1e-9) == 1.0
     assert product(same, 2.0, [math.pi / 0.02])[0] == pytest.approx(1)

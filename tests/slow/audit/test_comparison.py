@@ -38,7 +38,7 @@ from support.by_hand.exact_errors import (
 from support.by_hand.stratified_runs import spread_laplace, spread_smooth
 from support.tables.shared_data import shared_file
 from tacit.audit import sampled
-from tacit.audit.comparison import Candidate, _asked, _range, candidates
+from tacit.audit.comparison import ComparedMechanism, _comparison_of, _range, candidates
 
 SEED = 5
 BINS = [83, 303, 1112]
@@ -70,17 +70,19 @@ def adult() -> Any:
 
 
 @lru_cache
-def ways(statistic: str, epsilon: str) -> tuple[Any, list[Candidate]]:
+def ways(statistic: str, epsilon: str) -> tuple[Any, list[ComparedMechanism]]:
     """Return the question and the ways to answer it, as ``tc.audit.compare`` has them."""
     ages = adult()[:: STATISTICS[statistic]]
     delta = Fraction(1, len(ages) ** 2)
     relation = "bounded" if statistic.startswith("trimmed") else "unbounded"
     bins = BINS if len(ages) > 2500 else [20, 60]
-    asked = _asked(statistic, (0, 100), epsilon, delta, None, ages, relation, bins, None)
+    asked = _comparison_of(statistic, (0, 100), epsilon, delta, None, ages, relation, bins, None)
     return asked, candidates(asked)[0]
 
 
-def measured(one: Candidate, truth: float, runs: int, patch: Any) -> tuple[float, float, float]:
+def measured(
+    one: ComparedMechanism, truth: float, runs: int, patch: Any
+) -> tuple[float, float, float]:
     """Return mean error, share of refusals and number of answers of stratified runs."""
     if one.method == "smooth":
         name = one.setting.split(",")[0].lower().replace(" ", "_")

@@ -24,10 +24,10 @@ from tacit.mechanisms.output_distribution import outcome
 from tacit.mechanisms.propose_test_release import propose_test_release
 from tacit.mechanisms.smooth import DISTRIBUTIONS, smooth_noise
 from tacit.mechanisms.smooth_distributions import (
-    ArsinhNormalLaw,
-    LaplaceLaw,
-    StudentLaw,
-    UniformLogNormalLaw,
+    ArsinhNormal,
+    LaplaceDistribution,
+    StudentDistribution,
+    UniformLogNormal,
 )
 
 RUNS = 200
@@ -153,12 +153,12 @@ def test_the_least_sure_test_passes_as_often_as_it_says() -> None:
 @pytest.mark.parametrize(
     "law",
     [
-        LaplaceLaw(Fraction(1), Fraction(1, 9)),
-        StudentLaw(Fraction(1), 1),
-        StudentLaw(Fraction(1), 3),
-        StudentLaw(Fraction(1), 4),
-        ArsinhNormalLaw(Fraction(1), Fraction(1)),
-        UniformLogNormalLaw(Fraction(1), Fraction(1, 2)),
+        LaplaceDistribution(Fraction(1), Fraction(1, 9)),
+        StudentDistribution(Fraction(1), 1),
+        StudentDistribution(Fraction(1), 3),
+        StudentDistribution(Fraction(1), 4),
+        ArsinhNormal(Fraction(1), Fraction(1)),
+        UniformLogNormal(Fraction(1), Fraction(1, 2)),
     ],
 )
 def test_draws_follow_their_distribution_function(law: Any) -> None:

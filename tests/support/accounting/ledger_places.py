@@ -41,11 +41,11 @@ class FilePlace:
     @contextmanager
     def quick(self) -> Iterator[None]:
         """Let nobody wait for a lock: who waits, waits for itself."""
-        patience, sqlite_store.PATIENCE = sqlite_store.PATIENCE, 0.0
+        patience, sqlite_store.BUSY_TIMEOUT = sqlite_store.BUSY_TIMEOUT, 0.0
         try:
             yield
         finally:
-            sqlite_store.PATIENCE = patience
+            sqlite_store.BUSY_TIMEOUT = patience
 
     def renew(self, seed: int = 0) -> None:
         """Remove everything, for the next history."""

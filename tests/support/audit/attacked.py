@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 import pytest
 
 from tacit.audit.attack_suite.run import load_cases, system_named
-from tacit.audit.attack_suite.system import FALLS, HOLDS, LOUD, UNDECIDED, Outcome
+from tacit.audit.attack_suite.system import FALLS, HOLDS, LARGE_EPSILON, UNDECIDED, Outcome
 
 __all__ = ["ALL", "QUICK", "attacked"]
 
@@ -24,9 +24,9 @@ def attacked(name: str, ids: Collection[str]) -> Mapping[str, Outcome]:
     """Run cases on a system, and two questions; nothing falls, and few cases do not apply."""
     with contextlib.closing(system_named(name)) as system:
         system.refuse_unready()
-        total = system.statistic("sum", [1.0, 2.0, None], bounds=(0.0, 10.0), epsilon=LOUD)
+        total = system.statistic("sum", [1.0, 2.0, None], bounds=(0.0, 10.0), epsilon=LARGE_EPSILON)
         assert total == pytest.approx(3, abs=0.05)
-        counts = system.group_counts(["a", "b", "a"], ["a", "c"], epsilon=LOUD)
+        counts = system.group_counts(["a", "b", "a"], ["a", "c"], epsilon=LARGE_EPSILON)
         assert counts == pytest.approx({"a": 2, "c": 0}, abs=0.05)
         outcomes = {case.id: case.run(system) for case in load_cases() if case.id in ids}
     wrong = {k: o.evidence for k, o in outcomes.items() if o.verdict in (FALLS, UNDECIDED)}

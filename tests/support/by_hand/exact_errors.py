@@ -25,17 +25,17 @@ _POINTS = 40_001
 def tail_of(law: Any) -> Callable[[Any], Any]:
     """Return ``P(Z > z)`` of a unit noise, for ``z >= 0``, from its definition."""
     kind, sigma = type(law).__name__, float(getattr(law, "sigma", 0))
-    if kind == "LaplaceLaw":
+    if kind == "LaplaceDistribution":
         return stats.laplace.sf
-    if kind == "StudentLaw":
+    if kind == "StudentDistribution":
         return lambda z: stats.t.sf(z, law.degrees)
-    if kind == "ArsinhNormalLaw":
+    if kind == "ArsinhNormal":
         return lambda z: stats.norm.sf(np.arcsinh(sigma * z) / sigma)
-    if kind == "LaplaceLogNormalLaw":
+    if kind == "LaplaceLogNormal":
         y, weights = _HERMITE
         share = weights / weights.sum()
         return lambda z: stats.laplace.sf(z[:, None] * np.exp(-sigma * y)) @ share
-    assert kind == "UniformLogNormalLaw"
+    assert kind == "UniformLogNormal"
 
     def uniform(z: Any) -> Any:
         y = np.log(z) / sigma

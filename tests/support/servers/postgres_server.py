@@ -42,7 +42,7 @@ SETTINGS = {
     "log_statement": "all",
     "log_connections": "on",
 }
-PATIENCE = 60
+BUSY_TIMEOUT = 60
 
 
 def missing() -> tuple[str, str] | None:
@@ -192,9 +192,9 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start it unless it runs, and wait until it accepts connections."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + BUSY_TIMEOUT
         while self.pid is None:
-            done = self._run("pg_ctl", "-D", self.data, "-l", self.log, "-t", PATIENCE, "start")
+            done = self._run("pg_ctl", "-D", self.data, "-l", self.log, "-t", BUSY_TIMEOUT, "start")
             if done.returncode and time.monotonic() > deadline:
                 raise RuntimeError(f"PostgreSQL does not start:\n{done.stdout}\n{self.logged()}")
             # after kill(), the shared memory is in use until the last child has noticed
@@ -207,7 +207,7 @@ class PostgresServer:
     def stop(self, mode: str = "fast") -> None:
         """Stop it: ``"smart"``, ``"fast"`` (connections are cut) or ``"immediate"`` (a crash)."""
         if self.pid is not None:
-            self._run("pg_ctl", "-D", self.data, "-m", mode, "-t", PATIENCE, "-w", "stop")
+            self._run("pg_ctl", "-D", self.data, "-m", mode, "-t", BUSY_TIMEOUT, "-w", "stop")
 
     def restart(self, mode: str = "fast") -> None:
         """Stop it and start it again."""
@@ -232,7 +232,7 @@ class PostgresServer:
     def remove(self) -> None:
         """Stop it and remove its folder; it cannot be started again."""
         self._keeper.stdin.close()  # type: ignore[union-attr]
-        self._keeper.wait(PATIENCE)
+        self._keeper.wait(BUSY_TIMEOUT)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     # --- how ---------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from support.servers.keeper import Keeper
 
-PATIENCE = 120
+BUSY_TIMEOUT = 120
 EXECUTOR = "CoarseGrainedExecutorBackend"
 SETTINGS = (
     "-Dspark.master.rest.enabled=false -Dspark.worker.cleanup.enabled=true -XX:+UseSerialGC "
@@ -29,7 +29,7 @@ SETTINGS = (
 
 def until(condition: Callable[[], object], what: str) -> None:
     """Wait for something to come about."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + BUSY_TIMEOUT
     while not condition():
         assert time.monotonic() < end, f"it never came about: {what}"
         time.sleep(0.05)

@@ -19,7 +19,7 @@ from tacit.service.database import Database, signing_key
 from tacit.service.settings import Settings
 from tacit.service.tokens import Tokens
 
-PATIENCE = 180.0
+BUSY_TIMEOUT = 180.0
 
 
 def free_port() -> int:
@@ -64,7 +64,7 @@ class Served:
     def client(self, token: str | None = None) -> httpx.Client:
         """A client of its own connections, closed by the one who asked."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx.Client(base_url=self.address, headers=headers, timeout=PATIENCE)
+        return httpx.Client(base_url=self.address, headers=headers, timeout=BUSY_TIMEOUT)
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def served(folder: Path, *flags: str) -> Iterator[Served]:
 
 
 def _wait(one: Served) -> None:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + BUSY_TIMEOUT
     while time.monotonic() < end:
         assert one.process.poll() is None, one.log.read_text(errors="replace")
         try:

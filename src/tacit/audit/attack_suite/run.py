@@ -37,8 +37,8 @@ from tacit.errors import UsageError, did_you_mean
 __all__ = [
     "OURS",
     "SYSTEMS",
+    "AttackResult",
     "AttackTable",
-    "Result",
     "attacks",
     "end_group",
     "interpreter_of",
@@ -83,8 +83,8 @@ def load_cases() -> tuple[Case, ...]:
     """
     for module in _MODULES:
         importlib.import_module(f"{_HOME}.cases.{module}")
-    place = {f"{_HOME}.cases.{module}": number for number, module in enumerate(_MODULES)}
-    return tuple(sorted(all_cases(), key=lambda case: place[case.program.__module__]))
+    order = {f"{_HOME}.cases.{module}": number for number, module in enumerate(_MODULES)}
+    return tuple(sorted(all_cases(), key=lambda case: order[case.program.__module__]))
 
 
 def system_named(name: str) -> System:
@@ -92,8 +92,8 @@ def system_named(name: str) -> System:
     if name not in SYSTEMS:
         raise UsageError(f"there is no system {name!r}; {did_you_mean(name, list(SYSTEMS))}")
     module = importlib.import_module(f"{_HOME}.systems.{SYSTEMS[name][0]}")
-    found: Sequence[type[System]] = [module.SYSTEM]
-    return found[0]()
+    classes: Sequence[type[System]] = [module.SYSTEM]
+    return classes[0]()
 
 
 # All cases on all systems, as a table: for a terminal, as JSON, as a page.
@@ -109,8 +109,8 @@ _STYLE = (
 
 
 @dataclass(frozen=True)
-class Result:
-    """What one system did under the cases."""
+class AttackResult:
+    """Outcomes of one system under the cases."""
 
     system: str
     version: str  # its version; empty where it is not installed
@@ -119,19 +119,19 @@ class Result:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        told = {name: [o.verdict, o.evidence] for name, o in self.outcomes.items()}
+        outcomes = {name: [o.verdict, o.evidence] for name, o in self.outcomes.items()}
         return {
             "system": self.system,
             "version": self.version,
             "absent": self.absent,
-            "outcomes": told,
+            "outcomes": outcomes,
         }
 
     @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> Result:
+    def from_dict(cls, fields: Mapping[str, Any]) -> AttackResult:
         """Return a result from its plain values."""
-        outcomes = {name: Outcome(*told) for name, told in found["outcomes"].items()}
-        return cls(found["system"], found["version"], outcomes, found["absent"])
+        outcomes = {name: Outcome(*outcome) for name, outcome in fields["outcomes"].items()}
+        return cls(fields["system"], fields["version"], outcomes, fields["absent"])
 
 
 @public
@@ -147,7 +147,7 @@ class AttackTable(Shown):
     """
 
     cases: Sequence[Case]
-    results: Sequence[Result] = ()
+    results: Sequence[AttackResult] = ()
 
     def __iter__(self) -> Iterator[Case]:
         return iter(self.cases)
@@ -169,7 +169,7 @@ class AttackTable(Shown):
         outcomes = next(r.outcomes for r in self.results if r.system == system)
         return [name for name, outcome in outcomes.items() if outcome.verdict == FALLS]
 
-    def cell(self, attack: str, result: Result) -> str:
+    def cell(self, attack: str, result: AttackResult) -> str:
         """Return how many cases of a class a system withstands, of those that apply.
 
         Args:
@@ -179,12 +179,12 @@ class AttackTable(Shown):
         if result.absent:
             return "not installed" if result.absent.startswith("not installed") else "not run"
         names = [case.id for case in self.cases if case.attack == attack]
-        found = Counter(result.outcomes[n].verdict for n in names if n in result.outcomes)
-        applied = found[HOLDS] + found[FALLS]
+        verdicts = Counter(result.outcomes[n].verdict for n in names if n in result.outcomes)
+        applied = verdicts[HOLDS] + verdicts[FALLS]
         if not applied:
-            return "undecided" if found[UNDECIDED] else "-"
-        open_cases = f", {found[UNDECIDED]} undecided" if found[UNDECIDED] else ""
-        return f"{'FALLS' if found[FALLS] else 'holds'} {found[HOLDS]}/{applied}{open_cases}"
+            return "undecided" if verdicts[UNDECIDED] else "-"
+        open_cases = f", {verdicts[UNDECIDED]} undecided" if verdicts[UNDECIDED] else ""
+        return f"{'FALLS' if verdicts[FALLS] else 'holds'} {verdicts[HOLDS]}/{applied}{open_cases}"
 
     def rows(self) -> list[list[str]]:
         """Return the table: one row per class of attack that applies, one column per system."""
@@ -196,11 +196,11 @@ class AttackTable(Shown):
         """Sentences that say how to read the rows, and which classes have none."""
         shown = {row[0] for row in self.rows()}
         others = [name for name in self.classes if name not in shown]
-        told = ["Each cell: cases withstood, of those that apply; - where none applies."]
+        lines = ["Each cell: cases withstood, of those that apply; - where none applies."]
         if others:
             names = ", ".join(others)
-            told.append(f"Aimed at what none of these systems offers: {names}.")
-        return [*told, *(f"{r.system}: {r.absent}." for r in self.results if r.absent)]
+            lines.append(f"Aimed at what none of these systems offers: {names}.")
+        return [*lines, *(f"{r.system}: {r.absent}." for r in self.results if r.absent)]
 
     @property
     def header(self) -> list[str]:
@@ -221,11 +221,11 @@ class AttackTable(Shown):
 
     def to_json(self) -> str:
         """Return the cases and every outcome with its evidence, as JSON."""
-        told = [
+        rows = [
             {"id": case.id, "question": case.question, "source": case.source} for case in self.cases
         ]
         results = [result.as_dict() for result in self.results]
-        return json.dumps({"cases": told, "results": results}, indent=1)
+        return json.dumps({"cases": rows, "results": results}, indent=1)
 
     def to_html(self) -> str:
         """Return a page of its own: the table, then every outcome with its evidence."""
@@ -252,7 +252,7 @@ def _html_cell(text: str) -> str:
     return f"<td class='{kind}'>{html.escape(text)}</td>"
 
 
-def _details(cases: Sequence[Case], result: Result) -> str:
+def _details(cases: Sequence[Case], result: AttackResult) -> str:
     rows = "".join(
         f"<tr><td>{html.escape(case.id)}</td>"
         f"{_html_cell(_MARKS[result.outcomes[case.id].verdict])}"
@@ -342,11 +342,15 @@ def interpreter_of(name: str, pythons: Mapping[str, str]) -> str | None:
     return sys.executable if not package or find_spec(package) is not None else None
 
 
-def _result(name: str, cases: Sequence[Case], pythons: Mapping[str, str], timeout: float) -> Result:
+def _result(
+    name: str, cases: Sequence[Case], pythons: Mapping[str, str], timeout: float
+) -> AttackResult:
     python = interpreter_of(name, pythons)
     if python is None:
         package = SYSTEMS[name][1]
-        return Result(name, "", {}, f"not installed: no module {package} for {sys.executable}")
+        return AttackResult(
+            name, "", {}, f"not installed: no module {package} for {sys.executable}"
+        )
     root = str(Path(tacit.__file__).parents[1])
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     try:
@@ -360,10 +364,10 @@ def _result(name: str, cases: Sequence[Case], pythons: Mapping[str, str], timeou
             start_new_session=True,  # what a system starts, such as a service, ends with it
         )
     except OSError as error:
-        return Result(name, "", {}, f"it could not be run: {type(error).__name__}")
+        return AttackResult(name, "", {}, f"it could not be run: {type(error).__name__}")
     try:
-        out, said = process.communicate(json.dumps([case.id for case in cases]), timeout)
-        why = (said.strip().splitlines() or ["no message"])[-1]
+        out, messages = process.communicate(json.dumps([case.id for case in cases]), timeout)
+        why = (messages.strip().splitlines() or ["no message"])[-1]
     except subprocess.TimeoutExpired:
         end_group(process)
         out, _ = process.communicate()
@@ -371,21 +375,21 @@ def _result(name: str, cases: Sequence[Case], pythons: Mapping[str, str], timeou
     except BaseException:
         end_group(process)
         raise
-    whole = out[: out.rfind("\n") + 1].splitlines()  # the last one may have been cut
-    if not whole:
-        return Result(name, "", {}, f"it could not be run: {why:.200}")
+    lines = out[: out.rfind("\n") + 1].splitlines()  # the last one may have been cut
+    if not lines:
+        return AttackResult(name, "", {}, f"it could not be run: {why:.200}")
     try:
-        found = Result.from_dict(json.loads(whole[-1]))
+        result = AttackResult.from_dict(json.loads(lines[-1]))
     except (ValueError, TypeError, KeyError, AttributeError):
-        return Result(name, "", {}, f"it could not be run: {python} printed something else")
-    missing = [] if found.absent else [case for case in cases if case.id not in found.outcomes]
+        return AttackResult(name, "", {}, f"it could not be run: {python} printed something else")
+    missing = [] if result.absent else [case for case in cases if case.id not in result.outcomes]
     undecided = {case.id: Outcome(UNDECIDED, f"it was not run: {why:.200}") for case in missing}
-    return replace(found, outcomes={**found.outcomes, **undecided})
+    return replace(result, outcomes={**result.outcomes, **undecided})
 
 
 def end_group(process: subprocess.Popen[Any], patience: float = 20.0) -> None:
     """End a process that leads a group, and all that it started there."""
-    # patience: the seconds after which what has not ended by itself is killed.
+    # patience: the seconds after which what has not ended on its own is killed.
     last = time.monotonic() + patience
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)

@@ -18,7 +18,7 @@ from tacit.errors import RefusedError
 __all__ = [
     "FALLS",
     "HOLDS",
-    "LOUD",
+    "LARGE_EPSILON",
     "NOT_APPLICABLE",
     "UNDECIDED",
     "Account",
@@ -108,7 +108,7 @@ class Account:
 
     def spent(self) -> float:
         """Return the epsilon that was charged so far."""
-        raise NotOfferedError("a budget that tells what was spent")
+        raise NotOfferedError("a budget that reports what was spent")
 
     def again(self) -> Account:
         """Return another handle on the same budget, as another process has it."""
@@ -166,7 +166,7 @@ class System:
         raise NotOfferedError("a version")
 
     def refuse_unready(self) -> None:
-        """Refuse where the system cannot be run here, before a case is run."""
+        """Raise if the system cannot be run here, before a case is run."""
 
     def close(self) -> None:
         """End what the system started."""
@@ -209,7 +209,7 @@ class System:
         # public: public keys, whose counts are asked for where there are any.
         # copies: how often the number of all rows is asked for.
         #
-        # Returns: the number of all rows, so many times, then that of each key.
+        # Returns: the number of all rows, this many times, then that of each key.
         raise NotOfferedError("plans of several questions")
 
     def derived(
@@ -319,7 +319,7 @@ HOLDS, FALLS, NOT_APPLICABLE, UNDECIDED = "holds", "falls", "not applicable", "u
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a case found on a system.
+    """Outcome of a case on a system.
 
     Attributes:
         verdict: holds, falls, not applicable (the system offers no such thing), or undecided (the
@@ -348,7 +348,7 @@ class Case:
     Attributes:
         attack: the class of attack.
         name: the form.
-        question: what is looked at, in a sentence.
+        question: what is examined, in a sentence.
         source: who published the weakness.
         program: from a system to an outcome.
     """
@@ -404,7 +404,7 @@ def all_cases() -> tuple[Case, ...]:
 # 1 / (1 + exp(-epsilon)): of m hits, those of u are at most as many, in distribution, as successes
 # of a binomial variable with m trials of that probability.  The probability of at least as many as
 # were seen is an exact level, and in the same way with u and v changed about.  The releases are
-# looked at five times, so each of the ten tests has a tenth of what is allowed altogether
+# examined five times, so each of the ten tests has a tenth of what is allowed altogether
 # (Bonferroni).
 #
 # A test of hits alone loses little where the event is rare: with none on v, 45 on u refute epsilon
@@ -420,7 +420,7 @@ _LOOKS = (12, 6, 3, 2, 1)  # looks after a twelfth of the releases, a sixth, a t
 
 @dataclass(frozen=True)
 class Hits:
-    """How often an event was seen."""
+    """Numbers of runs with an event."""
 
     of_u: int
     of_v: int
@@ -436,8 +436,8 @@ class Hits:
         >>> Hits(44, 0, 1200, 1200, 1e-5 / 10).refutes(1.0)
         False
         """
-        most = 1 / (1 + math.exp(-epsilon))
-        return _at_least(max(self.of_u, self.of_v), self.of_u + self.of_v, most) <= self.level
+        maximum = 1 / (1 + math.exp(-epsilon))
+        return _at_least(max(self.of_u, self.of_v), self.of_u + self.of_v, maximum) <= self.level
 
     @property
     def lower(self) -> float:
@@ -472,28 +472,28 @@ def count_hits(
             side = secrets.randbits(1)
             releases[side] += 1
             hits[side] += bool(event((left, right)[side]()))
-        found = Hits(hits[0], hits[1], releases[0], releases[1], each)
-        if found.refutes(epsilon):
+        counted = Hits(hits[0], hits[1], releases[0], releases[1], each)
+        if counted.refutes(epsilon):
             break
-    return found
+    return counted
 
 
-def _at_least(least: int, trials: int, chance: float) -> float:
-    """Return the probability of so many successes or more, no lower than it is.
+def _at_least(minimum: int, trials: int, chance: float) -> float:
+    """Return the probability of this many successes or more, no lower than it is.
 
     >>> round(_at_least(2, 3, 0.5), 6)
     0.5
     """
-    if least <= 0:
+    if minimum <= 0:
         return 1.0
-    whole = math.lgamma(trials + 1)
+    log_factorial = math.lgamma(trials + 1)
     terms = (
-        whole
+        log_factorial
         - math.lgamma(k + 1)
         - math.lgamma(trials - k + 1)
         + k * math.log(chance)
         + (trials - k) * math.log1p(-chance)
-        for k in range(least, trials + 1)
+        for k in range(minimum, trials + 1)
     )
     return math.fsum(map(math.exp, terms)) * (1 + 1e-9)  # rounding: a relative 1e-11 at most
 
@@ -506,9 +506,9 @@ def _at_least(least: int, trials: int, chance: float) -> float:
 # for.
 
 
-LOUD = 10.0**6
+LARGE_EPSILON = 10.0**6
 _SLACK = 1e-2
-_SURE = 1 - 1e-5
+_CONFIDENCE = 1 - 1e-5
 
 
 def attempt(action: Callable[[], Any]) -> tuple[Any, Exception | None]:
@@ -533,12 +533,12 @@ def moved_at_most(
     left: Callable[[], Any], right: Callable[[], Any], allowed: float, change: str
 ) -> Outcome:
     """Return whether two loud releases differ, in total, by no more than is allowed."""
-    found = compared(left, right, change)
-    if isinstance(found, Outcome):
-        return found
-    moved = sum(abs(a - b) for a, b in zip(*found, strict=True))
-    told = f"{change} moved the answer by {moved:.6g}, where {allowed:.6g} is allowed"
-    return holds(told) if moved <= allowed * (1 + _SLACK) else falls(told)
+    differences = compared(left, right, change)
+    if isinstance(differences, Outcome):
+        return differences
+    moved = sum(abs(a - b) for a, b in zip(*differences, strict=True))
+    message = f"{change} moved the answer by {moved:.6g}, where {allowed:.6g} is allowed"
+    return holds(message) if moved <= allowed * (1 + _SLACK) else falls(message)
 
 
 def moved_beyond_noise(
@@ -548,23 +548,25 @@ def moved_beyond_noise(
     # A system may count one row for several, if its noise is larger by as much.  So where two loud
     # releases differ by more than 1, and the noise of a few at epsilon 1 is not on average about as
     # large as they differ, many at epsilon 1 are distinguished by the middle of the two.
-    found = compared(lambda: left(LOUD), lambda: right(LOUD), change)
-    if isinstance(found, Outcome):
-        return found
-    (first,), (second,) = found
+    differences = compared(lambda: left(LARGE_EPSILON), lambda: right(LARGE_EPSILON), change)
+    if isinstance(differences, Outcome):
+        return differences
+    (first,), (second,) = differences
     moved, middle = abs(first - second), (first + second) / 2
-    told = f"{change} moved the answer by {moved:.6g}"
+    message = f"{change} moved the answer by {moved:.6g}"
     if moved <= 1 + _SLACK:
-        return holds(f"{told}, where 1 is allowed")
+        return holds(f"{message}, where 1 is allowed")
     noise = math.fsum(abs(left(1.0) - first) for _ in range(_FEW)) / _FEW
     if noise > _ABOUT * moved:
-        return holds(f"{told}, and the noise at epsilon 1 is {noise:.2g} on average, as for that")
+        return holds(
+            f"{message}, and the noise at epsilon 1 is {noise:.2g} on average, as for that"
+        )
     return distinguished(
         lambda: left(1.0),
         lambda: right(1.0),
         lambda answer: bool((answer > middle) == (first > second)),
         epsilon=1.0,
-        what=f"{told}; an answer on its side of the middle",
+        what=f"{message}; an answer on its side of the middle",
         runs=_MANY,
     )
 
@@ -610,19 +612,23 @@ def distinguished(
     if not any(event(release()) for _ in range(quiet) for release in (left, right)):
         return holds(f"{what}: in none of {quiet} releases on either side")
     sides = {True: left, False: right}
-    found = sampled(
+    counted = sampled(
         lambda side: sides[side](),
         True,
         False,
         epsilon=epsilon,
         delta=delta,
-        confidence=_SURE,
+        confidence=_CONFIDENCE,
         samples=runs,
         event=event,
     )
-    shares = f"{found.shares[0]:.3g} against {found.shares[1]:.3g} of {found.samples} releases"
-    if found.refuted:
-        return falls(f"{what}: {shares}, so epsilon is above {found.lower:.3g} and not {epsilon:g}")
+    shares = (
+        f"{counted.shares[0]:.3g} against {counted.shares[1]:.3g} of {counted.samples} releases"
+    )
+    if counted.refuted:
+        return falls(
+            f"{what}: {shares}, so epsilon is above {counted.lower:.3g} and not {epsilon:g}"
+        )
     return holds(f"{what}: {shares}, which agrees with epsilon {epsilon:g}")
 
 
@@ -639,7 +645,9 @@ def rarely_shown(
     quiet = 160
     if not any(event(left()) for _ in range(quiet)):
         return holds(f"{what}: in none of {quiet} releases")
-    found = count_hits(left, right, event, epsilon=epsilon, runs=runs, level=1 - _SURE)
-    if found.refutes(epsilon):
-        return falls(f"{what}: {found}, so epsilon is above {found.lower:.3g} and not {epsilon:g}")
-    return holds(f"{what}: {found}, which agrees with epsilon {epsilon:g}")
+    counted = count_hits(left, right, event, epsilon=epsilon, runs=runs, level=1 - _CONFIDENCE)
+    if counted.refutes(epsilon):
+        return falls(
+            f"{what}: {counted}, so epsilon is above {counted.lower:.3g} and not {epsilon:g}"
+        )
+    return holds(f"{what}: {counted}, which agrees with epsilon {epsilon:g}")

@@ -12,13 +12,15 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 
-from tacit.audit.attack_suite.run import Result, load_cases, system_named
+from tacit.audit.attack_suite.run import AttackResult, load_cases, system_named
 from tacit.audit.attack_suite.system import NotReadyError
 
 __all__ = ["under_attack"]
 
 
-def under_attack(name: str, ids: set[str], tell: Callable[[Result], object] = repr) -> Result:
+def under_attack(
+    name: str, ids: set[str], tell: Callable[[AttackResult], object] = repr
+) -> AttackResult:
     """Run cases on a system in this process.
 
     >>> found = under_attack("tacit-framework", {"sums in a tree/4 leaves in L2"})
@@ -29,15 +31,15 @@ def under_attack(name: str, ids: set[str], tell: Callable[[Result], object] = re
     try:
         system.refuse_unready()
     except NotReadyError as error:
-        return Result(name, "", {}, str(error))
+        return AttackResult(name, "", {}, str(error))
     with contextlib.closing(system):
         version = system.version()
-        found = Result(name, version, {})
+        result = AttackResult(name, version, {})
         for case in load_cases():
             if case.id in ids:
-                found = replace(found, outcomes={**found.outcomes, case.id: case.run(system)})
-                tell(found)
-    return found
+                result = replace(result, outcomes={**result.outcomes, case.id: case.run(system)})
+                tell(result)
+    return result
 
 
 def main() -> None:
@@ -46,8 +48,8 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
-    def tell(found: Result) -> None:
-        print(json.dumps(found.as_dict()), file=answers, flush=True)
+    def tell(result: AttackResult) -> None:
+        print(json.dumps(result.as_dict()), file=answers, flush=True)
 
     with contextlib.redirect_stdout(sys.stderr):
         tell(under_attack(sys.argv[1], ids, tell))

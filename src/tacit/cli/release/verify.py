@@ -14,7 +14,7 @@ from tacit.cli.shared.options import dressed, flag
 
 if TYPE_CHECKING:
     from tacit.report import RegistryEntry
-    from tacit.report.registry import Asked
+    from tacit.report.registry import RegistryField
 
 __all__ = [
     "registry",
@@ -137,13 +137,13 @@ def _check_out(out: str | None) -> None:
 def _answers(missing: tuple[str, ...]) -> dict[str, Any]:
     """Ask on the terminal for what is missing; an empty line leaves it open."""
     from tacit.cli.shared.output import note
-    from tacit.report.registry import ASKED
+    from tacit.report.registry import REGISTRY_FIELDS
 
     note("The certificate does not know the following. An empty line leaves a question open.")
-    return {asked.name: _ask(asked) for asked in ASKED if asked.name in missing}
+    return {asked.name: _ask(asked) for asked in REGISTRY_FIELDS if asked.name in missing}
 
 
-def _ask(asked: Asked) -> list[str]:
+def _ask(asked: RegistryField) -> list[str]:
     from tacit.cli.shared.output import note
     from tacit.errors import UsageError
     from tacit.report.registry import read_answers
@@ -164,13 +164,13 @@ def _ask(asked: Asked) -> list[str]:
 def _report(entry: RegistryEntry, out: str | None) -> None:
     """Say what was written and what is missing, and end with 1 if something is."""
     from tacit.cli.shared.output import note
-    from tacit.report.registry import ASKED
+    from tacit.report.registry import REGISTRY_FIELDS
 
     if out is not None:
         note(f"wrote {out}: tier {entry.fields['tier']} of 3")
     if not entry.missing:
         return
-    asked = [one for one in ASKED if one.name in entry.missing]
+    asked = [one for one in REGISTRY_FIELDS if one.name in entry.missing]
     note(f"{len(asked)} missing, left empty in the entry:")
     for one in asked:
         note(f"  {one.flag}: {one.question}")
@@ -179,16 +179,18 @@ def _report(entry: RegistryEntry, out: str | None) -> None:
 
 def with_questions() -> Callable[..., None]:
     """Return the command with a flag for each question; they are loaded when it is run."""
-    from tacit.report.registry import ASKED
+    from tacit.report.registry import REGISTRY_FIELDS
 
     def gathered(certificate: str, out: str | None, json: bool, **given: Any) -> None:
         _run(certificate, out, json, given)
 
     signature = inspect.signature(registry, eval_str=True)
-    return dressed(gathered, registry, [*signature.parameters.values(), *map(_flag, ASKED)])
+    return dressed(
+        gathered, registry, [*signature.parameters.values(), *map(_flag, REGISTRY_FIELDS)]
+    )
 
 
-def _flag(asked: Asked) -> inspect.Parameter:
+def _flag(asked: RegistryField) -> inspect.Parameter:
     words = " or ".join(word for word, _ in asked.choices)
     told = f"{asked.question}: {words}." if words else f"{asked.question}."
     option = flag(

@@ -96,10 +96,10 @@ def _theta(sigma: Fraction, centre: Fraction) -> Enclosure:
     """Enclose theta by its terms; beyond x = n the terms fall by more than half each."""
     # With ``n`` above ``8 sigma^2 + 24 sigma + 2`` the ratio of neighbours is below one half, so
     # what is left out on a side is at most the first term that is.
-    reach = int(8 * sigma * sigma + 24 * sigma) + 2
-    terms = (_term(x - centre, sigma) for x in range(-reach, reach + 2))
+    radius = int(8 * sigma * sigma + 24 * sigma) + 2
+    terms = (_term(x - centre, sigma) for x in range(-radius, radius + 2))
     total = sum(terms, Enclosure.of(0))
-    left_out = 2 * _term(Fraction(reach + 1), sigma).upper
+    left_out = 2 * _term(Fraction(radius + 1), sigma).upper
     return Enclosure(total.lower, total.upper + 2 * left_out)
 
 
@@ -176,16 +176,16 @@ class ShiftedLoss(Summand):
         """Enclose P(X >= x) within ``2^-bits``, or to a relative width where that is tiny."""
         if bits > ABSOLUTE_BITS:
             return interval_mass(self.law, x, None, 128)
-        found = self.law.cdf(-x, bits)
-        return Enclosure(max(found.lower, Fraction(0)), min(found.upper, Fraction(1)))
+        probability = self.law.cdf(-x, bits)
+        return Enclosure(max(probability.lower, Fraction(0)), min(probability.upper, Fraction(1)))
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Enclose the least delta at ``epsilon``, to a relative width of about 2^-40."""
         level = as_fraction(epsilon, "epsilon")
-        found = self._delta(level, 96)
-        if found.upper and found.width > found.lower / (1 << 40):
+        enclosed = self._delta(level, 96)
+        if enclosed.upper and enclosed.width > enclosed.lower / (1 << 40):
             return self._delta(level, ABSOLUTE_BITS + 1)
-        return found
+        return enclosed
 
     def _delta(self, epsilon: Fraction, bits: int) -> Enclosure:
         if epsilon < -self.max_divergence():
@@ -193,8 +193,10 @@ class ShiftedLoss(Summand):
         start = self.first(epsilon)
         if start is None or self.shift == 0:
             return Enclosure.of(0)
-        found = self.tail(start, bits) - exp(epsilon, bits) * self.tail(start + self.shift, bits)
-        return Enclosure(max(found.lower, Fraction(0)), max(found.upper, Fraction(0)))
+        difference = self.tail(start, bits) - exp(epsilon, bits) * self.tail(
+            start + self.shift, bits
+        )
+        return Enclosure(max(difference.lower, Fraction(0)), max(difference.upper, Fraction(0)))
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         """Enclose the least epsilon at ``delta``, to within 2^-40."""
@@ -217,10 +219,10 @@ class ShiftedLoss(Summand):
         low = Fraction(0)
         while high - low > Fraction(1, 1 << 40):
             middle = (low + high) / 2
-            found = self._delta(middle, bits)
-            if found.upper <= target:
+            enclosed = self._delta(middle, bits)
+            if enclosed.upper <= target:
                 high = middle
-            elif found.lower > target:
+            elif enclosed.lower > target:
                 low = middle
             else:
                 break
@@ -272,9 +274,9 @@ class LaplaceShift(ShiftedLoss):
         atoms = self._atoms()
         p = {i: atom.p for i, atom in enumerate(atoms)}
         q = {i: atom.q for i, atom in enumerate(atoms)}
-        found = concentrated(p, q)
-        assert isinstance(found, Enclosure)
-        return found
+        rho = concentrated(p, q)
+        assert isinstance(rho, Enclosure)
+        return rho
 
     def renyi(self, alpha: Fraction) -> Enclosure:
         """Enclose the Renyi divergence of an order above one."""
@@ -300,8 +302,8 @@ class LaplaceShift(ShiftedLoss):
 
     def generating(self) -> Generating | None:
         """Return its rate and its shift."""
-        found = float(1 / self.scale), self.shift
-        return Generating(laplace=found) if self.shift else None
+        parameters = float(1 / self.scale), self.shift
+        return Generating(laplace=parameters) if self.shift else None
 
     def in_floats(self, dust: float) -> Listed | Spread:
         """Return the losses in floats, x steps below the largest; none is left out."""
@@ -354,8 +356,8 @@ class GaussianShift(ShiftedLoss):
 
     def generating(self) -> Generating | None:
         """Return its deviation and its shift."""
-        found = float(self.scale), self.shift
-        return Generating(gaussian=found) if self.shift and self.scale >= 1 else None
+        parameters = float(self.scale), self.shift
+        return Generating(gaussian=parameters) if self.shift and self.scale >= 1 else None
 
     def gaussian(self) -> tuple[Fraction, int] | None:
         """Return its deviation and its shift, exactly."""
@@ -379,10 +381,10 @@ class GaussianShift(ShiftedLoss):
             target = as_fraction(delta, "delta")
             known = GaussianSum.of([(self.scale, self.shift, 1)])
             log_target = math.log(target.numerator) - math.log(target.denominator)
-            found = None if known is None else known.epsilon(log_target)
-            if found is None:
+            enclosed = None if known is None else known.epsilon(log_target)
+            if enclosed is None:
                 raise
-            return Enclosure(Fraction(found[0]), Fraction(found[1]))
+            return Enclosure(Fraction(enclosed[0]), Fraction(enclosed[1]))
 
     def in_floats(self, dust: float) -> Listed | Spread:
         """Return the losses in floats, up to a mass of ``dust`` on either side."""
@@ -438,10 +440,10 @@ def loss_of_pair(p: Any, q: Any, *, both: bool) -> PrivacyLoss:
 def composed(losses: list[ShiftedLoss]) -> PrivacyLoss:
     """Return the losses of all coordinates together."""
     first, *others = losses
-    whole: PrivacyLoss = first
+    total: PrivacyLoss = first
     for other in others:
-        whole = whole.compose(other)
-    return whole
+        total = total.compose(other)
+    return total
 
 
 def _tabled(distribution: Any) -> bool:
@@ -453,10 +455,10 @@ def _table(distribution: Any) -> Any:
 
 
 def _shift_of(p: Any, q: Any) -> ShiftedLoss:
-    laws = getattr(p, "law", None), getattr(q, "law", None)
-    if laws[0] is None or laws[0] != laws[1] or p.grid != q.grid:
+    distributions = getattr(p, "law", None), getattr(q, "law", None)
+    if distributions[0] is None or distributions[0] != distributions[1] or p.grid != q.grid:
         raise UsageError(
             "the two output distributions are neither listed nor one distribution shifted; ask for "
             "an event, or with .probability(value) of each"
         )
-    return shifted(laws[0], p.centre - q.centre)
+    return shifted(distributions[0], p.centre - q.centre)

@@ -38,7 +38,7 @@ _ZERO = Fraction(0)
 
 @public
 class PrivacyLoss(ABC):
-    """What every form of a privacy-loss distribution answers."""
+    """Interface of every form of a privacy-loss distribution."""
 
     @abstractmethod
     def delta(self, epsilon: Number) -> Enclosure:
@@ -130,14 +130,14 @@ def enclosed_epsilon(curves: tuple[Curve, Curve], delta: Number) -> Enclosure | 
     low, high = (curve.epsilon(target) for curve in curves)
     if not isinstance(high, Enclosure):
         return math.inf
-    least = low.lower if isinstance(low, Enclosure) else high.upper
-    return Enclosure(min(least, high.upper), high.upper)
+    minimum = low.lower if isinstance(low, Enclosure) else high.upper
+    return Enclosure(min(minimum, high.upper), high.upper)
 
 
 # The lattice that some losses stand on exactly, if there is one.
 
 
-_MOST_PLACES = 1 << 20
+_MAX_PLACES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Lattice:
 
 
 def placed(losses: list[Loss]) -> tuple[Lattice, list[int]] | None:
-    """Return the lattice of losses, and the place of each on it; None where they have none.
+    """Return the lattice of losses, and the position of each on it; None where they have none.
 
     >>> lattice, places = placed([Loss.of(Fraction(n)) for n in (-1, 1, 5)])
     >>> lattice.step.shift.lower, places
@@ -159,12 +159,12 @@ def placed(losses: list[Loss]) -> tuple[Lattice, list[int]] | None:
         return None
     if all(loss.ratio == 1 and not loss.shift.width for loss in losses):
         values = [loss.shift.lower for loss in losses]
-        least = min(values)
-        step = _gcd([value - least for value in values])
-        places = [int((value - least) / step) for value in values] if step else []
-        if not step or max(places) > _MOST_PLACES:
+        minimum = min(values)
+        step = _gcd([value - minimum for value in values])
+        indices = [int((value - minimum) / step) for value in values] if step else []
+        if not step or max(indices) > _MAX_PLACES:
             return None
-        return Lattice(Loss.of(step), Loss.of(least)), places
+        return Lattice(Loss.of(step), Loss.of(minimum)), indices
     if any(loss.shift != Loss().shift for loss in losses):
         return None
     ratios = sorted({loss.ratio for loss in losses})
@@ -260,24 +260,24 @@ class Dominating(PrivacyLoss):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Enclose the least delta at ``epsilon`` between that of a pair and what dominates."""
-        found = self.losses.delta(epsilon)
-        known = [found if one == self.losses else one.delta(epsilon) for one in self.below]
-        return _between(known, found)
+        bound = self.losses.delta(epsilon)
+        known = [bound if one == self.losses else one.delta(epsilon) for one in self.below]
+        return _between(known, bound)
 
     def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
         """Enclose the least delta at each epsilon between that of a pair and what dominates."""
-        found = self.losses.deltas(epsilons)
-        known = [found if one == self.losses else one.deltas(epsilons) for one in self.below]
-        return [_between([one[i] for one in known], above) for i, above in enumerate(found)]
+        bounds = self.losses.deltas(epsilons)
+        known = [bounds if one == self.losses else one.deltas(epsilons) for one in self.below]
+        return [_between([one[i] for one in known], above) for i, above in enumerate(bounds)]
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         """Enclose the least epsilon between that of a pair and what dominates."""
         # ``math.inf`` where nothing finite dominates.
-        found = self.losses.epsilon(delta)
-        if not isinstance(found, Enclosure):
-            return found
-        known = [found if one == self.losses else one.epsilon(delta) for one in self.below]
-        return _between([one for one in known if isinstance(one, Enclosure)], found)
+        bound = self.losses.epsilon(delta)
+        if not isinstance(bound, Enclosure):
+            return bound
+        known = [bound if one == self.losses else one.epsilon(delta) for one in self.below]
+        return _between([one for one in known if isinstance(one, Enclosure)], bound)
 
     def compose(self, other: PrivacyLoss) -> Dominating:
         """Return what dominates two releases together."""
@@ -303,5 +303,5 @@ class Dominating(PrivacyLoss):
 
 def _between(known: Sequence[Enclosure], above: Enclosure) -> Enclosure:
     """Return what lies between the largest lower end of known pairs and an upper end."""
-    least = max((one.lower for one in known), default=Fraction(0))
-    return Enclosure(min(max(least, Fraction(0)), above.upper), above.upper)
+    minimum = max((one.lower for one in known), default=Fraction(0))
+    return Enclosure(min(max(minimum, Fraction(0)), above.upper), above.upper)

@@ -42,16 +42,16 @@ _PLACES = 1 << 21
 _FEWEST_PLACES = 1 << 18
 _ROUGH_PLACES = 1 << 14
 _FEW_PLACES = 1 << 16  # a sum that is no wider on its own lattice is added up there
-_MOST_CELLS = 1 << 19  # steps from zero to the largest loss of a summand
-_FEW = 8  # of so many summands the deviation is looked at where it matters
-_LEAST_LOG = -640.0  # masses below e to this are not told from zero in floats
+_MAX_CELLS = 1 << 19  # steps from zero to the largest loss of a summand
+_FEW = 8  # of this many summands the deviation is examined where it matters
+_MIN_LOG = -640.0  # masses below e to this are not distinguished from zero in floats
 _EPSILON_STEPS = 70
-_MANY = 96  # so many different summands are not put on a lattice where there is another way
+_MANY = 96  # this many different summands are not put on a lattice where there is another way
 _GRID = 1 << 160
 _SLACK = 2.0**-40
 # The relative width at which a closed form is taken without a look at other ways.
 _CLOSE = Fraction(1, 1 << 22)
-_LEAST = Fraction(1, 1 << 4096)
+_MIN_DELTA = Fraction(1, 1 << 4096)
 
 
 @public
@@ -144,36 +144,40 @@ class Sum(PrivacyLoss):
 
     def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
         """Enclose the least delta at each of several epsilons, in rising order."""
-        ideal, found = self._gaussian, dict[Fraction, Enclosure]()
+        ideal, enclosed = self._gaussian, dict[Fraction, Enclosure]()
         if ideal is not None:
             both = [(epsilon, ideal.delta(epsilon)) for epsilon in epsilons]
-            found = {e: d for e, d in both if d.width <= d.lower * _CLOSE or d.upper < _LEAST}
-        known = self._generating if len(found) < len(epsilons) else None
+            enclosed = {
+                e: d for e, d in both if d.width <= d.lower * _CLOSE or d.upper < _MIN_DELTA
+            }
+        known = self._generating if len(enclosed) < len(epsilons) else None
         if known is not None:
             end = known.largest * (1 - _SLACK)
-            near = [epsilon for epsilon in epsilons if 0 <= epsilon < end and epsilon not in found]
+            near = [
+                epsilon for epsilon in epsilons if 0 <= epsilon < end and epsilon not in enclosed
+            ]
             for epsilon, ends in zip(near, enclosed_log_deltas(known, _both(near)), strict=True):
                 if ends is not None:
-                    found[epsilon] = _between(*ends)
-        rest = [epsilon for epsilon in epsilons if epsilon not in found]
-        return [{**found, **self._on_lattice(rest)}[epsilon] for epsilon in epsilons]
+                    enclosed[epsilon] = _between(*ends)
+        rest = [epsilon for epsilon in epsilons if epsilon not in enclosed]
+        return [{**enclosed, **self._on_lattice(rest)}[epsilon] for epsilon in epsilons]
 
     def _on_lattice(self, epsilons: Sequence[Fraction]) -> dict[Fraction, Enclosure]:
         largest = self._largest if epsilons else Fraction(0)
         inside = [epsilon for epsilon in epsilons if epsilon < largest]
-        found = {epsilon: Enclosure.of(0) for epsilon in epsilons}
+        enclosed = {epsilon: Enclosure.of(0) for epsilon in epsilons}
         if not inside:
-            return found
+            return enclosed
         near, dust = _float(inside[len(inside) // 2]), 1e-30
         while True:
             sums = self._sums(dust, lambda parts: tilt_for_epsilon(parts, near))
             logs = sums.log_deltas(_both(inside))
             high = logs[-1][1]
-            if dust <= math.exp(max(high - 30, _LEAST_LOG)) * 1.001 or not sums.dusty:
+            if dust <= math.exp(max(high - 30, _MIN_LOG)) * 1.001 or not sums.dusty:
                 break
-            dust = math.exp(max(high - 31, _LEAST_LOG))
+            dust = math.exp(max(high - 31, _MIN_LOG))
         pairs = zip(inside, logs, strict=True)
-        return found | {epsilon: _between(*ends) for epsilon, ends in pairs}
+        return enclosed | {epsilon: _between(*ends) for epsilon, ends in pairs}
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices."""
@@ -185,14 +189,14 @@ class Sum(PrivacyLoss):
         if ideal is not None and ideal[1] - ideal[0] <= ideal[1] * _CLOSE:
             return Enclosure(Fraction(ideal[0]), Fraction(ideal[1]))
         known = self._generating
-        found = None if known is None else enclosed_epsilon(known, log_target)
-        if known is not None and found is not None:
-            end = min(found[1], known.largest * (1 + _SLACK))
-            return Enclosure(Fraction(min(found[0], end)), Fraction(end))
+        enclosed = None if known is None else enclosed_epsilon(known, log_target)
+        if known is not None and enclosed is not None:
+            end = min(enclosed[1], known.largest * (1 + _SLACK))
+            return Enclosure(Fraction(min(enclosed[0], end)), Fraction(end))
         largest = self._largest
         if target == 0 or largest == 0:
             return largest if isinstance(largest, float) else Enclosure(largest, largest)
-        dust = math.exp(max(log_target - 30 - math.log(self._count), _LEAST_LOG))
+        dust = math.exp(max(log_target - 30 - math.log(self._count), _MIN_LOG))
         sums = self._sums(dust, lambda parts: tilt_for_delta(parts, log_target))
         tilt = tilt_for_delta(sums.above, log_target)
         # a logarithm of two numbers is right to 2^-45, whichever way it is asked about
@@ -208,9 +212,9 @@ class Sum(PrivacyLoss):
 
     def _farther(self, sums: LatticeSums, log_target: float) -> float:
         """Return an epsilon at a delta that is too small for a sum in floats, or for its tilt."""
-        found = sums.steepest_epsilon(log_target)
+        steepest = sums.steepest_epsilon(log_target)
         rows = self._gaussian_rows
-        return found if rows is None else min(found, renyi_epsilon(rows, log_target))
+        return steepest if rows is None else min(steepest, renyi_epsilon(rows, log_target))
 
     @cached_property
     def _count(self) -> int:
@@ -311,13 +315,13 @@ class Sum(PrivacyLoss):
     ) -> float:
         """Return a step of a lattice that is fine beside every summand, where it matters."""
         largest = max(float(np.abs(ends(losses)).max()) for losses, _ in listed) or 1.0
-        reach = 2 * math.fsum(k * float(np.abs(ends(losses)).max()) for losses, k in listed)
+        radius = 2 * math.fsum(k * float(np.abs(ends(losses)).max()) for losses, k in listed)
         deviation = self._deviation
         if len(listed) <= _FEW:
             rough = [(above(losses, largest / _ROUGH_PLACES), k) for losses, k in listed]
             deviation = math.sqrt(moments(rough, wanted(rough))[2]) or deviation
         places = max(self._wanted // len(self.parts), 1 << 14)
-        width = max(min(reach, _WIDTH * deviation), largest * places / _MOST_CELLS) or 1.0
+        width = max(min(radius, _WIDTH * deviation), largest * places / _MAX_CELLS) or 1.0
         if len(self.parts) == 1:
             # the ends of what has ends stand on points
             cells = math.ceil(largest * places / width)
@@ -371,8 +375,8 @@ def _both(levels: Sequence[Fraction]) -> list[tuple[float, float]]:
 
 def _between(low: float, high: float) -> Enclosure:
     """Return what lies between e to two numbers."""
-    most = _exp(high, up=True)
-    return Enclosure(min(_exp(low, up=False), most), most)
+    maximum = _exp(high, up=True)
+    return Enclosure(min(_exp(low, up=False), maximum), maximum)
 
 
 def _float(level: Fraction) -> float:
@@ -383,8 +387,8 @@ def _exp(log: float, *, up: bool) -> Fraction:
     """Return e to a number, between 0 and 1, rounded one way."""
     if log == -math.inf:
         return Fraction(0)
-    found = exp(Fraction(log), 64)
-    return min(found.upper if up else found.lower, Fraction(1))
+    enclosed = exp(Fraction(log), 64)
+    return min(enclosed.upper if up else enclosed.lower, Fraction(1))
 
 
 def _log_of(target: Fraction) -> float:

@@ -14,7 +14,7 @@ from tacit.core.losses.summands import (
     Ends,
     Family,
     Summands,
-    least_epsilon,
+    min_epsilon,
     moments,
     tilt_at,
     tilt_near,
@@ -25,14 +25,14 @@ __all__ = [
     "Contour",
     "enclosed_epsilon",
     "enclosed_log_deltas",
-    "most_beyond",
+    "max_beyond",
 ]
 
 # The frequencies at which nothing is added up: what the product of all factors is at most there.
 #
 # The tilted loss of a summand has the masses p and q at its ends ``+-e``, so its factor at the
 # frequency w is at most ``1 - p - q + sqrt((p + q)^2 - 4 p q sin^2(w e))``.  That falls up to ``w =
-# pi / (2 e)``; from there on the least sine of each cell of frequencies counts, for some of the
+# pi / (2 e)``; from there on the smallest sine of each cell of frequencies counts, for some of the
 # summands (the others have factors up to one), and for all of them, in finer cells, where these do
 # not say enough.  A Gaussian of variance v has the factor ``e^(-v w^2 / 2)``, and beyond a last w
 # that is below all that matters.  Where the summands resonate, as those on one lattice do, there is
@@ -45,11 +45,11 @@ _CELL = 0.25
 # In turn how many summands, and into how many parts the cells are cut that are left over.
 _TRIES = ((64, 1), (512, 2), (1 << 20, 4), (1 << 20, 4))
 _AT_ONCE = 1 << 18
-_MOST_WORK = 1 << 23
-_MOST_CELLS = 1 << 17
+_MAX_WORK = 1 << 23
+_MAX_CELLS = 1 << 17
 
 
-def most_beyond(ends: Ends, tilt: float, band: float, variance: float) -> float:
+def max_beyond(ends: Ends, tilt: float, band: float, variance: float) -> float:
     """Return the largest product beyond the band; one where it is not bounded."""
     k = ends.times
     p, q = (one * (1 - 2.0**-40) for one in ends.weights(tilt))
@@ -63,7 +63,7 @@ def most_beyond(ends: Ends, tilt: float, band: float, variance: float) -> float:
     width = _CELL / widest
     start = max(turn, band)
     cells = math.ceil((last - start) / width)
-    if worst > _LIMIT or cells > _MOST_CELLS:
+    if worst > _LIMIT or cells > _MAX_CELLS:
         return 1.0
     if cells <= 0:
         return math.exp(worst)
@@ -72,7 +72,7 @@ def most_beyond(ends: Ends, tilt: float, band: float, variance: float) -> float:
         some = masses.some(few)
         width /= parts
         low = (low[:, None] + width * np.arange(parts)).ravel()
-        if len(low) * len(some.ends) > _MOST_WORK:
+        if len(low) * len(some.ends) > _MAX_WORK:
             return 1.0
         logs = _cells(some, low, width, variance)
         over = logs > _LIMIT
@@ -85,12 +85,12 @@ def most_beyond(ends: Ends, tilt: float, band: float, variance: float) -> float:
 
 def _cells(some: _Masses, low: Floats, width: float, variance: float) -> Floats:
     """Return what the logarithms of products are at most in cells of frequencies."""
-    size, found = max(_AT_ONCE // len(some.ends), 1), []
+    size, cells = max(_AT_ONCE // len(some.ends), 1), []
     for first in range(0, len(low), size):
         near = low[first : first + size]
-        sines = _least_sines(near[:, None] * some.ends, (near + width)[:, None] * some.ends)
-        found.append(some.log(sines) - variance * np.square(near) / 2)
-    return np.concatenate(found)
+        sines = _min_sines(near[:, None] * some.ends, (near + width)[:, None] * some.ends)
+        cells.append(some.log(sines) - variance * np.square(near) / 2)
+    return np.concatenate(cells)
 
 
 @dataclass(frozen=True)
@@ -107,24 +107,24 @@ class _Masses:
         size = len(self.ends)
         if few >= size:
             return self
-        places = np.unique((np.arange(few, dtype=np.int64) ** 2 * 40503 + 7) % size)
-        return _Masses(*(one[places] for one in (self.ends, self.upper, self.lower, self.times)))
+        indices = np.unique((np.arange(few, dtype=np.int64) ** 2 * 40503 + 7) % size)
+        return _Masses(*(one[indices] for one in (self.ends, self.upper, self.lower, self.times)))
 
     def log(self, sines: Floats) -> Floats:
         """Return the logarithm of what the product of factors is at most, by row."""
         both = self.upper + self.lower
         root = np.sqrt(np.maximum(both * both - 4 * self.upper * self.lower * sines, 0.0))
         factors = np.minimum(1 - both + root + 2.0**-44, 1.0)
-        found: Floats = np.log(factors) @ self.times
-        return found
+        logs: Floats = np.log(factors) @ self.times
+        return logs
 
 
-def _least_sines(low: Floats, high: Floats) -> Floats:
+def _min_sines(low: Floats, high: Floats) -> Floats:
     """Return what the squares of sines are not below between two angles, less than pi apart."""
-    least = np.minimum(np.square(np.sin(low)), np.square(np.sin(high))) - 2.0**-40
-    least[np.floor(low / math.pi) != np.floor(high / math.pi)] = 0.0
-    found: Floats = np.maximum(least, 0.0)
-    return found
+    minimum = np.minimum(np.square(np.sin(low)), np.square(np.sin(high))) - 2.0**-40
+    minimum[np.floor(low / math.pi) != np.floor(high / math.pi)] = 0.0
+    sines: Floats = np.maximum(minimum, 0.0)
+    return sines
 
 
 # Sums of many distinct losses, by an integral in the complex plane, its errors bounded.
@@ -160,7 +160,7 @@ def _least_sines(low: Floats, high: Floats) -> Floats:
 #   ``e^(K(t) - t epsilon) B / (pi (b - h))``, with B the largest product of the ``|M_i(t + i w) /
 #   M_i(t)|`` and ``e^(-v w^2 / 2)`` there.  The product of all is bounded from a narrow band on
 #   (:mod:`~tacit.core.losses.contour`) where the summands are many and Laplace noise;
-#   else the band goes on until ``e^(-v w^2 / 2)`` is small enough by itself.
+#   else the band continues until ``e^(-v w^2 / 2)`` is small enough on its own.
 # - *Rounding.*  A factor is right to ``e = 2^-46 + 2^-48 w (r + 1/(1 + t))``, r the largest loss,
 #   as
 #   a number of size at most one, and so a product is to ``prod y_i^k_i sum k_i (e_i / y_i +
@@ -171,21 +171,21 @@ def _least_sines(low: Floats, high: Floats) -> Floats:
 #
 # Source of the integral: Zhu, Dong, Wang, "Optimal accounting of differential privacy via
 # characteristic functions", AISTATS 2022; of the tilted line: Alghamdi and others, "The
-# saddle-point accountant for differential privacy", ICML 2023.  The bounds are worked out here.
+# saddle-point accountant for differential privacy", ICML 2023.  The bounds are computed here.
 
 
 _WORD = 2.0**-46
-# The deviation of the Gaussian beside that of the sum: the first one that is usable.
+# The deviation of the Gaussian next to that of the sum: the first one that is usable.
 _KERNELS = (3e-4, 6e-4, 2e-3, 1e-2)
 _BAND = 9.5
-_MOST_NODES = 1 << 10
-_MOST_WIDE = 1 << 17
-_MOST_LINE_WORK = 1 << 25  # so many exponentials are looked at over a band that goes on
+_MAX_NODES = 1 << 10
+_MAX_WIDTH = 1 << 17
+_MAX_LINE_WORK = 1 << 25  # this many exponentials are examined over a band that continues
 _NODES_AT_ONCE = 1 << 20
 _BLOCK = 1 << 8
-_SERVED = 3.0  # a contour serves epsilons of so many deviations from its middle
+_SERVED = 3.0  # a contour serves epsilons of this many deviations from its middle
 _CELLS_BESIDE = 12
-_CHORD = 7.0  # the chords beside an epsilon reach so many deviations of the Gaussian
+_CHORD = 7.0  # the chords next to an epsilon reach this many deviations of the Gaussian
 
 
 class Contour:
@@ -206,43 +206,43 @@ class Contour:
         if not count:
             return
         self._band = count * self._h
-        self._beside = _Beside.of(math.sqrt(self._v), smallest)
+        self._others = _OtherSummands.of(math.sqrt(self._v), smallest)
         self._total = summands.count
         self._reach = summands.reach
         self.usable = self._sample(count)
 
     def _clear(self) -> float:
         """Return a distance Y at which terms of m above zero are small, and note an s for it."""
-        found = []
+        pieces = []
         for steeper in (1 / self.deviation, 3 / self.deviation, 6 / self.deviation, self.tilt):
             s = self.tilt + steeper
             log = self._summands.log(s) + self._v * (s * s + s) / 2
             near = self.middle - _SERVED * self.deviation
-            found.append(((log - self._log - steeper * near + REST) / steeper, s, log))
-        distance, self._steeper, self._log_steeper = min(found)
+            pieces.append(((log - self._log - steeper * near + REST) / steeper, s, log))
+        distance, self._steeper, self._log_steeper = min(pieces)
         return distance if distance < math.inf else 0.0
 
     def _narrow(self, deviation: float) -> int:
         """Return the nodes of a band beyond which the product is bounded; zero if it is not."""
         ends = self._summands.ends
         count = math.ceil(_BAND / deviation / self._h) + 1
-        if ends is None or count > _MOST_NODES:
+        if ends is None or count > _MAX_NODES:
             return 0
-        self._far = most_beyond(ends, self.tilt, count * self._h, self._v)
+        self._far = max_beyond(ends, self.tilt, count * self._h, self._v)
         return count if self._far < 1 else 0
 
     def _wide(self, kernel: float) -> int:
         """Return the nodes of a band beyond which the Gaussian says enough; zero for too many."""
         count = math.ceil(math.sqrt(2 * REST) / kernel / self._h) + 2
         self._far = math.exp(-REST) * (1 + 2.0**-30)
-        return count if count <= min(_MOST_WIDE, _MOST_LINE_WORK // self._summands.work) else 0
+        return count if count <= min(_MAX_WIDTH, _MAX_LINE_WORK // self._summands.work) else 0
 
     def _sample(self, count: int) -> bool:
         """Take the product of all factors at the frequencies of the band."""
         w: Floats = np.arange(count + 1, dtype=np.float64) * self._h
         z = self.tilt + 1j * w
         logs, turns = np.zeros(len(w)), np.zeros(len(w))
-        most, wrong = np.zeros(len(w)), np.zeros(len(w))
+        maximum, wrong = np.zeros(len(w)), np.zeros(len(w))
         for family in self._summands.pieces(_NODES_AT_ONCE >> 9):
             at = np.real(family.factors(self.tilt))
             if not np.isfinite(at).all() or at.min() <= 0:
@@ -250,14 +250,14 @@ class Contour:
             size = max(_NODES_AT_ONCE // (len(at) * family.terms), 1)
             for first in range(0, len(w), size):
                 some = slice(first, first + size)
-                found = self._product(family, at, z[some], w[some])
-                for whole, part in zip((logs, turns, most, wrong), found, strict=True):
+                product = self._product(family, at, z[some], w[some])
+                for whole, part in zip((logs, turns, maximum, wrong), product, strict=True):
                     whole[some] += part
         # the phase turns back at most a few times in the band
         kernel = -self._v * w * w / 2
         turns += w * (self._v * (self.tilt + 0.5) - self.middle)
         self._terms = np.exp(logs + kernel + 1j * turns) / (z * (z + 1))
-        weight = np.exp(most + kernel) / np.abs(z * (z + 1))
+        weight = np.exp(maximum + kernel) / np.abs(z * (z + 1))
         relative = np.minimum(wrong, 2.0) + _WORD * (4 + w * abs(self.middle))
         self._error = float(weight @ relative) * self._h / math.pi
         self._error += self._far / (math.pi * (self._band - self._h))
@@ -277,18 +277,18 @@ class Contour:
         factors = family.factors(z) / at[:, None]
         sizes = np.abs(factors)
         e = _WORD + 2.0**-48 * w * (family.reach[:, None] + 1 / (1 + self.tilt))
-        most = np.minimum(sizes + e, 1.0)
+        maximum = np.minimum(sizes + e, 1.0)
         k = family.times
         logs = k @ np.log(np.maximum(sizes, 1e-300))
-        return logs, k @ np.angle(factors), k @ np.log(most), k @ (e / most + 2.0**-50)
+        return logs, k @ np.angle(factors), k @ np.log(maximum), k @ (e / maximum + 2.0**-50)
 
     def _sum(self, epsilon: Floats) -> tuple[Floats, Floats]:
         """Return the logarithms of what the sums are in units of, and the sums."""
         step = -1j * self._h * (epsilon - self.middle)
         inner = np.exp(np.arange(_BLOCK)[:, None] * step)
         outer = np.exp(_BLOCK * np.arange(len(self._blocks))[:, None] * step)
-        found = (outer * (self._blocks @ inner)).sum(axis=0).real
-        return self._log - self.tilt * epsilon, found * self._h / math.pi
+        total = (outer * (self._blocks @ inner)).sum(axis=0).real
+        return self._log - self.tilt * epsilon, total * self._h / math.pi
 
     def _wrong(self, epsilon: Floats) -> Floats:
         """Return how wrong the sums may be, in the same units."""
@@ -297,8 +297,8 @@ class Contour:
         return self._error + rounding
 
     def _unsure(self, epsilon: Floats) -> Floats:
-        found: Floats = _WORD * (self._total + abs(self._log) + self.tilt * np.abs(epsilon))
-        return found
+        error: Floats = _WORD * (self._total + abs(self._log) + self.tilt * np.abs(epsilon))
+        return error
 
     def upper(self, epsilon: float) -> float:
         """Return a logarithm that that of delta at an epsilon is not above."""
@@ -308,10 +308,10 @@ class Contour:
 
     def _upper(self, epsilon: Floats) -> Floats:
         there = epsilon - self._shifted(epsilon)
-        log, found = self._sum(there)
+        log, values = self._sum(there)
         unsure = self._unsure(epsilon)
-        found = np.maximum(found, 0.0) * (1 + unsure) + self._wrong(there)
-        bound: Floats = np.minimum(log + np.log(found) + unsure, 0.0)
+        values = np.maximum(values, 0.0) * (1 + unsure) + self._wrong(there)
+        bound: Floats = np.minimum(log + np.log(values) + unsure, 0.0)
         return bound
 
     def lower(self, epsilon: float) -> float:
@@ -323,31 +323,31 @@ class Contour:
         there += self._shifted(there)
         logs, sums = self._sum(there)
         unsure = float(self._unsure(there)[0])
-        found = float(sums[0]) * (1 - unsure) - float(self._wrong(there)[0])
-        if found <= 0:
+        value = float(sums[0]) * (1 - unsure) - float(self._wrong(there)[0])
+        if value <= 0:
             return -math.inf
-        log = float(logs[0]) + math.log(found) - unsure
+        log = float(logs[0]) + math.log(value) - unsure
         y = 2 * math.pi / self._h
         s = self._steeper
         beyond = self._log_steeper - s * float(there[0])
         turned = self.tilt * y
         wrapped = [-turned - math.log(-math.expm1(-turned)), beyond - (s - self.tilt) * y + 1e-6]
-        beside = self._beside
-        near = self._upper(there[0] - beside.steps)
+        rest_of_sum = self._others
+        near = self._upper(there[0] - rest_of_sum.steps)
         # in units of e^log: what else makes up the sum
-        less = float(beside.masses @ np.exp(near - log)) + math.exp(beside.log_rest - log)
+        less = float(rest_of_sum.masses @ np.exp(near - log)) + math.exp(rest_of_sum.log_rest - log)
         less += sum(math.exp(min(one - log, 1.0)) for one in wrapped)
-        rest = (1 - less * (1 + 2.0**-30)) / beside.own
+        rest = (1 - less * (1 + 2.0**-30)) / rest_of_sum.own
         return log + math.log(rest) - 2.0**-40 if rest > 0 else -math.inf
 
     def _shifted(self, epsilon: Floats) -> Floats:
         """Return how far all losses together may lie from where their floats put them."""
-        found: Floats = 2.0**-50 * (self._reach + np.abs(epsilon))
-        return found
+        shifts: Floats = 2.0**-50 * (self._reach + np.abs(epsilon))
+        return shifts
 
 
 @dataclass(frozen=True)
-class _Beside:
+class _OtherSummands:
     """Parts of the smoothed delta: that at epsilon, those at two ends of chords, the rest."""
 
     steps: Floats  # how far below epsilon the others lie
@@ -356,7 +356,7 @@ class _Beside:
     own: float  # the weight of delta at epsilon, rounded up
 
     @classmethod
-    def of(cls, deviation: float, smallest: float) -> _Beside:
+    def of(cls, deviation: float, smallest: float) -> _OtherSummands:
         """Return them, far enough for a delta whose logarithm is given."""
         y = _CHORD * deviation
         far = max(math.sqrt(2 * (REST / 2 - smallest)), 2 * _CHORD)
@@ -388,12 +388,12 @@ def _contour_at(summands: Summands, tilt: float, smallest: float) -> Contour | N
     """Return the sum at a tilt, with the narrowest Gaussian that is usable; None where none is."""
     if not math.isfinite(tilt) or tilt <= 0:
         return None
-    found = (Contour(summands, tilt, smallest, kernel) for kernel in _KERNELS)
-    return next((contour for contour in found if contour.usable), None)
+    contours = (Contour(summands, tilt, smallest, kernel) for kernel in _KERNELS)
+    return next((contour for contour in contours if contour.usable), None)
 
 
 def enclosed_epsilon(summands: Summands, log_delta: float) -> tuple[float, float] | None:
-    """Return ends of the least epsilon at a delta, whose logarithm is given; None if not known.
+    """Return ends of the smallest epsilon at a delta, whose logarithm is given; None if not known.
 
     >>> from tacit.core.losses.summands import Generating
     >>> rows = [(Generating(laplace=(1 / (20 + place / 2), 1)), 1) for place in range(200)]
@@ -413,8 +413,8 @@ def enclosed_epsilon(summands: Summands, log_delta: float) -> tuple[float, float
         return None
     if abs(near - contour.middle) > _SERVED * contour.deviation:  # no saddle: losses in lumps
         contour = _contour_at(summands, tilt_at(summands, near), finite) or contour
-    high = least_epsilon(contour.upper, near, highest, upper=True)
-    low = None if high is None else least_epsilon(contour.lower, high, lowest, upper=False)
+    high = min_epsilon(contour.upper, near, highest, upper=True)
+    low = None if high is None else min_epsilon(contour.lower, high, lowest, upper=False)
     return None if high is None or low is None else (low, high)
 
 
@@ -424,7 +424,7 @@ def _first_guess(contour: Contour, log_target: float) -> float | None:
     near = contour.middle + (at - log_target) / contour.tilt
     if abs(near - contour.middle) < contour.deviation:
         return near
-    return least_epsilon(contour.upper, contour.middle, log_target, upper=True)
+    return min_epsilon(contour.upper, contour.middle, log_target, upper=True)
 
 
 def enclosed_log_deltas(
@@ -438,13 +438,13 @@ def enclosed_log_deltas(
     [0.382925, 0.126937]
     """
     # A contour serves those that lie near its middle.  None where it is not known.
-    found: list[tuple[float, float] | None] = []
+    enclosed: list[tuple[float, float] | None] = []
     contour: Contour | None = None
     for low, high in levels:
         if contour is None or abs(high - contour.middle) > _SERVED * contour.deviation:
             contour = _contour_for(summands, high)
-        found.append(None if contour is None else (contour.lower(high), contour.upper(low)))
-    return found
+        enclosed.append(None if contour is None else (contour.lower(high), contour.upper(low)))
+    return enclosed
 
 
 def _contour_for(summands: Summands, epsilon: float) -> Contour | None:

@@ -64,8 +64,8 @@ __all__ = [
 
 Outcome = TypeVar("Outcome", bound=Hashable)
 
-MOST_ATOMS = 1 << 8  # products of more atoms than this are added up in floats
-MOST_GENERATING = 1 << 6  # so many losses are added up by their generating function
+MAX_ATOMS = 1 << 8  # products of more atoms than this are added up in floats
+MAX_GENERATING = 1 << 6  # this many losses are added up by their generating function
 _SHARP = Fraction(1, 1 << 60)
 _ZERO = Fraction(0)
 
@@ -138,7 +138,7 @@ class PrivacyLossDistribution(Summand):
         )
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """Enclose the least delta at ``epsilon``.
+        """Enclose the smallest delta at ``epsilon``.
 
         Args:
             epsilon: at least 0.
@@ -146,7 +146,7 @@ class PrivacyLossDistribution(Summand):
         return enclosed_delta(self._curves, epsilon)
 
     def epsilon(self, delta: Number) -> Enclosure | float:
-        """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices.
+        """Enclose the smallest epsilon at ``delta``; ``math.inf`` where no finite one suffices.
 
         Args:
             delta: from 0 to below 1.
@@ -184,7 +184,7 @@ class PrivacyLossDistribution(Summand):
 
     def generating(self) -> Generating | None:
         """Return them as randomized response, or as a list, where they are few and sharp."""
-        if not 0 < len(self.atoms) <= MOST_GENERATING:
+        if not 0 < len(self.atoms) <= MAX_GENERATING:
             return None
         if any(a.p.width > a.p.lower * _SHARP or a.loss.value.width > _SHARP for a in self.atoms):
             return None
@@ -195,8 +195,8 @@ class PrivacyLossDistribution(Summand):
             float_up(self.impossible.upper),
         )
         sure = all(loss.ratio == 1 and not loss.shift.width for loss in losses)
-        whole = sum(atom.q.upper for atom in self.atoms) >= 1
-        if len(ends) == 2 and sure and -ends[0] == ends[1] > 0 and whole and not infinite[1]:
+        is_complete = sum(atom.q.upper for atom in self.atoms) >= 1
+        if len(ends) == 2 and sure and -ends[0] == ends[1] > 0 and is_complete and not infinite[1]:
             return Generating(laplace=(ends[1], 1))
         rows = [(float(a.loss.value.middle), float(a.p.middle)) for a in self.atoms]
         both = np.array(rows).T.copy()
@@ -226,15 +226,15 @@ class PrivacyLossDistribution(Summand):
         """
         left = as_integer(times, "times", minimum=1)
         power: PrivacyLossDistribution | None = self
-        whole: PrivacyLossDistribution | None = None
+        composed: PrivacyLossDistribution | None = None
         while power is not None:
             if left % 2:
-                whole = power if whole is None else whole.product(power)
-                if whole is None:
+                composed = power if composed is None else composed.product(power)
+                if composed is None:
                     break
             left //= 2
-            if not left and whole is not None:
-                return whole
+            if not left and composed is not None:
+                return composed
             power = power.product(power)
         return super().self_compose(times)
 
@@ -244,7 +244,7 @@ class PrivacyLossDistribution(Summand):
         Args:
             other: the losses of another release.
         """
-        if len(self.atoms) * len(other.atoms) > MOST_ATOMS:
+        if len(self.atoms) * len(other.atoms) > MAX_ATOMS:
             return None
         atoms = [
             Atom(a.loss + b.loss, (a.p * b.p).rounded(BITS), (a.q * b.q).rounded(BITS))
@@ -261,16 +261,16 @@ def _merged(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
     """Join atoms of one loss; those whose losses are only enclosed stay apart."""
     # Two losses in one enclosure may differ, and joining atoms of different losses is a function of
     # the outcome: it can hide a loss, so the bound from above would be too low.
-    found: dict[Loss | int, Atom] = {}
-    for place, atom in enumerate(atoms):
+    merged: dict[Loss | int, Atom] = {}
+    for index, atom in enumerate(atoms):
         if atom.loss.shift.width:
-            found[place] = atom
+            merged[index] = atom
             continue
-        known = found.get(atom.loss)
-        found[atom.loss] = (
+        known = merged.get(atom.loss)
+        merged[atom.loss] = (
             atom if known is None else Atom(atom.loss, known.p + atom.p, known.q + atom.q)
         )
-    return tuple(found.values())
+    return tuple(merged.values())
 
 
 def dominating_pair(epsilon: Fraction, delta: Fraction = _ZERO) -> PrivacyLossDistribution:
@@ -301,7 +301,7 @@ def dominating_pair(epsilon: Fraction, delta: Fraction = _ZERO) -> PrivacyLossDi
 
 
 def three_losses(epsilon: Fraction, up: Enclosure) -> PrivacyLossDistribution:
-    """Return the losses of a pair with a mass on a loss of epsilon, and none but 0 beside -epsilon.
+    """Return the losses of a pair: a mass on a loss of epsilon, and only 0 next to -epsilon.
 
     >>> pair = three_losses(Fraction(1), Enclosure.of(Fraction(1, 2)))
     >>> round(float(pair.delta(0)), 4)
@@ -333,8 +333,8 @@ def response_losses(
     if share is None:
         assert epsilon is not None
         odds = exp(epsilon, BITS)
-        kept = (1 - (labels - 1) / (odds + (labels - 1))).rounded(BITS)
-        return three_losses(epsilon, kept)
+        truthful = (1 - (labels - 1) / (odds + (labels - 1))).rounded(BITS)
+        return three_losses(epsilon, truthful)
     other = (1 - share) / (labels - 1)
     a, b = Enclosure.of(share), Enclosure.of(other)
     if share == other:
@@ -410,8 +410,8 @@ class BoundedRange(Summand):
             high = self.delta(0).upper <= target
             return Enclosure.of(0) if high else Enclosure(_ZERO, Fraction(1, 1 << 100))
         rest = 1 - sqrt(target * (1 - exp(-self.range, _BITS)), _BITS)
-        found = self.range + 2 * log(rest, _BITS)
-        return Enclosure(max(found.lower, _ZERO), max(found.upper, _ZERO))
+        enclosed = self.range + 2 * log(rest, _BITS)
+        return Enclosure(max(enclosed.lower, _ZERO), max(enclosed.upper, _ZERO))
 
     def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
         """Return itself twice: one direction is as the other."""
@@ -433,10 +433,10 @@ class BoundedRange(Summand):
     def in_floats(self, dust: float) -> Spread:
         """Return the losses in floats; none is left out."""
         end = float(self.range)
-        whole = -math.expm1(-end)
+        total = -math.expm1(-end)
 
         def masses(losses: Floats) -> tuple[Floats, Floats]:
-            share = -np.expm1(-np.diff(losses) / 2) / whole
+            share = -np.expm1(-np.diff(losses) / 2) / total
             return np.exp((losses[1:] - end) / 2) * share, np.exp(-(losses[:-1] + end) / 2) * share
 
         low = np.array([-end])

@@ -42,12 +42,12 @@ __all__ = [
 # **From above**, what lies between lattice points ``a < b`` is spread over the two: of its mass p
 # the share ``(1 - e^a q / p) / (1 - e^(a - b))`` goes to b, where q is the mean of ``e^-L`` there,
 # that is the mass of Q.  **From below**, what lies within half a step of a lattice point is
-# gathered into the one loss ``-ln(q / p)``, which lies beside that point by a part of the step in
+# gathered into the one loss ``-ln(q / p)``, which lies next to that point by a part of the step in
 # the second order; a little of what lies beyond the point is gathered with it, so that it stands on
 # the point (:func:`_mixed`).  Where the neighbours are too thin for that, losses are gathered over
 # more steps; what is left is lowered to its point, or the lattice is moved down for it.  So both
-# errors are of the second order in the step, but for losses that stand far from all others, on no
-# lattice point.
+# errors are of the second order in the step, except for losses that stand far from all others, on
+# no lattice point.
 #
 # **Floats.**  Each mass is made by a handful of operations on numbers of at most 2^10, each right
 # to a relative 2^-53, an exponential to 2^-50 (numpy's are right to 2^-52; a test looks); so it is
@@ -63,10 +63,10 @@ Floats: TypeAlias = NDArray[np.float64]
 SLACK = 2.0**-40  # the relative error of a mass
 _FINE = 1 << 12
 _FINEST = 1 << 14
-_MOST_TAKEN = 0.45  # the part of a neighbour's mass that is taken on one of its sides
+_MAX_TAKEN_SHARE = 0.45  # the part of a neighbour's mass that is taken on one of its sides
 _MIXINGS = 6
 _NEAR = 1.0  # neighbours that are farther away, times the tilt, are not worth it
-# So many steps about what is lowered otherwise are gathered into one loss, in turn.
+# This many steps about what is lowered otherwise are gathered into one loss, in turn.
 _BLOCKS = (2, 4, 8, 16)
 _GUARD = 1e-13  # more than the error of a loss that is computed from two masses
 
@@ -112,7 +112,7 @@ class Spread:
         ends: where those of ``masses`` lie.
         masses: rising losses to the masses of P and of Q between each two neighbours; what is on
             one is on either side of it.
-        alone: those beside them that have a mass of their own.
+        alone: those next to them that have a mass of their own.
         slack: the relative error of the masses.
     """
 
@@ -140,22 +140,22 @@ def raised(losses: Listed | Spread, floor: float) -> Listed | Spread:
     alone = losses if isinstance(losses, Listed) else losses.alone
     under = alone.low < floor
     low, high = np.maximum(alone.low, floor), np.maximum(alone.high, floor)
-    least, most = np.where(under, 0.0, alone.least), alone.most
+    minimum, maximum = np.where(under, 0.0, alone.least), alone.most
     if isinstance(losses, Listed):
-        return Listed(low, high, least, most, alone.infinite) if under.any() else losses
+        return Listed(low, high, minimum, maximum, alone.infinite) if under.any() else losses
     if floor <= losses.ends[0]:
         return losses
     gone, _ = losses.masses(np.linspace(losses.ends[0], floor, _FINE))
     mass = float(gone.sum()) * (1 + 2 * losses.slack)
-    found = Listed(
+    listed = Listed(
         np.append(low, floor),
         np.append(high, floor),
-        np.append(least, 0.0),
-        np.append(most, mass),
+        np.append(minimum, 0.0),
+        np.append(maximum, mass),
         alone.infinite,
     )
     ends = (floor, max(losses.ends[1], floor))
-    return Spread(ends, losses.masses, found, losses.slack)
+    return Spread(ends, losses.masses, listed, losses.slack)
 
 
 def above(losses: Listed | Spread, step: float, origin: float = 0.0) -> Side:
@@ -163,17 +163,17 @@ def above(losses: Listed | Spread, step: float, origin: float = 0.0) -> Side:
     alone = losses if isinstance(losses, Listed) else losses.alone
     cell, rest = _cell_of(alone.high - origin, step)
     share = np.where(rest > 0, -np.expm1(-rest) / -math.expm1(-step) + 1e-12, 0.0)
-    found = [_shared(cell, alone.most, share)]
+    pieces = [_shared(cell, alone.most, share)]
     blur = _blur(losses)
     if isinstance(losses, Spread):
         cells, p, q = _halves(losses, step, origin)
         cells //= 2
-        kept = np.exp(cells * step + origin) * (q / p) * (1 - 4 * losses.slack)
-        share = (1 - kept) / -math.expm1(-step)
-        found.append(_shared(cells, p * (1 + losses.slack), share))
-    points = np.concatenate([points for points, _ in found])
-    masses = np.concatenate([masses for _, masses in found])
-    return _gathered(step, origin, points, masses, alone.infinite[1], blur)
+        remaining = np.exp(cells * step + origin) * (q / p) * (1 - 4 * losses.slack)
+        share = (1 - remaining) / -math.expm1(-step)
+        pieces.append(_shared(cells, p * (1 + losses.slack), share))
+    points = np.concatenate([points for points, _ in pieces])
+    masses = np.concatenate([masses for _, masses in pieces])
+    return _grouped(step, origin, points, masses, alone.infinite[1], blur)
 
 
 def below(losses: Listed | Spread, step: float, origin: float, tilt: float) -> Side:
@@ -196,36 +196,36 @@ def below(losses: Listed | Spread, step: float, origin: float, tilt: float) -> S
         return Side(step, 0.0, 0, np.zeros(1), alone.infinite[0])
     points: NDArray[np.int64] = there + first
     p, q = p[there], q[there]
-    found: list[tuple[float, float, NDArray[np.int64], Floats]] = []
-    most = step * points[-1]
+    candidates: list[tuple[float, float, NDArray[np.int64], Floats]] = []
+    maximum = step * points[-1]
     for block in _BLOCKS:
         at: Floats = -np.log(q / p) - unsure
         weight = p * np.exp(tilt * (at - at[-1]))
-        places, _, left = _mixed(at, p, step, tilt)
-        down = _lowering(np.where(left, (places + 1) * step - at, 0.0), weight, step)
+        indices, _, left = _mixed(at, p, step, tilt)
+        down = _lowering(np.where(left, (indices + 1) * step - at, 0.0), weight, step)
         if down:
             down += 2.0**-46 * float(np.abs(at).max())  # so that what it is for is on its point
-        places, kept, left_over = _mixed(at + down, p, step, tilt)
-        exponents = max(tilt, 1.0) * (step * places - down - most)
-        worth = float(kept @ np.exp(np.minimum(exponents, 600.0)))
-        found.append((worth, down, places, kept))
+        indices, mixed_masses, left_over = _mixed(at + down, p, step, tilt)
+        exponents = max(tilt, 1.0) * (step * indices - down - maximum)
+        worth = float(mixed_masses @ np.exp(np.minimum(exponents, 600.0)))
+        candidates.append((worth, down, indices, mixed_masses))
         if not left.any():
             break
         p, q = (_together(points, left_over | left, block, masses) for masses in (p, q))
         points = np.asarray(np.floor(-np.log(q / p) / step), dtype=np.int64)
-    _, down, places, kept = max(found, key=lambda one: one[0])
-    return _gathered(step, origin - down, places, kept, alone.infinite[0], blur)
+    _, down, indices, mixed_masses = max(candidates, key=lambda one: one[0])
+    return _grouped(step, origin - down, indices, mixed_masses, alone.infinite[0], blur)
 
 
 def spread_of(losses: Listed | Spread) -> tuple[float, float]:
     """Return about the standard deviation of losses, and the largest size that matters."""
     alone = losses if isinstance(losses, Listed) else losses.alone
     ends = () if isinstance(losses, Listed) else losses.ends
-    reach = float(max(np.abs(alone.high).max(initial=0.0), *map(abs, ends), 1e-300))
-    side = above(losses, reach / _FINEST)
-    places = side.step * (side.first + np.arange(len(side.masses)))
-    mean = float(side.masses @ places)
-    return math.sqrt(float(side.masses @ np.square(places - mean))), reach
+    radius = float(max(np.abs(alone.high).max(initial=0.0), *map(abs, ends), 1e-300))
+    side = above(losses, radius / _FINEST)
+    indices = side.step * (side.first + np.arange(len(side.masses)))
+    mean = float(side.masses @ indices)
+    return math.sqrt(float(side.masses @ np.square(indices - mean))), radius
 
 
 def _together(
@@ -243,39 +243,41 @@ def _mixed(
 ) -> tuple[NDArray[np.int64], Floats, NDArray[np.bool_]]:
     """Bring masses onto points, each with a little of a neighbour's that is beyond the point."""
     # A part of the mass of a neighbour, on the other side of the point, is gathered with what
-    # stands beside it, so that the mean of e^-loss of both is that of the point.  The parts r that
+    # is next to it, so that the mean of e^-loss of both is that of the point.  The parts r that
     # stay solve ``r + A r = p``, where A says how much of a neighbour each takes; ``p - A p``, and
     # every second one of the sums that begin so, is not above them, and leaves something over,
     # which is lost.  The point above or below is taken, whichever takes the smaller part of the
     # neighbour.
     #
-    # Returns: the places of the points, the masses there, and which were lowered to their point:
+    # Returns: the positions of the points, the masses there, and which were lowered to their point:
     # the neighbours are too thin, or too far.
     size = len(p)
     points = np.floor(losses / step)
-    found = []
+    pieces = []
     for side in (-1, 1):
-        beside = np.clip(np.arange(size) + side, 0, size - 1)
+        adjacent = np.clip(np.arange(size) + side, 0, size - 1)
         point = (points + (side + 1) // 2) * step
         # how far the means of e^-loss lie from that of the point, in parts of it
-        own, far = np.expm1(point - losses) * side, np.expm1(point - losses[beside]) * -side
-        near = (far > own) & (np.abs(losses[beside] - losses) * (tilt + 1) < _NEAR)
+        own, far = np.expm1(point - losses) * side, np.expm1(point - losses[adjacent]) * -side
+        near = (far > own) & (np.abs(losses[adjacent] - losses) * (tilt + 1) < _NEAR)
         share = np.where(near, np.maximum(own, 0.0) / np.where(near, far, 1.0), 1.0)
-        found.append((share * (1 + 2.0**-44), np.where(near, share * p / p[beside], 1.0), beside))
-    (down, taken_down, lower), (up, taken_up, upper) = found
+        pieces.append(
+            (share * (1 + 2.0**-44), np.where(near, share * p / p[adjacent], 1.0), adjacent)
+        )
+    (down, taken_down, lower), (up, taken_up, upper) = pieces
     rise = taken_up < taken_down
-    beside, share = np.where(rise, upper, lower), np.where(rise, up, down)
-    left = np.minimum(taken_up, taken_down) > _MOST_TAKEN
+    adjacent, share = np.where(rise, upper, lower), np.where(rise, up, down)
+    left = np.minimum(taken_up, taken_down) > _MAX_TAKEN_SHARE
     share[left] = 0.0
 
     def taken(r: Floats) -> Floats:
-        return summed(beside, share * r, size)
+        return summed(adjacent, share * r, size)
 
-    kept = p
+    remaining = p
     for _ in range(_MIXINGS):
-        kept = p - taken(p - taken(kept))
-    kept = np.maximum(p - taken(kept), 0.0) * (1 - 2.0**-44) * (1 + share)
-    return (points + (rise & ~left)).astype(np.int64), kept, left
+        remaining = p - taken(p - taken(remaining))
+    remaining = np.maximum(p - taken(remaining), 0.0) * (1 - 2.0**-44) * (1 + share)
+    return (points + (rise & ~left)).astype(np.int64), remaining, left
 
 
 def _blur(losses: Listed | Spread) -> float:
@@ -288,10 +290,10 @@ def _blur(losses: Listed | Spread) -> float:
     return 2.0**-49 * largest
 
 
-def summed(places: NDArray[np.int64], masses: Floats, size: int = 0) -> Floats:
+def summed(indices: NDArray[np.int64], masses: Floats, size: int = 0) -> Floats:
     """Add up masses by place, from 0 on."""
-    found: Any = np.bincount(places, masses, size)
-    return np.asarray(found, dtype=np.float64)
+    sums: Any = np.bincount(indices, masses, size)
+    return np.asarray(sums, dtype=np.float64)
 
 
 def _cell_of(losses: Floats, step: float) -> tuple[NDArray[np.int64], Floats]:
@@ -311,8 +313,8 @@ def _halves(losses: Spread, step: float, origin: float) -> tuple[NDArray[np.int6
     halves = np.arange(first, last, dtype=np.int64)
     ends = np.clip(np.arange(first, last + 1) * (step / 2) + origin, low, high)
     p, q = losses.masses(ends)
-    kept = (p > 0) & (q > 0)
-    return halves[kept], p[kept], q[kept]
+    both = (p > 0) & (q > 0)
+    return halves[both], p[both], q[both]
 
 
 def _shared(
@@ -333,7 +335,7 @@ def _lowering(missing: Floats, weight: Floats, step: float) -> float:
     return float(sorted_missing[np.argmin(sorted_missing + step * after)])
 
 
-def _gathered(
+def _grouped(
     step: float,
     origin: float,
     points: NDArray[np.int64],
@@ -342,9 +344,9 @@ def _gathered(
     blur: float,
 ) -> Side:
     first = int(points.min())
-    kept = summed(points - first, masses)
+    sums = summed(points - first, masses)
     blur += 2.0**-50 * step * float(np.abs(points).max())
-    return Side(step, origin, first, kept, infinite, blur)
+    return Side(step, origin, first, sums, infinite, blur)
 
 
 # The privacy losses of discrete Laplace and Gaussian noise in floats.
@@ -367,8 +369,8 @@ def _gathered(
 # (10!)^3)``, relatively below ``4 (u h)^10 10^-13 e^(u h)``, which is below 2^-44 for u up to 37.
 
 
-_MOST_LISTED = 1 << 18
-_LEAST_SIGMA = 1 << 14  # in whole units: the outcomes of smaller ones are listed
+_MAX_LISTED = 1 << 18
+_MIN_SIGMA = 1 << 14  # in whole units: the outcomes of smaller ones are listed
 _PIECES = 50  # in a standard deviation
 _NODES = [math.sqrt(5 + sign * 2 * math.sqrt(10 / 7)) / 3 for sign in (-1, 1)]
 _WEIGHTS = [128 / 225, *((322 - sign * 13 * math.sqrt(70)) / 900 for sign in (-1, 1))]
@@ -378,11 +380,11 @@ def laplace_losses(scale: Fraction, shift: int) -> Listed | Spread:
     """Return the losses of discrete Laplace noise against itself, shifted."""
     rate, largest = float(1 / scale), float(shift / scale)
     both = 1 + math.exp(-rate)
-    if shift <= _MOST_LISTED:
-        places = np.arange(-shift, 1, dtype=np.int64)
-        masses = np.asarray(np.exp(places * rate)) * (-math.expm1(-rate) / both)
+    if shift <= _MAX_LISTED:
+        indices = np.arange(-shift, 1, dtype=np.int64)
+        masses = np.asarray(np.exp(indices * rate)) * (-math.expm1(-rate) / both)
         masses[0], masses[-1] = math.exp(-largest) / both, 1 / both
-        return _listed(largest + 2 * rate * places, masses, places)
+        return _listed(largest + 2 * rate * indices, masses, indices)
     ends = np.array([-largest, largest])
     alone = _listed(ends, np.array([math.exp(-largest), 1.0]) / both, None)
 
@@ -400,16 +402,16 @@ def gaussian_losses(sigma: Fraction, shift: int, dust: float) -> Listed | Spread
     # dust: the mass that may be left out at each end; it is below ``e^(-u^2 / 2)`` beyond u
     #   standard deviations.
     deviations = math.sqrt(-2 * math.log(dust)) + 2.0**-20
-    reach = math.ceil(deviations * sigma)
+    radius = math.ceil(deviations * sigma)
     ratio, square = float(shift / sigma), float(sigma**2)
     middle, infinite = ratio**2 / 2, (0.0, dust)
-    if 2 * reach + 1 <= _MOST_LISTED or sigma <= _LEAST_SIGMA:
-        places = np.arange(-reach, reach + 1, dtype=np.int64)
-        masses: Floats = np.exp(-np.square(places.astype(np.float64)) / (2 * square))
+    if 2 * radius + 1 <= _MAX_LISTED or sigma <= _MIN_SIGMA:
+        indices = np.arange(-radius, radius + 1, dtype=np.int64)
+        masses: Floats = np.exp(-np.square(indices.astype(np.float64)) / (2 * square))
         masses /= masses.sum()
-        found = _listed(middle + float(shift / sigma**2) * places, masses, places, infinite)
-        found.most[0] += dust
-        return found
+        listed = _listed(middle + float(shift / sigma**2) * indices, masses, indices, infinite)
+        listed.most[0] += dust
+        return listed
 
     def density(u: Floats) -> Floats:
         thin: Floats = np.exp(-np.square(u) / 2) * (1 - (np.square(u) - 1) / (24 * square))
@@ -429,10 +431,10 @@ def gaussian_losses(sigma: Fraction, shift: int, dust: float) -> Listed | Spread
 def _listed(
     losses: Any,
     masses: Any,
-    places: NDArray[np.int64] | None,
+    indices: NDArray[np.int64] | None,
     infinite: tuple[float, float] = (0.0, 0.0),
 ) -> Listed:
-    return Listed(losses, losses, masses * (1 - SLACK), masses * (1 + SLACK), infinite, places)
+    return Listed(losses, losses, masses * (1 - SLACK), masses * (1 + SLACK), infinite, indices)
 
 
 def _integrals(density: Callable[[Floats], Floats], ends: Floats) -> Floats:
@@ -441,8 +443,8 @@ def _integrals(density: Callable[[Floats], Floats], ends: Floats) -> Floats:
     pieces = max(1, math.ceil(_PIECES * float(widths.max(initial=0.0))))
     half = widths[:, None] / (2 * pieces)
     middle = ends[:-1, None] + half * (2 * np.arange(pieces) + 1)
-    found = _WEIGHTS[0] * density(middle)
+    integrals = _WEIGHTS[0] * density(middle)
     for node, weight in zip(_NODES, _WEIGHTS[1:], strict=True):
-        found += weight * (density(middle - node * half) + density(middle + node * half))
-    total: Floats = (half * found).sum(axis=1)
+        integrals += weight * (density(middle - node * half) + density(middle + node * half))
+    total: Floats = (half * integrals).sum(axis=1)
     return total

@@ -35,7 +35,7 @@ __all__ = [
 
 
 DUST = 1e-300  # the mass that a list of losses may leave out at each end
-_MOST_LISTED = 1 << 10
+_MAX_LISTED = 1 << 10
 
 
 class LossFromSample(Summand):
@@ -64,7 +64,7 @@ def few_losses(base: PrivacyLoss) -> Listed | None:
     if not isinstance(base, ShiftedLoss) or not base.shift:
         return None
     listed = base.in_floats(DUST)
-    return listed if isinstance(listed, Listed) and len(listed.low) <= _MOST_LISTED else None
+    return listed if isinstance(listed, Listed) and len(listed.low) <= _MAX_LISTED else None
 
 
 # Privacy losses of a release from a secret sample: each record is in it with probability q.
@@ -164,8 +164,8 @@ class SampledLoss(LossFromSample):
         inner = self.forward.epsilon(target / q)
         if not isinstance(inner, Enclosure):
             return math.inf
-        found = log(1 + q * (exp(inner, _BITS) - 1), _BITS)
-        return Enclosure(max(found.lower, _ZERO), max(found.upper, _ZERO))
+        enclosed = log(1 + q * (exp(inner, _BITS) - 1), _BITS)
+        return Enclosure(max(enclosed.lower, _ZERO), max(enclosed.upper, _ZERO))
 
     def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
         """Return both directions."""
@@ -206,14 +206,14 @@ class SampledLoss(LossFromSample):
             wanted = np.clip(self._inverse(losses, rate), *base.ends)
             fine = np.union1d(grid, wanted)
             p, q = base.masses(fine)
-            places = np.clip(np.searchsorted(np.sort(wanted), fine[:-1], "right") - 1, 0, None)
-            own, other = (summed(places, m, len(losses))[: len(losses) - 1] for m in (p, q))
+            indices = np.clip(np.searchsorted(np.sort(wanted), fine[:-1], "right") - 1, 0, None)
+            own, other = (summed(indices, m, len(losses))[: len(losses) - 1] for m in (p, q))
             mixed = (1 - rate) * other + rate * own
             return (other[::-1], mixed[::-1]) if self.adding else (mixed, other)
 
         low, high = (self._loss(np.array([end]), rate)[0] for end in base.ends)
-        found = self._listed(alone, lowest, rest, rate)
-        return Spread((min(low, high), max(low, high)), masses, found, 2 * base.slack)
+        listed = self._listed(alone, lowest, rest, rate)
+        return Spread((min(low, high), max(low, high)), masses, listed, 2 * base.slack)
 
     def _listed(self, alone: Listed, lowest: float, rest: float, rate: float) -> Listed:
         low, high = self._loss(alone.low, rate), self._loss(alone.high, rate)
@@ -221,34 +221,34 @@ class SampledLoss(LossFromSample):
         unseen = max(rest, 0.0) + 4 * SLACK
         edge = self._loss(np.array([-math.inf, lowest]), rate)
         if self.adding:
-            low, high, least, most = high, low, under, over
+            low, high, minimum, maximum = high, low, under, over
             infinite = (0.0, 0.0)
         else:
-            least = (1 - rate) * under + rate * alone.least
-            most = (1 - rate) * over + rate * alone.most
+            minimum = (1 - rate) * under + rate * alone.least
+            maximum = (1 - rate) * over + rate * alone.most
             unseen *= 1 - rate
             infinite = (rate * alone.infinite[0], rate * alone.infinite[1])
         margin = 2.0**-48 * (np.abs(low) + np.abs(high))
         return Listed(
             np.append(low - margin, edge.min()),
             np.append(high + margin, edge.max()),
-            np.append(least * (1 - 2 * SLACK), 0.0),
-            np.append(most * (1 + 2 * SLACK), unseen),
+            np.append(minimum * (1 - 2 * SLACK), 0.0),
+            np.append(maximum * (1 + 2 * SLACK), unseen),
             (infinite[0] * (1 - SLACK), infinite[1] * (1 + SLACK)),
         )
 
     def _loss(self, losses: Floats, rate: float) -> Floats:
         """Return the losses from the sample of losses of the release."""
-        found: Floats = np.logaddexp(math.log1p(-rate), losses + math.log(rate))
-        return -found if self.adding else found
+        sampled: Floats = np.logaddexp(math.log1p(-rate), losses + math.log(rate))
+        return -sampled if self.adding else sampled
 
     def _inverse(self, losses: Floats, rate: float) -> Floats:
         """Return the losses of the release, falling where the record is added."""
         mixed = -losses if self.adding else losses
         over = np.expm1(mixed) + rate
         with np.errstate(divide="ignore"):
-            found: Floats = np.where(over > 0, np.log(np.maximum(over, 0.0)), -np.inf)
-        return found - math.log(rate)
+            inverse: Floats = np.where(over > 0, np.log(np.maximum(over, 0.0)), -np.inf)
+        return inverse - math.log(rate)
 
 
 def _delta_at(losses: PrivacyLoss, power: Enclosure) -> Enclosure:
@@ -257,9 +257,9 @@ def _delta_at(losses: PrivacyLoss, power: Enclosure) -> Enclosure:
     return Enclosure(losses.delta(level.upper).lower, losses.delta(level.lower).upper)
 
 
-def as_probability(found: Enclosure) -> Enclosure:
+def as_probability(enclosed: Enclosure) -> Enclosure:
     """Return what of an enclosure is from 0 to 1."""
-    return Enclosure(max(found.lower, _ZERO), min(max(found.upper, _ZERO), Fraction(1)))
+    return Enclosure(max(enclosed.lower, _ZERO), min(max(enclosed.upper, _ZERO), Fraction(1)))
 
 
 # Privacy losses of a release from a sample of m of n records, where one record is changed.
@@ -317,17 +317,17 @@ class ExchangedLoss(LossFromSample):
 
     @property
     def _removing(self) -> SampledLoss:
-        """What it agrees with on losses above zero."""
+        """The loss that this one equals on losses above zero."""
         return SampledLoss(self.base, self.base, self.rate, adding=False)
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Enclose the least delta at ``epsilon``."""
         level = as_fraction(epsilon, "epsilon")
-        found = self._removing.delta(abs(level))
+        enclosed = self._removing.delta(abs(level))
         if level >= 0:
-            return found
+            return enclosed
         power = exp(level, _BITS)
-        return as_probability(1 - power + power * found)
+        return as_probability(1 - power + power * enclosed)
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices."""
@@ -358,9 +358,9 @@ class ExchangedLoss(LossFromSample):
     def in_floats(self, dust: float) -> Listed | Spread:
         """Return the losses in floats: those above zero, their mirror images, and zero."""
         # They are cut between two outcomes.
-        found = self._removing.in_floats(dust)
-        if isinstance(found, Listed):
-            return self._mirrored(found, 0.0, 0.0)
+        listed = self._removing.in_floats(dust)
+        if isinstance(listed, Listed):
+            return self._mirrored(listed, 0.0, 0.0)
         lattice, edge, rate = self.base.lattice(), 0.0, float(self.rate)
         if lattice is not None and isinstance(self.base, ShiftedLoss) and not self.base.shift % 2:
             edge = float(lattice.step.value.middle) / 2
@@ -368,7 +368,7 @@ class ExchangedLoss(LossFromSample):
         before = np.array([2 * math.log1p(-rate)])
 
         def beyond(ends: Floats) -> tuple[Floats, Floats]:
-            p, q = found.masses(np.concatenate([before, ends]))
+            p, q = listed.masses(np.concatenate([before, ends]))
             return p[1:], q[1:]
 
         def masses(losses: Floats) -> tuple[Floats, Floats]:
@@ -376,35 +376,35 @@ class ExchangedLoss(LossFromSample):
             p, q = beyond(points[points >= cut])
             below, above_it = beyond(-points[points <= -cut][::-1])
             zero = np.zeros(len(points) - 1 - len(p) - len(below))
-            places = np.searchsorted(losses, points[:-1], "right") - 1
-            within = (places >= 0) & (places < len(losses) - 1)
+            indices = np.searchsorted(losses, points[:-1], "right") - 1
+            within = (indices >= 0) & (indices < len(losses) - 1)
             both = np.concatenate([above_it[::-1], zero, p]), np.concatenate([below[::-1], zero, q])
-            own, other = (summed(places[within], m[within], len(losses) - 1) for m in both)
+            own, other = (summed(indices[within], m[within], len(losses) - 1) for m in both)
             return own, other
 
-        high = found.ends[1]
-        whole = sum(float(side.sum()) for side in beyond(np.linspace(cut, high, _FINE)))
-        alone = self._mirrored(found.alone, whole, found.slack)
-        return Spread((-high, high), masses, alone, found.slack)
+        high = listed.ends[1]
+        total = sum(float(side.sum()) for side in beyond(np.linspace(cut, high, _FINE)))
+        alone = self._mirrored(listed.alone, total, listed.slack)
+        return Spread((-high, high), masses, alone, listed.slack)
 
-    def _mirrored(self, removing: Listed, whole: float, slack: float) -> Listed:
+    def _mirrored(self, removing: Listed, total: float, slack: float) -> Listed:
         """Return losses above zero, their mirror images, and zero with what is left."""
         up = removing.high > 0
-        low, high, least, most = (
+        low, high, minimum, maximum = (
             side[up] for side in (removing.low, removing.high, removing.least, removing.most)
         )
-        under = least * np.exp(-high) * (1 - 2 * SLACK)
-        over = most * np.exp(-low) * (1 + 2 * SLACK)
+        under = minimum * np.exp(-high) * (1 - 2 * SLACK)
+        over = maximum * np.exp(-low) * (1 + 2 * SLACK)
         gone = removing.infinite[1] * (1 + 2 / float(self.rate))  # of either mass
         rest = (
-            1 - whole * (1 + slack) - float(most.sum() + over.sum()) - gone - 4 * SLACK,
-            1 - whole * (1 - slack) - float(least.sum() + under.sum()) + 4 * SLACK,
+            1 - total * (1 + slack) - float(maximum.sum() + over.sum()) - gone - 4 * SLACK,
+            1 - total * (1 - slack) - float(minimum.sum() + under.sum()) + 4 * SLACK,
         )
         return Listed(
             np.concatenate([-high, [0.0], low]),
             np.concatenate([-low, [0.0], high]),
-            np.concatenate([under, [max(rest[0], 0.0)], least]),
-            np.concatenate([over, [max(rest[1], 0.0)], most]),
+            np.concatenate([under, [max(rest[0], 0.0)], minimum]),
+            np.concatenate([over, [max(rest[1], 0.0)], maximum]),
             removing.infinite,
         )
 
@@ -418,7 +418,7 @@ def _exchanged(losses: PrivacyLossDistribution, rate: Fraction) -> PrivacyLossDi
         for a, b in zip(atoms, atoms[::-1], strict=True)
     ):
         return None
-    found: list[Atom] = []
+    exchanged: list[Atom] = []
     gone = rate * losses.impossible
     rest = 1 - gone
     for atom in atoms:
@@ -431,12 +431,12 @@ def _exchanged(losses: PrivacyLossDistribution, rate: Fraction) -> PrivacyLossDi
         else:
             up = Loss(log(1 - rate + rate / atom.loss.factor(), _BITS))
             down = Loss(-up.shift)
-        found += [Atom(up, mixed, atom.q), Atom(down, atom.q, mixed)]
+        exchanged += [Atom(up, mixed, atom.q), Atom(down, atom.q, mixed)]
         rest -= mixed + atom.q
     if rest.upper > 0:
         left = Enclosure(max(rest.lower, _ZERO), rest.upper).rounded(BITS)
-        found.append(Atom(Loss(), left, left))
-    return PrivacyLossDistribution(tuple(found), gone)
+        exchanged.append(Atom(Loss(), left, left))
+    return PrivacyLossDistribution(tuple(exchanged), gone)
 
 
 def _meet(a: Enclosure, b: Enclosure) -> bool:

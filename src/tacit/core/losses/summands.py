@@ -28,27 +28,27 @@ __all__ = [
     "Ranges",
     "Summands",
     "ends_of",
-    "least_epsilon",
-    "least_part",
+    "min_epsilon",
+    "min_part",
     "moments",
     "renyi_epsilon",
     "tilt_at",
     "tilt_near",
 ]
 
-# The least epsilon at which a bound on the logarithm of delta is at most a target.
+# The smallest epsilon at which a bound on the logarithm of delta is at most a target.
 
 
 _STEPS = 60
 
 
-def least_epsilon(
+def min_epsilon(
     bound: Callable[[float], float], near: float, log_target: float, *, upper: bool
 ) -> float | None:
-    """Return the least epsilon above zero at which a bound is at most a target, from one side.
+    """Return the smallest epsilon above zero at which a bound is at most a target, from one side.
 
-    >>> low = least_epsilon(lambda epsilon: -3 * epsilon, 1.0, -6.0, upper=False)
-    >>> high = least_epsilon(lambda epsilon: -3 * epsilon, 1.0, -6.0, upper=True)
+    >>> low = min_epsilon(lambda epsilon: -3 * epsilon, 1.0, -6.0, upper=False)
+    >>> high = min_epsilon(lambda epsilon: -3 * epsilon, 1.0, -6.0, upper=True)
     >>> low < 2 <= high, round(low, 9), round(high, 9)
     (True, 2.0, 2.0)
     """
@@ -78,8 +78,8 @@ def least_epsilon(
     else:
         return None
     low, high = _narrowed(above, low, high)
-    found = high if upper else low
-    return found if found > 0 else None
+    point = high if upper else low
+    return point if point > 0 else None
 
 
 def _narrowed(above: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
@@ -102,22 +102,22 @@ def _narrowed(above: Callable[[float], float], low: float, high: float) -> tuple
     return low, high
 
 
-# Sums of losses of Gaussian noise alone: a closed form, and how far whole numbers are from it.
+# Sums of losses of Gaussian noise alone: a closed form, and how far integers are from it.
 #
-# Noise of deviation sigma_i on whole numbers, shifted by s_i, k_i times, with ``eta = sum k_i (s_i
+# Noise of deviation sigma_i on integers, shifted by s_i, k_i times, with ``eta = sum k_i (s_i
 # / sigma_i)^2``.  On the real line the sum of all losses is normal, so for ``mu = sqrt(eta)``, with
-# ``a = e / mu - mu / 2`` and ``b = a + mu``, the least delta at an epsilon e is that of one
+# ``a = e / mu - mu / 2`` and ``b = a + mu``, the smallest delta at an epsilon e is that of one
 # Gaussian release (Balle and Wang, ICML 2018, theorem 8; phi the density, R the tail over it)
 #
 #     D(e) = Phi(-a) - e^e Phi(-b) = phi(a) (R(a) - R(b)).
 #
-# **On whole numbers** delta is, for every t > 0, the integral of :mod:`.line_integral` along the
+# **On integers** delta is, for every t > 0, the integral of :mod:`.line_integral` along the
 # line of real part t.  The factor of a summand at ``t + i w`` is (:mod:`.families`) that on the
 # real line times ``T(z s) / T(0)``, and its size at most ``e^(eta_i (t^2 + t) / 2) B_i(w)`` with
 # ``B_i(w) = sum over whole m of e^(-eta_i (w - m p_i)^2 / 2)``, ``p_i = 2 pi / g_i`` and ``g_i =
 # s_i / sigma_i^2``, the distance of two losses.  Let g be the largest of these, ``W = pi / (2 g)``,
-# and S the least sigma, five or more.  In units of ``e^(eta (t^2 + t) / 2 - t e) / (2 pi)`` delta
-# differs from D
+# and S the smallest sigma, five or more.  In units of ``e^(eta (t^2 + t) / 2 - t e) / (2 pi)``
+# delta differs from D
 #
 # - for ``|w| < W`` by at most ``2 U sqrt(2 pi / eta) / (t (t + 1))``: there ``|T(z s) / T(0) - 1|``
 #   is at most ``u = 5 e^(-pi^2 S^2)``, and all together at most ``2 U``, with ``U = u sum k_i <=
@@ -137,15 +137,15 @@ def _narrowed(above: Callable[[float], float], low: float, high: float) -> tuple
 # as a shift of 1,000 units it is below 10^-12.
 
 
-_LEAST_SIGMA = 5
-_LEAST_TAIL = Fraction(3, 2)  # from so many deviations on a tail is enclosed beside its density
+_MIN_SIGMA = 5
+_MIN_TAIL = Fraction(3, 2)  # from this many deviations on a tail is enclosed next to its density
 _PI = Fraction(333, 106)  # below pi
 _BITS = 96
 
 
 @dataclass(frozen=True)
 class GaussianSum:
-    """A sum of losses of Gaussian noise on whole numbers.
+    """A sum of losses of Gaussian noise on integers.
 
     >>> one = GaussianSum(((Fraction(10**8), 10**6, 10_000),))
     >>> found = one.epsilon(math.log(1e-6))
@@ -160,7 +160,7 @@ class GaussianSum:
     @classmethod
     def of(cls, parts: Sequence[tuple[Fraction, int, int]]) -> GaussianSum | None:
         """Return it, or None where some noise is too narrow for the closed form."""
-        wide = all(sigma >= _LEAST_SIGMA and shift for sigma, shift, _ in parts)
+        wide = all(sigma >= _MIN_SIGMA and shift for sigma, shift, _ in parts)
         return cls(tuple(parts)) if parts and wide else None
 
     @cached_property
@@ -187,16 +187,16 @@ class GaussianSum:
         bits = self._bits + 2 * max(math.ceil(abs(epsilon)).bit_length(), 1)
         a = (epsilon / self._mu - self._mu / 2).rounded(2 * bits)
         b = (a + self._mu).rounded(2 * bits)
-        if b.upper < _LEAST_TAIL or a.upper < -_LEAST_TAIL:  # nothing is small, and e^epsilon
-            found = normal_cdf(-a, bits) - exp(epsilon, bits) * normal_cdf(-b, bits)
-        elif a.lower < _LEAST_TAIL:
+        if b.upper < _MIN_TAIL or a.upper < -_MIN_TAIL:  # nothing is small, and e^epsilon
+            enclosed = normal_cdf(-a, bits) - exp(epsilon, bits) * normal_cdf(-b, bits)
+        elif a.lower < _MIN_TAIL:
             tail = (
                 mills_ratio(b, bits) if b.lower >= 1 else normal_cdf(-b, bits) / _density(b, bits)
             )
-            found = normal_cdf(-a, bits) - _density(a, bits) * tail
+            enclosed = normal_cdf(-a, bits) - _density(a, bits) * tail
         else:
-            found = _density(a, bits) * (mills_ratio(a, bits) - mills_ratio(b, bits))
-        return Enclosure(max(found.lower, Fraction(0)), max(found.upper, Fraction(0)))
+            enclosed = _density(a, bits) * (mills_ratio(a, bits) - mills_ratio(b, bits))
+        return Enclosure(max(enclosed.lower, Fraction(0)), max(enclosed.upper, Fraction(0)))
 
     def _off(self, epsilon: Fraction) -> Fraction:
         """Return more than how far delta is from D."""
@@ -204,21 +204,21 @@ class GaussianSum:
         t = Fraction(max(float(epsilon / eta) - 0.5, root)).limit_denominator(1 << 20) or Fraction(
             1
         )
-        least = min(sigma for sigma, _, _ in self.parts)
-        grain = max(shift / sigma**2 for sigma, shift, _ in self.parts)
+        minimum = min(sigma for sigma, _, _ in self.parts)
+        grid_step = max(shift / sigma**2 for sigma, shift, _ in self.parts)
         count = sum(k for _, _, k in self.parts)
-        narrow = exp(-((_PI * least) ** 2) / 8, 64).upper
-        whole = count * 5 * exp(-((_PI * least) ** 2), 64).upper
+        narrow = exp(-((_PI * minimum) ** 2) / 8, 64).upper
+        whole = count * 5 * exp(-((_PI * minimum) ** 2), 64).upper
         ratio = eta / min((shift / sigma) ** 2 for sigma, shift, _ in self.parts)
         if whole * ratio > Fraction(1, 100):
             return Fraction(1)
         width = sqrt(2 * pi(64) / eta, 64).upper
-        # 4 / W^2 is 16 g^2 / pi^2, half of which stands at the root of 2 pi / eta
-        beyond = grain**2 * width * (Fraction(131, 1000) + narrow) + 4 * grain * narrow
+        # 4 / W^2 is 16 g^2 / pi^2, half of which is at the root of 2 pi / eta
+        beyond = grid_step**2 * width * (Fraction(131, 1000) + narrow) + 4 * grid_step * narrow
         within = 2 * whole * width / (t * (t + 1))
         scale = exp(eta * (t * t + t) / 2 - t * epsilon, 64).upper
-        found = scale * (within + beyond) / (2 * _PI)
-        return Enclosure(found, found).rounded(64).upper
+        error = scale * (within + beyond) / (2 * _PI)
+        return Enclosure(error, error).rounded(64).upper
 
     def epsilon(self, log_delta: float) -> tuple[float, float] | None:
         """Return ends of the least epsilon at a delta, whose logarithm is given."""
@@ -237,10 +237,10 @@ class GaussianSum:
                 known[epsilon] = self.delta(Fraction(epsilon))
             return known[epsilon]
 
-        high = least_epsilon(lambda e: _log(at(e).upper), near, highest, upper=True)
+        high = min_epsilon(lambda e: _log(at(e).upper), near, highest, upper=True)
         if high is None:
             return None
-        low = least_epsilon(lambda e: _log(at(e).lower), high, lowest, upper=False)
+        low = min_epsilon(lambda e: _log(at(e).lower), high, lowest, upper=False)
         return low or 0.0, high
 
     @staticmethod
@@ -271,16 +271,16 @@ def renyi_epsilon(parts: Sequence[tuple[Fraction, int, int]], log_delta: float) 
     if not eta or not math.isfinite(eta):
         return eta
     t = math.sqrt(-2 * log_delta / eta)
-    return max(eta * (t + 1) / 2 + (least_part(t) - log_delta) / t, 0.0) * (1 + 2.0**-40)
+    return max(eta * (t + 1) / 2 + (min_part(t) - log_delta) / t, 0.0) * (1 + 2.0**-40)
 
 
-def least_part(t: float) -> float:
+def min_part(t: float) -> float:
     """Return the logarithm of ``t^t / (1 + t)^(1 + t)``, rounded up.
 
-    >>> round(math.exp(least_part(1.0)), 9)
+    >>> round(math.exp(min_part(1.0)), 9)
     0.25
     """
-    # It is the least c with ``1 - e^-y <= c e^(t y)`` for all y.
+    # It is the smallest c with ``1 - e^-y <= c e^(t y)`` for all y.
     return t * math.log(t) - (1 + t) * math.log1p(t) + 2.0**-48 * (1 + t) * (1 + math.log1p(t))
 
 
@@ -296,8 +296,8 @@ def _log(value: Fraction) -> float:
 #
 # Each family holds summands of one kind, a row for each, and how often it stands.
 #
-# - *Laplace noise* on whole numbers, and randomized response: :mod:`.ends`.
-# - *Gaussian noise* on whole numbers, of deviation sigma, shifted by s.  The losses are
+# - *Laplace noise* on integers, and randomized response: :mod:`.ends`.
+# - *Gaussian noise* on integers, of deviation sigma, shifted by s.  The losses are
 #   ``s (2 x + s) / (2 sigma^2)``, so with ``eta = (s / sigma)^2`` and Poisson's summation
 #
 #       M(z) = e^(eta z (z + 1) / 2) T(z s) / T(0),  T(c) = sum e^(-2 pi^2 sigma^2 m^2 - 2 pi i m c)
@@ -330,7 +330,7 @@ class Family(ABC):
 
     @property
     def terms(self) -> int:
-        """How many exponentials a value of M takes, about."""
+        """Approximate number of exponentials per value of M."""
         return 2
 
     @abstractmethod
@@ -377,18 +377,18 @@ class Normals(Family):
         ratio = shift / sigma
         grown = ratio * ratio * (t * t + t) / 2
         nearest = np.rint(w * shift / (2 * math.pi * sigma * sigma))
-        found: Any = 0.0
+        total: Any = 0.0
         for m in (nearest - 1, nearest, nearest + 1):
             size = grown - np.square(w * ratio - 2 * math.pi * m * sigma) / 2
             # of whole turns nothing is left: m is whole
             turn = ratio * ratio * w * (2 * t + 1) / 2 - 2 * math.pi * np.fmod(m * shift * t, 1.0)
-            found = found + np.exp(size + 1j * turn)
-        return found / (1 + 2 * np.exp(-2 * np.square(math.pi * sigma)))
+            total = total + np.exp(size + 1j * turn)
+        return total / (1 + 2 * np.exp(-2 * np.square(math.pi * sigma)))
 
 
 @dataclass(frozen=True)
 class Ranges(Family):
-    """What dominates releases of a bounded range.
+    """The loss that dominates releases of a bounded range.
 
     >>> one = Ranges(np.ones(1), np.ones(1))
     >>> [round(float(m), 12) for m in one.factors(0.0)]
@@ -404,8 +404,8 @@ class Ranges(Family):
 
     def factors(self, z: Any) -> Any:
         """Return M(z), an entry for each."""
-        reach = columns(self.range, z)
-        return np.sinh((z + 0.5) * reach) / ((2 * z + 1) * np.sinh(reach / 2))
+        radius = columns(self.range, z)
+        return np.sinh((z + 0.5) * radius) / ((2 * z + 1) * np.sinh(radius / 2))
 
 
 @dataclass(frozen=True)
@@ -423,8 +423,8 @@ class Lists(Family):
     @property
     def reach(self) -> Floats:
         """The largest size of a loss."""
-        found: Floats = np.abs(self.losses).max(axis=1)
-        return found
+        largest: Floats = np.abs(self.losses).max(axis=1)
+        return largest
 
     @property
     def terms(self) -> int:
@@ -509,21 +509,21 @@ class Ends(Family):
 
     def weights(self, t: float) -> tuple[Floats, Floats]:
         """Return the tilted masses at the upper and the lower end of each."""
-        whole = self.factors(t) * (1 + np.exp(-self.rate))
+        total = self.factors(t) * (1 + np.exp(-self.rate))
         e = self.largest
-        return np.exp(t * e) / whole, np.exp(-e - t * e) / whole
+        return np.exp(t * e) / total, np.exp(-e - t * e) / total
 
 
 def ends_of(rows: Sequence[tuple[float, int, int]]) -> Ends:
     """Return summands from the rate, the shift and the count of each."""
-    found = np.array(rows, dtype=np.float64).reshape(-1, 3)
-    return Ends(found[:, 2].copy(), found[:, 0].copy(), found[:, 1].copy())
+    ends = np.array(rows, dtype=np.float64).reshape(-1, 3)
+    return Ends(ends[:, 2].copy(), ends[:, 0].copy(), ends[:, 1].copy())
 
 
 # Summands of several families together: what their generating functions come to.
 
 
-_LEAST_TILT = 0.7  # in inverse deviations: below it nothing is gained by a smaller one
+_MIN_TILT = 0.7  # in inverse deviations: below it nothing is gained by a smaller one
 
 
 @dataclass(frozen=True)
@@ -586,7 +586,7 @@ class Summands:
 
     @property
     def count(self) -> float:
-        """How many summands there are."""
+        """Number of summands."""
         return math.fsum(float(one.times.sum()) for one in self.families)
 
     @property
@@ -602,7 +602,7 @@ class Summands:
 
     @property
     def work(self) -> int:
-        """How many exponentials a value of all generating functions takes, about."""
+        """Approximate number of exponentials per value of all generating functions."""
         return sum(len(one.times) * one.terms for one in self.families)
 
     def log(self, t: float) -> float:
@@ -610,16 +610,16 @@ class Summands:
         total = 0.0
         with np.errstate(over="ignore", invalid="ignore"):
             for family in self.families:
-                found = np.real(family.factors(t))
-                if not np.isfinite(found).all() or found.min() <= 0:
+                logs = np.real(family.factors(t))
+                if not np.isfinite(logs).all() or logs.min() <= 0:
                     return math.inf
-                total += float(family.times @ np.log(found))
+                total += float(family.times @ np.log(logs))
         return total
 
-    def pieces(self, most: int) -> Iterator[Family]:
+    def pieces(self, maximum: int) -> Iterator[Family]:
         """Yield all summands in pieces of so many exponentials at most, but a summand at least."""
         for family in self.families:
-            size = max(most // family.terms, 1)
+            size = max(maximum // family.terms, 1)
             for start in range(0, len(family.times), size):
                 yield family.rows(slice(start, start + size))
 
@@ -645,7 +645,7 @@ def _not_small(summands: Summands, tilt: float) -> float:
     variance = moments(summands, tilt)[2]
     if not 0 < variance < math.inf:
         return tilt
-    return max(tilt, min(_LEAST_TILT / math.sqrt(variance), 2.0**20))
+    return max(tilt, min(_MIN_TILT / math.sqrt(variance), 2.0**20))
 
 
 def _first(holds: Callable[[float], bool]) -> float:
@@ -662,12 +662,12 @@ def _first(holds: Callable[[float], bool]) -> float:
 
 def moments(summands: Summands, t: float) -> tuple[float, float, float]:
     """Return K(t), and about its first two derivatives; infinities where it is too large."""
-    least = math.fsum(float(one.times @ one.reach**2) for one in summands.families)
-    step = 1e-3 * max(t, 1 / math.sqrt(least))
-    logs = [summands.log(t + place * step) for place in (-1, 0, 1)]
+    minimum = math.fsum(float(one.times @ one.reach**2) for one in summands.families)
+    step = 1e-3 * max(t, 1 / math.sqrt(minimum))
+    logs = [summands.log(t + offset * step) for offset in (-1, 0, 1)]
     if math.inf in logs:
         return math.inf, math.inf, math.inf
     mean = (logs[2] - logs[0]) / (2 * step)
     spread = (logs[2] - 2 * logs[1] + logs[0]) / step**2
     unsure = 2.0**-46 * math.fsum(map(abs, logs)) / step**2
-    return logs[1], mean, max(spread, unsure, 1e-12 * least)
+    return logs[1], mean, max(spread, unsure, 1e-12 * minimum)

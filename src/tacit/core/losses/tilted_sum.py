@@ -21,7 +21,7 @@ from tacit.core.losses.lattice import (
     below,
     on_own_lattice,
 )
-from tacit.core.losses.summands import least_part
+from tacit.core.losses.summands import min_part
 
 __all__ = [
     "LatticeSums",
@@ -77,13 +77,13 @@ Parts: TypeAlias = Sequence[tuple[Side, int]]
 _U = 2.0**-53
 _TRANSFORM = 16 * _U
 _NEGLIGIBLE = -60.0  # the logarithm of a value of the transform that is taken for zero
-_LEAST_PLACES = 1 << 6
+_MIN_PLACES = 1 << 6
 _DEVIATIONS = 12  # half the window, in standard deviations of the tilted sum
 _LARGEST_TILT = 1e12
-_MOST_PLACES = 1 << 23
-_MOST_OUTSIDE = 1e-13
-_COARSE = 1 << 12  # a tilt is looked for on about so many places of a summand
-_MOST_EXPONENT = 600.0  # powers of e up to here, times any mass or error, are floats
+_MAX_PLACES = 1 << 23
+_MAX_OUTSIDE = 1e-13
+_COARSE = 1 << 12  # a tilt is looked for on about this many places of a summand
+_MAX_EXPONENT = 600.0  # powers of e up to here, times any mass or error, are floats
 
 
 class TiltedSum:
@@ -128,24 +128,24 @@ class TiltedSum:
         # Places n count from the middle; powers that are too large for floats are cut, and those
         # places are :meth:`_far`.
         steps = self._step * (np.arange(self._size) - self._middle)
-        steps = np.maximum(steps, -_MOST_EXPONENT / (self._tilt + 1))
+        steps = np.maximum(steps, -_MAX_EXPONENT / (self._tilt + 1))
         p = self._masses * np.exp(-self._tilt * steps)
         return _from_above(p), _from_above(p * np.exp(-steps))
 
-    def _far(self, place: int) -> bool:
-        """Whether powers at a place may be lost in floats when they count from the middle."""
-        # Of those that are not, what is too small for floats on the other side is nothing beside
+    def _far(self, cell: int) -> bool:
+        """True if powers at a cell may underflow when they count from the middle."""
+        # Of those that are not, what is too small for floats on the other side is nothing next to
         # the errors that are charged there.
-        return abs(place - self._middle) * self._step * (self._tilt + 1) > _MOST_EXPONENT / 2
+        return abs(cell - self._middle) * self._step * (self._tilt + 1) > _MAX_EXPONENT / 2
 
-    def _from(self, place: int, level: float) -> tuple[float, float]:
+    def _from(self, cell: int, level: float) -> tuple[float, float]:
         """Return the sizes that are added up from a place on, and what they come to."""
-        if self._far(place):
-            steps = self._step * np.arange(self._size - place)
-            masses = self._masses[place:] * np.exp(-self._tilt * steps)
-            above = self._start - level + self._step * (place + np.arange(self._size - place))
+        if self._far(cell):
+            steps = self._step * np.arange(self._size - cell)
+            masses = self._masses[cell:] * np.exp(-self._tilt * steps)
+            above = self._start - level + self._step * (cell + np.arange(self._size - cell))
             return float(masses.sum()) * 2, float(masses @ -np.expm1(-np.maximum(above, 0.0)))
-        a, b = (float(tail[place]) for tail in self._tails)
+        a, b = (float(tail[cell]) for tail in self._tails)
         b = _scaled(b, level - self._start - self._step * self._middle)
         return a + b, a - b
 
@@ -165,20 +165,20 @@ class TiltedSum:
             return _log(self._infinite)
         level = epsilon - self._blur if self.upper else epsilon + self._blur
         over = (level - self._start) / self._step
-        place = max(0, math.floor(over) + 1)
-        middle = place if self._far(place) else self._middle
+        cell = max(0, math.floor(over) + 1)
+        middle = cell if self._far(cell) else self._middle
         scale = self._log - self._tilt * self._step * (self._first + middle)
-        rise = -self._tilt * self._step * (min(place, self._size, over + 1) - middle)
-        found, weight = 0.0, _scaled(self._wrapped, rise)
-        if place < self._size:
-            whole, found = self._from(place, level)
+        rise = -self._tilt * self._step * (min(cell, self._size, over + 1) - middle)
+        value, weight = 0.0, _scaled(self._wrapped, rise)
+        if cell < self._size:
+            total, value = self._from(cell, level)
             fading = -math.expm1(-self._tilt * self._step)
-            width = min(self._size - place, 1 / fading if fading else math.inf)
-            weight += _scaled(width * self._error, rise) + 4 * _U * self._size * whole
+            width = min(self._size - cell, 1 / fading if fading else math.inf)
+            weight += _scaled(width * self._error, rise) + 4 * _U * self._size * total
         if self.upper:
-            finite = _log(found + weight) + scale + self._log_error + 2.0**-40
+            finite = _log(value + weight) + scale + self._log_error + 2.0**-40
             return min(_log_sum(finite, _log(self._infinite)), 0.0)
-        finite = _log(found - weight) + scale - self._log_error - 2.0**-40
+        finite = _log(value - weight) + scale - self._log_error - 2.0**-40
         return _log_sum(finite, _log(self._infinite))
 
 
@@ -198,18 +198,18 @@ class _Window:
         self.mean = math.fsum(k * m for k, m in zip(counts, self._means, strict=True))
         self.deviation = math.sqrt(math.fsum(squares))
         self.places = sum(k * (len(a) - 1) for a, k in self.tilted) + 1
-        wanted = min(2 * _DEVIATIONS * self.deviation + _LEAST_PLACES, self.places)
+        wanted = min(2 * _DEVIATIONS * self.deviation + _MIN_PLACES, self.places)
         self.size = 1 << max(4, math.ceil(math.log2(wanted)))
         step = parts[0][0].step
         self._rates = [f / max(self.deviation, 1.0) for f in (4, 8, 12, 16)] + [tilt * step / 2]
         self.outside = 0.0 if self.whole else self._outside()
-        while self.outside > _MOST_OUTSIDE and self.size < _MOST_PLACES:
+        while self.outside > _MAX_OUTSIDE and self.size < _MAX_PLACES:
             self.size *= 2
             self.outside = 0.0 if self.whole else self._outside()
 
     @property
     def whole(self) -> bool:
-        """Whether the window holds all places."""
+        """True if the window contains all cells."""
         return self.places <= self.size
 
     def _outside(self) -> float:
@@ -231,10 +231,10 @@ class _Window:
 
 def _log_mean(a: Floats, mean: float, rate: float) -> float:
     """Return the logarithm of ``E e^(rate (place - mean))``."""
-    held = np.flatnonzero(a)
-    powers = np.log(a[held]) + rate * (held - mean)
-    most = float(powers.max())
-    return most + math.log(float(np.exp(powers - most).sum()))
+    present = np.flatnonzero(a)
+    powers = np.log(a[present]) + rate * (present - mean)
+    maximum = float(powers.max())
+    return maximum + math.log(float(np.exp(powers - maximum).sum()))
 
 
 def _tilted(side: Side, tilt: float) -> tuple[float, Floats]:
@@ -243,10 +243,10 @@ def _tilted(side: Side, tilt: float) -> tuple[float, Floats]:
         logs = np.log(side.masses) + tilt * side.step * np.arange(
             side.first, side.first + len(side.masses)
         )
-    most = float(logs.max())
-    weights = np.exp(logs - most)
+    maximum = float(logs.max())
+    weights = np.exp(logs - maximum)
     total = float(weights.sum())
-    return most + math.log(total), weights / total
+    return maximum + math.log(total), weights / total
 
 
 def largest_exponent(side: Side, tilt: float) -> float:
@@ -296,7 +296,7 @@ def tilt_for_delta(parts: Parts, log_delta: float) -> float:
 
 def _coarse(parts: Parts) -> Parts:
     """Return parts with about as many places as a tilt needs: those of a block are one."""
-    found = []
+    pieces = []
     for side, k in parts:
         size = len(side.masses) // _COARSE
         if size > 1:
@@ -304,8 +304,8 @@ def _coarse(parts: Parts) -> Parts:
             masses = np.append(side.masses, np.zeros(pad)).reshape(-1, size).sum(axis=1)
             origin = side.origin + side.step * (side.first + (size - 1) / 2)
             side = Side(size * side.step, origin, 0, masses, side.infinite)
-        found.append((side, k))
-    return found
+        pieces.append((side, k))
+    return pieces
 
 
 def _bisected(reached: Callable[[float], bool]) -> float:
@@ -319,26 +319,26 @@ def _bisected(reached: Callable[[float], bool]) -> float:
 
 def _transformed(parts: Sequence[tuple[Floats, int]], size: int) -> tuple[Floats, float]:
     """Return the distribution of the sum modulo the size, and how wrong an entry may be."""
-    places = np.arange(size // 2 + 1)
-    whole = np.ones(len(places), dtype=np.complex128)
-    logs, relative, gone = np.zeros(len(places)), np.zeros(len(places)), 0.0
+    indices = np.arange(size // 2 + 1)
+    product = np.ones(len(indices), dtype=np.complex128)
+    logs, relative, gone = np.zeros(len(indices)), np.zeros(len(indices)), 0.0
     unit = _TRANSFORM * math.log2(size)
     for a, k in parts:
         folded = a if len(a) <= size else _folded(a, size)
         wrong = unit * math.sqrt(size) * float(np.linalg.norm(folded)) + _U * len(a)
-        one = np.fft.rfft(folded, size)[places]
+        one = np.fft.rfft(folded, size)[indices]
         bound = np.abs(one) * (1 + 4 * _U) + wrong
         logs += k * np.log(bound)
         relative += k * (wrong / bound + 6 * _U)
         gone *= math.exp(min(k * math.log1p(4 * _U * len(a) + wrong), 600.0))
-        kept = logs > _NEGLIGIBLE
-        if not kept.all():
-            gone += math.exp(_NEGLIGIBLE) * int(len(kept) - kept.sum())
-            places, one, whole = places[kept], one[kept], whole[kept]
-            logs, relative = logs[kept], relative[kept]
-        whole *= _power(one, k)
+        used = logs > _NEGLIGIBLE
+        if not used.all():
+            gone += math.exp(_NEGLIGIBLE) * int(len(used) - used.sum())
+            indices, one, product = indices[used], one[used], product[used]
+            logs, relative = logs[used], relative[used]
+        product *= _power(one, k)
     spectrum = np.zeros(size // 2 + 1, dtype=np.complex128)
-    spectrum[places] = whole
+    spectrum[indices] = product
     masses = np.fft.irfft(spectrum, size)
     error = 2 * (float((np.exp(logs) * relative).sum()) + gone) / size
     error += unit * float(np.linalg.norm(masses))
@@ -354,14 +354,14 @@ def _folded(a: Floats, size: int) -> Floats:
 
 def _power(base: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128]:
     """Return a power by repeated squaring."""
-    whole: NDArray[np.complex128] | None = None
+    product: NDArray[np.complex128] | None = None
     while True:
         if exponent % 2:
-            whole = base if whole is None else whole * base
+            product = base if product is None else product * base
         exponent //= 2
         if not exponent:
-            assert whole is not None
-            return whole
+            assert product is not None
+            return product
         base = base * base
 
 
@@ -394,7 +394,7 @@ def _log_sum(a: float, b: float) -> float:
 # Summands on one lattice, from above and from below, and the sums of both.
 
 
-_SERVED = 3.0  # a tilt serves epsilons of so many deviations from its middle
+_SERVED = 3.0  # a tilt serves epsilons of this many deviations from its middle
 
 
 class LatticeSums:
@@ -432,16 +432,16 @@ class LatticeSums:
     def log_deltas(self, levels: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
         """Return ends of the logarithm of delta at epsilons, each between two floats, rising."""
         # One tilt serves all that lie near its middle.
-        found: list[tuple[float, float]] = []
+        enclosed: list[tuple[float, float]] = []
         pair: tuple[TiltedSum, TiltedSum] | None = None
-        for place, (low, high) in enumerate(levels):
+        for index, (low, high) in enumerate(levels):
             if pair is None or not pair[1].serves(high, _SERVED):
                 tilt = tilt_for_epsilon(self.above, high)
-                if place + 1 < len(levels):
+                if index + 1 < len(levels):
                     tilt = self._farther(tilt, high)
                 pair = self.bound(tilt, upper=False), self.bound(tilt, upper=True)
-            found.append((pair[0].log_delta(high), pair[1].log_delta(low)))
-        return found
+            enclosed.append((pair[0].log_delta(high), pair[1].log_delta(low)))
+        return enclosed
 
     def _farther(self, tilt: float, epsilon: float) -> float:
         """Return a tilt for an epsilon and those above it, from the one for it alone."""
@@ -454,19 +454,19 @@ class LatticeSums:
 
     def steepest_epsilon(self, log_delta: float) -> float:
         """Return an epsilon at which delta is below one given, from the tilted masses alone."""
-        # ``delta(e) <= e^(K(t) - t e) t^t / (1 + t)^(1 + t)`` beside what is infinite, for each t >
-        # 0 (:func:`~tacit.core.losses.summands.least_part`): no transform, no window.
+        # ``delta(e) <= e^(K(t) - t e) t^t / (1 + t)^(1 + t)`` next to what is infinite, for each t
+        # > 0 (:func:`~tacit.core.losses.summands.min_part`): no transform, no window.
         infinite = sum_infinite(self.above) * (1 + SLACK)
         if not infinite < math.exp(log_delta):
             return math.inf
         left = log_delta + math.log1p(-infinite * math.exp(-log_delta)) - 2.0**-40
         blur = sum(k * side.blur for side, k in self.above)
-        found: list[float] = []
+        epsilons: list[float] = []
         for t in (math.pow(2.0, quarter / 4) for quarter in range(-24, 48)):
             log, _, _ = moments(self.above, t)
             log += 2.0**-48 * sum(k * largest_exponent(side, t) for side, k in self.above)
-            found.append((log + least_part(t) - left) / t + blur)
-        return max(min(found), 0.0) * (1 + 2.0**-50)
+            epsilons.append((log + min_part(t) - left) / t + blur)
+        return max(min(epsilons), 0.0) * (1 + 2.0**-50)
 
 
 def _alone(masses: Listed | Spread) -> Listed:
@@ -477,8 +477,8 @@ def ends(losses: Listed | Spread) -> Floats:
     """Return the losses that have a mass of their own, and the ends of all others."""
     alone = _alone(losses)
     others = () if isinstance(losses, Listed) else losses.ends
-    found: Floats = np.concatenate([alone.low, alone.high, others])
-    return found
+    points: Floats = np.concatenate([alone.low, alone.high, others])
+    return points
 
 
 def ends_weigh(losses: Listed | Spread) -> bool:

@@ -37,8 +37,8 @@ from tacit.local.random_bits import (
     dyadic_up,
     exp_at_most,
     fineness,
-    least_exp,
-    most_exp,
+    max_exp,
+    min_exp,
     probability,
     random_rows,
     read_loss,
@@ -136,9 +136,9 @@ class UnaryEncoding(PureOracle):
         """One bit for each item."""
         return Layout("bits", len(self.domain), 2)
 
-    def _draw(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
-        rows = random_rows(self.q, len(places), len(self.domain))
-        blend_own_bit(rows, places, coins(self.p, len(places)))
+    def _draw(self, indices: NDArray[np.int64]) -> NDArray[np.uint8]:
+        rows = random_rows(self.q, len(indices), len(self.domain))
+        blend_own_bit(rows, indices, coins(self.p, len(indices)))
         return rows
 
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
@@ -175,7 +175,7 @@ def _best(epsilon: Number, symmetric: bool) -> tuple[Fraction, Fraction]:
     """Return p and q: q rounded up, which brings them together, in bits enough for epsilon."""
     exp_at_most(epsilon)
     loss = as_fraction(epsilon)
-    share = 1 / (least_exp(loss / 2 if symmetric else loss) + 1)
+    share = 1 / (min_exp(loss / 2 if symmetric else loss) + 1)
     slack = SLACK_BITS + int(1 / loss).bit_length()
     no = dyadic_up(share, fineness(share, slack))
     return (1 - no if symmetric else Fraction(1, 2)), no
@@ -249,7 +249,7 @@ class SummationHistogram(FrequencyOracle):
     @property
     def ratio(self) -> Fraction:
         """e**epsilon, which is irrational: rounded up by less than 2**-90."""
-        return most_exp(self.loss)
+        return max_exp(self.loss)
 
     @property
     def scale(self) -> Fraction:
@@ -258,7 +258,7 @@ class SummationHistogram(FrequencyOracle):
 
     @property
     def bound(self) -> int:
-        """How far an entry can be from zero, in units."""
+        """Largest distance of an entry from zero, in units."""
         return self.units + int(REACH * self.scale) + 1
 
     @property
@@ -266,10 +266,10 @@ class SummationHistogram(FrequencyOracle):
         """One whole number per item, each shifted up by the bound of the noise."""
         return Layout("integers", len(self.domain), 2 * self.bound + 1)
 
-    def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
-        n, k = len(places), len(self.domain)
+    def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
+        n, k = len(indices), len(self.domain)
         values: NDArray[Any] = noise.discrete_laplace(self.scale, size=(n, k))
-        values += (np.arange(k) == places[:, None]) * self.units
+        values += (np.arange(k) == indices[:, None]) * self.units
         np.clip(values, -self.bound, self.bound, out=values)
         values += self.bound
         return values.astype(self.layout.dtype)
@@ -324,18 +324,21 @@ class SummationHistogram(FrequencyOracle):
         if limit**k > 1 << 20:
             raise UsageError("there are too many reports to list: take fewer items and units")
         columns = [self._entry(self.units if i == mine else 0) for i in range(k)]
-        found: dict[Hashable, Enclosure] = {}
+        masses: dict[Hashable, Enclosure] = {}
         for report in product(range(limit), repeat=k):
             p = Enclosure.of(1)
             for column, y in zip(columns, report, strict=True):
                 p = (p * column[y]).rounded(128)
-            found[report] = p
-        return found
+            masses[report] = p
+        return masses
 
     def _entry(self, true: int) -> list[Enclosure]:
-        law, bound = noise.DiscreteLaplace(self.scale), self.bound
-        inner = [law.probability(y - true, 128) for y in range(-bound + 1, bound)]
-        low, high = law.cdf(-bound - true, 128), 1 - law.cdf(bound - 1 - true, 160)
+        distribution, bound = noise.DiscreteLaplace(self.scale), self.bound
+        inner = [distribution.probability(y - true, 128) for y in range(-bound + 1, bound)]
+        low, high = (
+            distribution.cdf(-bound - true, 128),
+            1 - distribution.cdf(bound - 1 - true, 160),
+        )
         return [low, *inner, high]
 
 

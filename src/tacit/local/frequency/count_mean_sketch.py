@@ -30,7 +30,7 @@ from tacit.local.random_bits import (
     dyadic_up,
     exp_at_most,
     finer,
-    least_exp,
+    min_exp,
     probability,
     random_rows,
     truth_probability,
@@ -92,11 +92,11 @@ class _Sketch(Oracle):
         if not words:
             raise UsageError("name at least one word to look up")
         table, known = self._table(state), digests(words)
-        found = np.zeros(len(words))
+        sums = np.zeros(len(words))
         for j in range(self.functions):
-            found += table[j, places_under(known, j, self.buckets)]
+            sums += table[j, places_under(known, j, self.buckets)]
         b = self.buckets
-        counts = b / (b - 1) * (found - state.n / b)
+        counts = b / (b - 1) * (sums - state.n / b)
         others = np.maximum(self.pairs(state) - np.clip(counts, 0, state.n) ** 2, state.n)
         meeting = (others - state.n) / (self.functions * (b - 1))
         return Estimate(words, state.n, counts, float(self.variance(state.n)) + meeting)
@@ -142,16 +142,16 @@ class _Sketch(Oracle):
         """The most that one poisoned report moves the estimated count of a word, in people."""
         return self._greatest_entry * Fraction(self.buckets, self.buckets - 1)
 
-    def _set(self, kept: Fraction, functions: Any, buckets: Any) -> None:
+    def _set(self, p: Fraction, functions: Any, buckets: Any) -> None:
         rows, columns = (
-            as_integer(v, name, minimum=least)
-            for v, name, least in ((functions, "functions", 1), (buckets, "buckets", 2))
+            as_integer(v, name, minimum=minimum)
+            for v, name, minimum in ((functions, "functions", 1), (buckets, "buckets", 2))
         )
         if rows & (rows - 1) or columns & (columns - 1) or rows * columns > 1 << 26:
             raise UsageError("functions and buckets are powers of two, together up to 2**26")
-        if kept <= Fraction(1, 2):
+        if p <= Fraction(1, 2):
             raise UsageError("p must be above 1/2")
-        for name, value in (("p", kept), ("functions", rows), ("buckets", columns)):
+        for name, value in (("p", p), ("functions", rows), ("buckets", columns)):
             object.__setattr__(self, name, value)
 
 
@@ -211,11 +211,11 @@ class CountMeanSketch(_Sketch):
         """The b bits, then the number of the function in binary."""
         return Layout("bits", self.buckets + self._row_bits, 2)
 
-    def _draw(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
-        n = len(places)
+    def _draw(self, indices: NDArray[np.int64]) -> NDArray[np.uint8]:
+        n = len(indices)
         row = uniform_below(self.functions, n).astype(np.int64)
         bits = random_rows(1 - self.p, n, self.buckets)
-        column = places_under(places.view(np.uint64), row, self.buckets)
+        column = places_under(indices.view(np.uint64), row, self.buckets)
         blend_own_bit(bits, column, coins(self.p, n))
         extra = self.layout.columns - bits.shape[1]
         number = row.astype("<i8").view(np.uint8).reshape(n, 8)[:, :extra]
@@ -265,31 +265,31 @@ class CountMeanSketch(_Sketch):
         """
         if self.layout.width > 16:
             raise UsageError("there are too many reports to list: take fewer functions and buckets")
-        found: dict[Hashable, Fraction] = {}
+        masses: dict[Hashable, Fraction] = {}
         word = digests([value])
         for j in range(self.functions):
             own = int(places_under(word, j, self.buckets)[0])
             number = [j >> i & 1 for i in range(self._row_bits)]
             for bits in product((0, 1), repeat=self.buckets):
-                kept = (self.p if b == (i == own) else 1 - self.p for i, b in enumerate(bits))
-                share = prod(kept, start=Fraction(1, self.functions))
-                found[packed([*bits, *number])] = share
-        return found
+                chances = (self.p if b == (i == own) else 1 - self.p for i, b in enumerate(bits))
+                share = prod(chances, start=Fraction(1, self.functions))
+                masses[packed([*bits, *number])] = share
+        return masses
 
 
 def _bit_kept(epsilon: Any) -> Fraction:
     """Return ``e**(epsilon/2)/(e**(epsilon/2) + 1)``, from below."""
     exp_at_most(epsilon)
-    flip = 1 / (least_exp(as_fraction(epsilon) / 2) + 1)
+    flip = 1 / (min_exp(as_fraction(epsilon) / 2) + 1)
     return 1 - dyadic_up(flip, finer(flip, epsilon, 14))
 
 
 @public
 @dataclass(frozen=True, init=False)
 class HadamardCountMeanSketch(_Sketch):
-    """Send one random entry of the Hadamard transform of the hashed word: one bit and its place.
+    """Send one random entry of the Hadamard transform of the hashed word: one bit and its position.
 
-    **Privacy.** Function and entry are independent of the word; the sign is kept with probability
+    **Privacy.** Function and entry are independent of the word; the sign is stored with probability
     p, so the ratio is p/(1 - p), attained by words whose columns differ in the sign of that entry.
 
     Source: Apple Differential Privacy Team (2017).
@@ -330,11 +330,11 @@ class HadamardCountMeanSketch(_Sketch):
         """``(function * buckets + entry) * 2 + sign``."""
         return Layout("integer", 1, self.functions * self.buckets * 2)
 
-    def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
-        n = len(places)
+    def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
+        n = len(indices)
         cell = uniform_below(self.functions * self.buckets, n).astype(np.int64)
         row, entry = cell // self.buckets, cell % self.buckets
-        column = places_under(places.view(np.uint64), row, self.buckets)
+        column = places_under(indices.view(np.uint64), row, self.buckets)
         sign = (np.bitwise_count(column & entry) & 1) ^ ~coins(self.p, n)
         return (2 * cell + sign).astype(self.layout.dtype, copy=False)  # type: ignore[no-any-return]
 
@@ -372,10 +372,10 @@ class HadamardCountMeanSketch(_Sketch):
         if cells > 1 << 16:
             raise UsageError("there are too many reports to list: take fewer functions and buckets")
         word = digests([value])
-        found: dict[Hashable, Fraction] = {}
+        masses: dict[Hashable, Fraction] = {}
         for cell in range(cells):
             row, entry = divmod(cell, self.buckets)
             own = (int(places_under(word, row, self.buckets)[0]) & entry).bit_count() & 1
             for sign in (0, 1):
-                found[2 * cell + sign] = (self.p if sign == own else 1 - self.p) / cells
-        return found
+                masses[2 * cell + sign] = (self.p if sign == own else 1 - self.p) / cells
+        return masses

@@ -100,17 +100,17 @@ class DirectEncoding(PureOracle):
         """The place of an item."""
         return Layout("integer", 1, len(self.domain))
 
-    def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
+    def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
         """Move on by 1 + a uniform step below k - 1, except where the truth is kept."""
-        k, n = len(self.domain), len(places)
-        kept = coins(self.p, n)
+        k, n = len(self.domain), len(indices)
+        truthful = coins(self.p, n)
         if k > 1 << 31:
-            moved = (places + 1 + uniform_below(k - 1, n).astype(np.int64)) % k
-            return np.where(kept, places, moved).astype(self.layout.dtype)
+            moved = (indices + 1 + uniform_below(k - 1, n).astype(np.int64)) % k
+            return np.where(truthful, indices, moved).astype(self.layout.dtype)
         step = uniform_below(k - 1, n)
         step += np.uint32(1)
-        step *= (~kept).view(np.uint8)
-        step += places.astype(np.uint32)
+        step *= (~truthful).view(np.uint8)
+        step += indices.astype(np.uint32)
         np.minimum(step, step - np.uint32(k), out=step)  # below k the difference wraps to more
         return step.astype(self.layout.dtype, copy=False)
 

@@ -133,13 +133,13 @@ class HadamardResponse(FrequencyOracle):
         """One of K = blocks x block_size numbers."""
         return Layout("integer", 1, self.blocks * self.block_size)
 
-    def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
+    def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
         """Flip one bit of a uniform column where the row's sign would be wrong."""
         kind = self.layout.dtype.type
-        drawn = uniform_below(self.layout.limit, len(places)).astype(kind, copy=False)
-        kept = coins(self.keep, len(places))
-        own = (places & (self.blocks - 1)).astype(kind)
-        row = (places >> (self.blocks.bit_length() - 1)).astype(kind)
+        drawn = uniform_below(self.layout.limit, len(indices)).astype(kind, copy=False)
+        truthful = coins(self.keep, len(indices))
+        own = (indices & (self.blocks - 1)).astype(kind)
+        row = (indices >> (self.blocks.bit_length() - 1)).astype(kind)
         row += kind(1)
         size = kind(self.block_size - 1)
         column = drawn & size
@@ -148,7 +148,7 @@ class HadamardResponse(FrequencyOracle):
         if self.blocks > 1:
             inside += own * kind(self.block_size)
         inside ^= drawn
-        inside *= kept
+        inside *= truthful
         inside ^= drawn
         return inside
 
@@ -162,8 +162,8 @@ class HadamardResponse(FrequencyOracle):
             sums: of the coefficients, as a state holds them.
         """
         transformed = hadamard_transform(sums.reshape(self.blocks, self.block_size))
-        places = np.arange(len(self.domain))
-        return transformed[places % self.blocks, places // self.blocks + 1]
+        indices = np.arange(len(self.domain))
+        return transformed[indices % self.blocks, indices // self.blocks + 1]
 
     def _spread(self) -> tuple[Fraction, Fraction]:
         """Return the mean squared score over keep**2: in another block, and more in the own one."""

@@ -21,7 +21,7 @@ from tacit.noise.bits import words32
 
 __all__ = ["BinaryLocalHashing", "LocalHashing", "OptimizedLocalHashing"]
 
-MOST_BUCKETS = 1 << 12
+MAX_BUCKETS = 1 << 12
 LARGEST = 1 << 24
 
 
@@ -30,7 +30,7 @@ LARGEST = 1 << 24
 class LocalHashing(PureOracle):
     """Draw a public random seed, hash the answer into g buckets, report seed and noisy bucket.
 
-    The bucket of the answer is kept with probability p, else one of the g - 1 others is sent.
+    The bucket of the answer is stored with probability p, else one of the g - 1 others is sent.
     **Privacy.** The seed is independent of the answer; given the seed a bucket has probability p
     or (1 - p)/(g - 1), so the ratio is that of direct encoding over g buckets, for every pair of
     answers that the seed distinguishes.  It does not depend on how good the hash is.
@@ -78,7 +78,7 @@ class LocalHashing(PureOracle):
         refuse_large(items, LARGEST, "local hashing", "CountMeanSketch or PrefixExtending")
         g = as_integer(buckets, "buckets", minimum=2)
         seeds = as_integer(seed_bits, "seed_bits", minimum=1)
-        if g > MOST_BUCKETS or seeds > 32:
+        if g > MAX_BUCKETS or seeds > 32:
             raise UsageError("there are at most 4,096 buckets and 32 bits of seed")
         truth = truth_probability(p, epsilon, g - 1)
         if truth * g == 1:
@@ -107,13 +107,13 @@ class LocalHashing(PureOracle):
         """``seed * buckets + bucket`` in one integer."""
         return Layout("integer", 1, self.buckets << self.seed_bits)
 
-    def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
-        n, g = len(places), self.buckets
+    def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
+        n, g = len(indices), self.buckets
         seeds = words32(n) >> np.uint32(32 - self.seed_bits)
         move = np.zeros(n, np.uint32) if g == 2 else uniform_below(g - 1, n)
         move += np.uint32(1)
         move *= (~coins(self.p, n)).view(np.uint8)
-        move += bucket(seeds, places.astype(np.uint32), g)
+        move += bucket(seeds, indices.astype(np.uint32), g)
         np.minimum(move, move - np.uint32(g), out=move)  # below g the difference wraps to more
         reports = seeds.astype(self.layout.dtype)
         reports *= reports.dtype.type(g)
@@ -151,7 +151,7 @@ class LocalHashing(PureOracle):
 @public
 @dataclass(frozen=True, init=False)
 class OptimizedLocalHashing(LocalHashing):
-    """Local hashing into g = round(e**epsilon) + 1 buckets, which has nearly the least variance.
+    """Local hashing into g = round(e**epsilon) + 1 buckets, which has nearly the smallest variance.
 
     The variance is that of optimised unary encoding, 4E/(E - 1)**2 per report, from 32 + log2(g)
     bits whatever the domain.
@@ -176,7 +176,7 @@ class OptimizedLocalHashing(LocalHashing):
                 raise UsageError(
                     "with p, say how many buckets; with epsilon the number is computed"
                 )
-            buckets = min(max(2, round(exp_at_most(epsilon)) + 1), MOST_BUCKETS)
+            buckets = min(max(2, round(exp_at_most(epsilon)) + 1), MAX_BUCKETS)
         super().__init__(domain, epsilon, p, buckets, seed_bits)
 
 

@@ -48,7 +48,7 @@ class SubsetSelection(PureOracle):
 
     **Draw.** Of k - 1 items, all but the last, w - 1 are drawn as a uniform set, and one more that
     is uniform among the rest (:mod:`tacit.local.hashing`); then the last item takes
-    the place of the true one, a renaming, so that both are of the items that are not true.  The
+    the position of the true one, a renaming, so that both are of the items that are not true.  The
     report is the set with the true item or, with probability 1 - p, with the one more: uniform
     among the sets of w that hold the true item, or among those that do not.  The bits that are
     asked for, and all work, are the same whatever the answer and the coin; their number is
@@ -140,12 +140,12 @@ class SubsetSelection(PureOracle):
         valid &= count_ones(array.astype(np.uint8, copy=False)) == self.size
         return valid
 
-    def _draw(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
-        k, n = len(self.domain), len(places)
+    def _draw(self, indices: NDArray[np.int64]) -> NDArray[np.uint8]:
+        k, n = len(self.domain), len(indices)
         others = full_column(k)
         others[-1] ^= _bit(k - 1)
         rows, other = nested_sets(np.repeat(others[:, None], n, axis=1), self.size)
-        own = single_bits(places, k)
+        own = single_bits(indices, k)
         for columns in (rows, other):
             hit = columns & own
             columns ^= hit
@@ -172,9 +172,9 @@ class SubsetSelection(PureOracle):
         }
 
 
-def _bit(place: int) -> np.uint64:
+def _bit(index: int) -> np.uint64:
     """Return the bit of a place within its word."""
-    return np.uint64(1 << place % 64)
+    return np.uint64(1 << index % 64)
 
 
 def _inside(k: int, w: int, e: Fraction) -> Fraction:

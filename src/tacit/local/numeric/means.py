@@ -34,7 +34,7 @@ from tacit.local.random_bits import (
     dyadic_down,
     dyadic_near,
     exp_at_most,
-    most_exp,
+    max_exp,
     probability,
     read_loss,
     truth_probability,
@@ -73,7 +73,7 @@ class NumberOracle(Oracle):
 
     Attributes:
         lower, upper: the bounds of an answer, public.
-        missing: the number that stands for a missing answer, or None.
+        missing: the number that represents a missing answer, or None.
     """
 
     lower: Fraction
@@ -82,8 +82,8 @@ class NumberOracle(Oracle):
 
     def _set_bounds(self, lower: Number, upper: Number, missing: Number | None) -> None:
         low, high = read_bounds(lower, upper)
-        standing = None if missing is None else as_fraction(missing, "missing")
-        for name, value in (("lower", low), ("upper", high), ("missing", standing)):
+        existing = None if missing is None else as_fraction(missing, "missing")
+        for name, value in (("lower", low), ("upper", high), ("missing", existing)):
             object.__setattr__(self, name, value)
 
     def _place(self, value: Any) -> Fraction:
@@ -121,7 +121,7 @@ class MeanOracle(NumberOracle):
         """Draw the reports of rounded answers."""
 
     @abstractmethod
-    def _law(self, rounded: int) -> Mapping[int, Any]:
+    def _distribution(self, rounded: int) -> Mapping[int, Any]:
         """Return the distribution of the report of one rounded answer."""
 
     @abstractmethod
@@ -142,7 +142,7 @@ class MeanOracle(NumberOracle):
 
     @property
     def _fits_floats(self) -> bool:
-        """Whether bounds and range keep more than 32 bits as floats."""
+        """True if bounds and range have more than 32 bits as floats."""
         return (self.upper - self.lower) * (1 << 16) > max(abs(self.lower), abs(self.upper))
 
     def _read_floats(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -160,9 +160,9 @@ class MeanOracle(NumberOracle):
     def _read(self, value: Any) -> int:
         return round(self._place(value) * (1 << FINE))
 
-    def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
-        scaled = places * self.steps
-        rounded = (scaled + words32(len(places)).astype(np.int64)) >> FINE
+    def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
+        scaled = indices * self.steps
+        rounded = (scaled + words32(len(indices)).astype(np.int64)) >> FINE
         return self._report(rounded).astype(self.layout.dtype)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
@@ -173,11 +173,13 @@ class MeanOracle(NumberOracle):
         """
         below, rest = divmod(self._read(value) * self.steps, 1 << FINE)
         up = Fraction(rest, 1 << FINE)
-        law: dict[Hashable, Any] = {y: p * (1 - up) for y, p in self._law(below).items()}
+        distribution: dict[Hashable, Any] = {
+            y: p * (1 - up) for y, p in self._distribution(below).items()
+        }
         if rest:
-            for y, p in self._law(below + 1).items():
-                law[y] = law.get(y, 0) + p * up
-        return law
+            for y, p in self._distribution(below + 1).items():
+                distribution[y] = distribution.get(y, 0) + p * up
+        return distribution
 
     def variance(self, n: int, value: Number | None = None) -> Fraction:
         """Return the variance of the estimated mean when each of ``n`` answers is ``value``.
@@ -191,22 +193,22 @@ class MeanOracle(NumberOracle):
         size = read_size(n)
         if size == 0:
             raise UsageError("zero answers have no mean: n must be at least 1")
-        found: Fraction
+        variance: Fraction
         if value is None:
-            found = self._greatest_variance()
+            variance = self._greatest_variance()
         else:
             below, rest = divmod(self._read(value) * self.steps, 1 << FINE)
             up = Fraction(rest, 1 << FINE)
-            found = self._variance_at(below) * (1 - up) + up * (1 - up) / self.steps**2
+            variance = self._variance_at(below) * (1 - up) + up * (1 - up) / self.steps**2
             if rest:
-                found += self._variance_at(below + 1) * up
-        return found * (self.upper - self.lower) ** 2 / size
+                variance += self._variance_at(below + 1) * up
+        return variance * (self.upper - self.lower) ** 2 / size
 
     def _greatest_variance(self) -> Fraction:
         """A bound: variances are quadratic and symmetric, so greatest at an end or middle."""
         # Rounding an answer between two steps adds at most a quarter of a squared step.
-        found = max(self._variance_at(i) for i in (0, self.steps // 2, self.steps))
-        return found + Fraction(1, 4 * self.steps**2)
+        greatest = max(self._variance_at(i) for i in (0, self.steps // 2, self.steps))
+        return greatest + Fraction(1, 4 * self.steps**2)
 
     def exact_mean(self, state: State) -> Fraction:
         """Return the unbiased estimate of the mean as an exact fraction.
@@ -232,8 +234,8 @@ class MeanOracle(NumberOracle):
     @property
     def influence(self) -> Fraction:
         """The most that a poisoned report instead of an honest one moves the sum of all answers."""
-        least, greatest = self._extremes()
-        return max(greatest, 1 - least) * (self.upper - self.lower)
+        minimum, greatest = self._extremes()
+        return max(greatest, 1 - minimum) * (self.upper - self.lower)
 
     def estimate(self, reports: object) -> MeanEstimate:
         """Estimate the mean, without bias, from a state or a batch of reports.
@@ -285,7 +287,7 @@ class Duchi(LinearMean):
         lower, upper: the bounds.
         epsilon: the greatest loss allowed; or
         p: the probability that the bit is kept, above 1/2.
-        missing: the number that stands for a missing answer.
+        missing: the number that represents a missing answer.
 
     Example:
         >>> duchi = Duchi(-1, 1, p="3/4")
@@ -312,10 +314,10 @@ class Duchi(LinearMean):
         self._set_bounds(lower, upper, missing)
         if (epsilon is None) == (p is None):
             raise UsageError("give either epsilon or p")
-        kept = truth_probability(p, epsilon, 1)
-        if kept <= Fraction(1, 2):
+        truthful = truth_probability(p, epsilon, 1)
+        if truthful <= Fraction(1, 2):
             raise UsageError("p must be above 1/2")
-        object.__setattr__(self, "p", kept)
+        object.__setattr__(self, "p", truthful)
 
     @property
     def ratio(self) -> Fraction:
@@ -335,7 +337,7 @@ class Duchi(LinearMean):
     def _report(self, rounded: NDArray[np.int64]) -> NDArray[np.int64]:
         return rounded ^ ~coins(self.p, len(rounded))
 
-    def _law(self, rounded: int) -> Mapping[int, Any]:
+    def _distribution(self, rounded: int) -> Mapping[int, Any]:
         return {rounded: self.p, 1 - rounded: 1 - self.p}
 
     def score(self) -> tuple[Fraction, Fraction]:
@@ -442,7 +444,7 @@ class Piecewise(LinearMean):
         epsilon: the greatest loss allowed; or
         keep: the probability of drawing from the window.
         total, width: how many numbers there are, and in the window; by default 4,096 and the best.
-        missing: the number that stands for a missing answer.
+        missing: the number that represents a missing answer.
 
     Example:
         >>> piecewise = Piecewise(0, 100, epsilon=2)
@@ -476,12 +478,12 @@ class Piecewise(LinearMean):
 
     @property
     def total(self) -> int:
-        """How many numbers there are."""
+        """Number of outputs."""
         return self.window.total
 
     @property
     def width(self) -> int:
-        """How many of them are in the window."""
+        """Number of outputs in the window."""
         return self.window.width
 
     _parameters: ClassVar[tuple[str, ...]] = ("keep", "total", "width")
@@ -493,7 +495,7 @@ class Piecewise(LinearMean):
 
     @property
     def steps(self) -> int:
-        """How far the window can slide."""
+        """Number of positions that the window can slide."""
         return self.total - self.width
 
     @property
@@ -504,7 +506,7 @@ class Piecewise(LinearMean):
     def _report(self, rounded: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.window.draw(rounded)
 
-    def _law(self, rounded: int) -> Mapping[int, Any]:
+    def _distribution(self, rounded: int) -> Mapping[int, Any]:
         return dict(enumerate(self.window.law(rounded)))
 
     def score(self) -> tuple[Fraction, Fraction]:
@@ -554,7 +556,7 @@ class HybridMean(MeanOracle):
         lower, upper: the bounds.
         epsilon: the greatest loss allowed.
         total: how many numbers a piecewise report is one of.
-        missing: the number that stands for a missing answer.
+        missing: the number that represents a missing answer.
 
     Example:
         >>> from tacit.local import Duchi
@@ -620,14 +622,14 @@ class HybridMean(MeanOracle):
         bit = duchi._report(up.astype(np.int64)) + self.total
         return np.where(coins(self.alpha, n), piecewise._report(rounded), bit)
 
-    def _law(self, rounded: int) -> Mapping[int, Any]:
+    def _distribution(self, rounded: int) -> Mapping[int, Any]:
         piecewise, duchi = self.parts
-        law = {y: self.alpha * p for y, p in piecewise._law(rounded).items()}
+        distribution = {y: self.alpha * p for y, p in piecewise._distribution(rounded).items()}
         up = self._rounds_up(rounded)
         one = up * duchi.p + (1 - up) * (1 - duchi.p)
-        law[self.total] = (1 - self.alpha) * (1 - one)
-        law[self.total + 1] = (1 - self.alpha) * one
-        return {y: p for y, p in law.items() if p}
+        distribution[self.total] = (1 - self.alpha) * (1 - one)
+        distribution[self.total + 1] = (1 - self.alpha) * one
+        return {y: p for y, p in distribution.items() if p}
 
     def _rounds_up(self, rounded: int) -> Fraction:
         """Return the exact probability that i/m rounds up: words u with u m >= (m - i) 2**32."""
@@ -678,7 +680,7 @@ class LaplaceMean(LinearMean):
         lower, upper: the bounds.
         epsilon: the loss, exactly.
         grid: m, the units from one bound to the other.
-        missing: the number that stands for a missing answer.
+        missing: the number that represents a missing answer.
 
     Example:
         >>> noisy = LaplaceMean(0, 1, epsilon=1)
@@ -717,7 +719,7 @@ class LaplaceMean(LinearMean):
     @property
     def ratio(self) -> Fraction:
         """e**epsilon, rounded up by less than 2**-90."""
-        return most_exp(self.loss)
+        return max_exp(self.loss)
 
     @property
     def steps(self) -> int:
@@ -726,7 +728,7 @@ class LaplaceMean(LinearMean):
 
     @property
     def reach(self) -> int:
-        """How far the noise can reach, in units."""
+        """Largest value of the noise, in units."""
         return int(REACH * self.grid / self.loss) + 1
 
     @property
@@ -739,20 +741,20 @@ class LaplaceMean(LinearMean):
         shifted: NDArray[np.int64] = np.clip(drawn + self.reach, 0, self.layout.limit - 1)
         return shifted
 
-    def _law(self, rounded: int) -> Mapping[int, Any]:
-        law, reach = noise.DiscreteLaplace(self.grid / self.loss), self.reach
+    def _distribution(self, rounded: int) -> Mapping[int, Any]:
+        distribution, radius = noise.DiscreteLaplace(self.grid / self.loss), self.reach
         top = self.layout.limit - 1
-        found: dict[int, Enclosure] = {
-            y: law.probability(y - reach - rounded, 128) for y in range(1, top)
+        masses: dict[int, Enclosure] = {
+            y: distribution.probability(y - radius - rounded, 128) for y in range(1, top)
         }
-        found[0] = law.cdf(-reach - rounded, 128)
-        found[top] = 1 - law.cdf(top - 1 - reach - rounded, 160)
-        return found
+        masses[0] = distribution.cdf(-radius - rounded, 128)
+        masses[top] = 1 - distribution.cdf(top - 1 - radius - rounded, 160)
+        return masses
 
     def score(self) -> tuple[Fraction, Fraction]:
         """See :meth:`~tacit.local.numeric.means.LinearMean.score`."""
         return Fraction(1, self.grid), Fraction(-self.reach, self.grid)
 
     def _variance_at(self, rounded: int) -> Fraction:
-        law = noise.DiscreteLaplace(self.grid / self.loss)
-        return law.variance().rounded(80).upper / self.grid**2
+        distribution = noise.DiscreteLaplace(self.grid / self.loss)
+        return distribution.variance().rounded(80).upper / self.grid**2

@@ -46,7 +46,7 @@ class SquareWave(NumberOracle):
         keep: the probability of a report drawn from the window.
         bins: d, how many bins the range is cut into, from 2 to 16,384.
         reach: b, how many bins the window extends to either side; with epsilon by default the best.
-        missing: the number that stands for a missing answer; without it one is refused.
+        missing: the number that represents a missing answer; without it one is refused.
 
     Raises:
         UsageError: bounds reversed, both or neither of epsilon and keep.
@@ -129,8 +129,8 @@ class SquareWave(NumberOracle):
     def _read(self, value: Any) -> int:
         return min(int(self._place(value) * self.bins), self.bins - 1)
 
-    def _draw(self, places: NDArray[np.int64]) -> NDArray[Any]:
-        return self.window.draw(places).astype(self.layout.dtype)
+    def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
+        return self.window.draw(indices).astype(self.layout.dtype)
 
     def _sums(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         return count_values(reports, self.window.total)
@@ -152,7 +152,7 @@ class SquareWave(NumberOracle):
             reports: a state of this mechanism, or a batch.
             smooth: whether EM averages neighbouring bins.
             unbiased: instead of EM the linear estimate, with standard errors and intervals.
-            edges: with ``unbiased``, whole numbers 0 .. bins, increasing: the bins between two of
+            edges: with ``unbiased``, integers 0 .. bins, increasing: the bins between two of
                 them are one.
 
         Raises:

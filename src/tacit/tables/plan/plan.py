@@ -24,9 +24,9 @@ from tacit.mechanisms.partition_selection import (
     ReleaseKeys,
     SelectKeys,
     TruncatedNoise,
-    least_noise_and_threshold,
-    least_noise_and_thresholds,
-    least_threshold,
+    min_noise_and_threshold,
+    min_noise_and_thresholds,
+    min_threshold,
 )
 from tacit.tables.plan.methods import Choice, choose, local_part
 from tacit.tables.plan.query import Query
@@ -341,7 +341,7 @@ def keys_part(
     }
     if stated is None:
         best = makers[SelectKeys.name](groups, epsilon, delta)
-        if groups <= _FEW or least_noise_and_threshold(groups, epsilon, delta) is None:
+        if groups <= _FEW or min_noise_and_threshold(groups, epsilon, delta) is None:
             return best
         return min(best, _gaussian(groups, epsilon, delta), key=lambda part: part.threshold)
     if stated not in makers:
@@ -355,7 +355,7 @@ def _truncated(groups: int, epsilon: Fraction, delta: Fraction) -> KeysPart:
 
 
 def _gaussian(groups: int, epsilon: Fraction, delta: Fraction) -> KeysPart:
-    found = least_noise_and_threshold(groups, epsilon, delta)
+    found = min_noise_and_threshold(groups, epsilon, delta)
     if found is None:
         raise UsageError("no Gaussian noise releases keys at this epsilon and delta")
     scale, threshold = found
@@ -363,7 +363,7 @@ def _gaussian(groups: int, epsilon: Fraction, delta: Fraction) -> KeysPart:
 
 
 def _in_rounds(groups: int, epsilon: Fraction, delta: Fraction) -> KeysPart:
-    found = least_noise_and_thresholds(groups, epsilon, delta, (_FIRST, 1 - _FIRST))
+    found = min_noise_and_thresholds(groups, epsilon, delta, (_FIRST, 1 - _FIRST))
     if found is None:
         raise UsageError(
             "no Gaussian noise releases keys at this epsilon and delta; ask in one round, rounds=1"
@@ -376,7 +376,7 @@ def _in_rounds(groups: int, epsilon: Fraction, delta: Fraction) -> KeysPart:
 def _laplace(groups: int, epsilon: Fraction, delta: Fraction) -> KeysPart:
     """Return the release by plain Laplace noise, of certificates made before the truncated one."""
     scale = groups / epsilon
-    threshold = least_threshold(scale, groups, delta)
+    threshold = min_threshold(scale, groups, delta)
     return KeysPart(ReleaseKeys(scale, threshold), "L1", threshold, groups)
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias, TypedDict
 from tacit.accounting.budget import Budget, Kind, epsilon_delta, read_loss
 from tacit.accounting.budget import epsilon as pure
 from tacit.arithmetic.exact import Number, as_fraction, positive, show
-from tacit.arithmetic.roots_and_bisection import least_integer_until
+from tacit.arithmetic.roots_and_bisection import smallest_integer_until
 from tacit.errors import UsageError, did_you_mean
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
@@ -21,7 +21,7 @@ __all__ = [
     "Amount",
     "Price",
     "least_amount",
-    "least_epsilon",
+    "min_epsilon",
     "priced",
     "read_confidence",
     "read_rows",
@@ -186,7 +186,7 @@ def read_confidence(confidence: Number) -> Fraction:
     return level
 
 
-def least_epsilon(
+def min_epsilon(
     query: Query,
     targets: Mapping[str, Number],
     confidence: Fraction,
@@ -227,7 +227,7 @@ def least_epsilon(
     def holds(number: int) -> bool:
         return all(half <= exact[label] for label, half in reach(number).items())
 
-    number = least_integer_until(holds, last := 9 * _DIGITS * _DECADES)
+    number = smallest_integer_until(holds, last := 9 * _DIGITS * _DECADES)
     if number is None:
         far = {label: half for label, half in reach(last).items() if half > exact[label]}
         label, half = next(iter(far.items()))
@@ -248,7 +248,7 @@ def least_amount(holds: Callable[[Fraction], bool]) -> tuple[Fraction, bool]:
     """
     # holds: of an amount; once it holds, it holds for every larger one.
     last = 9 * _DIGITS * _DECADES
-    number = least_integer_until(lambda n: holds(_candidate(n)), last)
+    number = smallest_integer_until(lambda n: holds(_candidate(n)), last)
     return (_candidate(last), False) if number is None else (_candidate(number), True)
 
 

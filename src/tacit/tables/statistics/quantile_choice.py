@@ -32,7 +32,7 @@ from tacit.core import (
 from tacit.core.conversions import of_range
 from tacit.errors import MismatchError, UsageError
 from tacit.expressions.grid import Grid
-from tacit.mechanisms.private_quantile import Tallies, choose_cells, error_in_cost, quantile_costs
+from tacit.mechanisms.private_quantile import BinCounts, choose_cells, error_in_cost, quantile_costs
 from tacit.report.text import clamped_column, for_each_group, say_step
 from tacit.tables.query.requests import Cells, Request
 from tacit.tables.statistics.base import Columns, Noise, Part
@@ -227,7 +227,7 @@ class ChoicePart(Part):
 
     def vector(self, step: Step, found: Any) -> Any:
         """Return the counted values as they are: the costs follow from them."""
-        return Tallies(found)
+        return BinCounts(found)
 
     def points(self, released: Sequence[Any]) -> list[NDArray[np.float64]]:
         """Return the numbers that were chosen, from their places on the grid."""

@@ -11,7 +11,7 @@ from support.audit.attacked import ALL, QUICK, attacked
 from tacit.audit.attack_suite.run import SYSTEMS
 from tacit.audit.attack_suite.system import (
     HOLDS,
-    LOUD,
+    LARGE_EPSILON,
     NotOfferedError,
     NotReadyError,
     System,
@@ -38,26 +38,30 @@ ROWS = [1.0, 2.0, 3.0, 6.0]
 
 @pytest.mark.parametrize(("kind", "truth"), [("count", 4), ("sum", 12), ("mean", 3)])
 def test_loud_statistics_are_the_plain_ones(kind, truth):
-    found = SYSTEM.statistic(kind, ROWS, bounds=(0.0, 10.0), epsilon=LOUD)
+    found = SYSTEM.statistic(kind, ROWS, bounds=(0.0, 10.0), epsilon=LARGE_EPSILON)
     assert found == pytest.approx(truth, abs=0.05)
 
 
 @pytest.mark.full
 def test_all_other_questions():
-    asked = {"bounds": (0.0, 10.0), "epsilon": LOUD}
+    asked = {"bounds": (0.0, 10.0), "epsilon": LARGE_EPSILON}
     assert SYSTEM.statistic("variance", ROWS, **asked) == pytest.approx(3.5, abs=0.05)
     assert 1.9 <= SYSTEM.statistic("median", ROWS, **asked) <= 3.1
-    bars = SYSTEM.statistic("histogram", ROWS, edges=[0, 2.5, 10], epsilon=LOUD)
+    bars = SYSTEM.statistic("histogram", ROWS, edges=[0, 2.5, 10], epsilon=LARGE_EPSILON)
     assert bars == pytest.approx([2, 2], abs=0.05)
-    counts = SYSTEM.group_counts(["a", "b", "a"], ["a", "c"], epsilon=LOUD)
+    counts = SYSTEM.group_counts(["a", "b", "a"], ["a", "c"], epsilon=LARGE_EPSILON)
     assert counts == pytest.approx({"a": 2, "c": 0}, abs=0.05)
-    each = {"rows_each": 2, "groups_each": 1, "upper": 1.0, "epsilon": LOUD}
+    each = {"rows_each": 2, "groups_each": 1, "upper": 1.0, "epsilon": LARGE_EPSILON}
     sums = SYSTEM.people_sum([(1, "a", 1.0), (2, "b", 0.5)], ["a", "b"], **each)
     assert sums == pytest.approx({"a": 1, "b": 0.5}, abs=0.05)
-    assert SYSTEM.joined_count([1, 1, 5], [1, 2], epsilon=LOUD) == pytest.approx(2, abs=0.05)
-    assert SYSTEM.filtered_count("equal", [1, 2, 2], epsilon=LOUD, other=[2]) == pytest.approx(2)
+    assert SYSTEM.joined_count([1, 1, 5], [1, 2], epsilon=LARGE_EPSILON) == pytest.approx(
+        2, abs=0.05
+    )
+    assert SYSTEM.filtered_count(
+        "equal", [1, 2, 2], epsilon=LARGE_EPSILON, other=[2]
+    ) == pytest.approx(2)
     text = "x,y\n1,a\n2,b\n"
-    assert SYSTEM.read_sum(text, "x", "integer", (0, 10), epsilon=LOUD) == pytest.approx(3)
+    assert SYSTEM.read_sum(text, "x", "integer", (0, 10), epsilon=LARGE_EPSILON) == pytest.approx(3)
     with pytest.raises(NotOfferedError):
         SYSTEM.filtered_count("logarithm", [1.0], epsilon=1.0)
 
@@ -228,7 +232,7 @@ def test_without_its_packages_the_table_says_so(monkeypatch):
 
 @pytest.mark.full
 def test_a_service_of_many_data_sets_is_followed_by_another(monkeypatch):
-    monkeypatch.setattr(tacit_service, "_MOST", 1)
+    monkeypatch.setattr(tacit_service, "_MAX_OPEN_SERVICES", 1)
     system = tacit_service.TacitService()
     try:
         first = system.account(1.0)

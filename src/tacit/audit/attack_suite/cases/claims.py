@@ -9,7 +9,7 @@ from functools import partial
 
 from tacit.arithmetic.roots_and_bisection import narrowed
 from tacit.audit.attack_suite.system import (
-    LOUD,
+    LARGE_EPSILON,
     NotOfferedError,
     Outcome,
     System,
@@ -58,8 +58,8 @@ def _moved(name: str, key: str) -> None:
     )
     def _(system: System) -> Outcome:
         return moved_at_most(
-            lambda: system.planned_counts(["a", "b", key], ["a", "b"], 1, epsilon=LOUD),
-            lambda: system.planned_counts(["a", "b"], ["a", "b"], 1, epsilon=LOUD),
+            lambda: system.planned_counts(["a", "b", key], ["a", "b"], 1, epsilon=LARGE_EPSILON),
+            lambda: system.planned_counts(["a", "b"], ["a", "b"], 1, epsilon=LARGE_EPSILON),
             2.0,
             f"one row with the key {key!r}",
         )
@@ -132,7 +132,7 @@ _keys("four keys", 4, 0.1)
 _keys("sixteen keys", 16, 0.05)
 
 
-# Attacks on certificates: changed, and sealed anew.
+# Attacks on certificates: changed, and sealed again.
 
 
 _FORGED = "certificates resealed against their own page (found in a development state of Tacit)"
@@ -277,10 +277,10 @@ _share("10 of 510", 10, 2.2)
 _share("50 of 550", 50, 2.2)
 
 
-# Attacks on proofs: numbers that a system claims, beside the truth.
+# Attacks on proofs: numbers that a system claims, next to the truth.
 #
 # Each truth is computed here from the definition.  A claim below it is a broken promise; one above
-# it is waste, which is no attack.
+# it is waste, which is not an attack.
 
 
 _CLAIMS_SLACK = 1e-6
@@ -312,7 +312,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
 
 def randomized_response_epsilon(epsilon: float, times: int, delta: float) -> float:
-    """Return the exact epsilon of so many randomized responses at delta, by enumeration.
+    """Return the exact epsilon of this many randomized responses at delta, by enumeration.
 
     >>> round(randomized_response_epsilon(0.5, 4, 0.0), 6)
     2.0

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tacit.audit.attack_suite.system import (
-    LOUD,
+    LARGE_EPSILON,
     Account,
     NotOfferedError,
     Outcome,
@@ -57,7 +57,7 @@ def _greedy(
                 rows_each=rows_each,
                 groups_each=groups_each,
                 upper=1.0,
-                epsilon=LOUD,
+                epsilon=LARGE_EPSILON,
             )
 
         return moved_at_most(
@@ -110,7 +110,7 @@ def _readings(rows_each: int) -> None:
         "a view with random(), read twice (found in a development state of Tacit)",
     )
     def _(system: System) -> Outcome:
-        found = max(system.changing_source(rows_each, epsilon=LOUD) for _ in range(3))
+        found = max(system.changing_source(rows_each, epsilon=LARGE_EPSILON) for _ in range(3))
         told = f"one person whose rows change weighed {found:.4g}, where {rows_each} are allowed"
         return holds(told) if found <= rows_each * 1.01 else falls(told)
 
@@ -128,8 +128,10 @@ def _predicate(predicate: str, odd: object, plain: object) -> None:
     )
     def _(system: System) -> Outcome:
         rows = [plain] * 50
-        left = attempt(lambda: system.filtered_count(predicate, [*rows, odd], epsilon=LOUD))
-        right = attempt(lambda: system.filtered_count(predicate, rows, epsilon=LOUD))
+        left = attempt(
+            lambda: system.filtered_count(predicate, [*rows, odd], epsilon=LARGE_EPSILON)
+        )
+        right = attempt(lambda: system.filtered_count(predicate, rows, epsilon=LARGE_EPSILON))
         if (left[1] is None) != (right[1] is None):
             name = type(left[1] or right[1]).__name__
             return falls(f"the row {odd!r} decided whether {name} was raised")
@@ -160,8 +162,8 @@ def _raises(name: str, kind: str, left: Sequence[Any], right: Sequence[Any]) -> 
     )
     def _(system: System) -> Outcome:
         return moved_at_most(
-            lambda: system.statistic(kind, left, bounds=(0.0, 10.0), epsilon=LOUD),
-            lambda: system.statistic(kind, right, bounds=(0.0, 10.0), epsilon=LOUD),
+            lambda: system.statistic(kind, left, bounds=(0.0, 10.0), epsilon=LARGE_EPSILON),
+            lambda: system.statistic(kind, right, bounds=(0.0, 10.0), epsilon=LARGE_EPSILON),
             25.0 if kind == "variance" else 10.0,  # the widest that each can be
             "one row",
         )
@@ -176,7 +178,7 @@ _raises("a median of one row", "median", [5.0], [5.0, 5.0])
 _SECRET = "Quartermaine-4815162342"
 
 
-def _told(name: str, ask: Any) -> None:
+def _message_shown(name: str, ask: Any) -> None:
     @case(
         "errors that quote the rows",
         name,
@@ -194,25 +196,25 @@ def _told(name: str, ask: Any) -> None:
         return holds(f"{type(error).__name__} quotes no cell")
 
 
-_told(
+_message_shown(
     "a text in a column of numbers",
     lambda system: system.read_sum(f"x\n1\n{_SECRET}\n", "x", "integer", (0, 10), epsilon=1.0),
 )
-_told(
+_message_shown(
     "a text where a number is compared",
     lambda system: system.filtered_count("number", ["1", _SECRET], epsilon=1.0),
 )
-_told(
+_message_shown(
     "a text among numbers in memory",
     lambda system: system.statistic("sum", [1.0, _SECRET, 2.0], bounds=(0.0, 10.0), epsilon=1.0),
 )
-_told(
+_message_shown(
     "a text as the median",
     lambda system: system.statistic("median", [1.0, _SECRET], bounds=(0.0, 10.0), epsilon=1.0),
 )
 
 
-# Attacks on what stands beside an answer: logs, pickles, exact counts, time, generators.
+# Attacks on what is next to an answer: logs, pickles, exact counts, time, generators.
 
 
 _SIZE = 48_163

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tacit.audit.attack_suite.system import (
-    LOUD,
+    LARGE_EPSILON,
     Outcome,
     System,
     attempt,
@@ -31,7 +31,7 @@ _HANEY = "Haney et al., Precision-based attacks on differentially private data (
 
 
 def _finer_than_doubles_near_one(value: Any) -> bool:
-    """Whether a small number is no multiple of 2^-53: a sum with 1 cannot be one."""
+    """True if a small number is no multiple of 2^-53: a sum with 1 cannot be one."""
     scaled = abs(float(value)) * 2.0**53
     return abs(float(value)) < 0.5 and scaled != math.floor(scaled)
 
@@ -68,7 +68,9 @@ def _moved(
 ) -> float | Outcome:
     """Return how far two sums are apart whose noise is below a millionth."""
     left, right = (
-        lambda r=given: system.statistic("sum", r, bounds=(-bound, bound), epsilon=LOUD * bound)
+        lambda r=given: system.statistic(
+            "sum", r, bounds=(-bound, bound), epsilon=LARGE_EPSILON * bound
+        )
         for given in (rows, others)
     )
     found = compared(left, right, change)
@@ -106,8 +108,8 @@ def _overflow(name: str, rows: Sequence[Any], bound: float, kind: str = "sum") -
         fewer = rows[:-1]
         allowed = bound if kind == "sum" else bound * bound / 4  # no variance is above that
         return moved_at_most(
-            lambda: system.statistic(kind, rows, bounds=(0, bound), epsilon=LOUD),
-            lambda: system.statistic(kind, fewer, bounds=(0, bound), epsilon=LOUD),
+            lambda: system.statistic(kind, rows, bounds=(0, bound), epsilon=LARGE_EPSILON),
+            lambda: system.statistic(kind, fewer, bounds=(0, bound), epsilon=LARGE_EPSILON),
             allowed,
             "one more row",
         )
@@ -156,7 +158,9 @@ def _left_out(kind: str) -> None:
         edges = [0.0, 2.0] if kind == "histogram" else None
         rows = [1.0] * size
         answer, error = attempt(
-            lambda: system.statistic(kind, rows, bounds=(0.0, 2.0), edges=edges, epsilon=LOUD)
+            lambda: system.statistic(
+                kind, rows, bounds=(0.0, 2.0), edges=edges, epsilon=LARGE_EPSILON
+            )
         )
         if error is not None:
             return holds(f"refused: {type(error).__name__}")
@@ -210,7 +214,9 @@ def _value(attack: str, value: Any, kind: str, source: str, question: str) -> No
         edges = _EDGES if kind == "histogram" else None
 
         def release(rows: Sequence[Any]) -> Any:
-            return system.statistic(kind, rows, bounds=(0.0, 10.0), edges=edges, epsilon=LOUD)
+            return system.statistic(
+                kind, rows, bounds=(0.0, 10.0), edges=edges, epsilon=LARGE_EPSILON
+            )
 
         return moved_at_most(
             lambda: release([*_PLAIN, value]),
@@ -262,7 +268,7 @@ def _edge(name: str, value: float) -> None:
     def _(system: System) -> Outcome:
         def release(rows: Sequence[float]) -> Any:
             return system.statistic(
-                "histogram", rows, edges=_EDGES, bounds=(0.0, 10.0), epsilon=LOUD
+                "histogram", rows, edges=_EDGES, bounds=(0.0, 10.0), epsilon=LARGE_EPSILON
             )
 
         return moved_at_most(
@@ -400,8 +406,8 @@ def _equal(name: str, one: str, other: str) -> None:
     )
     def _(system: System) -> Outcome:
         return moved_at_most(
-            lambda: system.group_counts([one] * 3, [one, other], epsilon=LOUD),
-            lambda: system.group_counts([one] * 2, [one, other], epsilon=LOUD),
+            lambda: system.group_counts([one] * 3, [one, other], epsilon=LARGE_EPSILON),
+            lambda: system.group_counts([one] * 2, [one, other], epsilon=LARGE_EPSILON),
             1.0,
             "one more row",
         )
@@ -424,8 +430,8 @@ def _sniffing(name: str, line: str, allowed: float) -> None:
     )
     def _(system: System) -> Outcome:
         return moved_at_most(
-            lambda: system.read_sum(_LINES + line, "x", "integer", (0, 10), epsilon=LOUD),
-            lambda: system.read_sum(_LINES, "x", "integer", (0, 10), epsilon=LOUD),
+            lambda: system.read_sum(_LINES + line, "x", "integer", (0, 10), epsilon=LARGE_EPSILON),
+            lambda: system.read_sum(_LINES, "x", "integer", (0, 10), epsilon=LARGE_EPSILON),
             allowed,
             f"the line {line.strip()!r}",
         )

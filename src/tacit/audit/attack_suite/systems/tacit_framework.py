@@ -61,12 +61,12 @@ class TacitFramework(System):
     def noise_costs(self, count: int) -> Sequence[tuple[float, float]]:
         """Time single releases, in nanoseconds of this thread."""
         chain = _NUMBER >> Laplace(1000, grid=_GRID)
-        found = []
+        costs = []
         for _ in range(count):
-            begun = time.thread_time_ns()
+            started = time.thread_time_ns()
             drawn: Any = chain(0.0)
-            found.append((abs(float(drawn)), float(time.thread_time_ns() - begun)))
-        return found
+            costs.append((abs(float(drawn)), float(time.thread_time_ns() - started)))
+        return costs
 
     def seeded(self, seed: int) -> Sequence[float]:
         """Seed Python's and numpy's generators, and release."""
@@ -107,9 +107,9 @@ def _sampled_twice(what: str) -> Any:
 
 
 def _sensitivity(what: str) -> Any:
-    found = re.fullmatch(r"(\w+) of (\d+) in \((.*)\), (\w+)", what)
-    assert found is not None
-    statistic, size, values, given = found.groups()
+    match = re.fullmatch(r"(\w+) of (\d+) in \((.*)\), (\w+)", what)
+    assert match is not None
+    statistic, size, values, given = match.groups()
     relation: Any = given
     domain = Values([float(v) for v in values.split(",")], size=int(size))
     name = "var" if statistic == "variance" else statistic

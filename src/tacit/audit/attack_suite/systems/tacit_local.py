@@ -49,8 +49,8 @@ class TacitQuestion(LocalMechanism):
 
     def counts(self, reports: Sequence[Any]) -> Sequence[float]:
         """Return the estimated counts; of one bit, those of no and yes."""
-        found = np.ravel(self.oracle.estimate(np.array(reports)).counts)
-        counts = [float(x) for x in found]
+        estimates = np.ravel(self.oracle.estimate(np.array(reports)).counts)
+        counts = [float(x) for x in estimates]
         return counts if len(counts) > 1 else [len(reports) - counts[0], counts[0]]
 
     def device(self) -> Any:
@@ -98,12 +98,12 @@ class TacitLocal(System):
     def noise_costs(self, count: int) -> Sequence[tuple[float, float]]:
         """Time single reports; the size of the noise is whether the report is the answer."""
         question = TacitQuestion(1000, 6.0, "direct")
-        found = []
+        costs = []
         for _ in range(count):
-            begun = time.thread_time_ns()
+            started = time.thread_time_ns()
             report = question.report(3)
-            found.append((float(int(report) != 3), float(time.thread_time_ns() - begun)))
-        return found
+            costs.append((float(int(report) != 3), float(time.thread_time_ns() - started)))
+        return costs
 
 
 SYSTEM = TacitLocal

@@ -28,7 +28,7 @@ __all__ = ["ADDRESS", "SYSTEM", "TacitPostgres"]
 
 # The environment variable with the address of a database in which tables may be made.
 ADDRESS = "TACIT_ATTACKED_POSTGRESQL"
-_OPEN = 4  # so many accounts stay open, each with the connections of its table and its ledger
+_OPEN = 4  # this many accounts stay open, each with the connections of its table and its ledger
 _TYPES = {"bigint": "bigint", "double": "double precision", "varchar": "text"}
 
 
@@ -42,7 +42,7 @@ class TacitPostgres(TacitSession):
         self._accounts: deque[contextlib.ExitStack] = deque()
 
     def refuse_unready(self) -> None:
-        """Refuse where no database is named."""
+        """Raise if no database is named."""
         if not os.environ.get(ADDRESS):
             raise NotReadyError(
                 f"no database: {ADDRESS} names one in which tables may be made and dropped, "
@@ -78,17 +78,17 @@ class TacitPostgres(TacitSession):
         opened = Session(os.environ[ADDRESS], each, budget_for(epsilon), in_memory, table=name)
         try:
             with quiet(), opened as session:
-                found: Any = session.agg(s=total("x", 0, 1)).release(epsilon=epsilon)
-                return float(found.value("s"))
+                answer: Any = session.agg(s=total("x", 0, 1)).release(epsilon=epsilon)
+                return float(answer.value("s"))
         finally:
             _run(f"drop view {name}")
 
     def account(self, budget: float) -> Account:
         """Return a session with its ledger in the database too."""
-        self._end(_OPEN - 1)  # a server has so many connections, and one case one account
+        self._end(_OPEN - 1)  # a server has this many connections, and one case one account
         until = contextlib.ExitStack()
         self._accounts.append(until)
-        return _Account.fresh(budget, until)
+        return _PostgresAccount.fresh(budget, until)
 
     def close(self) -> None:
         """Drop what was made."""
@@ -99,7 +99,7 @@ class TacitPostgres(TacitSession):
             self._accounts.popleft().close()
 
 
-class _Account(Account):
+class _PostgresAccount(Account):
     """A table of its own, and a ledger of its own beside it."""
 
     def __init__(self, name: str, budget: Any, until: contextlib.ExitStack) -> None:
@@ -110,7 +110,7 @@ class _Account(Account):
         self._session = until.enter_context(opened)
 
     @classmethod
-    def fresh(cls, budget: float, until: contextlib.ExitStack) -> _Account:
+    def fresh(cls, budget: float, until: contextlib.ExitStack) -> _PostgresAccount:
         """Return an account whose table and ledger go at the end."""
         name = until.enter_context(_table(columns_of({"x": [i % 10 for i in range(100)]})))
         until.callback(_run, f"drop table if exists tacit.{name}_event, tacit.{name}_head")
@@ -126,7 +126,7 @@ class _Account(Account):
 
     def again(self) -> Account:
         """Open the same table with the same ledger, as another host does."""
-        return _Account(self._name, None, self._until)
+        return _PostgresAccount(self._name, None, self._until)
 
     def files(self) -> Sequence[str]:
         """The ledger is in a database."""
@@ -134,12 +134,12 @@ class _Account(Account):
 
     def fail(self, epsilon: float, label: str) -> None:
         """Put a view in place of the table, which divides by zero when its rows are read."""
-        asked = self._session.agg(s=total("x", 0, 10))
+        question = self._session.agg(s=total("x", 0, 10))
         hidden = f"{self._name}_hidden"
         _run(f"alter table {self._name} rename to {hidden}")
         _run(f"create view {self._name} as select x / (x - x) as x from {hidden}")
         try:
-            asked.release(epsilon=repr(epsilon), tag=label)
+            question.release(epsilon=repr(epsilon), tag=label)
         finally:
             _run(f"drop view {self._name}")
             _run(f"alter table {hidden} rename to {self._name}")

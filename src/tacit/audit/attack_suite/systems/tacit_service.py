@@ -18,7 +18,7 @@ from typing import Any
 from tacit.accounting import epsilon as epsilon_budget
 from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, NotReadyError, Rows
 from tacit.audit.attack_suite.systems.tacit_session import (
-    PLENTY,
+    UNBOUNDED_EPSILON,
     Column,
     TacitAccount,
     TacitSession,
@@ -34,13 +34,13 @@ from tacit.tables import sum as total
 
 __all__ = ["SYSTEM", "TacitService"]
 
-_PATIENCE = 60.0
+_REPLY_TIMEOUT = 60.0
 _DAY = 86_400
 # Bytes of a Parquet file before its first page, and bytes of that page that are spoilt.
 _MAGIC, _SPOILT = 4, 36
 _FAILED = 500  # from here on a status says that the service failed, and not that it refused
-# A service keeps some files open for each one with rows, and a process may open only so many.
-_MOST = 300
+# A service keeps some files open for each one with rows, and a process may open only this many.
+_MAX_OPEN_SERVICES = 300
 _SETTINGS = 'latency = "1/100"\n'
 
 
@@ -51,7 +51,7 @@ class TacitService(TacitSession):
     title = "Tacit, the service over HTTP"
 
     def refuse_unready(self) -> None:
-        """Refuse where a package of the service is missing."""
+        """Raise if a package of the service is missing."""
         try:
             for module in ("fastapi", "uvicorn", "sqlalchemy", "httpx"):
                 need(module, "serve")
@@ -61,7 +61,7 @@ class TacitService(TacitSession):
     @property
     def _service(self) -> _Served:
         """The service that is asked, the last: another one where it holds many files."""
-        # One that an account is kept in goes on beside it.
+        # One that an account is stored in continues next to it.
         if self._all and self._all[-1].full and not self._all[-1].kept:
             self._all.pop().stop()
         if not self._all or self._all[-1].full:
@@ -82,8 +82,8 @@ class TacitService(TacitSession):
         service = self._service
         name = service.fresh()
         write_parquet(columns, service.data / f"{name}.parquet")
-        told = {"path": f"data/{name}.parquet"}
-        service.declare(name, {"rows": told}, each, budget)
+        fields = {"path": f"data/{name}.parquet"}
+        service.declare(name, {"rows": fields}, each, budget)
         return service.analyst(name)
 
     def repeated(
@@ -92,7 +92,7 @@ class TacitService(TacitSession):
         """Return the connection to a data set of these rows whose budget is never used up."""
         service, rows = self._service, repr(columns)
         if rows not in service.asked:
-            opened = self.session(columns, one_row_each, epsilon_budget(PLENTY))
+            opened = self.session(columns, one_row_each, epsilon_budget(UNBOUNDED_EPSILON))
             service.asked[rows] = service.until.enter_context(opened)
         return contextlib.nullcontext(service.asked[rows])
 
@@ -108,11 +108,11 @@ class TacitService(TacitSession):
             tables[table] = {"path": f"data/{name}-{table}.csv", "columns": site}
         tables["sites"] |= {"public": True, "key": "site"}
         tables["sites"]["columns"]["region"] = {"kind": "integer", "keys": [1]}
-        service.declare(name, tables, one_row_each, epsilon_budget(PLENTY))
+        service.declare(name, tables, one_row_each, epsilon_budget(UNBOUNDED_EPSILON))
         with quiet(), service.analyst(name) as connection:
-            asked = connection.filter().join("sites").filter(col("region") == 1)
-            found: Any = asked.agg(n=count()).release(epsilon=epsilon)
-            return float(found.value("n"))
+            question = connection.filter().join("sites").filter(col("region") == 1)
+            answer: Any = question.agg(n=count()).release(epsilon=epsilon)
+            return float(answer.value("n"))
 
     def read_sum(
         self, text: str, column: str, kind: str, bounds: Bounds, *, epsilon: float
@@ -121,11 +121,11 @@ class TacitService(TacitSession):
         service = self._service
         name = service.fresh()
         (service.data / f"{name}.csv").write_text(text)
-        told = {"path": f"data/{name}.csv", "columns": {column: {"kind": kind}}}
-        service.declare(name, {"rows": told}, one_row_each, budget_for(epsilon))
+        fields = {"path": f"data/{name}.csv", "columns": {column: {"kind": kind}}}
+        service.declare(name, {"rows": fields}, one_row_each, budget_for(epsilon))
         with quiet(), service.analyst(name) as connection:
-            found: Any = connection.agg(s=total(column, *bounds)).release(epsilon=epsilon)
-            return float(found.value("s"))
+            answer: Any = connection.agg(s=total(column, *bounds)).release(epsilon=epsilon)
+            return float(answer.value("s"))
 
     def planned_counts(
         self, keys: Sequence[str], public: Sequence[str], copies: int, *, epsilon: float
@@ -143,9 +143,9 @@ class TacitService(TacitSession):
         name = service.fresh()
         path = service.data / f"{name}.parquet"
         write_parquet(columns_of({"x": [i % 10 for i in range(100)]}), path)
-        told = {"path": f"data/{name}.parquet"}
-        service.declare(name, {"rows": told}, one_row_each, epsilon_budget(repr(budget)))
-        return _Account(service, name, path)
+        fields = {"path": f"data/{name}.parquet"}
+        service.declare(name, {"rows": fields}, one_row_each, epsilon_budget(repr(budget)))
+        return _ServiceAccount(service, name, path)
 
     def written(self, where: str, rows: Rows) -> str:
         """Return what is written here, and, for logs, what the service writes meanwhile."""
@@ -159,7 +159,7 @@ class TacitService(TacitSession):
         return text
 
 
-class _Account(Account):
+class _ServiceAccount(Account):
     """A data set of the service, and the connection of one analyst."""
 
     def __init__(self, service: _Served, name: str, path: Path) -> None:
@@ -177,7 +177,7 @@ class _Account(Account):
 
     def again(self) -> Account:
         """Connect as another analyst."""
-        return _Account(self._service, self._name, self._path)
+        return _ServiceAccount(self._service, self._name, self._path)
 
     def files(self) -> Sequence[str]:
         """Analysts see no files."""
@@ -185,19 +185,19 @@ class _Account(Account):
 
     def fail(self, epsilon: float, label: str) -> None:
         """Spoil the cells of the file, behind its schema, and ask: reading them fails."""
-        whole = self._path.read_bytes()
-        asked = self._connection.agg(s=total("x", 0, 10))
-        self._path.write_bytes(whole[:_MAGIC] + bytes(_SPOILT) + whole[_MAGIC + _SPOILT :])
+        content = self._path.read_bytes()
+        question = self._connection.agg(s=total("x", 0, 10))
+        self._path.write_bytes(content[:_MAGIC] + bytes(_SPOILT) + content[_MAGIC + _SPOILT :])
         try:
-            asked.release(epsilon=repr(epsilon), tag=label)
+            question.release(epsilon=repr(epsilon), tag=label)
         finally:
-            self._path.write_bytes(whole)
+            self._path.write_bytes(content)
 
 
 class _Served:
     """A folder that ``tacit serve`` serves on a free port of this machine, until it is stopped."""
 
-    kept = False  # whether an account is kept in it
+    kept = False  # whether an account is stored in it
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="tacit-attacked-"))
@@ -221,7 +221,7 @@ class _Served:
             raise
 
     def _wait(self) -> None:
-        httpx, end = need("httpx", "serve"), time.monotonic() + _PATIENCE
+        httpx, end = need("httpx", "serve"), time.monotonic() + _REPLY_TIMEOUT
         while True:
             with contextlib.suppress(httpx.HTTPError):
                 if httpx.get(f"{self.address}/readyz", timeout=5).status_code == 200:
@@ -233,7 +233,7 @@ class _Served:
     def _client(self, token: str) -> Any:
         headers = {"Authorization": f"Bearer {token}"}
         httpx = need("httpx", "serve")
-        return httpx.Client(base_url=self.address, headers=headers, timeout=_PATIENCE)
+        return httpx.Client(base_url=self.address, headers=headers, timeout=_REPLY_TIMEOUT)
 
     def _token(self, role: str) -> str:
         from tacit.service.access import Grant
@@ -251,8 +251,8 @@ class _Served:
 
     @property
     def full(self) -> bool:
-        """Whether it has as many files with rows as one service should hold."""
-        return sum(1 for _ in self.data.iterdir()) >= _MOST
+        """True if the service has as many open files with rows as it should."""
+        return sum(1 for _ in self.data.iterdir()) >= _MAX_OPEN_SERVICES
 
     def fresh(self) -> str:
         """Return a name that no data set has."""

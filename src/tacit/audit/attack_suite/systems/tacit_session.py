@@ -43,9 +43,9 @@ from tacit.tables import sum as total
 from tacit.tables.dataset.declaration import open_dataset
 
 __all__ = [
-    "PLENTY",
     "SYSTEM",
     "TABLE",
+    "UNBOUNDED_EPSILON",
     "Column",
     "TacitAccount",
     "TacitSession",
@@ -56,7 +56,7 @@ __all__ = [
     "write_parquet",
 ]
 
-# A budget of a session: its ledger in a file, beside a CSV file that can be taken away.
+# A budget of a session: its ledger in a file, next to a CSV file that can be taken away.
 
 
 class TacitAccount(Account):
@@ -91,8 +91,8 @@ class TacitAccount(Account):
         """Ask a session, or what is asked as one, for a sum or a count of its column x."""
         if label.startswith("bounds "):
             low, high = (float(word) for word in label.split()[1::2])
-            found = session.agg(s=total("x", low, high)).release(epsilon=epsilon).value("s")
-            return float(found)
+            answer = session.agg(s=total("x", low, high)).release(epsilon=epsilon).value("s")
+            return float(answer)
         tag = None if label == "same" else label
         return float(session.agg(n=count()).release(epsilon=repr(epsilon), tag=tag).value("n"))
 
@@ -113,7 +113,7 @@ class TacitAccount(Account):
         source = self._opens(self._source)
         opened = Session(source, one_row_each, ledger=path, name=self._source.name)
         other = TacitAccount(opened, self._folder, self._source, self._opens)
-        other._kept = self  # the folder lives as long as somebody has a handle
+        other._kept = self  # the folder lives as long as someone has a handle
         return other
 
     _kept: Account | None = None
@@ -121,10 +121,10 @@ class TacitAccount(Account):
     def fail(self, epsilon: float, label: str) -> None:
         """Take the file away after the charge: reading it fails."""
         hidden = self._source.with_suffix(".hidden")
-        asked = self._session.agg(n=count())
+        question = self._session.agg(n=count())
         os.replace(self._source, hidden)
         try:
-            asked.release(epsilon=repr(epsilon), tag=label)
+            question.release(epsilon=repr(epsilon), tag=label)
         finally:
             os.replace(hidden, self._source)
 
@@ -138,7 +138,7 @@ Column = tuple[Sequence[Any], str]  # the values of a column, and its type as Du
 
 
 def columns_of(columns: Mapping[str, Rows]) -> dict[str, Column]:
-    """Return columns with their types: whole numbers, floats or texts, None for what is missing.
+    """Return columns with their types: integers, floats or texts, None for what is missing.
 
     >>> columns_of({"x": [1, None], "y": [0.5, 2]})
     {'x': ([1, None], 'bigint'), 'y': ([0.5, 2.0], 'double')}
@@ -195,7 +195,7 @@ def write_parquet(columns: Mapping[str, Column], path: Path) -> None:
 
 
 _STATISTICS = {"sum": total, "mean": mean, "median": median, "variance": var}
-PLENTY = 10**30  # the epsilon of a budget that no case uses up
+UNBOUNDED_EPSILON = 10**30  # the epsilon of a budget that no case uses up
 
 
 @contextlib.contextmanager
@@ -273,8 +273,8 @@ class TacitSession(System):
             grouped = session.group_by("g", keys=None if public is None else list(public))
             price = {"delta": repr(delta)} if delta else {}
             answer = grouped.agg(n=count()).release(epsilon=epsilon, **price)
-            found: Any = answer.to_dict()
-            return dict(zip(found["g"], map(float, found["n"]), strict=True))
+            columns: Any = answer.to_dict()
+            return dict(zip(columns["g"], map(float, columns["n"]), strict=True))
 
     def planned_counts(
         self, keys: Sequence[str], public: Sequence[str], copies: int, *, epsilon: float
@@ -282,12 +282,12 @@ class TacitSession(System):
         """Release a plan: the count of all rows so often, and the counts by key."""
         column: Column = [*keys], "varchar"
         with quiet(), self.session({"g": column}, one_row_each, budget_for(epsilon)) as session:
-            asked = [session.agg(**{f"n{i}": count()}) for i in range(copies)]
+            questions = [session.agg(**{f"n{i}": count()}) for i in range(copies)]
             if public:
-                asked.append(session.group_by("g", keys=list(public)).agg(n=count()))
-            answers: Any = session.plan(asked).release(epsilon=epsilon)
-            whole = [_value(answer, f"n{i}") for i, answer in enumerate(answers[:copies])]
-            return [*whole, *(float(n) for a in answers[copies:] for n in a.to_dict()["n"])]
+                questions.append(session.group_by("g", keys=list(public)).agg(n=count()))
+            answers: Any = session.plan(questions).release(epsilon=epsilon)
+            values = [_value(answer, f"n{i}") for i, answer in enumerate(answers[:copies])]
+            return [*values, *(float(n) for a in answers[copies:] for n in a.to_dict()["n"])]
 
     def derived(
         self, ask: str, keys: Sequence[str], public: Sequence[str], *, epsilon: float
@@ -297,7 +297,7 @@ class TacitSession(System):
         table = {"g": column, **columns_of({"x": [1.0] * len(keys)})}
         with quiet(), self.session(table, one_row_each, budget_for(epsilon)) as session:
             grouped = session.group_by("g", keys=list(public))
-            found: Any = grouped.agg(n=count()).release(epsilon=epsilon).to_dict()
+            columns: Any = grouped.agg(n=count()).release(epsilon=epsilon).to_dict()
             question = {
                 "total": lambda: session.filter(col("g").is_in(public)).agg(n=count()),
                 "other group": lambda: session.filter(col("g") == "z").agg(n=count()),
@@ -308,7 +308,7 @@ class TacitSession(System):
             before = session.spent
             answer = question.free_answer()
             given = None if answer is None else _value(answer, "n")
-            return [float(n) for n in found["n"]], given, float((session.spent - before).amount)
+            return [float(n) for n in columns["n"]], given, float((session.spent - before).amount)
 
     def people_keys(
         self, rows: Sequence[tuple[int, str]], groups_each: int, *, epsilon: float, delta: float
@@ -318,9 +318,9 @@ class TacitSession(System):
         table: dict[str, Column] = {"person": (people, "bigint"), "g": (keys, "varchar")}
         each = unit("person", rows=groups_each, groups=groups_each)
         with quiet(), self.session(table, each, epsilon_delta(epsilon, repr(delta))) as session:
-            asked = session.group_by("g").agg(n=count())
-            found: Any = asked.release(epsilon=epsilon, delta=repr(delta)).to_dict()
-            return [str(key) for key in found["g"]]
+            question = session.group_by("g").agg(n=count())
+            columns: Any = question.release(epsilon=epsilon, delta=repr(delta)).to_dict()
+            return [str(key) for key in columns["g"]]
 
     def people_sum(
         self,
@@ -337,43 +337,43 @@ class TacitSession(System):
         table = columns_of({"person": person, "g": group, "x": value})
         each = unit("person", rows=rows_each * groups_each, groups=groups_each)
         with quiet(), self.session(table, each, budget_for(epsilon)) as session:
-            asked = session.group_by("g", keys=list(public)).agg(s=total("x", 0, upper))
-            found: Any = asked.release(epsilon=epsilon).to_dict()
-            return dict(zip(found["g"], map(float, found["s"]), strict=True))
+            question = session.group_by("g", keys=list(public)).agg(s=total("x", 0, upper))
+            columns: Any = question.release(epsilon=epsilon).to_dict()
+            return dict(zip(columns["g"], map(float, columns["s"]), strict=True))
 
     def joined_count(self, keys: Rows, public_keys: Rows, *, epsilon: float) -> float:
         """Release a count of rows joined with a public table; both are CSV files."""
         with tempfile.TemporaryDirectory() as folder:
-            place = Path(folder)
+            directory = Path(folder)
             for name, head, rows in (("visits", "v", keys), ("sites", "region", public_keys)):
                 cells = "\n".join("," if key is None else f"{key},1" for key in rows)
-                (place / f"{name}.csv").write_text(f"site,{head}\n{cells}\n")
-            (place / "visits.toml").write_text(
+                (directory / f"{name}.csv").write_text(f"site,{head}\n{cells}\n")
+            (directory / "visits.toml").write_text(
                 'name = "visits"\nunit = "row"\n'
-                f"budget = {{ epsilon = {PLENTY} }}\n"
+                f"budget = {{ epsilon = {UNBOUNDED_EPSILON} }}\n"
                 '[tables.visits]\npath = "visits.csv"\n[tables.visits.columns]\n'
                 'site = { kind = "integer" }\n'
                 '[tables.sites]\npath = "sites.csv"\npublic = true\nkey = "site"\n'
                 '[tables.sites.columns]\nsite = { kind = "integer" }\n'
                 'region = { kind = "integer", keys = [1] }\n'
             )
-            with quiet(), open_dataset(place / "visits.toml") as session:
-                asked = session.join("sites").filter(col("region") == 1).agg(n=count())
-                return _value(asked.release(epsilon=epsilon), "n")
+            with quiet(), open_dataset(directory / "visits.toml") as session:
+                question = session.join("sites").filter(col("region") == 1).agg(n=count())
+                return _value(question.release(epsilon=epsilon), "n")
 
     def filtered_count(
         self, predicate: str, rows: Rows, *, epsilon: float, other: Rows = ()
     ) -> float:
         """Release a count under a filter."""
         x = col("x")
-        asked: dict[str, Any] = {
+        aggregates: dict[str, Any] = {
             "quotient": lambda: 1 / x > 0,
             "equal": lambda: x == other[0],
         }
-        if predicate not in asked:
+        if predicate not in aggregates:
             raise NotOfferedError(f"the predicate {predicate}")
         with quiet(), self.repeated(columns_of({"x": rows}), epsilon) as session:
-            question = session.filter(asked[predicate]()).agg(n=count())
+            question = session.filter(aggregates[predicate]()).agg(n=count())
             return _value(question.release(epsilon=epsilon, tag=secrets.token_hex(8)), "n")
 
     def read_sum(
@@ -389,8 +389,8 @@ class TacitSession(System):
                     *(path, one_row_each, budget_for(epsilon), in_memory), types={column: kind}
                 ) as session,
             ):
-                asked = session.agg(s=total(column, *bounds))
-                return _value(asked.release(epsilon=epsilon), "s")
+                question = session.agg(s=total(column, *bounds))
+                return _value(question.release(epsilon=epsilon), "s")
 
     def changing_source(self, rows_each: int, *, epsilon: float) -> float:
         """Sum over a view in which one person has about half of a thousand rows."""
@@ -414,12 +414,12 @@ class TacitSession(System):
 
     def noise_costs(self, count: int) -> Sequence[tuple[float, float]]:
         """Time single draws, in nanoseconds of this thread."""
-        found = []
+        costs = []
         for _ in range(count):
-            begun = time.thread_time_ns()
+            started = time.thread_time_ns()
             drawn = discrete_laplace(1000)
-            found.append((float(abs(int(drawn))), float(time.thread_time_ns() - begun)))
-        return found
+            costs.append((float(abs(int(drawn))), float(time.thread_time_ns() - started)))
+        return costs
 
     def seeded(self, seed: int) -> Sequence[float]:
         """Seed Python's and numpy's generators, and release."""
@@ -433,7 +433,7 @@ class TacitSession(System):
 
     def written(self, where: str, rows: Rows) -> str:
         """Return what is written beside an answer with much noise."""
-        log, told = io.StringIO(), io.StringIO()
+        log, warned = io.StringIO(), io.StringIO()
         handler = logging.StreamHandler(log)
         root = logging.getLogger()
         before = root.level
@@ -443,13 +443,13 @@ class TacitSession(System):
             with warnings.catch_warnings(record=True) as seen:
                 warnings.simplefilter("always")
                 text = self._released(where, rows)
-            told.write("\n".join(str(warning.message) for warning in seen))
+            warned.write("\n".join(str(warning.message) for warning in seen))
         finally:
             root.removeHandler(handler)
             root.setLevel(before)
         if where.startswith("log"):
             return log.getvalue()
-        return told.getvalue() if where == "warning" else text
+        return warned.getvalue() if where == "warning" else text
 
     def _released(self, where: str, rows: Rows) -> str:
         with self.session(columns_of({"x": rows}), one_row_each, epsilon(1)) as session:

@@ -48,7 +48,7 @@ class TacitSpark(TacitSession):
     _began: Any = None
 
     def refuse_unready(self) -> None:
-        """Refuse where there is no Java."""
+        """Raise if Java is missing."""
         home = os.environ.get("JAVA_HOME")
         if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
             raise NotReadyError("no Java, which Spark needs")
@@ -98,8 +98,8 @@ class TacitSpark(TacitSession):
         each = unit("person", rows=rows_each, groups=1)
         opened = Session(drawn, each, budget_for(epsilon), in_memory, name="rows")
         with quiet(), opened as session:
-            found: Any = session.agg(s=total("x", 0, 1)).release(epsilon=epsilon)
-            return float(found.value("s"))
+            answer: Any = session.agg(s=total("x", 0, 1)).release(epsilon=epsilon)
+            return float(answer.value("s"))
 
     def account(self, budget: float) -> Account:
         """Return a session on a CSV file that Spark reads, with its ledger in a file."""

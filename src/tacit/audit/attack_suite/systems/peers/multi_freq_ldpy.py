@@ -17,7 +17,7 @@ from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
 __all__ = ["SYSTEM", "MultiFreqLdpy"]
 
 
-class _Question(LocalMechanism):
+class _MultiFreqQuestion(LocalMechanism):
     """Generalised randomised response over 0, ..., size - 1."""
 
     def __init__(self, size: int, epsilon: float) -> None:
@@ -55,7 +55,7 @@ class MultiFreqLdpy(PeerLibrary):
         """Return a question in direct encoding."""
         if form == "unary":
             raise NotOfferedError("unary reports through this adapter")
-        return _Question(size, epsilon)
+        return _MultiFreqQuestion(size, epsilon)
 
     def seeded(self, seed: int) -> Sequence[float]:
         """Seed Python's and numpy's generators, and draw reports."""
@@ -68,7 +68,7 @@ class MultiFreqLdpy(PeerLibrary):
         return forked_numbers(self._drawn)
 
     def _drawn(self) -> Sequence[float]:
-        question = _Question(1000, 0.1)
+        question = _MultiFreqQuestion(1000, 0.1)
         return [float(question.report(3)) for _ in range(12)]
 
 

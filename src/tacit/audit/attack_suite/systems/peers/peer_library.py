@@ -1,4 +1,4 @@
-"""What the adapters of other libraries share."""
+"""Base class of the adapters of other libraries."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ class PeerLibrary(System):
 
 
 def refuse_texts(rows: Rows) -> None:
-    """Refuse a column that a library takes no texts in."""
+    """Raise if the library takes no text in this column."""
     if any(isinstance(value, str) for value in rows):
         raise NotOfferedError("a column of numbers with texts in it")

@@ -43,7 +43,7 @@ class SmartNoiseSql(PeerLibrary):
         column: dict[str, Any] = {"type": _kind(rows)}
         if bounds is not None:
             column |= {"lower": bounds[0], "upper": bounds[1]}
-        answer = self._asked(f"SELECT {_WORDS[kind]} AS a FROM d.rows", rows, column, epsilon)
+        answer = self._answer_of(f"SELECT {_WORDS[kind]} AS a FROM d.rows", rows, column, epsilon)
         return float(answer[0][0])
 
     def group_counts(
@@ -58,7 +58,9 @@ class SmartNoiseSql(PeerLibrary):
         if public is not None:
             raise NotOfferedError("counts of public keys")
         sql = "SELECT x, COUNT(*) AS n FROM d.rows GROUP BY x"
-        found = self._asked(sql, keys, {"type": "string"}, epsilon, delta=delta, censor_dims=True)
+        found = self._answer_of(
+            sql, keys, {"type": "string"}, epsilon, delta=delta, censor_dims=True
+        )
         return {key: float(count) for key, count in found}
 
     def filtered_count(
@@ -68,14 +70,14 @@ class SmartNoiseSql(PeerLibrary):
         if predicate not in _FILTERS:
             raise NotOfferedError(f"the predicate {predicate}")
         sql = f"SELECT COUNT(*) AS a FROM d.rows WHERE {_FILTERS[predicate]}"
-        return float(self._asked(sql, rows, {"type": _kind(rows)}, epsilon)[0][0])
+        return float(self._answer_of(sql, rows, {"type": _kind(rows)}, epsilon)[0][0])
 
     def seeded(self, seed: int) -> Sequence[float]:
         """Seed Python's and numpy's generators, and ask for sums."""
         seed_everything(seed)
         return [self.statistic("sum", [1.0] * 9, bounds=(0, 1), epsilon=0.1) for _ in range(3)]
 
-    def _asked(
+    def _answer_of(
         self,
         sql: str,
         rows: Rows,

@@ -69,7 +69,9 @@ class Tumult(PeerLibrary):
             budget, "rows", table, protected_change=protected
         )
 
-    def _asked(self, query: Any, budget: Any, shape: str, rows: Sequence[Any], **unit: Any) -> Any:
+    def _answer_of(
+        self, query: Any, budget: Any, shape: str, rows: Sequence[Any], **unit: Any
+    ) -> Any:
         return _answers(self._session(budget, shape, rows, **unit), query, budget)
 
     def statistic(
@@ -83,7 +85,7 @@ class Tumult(PeerLibrary):
     ) -> Any:
         """Ask one aggregate of a column."""
         # The second time that the same is asked, and later, it is asked for many public groups at
-        # once, each with these rows.  The library adds noise to each group by itself, and to a
+        # once, each with these rows.  The library adds noise to each group on its own, and to a
         # table without groups as to one group, so that each is an answer as the first one was.
         asked = kind, rows, bounds, edges, epsilon
         key = repr(asked)
@@ -148,7 +150,7 @@ class Tumult(PeerLibrary):
         texts = any(isinstance(value, str) for value in rows)
         shape, values = ("x string", [(x,) for x in rows]) if texts else _column(rows)
         query = self._library.QueryBuilder("rows").filter(_FILTERS[predicate]).count(name="a")
-        return float(self._asked(query, self._pure(epsilon), shape, values)[0][0])
+        return float(self._answer_of(query, self._pure(epsilon), shape, values)[0][0])
 
     def _pure(self, epsilon: float) -> Any:
         whole = math.isfinite(epsilon) and epsilon == int(epsilon)
@@ -167,11 +169,13 @@ class Tumult(PeerLibrary):
         start = self._library.QueryBuilder("rows")
         if public is None:
             budget = self._library.ApproxDPBudget(epsilon, delta)
-            found = self._asked(start.get_groups(["g"]), budget, "g string", rows)
+            found = self._answer_of(start.get_groups(["g"]), budget, "g string", rows)
             return dict.fromkeys((key for (key,) in found), 0.0)
         keyset = self._library.KeySet.from_dict({"g": list(public)})
         query = start.groupby(keyset).count(name="n")
-        return {k: float(n) for k, n in self._asked(query, self._pure(epsilon), "g string", rows)}
+        return {
+            k: float(n) for k, n in self._answer_of(query, self._pure(epsilon), "g string", rows)
+        }
 
     def people_keys(
         self, rows: Sequence[tuple[int, str]], groups_each: int, *, epsilon: float, delta: float
@@ -186,7 +190,7 @@ class Tumult(PeerLibrary):
         )
         unit = library.AddRowsWithID("person")
         budget = library.ApproxDPBudget(epsilon, delta)
-        return [key for (key,) in self._asked(query, budget, _PEOPLE, list(rows), unit=unit)]
+        return [key for (key,) in self._answer_of(query, budget, _PEOPLE, list(rows), unit=unit)]
 
     def people_sum(
         self,
@@ -210,7 +214,7 @@ class Tumult(PeerLibrary):
         )
         unit = library.AddRowsWithID("person")
         shape = f"{_PEOPLE}, x double"
-        found = self._asked(query, self._pure(epsilon), shape, list(rows), unit=unit)
+        found = self._answer_of(query, self._pure(epsilon), shape, list(rows), unit=unit)
         return {group: float(total) for group, total in found}
 
     def joined_count(self, keys: Rows, public_keys: Rows, *, epsilon: float) -> float:
