@@ -82,10 +82,12 @@ _ARGUMENTS = {
 
 def listed(given: Iterable[T], instead_of: str) -> tuple[T, ...]:
     """Return what was given as a tuple; say what to give where it is no list."""
-    try:
-        each = iter(given)
+    try:  # an array of no dimension has an __iter__ that raises
+        each = iter(given) if isinstance(given, Iterable) else None
     except TypeError:
-        raise UsageError(instead_of) from None
+        each = None
+    if each is None:  # a question has brackets that raise, and is no list either
+        raise UsageError(instead_of)
     return tuple(each)
 
 
