@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tacit as tc
+from tacit import framework as fw
 from tacit.calls import calls_inside, instead, listed, public, rewritten
 from tacit.errors import CallError, UsageError
 
@@ -123,7 +124,7 @@ def test_the_line_of_a_user_is_outside() -> None:
     assert calls_inside() == 1  # this file is no part of the package
 
 
-@pytest.mark.parametrize("look", [lambda: room.widht, lambda: tc.meen])
+@pytest.mark.parametrize("look", [lambda: room.widht, lambda: tc.meen, lambda: fw.lapalce])
 def test_a_name_is_suggested_once(look: Any) -> None:
     """Python suggests one too, from 3.13 on, where an error has the name that was sought."""
     with pytest.raises(AttributeError) as caught:

@@ -123,9 +123,14 @@ _IS_NOW: dict[str, str] = {
     "verify": "audit.verify",
     **{
         name: f"statistics.{name}"
-        for name in ("batched", "lower_bound", "sampled_sensitivity", "search_cost")
+        for name in (
+            "batched",
+            "lower_bound",
+            "sampled_sensitivity",
+            "search_cost",
+            "stability_map",
+        )
     },
-    "stability_map": "statistics.stability_map",
     **dict.fromkeys(
         ("gaussian_keys", "gaussian_keys_in_rounds", "release_keys", "select_keys"),
         "framework.select_partitions",
@@ -187,8 +192,7 @@ def __getattr__(name: str) -> Any:
         if place := _IS_NOW.get(name, f"framework.{name}" if name in framework.__all__ else ""):
             raise UnknownNameError(f"tacit has no name {name!r}; it is tc.{place}")
         near = _INSTEAD.get(name) or did_you_mean(name, __all__)
-        # name=None: else Python 3.13 adds a suggestion of its own
-        raise UnknownNameError(f"tacit has no name {name!r}; {near}", name=None)
+        raise UnknownNameError(f"tacit has no name {name!r}; {near}")
     home, inner = _FOUND[name]
     value = getattr(importlib.import_module(home), inner)
     globals()[name] = value

@@ -82,10 +82,12 @@ _ARGUMENTS = {
 
 def listed(given: Iterable[T], instead_of: str) -> tuple[T, ...]:
     """Return what was given as a tuple; say what to give where it is no list."""
-    try:
-        each = iter(given)
+    try:  # an array of no dimension has an __iter__ that raises
+        each = iter(given) if isinstance(given, Iterable) else None
     except TypeError:
-        raise UsageError(instead_of) from None
+        each = None
+    if each is None:  # a question has brackets that raise, and is no list either
+        raise UsageError(instead_of)
     return tuple(each)
 
 
@@ -159,6 +161,10 @@ def _problem(
 class UnknownNameError(ShortTraceback, AttributeError):
     """A name that a module has not."""
 
+    def __init__(self, message: str) -> None:
+        # name=None: where Python sets it, 3.13 adds a suggestion of its own to that of the message.
+        super().__init__(message, name=None)
+
 
 class _NoSuchNameError(ShortTraceback, AttributeError):
     """A name that a public thing has not; what to write is looked up when the error is shown."""
@@ -177,5 +183,5 @@ class _NoSuchNameError(ShortTraceback, AttributeError):
 
 
 def _no_attribute(self: object, name: str) -> Any:
-    # name=None: where it is set, Python 3.13 adds a suggestion of its own to that of the message.
+    # name=None: as in UnknownNameError.
     raise _NoSuchNameError(name, name=None, obj=self)

@@ -205,7 +205,7 @@ def test_a_table_with_a_log_is_not_the_union_of_its_files(tmp_path: Path, kind: 
 
 
 @pytest.mark.parametrize("kind", LOGS)
-def test_a_view_is_refused_the_union_too(tmp_path: Path, kind: str) -> None:
+def test_a_view_or_a_relation_is_refused_the_union_too(tmp_path: Path, kind: str) -> None:
     folder = table_of(tmp_path / "visits", kind)
     database = tmp_path / "v.duckdb"
     with duckdb.connect(database) as connection:
@@ -215,6 +215,8 @@ def test_a_view_is_refused_the_union_too(tmp_path: Path, kind: str) -> None:
             "b": f"'{file}'",
         }.items():
             connection.execute(f"create view {name} as from {source}")
+            with pytest.raises(DataSourceError, match=f"table of {kind}, whose log.*in Python, "):
+                open_source(connection.sql(f"from {source}"))
         connection.execute("create view c as select b.a from b")
     for table in ("a", "b", "c"):
         with pytest.raises(DataSourceError, match=f"table of {kind}, whose log.*in Python, "):

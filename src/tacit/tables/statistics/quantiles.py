@@ -470,8 +470,7 @@ register_kind(
 # exponential mechanism chooses (:mod:`tacit.tables.statistics.quantile_choice`): six choices, of
 # which the two quartiles take half of the loss and the four ends the other half.  Their losses
 # add up, by sequential composition, in pure DP and in zCDP.  All else is post-processing: the
-# answer is the
-# third quartile less the first, held at zero where the choices have crossed.
+# answer is the third quartile less the first, held at zero where the choices have crossed.
 #
 # **Interval.**  Each end is on the wrong side of its quartile with probability at most a quarter of
 # ``1 - level``.  So with probability ``level`` or more all four are right (the union bound), and

@@ -74,7 +74,7 @@ def check_cells(source, bad):
         assert count(source, time > "9999-12-31") == bad
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(15)
 @pytest.mark.parametrize("name", [*RELATIONS, *VIEWS])
 @pytest.mark.parametrize("transaction", [False, True])
 def test_one_cell_decides_the_fate_of_no_relation(tmp_path, monkeypatch, name, transaction):

@@ -462,23 +462,35 @@ def _of_files(relation: str, schema: str, view: str, engine: DuckEngine) -> str:
     """Return a view with the Parquet files in it read as files are; another as it is."""
     database = engine.rows("select current_database()")[0][0]
     rewriter = ViewFiles(engine)
+    name, why = _file_by_file(
+        lambda: rewriter.of_view(str(database), schema, view),
+        lambda: types_of(relation, engine),
+        engine,
+    )
+    if why and may_read_parquet(rewriter.texts, lambda: _plan(relation, engine)):
+        raise _opaque(repr(view), why, " in the view")
+    return name or relation
+
+
+def _file_by_file(
+    rewritten: Callable[[], str | None], types: Callable[[], dict[str, str]], engine: DuckEngine
+) -> tuple[str | None, str]:
+    """Return a view of SQL that names each Parquet file, or why there is none."""
+    # Neither where the SQL reads no Parquet file.
     try:
-        sql = rewriter.of_view(str(database), schema, view)
+        sql = rewritten()
         if sql is None:
-            return relation
-        before, name = types_of(relation, engine), engine.view(sql)
-        if types_of(name, engine) == before:
-            return name
-        why = "has other columns when its files are named one by one"
+            return None, ""
+        expected, name = types(), engine.view(sql)
+        if types_of(name, engine) == expected:
+            return name, ""
+        return None, "has other columns when its files are named one by one"
     except OpaqueSqlError as error:
-        why = str(error)
+        return None, str(error)
     except (EngineMemoryError, TableFormatError):
         raise
     except DataSourceError:
-        why = "DuckDB refuses the SQL that reads them so"
-    if not may_read_parquet(rewriter.texts, lambda: _plan(relation, engine)):
-        return relation
-    raise _opaque(repr(view), why, " in the view")
+        return None, "DuckDB refuses the SQL that reads them so"
 
 
 def _plan(relation: str, engine: DuckEngine) -> str:
@@ -587,30 +599,24 @@ def _relation_of_files(table: Any, types: dict[str, str], engine: RelationEngine
     if table.type == "MATERIALIZED_RELATION":  # its rows were read before
         return None
     sql = str(table.sql_query())
-    texts, why = [sql], "it was made of rows that were read before"
+    texts = [sql]
+
+    def rewritten() -> str | None:
+        nonlocal texts
+        rewriter = ViewFiles(engine)
+        texts = rewriter.texts
+        found = rewriter.of_query(sql)
+        named = ", ".join(map(engine.dialect.identifier, types))
+        return found and f"select * from ({found}) as tacit_view({named})"
+
     if holds_rows(sql):  # nothing that the text says of files may come from the rows
         texts = []
+        name, why = None, "it was made of rows that were read before"
     else:
-        try:
-            rewriter = ViewFiles(engine)
-            texts = rewriter.texts
-            found = rewriter.of_query(sql)
-            if found is None:
-                return None
-            named = ", ".join(map(engine.dialect.identifier, types))
-            name = engine.view(f"select * from ({found}) as tacit_view({named})")
-            if types_of(name, engine) == types:
-                return name
-            why = "has other columns when its files are named one by one"
-        except OpaqueSqlError as error:
-            why = str(error)
-        except EngineMemoryError:
-            raise
-        except DataSourceError:
-            why = "DuckDB refuses the SQL that reads them so"
-    if may_read_parquet(texts, table.explain):
+        name, why = _file_by_file(rewritten, lambda: types, engine)
+    if why and may_read_parquet(texts, table.explain):
         raise _opaque("the relation", why, "")
-    return None
+    return name
 
 
 def _length(table: Any) -> int | None:
