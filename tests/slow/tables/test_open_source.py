@@ -20,7 +20,7 @@ import pytest
 
 from support.servers.keeper import Keeper
 from support.servers.left_out import leave_out
-from support.servers.spark_cluster import PATIENCE, cluster, until
+from support.servers.spark_cluster import BUSY_TIMEOUT, cluster, until
 from support.servers.spark_session import missing, tasks_of
 from support.tables import tables_reference as reference
 from tacit.expressions.expression import col
@@ -79,7 +79,7 @@ class Driver:
         """Return the next line that has something; the others before it are left out."""
         while True:
             try:
-                said = json.loads(self._lines.get(timeout=PATIENCE))
+                said = json.loads(self._lines.get(timeout=BUSY_TIMEOUT))
             except (queue.Empty, ValueError):  # it is silent, or has ended
                 pytest.fail(f"it never said {what!r}: {self.errors.read_text()[-2000:]}")
             if what in said:
@@ -103,7 +103,7 @@ class Driver:
     def end(self):
         """Let it end by itself."""
         self.process.stdin.close()
-        assert self.process.wait(PATIENCE) == 0, self.errors.read_text()[-2000:]
+        assert self.process.wait(BUSY_TIMEOUT) == 0, self.errors.read_text()[-2000:]
         assert "Zaphod" not in self.errors.read_text()
 
     def remove(self):
