@@ -21,7 +21,7 @@ from support.service.client import ADDRESS, Client, running
 from tacit.errors import UsageError, VerificationError
 from tacit.service import database as store
 from tacit.service.access import Caller, Grant
-from tacit.service.audit_log import ACTIONS, AuditLog, Gathered, noted_in
+from tacit.service.audit_log import ACTIONS, AuditLog, BatchWriter, noted_in
 from tacit.service.database import VERSION, Database, metadata
 from tacit.service.problem import Problem
 from tacit.service.tokens import ONCE, Tokens
@@ -308,7 +308,7 @@ THREADS = 12
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.full)])
-def gathered_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+def batch_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     address = f"sqlite:///{tmp_path}/service.db"
     if request.param == "postgres":
         address = request.getfixturevalue("postgres").dsn()
@@ -322,14 +322,14 @@ def caller(number: int) -> Caller:
     return Caller(f"person {number}", None, (), f"token {number}", 0)
 
 
-def all_at_once(gathered: Gathered, audit: AuditLog, monkeypatch: pytest.MonkeyPatch) -> Any:
+def all_at_once(batch_writer: BatchWriter, audit: AuditLog, monkeypatch: pytest.MonkeyPatch) -> Any:
     """One event is being written until all others wait; return how many each transaction wrote."""
     write, sizes = audit.write_together, []
 
     def held(acts: Any) -> Any:
         batch = list(acts)
         end = time.monotonic() + 30
-        while not sizes and len(gathered._waiting) < THREADS:
+        while not sizes and len(batch_writer._waiting) < THREADS:
             assert time.monotonic() < end
             time.sleep(0.001)
         sizes.append(len(batch))
@@ -340,7 +340,7 @@ def all_at_once(gathered: Gathered, audit: AuditLog, monkeypatch: pytest.MonkeyP
 
     def act(number: int) -> None:
         try:
-            gathered.acted("previewed", caller(number), dataset="visits", details={"cost": "1"})
+            batch_writer.acted("previewed", caller(number), dataset="visits", details={"cost": "1"})
             seen = [event.who for event in audit.read()]
             found.append(f"person {number}" in seen)
         except Problem as problem:
@@ -352,11 +352,11 @@ def all_at_once(gathered: Gathered, audit: AuditLog, monkeypatch: pytest.MonkeyP
 
 
 def test_those_who_wait_are_written_together_and_each_before_it_goes_on(
-    gathered_database: Database, monkeypatch: pytest.MonkeyPatch
+    batch_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    audit = AuditLog(gathered_database)
+    audit = AuditLog(batch_database)
     audit.write("service_started", "service")
-    sizes, found = all_at_once(Gathered(audit), audit, monkeypatch)
+    sizes, found = all_at_once(BatchWriter(audit), audit, monkeypatch)
     assert sizes == [1, THREADS]
     assert found == [True] * (THREADS + 1)
     events = audit.read(after=1)
@@ -368,11 +368,11 @@ def test_those_who_wait_are_written_together_and_each_before_it_goes_on(
 
 
 def test_what_cannot_be_written_is_refused_to_all_who_waited_for_it(
-    gathered_database: Database, monkeypatch: pytest.MonkeyPatch
+    batch_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    audit = AuditLog(gathered_database)
-    gathered, broken = Gathered(audit), threading.Event()
-    begin = gathered_database.begin
+    audit = AuditLog(batch_database)
+    batch_writer, broken = BatchWriter(audit), threading.Event()
+    begin = batch_database.begin
 
     def away(lock: str | None = None) -> Any:
         if broken.is_set():
@@ -380,12 +380,12 @@ def test_what_cannot_be_written_is_refused_to_all_who_waited_for_it(
         broken.set()
         return begin(lock)
 
-    monkeypatch.setattr(gathered_database, "begin", away)
-    _, found = all_at_once(gathered, audit, monkeypatch)
+    monkeypatch.setattr(batch_database, "begin", away)
+    _, found = all_at_once(batch_writer, audit, monkeypatch)
     assert found.count("unavailable") == THREADS
     assert found.count(True) == 1
     monkeypatch.undo()
-    gathered.acted("previewed", caller(99))
+    batch_writer.acted("previewed", caller(99))
     assert audit.verify() == 2
 
 
@@ -486,9 +486,9 @@ def test_a_newer_database_is_refused(address: str, own_database: Database) -> No
 
 
 def test_the_key_is_settled_once(own_database: Database) -> None:
-    assert own_database.settle_key("a" * 64)
-    assert own_database.settle_key("a" * 64)
-    assert not own_database.settle_key("b" * 64)
+    assert own_database.register_key("a" * 64)
+    assert own_database.register_key("a" * 64)
+    assert not own_database.register_key("b" * 64)
 
 
 def test_the_clock_is_near_that_of_the_database(own_database: Database) -> None:
@@ -542,7 +542,7 @@ def test_threads_that_write_to_a_file_wait_in_line(
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(write, range(40)))
     assert held == [1] * 40
-    monkeypatch.setattr(store, "_PATIENCE", 0.01)
+    monkeypatch.setattr(store, "_TIMEOUT", 0.01)
     with made.begin(), ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(write, 0)
         with pytest.raises(Problem, match="others write to it"):

@@ -110,7 +110,7 @@ def test_everything_said(tmp_path: Path) -> None:
         ("caps = { each_team = {} }", "is a privacy loss"),
         ("limits = { body_bytes = 0 }", "whole number"),
         ("limits = { body_byte = 1 }", "did you mean 'body_bytes'"),
-        (f"{HOME}login = {{ issuer = 'https://a.example' }}", "lacks client_id"),
+        (f"{HOME}login = {{ issuer = 'https://a.example' }}", "needs client_id"),
         (f"{HOME}login = {{ issuer = 'x', client_id = 'y' }}", "issuer of login"),
         ("login = { issuer = 'https://a.example', client_id = 'y' }", "address of the service"),
         ("url = 'http://a.example'", "https://statistics.example"),
@@ -453,13 +453,13 @@ def test_a_declaration_that_is_not_whole_stops_it(
     assert old in text
     place.write_text(text.replace(old, new, 1))
     (one,) = found(folder, "stops")
-    assert told in one.said
+    assert told in one.message
 
 
 def test_settings_of_a_data_set_that_is_not_there_stop_it(folder: Path) -> None:
     (folder / "service.toml").write_text("[datasets.birth]\nlatency = 1")
     (one,) = found(folder, "stops")
-    assert "'birth'" in one.said
+    assert "'birth'" in one.message
 
 
 def test_a_database_that_is_not_there_stops_it(folder: Path) -> None:
@@ -467,14 +467,14 @@ def test_a_database_that_is_not_there_stops_it(folder: Path) -> None:
     pytest.importorskip("psycopg", reason="the client of PostgreSQL: make setup-engines")
     (one,) = found(folder, "stops")
     assert one.about == "database"
-    assert "secret" not in one.said
+    assert "secret" not in one.message
 
 
 def test_another_key_stops_it(folder: Path) -> None:
     check_service(Settings.load(folder))
     (folder / "service.key").write_text("00" * 32)
     (one,) = found(folder, "stops")
-    assert "service.key" in one.said
+    assert "service.key" in one.message
 
 
 @pytest.mark.skipif(os.name != "posix", reason="rights of files as POSIX has them")
@@ -500,7 +500,7 @@ def test_a_clock_that_was_set_back_weakens_it(folder: Path) -> None:
     database.close()
     said = [one for one in check_service(settings, lambda: 2e9 - 3600) if one.about == "clock"]
     assert [one.level for one in said] == ["weakens"]
-    assert "3600 s" in said[0].said
+    assert "3600 s" in said[0].message
     said = [one for one in check_service(settings, lambda: 2e9) if one.about == "clock"]
     assert [one.level for one in said] == ["good"]
 
@@ -511,21 +511,21 @@ def test_a_ledger_that_is_gone_or_another_one_stops_it(folder: Path) -> None:
     assert found(folder, "stops") == []
     (folder / "visits.ledger").rename(folder / "elsewhere")
     (one,) = found(folder, "stops")
-    assert "gone" in one.said
+    assert "gone" in one.message
     create_ledger(folder / "visits.ledger", dataset="other", budget=epsilon(5)).close()
     (one,) = found(folder, "stops")
-    assert "another one" in one.said
+    assert "another one" in one.message
 
 
 def test_data_sets_of_the_same_people_and_teams_apart(folder: Path) -> None:
     text = (folder / "visits.toml").read_text()
     (folder / "again.toml").write_text(text.replace('"visits"', '"again"', 1))
     (one,) = found(folder, "stops")
-    assert "people" in one.said
+    assert "people" in one.message
     (folder / "service.toml").write_text("people = 'those of the experiment'")
     assert found(folder, "stops") == []
     (folder / "service.toml").write_text("people = 'those'\ncollusion = 'teams apart'")
-    assert [one.said for one in found(folder, "weakens") if "separate" in one.said]
+    assert [one.message for one in found(folder, "weakens") if "separate" in one.message]
 
 
 def test_a_large_budget_weakens_it(folder: Path) -> None:

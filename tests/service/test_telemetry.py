@@ -23,10 +23,10 @@ from tacit.service.database import Database
 from tacit.service.problem import Problem
 from tacit.service.telemetry import (
     HEADER,
+    Counters,
     JsonLines,
     Metrics,
     Observe,
-    Tallies,
     Traces,
     configure,
     log,
@@ -313,7 +313,7 @@ def store(tmp_path: Path) -> str:
 
 
 def test_any_process_tells_the_counts_of_all_and_they_never_go_back(store: str) -> None:
-    one, other = Tallies(Database(store)), Tallies(Database(store))
+    one, other = Counters(Database(store)), Counters(Database(store))
     key, seen = ("n", ("visits", "done")), []
     for k in range(4):
         (one, other)[k % 2].add(*key, k + 1)
@@ -323,13 +323,13 @@ def test_any_process_tells_the_counts_of_all_and_they_never_go_back(store: str) 
     assert one.totals()[key] == 10  # the other one has not noted it yet
     other.note()
     assert one.totals()[key] == other.totals()[key] == 11
-    assert Tallies(Database(store)).totals()[key] == 11  # one that is started later
+    assert Counters(Database(store)).totals()[key] == 11  # one that is started later
 
 
 def test_a_store_that_is_away_loses_nothing(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     database = Database(store)
-    tallies = Tallies(database)
-    tallies.add("n", ())
+    counters = Counters(database)
+    counters.add("n", ())
     begin = database.begin
 
     def away(**_: Any) -> Any:
@@ -338,21 +338,21 @@ def test_a_store_that_is_away_loses_nothing(store: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(database, "begin", away)
     for _ in range(2):
         with pytest.raises(Problem):
-            tallies.totals()
-    tallies.add("n", (), 2)
+            counters.totals()
+    counters.add("n", (), 2)
     monkeypatch.setattr(database, "begin", begin)
-    assert tallies.totals() == {("n", ()): 3}
+    assert counters.totals() == {("n", ()): 3}
 
 
 def test_threads_and_processes_race(store: str) -> None:
-    every = [Tallies(Database(store)) for _ in range(3)]
+    every = [Counters(Database(store)) for _ in range(3)]
 
-    def count(tallies: Tallies) -> None:
+    def count(counters: Counters) -> None:
         for k in range(30):
-            tallies.add("n", (str(k % 3),))
+            counters.add("n", (str(k % 3),))
             if k % 7 == 0:
-                tallies.note()
-        tallies.note()
+                counters.note()
+        counters.note()
 
     threads = [threading.Thread(target=count, args=(one,)) for one in every for _ in range(2)]
     for thread in threads:
@@ -364,10 +364,10 @@ def test_threads_and_processes_race(store: str) -> None:
 
 def test_labels_are_kept_as_they_are(store: str) -> None:
     odd = ("visits", "a,b", '"', "\N{GREEK SMALL LETTER ALPHA}")
-    tallies = Tallies(Database(store))
-    tallies.add("n", odd)
-    tallies.add("n", ("visits,a", "b", '"', "\N{GREEK SMALL LETTER ALPHA}"))
-    assert tallies.totals()["n", odd] == 1
+    counters = Counters(Database(store))
+    counters.add("n", odd)
+    counters.add("n", ("visits,a", "b", '"', "\N{GREEK SMALL LETTER ALPHA}"))
+    assert counters.totals()["n", odd] == 1
     with Database(store).read() as run:
         assert run.execute(sa.text("select count(*) from tally")).scalar() == 2
 

@@ -27,16 +27,16 @@ from tacit.service.access import (
     Caller,
     Decisions,
     Grant,
-    asked_by,
-    asked_columns,
-    asker_of,
     decide,
     demand,
+    request_columns,
+    request_values,
+    requester_of,
     visible,
 )
 from tacit.service.database import Database
 from tacit.service.problem import Problem
-from tacit.service.tokens import LOGIN_NAMES, MOST_SECONDS, ONCE, SESSION, Tokens, behind
+from tacit.service.tokens import LOGIN_NAMES, MAX_SECONDS, ONCE, SESSION, Tokens, behind
 
 VISITS = Grant("analyst", "visits")
 BOTH = (VISITS, Grant("reviewer", "*"))
@@ -280,7 +280,7 @@ def test_a_cookie_is_no_bearer_token_and_a_bearer_token_no_cookie(tokens: Tokens
     refused(tokens, text, SESSION)
 
 
-@pytest.mark.parametrize("seconds", [0, -1, MOST_SECONDS + 1, float("inf"), float("nan")])
+@pytest.mark.parametrize("seconds", [0, -1, MAX_SECONDS + 1, float("inf"), float("nan")])
 def test_lives_that_are_none(tokens: Tokens, seconds: float) -> None:
     with pytest.raises(Problem):
         tokens.create("ada", BOTH, seconds)
@@ -457,17 +457,17 @@ def test_nobody_decides_who_can_be_behind_the_question(asks: str, decides: str, 
 
 @pytest.mark.parametrize("name", ["asked_by", "who"])
 def test_a_row_says_who_asked_whatever_its_column_is_called(name: str) -> None:
-    table = sa.Table("t", sa.MetaData(), sa.Column("id", sa.Integer), *asked_columns(name))
+    table = sa.Table("t", sa.MetaData(), sa.Column("id", sa.Integer), *request_columns(name))
     engine = sa.create_engine("sqlite://")
     with engine.begin() as run:
         table.create(run)
-        run.execute(table.insert().values(id=1, **asked_by(decisions_caller("ada"), 7.0)))
+        run.execute(table.insert().values(id=1, **request_values(decisions_caller("ada"), 7.0)))
         found = run.execute(sa.select(table)).one()
         stored = run.execute(sa.text(f"select {name}, team, token, asked from t")).one()
     engine.dispose()
     assert tuple(stored) == ("ada", "oncology", "t-ada", 7.0)
     assert found.asked_by == "ada"
-    who = asker_of(Question(found.asked_by, found.team, found.token))
+    who = requester_of(Question(found.asked_by, found.team, found.token))
     assert (who.name, who.team, who.token_id) == ("ada", "oncology", "t-ada")
     assert who.grants == ()
 

@@ -48,7 +48,7 @@ def test_an_exception_leaves_no_text_in_a_span(spans: Any) -> None:
 
 
 def test_a_release_is_as_long_as_from_the_question_to_its_tick(spans: Any) -> None:
-    Traces().release("r1", "visits", "done", asked=1000.0, visible=1002.0)
+    Traces().release("r1", "visits", "done", asked_at=1000.0, visible=1002.0)
     (one,) = spans()
     assert one.end_time - one.start_time == 2_000_000_000
     assert set(one.attributes) == {"tacit.release", "tacit.dataset", "tacit.state"}

@@ -1,1 +1,1 @@
-"""The service: data sets of a folder, asked over HTTP by people with rights and a budget."""
+"""The service: data sets of a folder, queried over HTTP by people with rights and a budget."""

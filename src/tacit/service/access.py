@@ -17,35 +17,35 @@ __all__ = [
     "EVERYTHING",
     "RIGHTS",
     "WITHOUT_DATASET",
-    "Asked",
     "Caller",
     "Decision",
     "Decisions",
     "Grant",
-    "asked_by",
-    "asked_columns",
-    "asker_of",
+    "UserRequest",
     "decide",
     "demand",
     "plain_name",
     "read_role",
+    "request_columns",
+    "request_values",
+    "requester_of",
     "roles_with",
     "visible",
 ]
 
-# Roles and rights: one table, and everything that does not stand in it is denied.
+# Roles and rights: one table, and everything that does not be in it is denied.
 
 
-# What can be done, and its words.
+# Actions, in words.
 ACTIONS: dict[str, str] = {
-    "see_dataset": "see what a data set holds and whom it protects",
+    "see_dataset": "see what a data set contains and whom it protects",
     "see_budget": "see the budget and what is left of it",
     "preview": "see the expected error of a question before it is asked",
     "ask": "ask a question, and spend the budget",
     "see_own_releases": "see the answers to one's own questions",
     "see_releases": "see all answers",
     "see_certificates": "see all certificates",
-    "approve": "approve or refuse a question of somebody else",
+    "approve": "approve or refuse a question of another person",
     "declare": "declare a data set",
     "set_budget": "set the budget, and the shares of teams and analysts in it",
     "refresh": "have a data set read again where it grows",
@@ -99,7 +99,7 @@ def roles_with(action: str) -> list[str]:
 
 
 EVERYTHING = "*"  # in a grant: every data set of the service, also those that come later
-_LONGEST = 100
+_MAX_NAME_LENGTH = 100
 
 
 @dataclass(frozen=True, order=True)
@@ -120,13 +120,13 @@ class Grant:
         return self.role == other.role and self.dataset in (EVERYTHING, other.dataset)
 
     @classmethod
-    def from_fields(cls, said: Mapping[str, Any]) -> Grant:
+    def from_fields(cls, fields: Mapping[str, Any]) -> Grant:
         """Read a grant: ``{"role": "analyst", "dataset": "visits"}``."""
-        known_fields(said, ("role", "dataset"), "a grant")
-        dataset = said.get("dataset")
+        known_fields(fields, ("role", "dataset"), "a grant")
+        dataset = fields.get("dataset")
         if not isinstance(dataset, str) or not dataset:
             raise UsageError("a grant names its data set, or '*' for all: dataset = 'visits'")
-        return cls(read_role(str(said.get("role"))), dataset)
+        return cls(read_role(str(fields.get("role"))), dataset)
 
     def to_fields(self) -> dict[str, str]:
         """Return what :meth:`from_fields` reads."""
@@ -135,7 +135,7 @@ class Grant:
 
 @dataclass(frozen=True)
 class Caller:
-    """Somebody whose token or sign-in was checked."""
+    """A person or program whose token or sign-in was checked."""
 
     # of the person or program: the account that releases are charged to
     name: str
@@ -143,7 +143,7 @@ class Caller:
     grants: tuple[Grant, ...]  # what they may do, and where
     token_id: str  # the public name of the token that they came with
     expires: float  # seconds since 1970 in UTC, from which the token is void
-    # who created the token; ``operator`` from the command line beside the service
+    # who created the token; ``operator`` from the command line next to the service
     issued_by: str = "operator"
 
     @property
@@ -176,12 +176,12 @@ def plain_name(name: str, what: str) -> str:
     >>> plain_name("ada", "a name")
     'ada'
     """
-    if not name or len(name) > _LONGEST or not name.isprintable() or name != name.strip():
+    if not name or len(name) > _MAX_NAME_LENGTH or not name.isprintable() or name != name.strip():
         raise UsageError(
-            f"{what} has 1 to {_LONGEST} characters that can be printed, and no space at its ends"
+            f"{what} has 1 to {_MAX_NAME_LENGTH} printable characters, and no space at its ends"
         )
     if f":{name}".endswith(":*"):
-        raise UsageError(f"{what} cannot be {name!r}: the cap of 'analyst:*' is that of everybody")
+        raise UsageError(f"{what} cannot be {name!r}: 'analyst:*' is the cap of every analyst")
     return name
 
 
@@ -190,7 +190,7 @@ def plain_name(name: str, what: str) -> str:
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether something may be done, why, and what would change it."""
+    """A decision, its reason, and what would change it."""
 
     allowed: bool
     because: str
@@ -214,19 +214,19 @@ def decide(caller: Caller | None, action: str, dataset: str | None = None) -> De
     if caller is None:
         return Decision(
             False,
-            "nobody is signed in",
+            "no one is signed in",
             "send a token, Authorization: Bearer ...; the operator creates one with tacit token "
             "create",
         )
     if action in WITHOUT_DATASET:
         dataset = EVERYTHING
-    held = caller.roles if dataset is None else caller.roles_on(dataset)
-    able = [role for role in held if action in RIGHTS[role]]
+    roles = caller.roles if dataset is None else caller.roles_on(dataset)
+    able = [role for role in roles if action in RIGHTS[role]]
     where = "on any data set" if dataset is None else f"on {dataset!r}"
     where = "on the whole service" if dataset == EVERYTHING else where
     if able:
         return Decision(True, f"{caller.name!r} is {able[0]} {where}, who may {action}")
-    has = f"{caller.name!r} is {' and '.join(held)} {where}" if held else ""
+    has = f"{caller.name!r} is {' and '.join(roles)} {where}" if roles else ""
     because = f"{has or f'{caller.name!r} has no role {where}'}; {action} is for " + " or ".join(
         roles_with(action)
     )
@@ -234,8 +234,8 @@ def decide(caller: Caller | None, action: str, dataset: str | None = None) -> De
 
 
 def demand(caller: Caller, action: str, dataset: str | None = None) -> None:
-    """Refuse what a caller may not do."""
-    # Whoever has no right to a data set at all learns no more than that it is not for them: the
+    """Raise if a caller may not do something."""
+    # A caller without any right to a data set learns only that it is not for them: the
     # answer is the same whether there is such a data set or not.
     decision = decide(caller, action, dataset)
     if not decision.allowed:
@@ -247,52 +247,52 @@ def visible(caller: Caller, dataset: str) -> bool:
     return bool(caller.roles_on(dataset))
 
 
-# Who asked for something that somebody else decides on, and who may be that somebody else.
+# Who asked for something that someone else decides on, and who may be that someone else.
 
 
-class Asked(Protocol):
-    """What somebody asked for, with the token that they came with."""
+class UserRequest(Protocol):
+    """A request, with its requester and their token."""
 
     @property
     def asked_by(self) -> str:
-        """Who asked."""
+        """The requester."""
 
     @property
     def team(self) -> str | None:
-        """Theirs, or None."""
+        """Their team, or None."""
 
     @property
     def token(self) -> str:
         """The public name of their token."""
 
 
-def asked_columns(name: str = "asked_by", *, index: bool = False) -> list[sa.Column[Any]]:
-    """Return the columns of a table that say who asked, and when."""
+def request_columns(name: str = "asked_by", *, index: bool = False) -> list[sa.Column[Any]]:
+    """Return the columns of a table for who asked, and when."""
     return [
         sa.Column(name, sa.String(100), key="asked_by", nullable=False, index=index),
         sa.Column("team", sa.String(100)),
         sa.Column("token", sa.String(32), nullable=False),
-        sa.Column("asked", sa.Float, nullable=False),
+        sa.Column("asked", sa.Float, key="asked_at", nullable=False),
     ]
 
 
-def asked_by(caller: Caller, when: float) -> dict[str, Any]:
-    """Return what stands in :func:`asked_columns` where a caller asks, at seconds since 1970."""
+def request_values(caller: Caller, when: float) -> dict[str, Any]:
+    """Return the values of :func:`request_columns` for a caller, at seconds since 1970."""
     return {
         "asked_by": caller.name,
         "team": caller.team,
         "token": caller.token_id,
-        "asked": when,
+        "asked_at": when,
     }
 
 
-def asker_of(asked: Asked) -> Caller:
-    """Return who asked, as the caller that accounts are charged for: with no right of their own."""
-    return Caller(asked.asked_by, asked.team, (), asked.token, 0.0)
+def requester_of(request: UserRequest) -> Caller:
+    """Return the requester as the caller whose accounts are charged, without rights."""
+    return Caller(request.asked_by, request.team, (), request.token, 0.0)
 
 
 class Decisions:
-    """Keeps who asked for something from deciding on it.
+    """Prevents decisions on one's own requests.
 
     >>> from types import SimpleNamespace
     >>> decisions = Decisions(lambda token, name: frozenset({name}))
@@ -309,17 +309,17 @@ class Decisions:
     def __init__(self, behind: Callable[[str, str], frozenset[str]]) -> None:
         self._behind = behind
 
-    def is_own(self, asked: Asked, caller: Caller) -> bool:
-        """Return whether one person can be behind what was asked and whoever would decide on it."""
-        # A curator can make a token under any name, ask with it or decide with it.  So nobody
+    def is_own(self, request: UserRequest, caller: Caller) -> bool:
+        """Return True if one person can be behind the request and the caller."""
+        # A curator can make a token under any name, ask with it or decide with it.  So no one
         # decides who made the token that asked, or with a token that the asker made, or where
-        # somebody made both.  (The operator makes tokens too, and is trusted with all of it.)
-        who = self._behind(asked.token, asked.asked_by)
+        # someone made both.  (The operator makes tokens too, and is trusted with all of it.)
+        who = self._behind(request.token, request.asked_by)
         return not who.isdisjoint(self._behind(caller.token_id, caller.name))
 
-    def refuse_own(self, asked: Asked, caller: Caller, what: str) -> None:
-        """Refuse a decision on what one asked for oneself."""
-        if self.is_own(asked, caller):
+    def refuse_own(self, request: UserRequest, caller: Caller, what: str) -> None:
+        """Raise if a caller decides on their own request."""
+        if self.is_own(request, caller):
             raise Problem(
                 "forbidden",
                 f"who asked {what}, or made the token that did, does not decide on it; nor does "

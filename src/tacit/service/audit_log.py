@@ -26,7 +26,7 @@ __all__ = [
     "OUTCOMES",
     "AuditEvent",
     "AuditLog",
-    "Gathered",
+    "BatchWriter",
     "noted_in",
 ]
 
@@ -36,10 +36,10 @@ __all__ = [
 # can be changed, dropped or put in between without changing the hash of all later ones, and
 # triggers in the database refuse to change or delete a row at all.  Whoever owns the database can
 # drop the triggers and write a whole new chain.  Against that the hash of an event is noted
-# somewhere else (it stands in the line of the structured log about the next event), and
+# somewhere else (it is in the line of the structured log about the next event), and
 # :meth:`AuditLog.verify` checks that the noted event is still where it was.
 #
-# An event says which action, by whom, with which token, on which data set and which release or
+# An event has the action, the person, the token, the data set and the release or
 # token. Its details come from a short list for each action (:data:`ACTIONS`), and are costs,
 # budgets, reasons that a person wrote, and names: never a value of the data, an answer, a token's
 # secret or an engine's message.
@@ -48,7 +48,7 @@ __all__ = [
 # depends on it.
 
 
-# What can happen, and which details each action may carry.
+# Actions, and the details that each may have.
 ACTIONS: Mapping[str, frozenset[str]] = {
     action: frozenset(details)
     for action, details in {
@@ -80,7 +80,7 @@ OUTCOMES = ("done", "refused", "failed")
 
 _GENESIS = "0" * 64
 _FORMAT = 1
-_LONGEST = 500
+_MAX_TEXT = 500
 # The number of the lock under which PostgreSQL lets one process append at a time.
 _LOCK = 0x7AC17A0D17
 
@@ -110,7 +110,7 @@ _TRIGGERS = {
 
 @sa.event.listens_for(_events, "after_create")
 def _only_grows(_table: sa.Table, connection: sa.Connection, **_: Any) -> None:
-    """Have the database itself refuse to change or delete an event."""
+    """Add triggers with which the database refuses to change or delete an event."""
     for statement in _TRIGGERS[connection.dialect.name]:
         connection.exec_driver_sql(statement)
 
@@ -128,7 +128,7 @@ class AuditEvent:
     outcome: str  # one of :data:`OUTCOMES`
     dataset: str | None  # the data set or collection that it was about, or None
     subject: str | None  # the release, token or dashboard that it was about, or None
-    details: dict[str, Any]  # what else the action says
+    details: dict[str, Any]  # further fields of the action
     previous: str  # the hash of the event before
     hash: str  # SHA-256 of this one as it is stored
 
@@ -138,7 +138,7 @@ class AuditEvent:
 
 
 class About(TypedDict, total=False):
-    """What an event is about; see :meth:`AuditLog.write`."""
+    """Context of an event; see :meth:`AuditLog.write`."""
 
     outcome: str
     dataset: str | None
@@ -183,7 +183,7 @@ class AuditLog:
         # who: the name of the person or device; ``operator`` at the machine itself, ``service`` for
         #   what the service does by its clock.
         # token: the public number of the token, never its secret.
-        # details: those that the action may carry: text, whole numbers, lists and mappings of them;
+        # details: those that the action may carry: text, integers, lists and mappings of them;
         #   text beyond 500 characters is cut.
         # connection: a transaction of the store that the event becomes part of: it is then there if
         #   and only if the rest is.  Others that append wait for its end, so write the event last;
@@ -197,13 +197,13 @@ class AuditLog:
         return event
 
     def write_together(self, acts: Iterable[tuple[str, Caller, About]]) -> list[AuditEvent]:
-        """Append what callers did, in one transaction: all of it or nothing."""
+        """Append acts of callers in one transaction: all or none."""
         bodies = []
         for action, who, about in acts:
             body = _body(action, who.name, about.get("outcome", "done"), about.get("details"))
-            said = {"team": who.team, "token": who.token_id}
-            said |= {"dataset": about.get("dataset"), "subject": about.get("subject")}
-            bodies.append(body | {name: _plain(value) for name, value in said.items()})
+            fields = {"team": who.team, "token": who.token_id}
+            fields |= {"dataset": about.get("dataset"), "subject": about.get("subject")}
+            bodies.append(body | {name: _plain(value) for name, value in fields.items()})
         with self._transaction(None) as run:
             events = _appended(run, bodies)
         for event in events:
@@ -211,7 +211,7 @@ class AuditLog:
         return events
 
     def acted(self, action: str, caller: Caller, **about: Unpack[About]) -> AuditEvent:
-        """Append what a caller did, with their name, team and token."""
+        """Append an act of a caller, with their name, team and token."""
         return self.write(action, caller.name, team=caller.team, token=caller.token_id, **about)
 
     @contextmanager
@@ -225,16 +225,16 @@ class AuditLog:
         self, after: int = 0, limit: int = 100, *, newest_first: bool = False
     ) -> list[AuditEvent]:
         """Return events in their order."""
-        # after: the sequence number behind which to begin (0: at the beginning; with
+        # after: the sequence number after which to start (0: at the beginning; with
         #   ``newest_first`` 0 means the end, and other numbers the event before which).
         order = _events.c.sequence
-        asked = sa.select(_events).order_by(order.desc() if newest_first else order).limit(limit)
+        query = sa.select(_events).order_by(order.desc() if newest_first else order).limit(limit)
         if after:
-            asked = asked.where(order < after if newest_first else order > after)
+            query = query.where(order < after if newest_first else order > after)
         elif not newest_first:
-            asked = asked.where(order > 0)
+            query = query.where(order > 0)
         with self._database.read() as connection:
-            rows = connection.execute(asked).all()
+            rows = connection.execute(query).all()
         return [_parse(row.event, row.hash) for row in rows]
 
     def length(self) -> int:
@@ -243,11 +243,11 @@ class AuditLog:
             return int(run.execute(sa.select(sa.func.max(_events.c.sequence))).scalar() or 0)
 
     def verify(self, noted: tuple[int, str] | None = None) -> int:
-        """Check every hash and every link, and return how many events there are."""
+        """Check every hash and every link, and return the number of events."""
         # noted: the sequence number and the hash of an event that was noted elsewhere; it must
-        #   still stand there.
+        #   still be there.
         before, previous, after = 0, _GENESIS, 0
-        found = noted is None
+        noted_seen = noted is None
         while True:
             rows = self._rows(after)
             if not rows:
@@ -263,24 +263,24 @@ class AuditLog:
                         f"event {row.sequence} of the audit log was changed after it was written"
                     )
                 before, previous = row.sequence, row.hash
-                found = found or (row.sequence, row.hash) == noted
+                noted_seen = noted_seen or (row.sequence, row.hash) == noted
             after = before
-        if not found:
+        if not noted_seen:
             raise VerificationError(
-                "the event that was noted is not in the audit log any more: events were "
+                "the noted event is no longer in the audit log: events were "
                 "removed, or all of it was rewritten"
             )
         return before
 
     def _rows(self, after: int) -> list[Any]:
-        asked = sa.select(_events).where(_events.c.sequence > after)
+        query = sa.select(_events).where(_events.c.sequence > after)
         with self._database.read() as connection:
-            found = connection.execute(asked.order_by(_events.c.sequence).limit(1000))
-            return list(found.all())
+            rows = connection.execute(query.order_by(_events.c.sequence).limit(1000))
+            return list(rows.all())
 
 
 def _appended(run: sa.Connection, bodies: Iterable[dict[str, Any]]) -> list[AuditEvent]:
-    """Append events behind the last one, in a transaction that nothing else appends beside."""
+    """Append events, in a transaction that excludes other writers."""
     last = run.execute(sa.select(_events).order_by(_events.c.sequence.desc()).limit(1)).first()
     sequence, previous = (last.sequence, last.hash) if last else (0, _GENESIS)
     rows, events = [], []
@@ -331,8 +331,8 @@ def _plain(value: Any) -> Any:
         return [_plain(one) for one in value]
     if not isinstance(value, str):
         raise UsageError("a detail of the audit log is text, a whole number, a list or a mapping")
-    kept = _UNPAIRED.sub("\ufffd", value)
-    return kept if len(kept) <= _LONGEST else f"{kept[: _LONGEST - 1]}\u2026"
+    plain = _UNPAIRED.sub("\ufffd", value)
+    return plain if len(plain) <= _MAX_TEXT else f"{plain[: _MAX_TEXT - 1]}\u2026"
 
 
 def _digest(stored: str) -> str:
@@ -353,12 +353,12 @@ def _parse(stored: str, digest: str) -> AuditEvent:
 
 # Events of the audit log that threads write at once, in one transaction: one wait for the disk.
 #
-# Each caller goes on when its own event is in the log, and not before.  While one transaction is
+# Each caller continues when its own event is in the log, and not before.  While one transaction is
 # being written, later callers wait, and the next one then writes for all of them.  So of many at
 # once each waits for two transactions at most, and not for as many as there are others.
 
 
-_MOST = 100  # events in one transaction: others of the database wait for its end
+_MAX_BATCH = 100  # events in one transaction: others of the database wait for its end
 
 
 @dataclass(eq=False)
@@ -371,8 +371,8 @@ class _Waiting:
     error: BaseException | None = None
 
 
-class Gathered:
-    """Writes to an audit log for the threads of a process."""
+class BatchWriter:
+    """Writes the events of several threads to an audit log in batches."""
 
     def __init__(self, audit: AuditLog) -> None:
         self._audit = audit
@@ -381,7 +381,7 @@ class Gathered:
         self._writing = False
 
     def acted(self, action: str, caller: Caller, **about: Unpack[About]) -> None:
-        """Append what a caller did; return once it is in the log."""
+        """Append an act of a caller; return once it is in the log."""
         mine = _Waiting((action, caller, about))
         with self._lock:
             self._waiting.append(mine)
@@ -397,7 +397,7 @@ class Gathered:
         """Write the waiting events, in the order in which they came."""
         # The first of them is that of this thread.
         with self._lock:
-            batch, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
+            batch, self._waiting = self._waiting[:_MAX_BATCH], self._waiting[_MAX_BATCH:]
         try:
             self._audit.write_together(one.act for one in batch)
         except BaseException as error:
@@ -412,12 +412,12 @@ class Gathered:
             one.turn.set()
 
 
-# What happens to tokens, in the audit log: made, narrowed, revoked, signed in and out.
+# Changes of tokens in the audit log: made, narrowed, revoked, signed in and out.
 
 
 def noted_in(audit: AuditLog) -> Note:
-    """Return what writes down in an audit log what happens to tokens."""
-    # An event stands there if and only if the token was changed: both are of one transaction.
+    """Return a function that records changes of tokens in an audit log."""
+    # An event is there if and only if the token was changed: one transaction does both.
 
     def note(
         run: sa.Connection, action: str, who: str, token: Caller, details: Mapping[str, Any]

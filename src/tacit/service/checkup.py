@@ -1,4 +1,4 @@
-"""What would stop a service or weaken it: rights of files, TLS, declarations, ledgers, clock."""
+"""Checks of a service: rights of files, TLS, declarations, ledgers, clock."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ _CLOCK_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """Result of one check."""
 
     level: str  # ``stops``, ``weakens`` or ``good``
     about: str
-    said: str
+    message: str
     remedy: str = ""  # what to do about it
 
 
 def check_service(settings: Settings, clock: Callable[[], float] = time.time) -> list[Finding]:
-    """Look at everything that a service of a folder rests on; reads no row, and charges nothing."""
-    found = [*_files(settings), *_network(settings)]
+    """Check everything that a service of a folder needs; reads no row, and charges nothing."""
+    findings = [*_files(settings), *_network(settings)]
     try:
         database, key = open_store(settings)
     except TacitError as error:
-        remedy = "look at the address, the server and the disk"
-        return [*found, Finding(STOPS, "database", str(error), remedy)]
+        remedy = "check the address, the server and the disk"
+        return [*findings, Finding(STOPS, "database", str(error), remedy)]
     try:
-        found.append(Finding(GOOD, "database", f"{database.name} answers"))
-        found += _clock(database, Tokens(database, key, clock), clock)
-        found += _datasets(settings, database)
+        findings.append(Finding(GOOD, "database", f"{database.name} answers"))
+        findings += _clock(database, Tokens(database, key, clock), clock)
+        findings += _datasets(settings, database)
     except Problem as error:
-        found.append(Finding(STOPS, "database", error.message, error.remedy))
+        findings.append(Finding(STOPS, "database", error.message, error.remedy))
     finally:
         database.close()
-    return found
+    return findings
 
 
 def _files(settings: Settings) -> Iterator[Finding]:
@@ -102,7 +102,7 @@ def _network(settings: Settings) -> Iterator[Finding]:
         yield Finding(
             WEAKENS,
             "TLS",
-            "only this machine can be served: no url = 'https://...' is said",
+            "only this machine can be served: url = 'https://...' is not set",
             "put a proxy with TLS in front, or give tacit serve a certificate",
         )
 
@@ -115,7 +115,7 @@ def _datasets(settings: Settings, database: Database) -> Iterator[Finding]:
         declared |= {name: one.dataset(settings.folder) for name, one in made.items()}
         ledgers = Ledgers(declared, settings, database)
     except TacitError as error:
-        yield Finding(STOPS, "data sets", str(error), "tacit check FILE says more")
+        yield Finding(STOPS, "data sets", str(error), "tacit check FILE shows more")
         return
     if not declared:
         yield Finding(
@@ -126,12 +126,12 @@ def _datasets(settings: Settings, database: Database) -> Iterator[Finding]:
 
 
 def _dataset(dataset: Dataset, owner: Owner, ledgers: Ledgers) -> Iterator[Finding]:
-    """Look at one data set: whole, fitting its tables, its ledger there and its own."""
+    """Check one data set: its declaration, its tables and its ledger."""
     about = f"data set {dataset.name!r}"
-    place = owner.place_of(None)
+    location = owner.location_of(None)
     try:
         dataset.check()
-        exists = has_ledger(place)
+        exists = has_ledger(location)
         known = ledgers.known(owner.key(None))
         if known is not None and not exists:
             raise UsageError(
@@ -140,8 +140,8 @@ def _dataset(dataset: Dataset, owner: Owner, ledgers: Ledgers) -> Iterator[Findi
         if owner.budget is None and not exists:
             raise UsageError("it has no budget: declare one, budget = { epsilon = 1 }")
         if exists:
-            _refuse_another(place, known)
-        own = exists and not (owner.people or owner.apart)
+            _refuse_another(location, known)
+        own = exists and not (owner.people or owner.per_team)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WeakGuaranteeWarning)  # it is a finding
             session = open_dataset(dataset, ledger=None if own else in_memory)
@@ -152,22 +152,25 @@ def _dataset(dataset: Dataset, owner: Owner, ledgers: Ledgers) -> Iterator[Findi
         return
     if weak is not None:
         yield Finding(WEAKENS, about, f"the budget is large: {weak}", "declare a smaller one")
-    if owner.apart:
+    if owner.per_team:
         yield Finding(
             WEAKENS, about, "teams have separate budgets: the guarantee is for each team alone", ""
         )
-    file = not is_address(place)
-    if exists and file and _mode(Path(place)) & 0o077:
+    file = not is_address(location)
+    if exists and file and _mode(Path(location)) & 0o077:
         yield Finding(
-            WEAKENS, place, "others on this machine can read all answers", f"chmod 600 {place}"
+            WEAKENS,
+            location,
+            "others on this machine can read all answers",
+            f"chmod 600 {location}",
         )
     begins = "its ledger is there" if exists else "its ledger is created with the first question"
-    yield Finding(GOOD, about, f"whole; {begins}")
+    yield Finding(GOOD, about, f"complete; {begins}")
 
 
-def _refuse_another(place: str, known: str | None) -> None:
-    """Refuse a ledger that is not the one which the service opened before."""
-    with open_ledger(place) as ledger:
+def _refuse_another(location: str, known: str | None) -> None:
+    """Raise if a ledger is not the one that the service opened before."""
+    with open_ledger(location) as ledger:
         if known is not None and ledger.id != known:
             raise UsageError("its ledger was replaced by another one: bring the first one back")
 

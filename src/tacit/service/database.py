@@ -38,19 +38,20 @@ __all__ = [
 
 # The database of the service: a file of SQLite, or PostgreSQL for several machines.
 #
-# It holds what the service must remember beside the ledgers: tokens, jobs, schedules, the audit
-# log. No answer stands in it, and no secret in a readable form.
+# It stores what the ledgers do not: tokens, jobs, schedules, the audit
+# log. No answer is in it, and no secret in a readable form.
 #
-# - Each owner of a table defines it on :data:`metadata`; :meth:`Database.create` makes what lacks.
-# - A transaction of SQLite begins with ``BEGIN IMMEDIATE``, which takes the only write lock before
+# - Each owner of a table defines it on :data:`metadata`; :meth:`Database.create` makes what is
+#   missing.
+# - A transaction of SQLite starts with ``BEGIN IMMEDIATE``, which takes the only write lock before
 #   anything is read.  Threads of one process wait in line for it: SQLite itself has them sleep and
 #   try again, ever longer, and the lock lies free meanwhile.  On PostgreSQL a transaction that
 #   reads
 #   and then writes names a ``lock``, which the others of that name wait for.
-# - An error of the database is not passed on: it could hold a value, an address or a password.
+# - An error of the database is not passed on: it could contain a value, an address or a password.
 
 
-metadata = sa.MetaData()  # on it every owner defines its tables
+metadata = sa.MetaData()  # every module defines its tables on it
 
 VERSION = 1  # of the tables of this release; a newer one is refused
 
@@ -61,8 +62,8 @@ _versions = sa.Table(
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("key", sa.String(64)),
 )
-_PATIENCE = 30.0  # seconds to wait for another writer
-_POOL = 8  # connections that a process keeps
+_TIMEOUT = 30.0  # seconds to wait for another writer
+_POOL = 8  # connections that a process keeps open
 _OVERFLOW = 24
 
 
@@ -100,37 +101,37 @@ class Database:
         self.close()
 
     def create(self) -> None:
-        """Make the tables that lack, once for all processes that start together."""
+        """Create missing tables, once for all processes that start together."""
         try:
             with self.begin(lock="tables") as run:
                 metadata.create_all(run)
-                found = run.execute(sa.select(_versions.c.version)).scalar()
-                if found is None:
+                version = run.execute(sa.select(_versions.c.version)).scalar()
+                if version is None:
                     run.execute(_versions.insert().values(one=1, version=VERSION))
         except Problem as error:
             raise UsageError(f"{self.name} cannot be used: {error.message}") from None
-        if found is not None and found > VERSION:
+        if version is not None and version > VERSION:
             raise UsageError(
-                f"{self.name} was made by a newer Tacit (format {found}, and this one reads "
+                f"{self.name} was made by a newer Tacit (format {version}, and this one reads "
                 f"{VERSION}): upgrade Tacit on this machine"
             )
 
     @contextmanager
     def begin(self, lock: str | None = None) -> Iterator[sa.Connection]:
-        """Run one transaction: committed at the end, undone where anything is raised."""
-        with _explained(), self._turn(), self._engine.begin() as connection:
+        """Run one transaction: committed at the end, rolled back if anything is raised."""
+        with _hidden_errors(), self._write_lock(), self._engine.begin() as connection:
             if lock is not None and self.on_server:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_number(lock))))
             yield connection
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
+    def _write_lock(self) -> Iterator[None]:
         """Wait until no other thread of this process writes to the file."""
         if self.on_server:
             yield
             return
-        if not self._writing.acquire(timeout=_PATIENCE):
-            raise _away("others write to it")
+        if not self._writing.acquire(timeout=_TIMEOUT):
+            raise _unavailable("others write to it")
         try:
             yield
         finally:
@@ -139,13 +140,13 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
         """Read one state; waits for no writer on either engine."""
-        with _explained(), self._engine.connect() as made:
+        with _hidden_errors(), self._engine.connect() as made:
             connection = made.execution_options(tacit_begin="BEGIN")
             with connection.begin():
                 yield connection
 
     def reachable(self) -> bool:
-        """Return whether the database answers and its tables are there."""
+        """Return True if the database answers and its tables exist."""
         try:
             with self.read() as run:
                 return run.execute(sa.select(_versions.c.version)).scalar() is not None
@@ -153,21 +154,21 @@ class Database:
             return False
 
     def clock_ahead(self) -> float:
-        """Return by how many seconds this machine's clock is ahead of the database's."""
+        """Return the seconds by which this machine's clock is ahead of the database's."""
         if not self.on_server:
             return 0.0
         with self.read() as run:
             there = run.execute(sa.text("select extract(epoch from clock_timestamp())")).scalar()
         return time.time() - float(there or 0)
 
-    def settle_key(self, digest: str) -> bool:
-        """Note the digest of the key that signs tokens; False where it is another one."""
+    def register_key(self, digest: str) -> bool:
+        """Store the digest of the key that signs tokens; return False if another one is stored."""
         # Several machines on one database must sign with one key.
         with self.begin(lock="tables") as run:
-            found = run.execute(sa.select(_versions.c.key)).scalar()
-            if found is None:
+            stored = run.execute(sa.select(_versions.c.key)).scalar()
+            if stored is None:
                 run.execute(_versions.update().values(key=digest))
-        return found in (None, digest)
+        return stored in (None, digest)
 
     def close(self) -> None:
         """Close all connections; a later transaction opens new ones."""
@@ -181,19 +182,19 @@ def _close(engine: sa.Engine, process: int) -> None:
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
-    """Hide what the database says of an error: it may quote values and addresses."""
+def _hidden_errors() -> Iterator[None]:
+    """Replace errors of the database: their text may quote values and addresses."""
     try:
         yield
     except exc.IntegrityError:
-        raise  # two wrote the same: whoever asked knows what that means
+        raise  # two wrote the same row: the caller handles it
     except exc.SQLAlchemyError as error:
         state = getattr(getattr(error, "orig", None), "sqlite_errorname", "")
         cause = "its disk is full" if state == "SQLITE_FULL" else "it cannot be reached or written"
-        raise _away(cause) from None
+        raise _unavailable(cause) from None
 
 
-def _away(cause: str) -> Problem:
+def _unavailable(cause: str) -> Problem:
     return Problem(
         "unavailable",
         f"the service's own database failed: {cause}",
@@ -202,14 +203,14 @@ def _away(cause: str) -> Problem:
 
 
 def _number(lock: str) -> int:
-    """Return a whole number of 63 bits for the name of a lock."""
+    """Return an integer of 63 bits for the name of a lock."""
     return int.from_bytes(hashlib.sha256(f"tacit {lock}".encode()).digest()[:8], "big") >> 1
 
 
 def _in_file(path: Path) -> tuple[sa.Engine, str]:
     name = f"the database {str(path)!r}"
     try:
-        # Made before SQLite does, so that nobody else can ever read it.
+        # Made before SQLite does, so that no one else can ever read it.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
         raise UsageError(f"{name} cannot be opened: {error.strerror}") from None
@@ -218,7 +219,7 @@ def _in_file(path: Path) -> tuple[sa.Engine, str]:
         hide_parameters=True,
         pool_size=_POOL,
         max_overflow=_OVERFLOW,
-        connect_args={"timeout": _PATIENCE, "check_same_thread": False, "isolation_level": None},
+        connect_args={"timeout": _TIMEOUT, "check_same_thread": False, "isolation_level": None},
     )
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -228,9 +229,9 @@ def _in_file(path: Path) -> tuple[sa.Engine, str]:
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
     for pragma in ("synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")
-    # Of several processes that begin a file at once SQLite refuses this to all but one, and does
+    # Of several processes that create a file at once SQLite refuses this to all but one, and does
     # not wait as it does for a transaction.
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + _TIMEOUT
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -254,10 +255,10 @@ def _on_server(address: str) -> tuple[sa.Engine, str]:
     options = read_options(read.connect)
     if options is None:
         raise UsageError("the address of the service's database cannot be read")
-    whole = with_defaults(options, tcp_user_timeout="30000")
+    all_options = with_defaults(options, tcp_user_timeout="30000")
 
     def connected() -> Any:
-        made = connect(whole)
+        made = connect(all_options)
         if isinstance(made, Refused):
             raise Problem("unavailable", "the service's own database refuses the connection")
         made.autocommit = False
@@ -283,8 +284,8 @@ _KEY = 32
 
 def declarations(settings: Settings, *, drafts: bool = False) -> dict[str, Dataset]:
     """Return the data sets of the folder by name."""
-    # A data set is a TOML file beside ``service.toml``.
-    found: dict[str, Dataset] = {}
+    # A data set is a TOML file next to ``service.toml``.
+    datasets: dict[str, Dataset] = {}
     seen: dict[str, Path] = {}
     for path in sorted(settings.folder.glob("*.toml")):
         if path.name == FILE:
@@ -299,13 +300,13 @@ def declarations(settings: Settings, *, drafts: bool = False) -> dict[str, Datas
                 "named after its data set, so give one of them another name"
             )
         seen[same] = path
-        found[dataset.name] = dataset
-    unknown = sorted(set(settings.datasets) - set(found))
+        datasets[dataset.name] = dataset
+    unknown = sorted(set(settings.datasets) - set(datasets))
     if unknown:
         raise UsageError(
             f"{FILE} has settings for {unknown[0]!r}, and no file of the folder declares it"
         )
-    return found
+    return datasets
 
 
 def _refuse_draft(dataset: Dataset, path: Path) -> None:
@@ -316,8 +317,8 @@ def _refuse_draft(dataset: Dataset, path: Path) -> None:
 
 
 def signing_key(folder: Path, *, create: bool = True) -> bytes:
-    """Return the key that signs tokens; made where there is none."""
-    # It stands in ``service.key``, which only the operator may read.  Machines that share a
+    """Return the key that signs tokens; created if it is missing."""
+    # It is in ``service.key``, which only the operator may read.  Machines that share a
     # database need the same file.
     path = folder / KEY_FILE
     try:
@@ -345,7 +346,7 @@ def open_store(settings: Settings) -> tuple[Database, bytes]:
     database = Database(settings.database)
     try:
         database.create()
-        if not database.settle_key(key_digest(key)):
+        if not database.register_key(key_digest(key)):
             raise UsageError(
                 f"{database.name} belongs to a service with another key: copy its {KEY_FILE} to "
                 f"{settings.folder}"
@@ -357,12 +358,12 @@ def open_store(settings: Settings) -> tuple[Database, bytes]:
 
 
 def key_digest(key: bytes) -> str:
-    """Return what may be known of a key: whether two are the same."""
+    """Return a digest of a key, which shows only whether two keys are equal."""
     return hashlib.sha256(b"tacit service key\0" + key).hexdigest()
 
 
 def _make(path: Path) -> None:
-    """Write a new key under another name first: two processes never see half of one."""
+    """Write a new key under another name first: no process reads half a key."""
     draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     file = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:

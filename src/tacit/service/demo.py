@@ -43,7 +43,7 @@ _LINK_SECONDS = 3600
 
 
 def write_demo(folder: Path) -> None:
-    """Write the bundled table, its declaration and the settings; what is there already stays."""
+    """Write the bundled table, its declaration and the settings; existing files stay."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         table = folder / "health_insurance.parquet"
@@ -59,7 +59,7 @@ def write_demo(folder: Path) -> None:
 
 
 def demo_link(state: State, address: str) -> str:
-    """Return a link that signs in once, for everything that people do: in an hour it is void."""
+    """Return a link that signs in once with all roles of people; void after an hour."""
     grants = [Grant(role, EVERYTHING) for role in RIGHTS if role != "device"]
     text, _ = state.tokens.create("demo", grants, _LINK_SECONDS, kind=ONCE)
     return f"{address}/sign-in/once?code={text}"

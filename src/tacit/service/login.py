@@ -1,14 +1,14 @@
 """Login by OpenID Connect: the code flow with PKCE, as a confidential client."""
 
-# *One secret a sign-in.*  The browser that begins is given a random cookie; the state, the nonce
+# *One secret a sign-in.*  The browser that starts is given a random cookie; the state, the nonce
 # and the verifier of PKCE are derived from it, each under its own name.  So the reply of the
 # provider is good only in the browser that began (state), the token was made for this sign-in
-# (nonce), and the code is of use to nobody else (verifier); and no machine has to remember
+# (nonce), and the code is of use to no one else (verifier); and no machine has to remember
 # anything.
 #
 # *The token* is read with the keys that the issuer's own description names: signature, by a public
 # key alone, issuer, audience, times and nonce (OpenID Connect Core 1.0, section 3.1.3.7), and the
-# issuer stands in the reply where the provider says that it does (RFC 9207).
+# issuer is in the reply where the provider says that it does (RFC 9207).
 #
 # *Names* of people that come by the login begin with ``login:``, which no token of a curator or an
 # operator may: an account of the login is never that of a token.
@@ -39,23 +39,23 @@ from tacit.service.tokens import LOGIN_NAMES
 
 __all__ = ["Identity", "Provider"]
 
-_PATIENCE = 10.0  # seconds for a reply of the provider
-_FRESH = 600.0  # seconds for which its description is believed
+_TIMEOUT = 10.0  # seconds for a reply of the provider
+_FRESH = 600.0  # seconds for which its description is cached
 _PAUSE = 5.0  # seconds for which a provider that failed is left alone
-_RETRY = 30.0  # seconds until keys are looked for again
+_RETRY = 30.0  # seconds until keys are fetched again
 _LEEWAY = 60  # seconds by which clocks may differ
-_MOST_BYTES = 1_000_000
-_LONGEST = 24 * 3600.0  # seconds that a token of the provider may live
-_MOST_TOKEN = 8_000  # characters of one
+_MAX_BYTES = 1_000_000
+_MAX_TOKEN_SECONDS = 24 * 3600.0  # seconds that a token of the provider may live
+_MAX_TOKEN_LENGTH = 8_000  # characters of one
 # Signatures by a public key; a shared secret or none at all is refused.
 _SIGNATURES = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "Ed25519")
-# How a token that does not hold fails.
-_BROKEN = (JoseError, UsageError, ValueError, TypeError, KeyError)
+# Errors of a token that is not valid.
+_INVALID_TOKEN = (JoseError, UsageError, ValueError, TypeError, KeyError)
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Who signed in, and what they are granted here."""
+    """The person who signed in, and what they are granted here."""
 
     name: str
     team: str | None
@@ -63,10 +63,10 @@ class Identity:
 
 
 @dataclass(frozen=True)
-class _Described:
-    """What a provider says of itself, and when it was asked."""
+class _Discovery:
+    """The description of a provider, its keys, and when they were fetched."""
 
-    said: Mapping[str, Any]
+    fields: Mapping[str, Any]
     keys: KeySet
     when: float
 
@@ -84,16 +84,16 @@ class Provider:
         self._login = login
         self._back = back
         self._clock = clock
-        self._client = client or httpx.Client(timeout=_PATIENCE, follow_redirects=False)
+        self._client = client or httpx.Client(timeout=_TIMEOUT, follow_redirects=False)
         self._lock = threading.Lock()
-        self._described: _Described | None = None
+        self._discovery: _Discovery | None = None
         self._failed = -_PAUSE
 
     def start(self, secret: str) -> str:
         """Return the address at the provider where a sign-in begins."""
-        said = self._description().said
+        fields = self._description().fields
         challenge = hashlib.sha256(_derived(secret, "verifier").encode()).digest()
-        asked = {
+        parameters = {
             "response_type": "code",
             "client_id": self._login.client_id,
             "redirect_uri": self._back,
@@ -103,23 +103,23 @@ class Provider:
             "code_challenge": _letters(challenge),
             "code_challenge_method": "S256",
         }
-        place = str(said["authorization_endpoint"])
-        return f"{place}{'&' if '?' in place else '?'}{urlencode(asked)}"
+        address = str(fields["authorization_endpoint"])
+        return f"{address}{'&' if '?' in address else '?'}{urlencode(parameters)}"
 
     def finish(self, secret: str, reply: Mapping[str, str]) -> Identity:
-        """Return who signed in."""
-        described = self._description()
+        """Return the person who signed in."""
+        discovery = self._description()
         if not hmac.compare_digest(
             reply.get("state", "").encode(), _derived(secret, "state").encode()
         ):
-            raise _broken("it did not begin in this browser")
-        named = described.said.get("authorization_response_iss_parameter_supported") is True
+            raise _incomplete("it did not begin in this browser")
+        named = discovery.fields.get("authorization_response_iss_parameter_supported") is True
         if (named or "iss" in reply) and reply.get("iss") != self._login.issuer:
-            raise _broken("it comes from another provider")
+            raise _incomplete("it comes from another provider")
         if "code" not in reply:
-            raise _broken("the provider refused it")
-        token = self._token(described.said, reply["code"], _derived(secret, "verifier"))
-        return self._identity(self._claims(token, described, _derived(secret, "nonce")))
+            raise _incomplete("the provider refused it")
+        token = self._token(discovery.fields, reply["code"], _derived(secret, "verifier"))
+        return self._identity(self._claims(token, discovery, _derived(secret, "nonce")))
 
     def reads(self, text: str) -> bool:
         """Return whether a text could be a token of the provider that programs may send."""
@@ -128,12 +128,12 @@ class Provider:
     def caller(self, text: str) -> Caller:
         """Return whose token of the provider a program sent."""
         # It is one that the provider made for this service's API: held against its keys, issuer,
-        # audience and times, and for at most a day, because nobody can revoke it here.  A token of
+        # audience and times, and for at most a day, because no one can revoke it here.  A token of
         # a sign-in has another audience, and is refused.
         named = {"aud": {"essential": True, "value": self._login.api_audience}}
-        read = self._held(text, self._description(), named)
+        read = self._verified_claims(text, self._description(), named)
         expires = float(read["exp"])
-        if expires > self._clock() + _LONGEST or len(text) > _MOST_TOKEN:
+        if expires > self._clock() + _MAX_TOKEN_SECONDS or len(text) > _MAX_TOKEN_LENGTH:
             raise _void("it lives for more than a day")
         who = self._identity(read)
         name = hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -142,75 +142,75 @@ class Provider:
     def end(self) -> str | None:
         """Return the address at the provider where a sign-in ends; None where it has none."""
         try:
-            place = self._description().said.get("end_session_endpoint")
+            address = self._description().fields.get("end_session_endpoint")
         except Problem:
             return None
-        if not isinstance(place, str) or _origin(place) != _origin(self._login.issuer):
+        if not isinstance(address, str) or _origin(address) != _origin(self._login.issuer):
             return None
         home = self._back.partition("/sign-in/")[0] + "/sign-in"
-        asked = {"client_id": self._login.client_id, "post_logout_redirect_uri": home}
-        return f"{place}{'&' if '?' in place else '?'}{urlencode(asked)}"
+        parameters = {"client_id": self._login.client_id, "post_logout_redirect_uri": home}
+        return f"{address}{'&' if '?' in address else '?'}{urlencode(parameters)}"
 
     def close(self) -> None:
         """Close the connections to the provider."""
         self._client.close()
 
-    def _description(self, *, anew: bool = False) -> _Described:
-        """Return what the provider says of itself: asked at most now and then."""
+    def _description(self, *, newer: bool = False) -> _Discovery:
+        """Return the description of the provider, cached for a while."""
         with self._lock:
-            now, found = self._clock(), self._described
-            if found is not None and abs(now - found.when) < (_RETRY if anew else _FRESH):
-                return found
+            now, discovery = self._clock(), self._discovery
+            if discovery is not None and abs(now - discovery.when) < (_RETRY if newer else _FRESH):
+                return discovery
             if abs(now - self._failed) < _PAUSE:
                 raise _unavailable("it failed a moment ago")
             try:
-                self._described = self._asked_anew(now)
+                self._discovery = self._discover(now)
             except Problem:
                 self._failed = now
                 raise
-            return self._described
+            return self._discovery
 
-    def _asked_anew(self, now: float) -> _Described:
+    def _discover(self, now: float) -> _Discovery:
         issuer = self._login.issuer
-        said = self._asked(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
-        if said.get("issuer") != issuer:
+        fields = self._fetch(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+        if fields.get("issuer") != issuer:
             raise _unavailable("its description names another issuer")
         for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-            self._refuse_plain(said.get(name))
+            self._refuse_plain(fields.get(name))
         try:
-            given: Any = self._asked(str(said["jwks_uri"]))
+            given: Any = self._fetch(str(fields["jwks_uri"]))
             keys = KeySet.import_key_set(given)
         except (JoseError, ValueError, KeyError, TypeError):
             raise _unavailable("its keys cannot be read") from None
-        return _Described(said, keys, now)
+        return _Discovery(fields, keys, now)
 
-    def _refuse_plain(self, place: object) -> None:
-        """Refuse an address without TLS, where that of the issuer has it."""
-        plain = not isinstance(place, str) or not place.startswith(("https://", "http://"))
+    def _refuse_plain(self, address: object) -> None:
+        """Raise if an address has no TLS and the issuer's has."""
+        plain = not isinstance(address, str) or not address.startswith(("https://", "http://"))
         secure = self._login.issuer.startswith("https://")
-        if plain or (secure and not str(place).startswith("https://")):
+        if plain or (secure and not str(address).startswith("https://")):
             raise _unavailable("its description names an address without TLS")
 
-    def _asked(self, place: str, form: Mapping[str, str] | None = None) -> dict[str, Any]:
+    def _fetch(self, address: str, form: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Return the JSON at an address of the provider."""
         try:
             if form is None:
-                reply = self._client.get(place, headers={"Accept": "application/json"})
+                reply = self._client.get(address, headers={"Accept": "application/json"})
             else:
-                reply = self._client.post(place, data=dict(form), headers=self._credentials())
+                reply = self._client.post(address, data=dict(form), headers=self._credentials())
         except (httpx.HTTPError, httpx.InvalidURL):
             raise _unavailable("it cannot be reached") from None
         if form is not None and reply.status_code in (400, 401):
-            raise _broken("the provider does not accept the code as its own")
-        if reply.status_code != 200 or len(reply.content) > _MOST_BYTES:
+            raise _incomplete("the provider does not accept the code as its own")
+        if reply.status_code != 200 or len(reply.content) > _MAX_BYTES:
             raise _unavailable(f"it answers with {reply.status_code}")
         try:
-            found = read_json(reply.content, "its answer")
+            payload = read_json(reply.content, "its answer")
         except UsageError:
-            found = None
-        if not isinstance(found, dict):
+            payload = None
+        if not isinstance(payload, dict):
             raise _unavailable("its answer is not JSON")
-        return found
+        return payload
 
     def _credentials(self) -> dict[str, str]:
         """Return the header that names this client, with its secret where it has one."""
@@ -225,7 +225,7 @@ class Provider:
         basic = base64.b64encode(pair.encode()).decode()
         return {"Authorization": f"Basic {basic}"}
 
-    def _token(self, said: Mapping[str, Any], code: str, verifier: str) -> str:
+    def _token(self, fields: Mapping[str, Any], code: str, verifier: str) -> str:
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -234,30 +234,32 @@ class Provider:
         }
         if self._login.secret_file is None:
             form["client_id"] = self._login.client_id
-        found = self._asked(str(said["token_endpoint"]), form).get("id_token")
-        if not isinstance(found, str):
-            raise _broken("the provider sent no token of a person")
-        return found
+        token = self._fetch(str(fields["token_endpoint"]), form).get("id_token")
+        if not isinstance(token, str):
+            raise _incomplete("the provider sent no token of a person")
+        return token
 
-    def _claims(self, token: str, described: _Described, nonce: str) -> Mapping[str, Any]:
-        """Return the claims of a token that holds: signature, issuer, audience, times, nonce."""
+    def _claims(self, token: str, discovery: _Discovery, nonce: str) -> Mapping[str, Any]:
+        """Return the claims of a valid token: signature, issuer, audience, times, nonce."""
         mine = {"essential": True, "value": self._login.client_id}
         named = {"aud": mine, "nonce": {"essential": True, "value": nonce}}
         try:
-            read = self._held(token, described, named)
+            read = self._verified_claims(token, discovery, named)
         except Problem as error:
             if error.code == "unauthenticated":
-                raise _broken("the token of the provider does not hold") from None
+                raise _incomplete("the token of the provider is not valid") from None
             raise
         parties = read["aud"] if isinstance(read["aud"], list) else [read["aud"]]
         if len(parties) > 1 and read.get("azp") != self._login.client_id:
-            raise _broken("the token of the provider was made for another service")
+            raise _incomplete("the token of the provider was made for another service")
         return read
 
-    def _held(self, token: str, described: _Described, named: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the claims of a token whose signature, issuer, times and named claims hold."""
+    def _verified_claims(
+        self, token: str, discovery: _Discovery, named: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return the claims of a token after checking its signature, issuer, times and claims."""
         try:
-            read = self._decoded(token, described)
+            read = self._decoded(token, discovery)
             jwt.JWTClaimsRegistry(
                 now=lambda: int(self._clock()),
                 leeway=_LEEWAY,
@@ -266,34 +268,34 @@ class Provider:
                 iat={"essential": True},
                 **named,
             ).validate(read)
-        except _BROKEN:
-            raise _void("it does not hold") from None
+        except _INVALID_TOKEN:
+            raise _void("it is not valid") from None
         return read
 
-    def _decoded(self, token: str, described: _Described) -> dict[str, Any]:
+    def _decoded(self, token: str, discovery: _Discovery) -> dict[str, Any]:
         """Read a token with the provider's keys; with newer ones where it has changed them."""
         try:
-            return _signed(token, described.keys)
-        except _BROKEN:
-            newer = self._description(anew=True)
-            if newer is described:
+            return _signed(token, discovery.keys)
+        except _INVALID_TOKEN:
+            newer = self._description(newer=True)
+            if newer is discovery:
                 raise
             return _signed(token, newer.keys)
 
     def _identity(self, claims: Mapping[str, Any]) -> Identity:
-        said, login = claims.get(login_name := self._login.name_claim), self._login
-        if not isinstance(said, str):
-            raise _broken(f"the token of the provider has no claim {login_name!r}")
+        account, login = claims.get(login_name := self._login.name_claim), self._login
+        if not isinstance(account, str):
+            raise _incomplete(f"the token of the provider has no claim {login_name!r}")
         team = claims.get(login.team_claim) if login.team_claim else None
         values = claims.get(login.roles_claim, [])
         values = values if isinstance(values, list) else [values]
         grants = {grant for value in values for grant in login.grants.get(str(value), ())}
         what = "the name of an account"
         try:
-            name = plain_name(f"{LOGIN_NAMES}{plain_name(said, what)}", what)
+            name = plain_name(f"{LOGIN_NAMES}{plain_name(account, what)}", what)
             team = None if team is None else plain_name(str(team), "the team of an account")
         except UsageError:
-            raise _broken("the name of the account cannot be shown") from None
+            raise _incomplete("the name of the account cannot be shown") from None
         if not grants:
             raise Problem(
                 "forbidden",
@@ -304,7 +306,7 @@ class Provider:
 
 
 def _signed(token: str, keys: KeySet) -> dict[str, Any]:
-    """Return the claims of a token that one of the keys signed; each claim stands there once."""
+    """Return the claims of a token that one of the keys signed; each claim appears once."""
     payload = jws.deserialize_compact(token, keys, algorithms=list(_SIGNATURES)).payload
     claims = read_json(payload or b"", "a token")
     if not isinstance(claims, dict):
@@ -321,8 +323,8 @@ def _letters(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
-def _origin(place: str) -> tuple[str, str]:
-    parts = urlsplit(place)
+def _origin(address: str) -> tuple[str, str]:
+    parts = urlsplit(address)
     return parts.scheme, parts.netloc
 
 
@@ -332,7 +334,7 @@ def _void(why: str) -> Problem:
     )
 
 
-def _broken(why: str) -> Problem:
+def _incomplete(why: str) -> Problem:
     return Problem("unauthenticated", f"the sign-in is incomplete: {why}", "begin it again")
 
 

@@ -1,4 +1,4 @@
-"""What the service refuses: a code, a sentence and the remedy, in one shape for every status."""
+"""Errors of the service: a code, a message and a remedy, in one shape for every status."""
 
 # A message of an engine, of the database or of Python could quote a value, so only exceptions of
 # Tacit, which are made of public facts, speak for themselves.
@@ -42,7 +42,7 @@ STATUS: dict[str, int] = {
 
 
 class Problem(TacitError):  # noqa: N818  (the word of RFC 9457)
-    """A request that is refused; the caller sees all that it holds.
+    """A refused request; the caller sees all of its fields.
 
     >>> Problem("not_found", "there is no data set 'visit'", "did you mean 'visits'?").status
     404
@@ -76,7 +76,7 @@ class Problem(TacitError):  # noqa: N818  (the word of RFC 9457)
 
 
 def problem_of(error: BaseException) -> Problem:
-    """Return what a caller is told of an error.
+    """Return what a caller is reported of an error.
 
     >>> problem_of(BudgetError("the budget does not cover it")).code
     'budget_exceeded'

@@ -45,9 +45,9 @@ class Caps:
     analysts: Mapping[str, Budget] = field(default_factory=dict)  # of an analyst by their name
 
     @classmethod
-    def from_fields(cls, said: Any, where: str) -> Caps:
+    def from_fields(cls, value: Any, where: str) -> Caps:
         """Read caps: ``{each_analyst = {epsilon = 1}, teams = {oncology = {epsilon = 2}}}``."""
-        fields = mapping(said, where)
+        fields = mapping(value, where)
         known_fields(fields, ("each_team", "each_analyst", "teams", "analysts"), where)
         each = {
             name: _loss(fields[name], f"{name} of {where}")
@@ -66,57 +66,57 @@ class Caps:
 
 @dataclass(frozen=True)
 class DatasetSettings:
-    """How one data set is hosted."""
+    """Hosting of one data set."""
 
     latency: Fraction = Fraction(2)  # seconds after which the outcome of a question becomes visible
-    approval: bool = False  # whether somebody must approve each question
+    approval: bool = False  # whether someone must approve each question
     collusion: str = "everyone"  # ``everyone`` (all analysts spend one budget) or ``teams apart``
     # whom the budget belongs to; data sets of the same people share one ledger
     people: str | None = None
     caps: Caps = Caps()  # shares of teams and analysts
-    refresh: str | None = None  # when a growing data set is read again, such as ``daily 03:00``
+    refresh: str | None = None  # when growing data is read again, such as ``daily 03:00``
 
     @classmethod
-    def from_fields(cls, said: Mapping[str, Any], where: str, others: DatasetSettings) -> Any:
-        """Read the settings of a data set; what is not said is as for the others."""
-        known_fields(said, _OF_A_DATASET, where)
-        found: dict[str, Any] = {}
-        if "latency" in said:
-            found["latency"] = _latency(said["latency"], where)
-        if "approval" in said:
-            found["approval"] = flag(said, "approval", where) is True
-        if "collusion" in said:
-            found["collusion"] = said["collusion"]
-            if said["collusion"] not in COLLUSION:
+    def from_fields(cls, fields: Mapping[str, Any], where: str, others: DatasetSettings) -> Any:
+        """Read the settings of a data set; missing fields are those of the others."""
+        known_fields(fields, _OF_A_DATASET, where)
+        values: dict[str, Any] = {}
+        if "latency" in fields:
+            values["latency"] = _latency(fields["latency"], where)
+        if "approval" in fields:
+            values["approval"] = flag(fields, "approval", where) is True
+        if "collusion" in fields:
+            values["collusion"] = fields["collusion"]
+            if fields["collusion"] not in COLLUSION:
                 raise UsageError(f"collusion of {where} is one of {', '.join(COLLUSION)}")
         for name in ("people", "refresh"):
-            if name in said:
-                found[name] = _words(said, name, where)
-        if "caps" in said:
-            found["caps"] = Caps.from_fields(said["caps"], f"caps of {where}")
-        return replace(others, **found)
+            if name in fields:
+                values[name] = _words(fields, name, where)
+        if "caps" in fields:
+            values["caps"] = Caps.from_fields(fields["caps"], f"caps of {where}")
+        return replace(others, **values)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request, one caller or one address may ask of the service."""
+    """Limits on one request, one caller or one address."""
 
     body_bytes: int = 1_000_000
     report_bytes: int = 10_000_000  # of a request with reports of the local model
     header_seconds: int = 10  # until the head of a request is there
     body_seconds: int = 20  # until its body is there
-    page: int = 100  # of a list, the most items at once
+    page: int = 100  # maximum number of items of a list
     waiting_jobs: int = 100  # of one caller, not yet done
     failed_tokens: int = 20  # of one address, in a minute
     connections: int = 500  # at once, of one process
 
     @classmethod
-    def from_fields(cls, said: Any) -> Limits:
+    def from_fields(cls, value: Any) -> Limits:
         """Read limits."""
         names = tuple(cls.__dataclass_fields__)
-        fields = mapping(said, "limits")
+        fields = mapping(value, "limits")
         known_fields(fields, names, "limits")
-        return cls(**{n: _whole(fields, n, "limits") for n in names if n in fields})
+        return cls(**{n: _integer(fields, n, "limits") for n in names if n in fields})
 
 
 @dataclass(frozen=True)
@@ -126,35 +126,35 @@ class Login:
     issuer: str  # the address of the provider
     client_id: str
     secret_file: Path | None = None  # the file that holds the client's secret
-    name_claim: str = "sub"  # the claim that names a person for good; ``sub`` where nothing is said
+    name_claim: str = "sub"  # the claim that names a person permanently
     team_claim: str | None = None  # the claim that names their team
     roles_claim: str = "groups"  # the claim whose values give roles
-    # of each value of it, what it grants
+    # grants of each value of that claim
     grants: Mapping[str, tuple[Grant, ...]] = field(default_factory=dict)
-    scopes: tuple[str, ...] = ("openid", "profile")  # what is asked of the provider
+    scopes: tuple[str, ...] = ("openid", "profile")  # requested from the provider
     # the audience of the provider's own tokens that programs may send; None where they send tokens
     # of this service alone
     api_audience: str | None = None
 
     @classmethod
-    def from_fields(cls, said: Any, folder: Path) -> Login:
+    def from_fields(cls, table: Any, folder: Path) -> Login:
         """Read the login."""
-        fields = mapping(said, "login")
+        fields = mapping(table, "login")
         known_fields(fields, tuple(cls.__dataclass_fields__), "login")
         for name in ("issuer", "client_id"):
             if name not in fields:
-                raise UsageError(f"login lacks {name}: the provider of OpenID Connect gives it")
-        found: dict[str, Any] = {
+                raise UsageError(f"login needs {name}: the provider of OpenID Connect gives it")
+        values: dict[str, Any] = {
             name: _words(fields, name, "login") for name in _LOGIN_WORDS if name in fields
         }
-        if found.get("api_audience") == found["client_id"]:
+        if values.get("api_audience") == values["client_id"]:
             raise UsageError(
                 "api_audience of login must differ from client_id: a token from a sign-in is "
                 "only for that sign-in"
             )
-        _url(found["issuer"].rstrip("/"), "issuer of login", path=True)
+        _url(values["issuer"].rstrip("/"), "issuer of login", path=True)
         if "secret_file" in fields:
-            found["secret_file"] = folder / _words(fields, "secret_file", "login")
+            values["secret_file"] = folder / _words(fields, "secret_file", "login")
         grants = {}
         for value, given in mapping(fields.get("grants", {}), "grants of login").items():
             many = given if isinstance(given, list) else [given]
@@ -162,7 +162,7 @@ class Login:
         scopes = fields.get("scopes", ["openid", "profile"])
         if not isinstance(scopes, list) or "openid" not in scopes:
             raise UsageError("scopes of login is a list with 'openid' in it")
-        return cls(**found, grants=grants, scopes=tuple(map(str, scopes)))
+        return cls(**values, grants=grants, scopes=tuple(map(str, scopes)))
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class Settings:
     url: str | None = None
     # the addresses whose word about the caller's address is taken
     trusted_proxies: tuple[str, ...] = ()
-    # how each data set is hosted, where that is said
+    # hosting of data sets, where it is set
     datasets: Mapping[str, DatasetSettings] = field(default_factory=dict)
     default: DatasetSettings = DatasetSettings()
     session_hours: int = 8  # how long a sign-in to the pages lasts
@@ -200,50 +200,52 @@ class Settings:
 
     @property
     def secure(self) -> bool:
-        """Whether people reach the service through TLS."""
+        """True if people reach the service through TLS."""
         return self.url is not None and self.url.startswith("https://")
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Settings:
         """Read the settings of a folder; without a ``service.toml`` they are the defaults."""
-        place = Path(os.path.expanduser(folder))
-        if not place.is_dir():
-            raise UsageError(f"there is no folder {str(place)!r}: name that of the data sets")
-        file = place / FILE
+        path = Path(os.path.expanduser(folder))
+        if not path.is_dir():
+            raise UsageError(f"there is no folder {str(path)!r}: name that of the data sets")
+        file = path / FILE
         if not file.exists():
-            return cls(place)
+            return cls(path)
         try:
-            return cls.from_fields(read_toml(file, str(file)), place)
+            return cls.from_fields(read_toml(file, str(file)), path)
         except UsageError as error:
             raise UsageError(f"{file}: {error}") from None
 
     @classmethod
-    def from_fields(cls, said: Mapping[str, Any], folder: Path) -> Settings:
+    def from_fields(cls, fields: Mapping[str, Any], folder: Path) -> Settings:
         """Read the settings from the fields of a file."""
         where = "the service"
-        known_fields(said, _FIELDS, where)
+        known_fields(fields, _FIELDS, where)
         default = DatasetSettings.from_fields(
-            {name: said[name] for name in _OF_A_DATASET if name in said}, where, DatasetSettings()
+            {name: fields[name] for name in _OF_A_DATASET if name in fields},
+            where,
+            DatasetSettings(),
         )
-        found: dict[str, Any] = {"default": default}
-        if "title" in said:
-            found["title"] = _words(said, "title", where)
-        if "database" in said:
-            found["database"] = _database(_words(said, "database", where), folder)
-        if "url" in said:
-            found["url"] = _url(_words(said, "url", where), "url")
+        values: dict[str, Any] = {"default": default}
+        if "title" in fields:
+            values["title"] = _words(fields, "title", where)
+        if "database" in fields:
+            values["database"] = _database(_words(fields, "database", where), folder)
+        if "url" in fields:
+            values["url"] = _url(_words(fields, "url", where), "url")
         for name in ("session_hours", "workers"):
-            if name in said:
-                found[name] = _whole(said, name, where)
-        if "login" in said:
-            if "url" not in said:
+            if name in fields:
+                values[name] = _integer(fields, name, where)
+        if "login" in fields:
+            if "url" not in fields:
                 raise UsageError(
                     "login needs the address of the service, to which people return after "
                     "signing in: url = 'https://...'"
                 )
-            found["login"] = Login.from_fields(said["login"], folder)
-        datasets = mapping(said.get("datasets", {}), "datasets")
-        found["datasets"] = {
+            values["login"] = Login.from_fields(fields["login"], folder)
+        datasets = mapping(fields.get("datasets", {}), "datasets")
+        values["datasets"] = {
             name: DatasetSettings.from_fields(
                 mapping(one, f"datasets.{name}"), f"datasets.{name}", default
             )
@@ -251,60 +253,60 @@ class Settings:
         }
         return cls(
             folder,
-            trusted_proxies=_proxies(said.get("trusted_proxies", [])),
-            limits=Limits.from_fields(said.get("limits", {})),
-            collections=mapping(said.get("collections", {}), "collections"),
-            **found,
+            trusted_proxies=_proxies(fields.get("trusted_proxies", [])),
+            limits=Limits.from_fields(fields.get("limits", {})),
+            collections=mapping(fields.get("collections", {}), "collections"),
+            **values,
         )
 
 
-def _words(said: Mapping[str, Any], name: str, where: str) -> str:
-    found = text(said, name, where)
-    if not isinstance(found, str) or not found.isprintable():
+def _words(fields: Mapping[str, Any], name: str, where: str) -> str:
+    value = text(fields, name, where)
+    if not isinstance(value, str) or not value.isprintable():
         raise UsageError(f"{name} of {where} must be a line of text in quotes")
-    return found
+    return value
 
 
-def _whole(said: Mapping[str, Any], name: str, where: str) -> int:
-    found = whole(said, name, where)
-    if not isinstance(found, int):
+def _integer(fields: Mapping[str, Any], name: str, where: str) -> int:
+    value = whole(fields, name, where)
+    if not isinstance(value, int):
         raise UsageError(f"{name} of {where} must be a whole number of at least 1")
-    return found
+    return value
 
 
-def _loss(said: Any, where: str) -> Budget:
-    fields = mapping(said, where)
+def _loss(value: Any, where: str) -> Budget:
+    fields = mapping(value, where)
     known_fields(fields, ("epsilon", "delta", "rho"), where)
-    found = read_loss(fields.get("epsilon"), fields.get("delta"), fields.get("rho"))
-    if found is None:
+    loss = read_loss(fields.get("epsilon"), fields.get("delta"), fields.get("rho"))
+    if loss is None:
         raise UsageError(f"{where} is a privacy loss, such as {{ epsilon = 1 }}")
-    return found
+    return loss
 
 
-def _latency(said: Any, where: str) -> Fraction:
-    found = as_fraction(said, f"latency of {where}")
-    least, most = _LATENCY
-    if not least <= found <= most:
-        raise UsageError(f"latency of {where} is a number of seconds from {least} to {most}")
-    return found
+def _latency(value: Any, where: str) -> Fraction:
+    latency = as_fraction(value, f"latency of {where}")
+    lowest, highest = _LATENCY
+    if not lowest <= latency <= highest:
+        raise UsageError(f"latency of {where} is a number of seconds from {lowest} to {highest}")
+    return latency
 
 
-def _database(said: str, folder: Path) -> str:
-    return said if is_address(said) else f"sqlite:///{folder / said}"
+def _database(address: str, folder: Path) -> str:
+    return address if is_address(address) else f"sqlite:///{folder / address}"
 
 
-def _url(said: str, where: str, *, path: bool = False) -> str:
-    parts = urlsplit(said)
-    whole_url = f"{parts.scheme}://{parts.netloc}" if path else said
+def _url(address: str, where: str, *, path: bool = False) -> str:
+    parts = urlsplit(address)
+    whole_url = f"{parts.scheme}://{parts.netloc}" if path else address
     if not _HTTPS.fullmatch(whole_url) or parts.query or parts.fragment:
         raise UsageError(f"{where} is an address such as https://statistics.example")
-    return said
+    return address
 
 
-def _proxies(said: Any) -> tuple[str, ...]:
-    if not isinstance(said, list):
+def _proxies(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
         raise UsageError("trusted_proxies is a list of addresses, such as ['10.0.0.1']")
-    for one in said:
+    for one in value:
         try:
             ipaddress.ip_network(str(one))
         except ValueError:
@@ -312,4 +314,4 @@ def _proxies(said: Any) -> tuple[str, ...]:
                 f"trusted_proxies has {str(one)!r}, and takes addresses and networks, such as "
                 "'10.0.0.1' or '10.0.0.0/24'"
             ) from None
-    return tuple(map(str, said))
+    return tuple(map(str, value))

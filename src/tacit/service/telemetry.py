@@ -1,4 +1,4 @@
-"""Logs, metrics and traces: what is noted of each request."""
+"""Logs, metrics and traces of a service."""
 
 from __future__ import annotations
 
@@ -25,33 +25,34 @@ if TYPE_CHECKING:
 __all__ = [
     "EVENTS",
     "HEADER",
+    "Counters",
     "JsonLines",
     "Metrics",
     "Observe",
-    "Tallies",
     "Traces",
     "configure",
     "log",
     "route_of",
 ]
 
-# Structured logs: one JSON object a line, with nothing in it but what is listed here.
+# Structured logs: one JSON object per line, with only the fields listed here.
 #
-# A line says when, at which level, which event, and the fields that :data:`EVENTS` lists for it.
+# A line has the time, the level, the event, and the fields that :data:`EVENTS` lists for it.
 # Nothing else can be written: an event or a field that is not on the list is an error of the
 # program, which the tests find.  Fields are public: a request's route (its pattern, not the address
 # that was sent), status and number, a data set's name, a release's number.  The text of a question
 # is not logged: the audit log and the ledger have it, for those who may read them.  How long an
 # engine worked is not logged either, and an event about a release is written when its outcome
-# becomes visible to whoever asked, so that the time of a line says no more than the service does.
+# becomes visible to the requester, so that the time of a line reveals no more than the service
+# does.
 #
 # What other libraries log passes :class:`JsonLines` as well, and keeps its logger, its level and
-# its place in the program.  Its text is left out, but for the server's own notices, because an
-# engine's message may quote a value; of an exception the kinds and the places are written, not the
-# text.
+# its position in the program.  Its text is left out, except for the server's own notices, because
+# an engine's message may quote a value; of an exception the kinds and the places are written, not
+# the text.
 
 
-# What is logged, and the fields that each event has.
+# Events, and the fields that each has.
 EVENTS: Mapping[str, frozenset[str]] = {
     event: frozenset(fields.split())
     for event, fields in {
@@ -71,7 +72,7 @@ EVENTS: Mapping[str, frozenset[str]] = {
 LOGGER = "tacit.service"
 _FIELDS = "tacit_fields"
 # Loggers whose messages are about the server's own start and stop.
-_SPEAK_FOR_THEMSELVES = ("uvicorn.error",)
+_LOGGED_WITH_TEXT = ("uvicorn.error",)
 
 
 def log(event: str, *, level: int = logging.INFO, error: bool = False, **fields: Any) -> None:
@@ -89,8 +90,8 @@ def log(event: str, *, level: int = logging.INFO, error: bool = False, **fields:
         raise UsageError(f"the log has no event {event!r} with the fields {sorted(fields)}")
     current = sys.exc_info()[1] if error else None
     if current is not None:
-        # Not as exc_info: a handler of somebody else would write the text as well.
-        fields["error"] = places(current)
+        # Not as exc_info: a handler of someone else would write the text as well.
+        fields["error"] = exception_locations(current)
     logging.getLogger(LOGGER).log(level, event, extra={_FIELDS: fields})
 
 
@@ -107,37 +108,37 @@ class JsonLines(logging.Formatter):
         else:
             line |= {"event": "library", "logger": record.name}
             line["place"] = f"{record.module}:{record.lineno}"
-            if record.name in _SPEAK_FOR_THEMSELVES and not record.exc_info:
+            if record.name in _LOGGED_WITH_TEXT and not record.exc_info:
                 line["message"] = record.getMessage()
         if record.exc_info and record.exc_info[1] is not None:
-            line["error"] = places(record.exc_info[1])
+            line["error"] = exception_locations(record.exc_info[1])
         return json.dumps(line, separators=(",", ":"), default=lambda value: type(value).__name__)
 
 
-def places(error: BaseException) -> list[str]:
+def exception_locations(error: BaseException) -> list[str]:
     """Return the kinds of an exception and of its causes, each with where it arose; no text.
 
     >>> try:
     ...     int("a secret")
     ... except ValueError as error:
-    ...     places(error)[0].startswith("ValueError at ")
+    ...     exception_locations(error)[0].startswith("ValueError at ")
     True
     """
-    found: list[str] = []
+    locations: list[str] = []
     current: BaseException | None = error
-    while current is not None and len(found) < 10:
+    while current is not None and len(locations) < 10:
         frames = traceback.extract_tb(current.__traceback__)
         where = " < ".join(
             f"{frame.filename.replace(chr(92), '/').rsplit('/', 1)[-1]}:{frame.lineno}"
             for frame in reversed(frames[-8:])
         )
-        found.append(f"{type(current).__name__} at {where or 'an unknown place'}")
+        locations.append(f"{type(current).__name__} at {where or 'an unknown place'}")
         current = current.__cause__ or current.__context__
-    return found
+    return locations
 
 
 def configure(stream: TextIO | None = None, level: int = logging.INFO) -> logging.Handler:
-    """Send all that is logged, by Tacit and by the libraries, to one stream as lines of JSON."""
+    """Send all logs, of Tacit and of the libraries, to one stream as lines of JSON."""
     handler = logging.StreamHandler(stream if stream is not None else sys.stderr)
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
@@ -148,7 +149,7 @@ def configure(stream: TextIO | None = None, level: int = logging.INFO) -> loggin
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
         library = logging.getLogger(name)
         library.handlers, library.propagate = [], name != "uvicorn.access"
-    # An access line has the whole address, and a token may stand in one.
+    # An access line has the whole address, and a token may be in one.
     logging.getLogger("uvicorn.access").disabled = True
     logging.getLogger("uvicorn").setLevel(level)
     return handler
@@ -165,7 +166,7 @@ def configure(stream: TextIO | None = None, level: int = logging.INFO) -> loggin
 
 Key = tuple[str, tuple[str, ...]]
 
-_tallies = sa.Table(
+_counts = sa.Table(
     "tally",
     metadata,
     sa.Column("name", sa.String(60), primary_key=True),
@@ -174,13 +175,13 @@ _tallies = sa.Table(
 )
 
 
-class Tallies:
+class Counters:
     """Counts by name and labels; threads may share one.
 
-    >>> tallies = Tallies(None)
-    >>> tallies.add("refreshes", ("visits",))
-    >>> tallies.add("refreshes", ("visits",), 2)
-    >>> tallies.totals()
+    >>> counters = Counters(None)
+    >>> counters.add("refreshes", ("visits",))
+    >>> counters.add("refreshes", ("visits",), 2)
+    >>> counters.totals()
     {('refreshes', ('visits',)): 3}
     """
 
@@ -195,7 +196,7 @@ class Tallies:
             self._fresh[name, labels] += number
 
     def note(self) -> None:
-        """Add what was counted here since the last time to the store."""
+        """Add the counts since the last time to the store."""
         if self._database is None:
             return
         with self._lock:
@@ -203,7 +204,7 @@ class Tallies:
         if not taken:
             return
         try:
-            with self._database.begin(lock="tallies") as run:
+            with self._database.begin(lock="counters") as run:
                 for (name, labels), number in sorted(taken.items()):
                     _add(run, name, json.dumps(labels), number)
         except BaseException:
@@ -212,21 +213,21 @@ class Tallies:
             raise
 
     def totals(self) -> Mapping[Key, int]:
-        """Return the counts of the whole service, with what was counted here until now."""
+        """Return the counts of the service, including those of this process."""
         if self._database is None:
             with self._lock:
                 return dict(self._fresh)
         self.note()
         with self._database.read() as run:
-            rows = run.execute(sa.select(_tallies).order_by(_tallies.c.name, _tallies.c.labels))
+            rows = run.execute(sa.select(_counts).order_by(_counts.c.name, _counts.c.labels))
             return {(row.name, tuple(json.loads(row.labels))): row.number for row in rows}
 
 
 def _add(run: sa.Connection, name: str, labels: str, number: int) -> None:
-    own = sa.and_(_tallies.c.name == name, _tallies.c.labels == labels)
-    changed = run.execute(_tallies.update().where(own).values(number=_tallies.c.number + number))
+    own = sa.and_(_counts.c.name == name, _counts.c.labels == labels)
+    changed = run.execute(_counts.update().where(own).values(number=_counts.c.number + number))
     if not changed.rowcount:
-        run.execute(_tallies.insert().values(name=name, labels=labels, number=number))
+        run.execute(_counts.insert().values(name=name, labels=labels, number=number))
 
 
 Sample = tuple[Mapping[str, str], float]
@@ -251,15 +252,15 @@ class Metrics:
                                             request saw its status, and a status that depends on
                                             data is fixed at a tick that is known before
     ``tacit_outcomes_total``                outcomes of releases by data set and state, counted
-                                            when they become visible to whoever asked, at a tick
+                                            when they become visible to the requester, at a tick
     ``tacit_late_ticks_total``              ticks by which outcomes were late.  An engine that took
-                                            longer than the declared latency is seen by whoever
-                                            asked, too: log-many bits, see
+                                            longer than the declared latency is seen by the
+                                            requester, too: log-many bits, see
                                             ``docs/service-security.md``
     ``tacit_refreshes_total``               refreshes by data set: by clock or by call
     ``tacit_reports_total``                 local reports by collection and outcome: a report was
                                             made random on the device and is public from there on
-    ``tacit_releases``                      releases by data set and state, as whoever asked sees
+    ``tacit_releases``                      releases by data set and state, as requesters see
                                             them now: before its tick an outcome counts as running
     ``tacit_budget``                        the whole budget of each ledger, in epsilon or rho and
                                             delta
@@ -295,47 +296,47 @@ class Metrics:
         # A registry of its own: the default one has the time and memory of the process.
         self.registry: CollectorRegistry = client.CollectorRegistry(auto_describe=False)
         self._client = client
-        self._tallies = Tallies(database)
-        self.registry.register(_Counted(self._tallies))
+        self._counters = Counters(database)
+        self.registry.register(_Counted(self._counters))
         build = client.Gauge("tacit_build_info", "The version", ["version"], registry=self.registry)
         build.labels(version).set(1)
 
     def request(self, route: str, method: str, status: int) -> None:
         """Count a request, by the pattern of its route."""
-        self._tallies.add("tacit_requests", (route, method, str(status)))
+        self._counters.add("tacit_requests", (route, method, str(status)))
 
     def release(self, dataset: str, state: str) -> None:
         """Count the outcome of a release; called when it becomes visible, at its tick."""
-        self._tallies.add("tacit_outcomes", (dataset, state))
+        self._counters.add("tacit_outcomes", (dataset, state))
 
     def late(self, dataset: str, ticks: int) -> None:
         """Count ticks by which an outcome was late; called at the tick."""
-        self._tallies.add("tacit_late_ticks", (dataset,), ticks)
+        self._counters.add("tacit_late_ticks", (dataset,), ticks)
 
     def refreshed(self, dataset: str) -> None:
         """Count a refresh."""
-        self._tallies.add("tacit_refreshes", (dataset,))
+        self._counters.add("tacit_refreshes", (dataset,))
 
     def reports(self, collection: str, outcome: str, number: int) -> None:
         """Count local reports of one outcome: ``accepted``, or why they were refused."""
-        self._tallies.add("tacit_reports", (collection, outcome), number)
+        self._counters.add("tacit_reports", (collection, outcome), number)
 
     def note(self) -> None:
-        """Add what was counted here to the counters of the service; called by a clock.
+        """Add the counts of this process to those of the service; called by the scheduler.
 
         Raises:
-            Problem: the store is away; what was counted is added the next time.
+            Problem: the store is unavailable; the counts are added the next time.
         """
-        self._tallies.note()
+        self._counters.note()
 
     def gauge(
         self, name: str, about: str, labels: tuple[str, ...], read: Callable[[], Iterable[Sample]]
     ) -> None:
-        """Add a number that is read anew, from the store, each time that the metrics are asked for.
+        """Add a number that is read from the store each time the metrics are collected.
 
         Args:
             name: of the metric.
-            about: what it says.
+            about: its description.
             labels: their names.
             read: returns the labels' values with the number; where it fails the metric is absent.
         """
@@ -350,19 +351,19 @@ class Metrics:
 class _Counted:
     """The counters of the service, as the store has them; the client calls ``collect``."""
 
-    def __init__(self, tallies: Tallies) -> None:
-        self._tallies = tallies
+    def __init__(self, counters: Counters) -> None:
+        self._counters = counters
 
     def describe(self) -> list[Any]:
-        """Return nothing: what there is shows when it is read."""
+        """Return nothing: the contents are known when they are read."""
         return []
 
     def collect(self) -> Iterable[Any]:
-        """Yield the counters with their numbers of now; none where the store is away."""
+        """Yield the counters with their current numbers; none if the store is unavailable."""
         core: Any = need("prometheus_client.core", "serve")
         try:
-            totals = self._tallies.totals()
-        except Exception:  # a counter that is read as nought would look as if it began anew
+            totals = self._counters.totals()
+        except Exception:  # a counter read as 0 would look like a restart
             return
         for counter, (about, names) in _COUNTERS.items():
             family = core.CounterMetricFamily(counter, about, labels=names)
@@ -373,7 +374,7 @@ class _Counted:
 
 
 class _Stored:
-    """A gauge that is read when it is asked for; the client calls ``collect``."""
+    """A gauge that is read on demand; the client calls ``collect``."""
 
     def __init__(
         self, name: str, about: str, labels: tuple[str, ...], read: Callable[[], Iterable[Sample]]
@@ -381,17 +382,17 @@ class _Stored:
         self._about, self._labels, self._read = (name, about), labels, read
 
     def describe(self) -> list[Any]:
-        """Return nothing: what there is shows when it is read."""
+        """Return nothing: the contents are known when they are read."""
         return []
 
     def collect(self) -> Iterable[Any]:
-        """Yield the metric with its numbers of now."""
+        """Yield the metric with its current numbers."""
         core: Any = need("prometheus_client.core", "serve")
         family = core.GaugeMetricFamily(*self._about, labels=self._labels)
         try:
             for labels, number in self._read():
                 family.add_metric([labels[name] for name in self._labels], number)
-        except Exception:  # a store that is away must not take the other metrics with it
+        except Exception:  # an unavailable store must not remove the other metrics
             return
         yield family
 
@@ -406,7 +407,7 @@ class _Stored:
 #   and
 #   the number of the request.
 # - A *release*, from when it was asked to the tick at which its outcome became visible, written at
-#   that tick with both times given.  What a worker did in between is no span.
+#   that tick with both times given.  What a worker did in between is not a span.
 #
 # Without a provider of the OpenTelemetry SDK, which ``opentelemetry-instrument`` or the host's own
 # code sets, nothing is recorded.  The automatic instruments for databases (SQLAlchemy, psycopg)
@@ -448,13 +449,15 @@ class Traces:
         ) as span:
             yield RequestSpan(span)
 
-    def release(self, number: str, dataset: str, state: str, asked: float, visible: float) -> None:
+    def release(
+        self, number: str, dataset: str, state: str, asked_at: float, visible: float
+    ) -> None:
         """Record the span of a release; called at the tick at which its outcome became visible."""
         if self._trace is None:
             return
         span = self._trace.get_tracer(_NAME).start_span(
             "release",
-            start_time=int(asked * 1e9),
+            start_time=int(asked_at * 1e9),
             attributes={
                 "tacit.release": number,
                 "tacit.dataset": dataset,
@@ -471,7 +474,7 @@ class RequestSpan:
         self._span = span
 
     def end(self, route: str, status: int, request: str) -> None:
-        """Name the span after its route, and say how the request ended."""
+        """Name the span after its route, and record how the request ended."""
         if self._span is None:
             return
         method = getattr(self._span, "name", "")
@@ -499,9 +502,9 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 class Observe:
     """An ASGI application around another one."""
 
-    # The number of a request is drawn here and never taken from the client, so that nobody can
+    # The number of a request is drawn here and never taken from the client, so that no one can
     # plant text in the log.  The route is the pattern that the request matched, such as
-    # ``/v1/releases/{id}``: the address itself, with what a client wrote in it, is not kept.
+    # ``/v1/releases/{id}``: the address itself, which a client wrote, is not logged.
 
     def __init__(self, app: App, metrics: Metrics, traces: Traces) -> None:
         self._app, self._metrics, self._traces = app, metrics, traces
@@ -557,6 +560,6 @@ def route_of(scope: MutableMapping[str, Any]) -> str:
 
 
 def _trace_headers(scope: MutableMapping[str, Any]) -> dict[str, str]:
-    """Return the two headers by which a trace goes on, and no other."""
+    """Return the two headers that continue a trace."""
     wanted = {b"traceparent", b"tracestate"}
     return {k.decode(): v.decode("latin-1") for k, v in scope["headers"] if k in wanted}

@@ -22,7 +22,7 @@ from tacit.service.problem import Problem
 __all__ = [
     "BEARER",
     "LOGIN_NAMES",
-    "MOST_SECONDS",
+    "MAX_SECONDS",
     "ONCE",
     "OPERATOR",
     "SESSION",
@@ -35,11 +35,11 @@ __all__ = [
     "token_table",
 ]
 
-# What is stored of tokens: all but the tokens, and who can be behind one.
+# Stored tokens, without their text, and the people who can be behind one.
 
 
-OPERATOR = "operator"  # who makes the tokens that no curator made
-LOGIN_NAMES = "login:"  # what the names of accounts of the organisation's own login begin with
+OPERATOR = "operator"  # maker of the tokens that no curator made
+LOGIN_NAMES = "login:"  # prefix of the names of accounts of the organisation's own login
 
 token_table = sa.Table(
     "token",
@@ -61,33 +61,33 @@ token_table = sa.Table(
 
 @dataclass(frozen=True)
 class Stored:
-    """What is stored of a token: all but the token."""
+    """A token as stored: everything but its text."""
 
     caller: Caller
     kind: str
     parent: str | None
     created: float
-    ended: float | None  # since when it is void, in seconds since 1970; None where it is not
+    ended: float | None  # when it became void, in seconds since 1970, or None
     why: str | None  # ``expired``, ``revoked`` or ``used``
 
 
 class Note(Protocol):
-    """Writes down what happens to a token, in the transaction in which it happens."""
+    """Records a change of a token, in the transaction that makes it."""
 
     def __call__(
         self, run: sa.Connection, action: str, who: str, token: Caller, details: Mapping[str, Any]
     ) -> None:
-        """Write down who did what (``token_made``) to which token."""
+        """Record who did what (``token_made``) to which token."""
 
 
 def silent(
     run: sa.Connection, action: str, who: str, token: Caller, details: Mapping[str, Any]
 ) -> None:
-    """Write nothing down."""
+    """Record nothing."""
 
 
 def behind(database: Database, identifier: str, name: str) -> frozenset[str]:
-    """Return who can have used a token: whose it is, who made it, who made theirs, and so on."""
+    """Return who can have used a token: its owner, its maker, the maker's maker, and so on."""
     # The operator and the organisation's login, who make tokens for everybody, are left out.
     names = {name}
     issuer = token_table.c.issued_by
@@ -97,27 +97,27 @@ def behind(database: Database, identifier: str, name: str) -> frozenset[str]:
             maker = left.pop()
             if maker not in (OPERATOR, LOGIN_NAMES, *names):
                 names.add(maker)
-                asked = sa.select(issuer).where(token_table.c.name == maker).distinct()
-                left += run.execute(asked).scalars()
+                query = sa.select(issuer).where(token_table.c.name == maker).distinct()
+                left += run.execute(query).scalars()
     return frozenset(names)
 
 
 def root(database: Database, identifier: str) -> str:
     """Return the token that one was narrowed from, in the end: itself where it was not."""
-    # What a token may do so many times, all that were narrowed from it may do together.
+    # What a token may do this many times, all that were narrowed from it may do together.
     own = (token_table.c.id, token_table.c.parent)
     family = sa.select(*own).where(token_table.c.id == identifier).cte(recursive=True)
     family = family.union(sa.select(*own).join(family, family.c.parent == token_table.c.id))
     with database.read() as run:
-        asked = sa.select(family.c.id).where(family.c.parent.is_(None))
-        return run.execute(asked).scalar() or identifier
+        query = sa.select(family.c.id).where(family.c.parent.is_(None))
+        return run.execute(query).scalar() or identifier
 
 
 # Tokens: signed, stored as a hash, and void once expired, revoked or their parent is.
 #
 # A token is ``tacit_`` and 72 bytes in the letters of a URL: an identifier (16), a secret (24), and
 # a signature over both (32) under the key of the service.  A guess fails at the signature, before
-# anything is looked up; of a token the database holds the identifier and a SHA-256 of the whole, so
+# anything is looked up; of a token the database has the identifier and a SHA-256 of the whole, so
 # that who reads the database can present none, and who writes to it can sign none.
 #
 # *Clock.*  A token is void from its expiry on.  The first process that sees the expiry pass writes
@@ -127,7 +127,7 @@ def root(database: Database, identifier: str) -> str:
 # Of a program, of a sign-in to the pages, and of a link that opens the pages once.
 BEARER, SESSION, ONCE = "bearer", "session", "once"
 _TAKEN = (OPERATOR, "service")
-MOST_SECONDS = 366 * 24 * 3600  # the longest life of a token
+MAX_SECONDS = 366 * 24 * 3600  # the longest life of a token
 _PREFIX = "tacit_"
 _ID, _SECRET, _SIGNATURE = 16, 24, 32
 _SWEEP = 10.0  # seconds between two looks for tokens that expired
@@ -136,7 +136,7 @@ _SWEEP = 10.0  # seconds between two looks for tokens that expired
 class Tokens:
     """The tokens of a service."""
 
-    # key: signs them; at least 32 bytes, kept beside the service and not in the database.
+    # key: signs them; at least 32 bytes, stored in the folder and not in the database.
 
     def __init__(
         self,
@@ -177,12 +177,12 @@ class Tokens:
                 f"{name!r} is what the audit log calls the {name} of the service",
                 "choose another name",
             )
-        held = tuple(sorted(set(grants)))
-        if not held:
+        given = tuple(sorted(set(grants)))
+        if not given:
             raise Problem("invalid_request", "a token without a grant allows nothing: name a role")
         expires = self._clock() + _life(seconds)
         with self._database.begin(lock="tokens") as run:
-            new = Caller(name, team, held, "", expires, issued_by)
+            new = Caller(name, team, given, "", expires, issued_by)
             made = self._store(run, new, kind, parent=None)
             self._note_made(run, "token_made", issued_by, made[1], kind, "login")
             return made
@@ -191,17 +191,17 @@ class Tokens:
         self, parent: Caller, grants: Iterable[Grant] | None, seconds: float, kind: str = BEARER
     ) -> tuple[str, Caller]:
         """Make a token from another that allows no more, lives no longer, and has the same name."""
-        held = parent.grants if grants is None else tuple(sorted(set(grants)))
-        if not held or not parent.covers(held):
+        given = parent.grants if grants is None else tuple(sorted(set(grants)))
+        if not given or not parent.covers(given):
             raise Problem(
                 "forbidden",
                 "a narrowed token allows something that yours does not",
-                "leave out what you do not hold; GET /v1/me says what you do",
+                "leave out what you do not have; GET /v1/me lists what you have",
             )
         expires = min(parent.expires, self._clock() + _life(seconds))
         with self._database.begin(lock="tokens") as run:
             self._alive(self._find(run, parent.token_id))
-            narrowed = Caller(parent.name, parent.team, held, "", expires, parent.issued_by)
+            narrowed = Caller(parent.name, parent.team, given, "", expires, parent.issued_by)
             made = self._store(run, narrowed, kind, parent=parent.token_id)
             self._note_made(run, "token_narrowed", parent.name, made[1], kind, "token")
             return made
@@ -223,7 +223,7 @@ class Tokens:
         return self._checked(row, text, kind).caller
 
     def use_once(self, text: str, seconds: float) -> tuple[str, Caller]:
-        """Make the token of a sign-in from that of a link, which is void from then on."""
+        """Make the token of a sign-in from that of a link, which becomes void."""
         identifier = self._signed(text)
         if identifier is None:
             raise _unknown()
@@ -250,19 +250,19 @@ class Tokens:
             alive = sa.select(token_table.c.id).where(
                 token_table.c.id.in_(sa.select(family.c.id)), token_table.c.ended.is_(None)
             )
-            found = list(run.execute(alive).scalars())
+            alive_ids = list(run.execute(alive).scalars())
             ended = {"ended": self._clock(), "ended_why": "revoked"}
-            run.execute(token_table.update().where(token_table.c.id.in_(found)).values(ended))
+            run.execute(token_table.update().where(token_table.c.id.in_(alive_ids)).values(ended))
             row = self._find(run, identifier)
-            if row is not None and found:
+            if row is not None and alive_ids:
                 signed = _stored(row)
                 action = "sign_out" if signed.kind == SESSION else "token_revoked"
-                also = {} if signed.kind == SESSION else {"also": len(found) - 1}
+                also = {} if signed.kind == SESSION else {"also": len(alive_ids) - 1}
                 self._note(run, action, by, signed.caller, also)
-        return len(found)
+        return len(alive_ids)
 
     def still(self, caller: Caller) -> None:
-        """Refuse a caller whose token became void since it was checked."""
+        """Raise if the token of a caller became void since it was checked."""
         with self._database.read() as run:
             row = self._find(run, caller.token_id)
         if row is None and caller.issued_by == LOGIN_NAMES and self._clock() < caller.expires:
@@ -270,18 +270,18 @@ class Tokens:
         self._alive(row)
 
     def get(self, identifier: str) -> Stored | None:
-        """Return what is stored of a token by its public name, or None."""
+        """Return a token as stored, by its public name, or None."""
         with self._database.read() as run:
             row = self._find(run, identifier)
         return None if row is None else _stored(row)
 
     def latest(self) -> float:
-        """Return when the newest token was made; 0 where there is none."""
+        """Return when the newest token was made; 0 if there is none."""
         with self._database.read() as run:
             return run.execute(sa.select(sa.func.max(token_table.c.created))).scalar() or 0.0
 
     def listed(self, after: str = "", limit: int = 1000) -> list[Stored]:
-        """Return what is stored of the tokens, in the order of their public names."""
+        """Return the stored tokens, in the order of their public names."""
         query = (
             sa.select(token_table)
             .where(token_table.c.id > after)
@@ -294,7 +294,7 @@ class Tokens:
     def _note_made(
         self, run: sa.Connection, action: str, who: str, made: Caller, kind: str, way: str
     ) -> None:
-        """Write down a new token: that of a sign-in by its way, any other by what it allows."""
+        """Record a new token: that of a sign-in by its way, any other by its grants."""
         details: dict[str, Any] = {"expires": int(made.expires)}
         if kind == SESSION:
             self._note(run, "sign_in", made.name, made, {**details, "way": way})
@@ -335,10 +335,10 @@ class Tokens:
 
     def _signed(self, text: str) -> str | None:
         """Return the identifier in a token that this service signed, or None."""
-        whole = _bytes(text)
-        if whole is None or len(whole) != _ID + _SECRET + _SIGNATURE:
+        data = _bytes(text)
+        if data is None or len(data) != _ID + _SECRET + _SIGNATURE:
             return None
-        body, signature = whole[:-_SIGNATURE], whole[-_SIGNATURE:]
+        body, signature = data[:-_SIGNATURE], data[-_SIGNATURE:]
         good = hmac.compare_digest(self._signature(body), signature)
         return body[:_ID].hex() if good else None
 
@@ -346,8 +346,8 @@ class Tokens:
         return hmac.digest(self._key, b"tacit token 1\0" + body, "sha256")
 
     def _find(self, run: sa.Connection, identifier: str) -> sa.RowMapping | None:
-        found = run.execute(sa.select(token_table).where(token_table.c.id == identifier))
-        return found.mappings().one_or_none()
+        result = run.execute(sa.select(token_table).where(token_table.c.id == identifier))
+        return result.mappings().one_or_none()
 
     def _checked(self, row: sa.RowMapping | None, text: str, kind: str) -> Stored:
         if row is None or not hmac.compare_digest(row["hash"], _hash(text)):
@@ -355,30 +355,30 @@ class Tokens:
         return self._alive(row, kind)
 
     def _alive(self, row: sa.RowMapping | None, kind: str | None = None) -> Stored:
-        found = None if row is None else _stored(row)
-        if found is None or (kind is not None and found.kind != kind):
+        stored = None if row is None else _stored(row)
+        if stored is None or (kind is not None and stored.kind != kind):
             raise _unknown()
-        if found.ended is not None or self._clock() >= found.caller.expires:
+        if stored.ended is not None or self._clock() >= stored.caller.expires:
             raise Problem(
                 "unauthenticated",
-                f"the token is void: {found.why or 'expired'}",
+                f"the token is void: {stored.why or 'expired'}",
                 "ask for a new one",
             )
-        return found
+        return stored
 
     def _sweep(self) -> None:
-        """Look now and then which tokens expired."""
+        """Mark expired tokens, at most once per interval."""
         now = self._clock()
         if abs(now - self._swept) < _SWEEP:
             return
         self._swept = now
         with self._database.read() as run:
-            found = run.execute(sa.select(token_table.c.id).where(*_past(now)).limit(1)).first()
-        if found is not None:
+            expired = run.execute(sa.select(token_table.c.id).where(*_past(now)).limit(1)).first()
+        if expired is not None:
             self._write_expired()
 
     def _write_expired(self) -> None:
-        """Write down which tokens expired: they stay so, also under a clock that is set back."""
+        """Mark expired tokens: they stay expired if the clock is set back."""
         ended = {"ended": token_table.c.expires, "ended_why": "expired"}
         with self._database.begin(lock="tokens") as run:
             run.execute(token_table.update().where(*_past(self._clock())).values(ended))
@@ -406,8 +406,8 @@ def _unknown() -> Problem:
 
 
 def _life(seconds: float) -> float:
-    if not 0 < seconds <= MOST_SECONDS:
-        raise Problem("invalid_request", "a token lives some time, and at most 366 days")
+    if not 0 < seconds <= MAX_SECONDS:
+        raise Problem("invalid_request", "a token must live for more than 0 and at most 366 days")
     return seconds
 
 
@@ -424,7 +424,7 @@ def _bytes(text: str) -> bytes | None:
     if not text.startswith(_PREFIX) or len(text) > 200:
         return None
     try:
-        found = base64.b64decode(text[len(_PREFIX) :], altchars=b"-_", validate=True)
+        data = base64.b64decode(text[len(_PREFIX) :], altchars=b"-_", validate=True)
     except (NoBase64, ValueError):
         return None
-    return found if _letters(found) == text[len(_PREFIX) :] else None
+    return data if _letters(data) == text[len(_PREFIX) :] else None

@@ -45,7 +45,7 @@ from tacit.service.hosting.ask import (
     preview_of,
     words_of,
 )
-from tacit.service.hosting.datasets import Datasets, Hosted, Kept
+from tacit.service.hosting.datasets import Datasets, Hosted, LRUCache
 from tacit.service.hosting.ledgers import Ledgers
 from tacit.service.problem import Problem
 from tacit.service.settings import Settings
@@ -183,7 +183,7 @@ def test_comments_of_sql_are_no_part_of_a_request() -> None:
         {"sql": "-- secret\nselect count(*) /* secret */ from visits", "epsilon": 1}
     )
     assert "secret" not in told.text
-    assert "select count(*)" in told.said
+    assert "select count(*)" in told.content
 
 
 # A hosted data set: open once for all threads, charged on account of who asks.
@@ -320,7 +320,7 @@ def test_a_request_does_not_wait_for_the_engine_of_the_workers(open_folder: Any)
     asked = threading.Event()
 
     def request() -> None:
-        session = hosted.session(EVE, on_paper=True)
+        session = hosted.session(EVE, dry_run=True)
         question = session.join("patients").agg(age=tc.mean("age"))
         question.preview(epsilon=1)
         question.rehearse(epsilon=1)
@@ -338,17 +338,17 @@ def test_a_request_does_not_wait_for_the_engine_of_the_workers(open_folder: Any)
 def test_tables_that_are_let_go_of_stay_open_for_who_still_asks(open_folder: Any) -> None:
     hosted = open_folder().of("visits")
     ask = Ask.from_json({"sql": "select count(*) as n from visits", "epsilon": 1})
-    asked = ask.question(hosted, HOSTED_ADA, on_paper=False)
-    assert ask.question(hosted, HOSTED_ADA, on_paper=False) is asked
+    asked = ask.question(hosted, HOSTED_ADA, dry_run=False)
+    assert ask.question(hosted, HOSTED_ADA, dry_run=False) is asked
     open_now = weakref.ref(hosted.session(HOSTED_ADA).source.engine)
     preview_of(ask, hosted, HOSTED_ADA)
-    on_paper = weakref.ref(hosted.session(HOSTED_ADA, on_paper=True).source.engine)
-    hosted.let_go()
+    dry_run = weakref.ref(hosted.session(HOSTED_ADA, dry_run=True).source.engine)
+    hosted.evict()
     assert open_now() is not None
-    assert on_paper() is None
-    assert ask.question(hosted, HOSTED_ADA, on_paper=False) is not asked
+    assert dry_run() is None
+    assert ask.question(hosted, HOSTED_ADA, dry_run=False) is not asked
     first = asked.release(epsilon=1)
-    assert first.value("n") == ask.question(hosted, HOSTED_ADA, on_paper=False).release(
+    assert first.value("n") == ask.question(hosted, HOSTED_ADA, dry_run=False).release(
         epsilon=1
     ).value("n")
     del asked, first
@@ -372,7 +372,7 @@ def small_data_sets(count: int, open_folder: Any, tmp_path: Path) -> Datasets:
 def test_few_open_tables_serve_many_threads_and_data_sets(
     open_folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(open_tables, "MOST", 1)
+    monkeypatch.setattr(open_tables, "MAX_OPEN_TABLES", 1)
     monkeypatch.setattr(open_files, "most", 1)
     datasets = small_data_sets(3, open_folder, tmp_path)
     ask = Ask.from_json({"sql": "select count(*) as n from t", "epsilon": "1/4"})
@@ -384,7 +384,7 @@ def test_few_open_tables_serve_many_threads_and_data_sets(
         try:
             for k in range(6):
                 hosted = datasets.of(f"d{(k + who) % 3}")
-                question = ask.question(hosted, HOSTED_ADA, on_paper=False)
+                question = ask.question(hosted, HOSTED_ADA, dry_run=False)
                 try:
                     found = question.release(epsilon="1/4", tag=str((who + k) % 5))
                 except BudgetError:
@@ -412,7 +412,7 @@ def test_few_open_tables_serve_many_threads_and_data_sets(
 def test_more_data_sets_than_a_process_keeps_open(
     open_folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(open_tables, "MOST", 4)
+    monkeypatch.setattr(open_tables, "MAX_OPEN_TABLES", 4)
     monkeypatch.setattr(open_files, "most", 2)
     datasets = small_data_sets(6, open_folder, tmp_path)
     ask = Ask.from_json({"sql": "select count(*) as n from t", "epsilon": 1})
@@ -420,7 +420,7 @@ def test_more_data_sets_than_a_process_keeps_open(
     for k in range(6):
         hosted = datasets.of(f"d{k}")
         preview_of(ask, hosted, HOSTED_ADA)
-        ask.question(hosted, HOSTED_ADA, on_paper=False).release(epsilon=1)
+        ask.question(hosted, HOSTED_ADA, dry_run=False).release(epsilon=1)
         found.append(len(os.listdir("/proc/self/fd")))
     assert max(found[2:]) <= found[1] + 2
 
@@ -456,7 +456,7 @@ def clinic(tmp_path: Path) -> Iterator[tuple[Hosted, dict[str, int]]]:
 
 
 def test_the_least_used_is_forgotten_first() -> None:
-    kept: Kept[str] = Kept(2)
+    kept: LRUCache[str] = LRUCache(2)
     for key in ("a", "b", "a", "c"):
         kept.of(key, lambda key=key: key)  # type: ignore[misc]
     assert kept.of("a", lambda: "new") == "a"
@@ -464,7 +464,7 @@ def test_the_least_used_is_forgotten_first() -> None:
 
 
 def test_what_is_forgotten_while_it_is_made_stays_forgotten() -> None:
-    kept: Kept[int] = Kept(2)
+    kept: LRUCache[int] = LRUCache(2)
 
     def made() -> int:
         kept.clear()
@@ -475,7 +475,7 @@ def test_what_is_forgotten_while_it_is_made_stays_forgotten() -> None:
 
 
 def test_what_fails_is_kept_by_nobody() -> None:
-    kept: Kept[int] = Kept(2)
+    kept: LRUCache[int] = LRUCache(2)
 
     def fails() -> int:
         raise ZeroDivisionError
@@ -487,7 +487,7 @@ def test_what_fails_is_kept_by_nobody() -> None:
 
 def test_a_thread_that_makes_a_value_keeps_no_other_waiting() -> None:
     """Else the time of a reply told that somebody else asks now."""
-    kept: Kept[int] = Kept(2)
+    kept: LRUCache[int] = LRUCache(2)
     inside, on = threading.Event(), threading.Event()
 
     def slow() -> int:
@@ -504,14 +504,14 @@ def test_a_thread_that_makes_a_value_keeps_no_other_waiting() -> None:
     assert kept.of("a", lambda: 3) == 1
 
 
-@pytest.mark.parametrize("on_paper", [True, False])
+@pytest.mark.parametrize("dry_run", [True, False])
 @pytest.mark.parametrize("ask", [ASK, JOINED], ids=["a table", "a join"])
 def test_no_two_callers_share_a_question_a_plan_or_a_rehearsal(
-    clinic: tuple[Hosted, Any], on_paper: bool, ask: Ask
+    clinic: tuple[Hosted, Any], dry_run: bool, ask: Ask
 ) -> None:
     hosted, _ = clinic
-    asked = [ask.question(hosted, caller, on_paper=on_paper) for caller in CALLERS]
-    again = [ask.question(hosted, caller, on_paper=on_paper) for caller in CALLERS]
+    asked = [ask.question(hosted, caller, dry_run=dry_run) for caller in CALLERS]
+    again = [ask.question(hosted, caller, dry_run=dry_run) for caller in CALLERS]
     for one, same in zip(asked, again, strict=True):
         assert one is same
     for one, other in ((0, 1), (0, 2), (1, 2)):
@@ -561,13 +561,13 @@ def test_a_refresh_makes_a_fresh_question_for_workers(
     clinic: tuple[Hosted, dict[str, int]], ask: Ask
 ) -> None:
     hosted, refreshed = clinic
-    paper, work = (ask.question(hosted, KEPT_ADA, on_paper=paper) for paper in (True, False))
+    paper, work = (ask.question(hosted, KEPT_ADA, dry_run=paper) for paper in (True, False))
     tried = work._table.rehearsed
     refreshed["visits"] += 1
     hosted.refresh()
-    after = ask.question(hosted, KEPT_ADA, on_paper=False)
+    after = ask.question(hosted, KEPT_ADA, dry_run=False)
     assert after is not work
-    assert after is ask.question(hosted, KEPT_ADA, on_paper=False)
+    assert after is ask.question(hosted, KEPT_ADA, dry_run=False)
     assert after._table.rehearsed is not tried
     assert ask.question(hosted, KEPT_ADA) is paper  # on paper no row is read: nothing changed
     assert after.release_key(**ask.price) == paper.release_key(**ask.price)

@@ -255,7 +255,7 @@ def test_what_no_ledger_bears_stays_as_it_is(client: Client, change: Any, told: 
     reply = put(client, curator, **{"replaces": 1, "hosting": {"approval": True}, **change})
     assert reply.status_code == 409, reply.text
     assert told in reply.json()["error"]["message"]
-    assert client.state.datasets.standing("stays").number == 1  # type: ignore[union-attr]
+    assert client.state.datasets.curator_declaration("stays").number == 1  # type: ignore[union-attr]
 
 
 @pytest.mark.full
@@ -314,7 +314,7 @@ def of(**people: str) -> dict[str, Any]:
 
 def test_a_data_set_alone_has_a_budget_of_its_own() -> None:
     found = owners(dataset("visits"), dataset("births"))
-    assert [(o.name, o.people, o.place) for o in found.values()] == [
+    assert [(o.name, o.people, o.location) for o in found.values()] == [
         ("visits", False, "./visits.ledger"),
         ("births", False, "./births.ledger"),
     ]
@@ -326,7 +326,7 @@ def test_data_sets_of_the_same_people_have_one() -> None:
     assert found["may"] is found["june"]
     assert (found["may"].name, found["may"].people) == ("patients", True)
     assert found["may"].terms == {"people": "patients", "neighbours": "unbounded"}
-    assert found["may"].place == "people.patients.ledger"
+    assert found["may"].location == "people.patients.ledger"
 
 
 def test_one_of_them_may_say_the_budget() -> None:
@@ -377,19 +377,19 @@ def test_on_a_server_ledgers_stand_in_its_database() -> None:
     said = {"database": SERVER, **of(june="patients of ward 7")}
     kept = dataset("births", ledger="births.ledger")
     found = owners(dataset("visits"), dataset("june"), kept, **said)
-    assert found["visits"].place == f"{SERVER}?ledger=visits"
-    assert found["june"].place.startswith(f"{SERVER}?ledger=patients_of_ward_7_")
-    assert found["births"].place == "./births.ledger"
+    assert found["visits"].location == f"{SERVER}?ledger=visits"
+    assert found["june"].location.startswith(f"{SERVER}?ledger=patients_of_ward_7_")
+    assert found["births"].location == "./births.ledger"
 
 
 def test_teams_apart_have_a_ledger_each() -> None:
     found = owners(dataset("visits"), collusion="teams apart")["visits"]
     assert found.key("oncology") == "dataset visits, team oncology"
-    assert found.place_of("oncology") == "visits.oncology.ledger"
-    assert found.place_of("Oncology") != found.place_of("oncology")
+    assert found.location_of("oncology") == "visits.oncology.ledger"
+    assert found.location_of("Oncology") != found.location_of("oncology")
     assert "one team is answered" in collusion_words(found)
     there = owners(dataset("visits"), collusion="teams apart", database=SERVER)["visits"]
-    places = {there.place_of(team) for team in ("a", "A", "a b", None)}
+    places = {there.location_of(team) for team in ("a", "A", "a b", None)}
     assert len(places) == 4
     assert all(len(place.rpartition("=")[2]) <= 40 for place in places)
 
@@ -511,21 +511,21 @@ class Held:
     def __init__(self) -> None:
         self.let = 0
 
-    def let_go(self) -> None:
+    def evict(self) -> None:
         self.let += 1
 
 
 def test_those_asked_longest_ago_are_let_go_of() -> None:
     tables, held = OpenTables(4), [Held() for _ in range(3)]
     for k in (0, 1, 0, 2, 2, 0):
-        tables.asked(held[k], 2)
+        tables.touch(held[k], 2)
     assert [one.let for one in held] == [0, 1, 0]
-    tables.asked(held[1], 3)
+    tables.touch(held[1], 3)
     assert [one.let for one in held] == [1, 1, 1]
 
 
 def test_a_data_set_with_more_tables_than_fit_keeps_its_own() -> None:
     tables, held = OpenTables(1), [Held(), Held()]
-    tables.asked(held[0], 0)
-    tables.asked(held[1], 5)
+    tables.touch(held[0], 0)
+    tables.touch(held[1], 5)
     assert [one.let for one in held] == [1, 0]

@@ -34,11 +34,11 @@ from tacit.service.jobs import workers as module
 from tacit.service.jobs.queue import (
     KEY_SECONDS,
     LEASE,
-    MOST_ATTEMPTS,
+    MAX_ATTEMPTS,
     Job,
+    JobScope,
     Outcome,
     Queue,
-    Whose,
     margin,
     next_tick,
     tick_after,
@@ -183,8 +183,8 @@ def test_a_clock_set_back_holds_no_job(queue: Queue, clock: Clock) -> None:
 
 def test_an_idempotency_key_is_used_once_a_person(queue: Queue) -> None:
     job = add(queue, once="a")
-    assert queue.asked_once("ada", "a") == find(queue, job)
-    assert queue.asked_once("eve", "a") is None
+    assert queue.find_by_key("ada", "a") == find(queue, job)
+    assert queue.find_by_key("eve", "a") is None
     add(queue, once="a", asked_by="eve")
     with pytest.raises(exc.IntegrityError):
         add(queue, once="a")
@@ -207,12 +207,12 @@ def test_a_state_changes_only_from_where_it_may(queue: Queue) -> None:
 def test_lists_are_in_pages_and_by_who_may_see(queue: Queue, clock: Clock) -> None:
     jobs = [add(queue, asked_by=who) for who in ("ada", "eve", "ada")]
     add(queue, dataset="births")
-    everything = queue.listed([Whose("visits")])
+    everything = queue.listed([JobScope("visits")])
     assert [job.id for job in everything] == [job.id for job in reversed(jobs)]
-    own = queue.listed([Whose("visits", "ada")])
+    own = queue.listed([JobScope("visits", "ada")])
     assert [job.id for job in own] == [jobs[2].id, jobs[0].id]
-    page = queue.listed([Whose("visits")], limit=2)
-    rest = queue.listed([Whose("visits")], limit=2, before=page[-1].number)
+    page = queue.listed([JobScope("visits")], limit=2)
+    rest = queue.listed([JobScope("visits")], limit=2, before=page[-1].number)
     assert [job.id for job in [*page, *rest]] == [job.id for job in everything]
     assert queue.listed([]) == []
 
@@ -230,12 +230,12 @@ def test_where_teams_stand_apart_each_has_its_own(queue: Queue, clock: Clock) ->
     assert claimed is not None
     queue.finish(claimed, DONE)
     clock.now += 1000
-    every = [Whose("visits")]
+    every = [JobScope("visits")]
     assert queue.listed(every, left_open=True) == []
-    left = queue.listed(every, left_open=True, apart=["visits"])
+    left = queue.listed(every, left_open=True, per_team=["visits"])
     assert [job.team for job in left] == ["a", None]
     for team in (None, "a", "b"):
-        own = queue.listed([Whose("visits", "ada", (team,))])
+        own = queue.listed([JobScope("visits", "ada", (team,))])
         assert {job.team for job in own} == {team}
 
 
@@ -247,9 +247,9 @@ def test_a_list_by_state_follows_the_ticks(queue: Queue, clock: Clock) -> None:
     queue.finish(claimed, DONE)
 
     def states() -> dict[str, int]:
-        all_of = [Whose("visits")]
+        all_of = [JobScope("visits")]
         shown = {s: len(queue.listed(all_of, state=s)) for s in ("running", "done", "waiting")}
-        assert {("visits", state): n for state, n in shown.items() if n} == queue.counted()
+        assert {("visits", state): n for state, n in shown.items() if n} == queue.count_by_state()
         return shown
 
     assert states() == {"running": 1, "done": 0, "waiting": 1}
@@ -305,15 +305,15 @@ def test_an_answer_to_a_question_that_was_given_up_stays_hidden(queue: Queue, cl
 
 def test_a_key_stands_for_its_request_for_a_week(queue: Queue, clock: Clock) -> None:
     clock.now = 1e6
-    first = add(queue, once="k", asked=clock.now)
+    first = add(queue, once="k", asked_at=clock.now)
     clock.now += KEY_SECONDS - 1
-    assert queue.asked_once("ada", "k") == first
+    assert queue.find_by_key("ada", "k") == first
     with pytest.raises(exc.IntegrityError):
-        add(queue, once="k", asked=clock.now)
+        add(queue, once="k", asked_at=clock.now)
     clock.now += 1
-    assert queue.asked_once("ada", "k") is None
-    other = add(queue, once="k", asked=clock.now)
-    assert queue.asked_once("ada", "k") == other
+    assert queue.find_by_key("ada", "k") is None
+    other = add(queue, once="k", asked_at=clock.now)
+    assert queue.find_by_key("ada", "k") == other
     assert queue.find(first.id) is not None
 
 
@@ -387,16 +387,16 @@ def goes_on(folder: Path, mortals: Mortals, place: str) -> None:
     ledger = state.datasets.of("visits").ledger(None)
     before = ledger.history()
     assert len(before) <= 1
-    job = state.desk.submit("visits", ADA, Ask.from_json(QUESTION), "once")
+    job = state.release_service.submit("visits", ADA, Ask.from_json(QUESTION), "once")
     state.workers.start()
     end = time.monotonic() + 90
-    while (found := state.desk.queue.find(job.id)) is None or found.state != "over":
+    while (found := state.release_service.queue.find(job.id)) is None or found.state != "over":
         assert time.monotonic() < end, found
         time.sleep(0.02)
     (entry,) = ledger.history()
     assert found.outcome == "done"
     assert ledger.spent == epsilon(1)
-    assert state.desk.answer(found).to_dict()["n"] == entry.answer["columns"][0]["value"]  # type: ignore[index]
+    assert state.release_service.answer(found).to_dict()["n"] == entry.answer["columns"][0]["value"]  # type: ignore[index]
     if before and before[0].answer is not None:
         assert before[0].answer == entry.answer
     assert [event.event for event in ledger.events()].count("answer") == 1
@@ -543,7 +543,7 @@ def test_an_error_becomes_an_outcome_without_the_words_of_an_engine(
 
 
 def test_a_job_that_kills_its_workers_is_given_up(workers_queue: Queue) -> None:
-    job = add(workers_queue, attempts=MOST_ATTEMPTS)
+    job = add(workers_queue, attempts=MAX_ATTEMPTS)
     workers = Workers(workers_queue, lambda _: Outcome(True), lambda: None, 1)
     workers.start()
     found = over(workers_queue, job)
@@ -667,8 +667,8 @@ def test_an_outcome_is_recorded_once_and_after_its_tick(tmp_path: Path) -> None:
         for client in (one, other):
             client.state.workers.stop()
         for _ in range(3):
-            one.state.records.tell()
-            other.state.records.tell()
+            one.state.records.report_outcomes()
+            other.state.records.report_outcomes()
         for client in (one, other):  # as their clocks do: either may have recorded it
             client.state.metrics.note()
         events = [e for e in one.state.audit.read(0, 100) if e.subject == found["id"]]

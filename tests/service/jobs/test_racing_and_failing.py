@@ -189,25 +189,27 @@ def test_a_clock_set_back_charges_nothing_twice(tmp_path: Path) -> None:
 
     state = State.open(Settings.load(hosted_clinic(tmp_path)), clock)
     ledger = state.datasets.of("visits").ledger(None)
-    first = state.desk.submit("visits", ADA, Ask.from_json(COUNT))
-    claimed = state.desk.queue.claim("w")
+    first = state.release_service.submit("visits", ADA, Ask.from_json(COUNT))
+    claimed = state.release_service.queue.claim("w")
     assert claimed is not None
-    state.desk.queue.finish(claimed, state.desk.work(claimed))
+    state.release_service.queue.finish(claimed, state.release_service.work(claimed))
     now[0] -= 86_400
-    shown = state.desk.queue.find(first.id)
+    shown = state.release_service.queue.find(first.id)
     assert shown is not None
     assert shown.shown(clock()) == "running"
-    again = state.desk.submit("visits", ADA, Ask.from_json(COUNT))
+    again = state.release_service.submit("visits", ADA, Ask.from_json(COUNT))
     assert json.loads(again.cost)["epsilon"] == "0"
-    claimed = state.desk.queue.claim("w")
+    claimed = state.release_service.queue.claim("w")
     assert claimed is not None
     assert claimed.id == again.id
-    state.desk.queue.finish(claimed, state.desk.work(claimed))
+    state.release_service.queue.finish(claimed, state.release_service.work(claimed))
     assert shown.shown(clock() + 1) == "running"
-    found = state.desk.queue.find(again.id)
+    found = state.release_service.queue.find(again.id)
     assert found is not None
     assert found.shown(clock() + 1) == "done"
-    assert state.desk.answer(found).value("n") == state.desk.answer(shown).value("n")
+    assert state.release_service.answer(found).value("n") == state.release_service.answer(
+        shown
+    ).value("n")
     assert ledger.spent == epsilon("1/2")
     state.datasets.close()
     state.database.close()

@@ -423,8 +423,8 @@ def test_a_form_holds_several_tables_and_shows_them_again() -> None:
     names = {"stays": ["site"], "beds": ["id", "bed"], "sites": ["site", "region"]}
     shown = form_of(fields, how, names, ["stays", "beds"])
     beds, sites = shown["others"]
-    assert (beds["prefix"], beds["person"], beds["stays"]) == ("t1", "id", True)
-    assert (sites["of"], sites["key"], sites["stays"]) == (PUBLIC, "site, year", False)
+    assert (beds["prefix"], beds["person"], beds["fixed"]) == ("t1", "id", True)
+    assert (sites["of"], sites["key"], sites["fixed"]) == (PUBLIC, "site, year", False)
     assert [one["name"] for one in sites["columns"]] == ["site", "region"]
     assert held(MORE, fields, how) == (fields, how)  # sent once more, nothing changes
 
@@ -521,8 +521,8 @@ def test_no_neighbour_moves_further_than_the_local_sensitivity_says(name):
     assert len(moved) == 7
     # the numbers of the page are rounded to five digits
     assert max(moved) <= Fraction(found["local"]) * Fraction(1001, 1000)
-    assert Fraction(found["local"]) <= Fraction(found["whole"]) * Fraction(1001, 1000)
-    assert any(row["most"] for row in found["rows"])
+    assert Fraction(found["local"]) <= Fraction(found["global_value"]) * Fraction(1001, 1000)
+    assert any(row["furthest"] for row in found["rows"])
     assert str(found["picture"]).count('class="person"') == 5
 
 

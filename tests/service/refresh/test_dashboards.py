@@ -230,7 +230,7 @@ def test_what_cannot_be_paid_is_refused_and_audited(clinic: Clinic) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"column": "n"}, "say with clock what they count"),
+        ({"column": "n"}, "name with clock what they count"),
         ({"column": "nothere"}, "nothere"),
         ({"every": "1x"}, "every is a length"),
         ({"periods": 0}, "periods"),
@@ -277,7 +277,7 @@ def test_whole_numbers_that_count_hours_follow_the_clock(clinic: Clinic) -> None
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"clock": None}, "say with clock what they count"),
+        ({"clock": None}, "name with clock what they count"),
         ({"column": "arrived"}, "start is a time such as"),
         ({"start": "2026-03-01 00:30"}, "counts hours: start"),
         ({"every": "30min"}, "counts hours: every"),
@@ -386,7 +386,7 @@ def requests(tmp_path: Path) -> Iterator[DashboardRequests]:
 
 def test_it_is_asked_once_and_decided_once(requests: DashboardRequests) -> None:
     asked = requests.ask("visits", DASHBOARD_REQUESTS_HOURLY, DASHBOARD_REQUESTS_ADA)
-    assert (asked.state, asked.asked_by, asked.asked) == ("waiting", "ada", 7.0)
+    assert (asked.state, asked.asked_by, asked.asked_at) == ("waiting", "ada", 7.0)
     assert (
         requests.ask("visits", DASHBOARD_REQUESTS_HOURLY, RITA) == asked
     )  # whoever asks for it again

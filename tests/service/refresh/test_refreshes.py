@@ -23,8 +23,8 @@ from tacit import local
 from tacit.errors import DataSourceError, LedgerError, UsageError
 from tacit.service.audit_log import AuditLog
 from tacit.service.database import Database
-from tacit.service.refresh.collection import MOST_REPORTS, Collection, ReportStore, collections_of
-from tacit.service.refresh.refreshes import BY_CALL, BY_CLOCK, FIRST, Clockwork, Refreshes, Schedule
+from tacit.service.refresh.collection import MAX_REPORTS, Collection, ReportStore, collections_of
+from tacit.service.refresh.refreshes import BY_CALL, BY_CLOCK, FIRST, Refreshes, Schedule, Scheduler
 
 HOURLY = Schedule(3600)
 
@@ -115,11 +115,13 @@ def test_an_answer_is_from_the_refresh_before_it(refreshes: Refreshes, clock: Cl
 
 
 def test_what_refreshes_mean_is_said(refreshes: Refreshes, clock: Clock) -> None:
-    assert refreshes.told("visits", None).startswith("The data set was not refreshed since 1970")
+    assert refreshes.describe("visits", None).startswith(
+        "The data set was not refreshed since 1970"
+    )
     for now in (90_000, 180_000):
         clock.now = now
         refreshes.ask("visits", "ada")
-    assert refreshes.told("visits", tc.epsilon(1)) == (
+    assert refreshes.describe("visits", tc.epsilon(1)) == (
         "Since 1970-01-01 the data set was refreshed 2 times, last on 1970-01-03 at 02:00 UTC. "
         "All releases, before and after a refresh, share one budget of epsilon(1): what was spent "
         "on rows that stay is not given back."
@@ -155,11 +157,11 @@ def test_each_schedule_is_kept_and_a_failure_stops_nothing(
     boards: Any = Boards()
     schedules = {"births": Schedule(3600), "visits": Schedule(7200)}
     told: list[str] = []
-    clockwork = Clockwork(lambda: schedules, refreshes, boards, told.append)
+    scheduler = Scheduler(lambda: schedules, refreshes, boards, told.append)
     for hour in range(5):
         now[0] = hour * 3600.0
-        clockwork.look()
-        clockwork.look()
+        scheduler.look()
+        scheduler.look()
     assert [refreshes.current(name).number for name in schedules] == [5, 3]
     assert told.count("births") == 5
 
@@ -172,7 +174,7 @@ def test_each_schedule_is_kept_and_a_failure_stops_nothing(
 
     monkeypatch.setattr(refreshes, "when_due", away)
     boards.broken, now[0] = True, 6 * 3600.0
-    clockwork.look()
+    scheduler.look()
     assert refreshes.current("visits").number == 4
     assert boards.looks == 11
     assert "4711" not in str([getattr(r, "tacit_fields", None) for r in caplog.records])
@@ -182,7 +184,7 @@ def test_each_schedule_is_kept_and_a_failure_stops_nothing(
 def test_what_was_counted_is_noted_by_the_clock_and_at_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tacit.service.refresh.refreshes._CLOCKWORK_EVERY", 0.001)
+    monkeypatch.setattr("tacit.service.refresh.refreshes._TICK_SECONDS", 0.001)
     boards: Any = Boards()
     noted: list[int] = []
     twice = threading.Event()
@@ -195,23 +197,23 @@ def test_what_was_counted_is_noted_by_the_clock_and_at_the_end(
             raise OSError("4711")
 
     none: Any = Refreshes(None, None, None)  # type: ignore[arg-type]
-    clockwork = Clockwork(dict, none, boards, print, note=note)
-    clockwork.start()
+    scheduler = Scheduler(dict, none, boards, print, note=note)
+    scheduler.start()
     assert twice.wait(10)
-    clockwork.stop()
+    scheduler.stop()
     assert noted[:2] == [5, 10]
     assert noted[-1] == boards.looks
 
 
 def test_it_looks_until_it_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.service.refresh.refreshes._CLOCKWORK_EVERY", 0.01)
+    monkeypatch.setattr("tacit.service.refresh.refreshes._TICK_SECONDS", 0.01)
     boards: Any = Boards()
-    clockwork = Clockwork(dict, Refreshes(None, None, None), boards, print)  # type: ignore[arg-type]
-    clockwork.stop()  # before it began
-    clockwork = Clockwork(dict, Refreshes(None, None, None), boards, print)  # type: ignore[arg-type]
-    clockwork.start()
+    scheduler = Scheduler(dict, Refreshes(None, None, None), boards, print)  # type: ignore[arg-type]
+    scheduler.stop()  # before it began
+    scheduler = Scheduler(dict, Refreshes(None, None, None), boards, print)  # type: ignore[arg-type]
+    scheduler.start()
     assert boards.looked.wait(10)
-    clockwork.stop()
+    scheduler.stop()
     looks = boards.looks
     assert not boards.looked.clear()
     assert not boards.looked.wait(0.05)
@@ -293,8 +295,8 @@ def test_a_number_is_asked_between_bounds() -> None:
         ({**COLOUR, "replay": 1}, "replay is true or false"),
         ({**COLOUR, "per_token": 0}, "per_token"),
         ({**COLOUR, "purpose": 3}, "purpose is text"),
-        ({"question": "../x.json"}, "name of a file beside"),
-        ({"question": ".hidden"}, "name of a file beside"),
+        ({"question": "../x.json"}, "name of a file next to"),
+        ({"question": ".hidden"}, "name of a file next to"),
         ({"question": "a.json", "items": ["a"]}, "states everything"),
         ({"mechanism": "Duchi", "bounds": [1]}, "a lower and an upper bound"),
     ],
@@ -440,7 +442,7 @@ def test_a_collection_may_take_replays(database: Database) -> None:
     assert [store.post(open_to_all, sent[0]).accepted for _ in range(2)] == [1, 1]
 
 
-@pytest.mark.parametrize("sent", [3, None, "text", b"x" * 39 * (MOST_REPORTS + 1)])
+@pytest.mark.parametrize("sent", [3, None, "text", b"x" * 39 * (MAX_REPORTS + 1)])
 def test_what_is_no_list_of_reports_is_refused(database: Database, sent: Any) -> None:
     with pytest.raises(UsageError):
         ReportStore(database).post(REPORT_STORE_COLOUR, sent)

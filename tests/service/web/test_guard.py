@@ -22,7 +22,7 @@ from support.service.server import Served, served
 from tacit.errors import UsageError
 from tacit.service.settings import Limits, Settings
 from tacit.service.web.guard import Guard
-from tacit.service.web.server import Place
+from tacit.service.web.server import ServerOptions
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -97,7 +97,7 @@ def test_json_is_read_within_limits_however_its_kind_is_written(
 
 
 def test_many_bodies_at_once_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.service.web.guard._HELD_BYTES", 2500)
+    monkeypatch.setattr("tacit.service.web.guard._MAX_BUFFERED_BYTES", 2500)
     statuses: list[int] = []
 
     async def ask(guard: Guard) -> None:
@@ -219,15 +219,15 @@ def test_websockets_are_not_answered() -> None:
 def test_no_token_crosses_the_network_in_plain_text(host: str, tmp_path: Path) -> None:
     settings = Settings.load(tmp_path)
     with pytest.raises(UsageError, match="plain text"):
-        Place(host).refuse_plain(settings)
-    Place(host, certificate="a.pem", key="a.key").refuse_plain(settings)
+        ServerOptions(host).refuse_plain(settings)
+    ServerOptions(host, certificate="a.pem", key="a.key").refuse_plain(settings)
     (tmp_path / "service.toml").write_text("url = 'https://statistics.example'")
-    Place(host).refuse_plain(Settings.load(tmp_path))
+    ServerOptions(host).refuse_plain(Settings.load(tmp_path))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.1.2.3"])
 def test_at_home_it_may(host: str, tmp_path: Path) -> None:
-    Place(host).refuse_plain(Settings.load(tmp_path))
+    ServerOptions(host).refuse_plain(Settings.load(tmp_path))
 
 
 @pytest.fixture(scope="module")

@@ -270,7 +270,7 @@ def test_before_its_tick_an_outcome_counts_as_running(tmp_path: Path) -> None:
         asked = client.get("/metrics", token=auditor).text
         assert numbers(asked, "tacit_releases") == {}
         assert numbers(asked, "tacit_budget_spent") in ({}, budget_of("visits", 0.0))
-        job = client.state.desk.queue.find(ask(client, analyst).rsplit("/", 1)[1])
+        job = client.state.release_service.queue.find(ask(client, analyst).rsplit("/", 1)[1])
         assert job is not None
         client.state.workers.stop(60)  # done with it by then, and before that looked at
         texts = {

@@ -119,12 +119,12 @@ def test_a_release_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.Monk
     with running(hosted_clinic(tmp_path)) as client:
         ada = client.token("analyst", "visits", "ada")
         released(client, ada, FINE)
-        job = client.state.desk.queue.find(ask(client, ada).json()["id"])
+        job = client.state.release_service.queue.find(ask(client, ada).json()["id"])
         assert job is not None
-        assert "released" not in json.dumps(client.state.desk.queue.free(job.id))
+        assert "released" not in json.dumps(client.state.release_service.queue.free(job.id))
         monkeypatch.setattr(Ledger, "find", lambda *_: None)
         with pytest.raises(Problem, match="does not hold"):
-            client.state.desk.answer(job)
+            client.state.release_service.answer(job)
 
 
 # A service that is used for an hour takes no more memory at its end than at its beginning.

@@ -32,7 +32,7 @@ from support.service.hosting import DECLARED, hosted_clinic
 from tacit.errors import BudgetError
 from tacit.service.access import Caller, Grant
 from tacit.service.hosting.ask import Ask
-from tacit.service.jobs.queue import LEASE, Whose
+from tacit.service.jobs.queue import LEASE, JobScope
 from tacit.service.problem import Problem
 from tacit.service.settings import Settings
 from tacit.service.web.state import State
@@ -222,7 +222,7 @@ class ServiceMachine:
         self.asked.setdefault(f"{said['tag']}/{said['epsilon']}", set()).add(name)
         before = self.once.get((name, str(once)))
         try:
-            job = machine.state.desk.submit("visits", caller, Ask.from_json(said), once)
+            job = machine.state.release_service.submit("visits", caller, Ask.from_json(said), once)
         except BudgetError:
             TALLY["refused for want of budget"] += 1
             return
@@ -235,7 +235,7 @@ class ServiceMachine:
         assert job.state == "waiting" or not self.approval or job.replayed
 
     def _jobs(self, machine: Machine, *states: str) -> list[Any]:
-        found = machine.state.desk.queue.listed([Whose("visits")])
+        found = machine.state.release_service.queue.listed([JobScope("visits")])
         return [job for job in found if job.state in states]
 
     def _decide(self, machine: Machine) -> None:
@@ -249,14 +249,14 @@ class ServiceMachine:
             return
         key = _key_of(job)
         self.log.append(f"{name} decides on {key}")
-        desk = machine.state.desk
+        release_service = machine.state.release_service
         try:
             if self.draw.random() < 0.2:
-                desk.refuse(job, caller, "a test")
+                release_service.refuse(job, caller, "a test")
             else:
                 if name != job.asked_by:
                     self.approved.setdefault(key, set()).add(name)
-                desk.approve(job, caller)
+                release_service.approve(job, caller)
                 assert name != job.asked_by, "somebody approved their own question"
         except Problem as problem:
             _said(problem, "forbidden", "conflict", "unavailable")
@@ -271,13 +271,13 @@ class ServiceMachine:
             if caller is not None:
                 self.log.append("a question is given up")
                 with suppress(Problem):
-                    machine.state.desk.cancel(job, caller)
+                    machine.state.release_service.cancel(job, caller)
 
     # --- work --------------------------------------------------------------------------------
 
     def _work(self, machine: Machine) -> None:
         """Claim a job and answer it; who is slow finishes later."""
-        job = machine.state.desk.queue.claim(machine.name)
+        job = machine.state.release_service.queue.claim(machine.name)
         if job is None:
             return
         self.log.append(f"work on {_key_of(job)}")
@@ -285,14 +285,14 @@ class ServiceMachine:
         if self.draw.random() < 0.3:
             self.held.append((machine, job, outcome))
         else:
-            machine.state.desk.queue.finish(job, outcome)
+            machine.state.release_service.queue.finish(job, outcome)
 
     def _late(self, machine: Machine) -> None:
         """A worker that was slow, whose lease may be another's by now, writes its outcome down."""
         mine = [one for one in self.held if one[0] is machine]
         if mine:
             self.held.remove(mine[0])
-            machine.state.desk.queue.finish(mine[0][1], mine[0][2])
+            machine.state.release_service.queue.finish(mine[0][1], mine[0][2])
 
     def _time(self, machine: Machine) -> None:
         self.now += self.draw.choice([-3600.0, -5.0, 3.0, 60.0, 2 * LEASE, 3600.0])
@@ -309,9 +309,9 @@ class ServiceMachine:
         self.now = max(self.now, BEGIN) + 10**5
         with last.used():
             before = last.state.datasets.of("visits").ledger(None).spent
-            while (job := last.state.desk.queue.claim("last")) is not None:
+            while (job := last.state.release_service.queue.claim("last")) is not None:
                 outcome = last.state.workers._outcome(job)
-                last.state.desk.queue.finish(job, outcome)
+                last.state.release_service.queue.finish(job, outcome)
             assert last.state.datasets.of("visits").ledger(None).spent == before, "work charged"
 
     def compare(self) -> None:
@@ -355,7 +355,7 @@ class ServiceMachine:
             assert job.outcome == "done" or job.error is not None
             if job.outcome == "done":
                 assert answers[job.key] is not None, "done, and the ledger holds no answer"
-                last.state.desk.answer(job)
+                last.state.release_service.answer(job)
                 TALLY["answers"] += 1
 
 

@@ -17,7 +17,7 @@ def add(queue: Queue, **more: Any) -> Job:
         "asked_by": "ada",
         "team": None,
         "token": "t",
-        "asked": 1000.0,
+        "asked_at": 1000.0,
         "body": "{}",
         "words": "The number of rows",
         "cost": "{}",

@@ -29,8 +29,8 @@ from tacit.service.access import Caller, Grant
 from tacit.service.hosting.ask import Ask
 from tacit.service.jobs import queue as job_module
 from tacit.service.jobs import queue as queue_module
-from tacit.service.jobs.desk import Desk
 from tacit.service.jobs.queue import Job, Queue
+from tacit.service.jobs.release_service import ReleaseService
 from tacit.service.settings import Settings
 from tacit.service.web.server import create_app
 from tacit.service.web.state import State
@@ -49,14 +49,14 @@ def serve(folder: str, ticks: str, slow: str = "", seconds: str = "0") -> None:
 
     What is asked of the data set ``slow`` takes its worker so many seconds more.
     """
-    work = Desk.work
+    work = ReleaseService.work
 
-    def slower(desk: Desk, job: Job) -> Any:
+    def slower(release_service: ReleaseService, job: Job) -> Any:
         if job.dataset == slow:
             time.sleep(float(seconds))
-        return work(desk, job)
+        return work(release_service, job)
 
-    Desk.work = slower  # type: ignore[method-assign]
+    ReleaseService.work = slower  # type: ignore[method-assign]
     if ticks == "without":
         queue_module.tick_after = lambda _asked, _latency, done: done  # type: ignore[attr-defined]
         for module in (queue_module, job_module):
@@ -110,8 +110,8 @@ def _inside(nth: int) -> None:
 
         return appended
 
-    for store in (sqlite_store, postgres_store):
-        kind: Any = store._Transaction
+    kinds: tuple[Any, ...] = sqlite_store._SqliteTransaction, postgres_store._PostgresTransaction
+    for kind in kinds:
         kind.append = dying(kind.append)
 
 
@@ -119,15 +119,15 @@ PLACES: dict[str, Callable[[], None]] = {
     "before the charge": lambda: _before(Ledger, "charge"),
     "in the charge": lambda: _inside(1),
     "charged": lambda: _after(Ledger, "charge"),
-    "asked": lambda: _after(Desk, "submit"),
-    "claimed": lambda: _before(Desk, "work"),
+    "asked": lambda: _after(ReleaseService, "submit"),
+    "claimed": lambda: _before(ReleaseService, "work"),
     "before reading": lambda: _before(Collector, "collect"),
     "read": lambda: _after(Collector, "collect"),
     "noise drawn": lambda: _after(question_module, "release_answer"),
     "before recording": lambda: _before(Ledger, "record"),
     "in recording": lambda: _inside(2),
     "recorded": lambda: _after(Ledger, "record"),
-    "answered": lambda: _after(Desk, "work"),
+    "answered": lambda: _after(ReleaseService, "work"),
     "before the outcome": lambda: _before(Queue, "finish"),
     "outcome written": lambda: _after(Queue, "finish"),
 }
@@ -141,7 +141,7 @@ def killed(folder: str, place: str) -> None:
     """Ask a question and answer it, and be killed on the way."""
     PLACES[place]()
     state = State.open(Settings.load(folder))
-    state.desk.submit("visits", ADA, Ask.from_json(QUESTION), "once")
+    state.release_service.submit("visits", ADA, Ask.from_json(QUESTION), "once")
     state.workers.start()
     time.sleep(60)
 
@@ -209,15 +209,15 @@ def full_disk(folder: str) -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     state = State.open(Settings.load(folder))
     state.workers.start()
-    desk = state.desk
+    release_service = state.release_service
 
     def one(tag: str, seconds: float = 30) -> str:
         try:
-            job = desk.submit("visits", ADA, Ask.from_json({**QUESTION, "tag": tag}))
+            job = release_service.submit("visits", ADA, Ask.from_json({**QUESTION, "tag": tag}))
         except Exception as error:
             return type(error).__name__
         end = time.time() + seconds
-        while (now := desk.queue.find(job.id)) is not None and now.shown(
+        while (now := release_service.queue.find(job.id)) is not None and now.shown(
             state.clock()
         ) == "running":
             if time.time() > end:

@@ -1,1 +1,1 @@
-"""Data sets that are hosted: their open tables, their ledgers, and how they are asked."""
+"""Hosted data sets: their open tables, their ledgers, and questions to them."""

@@ -39,7 +39,7 @@ __all__ = [
 # A released answer in the formats of the API: JSON, CSV, Arrow and Parquet, wide or long.
 #
 # Everything here is a new arrangement of released numbers.  The length of a reply is a function of
-# them and of the question, so it says nothing that the answer itself does not.
+# them and of the question, so it reveals nothing that the answer itself does not.
 
 
 Form = Literal["wide", "long"]
@@ -54,22 +54,22 @@ CERTIFICATE = "tacit.certificate"  # the name of the certificate in the metadata
 
 
 def format_of(accept: str | None) -> str:
-    """Return the format that an ``Accept`` header asks for; JSON where it asks for none of ours.
+    """Return the format of an ``Accept`` header; JSON if it names none of ours.
 
     >>> format_of("text/csv"), format_of("application/vnd.apache.parquet;q=1"), format_of(None)
     ('csv', 'parquet', 'json')
     """
     for part in (accept or "").split(","):
-        asked = part.partition(";")[0].strip().lower()
+        media_type = part.partition(";")[0].strip().lower()
         for name, media in FORMATS.items():
-            if asked == media.partition(";")[0]:
+            if media_type == media.partition(";")[0]:
                 return name
     return "json"
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
     """Return an answer as plain JSON values: groups, and for each label values and intervals."""
-    # What is not known is null.
+    # Unknown values are null.
     return {
         "by": list(answer.by),
         "keys": [list(key) for key in answer.keys],
@@ -107,10 +107,10 @@ def _plain(value: Any) -> Any:
     return value
 
 
-# What a request asks: a question in SQL, in the fields of a plan, or as a program describes it.
+# The question of a request: in SQL, in the fields of a plan, or as a program describes it.
 #
-# What is asked, and at which price, is plain JSON from outside.  It is read by the parsers that the
-# command line and Python use, through the doors that a user's own question goes through.
+# The question and its price are plain JSON from outside.  They are read by the parsers that the
+# command line and Python use.
 
 
 _WAYS = ("sql", "question", "described")
@@ -120,75 +120,75 @@ _FIELDS = (*_WAYS, *_PRICE, "free", "tag", "table")
 
 @dataclass(frozen=True)
 class Ask:
-    """A question and what it may spend, as a request says them."""
+    """A question and its price, as a request has them."""
 
     way: str  # ``sql``, ``question`` or ``described``
-    said: Any
-    # of ``epsilon``, ``delta``, ``rho`` and ``total`` what is said, as exact numbers
+    content: Any
+    # those of ``epsilon``, ``delta``, ``rho`` and ``total`` that are set, as exact numbers
     price: Price = field(default_factory=lambda: Price())
     tag: str | None = None  # a label that makes it a new, separately paid release
-    table: str | None = None  # the protected table; the first where none is named
-    free: bool = False  # whether it is answered from earlier releases, and not released
+    table: str | None = None  # the protected table; None for the first
+    free: bool = False  # True if it is answered from earlier releases, and not released
 
     @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> Ask:
+    def from_json(cls, payload: Mapping[str, Any]) -> Ask:
         """Read the JSON of a request.
 
         >>> ask = Ask.from_json({"sql": "select count(*) from visits", "epsilon": 0.1})
         >>> ask.way, ask.price
         ('sql', {'epsilon': '0.1'})
         """
-        # A number with a fraction is read as its decimal digits say: ``0.1`` is a tenth.
-        known_fields(said, _FIELDS, "the request")
-        given = [way for way in _WAYS if said.get(way) is not None]
+        # A decimal fraction is read exactly: ``0.1`` is a tenth.
+        known_fields(payload, _FIELDS, "the request")
+        given = [way for way in _WAYS if payload.get(way) is not None]
         if len(given) != 1:
             raise UsageError("ask in one way: sql, question (the fields of a plan), or described")
         (way,) = given
-        question = said[way]
+        question = payload[way]
         if way == "sql":  # comments are no part of it, and get into no cache, job or log
-            text(said, "sql", "the request")
+            text(payload, "sql", "the request")
             question = without_comments(question)
         else:
             mapping(question, way)
-        price: Any = {n: _exact(said[n]) for n in _PRICE if said.get(n) is not None}
-        free = said.get("free", False)
+        price: Any = {n: _exact(payload[n]) for n in _PRICE if payload.get(n) is not None}
+        free = payload.get("free", False)
         if not isinstance(free, bool):
             raise UsageError("free in the request is true or false")
         if free and price:
             raise UsageError("free takes no price: it answers from earlier releases, at no cost")
-        tag, table = text(said, "tag", "the request"), text(said, "table", "the request")
+        tag, table = text(payload, "tag", "the request"), text(payload, "table", "the request")
         return cls(way, question, price, _optional(tag, "tag"), _optional(table, "table"), free)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what :meth:`from_json` reads."""
-        whole = {self.way: self.said, **self.price, "tag": self.tag, "table": self.table}
-        whole |= {"free": True} if self.free else {}
-        return {name: value for name, value in whole.items() if value is not None}
+        """Return the JSON that :meth:`from_json` reads."""
+        fields = {self.way: self.content, **self.price, "tag": self.tag, "table": self.table}
+        fields |= {"free": True} if self.free else {}
+        return {name: value for name, value in fields.items() if value is not None}
 
     @property
     def text(self) -> str:
-        """The request as one certain text: equal requests, equal texts."""
+        """The request as canonical text: equal requests, equal texts."""
         return canonical(self.to_json(), "request")
 
-    def question(self, hosted: Hosted, caller: Caller, *, on_paper: bool = True) -> Question:
+    def question(self, hosted: Hosted, caller: Caller, *, dry_run: bool = True) -> Question:
         """Return the question to a data set, on account of a caller; nothing is spent yet."""
-        asked = {self.way: self.said}
+        content = {self.way: self.content}
         if self.way == "question":  # its fields are read together with its price
-            asked |= {**self.price, "tag": self.tag}
-        said = canonical(asked, "request")
-        return hosted.question(caller, self.table, said, self._asked, on_paper=on_paper)
+            content |= {**self.price, "tag": self.tag}
+        canonical_text = canonical(content, "request")
+        return hosted.question(caller, self.table, canonical_text, self._build, dry_run=dry_run)
 
-    def _asked(self, session: Session) -> Question:
+    def _build(self, session: Session) -> Question:
         if self.way == "sql":
-            return session.sql(self.said)
+            return session.sql(self.content)
         if self.way == "described":
-            return session.described(self.said)
-        known_fields(self.said, ROWS, "the question")
-        keys = self.said.get("keys")
+            return session.described(self.content)
+        known_fields(self.content, ROWS, "the question")
+        keys = self.content.get("keys")
         if keys is not None and not isinstance(keys, (list, dict)):
             raise UsageError("keys is a list of values, or of each column a list of values")
         price = {**self.price, **({"tag": self.tag} if self.tag else {})}
-        return read_question({**self.said, **price}, declared=True).question(session)
+        return read_question({**self.content, **price}, declared=True).question(session)
 
 
 def preview_of(
@@ -202,20 +202,20 @@ def preview_of(
     hides: Callable[[str], bool] = lambda _: False,
     free: Callable[[Question], dict[str, dict[str, Any]]] = lambda _: {},
 ) -> dict[str, Any]:
-    """Return what a release would cost and how far off its answers would be; reads no row."""
+    """Return the cost of a release and its expected errors; reads no row."""
     # free: returns of each label the standard error of the answer that follows from what the caller
     #   may see, and the release it is from; nothing where it does not follow.
     if ask.free:
         return _free_preview(ask.question(hosted, caller), hosted.left(caller), notes, free)
-    charge, found, words = hosted.previews.of(
+    charge, expected, words = hosted.previews.of(
         (caller.name, caller.team, ask.text, rows, confidence),
-        lambda: _on_paper(ask, hosted, caller, rows, confidence),
+        lambda: _dry_preview(ask, hosted, caller, rows, confidence),
     )
-    standing = charge.look()
-    cost, left, charged = charge.cost_of(standing), hosted.left(caller), standing.is_charged
-    answered = standing.is_answered and not hides(charge.key)
+    entry = charge.look()
+    cost, left, charged = charge.cost_of(entry), hosted.left(caller), entry.is_charged
+    answered = entry.is_answered and not hides(charge.key)
     follows = {} if charged else free(ask.question(hosted, caller))
-    shown: Any = found.to_json()
+    shown: Any = expected.to_json()
     shown["free"] = _errors(follows)
     shown["remaining"] = left.remaining.to_json()
     affordable = shown["granted"] = charged or _covers(hosted, caller, cost)
@@ -227,9 +227,9 @@ def preview_of(
             "error_in": unit,
             "expected_error": shown["errors"][label],
             "interval": shown["intervals"].get(label),
-            "method": found.methods.get(label),
+            "method": expected.methods.get(label),
         }
-        for label, unit in found.units.items()
+        for label, unit in expected.units.items()
     ]
     return {
         "cost": cost.to_json(),
@@ -239,11 +239,11 @@ def preview_of(
         "replay": answered,
         "open": charged and not answered,
         "text": words,
-        "protects": found.protects,
+        "protects": expected.protects,
         "rows": list(rows),
         "columns": columns,
         "notes": shown["notes"],
-        "weak": found.weak,
+        "weak": expected.weak,
         "free": follows,
         "preview": shown,
     }
@@ -258,7 +258,7 @@ def _free_preview(
     """Return the preview of a question that may spend nothing."""
     ledger, follows = held_by(question).ledger, free(question)
     protects = protects_line(held_by(question).query.unit.describe())
-    found = Preview(
+    preview = Preview(
         Budget.nothing(ledger.kind),
         left.remaining,
         (),
@@ -269,7 +269,7 @@ def _free_preview(
         granted=True,
         free=_errors(follows),
     )
-    shown: Any = found.to_json()
+    shown: Any = preview.to_json()
     return {
         "cost": shown["cost"],
         "remaining": shown["remaining"],
@@ -289,7 +289,7 @@ def _free_preview(
 
 
 def _capped(left: Left) -> tuple[str, ...]:
-    """Say which cap leaves less than the budget does."""
+    """Name the caps that leave less than the budget does."""
     if not left.capped:
         return ()
     return (
@@ -302,17 +302,17 @@ def _errors(follows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {label: one["standard_error"] for label, one in follows.items()}
 
 
-def _on_paper(
+def _dry_preview(
     ask: Ask, hosted: Hosted, caller: Caller, rows: tuple[int, ...], confidence: str | None
 ) -> tuple[QueryCharge, Preview, str]:
-    """Return of a preview what public facts alone decide; what remains is looked up each time."""
+    """Return the part of a preview that public facts decide; the rest is looked up each time."""
     question = ask.question(hosted, caller)
-    found = question.preview(**ask.price, rows=rows, confidence=confidence)
-    return charge_of(question, tag=ask.tag, **ask.price), found, words_of(question, ask.tag)
+    expected = question.preview(**ask.price, rows=rows, confidence=confidence)
+    return charge_of(question, tag=ask.tag, **ask.price), expected, words_of(question, ask.tag)
 
 
 def words_of(question: Question, tag: str | None = None) -> str:
-    """Say in words what a question asks, with the tag of its release."""
+    """Describe a question in words, with the tag of its release."""
     return question_words({"query": question.described(), "tag": tag})
 
 

@@ -39,109 +39,110 @@ from tacit.tables.release.release import QueryCharge
 from tacit.tables.session import PaidSession, Session
 
 __all__ = [
-    "MOST",
+    "MAX_OPEN_TABLES",
     "Datasets",
     "Hosted",
-    "Kept",
+    "LRUCache",
     "Left",
     "OpenTables",
 ]
 
-# What a process keeps of the latest questions: what follows from public facts alone.
+# Cache of the latest questions: what follows from public facts alone.
 #
 # To read a question (the SQL, the names of the declared columns) and to work out its expected
-# errors takes milliseconds, and depends on the request and the declaration alone.  What stands in a
-# ledger, what remains and what may be seen is looked up anew each time.  Each caller has entries of
-# their own, so that the time of a reply says nothing of what somebody else has asked.
+# errors takes milliseconds, and depends on the request and the declaration alone.  What is in a
+# ledger, what remains and what may be seen is looked up again each time.  Each caller has entries
+# of their own, so that the time of a reply reveals nothing of the questions of others.
 
 
 _V = TypeVar("_V")
 
 
-class Kept(Generic[_V]):
-    """The latest values, by key; threads may share one.
+class LRUCache(Generic[_V]):
+    """Cache of the latest values; threads may share one.
 
-    >>> kept = Kept(1)
-    >>> kept.of("a", lambda: 1), kept.of("a", lambda: 2), kept.of("b", lambda: 3)
+        >>> cache = LRUCache(1)
+        >>> cache.of("a", lambda: 1), cache.of("a", lambda: 2), cache.of("b", lambda: 3)
     (1, 1, 3)
-    >>> kept.of("a", lambda: 4)
+        >>> cache.of("a", lambda: 4)
     4
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, size: int) -> None:
+        self._size = size
         self._lock = threading.Lock()
         self._values: OrderedDict[Hashable, _V] = OrderedDict()
 
     def of(self, key: Hashable, make: Callable[[], _V]) -> _V:
-        """Return the value of a key; what ``make`` raises is kept by nobody."""
+        """Return the value of a key; nothing is cached if ``make`` raises."""
         with self._lock:
             values = self._values
             if key in values:
                 values.move_to_end(key)
                 return values[key]
         made = make()
-        with self._lock:  # what was forgotten meanwhile stays forgotten
+        with self._lock:  # evicted meanwhile: stays evicted
             values[key] = made
-            while len(values) > self._most:
+            while len(values) > self._size:
                 values.popitem(last=False)
         return made
 
     def clear(self) -> None:
-        """Forget all of them, and what is being made now."""
+        """Remove all values, and those that are being made."""
         with self._lock:
             self._values = OrderedDict()
 
 
-# Which data sets have their tables open in a process: those asked last, as many as fit.
+# Data sets with open tables in a process: those queried last, as many as fit.
 #
-# An open table keeps files, threads and memory of its engine.  Letting go of a table closes nothing
-# by itself: its engine is closed when the last question to it is over, since nobody holds it then.
+# An open table has files, threads and memory of its engine.  Evicting a table closes nothing: its
+# engine is closed with the last question that refers to it.
 
 
-MOST = 128  # how many tables a process keeps open; each is opened twice (:class:`Hosted`)
+MAX_OPEN_TABLES = (
+    128  # how many tables a process keeps open; each is opened twice (:class:`Hosted`)
+)
 
 
-class _Held(Protocol):
-    def let_go(self) -> None:
-        """Let go of the tables; they are opened again when they are asked."""
+class _Evictable(Protocol):
+    def evict(self) -> None:
+        """Release the tables; they are opened again when they are queried."""
         ...
 
 
 class OpenTables:
-    """The data sets whose tables are open, the one asked last at the end; threads share one."""
+    """Data sets with open tables, the latest query last; threads share one."""
 
-    def __init__(self, most: int | None = None) -> None:
-        self._most = MOST if most is None else most
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit = MAX_OPEN_TABLES if limit is None else limit
         self._lock = threading.Lock()
-        self._asked: dict[_Held, int] = {}
+        self._open: dict[_Evictable, int] = {}
 
-    def asked(self, hosted: _Held, tables: int) -> None:
-        """Take a data set that is asked now, and let go of those asked longest ago."""
+    def touch(self, hosted: _Evictable, tables: int) -> None:
+        """Record a query to a data set, and evict those with the oldest queries."""
         over = []
         with self._lock:
-            self._asked.pop(hosted, None)
-            self._asked[hosted] = tables
-            while sum(self._asked.values()) > self._most and len(self._asked) > 1:
-                over.append(next(iter(self._asked)))
-                del self._asked[over[-1]]
+            self._open.pop(hosted, None)
+            self._open[hosted] = tables
+            while sum(self._open.values()) > self._limit and len(self._open) > 1:
+                over.append(next(iter(self._open)))
+                del self._open[over[-1]]
         for one in over:
-            one.let_go()
+            one.evict()
 
 
-# A hosted data set: its tables, open once for all threads, and who pays for a question to them.
+# A hosted data set: its tables, open once for all threads, and the ledger that pays.
 
 
-_KEPT = 256  # of how many questions a process keeps what it read
+_CACHE_SIZE = 256  # questions
 
 
 class Left(NamedTuple):
-    """What a caller may still spend."""
+    """Remaining budget of a caller."""
 
-    remaining: Budget  # in epsilon or rho and in delta, the least that any limit leaves
-    # what leaves no more: the budget, or caps
-    limits: tuple[str, ...]
-    budget: Budget  # what is left of the whole budget
+    remaining: Budget  # in epsilon or rho and in delta, the smallest that any limit leaves
+    limits: tuple[str, ...]  # what binds: the budget, or caps
+    budget: Budget  # what is left of the total budget
 
     @property
     def capped(self) -> str:
@@ -151,17 +152,17 @@ class Left(NamedTuple):
 
 
 class Hosted:
-    """A data set that many threads ask at once."""
+    """A data set that many threads query at once."""
 
-    # Its tables are opened when they are first asked, so that a service starts while a database is
-    # away; an engine is shared by all callers, and each question names its own payers.
+    # Its tables are opened with the first question, so that a service starts while a database is
+    # unavailable; an engine is shared by all callers, and each question names its own payers.
     #
     # Each table is opened twice: in an engine for the workers, and in one for requests, which is
-    # asked for no row.  An engine does one thing after another, and a request that waited for the
-    # work of a worker would tell how long that took.
+    # asked for no row.  An engine runs one query at a time, and a request that waited for a
+    # worker would reveal how long its query took.
     #
-    # The tables of a data set that was not asked for long are let go of, with what is kept of its
-    # questions, which hold them; whoever still asks one keeps it open until the answer is there.
+    # The tables of a data set without recent questions are evicted, with its cached questions; a
+    # running question keeps them open until its answer is there.
 
     def __init__(
         self,
@@ -175,13 +176,13 @@ class Hosted:
         self.owner: Owner = ledgers.owners[dataset.name]
         self._ledgers, self._refreshed = ledgers, refreshed
         self._lock, self._refreshing = threading.Lock(), threading.Lock()
-        self._holding = threading.Lock()  # of the sessions, for a moment each time
-        self._opening = {on_paper: threading.Lock() for on_paper in (False, True)}
+        self._sessions_lock = threading.Lock()  # of the sessions, for a moment each time
+        self._open_locks = {dry_run: threading.Lock() for dry_run in (False, True)}
         self._sessions: dict[tuple[str, bool], Session] = {}
         self._shapes: dict[str, TableShape] | None = None
         self._number = 0
-        self._questions: Kept[Question] = Kept(_KEPT)
-        self.previews: Kept[tuple[QueryCharge, Preview, str]] = Kept(_KEPT)
+        self._questions: LRUCache[Question] = LRUCache(_CACHE_SIZE)
+        self.previews: LRUCache[tuple[QueryCharge, Preview, str]] = LRUCache(_CACHE_SIZE)
 
     @property
     def name(self) -> str:
@@ -190,11 +191,11 @@ class Hosted:
 
     @property
     def identity(self) -> str:
-        """What its certificates call it."""
+        """Its name in certificates."""
         return identity(self.dataset)
 
     def shapes(self) -> dict[str, TableShape]:
-        """Return what is public of its tables, by name."""
+        """Return the public shapes of its tables, by name."""
         with self._lock:
             if self._shapes is None:
                 self._shapes = shapes_of(self.dataset)
@@ -205,7 +206,7 @@ class Hosted:
         return self._ledgers.of(self.name, team)
 
     def require(self, caller: Caller, cost: Budget) -> None:
-        """Refuse a cost that the budget, or a cap of a caller, does not cover now."""
+        """Raise if the budget, or a cap of a caller, does not cover a cost now."""
         # The charge itself looks again, where nothing comes in between.
         ledger = self.ledger(caller.team)
         head, accounts = named_accounts(ledger, self._names(caller))
@@ -222,11 +223,11 @@ class Hosted:
                 )
 
     def left(self, caller: Caller) -> Left:
-        """Return what a caller may still spend here: the least of the budget and of all caps."""
+        """Return the remaining budget of a caller: the minimum of the budget and all caps."""
         head, accounts = named_accounts(self.ledger(caller.team), self._names(caller))
         owner = self.owner
-        whole = f"the people {owner.name!r}" if owner.people else "the data set"
-        limits = {f"the budget of {whole}": head.remaining}
+        holder = f"the people {owner.name!r}" if owner.people else "the data set"
+        limits = {f"the budget of {holder}": head.remaining}
         for account in accounts:
             if account.remaining is not None:
                 limits[f"the cap of {account.name.replace(':', ' ', 1)}"] = account.remaining
@@ -244,44 +245,42 @@ class Hosted:
         return named_accounts(self.ledger(caller.team), self._names(caller))[1]
 
     def team_shown(self, caller: Caller) -> str | None:
-        """Return whose ledger a caller is shown: that of their team, where teams stand apart."""
+        """Return the team whose ledger a caller is shown."""
         # Whoever has no team is shown that of the team that has spent most: the guarantee is for
         # each team, and holds with what that one has spent.
-        if not self.owner.apart or caller.team is not None:
+        if not self.owner.per_team or caller.team is not None:
             return caller.team
         teams = self._ledgers.teams(self.name)
         if not teams:
-            raise Problem(
-                "not_found", "no team has asked yet, and each has a budget of its own", ""
-            )
+            raise Problem("not_found", "no team has asked yet, and each has its own budget", "")
         return max(teams, key=lambda team: self.ledger(team).spent.amount)
 
     def ledger_shown(self, caller: Caller) -> Ledger:
-        """Return the ledger that a caller is shown; one of the whole budget before any is begun."""
-        if self.owner.apart and caller.team is None and not self._ledgers.teams(self.name):
-            return self._on_paper()
+        """Return the ledger that a caller is shown; an unused one if none exists yet."""
+        if self.owner.per_team and caller.team is None and not self._ledgers.teams(self.name):
+            return self._unpaid_ledger()
         return self.ledger(self.team_shown(caller))
 
     def check_ledgers(self) -> None:
-        """Refuse where a ledger that was begun cannot be used now."""
+        """Raise if an existing ledger cannot be used now."""
         self._ledgers.check(self.name)
 
     def check_tables(self) -> None:
-        """Refuse where a table cannot be read as declared; opens each anew, and reads no row."""
+        """Raise if a table cannot be read as declared; opens each again, and reads no row."""
         shapes_of(self.dataset)
 
     def is_own(self, caller: Caller, team: str | None) -> bool:
-        """Return whether what somebody of the caller's name did in a team is the caller's."""
-        # Where teams stand apart, two people of one name are two, and so is one in two teams.
-        return not self.owner.apart or caller.team == team
+        """Return True if an act under the caller's name in a team is the caller's."""
+        # With ledgers per team, two people of one name are two, and so is one in two teams.
+        return not self.owner.per_team or caller.team == team
 
     def sharing(self) -> list[str]:
         """Return the data sets whose people have this budget; itself among them."""
         return self._ledgers.sharing(self.name)
 
     def teams(self) -> list[str | None]:
-        """Return the teams whose ledgers were begun; ``[None]`` where all teams share one."""
-        if self.owner.apart:
+        """Return the teams whose ledgers exist; ``[None]`` if all teams share one."""
+        if self.owner.per_team:
             return list(self._ledgers.teams(self.name))
         return [None] if self._ledgers.known(self.owner.key(None)) is not None else []
 
@@ -294,60 +293,60 @@ class Hosted:
         for account in caps:
             if not is_account(account):
                 account_name(account)
-        teams = self._ledgers.teams(self.name) if self.owner.apart else [None]
+        teams = self._ledgers.teams(self.name) if self.owner.per_team else [None]
         for team in teams:
             for account, cap in caps.items():
                 set_cap(self.ledger(team), account, cap, reason)
 
     def session(
-        self, caller: Caller, table: str | None = None, *, on_paper: bool = False
+        self, caller: Caller, table: str | None = None, *, dry_run: bool = False
     ) -> Session:
         """Return a session whose releases are charged on account of a caller."""
-        # on_paper: for a request, which is answered at once and reads no row.
+        # dry_run: for a request, which is answered at once and reads no row.
         ledger = self._ledgers.for_caller(self.name, caller.name, caller.team)
-        return self._paid(self.dataset.table(table), on_paper, ledger)
+        return self._paid(self.dataset.table(table), dry_run, ledger)
 
     def question(
         self,
         caller: Caller,
         table: str | None,
-        said: Hashable,
+        content: Hashable,
         ask: Callable[[Session], Question],
         *,
-        on_paper: bool,
+        dry_run: bool,
     ) -> Question:
-        """Return a question of a caller; one that was read of late is not read again."""
-        self._tables.asked(self, len(self._sessions))
+        """Return a question of a caller; recent ones are cached."""
+        self._tables.touch(self, len(self._sessions))
         who = caller.name, caller.team
-        # A table that was opened anew is asked anew: a question may hold another that it joins.
-        opened = 0 if on_paper else self._number
+        # A question of a table that was opened again is built again: it may refer to a joined one.
+        opened = 0 if dry_run else self._number
         return self._questions.of(
-            (who, table, said, on_paper, opened),
-            lambda: ask(self.session(caller, table, on_paper=on_paper)),
+            (who, table, content, dry_run, opened),
+            lambda: ask(self.session(caller, table, dry_run=dry_run)),
         )
 
     def refresh(self) -> None:
-        """Open the tables anew where the data set was refreshed since; before each release."""
+        """Open the tables again if the data set was refreshed; called before each release."""
         number = self._refreshed(self.name)
         with self._refreshing:
             if number <= self._number:
                 return
-            with self._holding:
-                sessions = [one for (_, on_paper), one in self._sessions.items() if not on_paper]
-            for session in sessions:  # previews go on meanwhile: they do not see how long it takes
+            with self._sessions_lock:
+                sessions = [one for (_, dry_run), one in self._sessions.items() if not dry_run]
+            for session in sessions:  # previews continue meanwhile: they do not wait for it
                 session.refresh()
             self._number = number
 
     def close(self) -> None:
         """Close its tables."""
-        with self._holding:
+        with self._sessions_lock:
             for session in self._sessions.values():
                 session.close()
             self._sessions.clear()
 
-    def let_go(self) -> None:
-        """Let go of its tables, and of the questions that hold them."""
-        with self._holding:
+    def evict(self) -> None:
+        """Release its tables, and the questions that refer to them."""
+        with self._sessions_lock:
             self._sessions.clear()
         self._questions.clear()
         self.previews.clear()
@@ -355,39 +354,41 @@ class Hosted:
     def _names(self, caller: Caller) -> list[str]:
         return self._ledgers.accounts(self.name, caller.name, caller.team)
 
-    def _paid(self, table: str, on_paper: bool, ledger: Ledger) -> Session:
-        beside = [name for name in self.dataset.protected if name != table]
-        others = {name: partial(self._paid, name, on_paper) for name in beside}
-        return PaidSession(self._opened(table, on_paper), ledger, others)
+    def _paid(self, table: str, dry_run: bool, ledger: Ledger) -> Session:
+        other_tables = [name for name in self.dataset.protected if name != table]
+        others = {name: partial(self._paid, name, dry_run) for name in other_tables}
+        return PaidSession(self._opened(table, dry_run), ledger, others)
 
-    def _opened(self, table: str, on_paper: bool) -> Session:
-        with self._opening[on_paper]:
-            with self._holding:
-                opened = self._sessions.get((table, on_paper))
+    def _opened(self, table: str, dry_run: bool) -> Session:
+        with self._open_locks[dry_run]:
+            with self._sessions_lock:
+                opened = self._sessions.get((table, dry_run))
                 working = any(not paper for _, paper in self._sessions)
             if opened is None:
-                number = self._number if working or on_paper else self._refreshed(self.name)
-                opened = open_dataset(self._without_budget(), table=table, ledger=self._on_paper())
-                with self._holding:
-                    self._sessions[table, on_paper] = opened
-                if not on_paper:
+                number = self._number if working or dry_run else self._refreshed(self.name)
+                opened = open_dataset(
+                    self._without_budget(), table=table, ledger=self._unpaid_ledger()
+                )
+                with self._sessions_lock:
+                    self._sessions[table, dry_run] = opened
+                if not dry_run:
                     self._number = number
-        self._tables.asked(self, len(self._sessions))
+        self._tables.touch(self, len(self._sessions))
         return opened
 
     def _without_budget(self) -> Dataset:
         """Return the data set without its budget, which its owner has."""
         return replace(self.dataset, budget=None)
 
-    def _on_paper(self) -> Ledger:
-        """Return a ledger that nothing is charged to, for the session that holds the table."""
+    def _unpaid_ledger(self) -> Ledger:
+        """Return a ledger that is never charged, for the session with the table."""
         budget = self.owner.budget
         if budget is None:
-            budget = self.ledger(None).total if not self.owner.apart else None
+            budget = self.ledger(None).total if not self.owner.per_team else None
         if budget is None:
             raise UsageError(f"{self.name!r} has no budget: declare it, budget = {{ epsilon = 1 }}")
-        said = terms(self.dataset)
-        return open_ledger(in_memory, dataset=self.identity, budget=budget, terms=said)
+        ledger_terms = terms(self.dataset)
+        return open_ledger(in_memory, dataset=self.identity, budget=budget, terms=ledger_terms)
 
 
 # All data sets that a service hosts.
@@ -397,8 +398,8 @@ class Datasets:
     """The data sets of a service, each open once in a process."""
 
     # Some are declared by the operator, in files of the folder, and some by curators, in the
-    # database.  What is declared while the service runs, and what is declared anew there, is found
-    # by its other processes when somebody asks for it, or for the list.
+    # database.  Other processes load new and changed declarations when a caller names a data set,
+    # or lists them.
 
     def __init__(
         self,
@@ -412,7 +413,7 @@ class Datasets:
         self._own, self._base = dict(declared), settings  # of the folder
         self._seen: dict[str, Declared] = {}
         self._hosted: dict[str, Hosted] = {}
-        self._before: list[Hosted] = []  # a question may still be at work on them
+        self._before: list[Hosted] = []  # running questions may still use them
         self._lock, self._tables = threading.Lock(), OpenTables()
         self.ledgers = Ledgers({}, settings, database)
         self._files, self._number = self._listed(), self.store.latest()
@@ -426,7 +427,7 @@ class Datasets:
 
     def of(self, name: str) -> Hosted:
         """Return a data set."""
-        with suppress(Problem):  # no database: what is known stands
+        with suppress(Problem):  # no database: use what is known
             self._look(files=name not in self._hosted)
         if name not in self._hosted:
             raise Problem(
@@ -435,55 +436,55 @@ class Datasets:
         return self._hosted[name]
 
     def refreshed_when(self) -> dict[str, str | None]:
-        """Return when each data set is read again, as its settings say it."""
+        """Return the refresh schedule of each data set, as its settings have it."""
         return {name: self._hosted[name].settings.refresh for name in self.names}
 
     def refuse_overlaps(self) -> None:
-        """Refuse where two data sets read one file by now, and would spend a budget each."""
-        # Patterns and folders of two data sets may come to hold one file while the service runs.
+        """Raise if two data sets read one file by now, and would spend a budget each."""
+        # Patterns and folders of two data sets may match one file while the service runs.
         try:
             owners_of(self._declared, self._settings)
         except UsageError as error:
             raise Problem("conflict", str(error), "tell the operator") from None
 
-    def standing(self, name: str) -> Declared | None:
-        """Return what a curator declared of a data set; None where the operator did, or nobody."""
+    def curator_declaration(self, name: str) -> Declared | None:
+        """Return a curator's declaration of a data set, or None."""
         self._look(files=True)
         return self._seen.get(name)
 
     def check(self, made: Declared, replaces: int | None) -> tuple[Dataset, DatasetSettings]:
-        """Refuse a declaration that cannot stand; return the data set, and how it is hosted."""
-        standing = self.standing(made.name)
-        if (standing.number if standing and replaces is not None else None) != replaces:
+        """Raise if a declaration is invalid; return the data set and its hosting."""
+        existing = self.curator_declaration(made.name)
+        if (existing.number if existing and replaces is not None else None) != replaces:
             raise _another(made.name)
-        standing = None if replaces is None else standing
-        refuse_declaration(made, standing, self._settings, self._declared)
+        existing = None if replaces is None else existing
+        refuse_declaration(made, existing, self._settings, self._declared)
         how = with_hosting(self._settings, [made]).dataset(made.name)
         return made.dataset(self._settings.folder), how
 
     def declare(
         self, made: Declared, replaces: int | None, note: Callable[[sa.Connection], None]
     ) -> Hosted:
-        """Declare a data set, or declare it anew; every process finds it."""
+        """Declare a data set, or replace its declaration; every process sees it."""
         # note: writes down that it was declared, in the transaction that does it.
         dataset, _ = self.check(made, replaces)
         with self.store.begin() as run:
             every = self.store.all(run)
-            found = every.get(made.name)
-            if (None if found is None else found.number) != replaces:
+            existing = every.get(made.name)
+            if (None if existing is None else existing.number) != replaces:
                 raise _another(made.name)
             # Another curator may have declared the same table meanwhile.
-            whole = with_hosting(self._settings, [*every.values(), made])
-            others = {n: one.dataset(whole.folder) for n, one in every.items()}
-            owners_of({**self._own, **others, made.name: dataset}, whole)
+            settings = with_hosting(self._settings, [*every.values(), made])
+            others = {n: one.dataset(settings.folder) for n, one in every.items()}
+            owners_of({**self._own, **others, made.name: dataset}, settings)
             self.store.add(run, made)
             note(run)
         self._look(files=False)
         return self._hosted[made.name]
 
-    def session(self, name: str, caller: Caller, table: str | None, on_paper: bool) -> Session:
+    def session(self, name: str, caller: Caller, table: str | None, dry_run: bool) -> Session:
         """Return a session on a table of a data set; see :meth:`Hosted.session`."""
-        return self.of(name).session(caller, table, on_paper=on_paper)
+        return self.of(name).session(caller, table, dry_run=dry_run)
 
     def latency(self, name: str) -> float:
         """Return the declared latency of a data set in seconds."""
@@ -496,7 +497,7 @@ class Datasets:
         self.ledgers.close()
 
     def _look(self, *, files: bool) -> None:
-        """Take what was declared since the last look."""
+        """Load what was declared since the last look."""
         listed = self._listed() if files else self._files
         number = self.store.latest()
         if (listed, number) == (self._files, self._number):
@@ -506,12 +507,12 @@ class Datasets:
             try:
                 self._take(new, self.store.all())
                 self._own |= new
-            except UsageError:  # by the operator's hand: tacit serve check says what is wrong
+            except UsageError:  # a file of the operator: tacit serve check shows what is wrong
                 log("unexpected", error=True)
             self._files, self._number = listed, number
 
     def _added(self) -> dict[str, Dataset]:
-        """Return the data sets whose files the operator added; none where one of them is wrong."""
+        """Return the data sets of files that the operator added; none if one of them is invalid."""
         try:
             own = declarations(self._base)
         except UsageError:
@@ -520,24 +521,24 @@ class Datasets:
         return {name: one for name, one in own.items() if name not in self._own}
 
     def _take(self, own: Mapping[str, Dataset], every: dict[str, Declared]) -> None:
-        """Host what is new: files of the operator, and what curators declared or declared anew."""
+        """Host new data sets: files of the operator, and new or changed ones of curators."""
         twice = sorted(every.keys() & {**self._own, **own}.keys())
         if twice:
             raise UsageError(
                 f"{twice[0]!r} is declared in a file of the folder, and by a curator: give the one "
                 "of the file another name"
             )
-        whole = with_hosting(self._settings, every.values())
+        settings = with_hosting(self._settings, every.values())
         fresh = {n: one for n, one in every.items() if self._seen.get(n) != one}
-        declared = {**own, **{n: one.dataset(whole.folder) for n, one in fresh.items()}}
-        self.ledgers.add(declared, whole)
+        declared = {**own, **{n: one.dataset(settings.folder) for n, one in fresh.items()}}
+        self.ledgers.add(declared, settings)
         for name, dataset in declared.items():
             if name in self._hosted:
                 self._before.append(self._hosted[name])
             self._declared[name] = dataset
-            how = whole.dataset(name)
+            how = settings.dataset(name)
             self._hosted[name] = Hosted(dataset, how, self.ledgers, self._refreshed, self._tables)
-        self._seen, self._settings = dict(every), whole
+        self._seen, self._settings = dict(every), settings
 
     def _listed(self) -> list[tuple[str, int]]:
         paths = sorted(self._settings.folder.glob("*.toml"))
@@ -548,5 +549,5 @@ def _another(name: str) -> Problem:
     return Problem(
         "conflict",
         f"another declaration of {name!r} is in force",
-        f"look at it, GET /v1/datasets/{name}/declaration, and say its number as replaces",
+        f"look at it, GET /v1/datasets/{name}/declaration, and send its number as replaces",
     )

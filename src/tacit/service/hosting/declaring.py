@@ -47,11 +47,11 @@ __all__ = [
     "with_hosting",
 ]
 
-# Whose budget a question spends: that of a data set, or of the people in several of them.
+# Owner of the budget that a question spends: a data set, or the people in several of them.
 #
 # The budget belongs to people.  Data sets of the same people share one ledger, whatever they are
 # called and however many files they come in; two data sets that read one table are of the same
-# people, and must say so.  Where teams stand apart, each team has a ledger of its own.
+# people, and must declare it.  With ``teams apart`` each team has its own ledger.
 
 
 _PLAIN = re.compile(r"[a-z][a-z0-9_]{0,29}")
@@ -59,76 +59,75 @@ _PLAIN = re.compile(r"[a-z][a-z0-9_]{0,29}")
 
 @dataclass(frozen=True)
 class Owner:
-    """Whom a budget belongs to."""
+    """Owner of a budget."""
 
     name: str  # of the data set, or of the people
-    people: bool  # whether several data sets may share it
-    dataset: str  # what the ledger protects, as it says so itself
-    terms: Mapping[str, Any]  # what a charge means there
-    # the whole of it, as declared; None where only a ledger that stands says it
-    budget: Budget | None
-    apart: bool  # whether each team has a ledger of its own
+    people: bool  # True if several data sets may share it
+    dataset: str  # what the ledger protects, as the ledger states it
+    terms: Mapping[str, Any]  # meaning of a charge there
+    budget: Budget | None  # as declared; None if only the ledger states it
+    per_team: bool  # True if each team has its own ledger
     # of the ledger, where all share one: a file or an address
-    place: str
+    location: str
     # how the data sets are hosted: latency, caps
     settings: DatasetSettings
 
     def key(self, team: str | None) -> str:
-        """Return what the service calls the ledger of a team; of all, where they share one.
+        """Return the service's name of the ledger of a team, or of the one that all share.
 
         >>> from tacit.service.settings import DatasetSettings
         >>> owner = Owner("visits", False, "d", {}, None, True, "v.ledger", DatasetSettings())
-        >>> owner.key("oncology"), owner.place_of("oncology")
+        >>> owner.key("oncology"), owner.location_of("oncology")
         ('dataset visits, team oncology', 'v.oncology.ledger')
         """
         kind = "people" if self.people else "dataset"
-        whole = f"{kind} {self.name}"
-        return f"{whole}, team {team}" if self.apart and team is not None else whole
+        name = f"{kind} {self.name}"
+        return f"{name}, team {team}" if self.per_team and team is not None else name
 
-    def place_of(self, team: str | None) -> str:
+    def location_of(self, team: str | None) -> str:
         """Return the file or the address of the ledger of a team."""
-        if not self.apart or team is None:
-            return self.place
-        if is_address(self.place):
-            address, _, options = self.place.partition("?")
+        if not self.per_team or team is None:
+            return self.location
+        if is_address(self.location):
+            address, _, options = self.location.partition("?")
             given = [part for part in options.split("&") if part]
-            whole = next((p for p in given if p.startswith("ledger=")), "ledger=main")
-            named = f"{whole.removeprefix('ledger=')} {team}"
-            others = [part for part in given if part != whole]
+            ledger_option = next((p for p in given if p.startswith("ledger=")), "ledger=main")
+            named = f"{ledger_option.removeprefix('ledger=')} {team}"
+            others = [part for part in given if part != ledger_option]
             return f"{address}?{'&'.join([*others, f'ledger={_word(named)}'])}"
-        place = Path(self.place)
-        return str(place.with_name(f"{place.stem}.{_word(team)}{place.suffix}"))
+        path = Path(self.location)
+        return str(path.with_name(f"{path.stem}.{_word(team)}{path.suffix}"))
 
 
 def owners_of(declared: Mapping[str, Dataset], settings: Settings) -> dict[str, Owner]:
-    """Return whose budget each data set spends, by its name."""
+    """Return the owner of the budget that each data set spends, by its name."""
     _refuse_hidden_people(declared, settings)
     shared: dict[str, list[Dataset]] = {}
-    found = {}
+    owners = {}
     for name, dataset in declared.items():
         people = settings.dataset(name).people
         if people is None:
-            found[name] = _of_dataset(dataset, settings)
+            owners[name] = _of_dataset(dataset, settings)
         else:
             shared.setdefault(people, []).append(dataset)
     for people, datasets in shared.items():
         owner = _of_people(people, datasets, settings)
-        found |= dict.fromkeys((dataset.name for dataset in datasets), owner)
-    return {name: found[name] for name in declared}
+        owners |= dict.fromkeys((dataset.name for dataset in datasets), owner)
+    return {name: owners[name] for name in declared}
 
 
-def assuming(said: Mapping[str, Any], apart: bool) -> dict[str, Any]:
-    """Return the terms of a ledger with what they assume of analysts, which certificates state.
+def assuming(ledger_terms: Mapping[str, Any], per_team: bool) -> dict[str, Any]:
+    """Return the terms of a ledger with their assumption about analysts.
 
     >>> assuming({"neighbours": "unbounded"}, True)
     {'neighbours': 'unbounded', 'assumes': 'teams apart'}
     """
-    return {**said, "assumes": APART} if apart else dict(said)
+    return {**ledger_terms, "assumes": APART} if per_team else dict(ledger_terms)
 
 
 def collusion_words(owner: Owner) -> str:
-    """Say what is assumed of analysts who compare what they were answered."""
-    if owner.apart:
+    """Describe what is assumed of analysts who compare their answers."""
+    if owner.per_team:
         return (
             "Each team has a budget of its own. The guarantee is for what one team is answered, "
             "and assumes that teams do not compare their answers: of those that do, the losses "
@@ -142,8 +141,10 @@ def collusion_words(owner: Owner) -> str:
 
 def _of_dataset(dataset: Dataset, settings: Settings) -> Owner:
     how = settings.dataset(dataset.name)
-    said = dataset.ledger is not None or not is_address(settings.database)
-    place = dataset.ledger_place if said else _beside(settings.database, dataset.name)
+    own_location = dataset.ledger is not None or not is_address(settings.database)
+    location = (
+        dataset.ledger_place if own_location else _ledger_address(settings.database, dataset.name)
+    )
     return Owner(
         dataset.name,
         False,
@@ -151,7 +152,7 @@ def _of_dataset(dataset: Dataset, settings: Settings) -> Owner:
         assuming(terms(dataset), how.collusion == APART),
         dataset.whole_budget,
         how.collusion == APART,
-        place,
+        location,
         how,
     )
 
@@ -183,9 +184,9 @@ def _of_people(people: str, datasets: list[Dataset], settings: Settings) -> Owne
             f"{names} belong to people {people!r}: give them the same collusion and caps"
         )
     if is_address(settings.database):
-        place = _beside(settings.database, people)
+        location = _ledger_address(settings.database, people)
     else:
-        place = str(settings.folder / f"people.{_word(people)}.ledger")
+        location = str(settings.folder / f"people.{_word(people)}.ledger")
     return Owner(
         people,
         True,
@@ -193,57 +194,57 @@ def _of_people(people: str, datasets: list[Dataset], settings: Settings) -> Owne
         assuming({"people": people, "neighbours": "unbounded"}, hosted[0].collusion == APART),
         next(iter(budgets), None),
         hosted[0].collusion == APART,
-        place,
+        location,
         hosted[0],
     )
 
 
 def _refuse_hidden_people(declared: Mapping[str, Dataset], settings: Settings) -> None:
-    """Refuse two data sets of one table that do not share its budget."""
+    """Raise if two data sets of one table do not share its budget."""
     # A table that one declares as public, and another one as of people, would be joined for
     # nothing.
     seen: dict[tuple[object, str | None], str] = {}
     for name, dataset in declared.items():
         people = settings.dataset(name).people
         for table in dataset.protected:
-            for place in _places(dataset.tables[table], dataset.folder):
-                other = seen.setdefault(place, name)
+            for source in _sources(dataset.tables[table], dataset.folder):
+                other = seen.setdefault(source, name)
                 if other != name and (people is None or people != settings.dataset(other).people):
                     raise UsageError(
-                        f"{other!r} and {name!r} read the same table, so they hold the same "
+                        f"{other!r} and {name!r} read the same table, so they contain the same "
                         "people, and each would spend a budget of its own: set people = '...' "
                         "for both in service.toml, or declare one data set"
                     )
     for name, dataset in declared.items():
         for table in dataset.tables.keys() - set(dataset.protected):
-            if not seen.keys().isdisjoint(_places(dataset.tables[table], dataset.folder)):
+            if not seen.keys().isdisjoint(_sources(dataset.tables[table], dataset.folder)):
                 raise UsageError(
                     f"{table!r} of {name!r} is declared public, and a data set declares the same "
-                    "table as one of people: it holds people, and is not public"
+                    "table as one of people: it contains people, and is not public"
                 )
 
 
-def _places(table: TableDeclaration, folder: Path) -> set[tuple[object, str | None]]:
-    """Return what a table is read from: each file that a pattern or a folder stands for now."""
+def _sources(table: TableDeclaration, folder: Path) -> set[tuple[object, str | None]]:
+    """Return the sources of a table: each file that a pattern or a folder matches now."""
     # A file is known by its number on its disk, whatever names it has.
     if table.place != "path" or (table.root is None and "://" in table.source):
         return {(table.source, table.table)}
-    place = table.located(folder)
-    files = [os.path.realpath(place)]
+    location = table.located(folder)
+    files = [os.path.realpath(location)]
     with suppress(DataSourceError, UsageError):  # what opening it says
-        files += data_files(place)
+        files += data_files(location)
     return {(_known(Path(file)), table.table) for file in files}
 
 
 def _known(file: Path) -> object:
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return str(file)
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
-def _beside(database: str, name: str) -> str:
+def _ledger_address(database: str, name: str) -> str:
     """Return the address of a ledger in the database of the service."""
     joined = "&" if "?" in database else "?"
     return f"{database}{joined}ledger={_word(name)}"
@@ -264,13 +265,13 @@ def _word(name: str) -> str:
 
 # Declarations that curators made while the service ran, in its database: all of each data set.
 #
-# They stand there, and not in a file of the folder, so that all machines of a service know them; a
+# They are there, and not in a file of the folder, so that all machines of a service see them; a
 # declaration is never written over: a change is a row of its own, and the latest of a name counts.
 
 
-DATA = "data"  # the folder below that of the service whose files curators may declare
+DATA = "data"  # subfolder whose files curators may declare
 
-# What a curator may say of how a data set is hosted; ``collusion`` is the operator's to say.
+# Fields of the hosting that a curator may set; only the operator sets ``collusion``.
 HOSTING = ("latency", "approval", "people", "caps", "refresh")
 
 _declared = sa.Table(
@@ -295,27 +296,27 @@ class Declared:
     """
 
     name: str  # of the data set
-    fields: Mapping[str, Any]  # those that a file would have, but for the name
-    hosting: Mapping[str, Any]  # of :data:`HOSTING` what is said
+    fields: Mapping[str, Any]  # those of a file, except for the name
+    hosting: Mapping[str, Any]  # those of :data:`HOSTING` that are set
     who: str
     at: float  # when, in seconds since 1970
-    number: int = 0  # its place in the order of all declarations; 0 before it is written
+    number: int = 0  # its position in the order of all declarations; 0 before it is written
 
     def dataset(self, folder: Path) -> Dataset:
-        """Return the data set; a number with a fraction is read as its decimal digits say."""
+        """Return the data set; a decimal fraction is read exactly."""
         # Its tables are read from :data:`DATA` only, whenever they are opened.
         fields = {**_exact(self.fields), "name": self.name}
         return confined(Dataset.from_fields(fields, folder), folder)
 
     def hosted(self, settings: Settings) -> DatasetSettings:
-        """Return how the data set is hosted: what is not said is as for the others."""
+        """Return the hosting of the data set; missing fields are those of the others."""
         known_fields(self.hosting, HOSTING, "hosting")
-        said = _exact(self.hosting)
-        found = DatasetSettings.from_fields(said, "hosting", settings.default)
-        if settings.default.approval and not found.approval:
+        hosting = _exact(self.hosting)
+        hosted = DatasetSettings.from_fields(hosting, "hosting", settings.default)
+        if settings.default.approval and not hosted.approval:
             raise UsageError("each question of this service is approved: leave approval out")
-        assert isinstance(found, DatasetSettings)
-        return found
+        assert isinstance(hosted, DatasetSettings)
+        return hosted
 
 
 def confined(dataset: Dataset, folder: Path) -> Dataset:
@@ -345,7 +346,7 @@ class DeclaredStore:
         return {row.name: _read(row) for row in rows}
 
     def begin(self) -> AbstractContextManager[sa.Connection]:
-        """Begin a transaction that no other declaration is made beside."""
+        """Begin a transaction that excludes other declarations."""
         return self._database.begin(lock="declarations")
 
     def add(self, run: sa.Connection, made: Declared) -> Declared:
@@ -373,7 +374,7 @@ def _read(row: Any) -> Declared:
 
 
 def _exact(value: Any) -> Any:
-    """Return what JSON holds with its numbers as they were written."""
+    """Return JSON with its numbers as they were written."""
     if isinstance(value, float):
         return Decimal(repr(value))
     if isinstance(value, Mapping):
@@ -381,13 +382,13 @@ def _exact(value: Any) -> Any:
     return [_exact(one) for one in value] if isinstance(value, list) else value
 
 
-# A data set that a curator declares over HTTP, or declares anew: checked before it is written.
+# A data set that a curator declares over HTTP, or declares again: checked before it is written.
 #
 # What a curator may name is what the operator put there for it: files below ``data/`` in the folder
 # of the service.
 #
 # **What may change.**  A ledger counts in the unit, the people and the tables that it began with,
-# and its budget is that of the people in them.  So a declaration that stands is declared anew with
+# and its budget is that of the people in them.  So an existing declaration may change its
 # other columns, words, public tables, latency or schedule, and nothing that decides whose budget it
 # is: another file would give the people of the first one a second budget, under another name;
 # another unit, or another way to read who a person is, would count losses in something else; and a
@@ -395,63 +396,63 @@ def _exact(value: Any) -> Any:
 # and never be switched off: someone who could do that could do without the reviewers.
 
 
-_MOST_FILES = 1000
+_MAX_FILES = 1000
 
 
 def with_hosting(settings: Settings, made: Iterable[Declared]) -> Settings:
-    """Return the settings with what curators said of how their data sets are hosted."""
-    said = {one.name: one.hosted(settings) for one in made}
-    return replace(settings, datasets={**settings.datasets, **said})
+    """Return the settings with the hosting that curators declared."""
+    hosted = {one.name: one.hosted(settings) for one in made}
+    return replace(settings, datasets={**settings.datasets, **hosted})
 
 
 def refuse_declaration(
     made: Declared,
-    standing: Declared | None,
+    existing: Declared | None,
     settings: Settings,
     declared: Mapping[str, Dataset],
 ) -> None:
-    """Refuse a declaration that cannot stand, or that may not follow the one that stands."""
+    """Raise if a declaration is invalid, or may not replace the existing one."""
     # Opens each table, and reads no row of it.
     if made.fields.get("name", made.name) != made.name:
         raise UsageError(f"the declaration names another data set than {made.name!r}")
     if "ledger" in made.fields:
         raise UsageError("the service decides where the ledger is: leave ledger out")
     folder = settings.folder
-    dataset, whole = made.dataset(folder), with_hosting(settings, [made])
-    how = whole.dataset(made.name)
+    dataset, with_new = made.dataset(folder), with_hosting(settings, [made])
+    how = with_new.dataset(made.name)
     dataset.refuse_open()
     budget = dataset.whole_budget
     if budget is None:
         raise UsageError("declare the budget of the data set: budget = { epsilon = 1 }")
-    if standing is None:
+    if existing is None:
         _refuse_taken(made.name, declared)
     for table, fields in dataset.tables.items():
         _refuse_outside(table, fields.place, fields.source, folder)
     _refuse_caps(how.caps, budget)
-    if standing is not None:
-        _refuse_unsound(standing.dataset(folder), dataset, standing.hosted(settings), how)
-    owners_of({**declared, made.name: dataset}, whole)
+    if existing is not None:
+        _refuse_unsound(existing.dataset(folder), dataset, existing.hosted(settings), how)
+    owners_of({**declared, made.name: dataset}, with_new)
     dataset.check()
 
 
 def changes_of(old: Mapping[str, Any], new: Mapping[str, Any], at: str = "") -> list[str]:
-    """Return the places in which two declarations differ.
+    """Return the paths at which two declarations differ.
 
     >>> changes_of({"unit": "row", "tables": {"t": {"a": 1}}}, {"tables": {"t": {"a": 2}}})
     ['tables.t.a', 'unit']
     """
-    found = []
+    changes = []
     for name in sorted({*old, *new}):
-        before, after, place = old.get(name), new.get(name), f"{at}{name}"
+        before, after, path = old.get(name), new.get(name), f"{at}{name}"
         if isinstance(before, Mapping) and isinstance(after, Mapping):
-            found += changes_of(before, after, f"{place}.")
+            changes += changes_of(before, after, f"{path}.")
         elif before != after:
-            found.append(place)
-    return found
+            changes.append(path)
+    return changes
 
 
 def notes_on(dataset: Dataset, how: DatasetSettings) -> list[str]:
-    """Return what a curator should know of a declaration that could stand, in sentences."""
+    """Return notes for the curator on a valid declaration, in sentences."""
     notes = []
     budget = dataset.whole_budget
     sizes = [size for n in dataset.protected if isinstance(size := dataset.tables[n].size, int)]
@@ -464,8 +465,8 @@ def notes_on(dataset: Dataset, how: DatasetSettings) -> list[str]:
         bare = [n for n in bare if n != dataset.unit_of(table).column]
         if bare:
             notes.append(
-                f"{', '.join(bare)} of {table} have no bounds: whoever asks for a sum or a mean of "
-                "them must give bounds of their own."
+                f"{', '.join(bare)} of {table} have no bounds: a question for a sum or a mean of "
+                "them must give its own bounds."
             )
     if how.approval:
         notes.append("Each question waits until a reviewer or another curator approves it.")
@@ -477,16 +478,16 @@ def notes_on(dataset: Dataset, how: DatasetSettings) -> list[str]:
 def columns_of(file: str, settings: Settings) -> list[str]:
     """Return the names of the columns of a file that a curator may declare; reads no row."""
     _refuse_outside(file, "path", file, settings.folder)
-    found = Dataset.from_fields(
+    dataset = Dataset.from_fields(
         {"name": "it", "unit": "row", "tables": {"it": {"path": file}}}, settings.folder
     )
-    shape = shapes_of(confined(found, settings.folder))["it"]
+    shape = shapes_of(confined(dataset, settings.folder))["it"]
     return [name for name, _ in shape.schema.kinds()]
 
 
 def files_to_declare(folder: Path) -> list[str]:
     """Return the files that curators may declare, as a declaration names them."""
-    data, found = folder / DATA, []
+    data, files = folder / DATA, []
     for below, folders, names in os.walk(data):
         folders[:] = [name for name in folders if not is_hidden(name)]
         for name in names:
@@ -494,8 +495,8 @@ def files_to_declare(folder: Path) -> list[str]:
             with suppress(UsageError):  # a link out of the folder
                 path.check(path.path)
                 if not is_hidden(name) and os.path.isfile(path):
-                    found.append(Path(path).relative_to(folder).as_posix())
-    return sorted(found)[:_MOST_FILES]
+                    files.append(Path(path).relative_to(folder).as_posix())
+    return sorted(files)[:_MAX_FILES]
 
 
 def _refuse_taken(name: str, declared: Mapping[str, Dataset]) -> None:
@@ -504,17 +505,17 @@ def _refuse_taken(name: str, declared: Mapping[str, Dataset]) -> None:
         raise Problem(
             "conflict",
             f"there is a data set {name!r} already, or one whose name differs in little",
-            "give it another name; to change what a curator declared, say which declaration "
+            "give it another name; to change what a curator declared, name the declaration that "
             "yours replaces; what is declared in a file of the folder is changed by the operator",
         )
 
 
-def _refuse_outside(table: str, place: str, source: str, folder: Path) -> None:
-    """Refuse a table that is not a file which the operator put into the data folder."""
+def _refuse_outside(table: str, kind: str, source: str, folder: Path) -> None:
+    """Raise if a table is not a file that the operator put into the data folder."""
     # What a pattern or a folder leads to is checked whenever it is opened.
     path = ConfinedPath(os.path.join(folder, source), folder / DATA)
     try:
-        if place != "path" or "://" in source or Path(source) == Path(DATA):
+        if kind != "path" or "://" in source or Path(source) == Path(DATA):
             raise UsageError(source)
         path.check(path.path)
     except UsageError:
@@ -534,14 +535,14 @@ def _refuse_caps(caps: Caps, budget: Budget) -> None:
 def _refuse_unsound(
     old: Dataset, new: Dataset, before: DatasetSettings, after: DatasetSettings
 ) -> None:
-    """Refuse a change after which the ledger would be another one's; see the module."""
+    """Raise if a change would give the ledger another owner; see above."""
     same = {
         "the unit": (old.unit, new.unit),
         "the protected tables": (old.protected, new.protected),
         "whose people they are": (before.people, after.people),
     }
-    for what, (stands, comes) in same.items():
-        if stands != comes:
+    for what, (old_value, new_value) in same.items():
+        if old_value != new_value:
             raise _unsound(what, "declare another data set, or ask the operator")
     if old.whole_budget != new.whole_budget:
         raise _unsound("the budget", "raise it with a reason: PUT /v1/datasets/NAME/budget")
@@ -559,7 +560,7 @@ def _refuse_unsound(
 
 
 def _reading(table: TableDeclaration) -> dict[str, Any]:
-    return {name: said for name, said in table.to_fields().items() if name != "columns"}
+    return {name: value for name, value in table.to_fields().items() if name != "columns"}
 
 
 def _kind(table: TableDeclaration, column: str) -> Any:
@@ -575,5 +576,5 @@ def _unsound(what: str, remedy: str) -> Problem:
 
 
 def _plain(name: str) -> str:
-    """Return a name without what two names may differ in and still look alike."""
+    """Return a name in a form that is equal for names that look alike."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())

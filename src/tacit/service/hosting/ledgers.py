@@ -1,7 +1,7 @@
-"""The ledgers of a service: opened once, shared by its threads, never created again in silence."""
+"""The ledgers of a service: opened once, shared by its threads, never silently recreated."""
 
 # The database of the service holds the random name that each ledger has.  A ledger that is not
-# where it was, or another one in its place, is refused: someone who deleted it, or lost a disk,
+# where it was, or another one in its position, is refused: someone who deleted it, or lost a disk,
 # would otherwise be given the whole budget again.
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class Ledgers:
         self._declared = every
 
     def of(self, dataset: str, team: str | None = None) -> Ledger:
-        """The ledger that pays for a data set: its own, or its view of that of its people."""
+        """Return the ledger that pays for a data set: its own, or a view of that of its people."""
         owner = self.owners[dataset]
-        if owner.apart and team is None:
+        if owner.per_team and team is None:
             raise Problem(
                 "forbidden",
-                f"each team that asks {dataset!r} has a budget of its own, and you have no team",
+                f"each team that asks {dataset!r} has its own budget, and you have no team",
                 "ask a curator for a token with a team",
             )
         key = owner.key(team)
@@ -69,11 +69,13 @@ class Ledgers:
             if (dataset, key) not in self._views:
                 if key not in self._open:
                     self._open[key] = self._opened(owner, team)
-                whole, said = self._open[key], self._declared[dataset]
-                view = whole
+                ledger, declared = self._open[key], self._declared[dataset]
+                view = ledger
                 if owner.people:
-                    name, named = identity(said), assuming(terms(said), owner.apart)
-                    view = shared_by(whole, name, _as_begun(named, shares_of(whole).get(name)))
+                    name, named = identity(declared), assuming(terms(declared), owner.per_team)
+                    view = shared_by(
+                        ledger, name, _compatible_terms(named, shares_of(ledger).get(name))
+                    )
                 self._views[dataset, key] = view
             return self._views[dataset, key]
 
@@ -102,20 +104,20 @@ class Ledgers:
             return sorted(name.removeprefix(begin) for name in names if name.startswith(begin))
 
     def check(self, dataset: str) -> None:
-        """Refuse where a ledger of a data set, of those that were begun, cannot be used now."""
+        """Raise if an existing ledger of a data set cannot be used now."""
         owner = self.owners[dataset]
-        for team in self._teams(owner) if owner.apart else [None]:
+        for team in self._teams(owner) if owner.per_team else [None]:
             if self.known(owner.key(team)) is not None:
-                if not has_ledger(owner.place_of(team)):
+                if not has_ledger(owner.location_of(team)):
                     raise LedgerError(f"the ledger of {owner.key(team)} is not where it was")
                 _ = self.of(dataset, team).remaining
 
     def known(self, key: str) -> str | None:
-        """Return the random name of a ledger that was opened before, by its :meth:`Owner.key`."""
+        """Return the stored id of a ledger, by its :meth:`Owner.key`."""
         with self._database.read() as run:
-            asked = sa.select(_ledgers.c.ledger).where(_ledgers.c.name == key)
-            found: str | None = run.execute(asked).scalar()
-        return found
+            query = sa.select(_ledgers.c.ledger).where(_ledgers.c.name == key)
+            ledger_id: str | None = run.execute(query).scalar()
+        return ledger_id
 
     def close(self) -> None:
         """Close all that are open."""
@@ -126,9 +128,9 @@ class Ledgers:
             self._views.clear()
 
     def _opened(self, owner: Owner, team: str | None) -> Ledger:
-        key, place = owner.key(team), owner.place_of(team)
+        key, location = owner.key(team), owner.location_of(team)
         known = self.known(key)
-        exists = has_ledger(place)
+        exists = has_ledger(location)
         if known is not None and not exists:
             raise LedgerError(
                 f"the ledger of {key} is not where it was: what was spent would be forgotten. "
@@ -139,36 +141,36 @@ class Ledgers:
                 f"{owner.name!r} has no budget: declare it, budget = {{ epsilon = 1 }}"
             )
         budget = None if exists else owner.budget
-        said = owner.terms
-        if exists and owner.apart:
-            with open_ledger(place) as standing:
-                said = _as_begun(said, standing.terms)
-        ledger = open_ledger(place, dataset=owner.dataset, budget=budget, terms=said)
+        ledger_terms = owner.terms
+        if exists and owner.per_team:
+            with open_ledger(location) as existing:
+                ledger_terms = _compatible_terms(ledger_terms, existing.terms)
+        ledger = open_ledger(location, dataset=owner.dataset, budget=budget, terms=ledger_terms)
         try:
-            _settle_caps(ledger, owner.settings.caps)
-            if known is None and team is not None and owner.apart:
-                self._settle_as_others(owner, team, ledger)
+            _apply_caps(ledger, owner.settings.caps)
+            if known is None and team is not None and owner.per_team:
+                self._copy_caps(owner, team, ledger)
             self._note(key, known, ledger)
         except BaseException:
             ledger.close()
             raise
         return ledger
 
-    def _settle_as_others(self, owner: Owner, team: str, ledger: Ledger) -> None:
-        """Set the caps in the ledger of a new team that a person set in those of the others."""
+    def _copy_caps(self, owner: Owner, team: str, ledger: Ledger) -> None:
+        """Copy caps that a person set in the ledgers of other teams to that of a new team."""
         others = [other for other in self._teams(owner) if other != team]
         if not others:
             return
         key = owner.key(others[0])
         if key not in self._open:
             self._open[key] = self._opened(owner, others[0])
-        for account, said in _latest_caps(self._open[key]).items():
-            if said["reason"] not in _DECLARED:
-                cap = None if said["cap"] is None else Budget.from_json(said["cap"])
-                set_cap(ledger, account, cap, said["reason"])
+        for account, body in _latest_caps(self._open[key]).items():
+            if body["reason"] not in _DECLARED:
+                cap = None if body["cap"] is None else Budget.from_json(body["cap"])
+                set_cap(ledger, account, cap, body["reason"])
 
     def _note(self, key: str, known: str | None, ledger: Ledger) -> None:
-        """Hold a ledger against the name that the service knows, or learn it."""
+        """Compare the id of a ledger with the stored one, or store it."""
         if known is None:
             try:
                 with self._database.begin(lock="ledgers") as run:
@@ -183,29 +185,31 @@ class Ledgers:
             )
 
 
-def _as_begun(said: Mapping[str, Any], standing: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return terms as a ledger states them that began before ledgers stated what they assume."""
-    old = standing is not None and "assumes" not in standing
-    return {name: value for name, value in said.items() if not (old and name == "assumes")}
+def _compatible_terms(
+    ledger_terms: Mapping[str, Any], existing: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return terms as an old ledger states them, which did not state its assumption."""
+    old = existing is not None and "assumes" not in existing
+    return {name: value for name, value in ledger_terms.items() if not (old and name == "assumes")}
 
 
-def _settle_caps(ledger: Ledger, caps: Caps) -> None:
-    """Set the caps of the settings, where the settings changed since they were set last."""
+def _apply_caps(ledger: Ledger, caps: Caps) -> None:
+    """Set the caps of the settings if they changed since they were set last."""
     # A cap that a person set since stays until the settings say something else.
-    said = _said(caps)
+    declared = _caps_by_account(caps)
     with ledger.chain.read() as (transaction, _):
         events: list[Any] = [
             event.body for event in transaction.about(None) if event.event == "cap"
         ]
     before = {body["account"]: body["cap"] for body in events if body["reason"] in _DECLARED}
-    for account in {**before, **said}:
-        cap = said.get(account)
+    for account in {**before, **declared}:
+        cap = declared.get(account)
         now = None if cap is None else cap.to_json()
         if canonical({"cap": now}) != canonical({"cap": before.get(account)}):
             set_cap(ledger, account, cap, _DECLARED[1])
 
 
-def _said(caps: Caps) -> dict[str, Budget]:
+def _caps_by_account(caps: Caps) -> dict[str, Budget]:
     named = {f"team:{name}": cap for name, cap in caps.teams.items()}
     named |= {f"analyst:{name}": cap for name, cap in caps.analysts.items()}
     each = {"team:*": caps.each_team, "analyst:*": caps.each_analyst}

@@ -1,1 +1,1 @@
-"""Releases as jobs: asked, approved, worked on, and shown at the ticks of a public clock."""
+"""Releases as jobs: queued, approved, run, and shown at the ticks of a public clock."""

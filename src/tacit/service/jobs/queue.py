@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from tacit.service.access import asked_columns
+from tacit.service.access import request_columns
 from tacit.service.database import Database, metadata
 
 __all__ = [
     "LEASE",
     "STATES",
     "Job",
+    "JobScope",
     "Outcome",
     "Queue",
-    "Whose",
     "margin",
     "next_tick",
     "tick_after",
@@ -33,60 +33,60 @@ __all__ = [
 # failure, it becomes visible at the first tick after the engine was done, and until then every look
 # at it shows the same.
 #
-# **What time tells.**  Who watches a question learns at which tick it became visible, and nothing
+# **What time reveals.**  Who watches a question learns at which tick it became visible, and nothing
 # finer.  Where every question is done within L, that is the first tick whatever the data is:
 # nothing. Where an engine takes a time T between L and L * 2^k, it is one of k + 1 ticks, log2(k +
 # 1) bits at most; the doubling is what keeps this logarithmic in the time.  Choose L above the time
-# of the slowest question, and watch the count of late ticks.
+# of the slowest question, and watch the count recently ticks.
 #
 # The margin: an outcome is written down before its tick, or it waits for the next one, so that no
-# look between the two tells them apart.
+# look between the two distinguishes them.
 
 
-_LEAST = 0.02
-_SHARE = 0.05
-_MOST = 0.5
+_MIN_MARGIN = 0.02
+_MARGIN_SHARE = 0.05
+_MAX_MARGIN = 0.5
 
 
 def margin(latency: float) -> float:
-    """Return how long before its tick an outcome must be written down, in seconds."""
-    return min(max(_LEAST, latency * _SHARE), _MOST, latency / 2)
+    """Return how long before its tick an outcome must be written, in seconds."""
+    return min(max(_MIN_MARGIN, latency * _MARGIN_SHARE), _MAX_MARGIN, latency / 2)
 
 
-def next_tick(asked: float, latency: float, now: float) -> float:
+def next_tick(start: float, latency: float, now: float) -> float:
     """Return the first tick after a moment.
 
     >>> next_tick(100, 2, 100), next_tick(100, 2, 102), next_tick(100, 2, 105)
     (102, 104, 108)
     """
     wait = latency
-    while asked + wait <= now:
+    while start + wait <= now:
         wait *= 2
-    return asked + wait
+    return start + wait
 
 
-def tick_after(asked: float, latency: float, done: float) -> float:
-    """Return the tick at which an outcome that is there at ``done`` becomes visible.
+def tick_after(start: float, latency: float, done: float) -> float:
+    """Return the tick at which an outcome written at ``done`` becomes visible.
 
     >>> tick_after(100, 2, 100.5), tick_after(100, 2, 101.95)
     (102, 104)
     """
-    return next_tick(asked, latency, done + margin(latency))
+    return next_tick(start, latency, done + margin(latency))
 
 
-def ticks_late(asked: float, latency: float, visible: float) -> int:
-    """Return by how many ticks an outcome came after the first.
+def ticks_late(start: float, latency: float, visible: float) -> int:
+    """Return by how many ticks an outcome was late.
 
     >>> ticks_late(100, 2, 102), ticks_late(100, 2, 108)
     (0, 2)
     """
     late, wait = 0, latency
-    while asked + wait < visible:
+    while start + wait < visible:
         wait, late = wait * 2, late + 1
     return late
 
 
-# A job: a release that somebody asked for, and what of it is seen at a moment.
+# A job: a requested release, and what callers see of it at a moment.
 
 
 STATES = ("waiting", "running", "done", "refused", "failed", "cancelled")  # what a caller sees
@@ -94,7 +94,7 @@ STATES = ("waiting", "running", "done", "refused", "failed", "cancelled")  # wha
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job came out: done, or failed with an error in the one shape."""
+    """Outcome of a job: done, or failed with an error in the one shape."""
 
     done: bool
     error: Mapping[str, Any] | None = None
@@ -102,30 +102,30 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Job:
-    """A release that somebody asked for."""
+    """A requested release."""
 
-    number: int  # its place in the order of asking
+    number: int  # its position in the order of asking
     id: str  # what callers call it
     dataset: str  # the name of the data set
     asked_by: str
     team: str | None
     token: str  # the public name of the token that they came with
-    asked: float  # when, in seconds since 1970
+    asked_at: float  # in seconds since 1970
     body: str  # the request, as JSON
-    words: str  # what is asked, in words
-    cost: str  # what it was priced at, as JSON of a budget
-    key: str  # what the ledger knows it by
+    words: str  # the question, in words
+    cost: str  # its price, the JSON of a budget
+    key: str  # of its entry in the ledger
     once: str | None  # its idempotency key
     state: str  # in the queue; callers see :meth:`shown`
-    # since when its clock runs: when it was asked, or approved
+    # when its clock started: when it was asked, or approved
     started: float
     latency: float  # between two ticks at first, in seconds
     worker: str | None
-    attempts: int  # how often it was begun
+    attempts: int  # how often it was started
     outcome: str | None  # ``done`` or ``failed``, once it is over
-    visible: float | None  # from when on its outcome is shown
+    visible: float | None  # when its outcome is shown
     error: str | None  # why it failed
-    replayed: bool  # whether its answer was there to see when it was asked
+    replayed: bool  # True if its answer was visible when it was asked
     decided_by: str | None  # who approved or refused it, or cancelled it
     decided: float | None
     reason: str | None  # why it was refused
@@ -162,32 +162,33 @@ class Job:
         return 0 if self.visible is None else ticks_late(self.started, self.latency, self.visible)
 
 
-# The queue of releases, in the database of the service: asked once, claimed by one, never lost.
+# The queue of releases, in the database of the service: requested once, claimed by one, never lost.
 #
-# A job refers to the entry of the ledger by its key, and holds no answer.  Its states::
+# A job refers to the entry of the ledger by its key, and has no answer.  Its states::
 #
 #     waiting --approve--> queued --claim--> working --finish--> over
 #        |                   |  ^               |
 #      refuse              cancel `-- lease ends --'
 #
-# - **Asked once.**  With an idempotency key the same request of the same person is the same job.
+# - **UserRequest once.**  With an idempotency key the same request of the same person is the same
+#   job.
 # - **Claimed by one.**  A worker claims the oldest job in an exclusive transaction, and holds it as
 #   long as it renews its lease.  A process that dies stops renewing; another worker claims the job
-#   and asks the ledger the same question, which goes on under the charge that stands.
-# - **Two at work do no harm.**  A worker that lost its lease and lives (a machine that slept, a
-#   clock
+#   and asks the ledger the same question, which continues under the existing charge.
+# - **Two workers of one job do no harm.**  A worker that lost its lease and lives (a machine that
+#   slept, a clock
 #   that was put forward) may finish too: the ledger gives both the one answer that was recorded
-#   first, and the job takes its outcome from whoever holds the lease.
+#   first, and the job takes its outcome from the worker with the lease.
 # - **Clocks.**  A lease that ends later than a lease can is void, so a clock that was set back
 #   holds
 #   no job for longer than a lease.
 
 
-LEASE = 30.0  # for how long a worker that says nothing holds a job, in seconds
-# For how long an idempotency key stands for its request; then it may stand for another one.
+LEASE = 30.0  # seconds for which a silent worker keeps its job
+# For how long an idempotency key represents its request; then it may represent another one.
 KEY_SECONDS = 7 * 24 * 3600.0
-# How often a job is begun: one whose worker dies each time would be begun for ever.
-MOST_ATTEMPTS = 5
+# How often a job is started: one whose worker dies each time would be started for ever.
+MAX_ATTEMPTS = 5
 
 _LOCK = "jobs"
 _jobs = sa.Table(
@@ -196,7 +197,7 @@ _jobs = sa.Table(
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
     sa.Column("id", sa.String(32), nullable=False, unique=True),
     sa.Column("dataset", sa.String(100), nullable=False, index=True),
-    *asked_columns(index=True),
+    *request_columns(index=True),
     sa.Column("body", sa.Text, nullable=False),
     sa.Column("words", sa.Text, nullable=False),
     sa.Column("cost", sa.Text, nullable=False),
@@ -215,7 +216,7 @@ _jobs = sa.Table(
     sa.Column("decided_by", sa.String(100)),
     sa.Column("decided", sa.Float),
     sa.Column("reason", sa.Text),
-    sa.Column("told", sa.Boolean, nullable=False, default=False),
+    sa.Column("told", sa.Boolean, key="reported", nullable=False, default=False),
     sa.UniqueConstraint("asked_by", "once"),
 )
 
@@ -223,28 +224,28 @@ _free = sa.Table(
     "free_answer",
     metadata,
     sa.Column("job", sa.String(32), primary_key=True),
-    sa.Column("said", sa.Text, nullable=False),
+    sa.Column("said", sa.Text, key="recipe", nullable=False),
 )
 
 
-_COLUMNS = [_jobs.c[name] for name in Job.__dataclass_fields__]
+_COLUMNS = [_jobs.c[name].label(name) for name in Job.__dataclass_fields__]
 
 
-class Whose(NamedTuple):
-    """Jobs that somebody may see: those of a data set, of all or of one person."""
+class JobScope(NamedTuple):
+    """Jobs that a caller may see: those of a data set, of all people or of one."""
 
     dataset: str
     who: str | None = None
-    team: tuple[str | None] | None = None  # of that person alone, where teams stand apart
+    team: tuple[str | None] | None = None  # of that person alone, with ledgers per team
 
     def where(self) -> sa.ColumnElement[bool]:
         """Return the condition on the table."""
-        found = _jobs.c.dataset == self.dataset
+        condition = _jobs.c.dataset == self.dataset
         if self.who is not None:
-            found = sa.and_(found, _jobs.c.asked_by == self.who)
+            condition = sa.and_(condition, _jobs.c.asked_by == self.who)
         if self.team is not None:
-            found = sa.and_(found, _jobs.c.team.is_not_distinct_from(self.team[0]))
-        return found
+            condition = sa.and_(condition, _jobs.c.team.is_not_distinct_from(self.team[0]))
+        return condition
 
 
 class Queue:
@@ -254,54 +255,56 @@ class Queue:
         self._database, self._clock = database, clock
 
     def add(self, run: sa.Connection, **values: Any) -> Job:
-        """Add a job in a transaction; the first of an idempotency key stands."""
+        """Add a job in a transaction; an idempotency key belongs to its first job."""
         # run: the transaction, under the lock of the jobs.
         name = secrets.token_hex(16)
         once = values.get("once")
         if once is not None:
             same = sa.and_(_jobs.c.asked_by == values["asked_by"], _jobs.c.once == once)
-            old = _jobs.c.asked <= self._clock() - KEY_SECONDS
+            old = _jobs.c.asked_at <= self._clock() - KEY_SECONDS
             run.execute(_jobs.update().where(same, old).values(once=None))
         run.execute(_jobs.insert().values(id=name, **values))
-        found = self._one(run, _jobs.c.id == name)
-        assert found is not None
-        return found
+        job = self._one(run, _jobs.c.id == name)
+        assert job is not None
+        return job
 
-    def add_free(self, run: sa.Connection, job: Job, said: Mapping[str, Any]) -> None:
-        """Write down from what the free answer of a job is made again, in the same transaction."""
-        run.execute(_free.insert().values(job=job.id, said=json.dumps(said)))
+    def add_free(self, run: sa.Connection, job: Job, recipe: Mapping[str, Any]) -> None:
+        """Store the recipe of the free answer of a job, in the same transaction."""
+        run.execute(_free.insert().values(job=job.id, recipe=json.dumps(recipe)))
 
     def free(self, name: str) -> dict[str, Any] | None:
-        """Return from what the free answer of a job is made; None where it has none."""
+        """Return the recipe of the free answer of a job, or None."""
         with self._database.read() as run:
-            said = run.execute(sa.select(_free.c.said).where(_free.c.job == name)).scalar()
-        return None if said is None else dict(json.loads(said))
+            recipe = run.execute(sa.select(_free.c.recipe).where(_free.c.job == name)).scalar()
+        return None if recipe is None else dict(json.loads(recipe))
 
-    def answered(self, allowed: Sequence[Whose], most: int) -> dict[str, str]:
-        """Return the keys that the ledger has answers by, each with the first job that shows it."""
+    def answered(self, allowed: Sequence[JobScope], limit: int) -> dict[str, str]:
+        """Return the ledger keys of visible answers, each with the first job that shows it."""
         if not allowed:
             return {}
         mine = sa.and_(sa.or_(*(one.where() for one in allowed)), self._shown("done"))
         own = sa.and_(mine, _jobs.c.id.not_in(sa.select(_free.c.job)))
         first = sa.func.min(_jobs.c.number)
-        asked = sa.select(first).where(own).group_by(_jobs.c.key).order_by(first.desc()).limit(most)
-        found = sa.select(_jobs.c.key, _jobs.c.id).where(_jobs.c.number.in_(asked))
+        latest = (
+            sa.select(first).where(own).group_by(_jobs.c.key).order_by(first.desc()).limit(limit)
+        )
+        query = sa.select(_jobs.c.key, _jobs.c.id).where(_jobs.c.number.in_(latest))
         with self._database.read() as run:
-            rows = run.execute(found.order_by(_jobs.c.number)).all()
+            rows = run.execute(query.order_by(_jobs.c.number)).all()
         return {str(key): str(name) for key, name in rows}
 
     def transaction(self) -> Any:
-        """Begin a transaction that no other one on jobs runs beside."""
+        """Begin a transaction that excludes others on jobs."""
         return self._database.begin(lock=_LOCK)
 
     def find(self, name: str) -> Job | None:
-        """Return a job by what callers call it."""
+        """Return a job by its id."""
         with self._database.read() as run:
             return self._one(run, _jobs.c.id == name)
 
-    def asked_once(self, who: str, once: str, run: sa.Connection | None = None) -> Job | None:
-        """Return the job that somebody asked for under an idempotency key, in the last week."""
-        fresh = _jobs.c.asked > self._clock() - KEY_SECONDS
+    def find_by_key(self, who: str, once: str, run: sa.Connection | None = None) -> Job | None:
+        """Return the job of an idempotency key of a person, in the last week."""
+        fresh = _jobs.c.asked_at > self._clock() - KEY_SECONDS
         where = sa.and_(_jobs.c.asked_by == who, _jobs.c.once == once, fresh)
         if run is not None:
             return self._one(run, where)
@@ -309,60 +312,60 @@ class Queue:
             return self._one(reading, where)
 
     def unfinished(self, who: str, run: sa.Connection | None = None) -> int:
-        """Return how many jobs of somebody are not over, as callers see them."""
+        """Return how many jobs of a person are not over, as callers see them."""
         unseen = sa.or_(_jobs.c.state == "waiting", self._shown("running"))
-        asked = sa.select(sa.func.count()).where(_jobs.c.asked_by == who, unseen)
+        query = sa.select(sa.func.count()).where(_jobs.c.asked_by == who, unseen)
         if run is not None:
-            return int(run.execute(asked).scalar_one())
+            return int(run.execute(query).scalar_one())
         with self._database.read() as reading:
-            return int(reading.execute(asked).scalar_one())
+            return int(reading.execute(query).scalar_one())
 
     def hides(self, dataset: str, key: str, team: tuple[str | None] | None = None) -> bool:
-        """Return whether the answer to a question, which the ledger may hold, is not to be seen."""
-        # It is so while every job that asked it waits for its tick, or was given up before.
+        """Return True if an answer that the ledger may have must not be seen yet."""
+        # So while every job of this question waits for its tick, or was cancelled before.
         refused = _jobs.c.state.in_(("waiting", "refused"))
         same = sa.and_(_jobs.c.dataset == dataset, _jobs.c.key == key)
         if team is not None:
             same = sa.and_(same, _jobs.c.team == team[0])
-        asked = sa.select(sa.func.count()).where(same, ~refused)
+        query = sa.select(sa.func.count()).where(same, ~refused)
         with self._database.read() as run:
-            every = run.execute(asked).scalar_one()
-            seen = run.execute(asked.where(self._shown("done"))).scalar_one()
+            every = run.execute(query).scalar_one()
+            seen = run.execute(query.where(self._shown("done"))).scalar_one()
         return bool(every and not seen)
 
     def first_done(self, job: Job, *, of_team: bool) -> Job | None:
-        """The first job that was answered with what a job shows; it may be the job itself."""
+        """The first job with the answer that a job shows; it may be the job itself."""
         same = sa.and_(_jobs.c.dataset == job.dataset, _jobs.c.key == job.key)
         if of_team:
             same = sa.and_(same, _jobs.c.team == job.team)
-        asked = sa.select(*_COLUMNS).where(same, self._shown("done")).order_by(_jobs.c.number)
+        query = sa.select(*_COLUMNS).where(same, self._shown("done")).order_by(_jobs.c.number)
         with self._database.read() as run:
-            row = run.execute(asked.limit(1)).mappings().first()
+            row = run.execute(query.limit(1)).mappings().first()
         return None if row is None else Job(**row)
 
     def listed(
         self,
-        allowed: Sequence[Whose],
+        allowed: Sequence[JobScope],
         *,
         state: str | None = None,
         left_open: bool = False,
-        apart: Sequence[str] = (),
+        per_team: Sequence[str] = (),
         before: int | None = None,
         limit: int = 100,
     ) -> list[Job]:
         """Return jobs, the latest first."""
-        # left_open: only those that failed, and whose charge stands without an answer.
+        # left_open: only those that failed, and whose charge has no answer.
         if not allowed:
             return []
-        asked = sa.select(*_COLUMNS).where(sa.or_(*(one.where() for one in allowed)))
+        query = sa.select(*_COLUMNS).where(sa.or_(*(one.where() for one in allowed)))
         if before is not None:
-            asked = asked.where(_jobs.c.number < before)
-        asked = asked if state is None else asked.where(self._shown(state))
+            query = query.where(_jobs.c.number < before)
+        query = query if state is None else query.where(self._shown(state))
         if left_open:
-            asked = asked.where(self._shown("failed"), ~self._answered(apart))
-        asked = asked.order_by(_jobs.c.number.desc()).limit(limit)
+            query = query.where(self._shown("failed"), ~self._answered(per_team))
+        query = query.order_by(_jobs.c.number.desc()).limit(limit)
         with self._database.read() as run:
-            return [Job(**row) for row in run.execute(asked).mappings()]
+            return [Job(**row) for row in run.execute(query).mappings()]
 
     def change(
         self, run: sa.Connection, name: str, states: Sequence[str], **values: Any
@@ -376,15 +379,15 @@ class Queue:
     # --- for workers
 
     def claim(self, worker: str) -> Job | None:
-        """Claim the oldest job that is to be done, or whose worker stopped; None where none is."""
+        """Claim the oldest job that is queued, or whose worker stopped; None if there is none."""
         now = self._clock()
-        asked = sa.select(_jobs.c.id).where(_to_do(now))
-        asked = asked.order_by(_jobs.c.started, _jobs.c.number).limit(1)
+        query = sa.select(_jobs.c.id).where(_to_do(now))
+        query = query.order_by(_jobs.c.started, _jobs.c.number).limit(1)
         with self._database.read() as run:
-            if run.execute(asked).scalar() is None:
+            if run.execute(query).scalar() is None:
                 return None
         with self.transaction() as run:
-            name = run.execute(asked).scalar()
+            name = run.execute(query).scalar()
             if name is None:
                 return None
             values: dict[str, Any] = {"state": "working", "worker": worker, "lease": now + LEASE}
@@ -393,14 +396,14 @@ class Queue:
             return self._one(run, _jobs.c.id == name)
 
     def renew(self, worker: str, names: Iterable[str]) -> None:
-        """Renew the leases of the jobs that a worker is at work on."""
-        held = sa.and_(_jobs.c.worker == worker, _jobs.c.id.in_(list(names)))
-        where = sa.and_(held, _jobs.c.state == "working")
+        """Renew the leases of the jobs that a worker works on."""
+        own = sa.and_(_jobs.c.worker == worker, _jobs.c.id.in_(list(names)))
+        where = sa.and_(own, _jobs.c.state == "working")
         with self.transaction() as run:
             run.execute(_jobs.update().where(where).values(lease=self._clock() + LEASE))
 
     def finish(self, job: Job, outcome: Outcome) -> bool:
-        """Write down how a job came out, for its next tick; False where it is another's by now."""
+        """Write the outcome of a job, for its next tick; False if another worker has it now."""
         error = None if outcome.error is None else json.dumps(outcome.error)
         mine = sa.and_(
             _jobs.c.id == job.id,
@@ -425,35 +428,35 @@ class Queue:
         return written
 
     def newly_visible(self) -> Iterator[tuple[sa.Connection, Job]]:
-        """Go through the jobs whose tick came, each once among all processes."""
-        # Yields: the job, and the transaction in which it is noted that it was told.
+        """Yield the jobs whose tick came, each once among all processes."""
+        # Yields: the job, and the transaction in which it is marked as reported.
         due = sa.and_(
-            _jobs.c.told.is_(False), _jobs.c.state == "over", _jobs.c.visible <= self._clock()
+            _jobs.c.reported.is_(False), _jobs.c.state == "over", _jobs.c.visible <= self._clock()
         )
-        asked = sa.select(_jobs.c.id).where(due).order_by(_jobs.c.visible).limit(1)
+        query = sa.select(_jobs.c.id).where(due).order_by(_jobs.c.visible).limit(1)
         while True:
             with self._database.read() as run:
-                if run.execute(asked).scalar() is None:
+                if run.execute(query).scalar() is None:
                     return
             with self.transaction() as run:
-                name = run.execute(asked).scalar()
+                name = run.execute(query).scalar()
                 if name is None:
                     return
-                run.execute(_jobs.update().where(_jobs.c.id == name).values(told=True))
+                run.execute(_jobs.update().where(_jobs.c.id == name).values(reported=True))
                 job = self._one(run, _jobs.c.id == name)
                 assert job is not None
                 yield run, job
 
-    def counted(self) -> dict[tuple[str, str], int]:
-        """Return how many jobs are in each data set and state, as callers see them."""
+    def count_by_state(self) -> dict[tuple[str, str], int]:
+        """Return the number of jobs of each data set and state, as callers see them."""
         now = self._clock()
-        found: dict[tuple[str, str], int] = {}
+        counts: dict[tuple[str, str], int] = {}
         for state in STATES:
-            asked = sa.select(_jobs.c.dataset, sa.func.count()).where(self._shown(state, now))
+            query = sa.select(_jobs.c.dataset, sa.func.count()).where(self._shown(state, now))
             with self._database.read() as run:
-                for dataset, number in run.execute(asked.group_by(_jobs.c.dataset)):
-                    found[dataset, state] = number
-        return found
+                for dataset, number in run.execute(query.group_by(_jobs.c.dataset)):
+                    counts[dataset, state] = number
+        return counts
 
     def _shown(self, state: str, now: float | None = None) -> sa.ColumnElement[bool]:
         if state in ("waiting", "refused", "cancelled"):
@@ -465,13 +468,13 @@ class Queue:
         unseen = sa.and_(_jobs.c.state == "over", _jobs.c.visible > moment)
         return sa.or_(_jobs.c.state.in_(("queued", "working")), unseen)
 
-    def _answered(self, apart: Sequence[str]) -> sa.ColumnElement[bool]:
-        """Whether the question of a job was answered when it was asked again, as callers see it."""
+    def _answered(self, per_team: Sequence[str]) -> sa.ColumnElement[bool]:
+        """True if the question of a job was answered by a later job, as callers see it."""
         again = _jobs.alias()
         done = sa.and_(again.c.outcome == "done", again.c.visible <= self._clock())
         same = sa.and_(again.c.dataset == _jobs.c.dataset, again.c.key == _jobs.c.key)
         one_ledger = sa.or_(
-            ~_jobs.c.dataset.in_(apart), again.c.team.is_not_distinct_from(_jobs.c.team)
+            ~_jobs.c.dataset.in_(per_team), again.c.team.is_not_distinct_from(_jobs.c.team)
         )
         return sa.exists().where(same, one_ledger, done)
 

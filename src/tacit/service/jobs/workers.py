@@ -1,4 +1,4 @@
-"""Workers of the queue, and what is recorded of their jobs."""
+"""Workers of the queue, and the records of their jobs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from tacit.service.access import Caller
 from tacit.service.audit_log import AuditLog
-from tacit.service.jobs.queue import LEASE, MOST_ATTEMPTS, Job, Outcome, Queue
+from tacit.service.jobs.queue import LEASE, MAX_ATTEMPTS, Job, Outcome, Queue
 from tacit.service.problem import Problem, problem_of
 from tacit.service.telemetry import Metrics, Traces, log
 
@@ -23,53 +23,53 @@ __all__ = [
 
 # Workers: the threads of a process that answer the jobs of the queue.
 #
-# One more thread keeps house: it renews the leases of what the process works on, and reports, at
+# One more thread renews the leases of what the process works on, and reports, at
 # its tick, each job whose outcome became visible.  It reports nothing earlier, because a line in a
-# log at the moment when an engine is done would say how long it took.
+# log at the moment when an engine is done would reveal how long it took.
 
 
 _T = TypeVar("_T")
-_PAUSE = 0.5  # seconds between two looks for what other processes were asked
+_PAUSE = 0.5  # seconds between two looks for jobs of other processes
 
 
 class Workers:
     """The workers of one process."""
 
-    # tell: reports, once among all processes, the jobs whose tick came.
+    # report: records, once among all processes, the jobs whose tick came.
 
     def __init__(
         self,
         queue: Queue,
         answer: Callable[[Job], Outcome],
-        tell: Callable[[], None],
+        report: Callable[[], None],
         count: int,
     ) -> None:
-        self._queue, self._answer, self._tell, self._count = queue, answer, tell, count
+        self._queue, self._answer, self._report, self._count = queue, answer, report, count
         self._name = secrets.token_hex(16)
         self._stopping = threading.Event()
         self._work = threading.Condition()
         self._threads: list[threading.Thread] = []
-        self._held: set[str] = set()
+        self._claimed: set[str] = set()
 
     def start(self) -> None:
         """Start the threads."""
         names = [(f"tacit worker {k}", self._work_on) for k in range(self._count)]
-        for name, run in [*names, ("tacit worker house", self._keep_house)]:
+        for name, run in [*names, ("tacit worker upkeep", self._maintain)]:
             thread = threading.Thread(target=run, name=name, daemon=True)
             self._threads.append(thread)
             thread.start()
 
     def alive(self) -> bool:
-        """Return whether all threads are at work."""
+        """Return True if all threads run."""
         return bool(self._threads) and all(thread.is_alive() for thread in self._threads)
 
     def wake(self) -> None:
-        """Say that there is a new job."""
+        """Wake a worker: there is a new job."""
         with self._work:
             self._work.notify()
 
     def stop(self, seconds: float = 10.0) -> None:
-        """Stop: what is worked on is finished, or left to the others after its lease."""
+        """Stop: jobs in progress are finished, or left to other processes after their lease."""
         self._stopping.set()
         with self._work:
             self._work.notify_all()
@@ -79,30 +79,30 @@ class Workers:
 
     def _work_on(self) -> None:
         while not self._stopping.is_set():
-            # A claim that was made before the database went away ends with its lease.
-            job = _patiently(lambda: self._queue.claim(self._name))
+            # A claim made before the database became unavailable ends with its lease.
+            job = _try_database(lambda: self._queue.claim(self._name))
             if job is not None:
-                self._held.add(job.id)
+                self._claimed.add(job.id)
                 self._finish(job, self._outcome(job))
-                self._held.discard(job.id)
+                self._claimed.discard(job.id)
                 continue
             with self._work:
                 if not self._stopping.is_set():
                     self._work.wait(_PAUSE)
 
     def _finish(self, job: Job, outcome: Outcome) -> None:
-        """Write an outcome down, as soon as the database is there."""
-        while _patiently(lambda: self._queue.finish(job, outcome)) is None:
+        """Write an outcome once the database is reachable."""
+        while _try_database(lambda: self._queue.finish(job, outcome)) is None:
             if self._stopping.wait(_PAUSE):
-                return  # its lease ends, and whoever claims it finds the answer in the ledger
+                return  # its lease ends, and the next claim finds the answer in the ledger
 
     def _outcome(self, job: Job) -> Outcome:
         try:
-            if job.attempts > MOST_ATTEMPTS:
+            if job.attempts > MAX_ATTEMPTS:
                 raise Problem(
                     "internal",
-                    f"the workers stopped {MOST_ATTEMPTS} times over this question",
-                    "its charge, if any, is kept, and the same question asked again costs no "
+                    f"the workers stopped {MAX_ATTEMPTS} times over this question",
+                    "its charge, if any, stays, and the same question asked again costs no "
                     "more; tell the operator",
                 )
             return self._answer(job)
@@ -112,20 +112,20 @@ class Workers:
                 log("unexpected", error=True)
             return Outcome(False, problem.to_json())
 
-    def _keep_house(self) -> None:
+    def _maintain(self) -> None:
         waited = 0.0
         while not self._stopping.wait(_PAUSE):
             waited += _PAUSE
-            _patiently(self._tell)
+            _try_database(self._report)
             if waited >= LEASE / 3:
                 waited = 0.0
-                _patiently(lambda: self._queue.renew(self._name, list(self._held)))
+                _try_database(lambda: self._queue.renew(self._name, list(self._claimed)))
 
 
-def _patiently(ask: Callable[[], _T]) -> _T | None:
-    """Return what the database says; None where it is away, and a line in the log says so."""
+def _try_database(call: Callable[[], _T]) -> _T | None:
+    """Return the result of a call to the database; None, and a line in the log, if it fails."""
     try:
-        return ask()
+        return call()
     except Problem:
         log("worker", state="no database")
     except Exception:  # a thread that ends would leave all questions waiting
@@ -133,7 +133,7 @@ def _patiently(ask: Callable[[], _T]) -> _T | None:
     return None
 
 
-# What is recorded of releases: who asked and decided, and, at its tick, how each came out.
+# Records of releases: who asked and decided, and, at its tick, the outcome.
 
 
 class Records:
@@ -150,7 +150,7 @@ class Records:
         caller: Caller,
         details: Mapping[str, Any],
     ) -> None:
-        """Write down what somebody did, in the transaction that does it."""
+        """Write an act to the audit log, in the transaction that does it."""
         self._audit.acted(
             action,
             caller,
@@ -160,7 +160,7 @@ class Records:
             connection=run,
         )
 
-    def tell(self) -> None:
+    def report_outcomes(self) -> None:
         """Record the outcome of each job whose tick came, once among all processes."""
         for run, job in self._queue.newly_visible():
             state = str(job.outcome)
@@ -183,4 +183,6 @@ class Records:
             if job.late:
                 self._metrics.late(job.dataset, job.late)
             assert job.visible is not None
-            self._traces.release(job.id, job.dataset, state, asked=job.asked, visible=job.visible)
+            self._traces.release(
+                job.id, job.dataset, state, asked_at=job.asked_at, visible=job.visible
+            )

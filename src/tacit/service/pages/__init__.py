@@ -1,1 +1,1 @@
-"""The pages of a service: what the API says, for people."""
+"""The pages of a service, made from replies of the API."""

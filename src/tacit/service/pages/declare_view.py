@@ -1,8 +1,8 @@
-"""The page on which a curator declares a data set: its form, and the declaration that it holds."""
+"""The page on which a curator declares a data set: its form, and the declaration in it."""
 
 # The fields of the first table of people have no prefix; those of the other tables begin with
 # ``t1``, ``t2`` and so on.  What a form does not know of a declaration (how a file is read, caps of
-# named teams) stays as it stands.
+# named teams) stays unchanged.
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tacit.service.pages.views import protection
 
 __all__ = ["COLUMNS", "KINDS", "TABLES", "added", "checked", "declared_in", "form_of"]
 
-# What a column may hold.
+# Kinds of columns.
 KINDS = ("integer", "float", "decimal", "text", "boolean", "date", "timestamp")
-COLUMNS = 150  # the most columns in a form, of all tables; more are declared over HTTP
-TABLES = 9  # the most tables in a form; more are declared over HTTP
-# What another table holds: rows of the same people, rows that everyone may know, or neither.
+COLUMNS = 150  # maximum number of columns in a form; more are declared over HTTP
+TABLES = 9  # maximum number of tables in a form; more are declared over HTTP
+# Contents of another table: rows of the same people, public rows, or left out.
 PEOPLE, PUBLIC, LEFT_OUT = "people", "public", "none"
 _LOSSES = ("epsilon", "delta", "rho")
 _EACH = ("each_team", "each_analyst")
@@ -30,16 +30,16 @@ _TEXTS = ("purpose", "owner")
 
 
 def declared_in(
-    one: Callable[[str], str], standing: Mapping[str, Any], hosting: Mapping[str, Any]
+    one: Callable[[str], str], existing: Mapping[str, Any], hosting: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the declaration that a form holds, and how its data set is hosted.
+    """Return the declaration in a form, and the hosting of its data set.
 
     >>> form = {"person": "id", "rows": "5", "c0": "cost", "low0": "0", "high0": "9"}
     >>> fields, _ = declared_in(lambda n: form.get(n, ""), {"tables": {"t": {"path": "t.csv"}}}, {})
     >>> fields["unit"], fields["tables"]["t"]["columns"]
     ({'person': 'id', 'rows': 5}, {'cost': {'bounds': ['0', '9']}})
     """
-    fields, how = copy.deepcopy(dict(standing)), copy.deepcopy(dict(hosting))
+    fields, how = copy.deepcopy(dict(existing)), copy.deepcopy(dict(hosting))
     if "unit" not in fields:
         fields["unit"] = _unit(one)
         fields["budget"] = {name: one(name).strip() for name in _LOSSES if one(name).strip()}
@@ -58,13 +58,13 @@ def declared_in(
         how["approval"] = True
     first = _first(fields)
     _put_columns(fields["tables"][first], one, "")
-    for place in range(1, TABLES):
-        _put_table(fields["tables"], first, one, f"t{place}")
+    for index in range(1, TABLES):
+        _put_table(fields["tables"], first, one, f"t{index}")
     return fields, how
 
 
 def added(fields: Mapping[str, Any], one: Callable[[str], str]) -> dict[str, Any]:
-    """Return a declaration with the table that a form adds: at first one of the same people.
+    """Return a declaration with the table that a form adds, of the same people by default.
 
     >>> form = {"newfile": "data/sites.csv"}
     >>> list(added({"tables": {"stays": {}}}, lambda name: form.get(name, ""))["tables"])
@@ -75,7 +75,7 @@ def added(fields: Mapping[str, Any], one: Callable[[str], str]) -> dict[str, Any
     if name in tables:
         raise UsageError(f"there is a table {name!r} already: give this one another name")
     if len(tables) >= TABLES:
-        raise UsageError(f"a form holds {TABLES} tables: declare more over HTTP")
+        raise UsageError(f"a form has at most {TABLES} tables: declare more over HTTP")
     return {**fields, "tables": {**tables, name: {"path": file}}}
 
 
@@ -83,13 +83,13 @@ def form_of(
     fields: Mapping[str, Any],
     hosting: Mapping[str, Any],
     names: Mapping[str, Sequence[str]],
-    standing: Sequence[str] = (),
+    existing: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return what the form shows."""
+    """Return the contents of the form."""
     first, unit = _first(fields), fields.get("unit")
     budget, caps = fields.get("budget") or {}, hosting.get("caps") or {}
     by_person = unit if isinstance(unit, Mapping) else {}
-    tables, left = _shown_tables(fields["tables"], first, names, standing)
+    tables, left = _shown_tables(fields["tables"], first, names, existing)
     return {
         "path": fields["tables"][first].get("path", ""),
         "person": "" if unit == "row" else str(by_person.get("person") or ""),
@@ -111,17 +111,17 @@ def form_of(
     }
 
 
-def checked(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the page shows of a declaration that could stand."""
-    budget = budget_words(Budget.from_json(told["budget"]))
+def checked(reply: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the contents of the page for a valid declaration."""
+    budget = budget_words(Budget.from_json(reply["budget"]))
     return {
-        "protects": protection(str(told["protects"])),
+        "protects": protection(str(reply["protects"])),
         "budget": budget,
-        "changes": told["changes"],
-        "notes": told["notes"],
+        "changes": reply["changes"],
+        "notes": reply["notes"],
         "tables": [
             (name, [(c["name"], c["kind"]) for c in one["columns"]])
-            for name, one in told["tables"].items()
+            for name, one in reply["tables"].items()
         ],
     }
 
@@ -133,18 +133,18 @@ def _first(fields: Mapping[str, Any]) -> str:
 
 
 def _put_columns(table: dict[str, Any], one: Callable[[str], str], prefix: str) -> None:
-    """Set what a form says of the columns of a table."""
+    """Set the columns of a table from a form."""
     columns = dict(table.get("columns") or {})
     for number in range(COLUMNS):
         name = one(f"{prefix}c{number}")
         if name:
-            said = _column(one, prefix, number, dict(columns.pop(name, {})))
-            columns |= {name: said} if said else {}
+            fields = _column(one, prefix, number, dict(columns.pop(name, {})))
+            columns |= {name: fields} if fields else {}
     table["columns"] = columns
 
 
 def _put_table(tables: dict[str, Any], first: str, one: Callable[[str], str], prefix: str) -> None:
-    """Set what a form says of another table than the first, or leave it out."""
+    """Set another table than the first from a form, or leave it out."""
     name, of = one(f"{prefix}name"), one(f"{prefix}of")
     if not name or name == first:
         return
@@ -171,12 +171,16 @@ def _put_table(tables: dict[str, Any], first: str, one: Callable[[str], str], pr
 def _unit(one: Callable[[str], str]) -> Any:
     if one("unit") == "row":
         return "row"
-    said = {"person": one("person"), "rows": _whole(one("rows")), "groups": _whole(one("groups"))}
-    return {name: value for name, value in said.items() if value not in ("", None)}
+    fields = {
+        "person": one("person"),
+        "rows": _integer(one("rows")),
+        "groups": _integer(one("groups")),
+    }
+    return {name: value for name, value in fields.items() if value not in ("", None)}
 
 
-def _whole(text: str) -> int | str | None:
-    """Return a whole number; what is none as it stands, for the declaration to refuse."""
+def _integer(text: str) -> int | str | None:
+    """Return an integer; other text unchanged, for the declaration to reject."""
     plain = text.strip()
     if not plain:
         return None
@@ -184,39 +188,39 @@ def _whole(text: str) -> int | str | None:
 
 
 def _column(
-    one: Callable[[str], str], prefix: str, number: int, said: dict[str, Any]
+    one: Callable[[str], str], prefix: str, number: int, fields: dict[str, Any]
 ) -> dict[str, Any]:
-    def told(name: str) -> str:
+    def value(name: str) -> str:
         return one(f"{prefix}{name}{number}").strip()
 
     for name in ("kind", "meaning", "unit"):
-        _put(said, name, told(name))
-    low, high = told("low"), told("high")
-    said.pop("bounds", None)
+        _put(fields, name, value(name))
+    low, high = value("low"), value("high")
+    fields.pop("bounds", None)
     if low or high:
-        said["bounds"] = [low, high]
-    said.pop("keys", None)
-    keys = [key.strip() for key in told("keys").split(",") if key.strip()]
+        fields["bounds"] = [low, high]
+    fields.pop("keys", None)
+    keys = [key.strip() for key in value("keys").split(",") if key.strip()]
     if keys:
-        said["keys"] = [_key(key, said.get("kind")) for key in keys]
-    return said
+        fields["keys"] = [_key(key, fields.get("kind")) for key in keys]
+    return fields
 
 
 def _key(text: str, kind: object) -> Any:
     if kind == "integer":
         sign, plain = text[:1] == "-", text.removeprefix("-")
-        whole = _whole(plain)
-        return whole if not isinstance(whole, int) else (-whole if sign else whole)
+        integer = _integer(plain)
+        return integer if not isinstance(integer, int) else (-integer if sign else integer)
     if kind == "boolean" and text in ("true", "false"):
         return text == "true"
     return text
 
 
-def _put(said: dict[str, Any], name: str, value: str) -> None:
-    """Set a field, or take it away where nothing is said."""
-    said.pop(name, None)
+def _put(fields: dict[str, Any], name: str, value: str) -> None:
+    """Set a field, or remove it if the value is empty."""
+    fields.pop(name, None)
     if value:
-        said[name] = value
+        fields[name] = value
 
 
 def _shown(value: Any) -> str:
@@ -237,40 +241,42 @@ def _shown_tables(
     tables: Mapping[str, Any],
     first: str,
     names: Mapping[str, Sequence[str]],
-    standing: Sequence[str],
+    existing: Sequence[str],
 ) -> tuple[list[dict[str, Any]], int]:
-    """Return what a form shows of each table, the first first, and how many columns are left."""
-    found, room, left = [], COLUMNS, 0
-    for place, name in enumerate([first, *(one for one in tables if one != first)][:TABLES]):
+    """Return the fields of each table, the first first, and the number of columns left out."""
+    shown, space_left, left = [], COLUMNS, 0
+    for index, name in enumerate([first, *(one for one in tables if one != first)][:TABLES]):
         table, columns = tables[name], list(names.get(name, ()))
-        said = table.get("columns") or {}
-        here, room = columns[:room], room - len(columns[:room])
+        declared = table.get("columns") or {}
+        here, space_left = columns[:space_left], space_left - len(columns[:space_left])
         left += len(columns) - len(here)
-        found.append(
+        shown.append(
             {
-                "prefix": f"t{place}" if place else "",
+                "prefix": f"t{index}" if index else "",
                 "name": name,
                 "path": table.get("path", ""),
                 "of": PUBLIC if table.get("public") else PEOPLE,
                 "person": _shown(table.get("person")),
                 "key": _keys(table),
                 "names": columns,
-                "columns": [_shown_column(n, said.get(n) or {}) for n in here],
-                "stays": name in standing,
+                "columns": [_shown_column(n, declared.get(n) or {}) for n in here],
+                "fixed": name in existing,
             }
         )
-    return found, left
+    return shown, left
 
 
-def _shown_column(name: str, said: Mapping[str, Any]) -> dict[str, Any]:
-    bounds = list(said.get("bounds") or ("", ""))
-    keys = [str(key).lower() if isinstance(key, bool) else str(key) for key in said.get("keys", ())]
+def _shown_column(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    bounds = list(fields.get("bounds") or ("", ""))
+    keys = [
+        str(key).lower() if isinstance(key, bool) else str(key) for key in fields.get("keys", ())
+    ]
     return {
         "name": name,
-        "kind": _shown(said.get("kind")),
+        "kind": _shown(fields.get("kind")),
         "low": _shown(bounds[0]),
         "high": _shown(bounds[-1]),
         "keys": ", ".join(keys),
-        "meaning": _shown(said.get("meaning")),
-        "unit": _shown(said.get("unit")),
+        "meaning": _shown(fields.get("meaning")),
+        "unit": _shown(fields.get("unit")),
     }

@@ -1,4 +1,4 @@
-"""What all pages share: templates, the frame, what a caller may see."""
+"""Shared parts of the pages: templates, the frame, the menu."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ STATIC = {
 
 @cache
 def _templates() -> Any:
-    """The templates beside this module, and the parts that certificates show answers with."""
+    """The templates of this package, and those of answers in certificates."""
     jinja2 = need("jinja2", "serve")
-    places = [jinja2.PackageLoader(f"tacit.{room}") for room in ("service.pages", "report")]
+    loaders = [jinja2.PackageLoader(f"tacit.{package}") for package in ("service.pages", "report")]
     return jinja2.Environment(
-        loader=jinja2.ChoiceLoader(places),
+        loader=jinja2.ChoiceLoader(loaders),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -71,7 +71,7 @@ def static_file(name: str) -> bytes | None:
     return files("tacit.service.pages").joinpath("static", name).read_bytes()
 
 
-# What every page has around it, and the words that several pages share.
+# The frame of every page, and the formats that several pages share.
 
 
 _LINKS = (
@@ -101,7 +101,7 @@ def page(name: str, service: str, caller: Caller | None, given: Mapping[str, Any
 
 
 def when(seconds: Any) -> str:
-    """Say a moment, in UTC; nothing where there is none.
+    """Format a time in UTC; empty if it is None.
 
     >>> when(0), when(None)
     ('1970-01-01 00:00 UTC', '')
@@ -112,28 +112,28 @@ def when(seconds: Any) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
-def budget_of(said: Mapping[str, Any] | None) -> str:
-    """Say an amount of privacy loss that the API gives.
+def budget_of(loss: Mapping[str, Any] | None) -> str:
+    """Format a privacy loss of the API in words.
 
     >>> budget_of({"kind": "pure", "epsilon": "1/2"})
     'epsilon 0.5'
     """
-    return "" if said is None else budget_words(Budget.from_json(said))
+    return "" if loss is None else budget_words(Budget.from_json(loss))
 
 
 def bar(total: Mapping[str, Any], remaining: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the bar of a budget shows.
+    """Return the contents of the bar of a budget.
 
     >>> bar({"kind": "pure", "epsilon": "2"}, {"kind": "pure", "epsilon": "1/2"})["percent"]
     '75%'
     """
-    whole, left = Budget.from_json(total), Budget.from_json(remaining)
-    share = float(1 - left.amount / whole.amount) if whole.amount else 1.0
+    whole_budget, left = Budget.from_json(total), Budget.from_json(remaining)
+    share = float(1 - left.amount / whole_budget.amount) if whole_budget.amount else 1.0
     percent = f"{share:.0%}"
     return {
         "share": f"{share:.4f}",
         "percent": percent,
         "label": f"{percent} of the privacy budget is spent",
         "left": budget_words(left),
-        "total": budget_words(whole),
+        "total": budget_words(whole_budget),
     }

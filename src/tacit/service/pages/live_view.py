@@ -30,17 +30,17 @@ __all__ = [
     "shown_estimate",
 ]
 
-# Dashboards and collections of the local model, as pages show them: made of what the API says.
+# Pages of dashboards and collections, from replies of the API.
 
 
-# The most lines of a chart: those of the latest periods, or of the most frequent answers.
-_DRAWN = 60
+# Maximum number of lines of a chart: the latest periods, or the most frequent answers.
+_MAX_MARKS = 60
 _WIDTH = PHONE_WIDTH
-_Told = Mapping[str, Any]
+_Reply = Mapping[str, Any]
 
 
-def board_card(one: _Told) -> dict[str, Any]:
-    """Return what the list of dashboards shows of one."""
+def board_card(one: _Reply) -> dict[str, Any]:
+    """Return the entry of the list of dashboards for one."""
     counted = one["counted"]
     title = counted.get("title") or f"{counted['column']} of {one['dataset']}"
     price = counted.get("epsilon") or counted.get("rho")
@@ -58,45 +58,45 @@ def board_card(one: _Told) -> dict[str, Any]:
             ("From", counted["start"]),
             ("Periods", f"{one['periods_shown']:,} of {counted['periods']:,} are over"),
             ("Price of all periods", f"{loss} {price}"),
-            ("Asked by", one["asked_by"]),
+            ("UserRequest by", one["asked_by"]),
             ("Started", when(one["created"])),
             *([("Reason", one["reason"])] if one.get("reason") else []),
         ],
     }
 
 
-def shown_board(one: _Told) -> dict[str, Any]:
-    """Return what the page of a dashboard shows: the counts of its periods, and running totals."""
+def shown_board(one: _Reply) -> dict[str, Any]:
+    """Return the contents of the page of a dashboard: counts of its periods, running totals."""
     counts = one.get("counts") or {"periods": [], "columns": {}}
     periods, columns = counts["periods"], counts["columns"]
     tables, charts = [], []
-    for label, said in columns.items():
-        rows = _rows(periods, said)
-        shown = rows[-_DRAWN:]
+    for label, column in columns.items():
+        rows = _rows(periods, column)
+        shown = rows[-_MAX_MARKS:]
         if shown:
             title = f"{label} by period, with 95% intervals"
             marks = [Mark(r["item"], r["value"], r["low"], r["high"], r["text"]) for r in shown]
-            drawn = drawing(chart(marks, bars=label == "count", title=title, width=_WIDTH))
-            charts.append((_WORDS.get(label, label), drawn))
+            picture = drawing(chart(marks, bars=label == "count", title=title, width=_WIDTH))
+            charts.append((_WORDS.get(label, label), picture))
         tables.append({"name": _WORDS.get(label, label), "rows": rows[::-1]})
-    left = max(0, len(periods) - _DRAWN)
+    left = max(0, len(periods) - _MAX_MARKS)
     return {**board_card(one), "charts": charts, "tables": tables, "left": left}
 
 
 _WORDS = {"count": "Rows in each period", "total": "Running total"}
 
 
-def expected_board(told: _Told) -> dict[str, Any]:
-    """Return what the page shows before a dashboard begins."""
-    cost, left = (budget_words(Budget.from_json(told[n])) for n in ("cost", "remaining"))
-    half, worst = float(told["count_half_width"]), float(told["largest_total_error"])
-    verdict = f"All {told['periods']:,} periods together cost {cost} of the {left} that is left."
-    if not told["affordable"]:
+def expected_board(reply: _Reply) -> dict[str, Any]:
+    """Return the contents of the page of a dashboard before it starts."""
+    cost, left = (budget_words(Budget.from_json(reply[n])) for n in ("cost", "remaining"))
+    half, worst = float(reply["count_half_width"]), float(reply["largest_total_error"])
+    verdict = f"All {reply['periods']:,} periods together cost {cost} of the {left} that is left."
+    if not reply["affordable"]:
         verdict += " The budget does not cover it."
     return {
         "verdict": verdict,
-        "affordable": bool(told["affordable"]),
-        "button": f"Begin, and spend {cost}",
+        "affordable": bool(reply["affordable"]),
+        "button": f"Start, and spend {cost}",
         "facts": [
             ("Count of a period", f"± {number(half, half / 10)}, in 95 of 100 periods"),
             ("Running total", f"standard error of at most {number(worst, worst / 10)}"),
@@ -104,11 +104,11 @@ def expected_board(told: _Told) -> dict[str, Any]:
     }
 
 
-def collection_card(one: _Told) -> dict[str, Any]:
-    """Return what the list of collections shows of one."""
-    said = one["oracle"]
+def collection_card(one: _Reply) -> dict[str, Any]:
+    """Return the entry of the list of collections for one."""
+    oracle = one["oracle"]
     about = [
-        ("Mechanism", said.get("mechanism")),
+        ("Mechanism", oracle.get("mechanism")),
         ("Privacy loss of one report", f"epsilon {one['epsilon']:.4g}"),
         ("Reports of one token", f"at most {one['per_token']}" if one["per_token"] else ""),
     ]
@@ -120,16 +120,16 @@ def collection_card(one: _Told) -> dict[str, Any]:
     }
 
 
-def shown_estimate(told: _Told) -> dict[str, Any]:
-    """Return what the page of a collection shows of its live estimate."""
+def shown_estimate(reply: _Reply) -> dict[str, Any]:
+    """Return the live estimate for the page of a collection."""
     tables = []
-    for result in told["results"]:
+    for result in reply["results"]:
         rows = _estimated(result)
         if not rows:
             continue
         rows.sort(key=lambda row: -row["value"])
-        shown = rows[:_DRAWN]
-        title = f"{result.get('name') or told['collection']}: estimates with intervals"
+        shown = rows[:_MAX_MARKS]
+        title = f"{result.get('name') or reply['collection']}: estimates with intervals"
         marks = [Mark(r["item"], r["value"], r["low"], r["high"], r["text"]) for r in shown]
         tables.append(
             {
@@ -138,26 +138,31 @@ def shown_estimate(told: _Told) -> dict[str, Any]:
                 "chart": drawing(chart(marks, bars=False, title=title, width=_WIDTH)),
             }
         )
-    refused = ", ".join(f"{many:,} {reason}" for reason, many in told["refused"].items() if many)
-    return {"n": told["n"], "refused": refused, "level": told["level"], "tables": tables}
+    refused = ", ".join(f"{many:,} {reason}" for reason, many in reply["refused"].items() if many)
+    return {"n": reply["n"], "refused": refused, "level": reply["level"], "tables": tables}
 
 
-def _rows(periods: Sequence[Any], said: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
-    found = zip(
-        periods, said["value"], said["standard_error"], said["low"], said["high"], strict=True
+def _rows(periods: Sequence[Any], column: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
+    values = zip(
+        periods,
+        column["value"],
+        column["standard_error"],
+        column["low"],
+        column["high"],
+        strict=True,
     )
     return [
         {"item": _period(p), "value": v, "low": a, "high": b, **_texts(v, a, b, e)}
-        for p, v, e, a, b in found
+        for p, v, e, a, b in values
     ]
 
 
-def _period(said: Any) -> str:
-    return str(said).removesuffix("T00:00:00").replace("T", " ")
+def _period(start: Any) -> str:
+    return str(start).removesuffix("T00:00:00").replace("T", " ")
 
 
-def _estimated(result: _Told) -> list[dict[str, Any]]:
-    """Return the lines of one result: an answer a line, or the one mean."""
+def _estimated(result: _Reply) -> list[dict[str, Any]]:
+    """Return the lines of one result: one per answer, or the one mean."""
     if "mean" in result and "items" not in result:
         lines = [{**result, "item": "mean", "value": result["mean"]}]
     else:
@@ -171,7 +176,7 @@ def _estimated(result: _Told) -> list[dict[str, Any]]:
     ]
 
 
-def _line(one: _Told) -> dict[str, Any]:
+def _line(one: _Reply) -> dict[str, Any]:
     item = one.get("item", one.get("key", ""))
     named = " to ".join(map(str, item)) if isinstance(item, list) else str(item)
     return {"item": named, "value": one["value"], "low": one["low"], "high": one["high"]}
@@ -179,37 +184,39 @@ def _line(one: _Told) -> dict[str, Any]:
 
 def _texts(value: float, low: float, high: float, error: float | None = None) -> dict[str, str]:
     scale = error if error is not None else abs(high - low) / 4
-    least, most = number(float(low), scale), number(float(high), scale)
-    return {"text": number(float(value), scale), "between": f"{least} to {most}"}
+    low_text, high_text = number(float(low), scale), number(float(high), scale)
+    return {"text": number(float(value), scale), "between": f"{low_text} to {high_text}"}
 
 
 # The explorer of sensitivity: made-up people, their neighbours, how far a statistic moves.
 #
-# No person stands behind these numbers: the reader makes them up.
+# These numbers belong to no person: the reader makes them up.
 
 
 # The statistics that can be explored.
 KNOWN = ("mean", "median", "sum", "count", "var", "min", "max")
 LOWEST, HIGHEST = 0, 10
-MOST = 12
+MAX_VALUES = 12
 _EXPLORER_VIEW_WIDTH, _LEFT, _RIGHT = 720, 30, 690
 
 
 def read_values(text: str) -> list[Fraction]:
-    """Return the numbers of a line, in order, held within the bounds.
+    """Return the numbers of a line, sorted and clamped to the bounds.
 
     >>> read_values("9, 2 5.5")
     [Fraction(2, 1), Fraction(11, 2), Fraction(9, 1)]
     """
     parts = text.replace(",", " ").split()
-    if not 2 <= len(parts) <= MOST:
-        raise UsageError(f"write 2 to {MOST} numbers from {LOWEST} to {HIGHEST}: 1, 2, 5, 7, 9")
-    found = [as_fraction(part) for part in parts]
-    return sorted(min(max(each, Fraction(LOWEST)), Fraction(HIGHEST)) for each in found)
+    if not 2 <= len(parts) <= MAX_VALUES:
+        raise UsageError(
+            f"write 2 to {MAX_VALUES} numbers from {LOWEST} to {HIGHEST}: 1, 2, 5, 7, 9"
+        )
+    numbers = [as_fraction(part) for part in parts]
+    return sorted(min(max(each, Fraction(LOWEST)), Fraction(HIGHEST)) for each in numbers)
 
 
 def explored(name: str, values: Sequence[Fraction]) -> dict[str, Any]:
-    """Return what the page shows of a statistic on some numbers.
+    """Return the contents of the explorer for a statistic on some numbers.
 
     >>> explored("mean", read_values("1, 2, 5, 7, 9"))["local"]
     '1.05'
@@ -230,7 +237,7 @@ def explored(name: str, values: Sequence[Fraction]) -> dict[str, Any]:
         "value": _short(centre),
         "local": _short(here.value),
         "exact": here.exact,
-        "whole": _short(anywhere.value),
+        "global_value": _short(anywhere.value),
         "witness": ", ".join(_short(each) for each in witness),
         "picture": drawing(_picture(values, centre, rows)),
         "rows": [
@@ -238,7 +245,7 @@ def explored(name: str, values: Sequence[Fraction]) -> dict[str, Any]:
                 "what": row.what,
                 "value": _short(row.value),
                 "moved": _short(row.moved),
-                "most": row.moved == furthest,
+                "furthest": row.moved == furthest,
             }
             for row in rows
         ],
@@ -261,13 +268,13 @@ def _short(value: Fraction | float) -> str:
 
 
 def _neighbours(values: Sequence[Fraction]) -> list[tuple[str, list[Fraction]]]:
-    found = [
-        (f"without {_short(value)}", [*values[:place], *values[place + 1 :]])
-        for place, value in enumerate(values)
+    neighbours = [
+        (f"without {_short(value)}", [*values[:index], *values[index + 1 :]])
+        for index, value in enumerate(values)
     ]
     for end in (Fraction(LOWEST), Fraction(HIGHEST)):
-        found.append((f"with one more, at {_short(end)}", sorted([*values, end])))
-    return found
+        neighbours.append((f"with one more, at {_short(end)}", sorted([*values, end])))
+    return neighbours
 
 
 def _neighbour(name: str, centre: Fraction, one: tuple[str, list[Fraction]]) -> _Neighbour:
@@ -277,12 +284,12 @@ def _neighbour(name: str, centre: Fraction, one: tuple[str, list[Fraction]]) -> 
 
 
 def _picture(values: Sequence[Fraction], centre: Fraction, rows: Sequence[_Neighbour]) -> str:
-    """Draw the people on a line, the statistic, and where each neighbour moves it."""
+    """Draw the people on a line, the statistic, and its value on each neighbour."""
     shown = [centre, *(row.value for row in rows)]
     low, high = min([Fraction(LOWEST), *shown]), max([Fraction(HIGHEST), *shown])
 
-    def across(value: Fraction, least: Fraction, most: Fraction) -> float:
-        return round(_LEFT + float((value - least) / (most - least)) * (_RIGHT - _LEFT), 1)
+    def across(value: Fraction, start: Fraction, end: Fraction) -> float:
+        return round(_LEFT + float((value - start) / (end - start)) * (_RIGHT - _LEFT), 1)
 
     ends = Fraction(LOWEST), Fraction(HIGHEST)
     parts = [f'<line class="axis" x1="{_LEFT}" y1="50" x2="{_RIGHT}" y2="50"/>']
@@ -301,8 +308,8 @@ def _picture(values: Sequence[Fraction], centre: Fraction, rows: Sequence[_Neigh
     parts.append(f'<circle class="point" cx="{x}" cy="118" r="6"/>')
     parts.append(f'<text class="tick" x="{_LEFT}" y="150">{_short(low)}</text>')
     parts.append(f'<text class="tick" x="{_RIGHT}" y="150" text-anchor="end">{_short(high)}</text>')
-    told = f"people at {', '.join(_short(v) for v in values)}; the statistic is {_short(centre)}"
+    label = f"people at {', '.join(_short(v) for v in values)}; the statistic is {_short(centre)}"
     return (
         f'<svg class="chart" id="people" viewBox="0 0 {_EXPLORER_VIEW_WIDTH} 160" role="img" '
-        f'aria-label="{html.escape(told, quote=True)}">{"".join(parts)}</svg>'
+        f'aria-label="{html.escape(label, quote=True)}">{"".join(parts)}</svg>'
     )

@@ -20,10 +20,10 @@ from tacit.service.pages.frame import bar, budget_of, when
 from tacit.tables.plan.preview import Preview
 
 __all__ = [
+    "CAP_HOLDERS",
     "LOSSES",
     "PENDING",
     "STATISTICS",
-    "WHOSE",
     "account_in",
     "answered",
     "card",
@@ -41,10 +41,10 @@ __all__ = [
     "token",
 ]
 
-# Data sets, as pages show them: made of what the API says.
+# Pages of data sets, from replies of the API.
 
 
-_MOST_KEYS = 12
+_MAX_KEYS = 12
 _NUMBERS = ("integer", "float", "decimal", "undeclared")
 
 
@@ -58,7 +58,7 @@ def home_of(name: str) -> str:
 
 
 def protection(line: str) -> str:
-    """Return the line that says whom answers protect, as a sentence without its end.
+    """Return whom answers protect, as a sentence without its full stop.
 
     >>> protection("protects: each row, which is another person")
     'Answers protect each row, which is another person'
@@ -66,40 +66,40 @@ def protection(line: str) -> str:
     return f"Answers protect {line.removeprefix('protects: ')}" if line else ""
 
 
-def card(said: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
-    """Return what the list of data sets shows of one."""
-    name = str(said["name"])
+def card(reply: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
+    """Return the entry of the list of data sets for one."""
+    name = str(reply["name"])
     asks = decide(caller, "preview", name).allowed
     return {
         "name": name,
         "href": home_of(name),
-        "purpose": said.get("purpose") or "",
-        "protects": protection(str(said.get("protects") or "")),
-        "budget": _bar(said),
+        "purpose": reply.get("purpose") or "",
+        "protects": protection(str(reply.get("protects") or "")),
+        "budget": _bar(reply),
         "ask": f"{home_of(name)}/ask" if asks else None,
     }
 
 
 def shown_dataset(
-    said: Mapping[str, Any], caller: Caller, *, from_page: bool = False
+    reply: Mapping[str, Any], caller: Caller, *, from_page: bool = False
 ) -> dict[str, Any]:
-    """Return what the page of a data set shows."""
-    name = str(said["name"])
+    """Return the contents of the page of a data set."""
+    name = str(reply["name"])
     about = [
-        ("Purpose", said.get("purpose")),
-        ("Owner", said.get("owner")),
-        ("Answers", _latency(said.get("latency"))),
-        ("Approval", _approval(said.get("approval"))),
+        ("Purpose", reply.get("purpose")),
+        ("Owner", reply.get("owner")),
+        ("Answers", _latency(reply.get("latency"))),
+        ("Approval", _approval(reply.get("approval"))),
     ]
-    told = [said.get("collusion"), said.get("refreshes")]
+    notes = [reply.get("collusion"), reply.get("refreshes")]
     return {
         "name": name,
-        "protects": protection(str(said.get("protects") or "")),
+        "protects": protection(str(reply.get("protects") or "")),
         "about": [(title, words) for title, words in about if words],
-        "whole": _bar(said),
-        "told": [words for words in told if words],
-        "caps": [_cap(one) for one in said.get("accounts") or ()],
-        "tables": [_table(name, one) for name, one in said["tables"].items()],
+        "whole": _bar(reply),
+        "notes": [words for words in notes if words],
+        "caps": [_cap(one) for one in reply.get("accounts") or ()],
+        "tables": [_table(name, one) for name, one in reply["tables"].items()],
         "ask": f"{home_of(name)}/ask" if decide(caller, "preview", name).allowed else None,
         "releases": f"/releases?dataset={quote(name, safe='')}",
         "change": f"{home_of(name)}/declaration"
@@ -111,18 +111,18 @@ def shown_dataset(
     }
 
 
-def questionable(said: Mapping[str, Any]) -> dict[str, list[str]]:
+def questionable(reply: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the columns of the first table that can be chosen by clicking."""
     # Returns: ``numbers`` with declared bounds, of which statistics are asked; and ``groups`` with
     # declared categories.
-    columns = said["tables"][said["table"]]["columns"]
+    columns = reply["tables"][reply["table"]]["columns"]
     numbers = [c["name"] for c in columns if c["kind"] in _NUMBERS and c.get("bounds")]
     groups = [c["name"] for c in columns if c.get("keys")]
     return {"numbers": numbers, "groups": groups}
 
 
-def _bar(said: Mapping[str, Any]) -> dict[str, Any] | None:
-    total, remaining = said.get("budget"), said.get("remaining")
+def _bar(reply: Mapping[str, Any]) -> dict[str, Any] | None:
+    total, remaining = reply.get("budget"), reply.get("remaining")
     return bar(total, remaining) if total and remaining else None
 
 
@@ -146,21 +146,21 @@ def _cap(one: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _table(name: str, said: Mapping[str, Any]) -> dict[str, Any]:
-    unit, size = said.get("unit"), said.get("size")
+def _table(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    unit, size = table.get("unit"), table.get("size")
     if unit is None:
-        key = ", ".join(said.get("key") or ())
-        told = "Everyone may know this table; it costs nothing to join it" + (
+        key = ", ".join(table.get("key") or ())
+        text = "This table is public; it costs nothing to join it" + (
             f", by {key}." if key else "."
         )
     else:
-        told = f"{protection(protects_line(unit))}."
-        told += f" About {size:,} people." if size else ""
+        text = f"{protection(protects_line(unit))}."
+        text += f" About {size:,} people." if size else ""
     return {
         "name": name,
         "heading": f"Table {name}" + (" (public)" if unit is None else ""),
-        "protects": told,
-        "columns": [_column(one) for one in said["columns"]],
+        "protects": text,
+        "columns": [_column(one) for one in table["columns"]],
     }
 
 
@@ -179,14 +179,14 @@ def _known(bounds: Sequence[str] | None, keys: Sequence[Any] | None) -> str:
         return f"{bounds[0]} to {bounds[1]}"
     if not keys:
         return ""
-    shown = ", ".join("missing" if key is None else str(key) for key in keys[:_MOST_KEYS])
-    return shown + (f" and {len(keys) - _MOST_KEYS} more" if len(keys) > _MOST_KEYS else "")
+    shown = ", ".join("missing" if key is None else str(key) for key in keys[:_MAX_KEYS])
+    return shown + (f" and {len(keys) - _MAX_KEYS} more" if len(keys) > _MAX_KEYS else "")
 
 
-# Asking, as pages show it: a question by clicking, and what to expect of it.
+# Pages of questions: the query builder, and the preview.
 
 
-# What can be chosen by clicking: the function of SQL, and its words.
+# Statistics of the query builder: the function of SQL, and its words.
 STATISTICS = (
     ("count", "how many rows"),
     ("avg", "the mean"),
@@ -194,7 +194,7 @@ STATISTICS = (
     ("median", "the median"),
     ("stddev", "the standard deviation"),
 )
-# What a release spends, of each kind of budget.
+# The loss that a release spends, by kind of budget.
 LOSSES = {"pure": "epsilon", "approximate": "epsilon", "concentrated": "rho"}
 
 
@@ -207,59 +207,61 @@ def sql_of(table: str, statistic: str, column: str, by: str) -> str:
     group by "site"
     """
     known = [name for name, _ in STATISTICS]
-    asked = [_quoted(by)] if by else []
-    asked.append("count(*) as n")
+    columns = [_quoted(by)] if by else []
+    columns.append("count(*) as n")
     if column and statistic in known and statistic != "count":
-        asked.append(f"{statistic}({_quoted(column)}) as {_quoted(f'{statistic}_{column}')}")
-    lines = [f"select {', '.join(asked)}", f"from {_quoted(table)}"]
+        columns.append(f"{statistic}({_quoted(column)}) as {_quoted(f'{statistic}_{column}')}")
+    lines = [f"select {', '.join(columns)}", f"from {_quoted(table)}"]
     return "\n".join([*lines, *([f"group by {_quoted(by)}"] if by else [])])
 
 
-def expected(told: Mapping[str, Any], *, approval: bool, may_ask: bool, key: str) -> dict[str, Any]:
-    """Return what a page shows of a preview."""
+def expected(
+    reply: Mapping[str, Any], *, approval: bool, may_ask: bool, key: str
+) -> dict[str, Any]:
+    """Return the contents of a preview."""
     # key: the idempotency key of the release that may follow.
-    found, cost = Preview.from_json(told["preview"]), Budget.from_json(told["cost"])
-    free = told["replay"] or told["open"]
+    preview, cost = Preview.from_json(reply["preview"]), Budget.from_json(reply["cost"])
+    free = reply["replay"] or reply["open"]
     return {
-        "verdict": _verdict(told, cost),
-        "odds": [_odds(found.cost)],
-        "sizes": [f"{size:,}" for size in found.rows],
+        "verdict": _verdict(reply, cost),
+        "odds": [_odds(preview.cost)],
+        "sizes": [f"{size:,}" for size in preview.rows],
         "rows": [
             {
                 "label": label,
-                "unit": found.units[label],
+                "unit": preview.units[label],
                 "cells": [number(each, each / 10) for each in errors],
             }
-            for label, errors in found.errors.items()
+            for label, errors in preview.errors.items()
         ],
-        "charts": [(label, _chart(found, label)) for label in found.intervals],
-        "notes": _notes(found),
-        "free": _free(told),
+        "charts": [(label, _chart(preview, label)) for label in preview.intervals],
+        "notes": _notes(preview),
+        "free": _free(reply),
         "may_free": may_ask,
-        "may_release": may_ask and bool(told["affordable"]),
+        "may_release": may_ask and bool(reply["affordable"]),
         "button": "Show the answer, free" if free else f"Release, and spend {budget_words(cost)}",
         "approval": approval and not free,
         "key": key,
     }
 
 
-def _verdict(told: Mapping[str, Any], cost: Budget) -> str:
-    left = budget_words(Budget.from_json(told["remaining"]))
-    caps = [limit for limit in told["limited_by"] if limit.startswith("the cap")]
-    whole = len(caps) < len(told["limited_by"])
-    under = "" if whole else f" under {' and '.join(caps)}"
-    if told["replay"]:
-        return f"{told['text']}: this was asked before, and is free. {left} is left{under}."
-    if told["open"]:
-        return f"{told['text']}: this was charged before, and is answered at no further cost."
-    verdict = f"{told['text']}: this costs {budget_words(cost)} of the {left} that is left{under}."
-    limit = "The budget" if whole else " and ".join(caps).capitalize()
-    return verdict if told["affordable"] else f"{verdict} {limit} does not cover it."
+def _verdict(reply: Mapping[str, Any], cost: Budget) -> str:
+    left = budget_words(Budget.from_json(reply["remaining"]))
+    caps = [limit for limit in reply["limited_by"] if limit.startswith("the cap")]
+    by_budget = len(caps) < len(reply["limited_by"])
+    under = "" if by_budget else f" under {' and '.join(caps)}"
+    if reply["replay"]:
+        return f"{reply['text']}: this was asked before, and is free. {left} is left{under}."
+    if reply["open"]:
+        return f"{reply['text']}: this was charged before, and is answered at no further cost."
+    verdict = f"{reply['text']}: this costs {budget_words(cost)} of the {left} that is left{under}."
+    limit = "The budget" if by_budget else " and ".join(caps).capitalize()
+    return verdict if reply["affordable"] else f"{verdict} {limit} does not cover it."
 
 
-def _free(told: Mapping[str, Any]) -> str:
-    """Say that the answer follows from earlier releases; nothing where it does not."""
-    errors = {label: one["standard_error"] for label, one in told["free"].items()}
+def _free(reply: Mapping[str, Any]) -> str:
+    """Describe the answer that follows from earlier releases; empty if there is none."""
+    errors = {label: one["standard_error"] for label, one in reply["free"].items()}
     if not errors:
         return ""
     listed = ", ".join(
@@ -270,7 +272,7 @@ def _free(told: Mapping[str, Any]) -> str:
 
 
 def _odds(cost: Budget) -> str:
-    """Say what the release lets anybody learn about a person."""
+    """Describe what a release reveals about a person at most."""
     if cost.is_nothing:
         return ""
     sure = show(Odds.of(cost, 1).percent(10))
@@ -280,9 +282,9 @@ def _odds(cost: Budget) -> str:
     )
 
 
-def _chart(found: Preview, label: str) -> Any:
-    """Draw how far an answer may be from the true value, at each size of a group."""
-    halves = zip(found.rows, found.intervals[label], strict=True)
+def _chart(preview: Preview, label: str) -> Any:
+    """Plot the distance of an answer from the true value, at each size of a group."""
+    halves = zip(preview.rows, preview.intervals[label], strict=True)
     marks = [
         Mark(f"{size:,} rows", 0.0, -half, half, f"± {number(half, half / 10)}")
         for size, half in halves
@@ -292,26 +294,26 @@ def _chart(found: Preview, label: str) -> Any:
     )
 
 
-def _notes(found: Preview) -> list[str]:
-    lines = [*found.methods.items(), *found.clamped().items()]
-    notes = [f"{label}: {told}" for label, told in lines]
+def _notes(preview: Preview) -> list[str]:
+    lines = [*preview.methods.items(), *preview.clamped().items()]
+    notes = [f"{label}: {text}" for label, text in lines]
     notes += [
-        f"{label}: refused with probability {told}" for label, told in found.refused().items()
+        f"{label}: refused with probability {text}" for label, text in preview.refused().items()
     ]
-    if found.threshold is not None:
-        notes.append(f"A group is shown if it has about {found.threshold} people or more.")
-    return [*notes, *found.notes, *([found.weak] if found.weak else [])]
+    if preview.threshold is not None:
+        notes.append(f"A group is shown if it has about {preview.threshold} people or more.")
+    return [*notes, *preview.notes, *([preview.weak] if preview.weak else [])]
 
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-# The page on which a curator raises a budget and sets caps, made of what the API says.
+# The page on which a curator raises a budget and sets caps, from replies of the API.
 
 
-# Whose cap can be set, and how a form says it.
-WHOSE = (
+# Holders of a cap, and their words in the form.
+CAP_HOLDERS = (
     ("team", "the team"),
     ("analyst", "the analyst"),
     ("team:*", "each team without a cap of its own"),
@@ -326,24 +328,24 @@ def account_in(one: Callable[[str], str]) -> str:
     >>> account_in({"whose": "team", "who": "oncology"}.__getitem__)
     'team:oncology'
     """
-    whose, who = one("whose"), one("who").strip()
-    return whose if whose.endswith("*") else f"{whose}:{who}"
+    kind, who = one("whose"), one("who").strip()
+    return kind if kind.endswith("*") else f"{kind}:{who}"
 
 
 def shown_budget(
-    name: str, told: Mapping[str, Any], left_open: Sequence[Mapping[str, Any]], apart: bool
+    name: str, reply: Mapping[str, Any], left_open: Sequence[Mapping[str, Any]], per_team: bool
 ) -> dict[str, Any]:
-    """Return what the page shows."""
+    """Return the contents of the page of a budget."""
     return {
         "name": name,
         "home": home_of(name),
-        "whole": bar(told["budget"], told["remaining"]),
-        "belongs_to": told["belongs_to"],
-        "collusion": told["collusion"],
-        "kind": told["budget"]["kind"],
-        "apart": apart,
-        "whose": WHOSE,
-        "accounts": [_account(one) for one in told["accounts"]],
+        "whole": bar(reply["budget"], reply["remaining"]),
+        "belongs_to": reply["belongs_to"],
+        "collusion": reply["collusion"],
+        "kind": reply["budget"]["kind"],
+        "per_team": per_team,
+        "holders": CAP_HOLDERS,
+        "accounts": [_account(one) for one in reply["accounts"]],
         "left_open": [
             {
                 "id": one["id"],
@@ -367,11 +369,11 @@ def _account(one: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-# Releases, as pages show them: made of what the API says.
+# Pages of releases, from replies of the API.
 
 
 PENDING = ("queued", "running")  # the states in which an answer is on its way
-_TOLD = {
+_STATE_TEXT = {
     "waiting": "A reviewer decides first; nothing is spent before that.",
     "queued": "It is on its way.",
     "running": "It is on its way.",
@@ -381,7 +383,7 @@ _TOLD = {
     "price: it is answered under that charge and costs no more.",
     "cancelled": "It was cancelled.",
 }
-_MOST_GROUPS = 1000  # on a page; the files have all
+_MAX_GROUPS = 1000  # on a page; the files have all
 _BY_GROUP = ("value", "standard_error", "low", "high", "refused")
 _DOWNLOADS = (
     ("csv", "wide", "CSV"),
@@ -393,7 +395,7 @@ _DOWNLOADS = (
 
 
 def row(one: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a list shows of a release."""
+    """Return the entry of a list for a release."""
     return {
         "id": one["id"],
         "question": one.get("question") or one["id"],
@@ -406,13 +408,13 @@ def row(one: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool) -> dict[str, Any]:
-    """Return what the page of a release shows beside its answer."""
+    """Return the contents of the page of a release, without its answer."""
     state = str(one["state"])
     shown = row(one)
     team = one.get("team")
     about = [
-        ("Asked by", shown["asked_by"] + (f" ({team})" if team else "")),
-        ("Asked", shown["when"]),
+        ("UserRequest by", shown["asked_by"] + (f" ({team})" if team else "")),
+        ("UserRequest", shown["when"]),
         ("Cost", shown["cost"] + (", paid before: a replay" if one.get("replayed") else "")),
         ("Decided by", one.get("decided_by")),
         ("Reason", one.get("reason")),
@@ -425,7 +427,7 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
         **shown,
         "home": home_of(shown["dataset"]),
         "word": state,
-        "told": _TOLD.get(state, ""),
+        "state_text": _STATE_TEXT.get(state, ""),
         "wrong": None if not error else error.get("error", error),
         "running": state in PENDING,
         "progress": one.get("progress") or 0,
@@ -446,47 +448,47 @@ def _sources(one: Mapping[str, Any]) -> str:
 
 
 def answered(one: Mapping[str, Any], certificate: Certificate) -> dict[str, Any]:
-    """Return what the page of a release shows of its answer, and of its certificate."""
-    found = one["answer"]
-    body = {**without_derived(certificate.body), "answer": _first(found)}
-    place = f"/v1/releases/{quote(str(one['id']), safe='')}"
+    """Return the answer and the certificate for the page of a release."""
+    answer = one["answer"]
+    body = {**without_derived(certificate.body), "answer": _first(answer)}
+    address = f"/v1/releases/{quote(str(one['id']), safe='')}"
     verification = certificate.verify()
     many = len(verification.checked)
     words = f"The certificate holds: {many} checks passed when this page was written."
     if not verification:
         words = "The certificate does not hold; do not rely on this answer."
-    files = [(f"{place}/answer?format={f}&form={form}", name) for f, form, name in _DOWNLOADS]
+    files = [(f"{address}/answer?format={f}&form={form}", name) for f, form, name in _DOWNLOADS]
     return {
         "answers": answers(body, width=PHONE_WIDTH),
-        "more": max(0, len(found["keys"]) - _MOST_GROUPS),
-        "downloads": [*files, (f"{place}/certificate", "Certificate")],
+        "more": max(0, len(answer["keys"]) - _MAX_GROUPS),
+        "downloads": [*files, (f"{address}/certificate", "Certificate")],
         "seal": {"words": words, "digest": certificate.body["digest"]},
     }
 
 
-def _first(found: Mapping[str, Any]) -> dict[str, Any]:
+def _first(answer: Mapping[str, Any]) -> dict[str, Any]:
     """Return the groups of an answer that a page shows."""
     columns = [
-        {name: one[:_MOST_GROUPS] if name in _BY_GROUP else one for name, one in column.items()}
-        for column in found["columns"]
+        {name: one[:_MAX_GROUPS] if name in _BY_GROUP else one for name, one in column.items()}
+        for column in answer["columns"]
     ]
-    return {"keys": found["keys"][:_MOST_GROUPS], "columns": columns}
+    return {"keys": answer["keys"][:_MAX_GROUPS], "columns": columns}
 
 
-# Tokens and the audit log, as pages show them: made of what the API says.
+# Pages of tokens and of the audit log, from replies of the API.
 
 
 def token(one: Mapping[str, Any], now: float) -> dict[str, Any]:
-    """Return what the list of tokens shows of one."""
+    """Return the entry of the list of tokens for one."""
     ended = one.get("ended")
     void = ended or ("expired" if now >= one["expires"] else None)
     kinds = {"session": "a sign-in", "once": "a link"}
-    told = [f"{g['role']} on {_named(g['dataset'])}" for g in one["grants"]]
+    grants = [f"{g['role']} on {_named(g['dataset'])}" for g in one["grants"]]
     return {
         "id": one["id"],
         "name": one["name"],
         "team": one.get("team"),
-        "may": ", ".join(told),
+        "may": ", ".join(grants),
         "until": when(one["expires"]),
         "state": void or kinds.get(str(one.get("kind")), "valid"),
         "revoke": void is None,
@@ -499,9 +501,9 @@ def roles(caller: Caller) -> list[str]:
 
 
 def event(one: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the page of the audit log shows of an event."""
+    """Return the entry of the page of the audit log for an event."""
     details = one.get("details") or {}
-    more = ", ".join(f"{name} {_said(name, one)}" for name, one in details.items() if _plain(one))
+    more = ", ".join(f"{name} {_detail(name, one)}" for name, one in details.items() if _plain(one))
     team = one.get("team")
     return {
         "number": one["sequence"],
@@ -514,7 +516,7 @@ def event(one: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _said(name: str, value: Any) -> Any:
+def _detail(name: str, value: Any) -> Any:
     return when(value) if name == "expires" else value
 
 

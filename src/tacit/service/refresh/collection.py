@@ -30,7 +30,7 @@ from tacit.service.database import Database, metadata
 from tacit.service.problem import Problem
 
 __all__ = [
-    "MOST_REPORTS",
+    "MAX_REPORTS",
     "Collection",
     "Posted",
     "ReportStore",
@@ -47,44 +47,44 @@ _LIMITS = ("replay", "per_token")
 
 @dataclass(frozen=True)
 class Collection:
-    """What devices are asked, and how many reports are taken."""
+    """A question to devices, and how many reports are taken."""
 
     name: str
     oracle: Oracle  # the mechanism, as on the devices
-    purpose: str = ""  # what it is for, in a sentence
+    purpose: str = ""  # its purpose, in a sentence
     replay: bool = True  # whether a report that comes again is refused, by its id
-    per_token: int | None = None  # the most reports that one token may send, or None
+    per_token: int | None = None  # maximum number of reports of one token, or None
 
     @classmethod
-    def from_fields(cls, name: str, said: Mapping[str, Any], folder: Path) -> Collection:
+    def from_fields(cls, name: str, fields: Mapping[str, Any], folder: Path) -> Collection:
         """Read a collection from the settings.
 
         >>> fields = {"mechanism": "DirectEncoding", "items": ["yes", "no"], "epsilon": "1"}
         >>> Collection.from_fields("colour", fields, Path()).oracle.domain.labels
         ('yes', 'no')
         """
-        # said: either ``question``, the name of a file beside the settings that holds
+        # fields: either ``question``, the name of a file next to the settings that holds
         #   ``oracle.describe()`` as JSON, or ``mechanism`` (a class of :mod:`tacit.local`) with
         #   ``items`` (or ``bounds`` for a number), ``other``, ``missing`` and the mechanism's own
         #   parameters, such as ``epsilon``; further ``purpose``, ``replay`` and ``per_token``.
         where = f"the collection {name!r}"
-        replay = said.get("replay", True)
+        replay = fields.get("replay", True)
         if not isinstance(replay, bool):
             raise UsageError(f"{where}: replay is true or false")
-        most = said.get("per_token")
-        if most is not None:
-            most = as_integer(most, f"{where}: per_token", minimum=1)
-        purpose = said.get("purpose", "")
+        per_token = fields.get("per_token")
+        if per_token is not None:
+            per_token = as_integer(per_token, f"{where}: per_token", minimum=1)
+        purpose = fields.get("purpose", "")
         if not isinstance(purpose, str):
             raise UsageError(f"{where}: purpose is text")
-        own = {key: value for key, value in said.items() if key not in (*_LIMITS, "purpose")}
+        own = {key: value for key, value in fields.items() if key not in (*_LIMITS, "purpose")}
         oracle = _from_file(own, folder, where) if "question" in own else _from_names(own, where)
         if not (hasattr(oracle, "estimate") or hasattr(oracle, "estimate_ranges")):
             raise UsageError(f"{where}: {type(oracle).__name__} has no live estimate")
-        return cls(name, oracle, purpose, replay, most)
+        return cls(name, oracle, purpose, replay, per_token)
 
     def describe(self) -> dict[str, Any]:
-        """Return what devices and readers need to know, as JSON."""
+        """Return the public description, as JSON."""
         return {
             "name": self.name,
             "purpose": self.purpose,
@@ -96,12 +96,12 @@ class Collection:
         }
 
 
-def _from_file(said: Mapping[str, Any], folder: Path, where: str) -> Oracle:
-    if len(said) > 1:
+def _from_file(fields: Mapping[str, Any], folder: Path, where: str) -> Oracle:
+    if len(fields) > 1:
         raise UsageError(f"{where}: question = '...' states everything; leave out the other fields")
-    name = said["question"]
+    name = fields["question"]
     if not isinstance(name, str) or Path(name).name != name or name.startswith("."):
-        raise UsageError(f"{where}: question is the name of a file beside the settings")
+        raise UsageError(f"{where}: question is the name of a file next to the settings")
     try:
         text = (folder / name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -109,22 +109,22 @@ def _from_file(said: Mapping[str, Any], folder: Path, where: str) -> Oracle:
     return oracle_from(read_json(text, name))
 
 
-def _from_names(said: Mapping[str, Any], where: str) -> Oracle:
-    name = said.get("mechanism")
+def _from_names(fields: Mapping[str, Any], where: str) -> Oracle:
+    name = fields.get("mechanism")
     if not isinstance(name, str) or name not in MODULES:
         raise UsageError(f"{where}: mechanism = '...' names it; {did_you_mean(str(name), MODULES)}")
     kind = getattr(local, name)
     about: list[Any]
-    if "bounds" in said:
-        ends = said["bounds"]
+    if "bounds" in fields:
+        ends = fields["bounds"]
         if not isinstance(ends, list) or len(ends) != 2:
             raise UsageError(f"{where}: bounds are a lower and an upper bound of a number")
         about = ends
-    elif "items" in said:
-        about = [Items(said["items"], other=said.get("other"), missing=said.get("missing"))]
+    elif "items" in fields:
+        about = [Items(fields["items"], other=fields.get("other"), missing=fields.get("missing"))]
     else:
         about = []
-    rest = {key: value for key, value in said.items() if key not in _OWN}
+    rest = {key: value for key, value in fields.items() if key not in _OWN}
     try:
         inspect.signature(kind).bind(*about, **rest)
     except TypeError as error:
@@ -133,22 +133,22 @@ def _from_names(said: Mapping[str, Any], where: str) -> Oracle:
     return made
 
 
-def collections_of(said: Mapping[str, Any], folder: Path) -> dict[str, Collection]:
+def collections_of(fields_by_name: Mapping[str, Any], folder: Path) -> dict[str, Collection]:
     """Read all collections of the settings."""
-    found = {}
-    for name, fields in said.items():
+    collections = {}
+    for name, fields in fields_by_name.items():
         if not isinstance(fields, Mapping):
             raise UsageError(f"collections.{name} is a table of fields")
-        found[name] = Collection.from_fields(name, fields, folder)
-    return found
+        collections[name] = Collection.from_fields(name, fields, folder)
+    return collections
 
 
 # The sums of a collection's reports in the store: each report counts once, whatever happens.
 #
-# A report is random by what the device did, before it was sent; so nothing here has to be kept from
-# anybody.  What is kept is little all the same: exact sums, how many reports were refused for which
+# A report was made random on the device, so nothing here is secret.  Little is stored all the
+# same: exact sums, how many reports were refused for which
 # reason, the random ids of those that counted (to refuse a replay), and how many each token sent
-# where the collection limits that.  Who sent which report is not kept.
+# where the collection limits that.  Who sent which report is not stored.
 #
 # **Once.**  The ids of a request are inserted where they are new, and only reports whose id was
 # inserted are added to the sums, in the same transaction.  A request that dies before its end has
@@ -156,7 +156,7 @@ def collections_of(said: Mapping[str, Any], folder: Path) -> dict[str, Collectio
 # processes with the same report one inserts its id, by the table's primary key.
 
 
-MOST_REPORTS = 10_000  # the most reports in one request
+MAX_REPORTS = 10_000  # maximum number of reports in one request
 
 _sums_of = sa.Table(
     "collection_sum",
@@ -188,7 +188,7 @@ _AT_ONCE = 400  # ids in one statement: two parameters each, and SQLite once too
 
 @dataclass(frozen=True)
 class Posted:
-    """What became of the reports of one request."""
+    """Outcome of the reports of one request."""
 
     accepted: int
     refused: dict[str, int]
@@ -201,14 +201,14 @@ class ReportStore:
         self._database = database
 
     def post(self, collection: Collection, given: Any, token: str | None = None) -> Posted:
-        """Add reports; one that is none is counted by its reason and disturbs no other."""
-        # given: bytes, reports of the wire format one after the other; or what JSON holds: one
+        """Add reports; an invalid one is counted by its reason and does not affect the others."""
+        # given: bytes, concatenated reports of the wire format; or parsed JSON: one
         #   report as :meth:`tacit.local.Wire.to_json` writes it, or a list of such or of base64
         #   text of the wire format.
         wire = Wire(collection.oracle)
-        found = [_read(wire, one) for one in _apart(wire, given)]
-        reports = [one for one in found if isinstance(one, Decoded)]
-        refused: Counter[str] = Counter(one for one in found if isinstance(one, str))
+        decoded = [_read(wire, one) for one in _split(wire, given)]
+        reports = [one for one in decoded if isinstance(one, Decoded)]
+        refused: Counter[str] = Counter(one for one in decoded if isinstance(one, str))
         with self._database.begin() as connection:
             row = self._locked(connection, collection)
             taken = self._within(connection, collection, token, reports, refused)
@@ -221,13 +221,13 @@ class ReportStore:
     def state(self, collection: Collection) -> tuple[State, dict[str, int]]:
         """Return the exact sums, and how many reports were refused for which reason."""
         with self._database.read() as connection:
-            row = connection.execute(_asked(collection)).first()
+            row = connection.execute(_sums_query(collection)).first()
         if row is None:
             return collection.oracle.empty(), {}
         return _state(collection, row), json.loads(row.refused)
 
     def _locked(self, connection: sa.Connection, collection: Collection) -> Any:
-        """Return the row of a collection, held by this transaction, begun if there is none."""
+        """Return the row of a collection, locked by this transaction; created if missing."""
         empty = collection.oracle.empty()
         fresh = {
             "collection": collection.name,
@@ -237,7 +237,7 @@ class ReportStore:
             "refused": "{}",
         }
         connection.execute(_insert(connection, _sums_of).values(fresh).on_conflict_do_nothing())
-        row = connection.execute(_asked(collection).with_for_update()).one()
+        row = connection.execute(_sums_query(collection).with_for_update()).one()
         _state(collection, row)
         return row
 
@@ -264,13 +264,13 @@ class ReportStore:
     def _fresh(
         self, connection: sa.Connection, collection: Collection, reports: list[Decoded]
     ) -> list[Decoded]:
-        """Return the reports whose ids are new, each id once, and remember those."""
+        """Return the reports with new ids, each id once, and store the ids."""
         first = {one.id: one for one in reversed(reports)}
         ids, new = list(first), set()
         for start in range(0, len(ids), _AT_ONCE):
             rows = [{"collection": collection.name, "id": i} for i in ids[start : start + _AT_ONCE]]
-            asked = _insert(connection, _ids).values(rows).on_conflict_do_nothing()
-            new |= {bytes(i) for i in connection.execute(asked.returning(_ids.c.id)).scalars()}
+            statement = _insert(connection, _ids).values(rows).on_conflict_do_nothing()
+            new |= {bytes(i) for i in connection.execute(statement.returning(_ids.c.id)).scalars()}
         return [one for number, one in first.items() if number in new]
 
     def _count(
@@ -279,9 +279,9 @@ class ReportStore:
         if collection.per_token is None or not added:
             return
         row = {"collection": collection.name, "token": token or "", "n": added}
-        asked = _insert(connection, _tokens).values(row)
+        statement = _insert(connection, _tokens).values(row)
         connection.execute(
-            asked.on_conflict_do_update(
+            statement.on_conflict_do_update(
                 index_elements=["collection", "token"], set_={"n": _tokens.c.n + added}
             )
         )
@@ -298,29 +298,31 @@ class ReportStore:
         if reports:
             batch = np.stack([np.asarray(one.report) for one in reports])
             state += collection.oracle.aggregate(batch)
-        told = Counter(json.loads(row.refused)) + refused
+        refusals = Counter(json.loads(row.refused)) + refused
         connection.execute(
             _sums_of.update()
             .where(_sums_of.c.collection == collection.name)
-            .values(n=state.n, sums=_bytes(state.sums), refused=json.dumps(told, sort_keys=True))
+            .values(
+                n=state.n, sums=_bytes(state.sums), refused=json.dumps(refusals, sort_keys=True)
+            )
         )
 
 
-def _apart(wire: Wire, given: Any) -> list[bytes | str]:
+def _split(wire: Wire, given: Any) -> list[bytes | str]:
     """Return the single reports of a request, as bytes of the wire format or as JSON text."""
-    found: list[bytes | str]
+    reports: list[bytes | str]
     if isinstance(given, bytes):
         size = wire.report_bytes
-        found = [given[at : at + size] for at in range(0, min(len(given), 1 << 26), size)]
+        reports = [given[at : at + size] for at in range(0, min(len(given), 1 << 26), size)]
     elif isinstance(given, dict):
-        found = [json.dumps(given)]
+        reports = [json.dumps(given)]
     elif isinstance(given, list):
-        found = [_one(part) for part in given[: MOST_REPORTS + 1]]
+        reports = [_one(part) for part in given[: MAX_REPORTS + 1]]
     else:
         raise UsageError("send one report, or a list of reports")
-    if len(found) > MOST_REPORTS:
-        raise UsageError(f"at most {MOST_REPORTS:,} reports come in one request")
-    return found
+    if len(reports) > MAX_REPORTS:
+        raise UsageError(f"at most {MAX_REPORTS:,} reports come in one request")
+    return reports
 
 
 def _one(part: Any) -> bytes | str:
@@ -336,7 +338,7 @@ def _read(wire: Wire, one: bytes | str) -> Decoded | Reason:
     return wire.read(one) if isinstance(one, bytes) else wire.read_json(one)
 
 
-def _asked(collection: Collection) -> Any:
+def _sums_query(collection: Collection) -> Any:
     return sa.select(_sums_of).where(_sums_of.c.collection == collection.name)
 
 
@@ -376,31 +378,31 @@ def live_estimate(
     >>> from tacit.local import DirectEncoding
     >>> oracle = DirectEncoding(["yes", "no"], p="3/4")
     >>> state = oracle.aggregate(oracle.perturb_many(["yes"] * 100))
-    >>> told = live_estimate(Collection("asked", oracle), state, {"replay": 2}, Wanted())
-    >>> told["n"], told["refused"], [row["item"] for row in told["results"][0]["items"]]
+    >>> estimate = live_estimate(Collection("colour", oracle), state, {"replay": 2}, Wanted())
+    >>> estimate["n"], estimate["refused"], [row["item"] for row in estimate["results"][0]["items"]]
     (100, {'replay': 2}, ['yes', 'no'])
     """
     # It is computed from reports that were made random on the devices, so it may be asked for at
     # any time and costs nothing.
     if not state.n:
         raise Problem("not_ready", f"no report of {collection.name!r} came yet")
-    found = list(results_of(collection.oracle, state, wanted))
-    told: dict[str, Any] = {
+    results = list(results_of(collection.oracle, state, wanted))
+    reply: dict[str, Any] = {
         "collection": collection.name,
         "n": state.n,
         "refused": dict(refused),
         "epsilon": float(collection.oracle.epsilon),
         "level": wanted.level,
-        "results": [_finite({"name": one.name, **one.record}) for one in found],
+        "results": [_finite({"name": one.name, **one.record}) for one in results],
     }
     if poisoned is not None:
-        told["poisoned"] = _influence(collection, state, poisoned)
-    return told
+        reply["poisoned"] = _influence(collection, state, poisoned)
+    return reply
 
 
 def _influence(collection: Collection, state: State, poisoned: int) -> dict[str, Any]:
-    found = influence(collection.oracle, poisoned, n=state.n)
-    several = found if isinstance(found, Mapping) else {"": found}
+    moved = influence(collection.oracle, poisoned, n=state.n)
+    several = moved if isinstance(moved, Mapping) else {"": moved}
     return {
         "reports": poisoned,
         "moved": {name: float(one.moved) for name, one in several.items()},
@@ -409,7 +411,7 @@ def _influence(collection: Collection, state: State, poisoned: int) -> dict[str,
 
 
 def _finite(value: Any) -> Any:
-    """Return JSON that every reader takes: None for what is no number."""
+    """Return JSON that every reader takes: None for infinities and NaN."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from tacit.accounting.ledger_chain import canonical
 from tacit.errors import BudgetError, TacitError, UsageError
 from tacit.expressions.timeline import Moment, moment, span
-from tacit.service.access import Caller, Decisions, asked_by, asked_columns, asker_of
+from tacit.service.access import Caller, Decisions, request_columns, request_values, requester_of
 from tacit.service.audit_log import AuditLog
 from tacit.service.database import Database, metadata
 from tacit.service.jobs.queue import tick_after
@@ -41,14 +41,14 @@ __all__ = [
     "when",
 ]
 
-# Whole numbers that count time since 1970: days, hours, seconds, as many tables have them.
+# Integers that count time since 1970: days, hours, seconds, as many tables have them.
 #
-# A table whose time is a whole number (``20513`` for 2026-03-01) has no clock of its own.  Who
-# begins a dashboard says what the numbers count, and from then on the clock says how far they have
-# come. All is exact: a time that is no whole number of the unit is refused, never rounded.
+# A table whose time is an integer (``20513`` for 2026-03-01) has no clock of its own.  Who
+# starts a dashboard names what the numbers count, and from then on the clock tells how far they
+# have come. All is exact: a time that is not a whole number of the unit is refused, never rounded.
 
 
-# What the whole numbers of a column may count since 1970 began, in UTC, in seconds each.
+# Units in which a column may count the time since 1970, UTC, in seconds.
 UNITS: dict[str, Fraction] = {
     "milliseconds": Fraction(1, 1000),
     "seconds": Fraction(1),
@@ -65,7 +65,7 @@ def as_number(text: str, unit: str, name: str) -> int:
     >>> as_number("2026-03-01", "days", "start"), as_number("2026-03-01 01:00", "hours", "start")
     (20513, 492313)
     """
-    return _whole(moment(text, "seconds", name), unit, name)
+    return _in_units(moment(text, "seconds", name), unit, name)
 
 
 def as_length(text: str, unit: str, name: str, minimum: int = 0) -> int:
@@ -74,10 +74,10 @@ def as_length(text: str, unit: str, name: str, minimum: int = 0) -> int:
     >>> as_length("1w", "days", "every"), as_length("1h", "milliseconds", "every")
     (7, 3600000)
     """
-    found = _whole(span(text, "seconds", name), unit, name)
-    if found < minimum:
+    length = _in_units(span(text, "seconds", name), unit, name)
+    if length < minimum:
         raise UsageError(f"{name} must be a whole number of {unit}, at least {minimum}")
-    return found
+    return length
 
 
 def reached(seconds: float, unit: str) -> int:
@@ -97,8 +97,8 @@ def when(number: int, unit: str) -> float:
     """
     # It is not before that time, also where a float has to round.
     exact = number * UNITS[unit]
-    found = float(exact)
-    return found if Fraction(found) >= exact else math.nextafter(found, math.inf)
+    seconds = float(exact)
+    return seconds if Fraction(seconds) >= exact else math.nextafter(seconds, math.inf)
 
 
 def shown(number: int, unit: str) -> str:
@@ -113,18 +113,18 @@ def shown(number: int, unit: str) -> str:
     return at.replace(tzinfo=None).isoformat(timespec="milliseconds" if at.microsecond else "auto")
 
 
-def _whole(seconds: int, unit: str, name: str) -> int:
+def _in_units(seconds: int, unit: str, name: str) -> int:
     number = seconds / UNITS[unit]
     if number.denominator != 1:
         raise UsageError(f"the column counts {unit}: {name} must be a whole number of them")
     return int(number)
 
 
-# A dashboard: what is counted over time, and how the counts look as JSON.
+# A dashboard: a count over time, and its JSON.
 
 
 _NO_CLOCK = (
-    "a dashboard follows the clock: where {!r} holds whole numbers, say with clock what they count "
+    "a dashboard follows the clock: if {!r} has whole numbers, name with clock what they count "
     "(days, hours, minutes, seconds or milliseconds since 1970), and leave it out for times and "
     "dates"
 )
@@ -132,31 +132,31 @@ _NO_CLOCK = (
 
 @dataclass(frozen=True)
 class Counted:
-    """What a dashboard counts: rows by period, at one price for all periods."""
+    """A count of rows by period, at one price for all periods."""
 
-    # the time of a row: a time, a date, or a whole number with a ``clock``
+    # the time of a row: a time, a date, or an integer with a ``clock``
     column: str
-    start: str  # where the first period begins, such as ``2026-01-01``
+    start: str  # where the first period starts, such as ``2026-01-01``
     # how long a period is: ``15min``, ``1h``, ``1d``, ``1w``
     every: str
     periods: int  # how many there are; all of them are paid for at the beginning
     epsilon: str | None = None  # the privacy loss of all periods together
     rho: str | None = None  # instead of epsilon, in zero-concentrated privacy
     grace: str | None = None  # how long a period waits for rows that come late
-    table: str | None = None  # of the data set; its first protected one where nothing is said
+    table: str | None = None  # of the data set; None for its first protected one
     tag: str | None = None  # a label that makes this a new, separately paid count
     title: str = ""  # what the page calls it
-    # what the whole numbers of the column count since 1970, one of
+    # what the integers of the column count since 1970, one of
     # :data:`~tacit.service.refresh.dashboards.UNITS`; None for times and dates
     clock: str | None = None
 
     def identity(self, dataset: str, ledger: str) -> str:
         """Return the number of the dashboard: the same for the same count of the same ledger."""
         # So a request that is sent twice makes one dashboard.
-        asked: dict[str, Any] = {**asdict(self), "title": ""}
+        fields: dict[str, Any] = {**asdict(self), "title": ""}
         if self.clock is None:  # as before there were clocks
-            del asked["clock"]
-        text = canonical([dataset, ledger, asked], "dashboard")
+            del fields["clock"]
+        text = canonical([dataset, ledger, fields], "dashboard")
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
     def counter(self, session: Session) -> TimeCounter:
@@ -190,13 +190,13 @@ class Counted:
         return counter.closed(datetime.fromtimestamp(seconds, UTC))
 
     def until(self, counter: TimeCounter, periods: int) -> Moment:
-        """Return the time at which so many periods are over, as the column has it."""
+        """Return the time at which a number of periods is over, as the column has it."""
         if self.clock is not None:
             return self._end(periods)
         return datetime.fromtimestamp(counter.due(periods) or 0, UTC)
 
     def due(self, counter: TimeCounter, periods: int) -> float:
-        """Return the time at which so many periods are over, in seconds since 1970."""
+        """Return the time at which a number of periods is over, in seconds since 1970."""
         if self.clock is not None:
             return when(self._end(periods), self.clock)
         return float(counter.due(periods) or 0)
@@ -218,13 +218,13 @@ class Counted:
         return int(start) + periods * int(every) + int(grace or 0)  # type: ignore[arg-type]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields that are said."""
+        """Return the fields that are set."""
         return {name: value for name, value in asdict(self).items() if value not in (None, "")}
 
     @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> Counted:
-        """Return what :meth:`to_json` wrote."""
-        return cls(**said)
+    def from_json(cls, fields: Mapping[str, Any]) -> Counted:
+        """Read the JSON of :meth:`to_json`."""
+        return cls(**fields)
 
 
 def preview_json(expected: CounterPreview) -> dict[str, Any]:
@@ -255,10 +255,10 @@ def answer_json(counted: Counted, answer: PeriodAnswer) -> dict[str, Any]:
 
 # Dashboards in the store: paid once, updated by the clock, and the same after a restart.
 #
-# The charge and what was published stand in the ledger (:class:`tacit.tables.TimeCounter`); a row
+# The charge and what was published are in the ledger (:class:`tacit.tables.TimeCounter`); a row
 # here says which count it is and how much of it may be seen.
 #
-# **Time tells nothing.**  An update is due when a period is over, by the clock and the declared
+# **Time reveals nothing.**  An update is due when a period is over, by the clock and the declared
 # grace: a public time.  What it published becomes visible at a tick after it
 # (:mod:`tacit.service.jobs.queue`): ``due + L`` with the data set's latency L, or, where the engine
 # took longer, ``due + 2 L, 4 L, 8 L, ...``.  (Of periods that
@@ -267,7 +267,7 @@ def answer_json(counted: Counted, answer: PeriodAnswer) -> dict[str, Any]:
 
 
 _NEVER = 1e15
-_LEASE = 900.0  # seconds after which an update that a process began is another's, if it did not end
+_LEASE = 900.0  # seconds after which another process may make an unfinished update
 
 _dashboards = sa.Table(
     "dashboard",
@@ -319,7 +319,7 @@ class Dashboards:
         self._clock = clock
 
     def preview(self, dataset: str, counted: Counted, caller: Caller) -> CounterPreview:
-        """Return what a dashboard would cost and how exact it would be; reads no row."""
+        """Return the cost and the expected errors of a dashboard; reads no row."""
         return counted.counter(self._open_session(dataset, caller, counted.table, True)).preview()
 
     def identity(self, dataset: str, counted: Counted, caller: Caller) -> str:
@@ -328,20 +328,20 @@ class Dashboards:
         return counted.identity(dataset, session.ledger.id)
 
     def begin(self, dataset: str, counted: Counted, caller: Caller) -> Dashboard:
-        """Pay for all periods of a dashboard; where it was begun before, return that one."""
+        """Pay for all periods of a dashboard; if it exists, return it."""
         session = self._open_session(dataset, caller, counted.table, True)
         counter = counted.counter(session)
-        place = session.ledger.id
+        ledger_id = session.ledger.id
         cost = counter.cost
         try:
             counter.update(now=counted.first)  # no period is over: pays, and reads no row
         except BudgetError:
-            self._told(dataset, caller, None, "refused", cost=cost.to_json())
+            self._record(dataset, caller, None, "refused", cost=cost.to_json())
             raise
-        identity = counted.identity(dataset, place)
+        identity = counted.identity(dataset, ledger_id)
         with self._database.begin(lock="dashboards") as run:
-            asked = sa.select(_dashboards).where(_dashboards.c.id == identity)
-            if run.execute(asked).first() is None:
+            query = sa.select(_dashboards).where(_dashboards.c.id == identity)
+            if run.execute(query).first() is None:
                 row = {
                     "id": identity,
                     "dataset": dataset,
@@ -356,10 +356,10 @@ class Dashboards:
                     "leased": 0.0,
                 }
                 run.execute(_dashboards.insert(), row)
-                self._told(dataset, caller, identity, "done", run, cost=cost.to_json())
+                self._record(dataset, caller, identity, "done", run, cost=cost.to_json())
         return self.find(identity)
 
-    def _told(
+    def _record(
         self,
         dataset: str,
         caller: Caller,
@@ -387,12 +387,12 @@ class Dashboards:
         return self._dashboard(row)
 
     def all(self, dataset: str | None = None) -> list[Dashboard]:
-        """Return all dashboards, or those of a data set, in the order in which they were begun."""
-        asked = sa.select(_dashboards).order_by(_dashboards.c.created, _dashboards.c.id)
+        """Return all dashboards, or those of a data set, in the order of their creation."""
+        query = sa.select(_dashboards).order_by(_dashboards.c.created, _dashboards.c.id)
         if dataset is not None:
-            asked = asked.where(_dashboards.c.dataset == dataset)
+            query = query.where(_dashboards.c.dataset == dataset)
         with self._database.read() as run:
-            return [self._dashboard(row) for row in run.execute(asked).all()]
+            return [self._dashboard(row) for row in run.execute(query).all()]
 
     def _dashboard(self, row: Any) -> Dashboard:
         shown = row.coming if self._clock() >= row.coming_at else row.shown
@@ -401,19 +401,19 @@ class Dashboards:
 
     def answer(self, dashboard: Dashboard) -> PeriodAnswer:
         """Return the counts that may be seen; reads no row, and costs nothing."""
-        return self._counter(dashboard, on_paper=True).answer(dashboard.shown)
+        return self._counter(dashboard, dry_run=True).answer(dashboard.shown)
 
-    def _counter(self, dashboard: Dashboard, *, on_paper: bool) -> TimeCounter:
+    def _counter(self, dashboard: Dashboard, *, dry_run: bool) -> TimeCounter:
         who = Caller(dashboard.who, dashboard.team, (), "", 0)
         table = dashboard.counted.table
-        session = self._open_session(dashboard.dataset, who, table, on_paper)
+        session = self._open_session(dashboard.dataset, who, table, dry_run)
         return dashboard.counted.counter(session)
 
     # --- updates, by the clock
 
     def update_due(self) -> int:
-        """Publish the periods that are over, of all dashboards; return how many had any."""
-        # One process does each; another goes on where it died.  What fails is tried again after a
+        """Publish the finished periods of all dashboards; return how many dashboards had any."""
+        # One process does each; another continues where it died.  What fails is tried again after a
         # while.
         now, updated = self._clock(), 0
         with self._database.read() as run:
@@ -422,7 +422,7 @@ class Dashboards:
             try:
                 updated += self._update(dashboard, now)
             except TacitError as error:
-                # Its kind is about the place of the table, not about a row in it.
+                # Its kind is about the position of the table, not about a row in it.
                 log(
                     "dashboard",
                     dashboard=dashboard.id,
@@ -435,10 +435,10 @@ class Dashboards:
     def _update(self, dashboard: Dashboard, now: float) -> bool:
         if not self._lease(dashboard.id, now):
             return False
-        counted, counter = dashboard.counted, self._counter(dashboard, on_paper=False)
+        counted, counter = dashboard.counted, self._counter(dashboard, dry_run=False)
         closed = counted.closed(counter, now)
         counter.update(now=counted.until(counter, closed))
-        # Public both; it may begin long after its periods.
+        # Both are public; a dashboard may start long after its periods.
         since = max(counted.due(counter, closed), dashboard.created)
         tick = tick_after(since, self._latency(dashboard.dataset), self._clock())
         later = counted.due(counter, closed + 1) if closed < counted.periods else _NEVER
@@ -446,14 +446,14 @@ class Dashboards:
         return True
 
     def _lease(self, identity: str, now: float) -> bool:
-        """Take an update for this process, where no other process has it."""
+        """Lease an update to this process, unless another process has it."""
         wanted = sa.and_(_dashboards.c.id == identity, _due(now))
         with self._database.begin(lock="dashboards") as run:
             taken = run.execute(_dashboards.update().where(wanted).values(leased=now + _LEASE))
             return bool(taken.rowcount)
 
     def _come(self, identity: str, periods: int, tick: float, due: float) -> None:
-        """Note what may be seen from a tick on; what came before it may be seen by now."""
+        """Store what may be seen from a tick on; the update before it is visible by now."""
         own = _dashboards.c.id == identity
         with self._database.begin(lock="dashboards") as run:
             row = run.execute(sa.select(_dashboards).where(own)).one()
@@ -468,14 +468,14 @@ class Dashboards:
 
 
 def _due(now: float) -> sa.ColumnElement[bool]:
-    """Whether an update is due that no process makes; what comes is seen before the next comes."""
+    """True if an update is due that no process has leased, and the last one is visible."""
     c = _dashboards.c
     return sa.and_(c.due <= now, c.coming_at <= now, c.leased <= now)
 
 
-# Dashboards that somebody else approves before they begin; nothing is charged before.
+# Dashboards that another person approves before they start; nothing is charged before.
 #
-# What is approved is what begins: a request holds the whole count with its price, and its number is
+# What is approved is what starts: a request has the whole count with its price, and its number is
 # the digest of both, which the dashboard has afterwards.
 
 
@@ -488,7 +488,7 @@ _requests = sa.Table(
     sa.Column("id", sa.String(24), primary_key=True),
     sa.Column("dataset", sa.String(200), nullable=False, index=True),
     sa.Column("counted", sa.Text, nullable=False),
-    *asked_columns("who"),
+    *request_columns("who"),
     sa.Column("state", sa.String(10), nullable=False, index=True),
     sa.Column("reason", sa.Text),
 )
@@ -496,15 +496,15 @@ _requests = sa.Table(
 
 @dataclass(frozen=True)
 class DashboardRequest:
-    """A dashboard that somebody asked for."""
+    """A requested dashboard."""
 
-    id: str  # its number, and that of the dashboard once it began
+    id: str  # its number, and that of the dashboard once it starts
     dataset: str  # the data set
     counted: Counted  # what it would count, and its price
     asked_by: str
     team: str | None
     token: str  # the public name of the token that they came with
-    asked: float  # seconds since 1970
+    asked_at: float  # seconds since 1970
     state: str  # ``waiting``, ``refused`` or ``approved``
     reason: str | None  # why it was refused
 
@@ -525,7 +525,7 @@ class DashboardRequests:
         self.decisions = decisions
 
     def ask(self, dataset: str, counted: Counted, caller: Caller) -> DashboardRequest:
-        """Ask for a dashboard; one that was refused waits anew."""
+        """Request a dashboard; one that was refused waits again."""
         expected = self._dashboards.preview(dataset, counted, caller)
         if not expected.affordable:
             raise BudgetError(
@@ -537,13 +537,13 @@ class DashboardRequests:
             "id": identity,
             "dataset": dataset,
             "counted": json.dumps(counted.to_json(), sort_keys=True),
-            **asked_by(caller, self._clock()),
+            **request_values(caller, self._clock()),
             "state": WAITING,
             "reason": None,
         }
         with self._database.begin(lock=_LOCK) as run:
-            standing = run.execute(_one(identity)).first()
-            if standing is None or standing.state == REFUSED:
+            existing = run.execute(_one(identity)).first()
+            if existing is None or existing.state == REFUSED:
                 run.execute(_requests.delete().where(_requests.c.id == identity))
                 run.execute(_requests.insert().values(**row))
                 self._audit.acted(
@@ -554,9 +554,9 @@ class DashboardRequests:
                     details={"cost": expected.cost.to_json()},
                     connection=run,
                 )
-        found = self.find(identity)
-        assert found is not None
-        return found
+        request = self.find(identity)
+        assert request is not None
+        return request
 
     def find(self, identity: str) -> DashboardRequest | None:
         """Return a request by its number, or None."""
@@ -565,39 +565,39 @@ class DashboardRequests:
         return None if row is None else _read(row)
 
     def undecided(self) -> list[DashboardRequest]:
-        """Return what waits or was refused, the latest first."""
-        asked = sa.select(_requests).where(_requests.c.state != APPROVED)
+        """Return the requests that wait or were refused, the latest first."""
+        query = sa.select(_requests).where(_requests.c.state != APPROVED)
         with self._database.read() as run:
-            return [_read(row) for row in run.execute(asked.order_by(_requests.c.asked.desc()))]
+            return [_read(row) for row in run.execute(query.order_by(_requests.c.asked_at.desc()))]
 
-    def approve(self, found: DashboardRequest, caller: Caller) -> None:
+    def approve(self, request: DashboardRequest, caller: Caller) -> None:
         """Approve exactly this count at this price: it is paid, and begins."""
-        self._decide(found, caller, APPROVED, None)
+        self._decide(request, caller, APPROVED, None)
         try:
-            self._dashboards.begin(found.dataset, found.counted, asker_of(found))
+            self._dashboards.begin(request.dataset, request.counted, requester_of(request))
         except TacitError:
             with self._database.begin(lock=_LOCK) as run:
-                _set(run, found.id, APPROVED, state=WAITING)
+                _set(run, request.id, APPROVED, state=WAITING)
             raise
 
-    def refuse(self, found: DashboardRequest, caller: Caller, reason: str) -> None:
+    def refuse(self, request: DashboardRequest, caller: Caller, reason: str) -> None:
         """Refuse a dashboard; nothing is spent."""
-        self._decide(found, caller, REFUSED, reason)
+        self._decide(request, caller, REFUSED, reason)
 
     def _decide(
-        self, found: DashboardRequest, caller: Caller, state: str, reason: str | None
+        self, request: DashboardRequest, caller: Caller, state: str, reason: str | None
     ) -> None:
-        self.decisions.refuse_own(found, caller, "for a dashboard")
+        self.decisions.refuse_own(request, caller, "for a dashboard")
         action = "release_approved" if state == APPROVED else "release_refused"
         with self._database.begin(lock=_LOCK) as run:
-            if not _set(run, found.id, WAITING, state=state, reason=reason):
+            if not _set(run, request.id, WAITING, state=state, reason=reason):
                 raise Problem("conflict", "it is decided already")
             details = {} if reason is None else {"reason": reason}
             self._audit.acted(
                 action,
                 caller,
-                dataset=found.dataset,
-                subject=found.id,
+                dataset=request.dataset,
+                subject=request.id,
                 details=details,
                 connection=run,
             )
@@ -607,8 +607,8 @@ def _one(identity: str) -> Any:
     return sa.select(_requests).where(_requests.c.id == identity)
 
 
-def _set(run: sa.Connection, identity: str, stands: str, **values: Any) -> bool:
-    where = sa.and_(_requests.c.id == identity, _requests.c.state == stands)
+def _set(run: sa.Connection, identity: str, current: str, **values: Any) -> bool:
+    where = sa.and_(_requests.c.id == identity, _requests.c.state == current)
     return bool(run.execute(_requests.update().where(where).values(**values)).rowcount)
 
 
@@ -621,7 +621,7 @@ def _read(row: Any) -> DashboardRequest:
         row.asked_by,
         row.team,
         row.token,
-        row.asked,
+        row.asked_at,
         row.state,
         row.reason,
     )

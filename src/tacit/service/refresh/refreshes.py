@@ -1,4 +1,4 @@
-"""Scheduled refreshes of growing data, and the clockwork that starts them."""
+"""Scheduled refreshes of growing data, and the scheduler that starts them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from tacit.service.telemetry import log
 __all__ = [
     "BY_CALL",
     "BY_CLOCK",
-    "Clockwork",
     "Refresh",
     "Refreshes",
     "Schedule",
+    "Scheduler",
     "schedules_of",
 ]
 
@@ -39,7 +39,7 @@ _DAILY = re.compile(r"daily (?:at )?([01]\d|2[0-3]):([0-5]\d)")
 
 @dataclass(frozen=True)
 class Schedule:
-    """Times at equal distances, in UTC, known to everybody beforehand.
+    """Times at equal distances, in UTC, known in advance.
 
     >>> Schedule.parse("every 6 hours").last(1_000_000), Schedule.parse("daily 03:00").last(100_000)
     (993600, 97200)
@@ -49,21 +49,21 @@ class Schedule:
     offset: int = 0  # seconds from the beginning of 1970 to the first
 
     @classmethod
-    def parse(cls, said: str) -> Schedule:
+    def parse(cls, text: str) -> Schedule:
         """Read a schedule.
 
         >>> Schedule.parse("hourly")
         Traceback (most recent call last):
         tacit.errors.UsageError: refresh = 'hourly' is not a schedule: write 'every 6 hours', ...
         """
-        if (found := _EVERY.fullmatch(said)) is not None:
-            every = int(found[1] or 1) * _UNITS[found[2]]
+        if (match := _EVERY.fullmatch(text)) is not None:
+            every = int(match[1] or 1) * _UNITS[match[2]]
             if every:
                 return cls(every)
-        if (found := _DAILY.fullmatch(said)) is not None:
-            return cls(_UNITS["day"], int(found[1]) * 3600 + int(found[2]) * 60)
+        if (match := _DAILY.fullmatch(text)) is not None:
+            return cls(_UNITS["day"], int(match[1]) * 3600 + int(match[2]) * 60)
         raise UsageError(
-            f"refresh = {said!r} is not a schedule: write 'every 6 hours', 'every 30 minutes' or "
+            f"refresh = {text!r} is not a schedule: write 'every 6 hours', 'every 30 minutes' or "
             "'daily 03:00' (UTC)"
         )
 
@@ -72,20 +72,20 @@ class Schedule:
         return int((now - self.offset) // self.every) * self.every + self.offset
 
 
-def schedules_of(said: Mapping[str, str | None]) -> dict[str, Schedule]:
+def schedules_of(texts: Mapping[str, str | None]) -> dict[str, Schedule]:
     """Return the schedules of the data sets that have one.
 
     >>> schedules_of({"visits": "every 6 hours", "births": None})
     {'visits': Schedule(every=21600, offset=0)}
     """
-    return {name: Schedule.parse(one) for name, one in said.items() if one is not None}
+    return {name: Schedule.parse(one) for name, one in texts.items() if one is not None}
 
 
 # Refreshes: when a data set that grows is read again, and what that means for its people.
 #
 # A refresh is a row in the store, with a number.  Each process has the tables open for itself, and
-# opens them anew before its next question where the number is beyond the one that it knows; so a
-# refresh takes effect in all processes, and nobody can see how long the reading took.
+# opens them again before its next question where the number is beyond the one that it knows; so a
+# refresh takes effect in all processes, and no one can see how long the reading took.
 #
 # **One budget for all refreshes.**  Let D_1, D_2, ... be a data set as it is after each refresh,
 # and call two histories neighbours if they differ in one person: in all rows of that person, in
@@ -132,7 +132,7 @@ class Refreshes:
         self._database, self._audit, self._clock = database, audit, clock
 
     def begin(self, dataset: str) -> None:
-        """Note when a data set was first opened; does nothing where that is noted."""
+        """Record when a data set was first opened; does nothing if that is recorded."""
         with self._database.begin(lock="refresh") as run:
             if run.execute(_last(dataset)).first() is None:
                 row = {"dataset": dataset, "number": 0, "at": self._clock(), "way": FIRST}
@@ -146,7 +146,7 @@ class Refreshes:
     def when_due(
         self, dataset: str, schedule: Schedule, allowed: Callable[[], None] = lambda: None
     ) -> Refresh | None:
-        """Refresh a data set whose time has come, once for all processes; None where it has not."""
+        """Refresh a data set that is due, once for all processes; None if it is not due."""
         # A time that passed while no process ran is made up for once.
         #
         # allowed: raises where it may not be read again now; it is tried again later.
@@ -181,39 +181,39 @@ class Refreshes:
 
     def history(self, dataset: str) -> list[Refresh]:
         """Return all refreshes of a data set, the first opening before them."""
-        asked = sa.select(_refreshes).where(_refreshes.c.dataset == dataset)
+        query = sa.select(_refreshes).where(_refreshes.c.dataset == dataset)
         with self._database.read() as run:
-            rows = run.execute(asked.order_by(_refreshes.c.number)).all()
+            rows = run.execute(query.order_by(_refreshes.c.number)).all()
         return [Refresh(row.number, row.at, row.way) for row in rows]
 
     def current(self, dataset: str) -> Refresh:
         """Return the latest refresh."""
-        asked = sa.select(_refreshes).where(_refreshes.c.dataset == dataset)
+        query = sa.select(_refreshes).where(_refreshes.c.dataset == dataset)
         with self._database.read() as run:
-            row = run.execute(asked.order_by(_refreshes.c.number.desc()).limit(1)).first()
+            row = run.execute(query.order_by(_refreshes.c.number.desc()).limit(1)).first()
         return Refresh(0, self._clock(), FIRST) if row is None else Refresh(*_fields(row))
 
     def as_of(self, dataset: str, when: float) -> Refresh:
         """Return the refresh that an answer of some time is from: the latest one before it."""
-        found = self.history(dataset)
-        before = [one for one in found if one.at <= when]
-        return before[-1] if before else (found[0] if found else self.current(dataset))
+        history = self.history(dataset)
+        before = [one for one in history if one.at <= when]
+        return before[-1] if before else (history[0] if history else self.current(dataset))
 
-    def told(self, dataset: str, budget: Budget | None) -> str:
-        """Say what refreshes mean for the people in the data set, in two sentences."""
-        found = self.history(dataset)
-        whole = "one budget" if budget is None else f"one budget of {budget!r}"
+    def describe(self, dataset: str, budget: Budget | None) -> str:
+        """Describe what refreshes mean for the people in the data set, in two sentences."""
+        history = self.history(dataset)
+        shared_budget = "one budget" if budget is None else f"one budget of {budget!r}"
         shared = (
-            f"All releases, before and after a refresh, share {whole}: what was spent on rows that "
-            "stay is not given back."
+            f"All releases, before and after a refresh, share {shared_budget}: what was spent on "
+            "rows that stay is not given back."
         )
-        if len(found) < 2:
-            since = f" since {day(found[0].at)}" if found else ""
+        if len(history) < 2:
+            since = f" since {day(history[0].at)}" if history else ""
             return f"The data set was not refreshed{since}. {shared}"
-        times = "once" if len(found) == 2 else f"{len(found) - 1} times"
-        last = found[-1]
+        times = "once" if len(history) == 2 else f"{len(history) - 1} times"
+        last = history[-1]
         return (
-            f"Since {day(found[0].at)} the data set was refreshed {times}, last on "
+            f"Since {day(history[0].at)} the data set was refreshed {times}, last on "
             f"{day(last.at)} at {moment(last.at)} UTC. {shared}"
         )
 
@@ -237,29 +237,29 @@ def _fields(row: sa.Row[Any]) -> tuple[int, float, str]:
 
 
 def _last(dataset: str) -> sa.Select[Any]:
-    asked = sa.select(_refreshes.c.number).where(_refreshes.c.dataset == dataset)
-    return asked.order_by(_refreshes.c.number.desc()).limit(1)
+    query = sa.select(_refreshes.c.number).where(_refreshes.c.dataset == dataset)
+    return query.order_by(_refreshes.c.number.desc()).limit(1)
 
 
 def _is_due(run: sa.Connection, dataset: str, due: int) -> bool:
-    """Whether no refresh by clock stands for a time, and the data set was opened before it."""
+    """True if a time has no refresh by clock yet, and the data set was opened before it."""
     own = sa.select(sa.func.max(_refreshes.c.due)).where(_refreshes.c.dataset == dataset)
     first = sa.select(sa.func.min(_refreshes.c.at)).where(_refreshes.c.dataset == dataset)
     latest, opened = run.execute(own).scalar(), run.execute(first).scalar()
     return (latest is None or latest < due) and opened is not None and opened <= due
 
 
-# What a service does by the clock: refreshes that are due, and periods that are over.
+# Scheduled work: refreshes that are due, and periods that are over.
 
 
-_CLOCKWORK_EVERY = 1.0  # seconds between two looks at what is due
-_NOTED = 5  # after so many looks what this process counted is noted, whatever was due
+_TICK_SECONDS = 1.0  # seconds between two looks at what is due
+_NOTED = 5  # after this many looks what this process counted is noted, whatever was due
 
 
-class Clockwork:
-    """A thread that looks each second at what is due; every process has one."""
+class Scheduler:
+    """A thread that checks each second what is due; every process has one."""
 
-    # Which process does what is settled in the store, so that more processes do nothing twice.
+    # The store decides which process does what, so that several processes do nothing twice.
     #
     # allowed: raises where data sets may not be read again now.
 
@@ -279,19 +279,19 @@ class Clockwork:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to look."""
-        self._thread = threading.Thread(target=self._run, name="clockwork", daemon=True)
+        """Start the thread."""
+        self._thread = threading.Thread(target=self._run, name="tacit scheduler", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End after what is being done."""
+        """Stop after the current work."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join()
 
     def _run(self) -> None:
         for looks in count(1):
-            if self._stopping.wait(_CLOCKWORK_EVERY):
+            if self._stopping.wait(_TICK_SECONDS):
                 break
             self.look()
             if looks % _NOTED == 0:

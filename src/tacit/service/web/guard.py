@@ -1,12 +1,12 @@
-"""What every request passes first and every reply last."""
+"""The outermost layer: checks of requests, headers of replies."""
 
 # - The body of a request is bounded in bytes and in time.
 # - A header that decides something comes once: of two a proxy could read the other one.
 # - A request that changes something and comes by the cookie of a sign-in must come from our own
 #   pages: the browser says so in ``Origin`` and ``Sec-Fetch-Site``, which no page of another site
-#   can change.  (The cookie is ``SameSite=Lax`` beside that.)
+#   can change.  (The cookie is ``SameSite=Lax`` next to that.)
 # - Every reply has the headers that bind a browser: no script, style or frame of elsewhere.
-# - An exception that nobody foresaw ends here, named by its kind alone.
+# - An exception that no one foresaw ends here, named by its kind alone.
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ONCE = (
     b"origin",
 )
 _SEND_SECONDS = 60.0  # until a reader took what was sent
-_HELD_BYTES = 1 << 27  # of the bodies that are being read or answered, in one process
+_MAX_BUFFERED_BYTES = 1 << 27  # of the bodies that are being read or answered, in one process
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -62,7 +62,7 @@ class Guard:
         self._url = settings.url
         self._cookie = cookie
         self._large = tuple(large)
-        self._held = 0
+        self._buffered = 0
         policy = (b"content-security-policy", _policy(settings).encode())
         self._headers = (*_HEADERS, policy, *((_STRICT_TRANSPORT,) if settings.secure else ()))
 
@@ -98,7 +98,7 @@ class Guard:
             if not started:
                 await rendered(problem_of(error))(scope, receive, dressed)
         finally:
-            self._held -= sum(map(len, parts))
+            self._buffered -= sum(map(len, parts))
 
     async def _read(self, scope: Scope, receive: Receive, parts: list[bytes]) -> None:
         """Read the body of a request within the limits, part by part into a list."""
@@ -106,10 +106,12 @@ class Guard:
         path: str = scope["path"]
         headers = Headers(scope=scope)
         large = path.startswith(self._large) if self._large else False
-        most = self._limits.report_bytes if large else self._limits.body_bytes
-        said = headers.get("content-length", "0")
-        if not (said.isascii() and said.isdigit() and len(said) < 18 and int(said) <= most):
-            raise _too_large(most)
+        limit = self._limits.report_bytes if large else self._limits.body_bytes
+        length = headers.get("content-length", "0")
+        if not (
+            length.isascii() and length.isdigit() and len(length) < 18 and int(length) <= limit
+        ):
+            raise _too_large(limit)
         seen, more = 0, True
         try:
             async with asyncio.timeout(self._limits.body_seconds):
@@ -117,11 +119,11 @@ class Guard:
                     message = await receive()
                     parts.append(message.get("body", b""))
                     seen += len(parts[-1])
-                    self._held += len(parts[-1])
+                    self._buffered += len(parts[-1])
                     more = message.get("more_body", False)
-                    if seen > most:
-                        raise _too_large(most)
-                    if self._held > _HELD_BYTES:
+                    if seen > limit:
+                        raise _too_large(limit)
+                    if self._buffered > _MAX_BUFFERED_BYTES:
                         raise Problem("unavailable", "too much is being sent at once", "try again")
         except TimeoutError:
             raise Problem(
@@ -131,14 +133,14 @@ class Guard:
             read_json(b"".join(parts), "the body")  # neither deeper nor longer than any question
 
     def _refuse_other_sites(self, method: str, headers: Headers) -> None:
-        """Refuse a change that another site's page has a browser make."""
+        """Raise if another site's page has a browser make a change."""
         if method in _SAFE or "authorization" in headers:
             return
         signing_in = self._cookie not in headers.get("cookie", "")
-        origin, place = headers.get("origin"), headers.get("sec-fetch-site")
-        if signing_in and origin is None and place is None:
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+        if signing_in and origin is None and site is None:
             return  # no browser
-        if place not in (None, "same-origin", "none") or not self._own(origin, headers):
+        if site not in (None, "same-origin", "none") or not self._own(origin, headers):
             raise Problem(
                 "forbidden",
                 "the request comes from a page of another site",
@@ -154,12 +156,12 @@ class Guard:
 
 
 def _refuse_repeated(scope: Scope) -> None:
-    """Refuse a request that says twice who asks, what it sends or where it comes from."""
+    """Raise if a header that decides something is repeated."""
     names = [name for name, _ in scope["headers"]]
     for name in _ONCE:
         if names.count(name) > 1:
-            said = name.decode().title()
-            raise Problem("invalid_request", f"the header {said} is given twice", "send it once")
+            title = name.decode().title()
+            raise Problem("invalid_request", f"the header {title} is given twice", "send it once")
 
 
 def _policy(settings: Settings) -> str:
@@ -176,7 +178,7 @@ def _policy(settings: Settings) -> str:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """Return a reader of a body that was read; after it comes that the caller went away."""
+    """Return a receiver that repeats a body that was read, then passes on what follows."""
     left = [body]
 
     async def read() -> Message:
@@ -187,10 +189,10 @@ def _again(body: bytes, receive: Receive) -> Receive:
     return read
 
 
-def _too_large(most: int) -> Problem:
+def _too_large(limit: int) -> Problem:
     return Problem(
         "too_large",
-        f"the body has more than {most} bytes, or does not say how many",
+        f"the body has more than {limit} bytes, or does not state its length",
         "send less at once",
-        {"most_bytes": most},
+        {"most_bytes": limit},
     )

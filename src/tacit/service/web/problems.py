@@ -23,10 +23,10 @@ from tacit.service.problem import Problem, problem_of
 
 __all__ = [
     "FailedTokens",
+    "form_problem",
     "handle_problems",
     "problem_of",
     "rendered",
-    "wrong",
 ]
 
 # Every error as a reply of one shape; what is not ours is named by its kind alone.
@@ -47,14 +47,12 @@ def rendered(problem: Problem, status: int | None = None, **headers: str) -> JSO
     return JSONResponse(problem.to_json(), status or problem.status, headers)
 
 
-def wrong(error: Exception) -> Problem:
-    """Return what a page says of an error in a form: of fields that are wrong, which and how."""
+def form_problem(error: Exception) -> Problem:
+    """Return the problem that a page shows for an error in a form."""
     if isinstance(error, ValidationError):
         return _wrong_fields(error.errors(include_input=False))
     if isinstance(error, ValueError) and not isinstance(error, TacitError):
-        return Problem(
-            "invalid_request", "a field of the form holds something other than what is asked for"
-        )
+        return Problem("invalid_request", "a field of the form has a value of the wrong kind")
     return problem_of(error)
 
 
@@ -101,7 +99,7 @@ async def _of_http(request: Request, error: Exception) -> Response:
 async def _reply(
     request: Request, problem: Problem, status: int | None = None, **headers: str
 ) -> Response:
-    """Return a problem as a page for whoever reads pages, and as JSON for everybody else."""
+    """Return a problem as a page for browsers, and as JSON for other clients."""
     reads = "text/html" in request.headers.get("accept", "")
     if not reads or request.url.path.startswith("/v1/"):
         return rendered(problem, status, **headers)
@@ -116,7 +114,7 @@ async def _reply(
         for_programs = problem.remedy.startswith("GET ")
         given |= {"message": problem.message, "remedy": "" if for_programs else problem.remedy}
         caller = getattr(request.state, "caller", None)
-        if caller is None:  # an address that does not exist asks nobody who calls
+        if caller is None:  # an address that does not exist asks no one who calls
             caller = await run_in_threadpool(request.app.state.signed_in, request)
         text = page("error.html", settings.title, caller, given)
     return HTMLResponse(text, status or problem.status, headers)
@@ -132,17 +130,17 @@ _HEADINGS = {
 
 
 def _wrong_fields(errors: Iterable[Mapping[str, Any]], body: Any = None) -> Problem:
-    """Say which fields are wrong and how, without repeating what was sent in them."""
-    found = [
+    """Describe which fields are wrong and how, without repeating their values."""
+    fields = [
         {"field": ".".join(map(str, one["loc"])), "wrong": _wrong_field(one, body)}
         for one in errors
     ][:20]
-    first = f"{found[0]['field']}: {found[0]['wrong']}" if found else "it cannot be read"
+    first = f"{fields[0]['field']}: {fields[0]['wrong']}" if fields else "it cannot be read"
     return Problem(
         "invalid_request",
         f"the request is not in the form that the service reads: {first}",
         "GET /openapi.json says what each route takes",
-        {"fields": found},
+        {"fields": fields},
     )
 
 
@@ -164,8 +162,8 @@ def _model_in(annotation: Any) -> Any:
     """Return the model that a field holds: itself, or one of many, or one or none."""
     if hasattr(annotation, "model_fields"):
         return annotation
-    found = (_model_in(part) for part in get_args(annotation))
-    return next((model for model in found if model is not None), None)
+    models = (_model_in(part) for part in get_args(annotation))
+    return next((model for model in models if model is not None), None)
 
 
 def _body_of(request: Request) -> Any:
@@ -182,24 +180,24 @@ def _methods(request: Request) -> str:
     return ", ".join(sorted({m for route in literal or fitting for m in route.methods or ()}))
 
 
-# How often an address sent a wrong token: after a number of them it must wait.
+# Wrong tokens per address: after a number of them it must wait.
 
 
 _SPAN = 60.0  # seconds
-_MOST_ADDRESSES = 10_000
+_MAX_ADDRESSES = 10_000
 
 
 class FailedTokens:
     """The failures of the last minute, by address, in the memory of one process."""
 
-    # A token cannot be guessed, so this is no lock: it keeps one address from filling the log, and
-    # shows the operator that somebody tries.  Whoever sends a good token is never held up, also
+    # A token cannot be guessed, so this is not a lock: it keeps one address from filling the log,
+    # and shows the operator that someone tries.  Whoever sends a good token is never held up, also
     # where many people share an address.
     #
     # clock: seconds that never go back.
 
-    def __init__(self, most: int, clock: Callable[[], float]) -> None:
-        self._most = most
+    def __init__(self, limit: int, clock: Callable[[], float]) -> None:
+        self._limit = limit
         self._clock = clock
         self._lock = threading.Lock()
         self._seen: dict[str, tuple[float, int]] = {}
@@ -215,9 +213,9 @@ class FailedTokens:
             if now - self._cleared >= _SPAN:
                 self._cleared = now
                 self._seen = {a: one for a, one in self._seen.items() if now - one[0] < _SPAN}
-            if len(self._seen) < _MOST_ADDRESSES or address in self._seen:
+            if len(self._seen) < _MAX_ADDRESSES or address in self._seen:
                 self._seen[address] = since, number + 1
-        if number >= self._most:
+        if number >= self._limit:
             wait = max(1, round(since + _SPAN - now))
             raise Problem(
                 "too_many",

@@ -47,19 +47,19 @@ __all__ = [
 
 DatasetName = Annotated[str, Path(min_length=1, max_length=100, description="of the data set")]
 Cursor = Annotated[
-    str, Query(max_length=200, description="what `next` of the list before said; empty at first")
+    str, Query(max_length=200, description="`next` of the previous page; empty at first")
 ]
-Limit = Annotated[int, Query(ge=1, le=1000, description="the most items at once")]
+Limit = Annotated[int, Query(ge=1, le=1000, description="maximum number of items")]
 
 
 class Body(BaseModel):
-    """A body that somebody sends: no field that is unknown, and no value bent into another kind."""
+    """The body of a request: no unknown fields, and no conversion of values."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Reply(BaseModel):
-    """What the service sends."""
+    """A reply of the service."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -92,7 +92,7 @@ _Amount: TypeAlias = Annotated[
 class AskBody(Body):
     """A question, in exactly one of three ways, and its price.
 
-    >>> AskBody(sql="select count(*) from visits", epsilon=0.5).asked()
+    >>> AskBody(sql="select count(*) from visits", epsilon=0.5).to_fields()
     {'sql': 'select count(*) from visits', 'epsilon': 0.5}
     """
 
@@ -117,11 +117,11 @@ class AskBody(Body):
         None, max_length=100, description="the protected table; the first where it is left out"
     )
 
-    def asked(self) -> dict[str, Any]:
-        """Return what is said, as :meth:`tacit.service.hosting.ask.Ask.from_json` reads it."""
+    def to_fields(self) -> dict[str, Any]:
+        """Return the fields that are set, for :meth:`tacit.service.hosting.ask.Ask.from_json`."""
         fields = AskBody.model_fields
-        said = {name: getattr(self, name) for name in fields}
-        return {name: value for name, value in said.items() if value is not None}
+        values = {name: getattr(self, name) for name in fields}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 class PreviewBody(AskBody):
@@ -136,7 +136,7 @@ class PreviewBody(AskBody):
 # Forms of the pages: the fields of a body that a browser sends.
 
 
-_MOST_FIELDS, _MOST_OF_A_TABLE = 200, 1200
+_MAX_FIELDS, _MAX_TABLE_FIELDS = 200, 1200
 
 
 class Form:
@@ -160,20 +160,20 @@ class Form:
 
 
 async def _form(request: Request) -> Form:
-    return await _read(request, _MOST_FIELDS)
+    return await _read(request, _MAX_FIELDS)
 
 
 async def _large(request: Request) -> Form:
-    return await _read(request, _MOST_OF_A_TABLE)
+    return await _read(request, _MAX_TABLE_FIELDS)
 
 
-async def _read(request: Request, most: int) -> Form:
+async def _read(request: Request, limit: int) -> Form:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise Problem("invalid_request", "a form is sent as application/x-www-form-urlencoded")
     try:
         text = (await request.body()).decode("ascii")
-        fields = parse_qs(text, keep_blank_values=True, max_num_fields=most, errors="strict")
+        fields = parse_qs(text, keep_blank_values=True, max_num_fields=limit, errors="strict")
     except ValueError:
         raise Problem("invalid_request", "the form cannot be read") from None
     return Form(fields)
@@ -184,7 +184,7 @@ FormOf = Annotated[Form, Depends(_form)]  # a route's parameter: ``form: FormOf`
 LargeFormOf = Annotated[Form, Depends(_large)]
 
 
-# How a route says who may call it: each declares a right, or that everybody may.
+# Rights of routes: each route declares a right, or that anyone may call it.
 #
 # ``tests/service/web/test_routing.py`` walks the application and fails for a route that
 # declares nothing.
@@ -222,8 +222,8 @@ def checked(request: Request, text: str, kind: str = BEARER) -> Caller:
 
 @contextmanager
 def counted(request: Request, text: str) -> Iterator[None]:
-    """Count it for the address where a token turns out to be a guess."""
-    # One that this service signed is no guess, also where it is void by now.
+    """Count a failure of the address if a token is a guess."""
+    # One that this service signed is not a guess, also where it is void by now.
     state = state_of(request)
     try:
         yield
@@ -235,7 +235,7 @@ def counted(request: Request, text: str) -> Iterator[None]:
 
 def needs(action: str | None, on: str | None = None) -> Callable[..., Caller]:
     """Return a dependency that gives the caller, once they may do what the route does."""
-    # action: the right, one of :data:`tacit.service.access.ACTIONS`; None asks only that somebody
+    # action: the right, one of :data:`tacit.service.access.ACTIONS`; None asks only that someone
     #   is signed in.
     # on: the parameter in the path that names the data set; None asks for the right on any one, and
     #   the route then calls :func:`tacit.service.access.demand` for the one that it finds.
@@ -245,7 +245,7 @@ def needs(action: str | None, on: str | None = None) -> Callable[..., Caller]:
         if caller is None:
             raise Problem(
                 "unauthenticated",
-                "nobody is signed in",
+                "no one is signed in",
                 "send a token, Authorization: Bearer ..., or sign in to the pages",
             )
         request.state.caller = caller  # the logs name them, also where they are refused
@@ -268,7 +268,7 @@ def anyone(request: Request, sent: _Sent) -> Caller | None:
 
 
 def signed_in(request: Request) -> Caller | None:
-    """Return who is signed in to the pages; None where nobody is."""
+    """Return who is signed in to the pages, or None."""
     try:
         return _authenticated(request, None)
     except TacitError:
@@ -277,8 +277,8 @@ def signed_in(request: Request) -> Caller | None:
 
 def refused(request: Request) -> Problem | None:
     """Return why the token of a request that is for everybody does not hold; None where it does."""
-    found: Problem | None = getattr(request.state, "refused", None)
-    return found
+    problem: Problem | None = getattr(request.state, "refused", None)
+    return problem
 
 
 _declared[anyone] = "anyone"

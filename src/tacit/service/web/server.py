@@ -53,7 +53,7 @@ from tacit.service.web.state import State
 
 __all__ = [
     "ROUTERS",
-    "Place",
+    "ServerOptions",
     "application",
     "create_app",
     "describe",
@@ -64,7 +64,7 @@ __all__ = [
 # The description of the API: what the framework writes, with what it cannot know.
 #
 # - Routes that declare ``anyone`` are described as open; the framework sees their optional token.
-# - A release that was asked for links to what can be done with it, by its number.
+# - A requested release links to its operations, by its number.
 # - Questions and dashboards have an example.
 
 
@@ -90,7 +90,7 @@ _DAILY = {
     "periods": 365,
     "epsilon": "1/2",
 }
-# The bodies of requests, each as somebody would send it.
+# The bodies of requests, each as someone would send it.
 _EXAMPLES = {
     "/v1/datasets/{name}/preview": _COUNT,
     "/v1/datasets/{name}/releases": _COUNT,
@@ -120,8 +120,8 @@ def describe(app: FastAPI) -> None:
 
 
 def _open(route: APIRoute) -> bool:
-    found = {declared_right(one.call) for one in route.dependant.dependencies}
-    return "anyone" in found
+    rights = {declared_right(one.call) for one in route.dependant.dependencies}
+    return "anyone" in rights
 
 
 def _link(paths: dict[str, Any]) -> None:
@@ -182,7 +182,7 @@ def create_app(given: Settings | State) -> FastAPI:
         lifespan=running,
         docs_url=None,  # their page would load scripts from elsewhere
         redoc_url=None,
-        redirect_slashes=False,  # its redirects go where the header Host says
+        redirect_slashes=False,  # its redirects follow the header Host
         responses={
             "4XX": {"model": ErrorBody, "description": "The request is refused"},
             "5XX": {"model": ErrorBody, "description": "The service failed"},
@@ -206,7 +206,7 @@ def create_app(given: Settings | State) -> FastAPI:
 
 # The server that runs the application: one process or many, with TLS of its own or behind a proxy.
 #
-# Each process of many opens the folder anew; what they share stands in the database and the
+# Each process of many opens the folder again; what they share is in the database and the
 # ledgers.
 
 
@@ -217,19 +217,19 @@ _LENGTHS = {b"content-length", b"transfer-encoding"}
 
 
 _BUSY = Problem(
-    "unavailable", "the service has as many connections as it may have", "try again in a moment"
+    "unavailable", "the service has its maximum number of connections", "try again in a moment"
 )
 _TWO_LENGTHS = Problem(
     "invalid_request",
-    "the request says in two ways how long its body is",
+    "the request states the length of its body in two ways",
     "send Content-Length or Transfer-Encoding, and not both",
 )
 _NO_HTTP = Problem("invalid_request", "what was sent is not a request of HTTP/1.1")
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the server listens."""
+class ServerOptions:
+    """Address, TLS files and processes of the server."""
 
     host: str = "127.0.0.1"  # the address; ``127.0.0.1`` is this machine alone
     port: int = 8000
@@ -240,16 +240,16 @@ class Place:
 
     @property
     def address(self) -> str:
-        """Where a browser on this machine finds it."""
+        """The address for a browser on this machine."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
 
     def refuse_plain(self, settings: Settings) -> None:
-        """Refuse to carry tokens over a network in plain text."""
+        """Raise if tokens would cross a network in plain text."""
         if not (loopback(self.host) or self.certificate or settings.secure):
             raise UsageError(
                 f"at {self.host} tokens and answers would cross the network in plain text: put a "
-                "proxy with TLS in front and say url = 'https://...' in service.toml, or give "
+                "proxy with TLS in front and set url = 'https://...' in service.toml, or give "
                 "--tls-certificate and --tls-key"
             )
 
@@ -266,22 +266,22 @@ def loopback(host: str) -> bool:
         return host == "localhost"
 
 
-class _PatientServer(H11Protocol):
-    """HTTP, with an end to the wait for the head of a request, and to how many come at once."""
+class _BoundedServer(H11Protocol):
+    """HTTP with a timeout for the head of a request, and a limit on connections."""
 
     # What the server itself refuses in plain text is refused in the shape of all errors.  A request
-    # whose length is said in two ways ends its connection (RFC 9112, section 6.1): a proxy in front
-    # could take the rest of its body for the request of somebody else.
+    # whose length is given in two ways ends its connection (RFC 9112, section 6.1): a proxy in
+    # front could take the rest of its body for the request of someone else.
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
-        self._most, self.limit_concurrency = self.limit_concurrency, None
+        self._max_connections, self.limit_concurrency = self.limit_concurrency, None
         self._within, self.app = self.app, self._bounded
 
     async def _bounded(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it: too many connections, or two lengths."""
         lengths = {name for name, _ in scope["headers"]} & _LENGTHS
-        if self._most is not None and len(self.connections) > self._most:
+        if self._max_connections is not None and len(self.connections) > self._max_connections:
             await rendered(_BUSY, Connection="close")(scope, receive, send)
         elif len(lengths) > 1:
             await rendered(_TWO_LENGTHS, Connection="close")(scope, receive, send)
@@ -289,7 +289,7 @@ class _PatientServer(H11Protocol):
             await self._within(scope, receive, send)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP; where a reply is under way it ends there."""
+        """Reply 400 to what is not HTTP; a reply that has started ends there."""
         reply = rendered(_NO_HTTP, Connection="close")
         with suppress(h11.LocalProtocolError):
             head = h11.Response(status_code=400, headers=reply.raw_headers, reason=b"Bad Request")
@@ -305,7 +305,7 @@ class _PatientServer(H11Protocol):
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if self.conn.their_state is h11.IDLE:
-            self._wait()  # a part of a head: the clock that started goes on
+            self._wait()  # a part of a head: the clock that started continues
         else:
             self._stop()
 
@@ -339,31 +339,31 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def run(given: Settings | State, place: Place) -> None:
-    """Serve until the process is told to stop."""
+def run(given: Settings | State, server: ServerOptions) -> None:
+    """Serve until the process is stopped."""
     settings = given.settings if isinstance(given, State) else given
-    place.refuse_plain(settings)
-    options = _options(settings, place)
+    server.refuse_plain(settings)
+    options = _options(settings, server)
     configure()
-    if place.processes == 1:
+    if server.processes == 1:
         uvicorn.run(create_app(given), **options)
         return
-    # What cannot be opened is said once, and not by every process.
+    # What cannot be opened is reported once, and not by every process.
     (given if isinstance(given, State) else State.open(given)).close()
     os.environ[_FOLDER] = str(Path(settings.folder).resolve())
     uvicorn.run(
         "tacit.service.web.server:application",
         factory=True,
-        workers=place.processes,
+        workers=server.processes,
         **options,
     )
 
 
-def _options(settings: Settings, place: Place) -> dict[str, Any]:
+def _options(settings: Settings, server: ServerOptions) -> dict[str, Any]:
     return {
-        "host": place.host,
-        "port": place.port,
-        "http": _PatientServer,
+        "host": server.host,
+        "port": server.port,
+        "http": _BoundedServer,
         "ws": "none",
         "log_config": None,
         "access_log": False,
@@ -376,6 +376,6 @@ def _options(settings: Settings, place: Place) -> dict[str, Any]:
         "timeout_keep_alive": _IDLE_SECONDS,
         "timeout_graceful_shutdown": 30,
         "timeout_worker_healthcheck": 60,  # a process that imports on a busy machine is not dead
-        "ssl_certfile": place.certificate,
-        "ssl_keyfile": place.key,
+        "ssl_certfile": server.certificate,
+        "ssl_keyfile": server.key,
     }

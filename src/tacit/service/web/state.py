@@ -16,17 +16,17 @@ from tacit.accounting.budget import Budget
 from tacit.arithmetic.exact import float_down, float_up
 from tacit.errors import TacitError
 from tacit.service.access import Caller, Decisions
-from tacit.service.audit_log import AuditLog, Gathered, noted_in
+from tacit.service.audit_log import AuditLog, BatchWriter, noted_in
 from tacit.service.database import Database, declarations, open_store
 from tacit.service.hosting.datasets import Datasets, Hosted
-from tacit.service.jobs.desk import Desk
 from tacit.service.jobs.queue import Queue
+from tacit.service.jobs.release_service import ReleaseService
 from tacit.service.jobs.workers import Records, Workers
 from tacit.service.login import Provider
 from tacit.service.problem import Problem
 from tacit.service.refresh.collection import Collection, ReportStore, collections_of
 from tacit.service.refresh.dashboards import DashboardRequests, Dashboards
-from tacit.service.refresh.refreshes import Clockwork, Refreshes, schedules_of
+from tacit.service.refresh.refreshes import Refreshes, Scheduler, schedules_of
 from tacit.service.settings import Settings
 from tacit.service.telemetry import Metrics, Sample, Traces
 from tacit.service.tokens import Tokens, behind
@@ -41,18 +41,18 @@ __all__ = [
     "state_of",
 ]
 
-# Whether a process can answer: its database, its workers, and the ledgers and tables behind it.
+# Readiness of a process: its database, its workers, the ledgers and the tables.
 #
 # What is said is how many of them can be used, and never which, how large they are or how long they
 # took: everybody may ask.  A look at a ledger or a table is remembered for some seconds, so that
 # who asks often costs no more; no row is read.
 
 
-_FRESH = 10.0  # seconds for which a look at the ledgers and tables is believed
+_FRESH = 10.0  # seconds for which a check of the ledgers and tables is cached
 
 
 class Readiness:
-    """Looks at what a process needs."""
+    """Checks of what a process needs."""
 
     # clock: seconds that never go back.
 
@@ -68,24 +68,24 @@ class Readiness:
         self._looked: tuple[float, dict[str, str]] | None = None
 
     def parts(self) -> dict[str, str]:
-        """Return of each part whether it can be used: ``ready``, ``in part`` or ``failing``."""
+        """Return the state of each part: ``ready``, ``in part`` or ``failing``."""
         if not self._database.reachable():
             return {"database": "failing"}
-        found = {"database": "ready", "workers": "ready" if self._workers.alive() else "failing"}
+        parts = {"database": "ready", "workers": "ready" if self._workers.alive() else "failing"}
         with self._lock:
             if self._looked is None or self._clock() - self._looked[0] >= _FRESH:
                 self._looked = self._clock(), self._behind()
-            return found | self._looked[1]
+            return parts | self._looked[1]
 
     def _behind(self) -> dict[str, str]:
-        """Look at the ledgers and the tables of all data sets."""
+        """Check the ledgers and the tables of all data sets."""
         try:
             every = [self._datasets.of(name) for name in self._datasets.names]
         except TacitError:
             return {"ledgers": "failing", "tables": "failing"}
         return {
-            "ledgers": _told([_works(hosted.check_ledgers) for hosted in every]),
-            "tables": _told([_works(hosted.check_tables) for hosted in every]),
+            "ledgers": _summary([_works(hosted.check_ledgers) for hosted in every]),
+            "tables": _summary([_works(hosted.check_tables) for hosted in every]),
         }
 
 
@@ -97,10 +97,10 @@ def _works(check: Callable[[], None]) -> bool:
     return True
 
 
-def _told(good: list[bool]) -> str:
-    """Say how many work.
+def _summary(good: list[bool]) -> str:
+    """Summarise how many work.
 
-    >>> _told([]), _told([True, False]), _told([False])
+    >>> _summary([]), _summary([True, False]), _summary([False])
     ('ready', 'in part', 'failing')
     """
     if all(good):
@@ -115,7 +115,7 @@ def _told(good: list[bool]) -> str:
 
 
 _BUDGETS = {
-    "total": ("tacit_budget", "The whole budget"),
+    "total": ("tacit_budget", "The total budget"),
     "spent": ("tacit_budget_spent", "What is spent of the budget"),
     "remaining": ("tacit_budget_remaining", "What remains of the budget"),
 }
@@ -133,7 +133,7 @@ def add_gauges(metrics: Metrics, audit: AuditLog, queue: Queue, datasets: Datase
         ("dataset", "state"),
         lambda: [
             ({"dataset": name, "state": state}, number)
-            for (name, state), number in queue.counted().items()
+            for (name, state), number in queue.count_by_state().items()
         ],
     )
     for part, (name, about) in _BUDGETS.items():
@@ -141,7 +141,7 @@ def add_gauges(metrics: Metrics, audit: AuditLog, queue: Queue, datasets: Datase
 
 
 def _budgets(datasets: Datasets, part: str) -> Iterator[Sample]:
-    """Yield a part of the budget of each ledger that was begun; each once, whoever shares it."""
+    """Yield a part of the budget of each ledger that exists, each once."""
     seen: set[str] = set()
     for name in datasets.names:
         hosted = datasets.of(name)
@@ -152,11 +152,11 @@ def _budgets(datasets: Datasets, part: str) -> Iterator[Sample]:
                 continue
             seen.add(key)
             try:
-                found = _part(hosted, team, part)
+                amounts = _part(hosted, team, part)
             except TacitError:  # a ledger that is away takes no other one with it
                 continue
             labels = {"of": owner.key(None), "team": team or ""}
-            for unit, amount in found.items():
+            for unit, amount in amounts.items():
                 yield {**labels, "unit": unit}, amount
 
 
@@ -165,16 +165,16 @@ def _part(hosted: Hosted, team: str | None, part: str) -> dict[str, float]:
     budget: Budget = getattr(hosted.ledger(team), part)
     as_float = float_up if part == "spent" else float_down
     unit = "rho" if budget.kind == "concentrated" else "epsilon"
-    found = {unit: as_float(budget.amount)}
+    amounts = {unit: as_float(budget.amount)}
     if budget.kind == "approximate":
-        found["delta"] = as_float(budget.delta)
-    return found
+        amounts["delta"] = as_float(budget.delta)
+    return amounts
 
 
-# What all routes share: the settings, the database, the tokens, and the parts of the others.
+# The state that all routes share.
 
 
-_MOST_DENIALS = 20  # a minute and a token, in the audit log
+_MAX_DENIALS = 20  # a minute and a token, in the audit log
 
 
 @dataclass
@@ -196,18 +196,18 @@ class State:
     collections: dict[str, Collection]  # the questions of the local model, by name
     reports: ReportStore  # what devices answered
     datasets: Datasets  # the data sets, open for questions
-    desk: Desk  # takes and answers questions
+    release_service: ReleaseService  # takes and answers questions
     workers: Workers  # the threads that answer them
     records: Records  # what is recorded of them
     dashboards: Dashboards  # counts over time
     dashboard_requests: DashboardRequests  # those that wait for a decision
-    clockwork: Clockwork  # does what is due by the clock
+    scheduler: Scheduler  # does what is due by the clock
     clock: Callable[[], float] = time.time  # seconds since 1970
     readiness: Readiness = field(init=False)  # whether this process can answer
-    gathered: Gathered = field(init=False)  # writes to the audit log what threads do at once
+    batch_writer: BatchWriter = field(init=False)  # writes to the audit log what threads do at once
 
     def __post_init__(self) -> None:
-        self.gathered = Gathered(self.audit)
+        self.batch_writer = BatchWriter(self.audit)
         self.readiness = Readiness(self.database, self.datasets, self.workers)
 
     @classmethod
@@ -221,14 +221,16 @@ class State:
         datasets = Datasets(declared, settings, database, lambda n: refreshes.current(n).number)
         queue = Queue(database, clock)
         records = Records(queue, audit, metrics, traces)
-        most = settings.limits.waiting_jobs
+        waiting_limit = settings.limits.waiting_jobs
         decisions = Decisions(partial(behind, database))
-        desk = Desk(queue, datasets.of, records.acted, most, clock, decisions)
-        workers = Workers(queue, desk.work, records.tell, settings.workers)
-        desk.wake = workers.wake
+        release_service = ReleaseService(
+            queue, datasets.of, records.acted, waiting_limit, clock, decisions
+        )
+        workers = Workers(queue, release_service.work, records.report_outcomes, settings.workers)
+        release_service.wake = workers.wake
         dashboards = Dashboards(database, audit, datasets.session, datasets.latency, clock)
         schedules_of(datasets.refreshed_when())
-        clockwork = Clockwork(
+        scheduler = Scheduler(
             lambda: schedules_of(datasets.refreshed_when()),
             refreshes,
             dashboards,
@@ -243,7 +245,7 @@ class State:
             Tokens(database, key, clock, noted_in(audit)),
             _provider(settings, clock),
             FailedTokens(settings.limits.failed_tokens, time.monotonic),
-            FailedTokens(_MOST_DENIALS, time.monotonic),
+            FailedTokens(_MAX_DENIALS, time.monotonic),
             audit,
             metrics,
             traces,
@@ -251,12 +253,12 @@ class State:
             collections,
             ReportStore(database),
             datasets,
-            desk,
+            release_service,
             workers,
             records,
             dashboards,
             DashboardRequests(database, audit, dashboards, decisions, clock),
-            clockwork,
+            scheduler,
             clock,
         )
         for name in declared:
@@ -265,12 +267,12 @@ class State:
         return made
 
     def start(self) -> None:
-        """Start what runs beside the requests."""
+        """Start the background threads."""
         self.workers.start()
-        self.clockwork.start()
+        self.scheduler.start()
 
     def note_denial(self, caller: Caller, action: str, problem: Problem) -> None:
-        """Write down that somebody asked for what they may not do."""
+        """Record that a caller asked for something that they may not do."""
         try:
             self.denials.note(caller.token_id)
         except Problem:
@@ -286,7 +288,7 @@ class State:
         """Stop what runs, and close all parts."""
         if self.provider is not None:
             self.provider.close()
-        self.clockwork.stop()
+        self.scheduler.stop()
         self.workers.stop()
         self.datasets.close()
         self.database.close()

@@ -44,7 +44,7 @@ def test_a_curator_sets_caps_and_raises_the_budget(client: Client) -> None:
     ada = client.token("analyst", "visits", "ada", team="oncology")
     over = client.post("/v1/datasets/visits/releases", json={**COUNT, "epsilon": 1}, token=ada)
     assert "cap of team:oncology" in over.text
-    assert "taken away" in cap(cleo, "team", "oncology", "").text
+    assert "removed" in cap(cleo, "team", "oncology", "").text
     raised = {"amount": "2000", "reason": "a yearly report", "action": "raise"}
     page = cleo.post("/datasets/visits/budget", **raised)
     assert "of epsilon 2,000" in page.text or "of epsilon 2000" in page.text

@@ -29,7 +29,7 @@ def test_a_token_that_does_not_hold_is_explained_as_its_refusal_is(client: Clien
         error = client.get("/v1/me", token=token).json()["error"]
         said = {"allowed": False, "because": error["message"], "remedy": error["remedy"]}
         assert why(client, token) == said
-    assert "nobody is signed in" in str(why(client, None))
+    assert "no one is signed in" in str(why(client, None))
 
 
 def test_what_is_granted_is_explained_too(client: Client) -> None:

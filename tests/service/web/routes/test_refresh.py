@@ -87,5 +87,5 @@ def test_files_that_two_data_sets_come_to_share_are_noticed_at_a_refresh(tmp_pat
         assert (reply.status_code, reply.json()["error"]["code"]) == (409, "conflict")
         assert "same table" in reply.json()["error"]["message"]
         numbers = [client.state.refreshes.current(n).number for n in ("visits", "births")]
-        client.state.clockwork.look()
+        client.state.scheduler.look()
         assert [client.state.refreshes.current(n).number for n in ("visits", "births")] == numbers

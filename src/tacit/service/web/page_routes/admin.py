@@ -12,7 +12,7 @@ from tacit.errors import TacitError
 from tacit.service.access import EVERYTHING, Caller, decide
 from tacit.service.pages.frame import page
 from tacit.service.pages.views import event, roles, token
-from tacit.service.web.problems import wrong as said_wrong
+from tacit.service.web.problems import form_problem
 from tacit.service.web.routes import audit, tokens
 from tacit.service.web.routing import CallerOf, Cursor, FormOf, needs
 from tacit.service.web.state import State, StateOf
@@ -25,7 +25,7 @@ _PAGE = 50
 
 @router.get("/tokens")
 def listed(caller: CallerOf, state: StateOf, cursor: Cursor = "") -> HTMLResponse:
-    """Show the tokens that the caller may revoke, and where one is made."""
+    """Show the tokens that the caller may revoke, and the form for a new one."""
     return _tokens(caller, state, cursor)
 
 
@@ -42,7 +42,7 @@ def create(
         body = tokens.NewToken(name=name, team=team, grants=[grant], days=days)
         made = {"name": name, "token": tokens.create(body, state, caller).token}
     except (TacitError, ValueError) as error:
-        wrong = said_wrong(error)
+        wrong = form_problem(error)
     return _tokens(caller, state, "", made=made, wrong=wrong)
 
 
@@ -52,7 +52,7 @@ def revoke(id: tokens.TokenName, caller: CallerOf, state: StateOf) -> Response:
     try:
         tokens.revoke(id, state, caller)
     except TacitError as error:
-        return _tokens(caller, state, "", wrong=said_wrong(error))
+        return _tokens(caller, state, "", wrong=form_problem(error))
     return RedirectResponse("/tokens", status_code=303)
 
 
@@ -61,9 +61,9 @@ def log(
     caller: Annotated[Caller, Depends(needs("audit"))], state: StateOf, cursor: Cursor = ""
 ) -> HTMLResponse:
     """Show who did what, the latest first."""
-    found = audit.audit(caller, state, cursor, _PAGE, True)
-    more = None if not found.next else f"/audit?cursor={quote(found.next, safe='')}"
-    given = {"rows": [event(one.model_dump()) for one in found.items], "next": more}
+    events = audit.audit(caller, state, cursor, _PAGE, True)
+    more = None if not events.next else f"/audit?cursor={quote(events.next, safe='')}"
+    given = {"rows": [event(one.model_dump()) for one in events.items], "next": more}
     return HTMLResponse(page("audit.html", state.settings.title, caller, given))
 
 
@@ -78,9 +78,9 @@ def _tokens(
     grants = roles(caller)
     rows, more = [], None
     if grants:
-        found = tokens.listed(state, caller, cursor, _PAGE)
-        rows = [token(one.model_dump(), state.clock()) for one in found.items]
-        more = f"/tokens?cursor={quote(found.next, safe='')}" if found.next else None
+        stored = tokens.listed(state, caller, cursor, _PAGE)
+        rows = [token(one.model_dump(), state.clock()) for one in stored.items]
+        more = f"/tokens?cursor={quote(stored.next, safe='')}" if stored.next else None
     names = [n for n in state.datasets.names if decide(caller, "tokens", n).allowed]
     if decide(caller, "tokens", EVERYTHING).allowed:
         names.append(EVERYTHING)

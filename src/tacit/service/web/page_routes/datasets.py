@@ -1,4 +1,4 @@
-"""The pages of data sets: what they hold, and asking them."""
+"""The pages of data sets, and of questions to them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tacit.service.pages.views import (
     sql_of,
 )
 from tacit.service.problem import Problem
-from tacit.service.web.problems import wrong as said_wrong
+from tacit.service.web.problems import form_problem
 from tacit.service.web.routes import datasets, releases
 from tacit.service.web.routing import (
     AskBody,
@@ -52,56 +52,58 @@ _CHOICE = ("statistic", "column", "by")
 @router.get("/datasets")
 def listed(caller: CallerOf, state: StateOf, cursor: Cursor = "") -> HTMLResponse:
     """Show the data sets that the caller may see."""
-    found = datasets.datasets(caller, state, cursor, _PAGE)
+    listing = datasets.datasets(caller, state, cursor, _PAGE)
     rows = []
-    for item in found.items:
-        said = item.model_dump()
+    for item in listing.items:
+        fields = item.model_dump()
         if decide(caller, "see_budget", item.name).allowed:
-            said |= datasets.budget(item.name, caller, state).model_dump()
-        rows.append(card(said, caller))
-    more = None if not found.next else f"/datasets?cursor={quote(found.next, safe='')}"
+            fields |= datasets.budget(item.name, caller, state).model_dump()
+        rows.append(card(fields, caller))
+    more = None if not listing.next else f"/datasets?cursor={quote(listing.next, safe='')}"
     given = {"rows": rows, "next": more}
     return HTMLResponse(page("datasets.html", state.settings.title, caller, given))
 
 
 @router.get("/datasets/{name}")
 def dataset(name: DatasetName, caller: _Seeing, state: StateOf) -> HTMLResponse:
-    """Show what a data set holds, whom it protects, and its budget."""
-    said = datasets.dataset(name, caller, state).model_dump()
+    """Show the contents of a data set, whom it protects, and its budget."""
+    reply = datasets.dataset(name, caller, state).model_dump()
     if decide(caller, "see_budget", name).allowed:
-        said |= datasets.budget(name, caller, state).model_dump()
-    from_page = state.datasets.standing(name) is not None
-    given = shown_dataset(said, caller, from_page=from_page)
+        reply |= datasets.budget(name, caller, state).model_dump()
+    from_page = state.datasets.curator_declaration(name) is not None
+    given = shown_dataset(reply, caller, from_page=from_page)
     return HTMLResponse(page("dataset.html", state.settings.title, caller, given))
 
 
 @router.get("/datasets/{name}/ask")
 def ask(name: DatasetName, caller: _Previewing, state: StateOf) -> HTMLResponse:
-    """Show where a question is written."""
+    """Show the form of a question."""
     return _asking(name, caller, state, Form({}), None, None)
 
 
 @router.post("/datasets/{name}/ask")
-def asked(name: DatasetName, caller: _Previewing, state: StateOf, form: FormOf) -> HTMLResponse:
-    """Write a question that was chosen by clicking in SQL, or preview one; nothing is spent."""
-    said = datasets.dataset(name, caller, state).model_dump()
+def preview_question(
+    name: DatasetName, caller: _Previewing, state: StateOf, form: FormOf
+) -> HTMLResponse:
+    """Write the chosen question in SQL, or preview one; nothing is spent."""
+    reply = datasets.dataset(name, caller, state).model_dump()
     wrong, shown, sql = None, None, form.one("sql")
     try:
         untouched = not sql.strip() or sql.split() == form.one("written").split()
         if form.one("action") == "write" or (untouched and form.one("statistic")):
-            sql = _chosen(form, str(said["table"]))
+            sql = _chosen(form, str(reply["table"]))
         if form.one("action") == "write":
             return _asking(name, caller, state, form, None, None, sql=sql)
-        body = PreviewBody(**_body(form, said["budget"]["kind"], sql))
-        told = datasets.preview(name, body, caller, state).model_dump()
+        body = PreviewBody(**_body(form, reply["budget"]["kind"], sql))
+        preview = datasets.preview(name, body, caller, state).model_dump()
         shown = expected(
-            told,
-            approval=bool(said["approval"]),
+            preview,
+            approval=bool(reply["approval"]),
             may_ask=decide(caller, "ask", name).allowed,
             key=secrets.token_urlsafe(18),
         )
     except (TacitError, ValueError) as error:
-        wrong = said_wrong(error)
+        wrong = form_problem(error)
     return _asking(name, caller, state, form, shown, wrong, sql=sql)
 
 
@@ -113,12 +115,12 @@ def release(name: DatasetName, caller: _Asking, state: StateOf, form: FormOf) ->
         body = AskBody(**_body(form, kind))
         made = releases.submit(name, body, caller, state, form.one("key")[:200] or None)
     except (TacitError, ValueError) as error:
-        return _asking(name, caller, state, form, None, said_wrong(error))
+        return _asking(name, caller, state, form, None, form_problem(error))
     return RedirectResponse(f"/releases/{made.id}?wait=5", status_code=303)
 
 
 def _chosen(form: Form, table: str) -> str:
-    """Return in SQL what was chosen by clicking."""
+    """Return the chosen question in SQL."""
     statistic, column, by = (form.one(field) for field in _CHOICE)
     if statistic not in ("", "count") and not column:
         words = dict(STATISTICS).get(statistic, "this")
@@ -127,7 +129,7 @@ def _chosen(form: Form, table: str) -> str:
 
 
 def _body(form: Form, kind: str, sql: str | None = None) -> dict[str, Any]:
-    """Return the fields of a request that a form holds."""
+    """Return the fields of a request in a form."""
     free = form.one("free") == "yes"
     price = {
         LOSSES[kind]: form.one("amount").strip() or None,
@@ -150,19 +152,19 @@ def _asking(
     wrong: object,
     sql: str | None = None,
 ) -> HTMLResponse:
-    said = datasets.dataset(name, caller, state).model_dump()
-    kind = said["budget"]["kind"]
+    reply = datasets.dataset(name, caller, state).model_dump()
+    kind = reply["budget"]["kind"]
     text = form.one("sql") if sql is None else sql
     chosen = {field: form.one(field) for field in _CHOICE}
     given = {
         "name": name,
         "home": home_of(name),
-        "protects": protection(said["protects"]),
-        "whole": bar(said["budget"], said["remaining"]),
+        "protects": protection(reply["protects"]),
+        "whole": bar(reply["budget"], reply["remaining"]),
         "statistics": STATISTICS,
-        "written": text if text.split() == sql_of(said["table"], *chosen.values()).split() else "",
+        "written": text if text.split() == sql_of(reply["table"], *chosen.values()).split() else "",
         "chosen": chosen,
-        **questionable(said),
+        **questionable(reply),
         "sql": text,
         "loss": LOSSES[kind],
         "kind": kind,

@@ -17,7 +17,7 @@ from tacit.service.pages.declare_view import added, checked, declared_in, form_o
 from tacit.service.pages.frame import budget_of, page
 from tacit.service.pages.views import home_of, protection
 from tacit.service.problem import Problem
-from tacit.service.web.problems import wrong as said_wrong
+from tacit.service.web.problems import form_problem
 from tacit.service.web.routes import datasets, declarations
 from tacit.service.web.routing import DatasetName, Form, LargeFormOf, needs
 from tacit.service.web.state import State, StateOf
@@ -32,7 +32,7 @@ _Word = Annotated[str, Query(max_length=300)]
 
 @router.get("/declare")
 def begin(caller: _Declaring, state: StateOf, name: _Word = "", file: _Word = "") -> HTMLResponse:
-    """Ask for a name and a file; then for what is public of its columns."""
+    """Show the form for a name and a file; then for its columns."""
     given: dict[str, Any] = {"name": name}
     if not (name and file):
         return _page(caller, state, given)
@@ -55,19 +55,19 @@ def declare(caller: _Declaring, state: StateOf, form: LargeFormOf) -> Response:
 
 @router.get("/datasets/{name}/declaration")
 def declaration(name: DatasetName, caller: _Changing, state: StateOf) -> HTMLResponse:
-    """Show what a curator declared, to change it."""
-    found = _standing(name, caller, state)
-    form = _form(found.declaration, found.hosting, state, found)
-    return _page(caller, state, _kept(found, caller, state), form=form)
+    """Show a curator's declaration, to change it."""
+    existing = _existing(name, caller, state)
+    form = _form(existing.declaration, existing.hosting, state, existing)
+    return _page(caller, state, _fixed_fields(existing, caller, state), form=form)
 
 
 @router.post("/datasets/{name}/declaration")
 def change(name: DatasetName, caller: _Changing, state: StateOf, form: LargeFormOf) -> Response:
     """Check a change of a declaration, or make it."""
-    found = _standing(name, caller, state)
+    existing = _existing(name, caller, state)
     text = form.one("number")
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-    return _sent(name, caller, state, form, found, number or 1)
+    return _sent(name, caller, state, form, existing, number or 1)
 
 
 def _sent(
@@ -75,31 +75,31 @@ def _sent(
     caller: Caller,
     state: State,
     form: Form,
-    standing: declarations.DeclarationReply | None,
+    existing: declarations.DeclarationReply | None,
     number: int | None,
 ) -> Response:
-    """Do what a form asks; it is shown again with what was found."""
-    if standing is None:
+    """Handle a form; it is shown again with the result."""
+    if existing is None:
         fields, how = declared_in(form.one, _new(name, form.one("file")), {})
     else:
-        fields, how = declared_in(form.one, standing.declaration, standing.hosting)
-    wrong, told = None, None
+        fields, how = declared_in(form.one, existing.declaration, existing.hosting)
+    wrong, check = None, None
     try:
         if form.one("action") == "add":
             columns_of(form.one("newfile"), state.settings)
-            shown = _form(added(fields, form.one), how, state, standing)
-            given = _given(name, caller, state, standing) | {"number": number}
+            shown = _form(added(fields, form.one), how, state, existing)
+            given = _given(name, caller, state, existing) | {"number": number}
             return _page(caller, state, given, form=shown)
         body = declarations.DeclarationBody(declaration=fields, hosting=how, replaces=number)
         if form.one("action") == "declare":
             declarations.declare(name, body, caller, state, Response())
             return RedirectResponse(home_of(name), status_code=303)
-        told = checked(declarations.check(name, body, caller, state).model_dump())
+        check = checked(declarations.check(name, body, caller, state).model_dump())
     except (TacitError, ValueError) as error:
         wrong = error
-    shown = _form(fields, how, state, standing)
-    given = _given(name, caller, state, standing)
-    return _page(caller, state, given, form=shown, wrong=wrong, check=told)
+    shown = _form(fields, how, state, existing)
+    given = _given(name, caller, state, existing)
+    return _page(caller, state, given, form=shown, wrong=wrong, check=check)
 
 
 def _new(name: str, file: str) -> dict[str, Any]:
@@ -110,13 +110,13 @@ def _form(
     fields: Mapping[str, Any],
     how: Mapping[str, Any],
     state: State,
-    standing: declarations.DeclarationReply | None,
+    existing: declarations.DeclarationReply | None,
 ) -> dict[str, Any]:
-    """Return what the form shows, with the columns of each table as they are read."""
+    """Return the contents of the form, with the columns of each table as they are read."""
     names: dict[str, list[str]] = {}
     stays: list[str] = []
-    if standing is not None:
-        hosted = state.datasets.of(standing.name)
+    if existing is not None:
+        hosted = state.datasets.of(existing.name)
         shapes = hosted.shapes()
         names = {name: [n for n, _ in shape.schema.kinds()] for name, shape in shapes.items()}
         stays = list(hosted.dataset.protected)
@@ -129,39 +129,41 @@ def _form(
 
 
 def _given(
-    name: str, caller: Caller, state: State, standing: declarations.DeclarationReply | None
+    name: str, caller: Caller, state: State, existing: declarations.DeclarationReply | None
 ) -> dict[str, Any]:
-    """Return what the page says above its form."""
-    if standing is None:
+    """Return the contents of the page above its form."""
+    if existing is None:
         return {"name": name}
-    return _kept(_standing(name, caller, state), caller, state)
+    return _fixed_fields(_existing(name, caller, state), caller, state)
 
 
-def _standing(name: str, caller: Caller, state: State) -> declarations.DeclarationReply:
-    found = declarations.declaration(name, caller, state)
-    if found.number is None:
+def _existing(name: str, caller: Caller, state: State) -> declarations.DeclarationReply:
+    reply = declarations.declaration(name, caller, state)
+    if reply.number is None:
         raise Problem(
             "conflict",
             f"{name!r} is declared in a file of the folder",
             "the operator changes it there",
         )
-    return found
+    return reply
 
 
-def _kept(found: declarations.DeclarationReply, caller: Caller, state: State) -> dict[str, Any]:
-    """Return what stays of a data set that is declared."""
-    said = datasets.dataset(found.name, caller, state)
+def _fixed_fields(
+    existing: declarations.DeclarationReply, caller: Caller, state: State
+) -> dict[str, Any]:
+    """Return the fields of a declared data set that cannot change."""
+    reply = datasets.dataset(existing.name, caller, state)
     fixed = [
-        ("Protects", protection(said.protects).removeprefix("Answers protect ")),
-        ("Budget", f"{budget_of(said.budget)}; it is raised on its own page"),
-        ("Table", said.table),
-        ("Declared by", found.declared_by),
+        ("Protects", protection(reply.protects).removeprefix("Answers protect ")),
+        ("Budget", f"{budget_of(reply.budget)}; it is raised on its own page"),
+        ("Table", reply.table),
+        ("Declared by", existing.declared_by),
     ]
     return {
-        "name": found.name,
-        "number": found.number,
+        "name": existing.name,
+        "number": existing.number,
         "fixed": fixed,
-        "kept": bool(found.hosting.get("approval")),
+        "approval_required": bool(existing.hosting.get("approval")),
     }
 
 
@@ -176,17 +178,17 @@ def _page(
 ) -> HTMLResponse:
     every = decide(caller, "declare", EVERYTHING).allowed
     name = str(given["name"])
-    whole = {
+    context = {
         "number": None,
         "fixed": [],
-        "kept": state.settings.default.approval,
+        "approval_required": state.settings.default.approval,
         "home": home_of(name),
         "files": data_files(state.settings.folder) if every else [],
         "latency": f"{float(state.settings.default.latency):g}",
         "form": form,
         "check": check,
-        "wrong": None if wrong is None else said_wrong(wrong),
+        "wrong": None if wrong is None else form_problem(wrong),
         **given,
     }
-    whole["action"] = f"{home_of(name)}/declaration" if whole["number"] else "/declare"
-    return HTMLResponse(page("declare.html", state.settings.title, caller, whole))
+    context["action"] = f"{home_of(name)}/declaration" if context["number"] else "/declare"
+    return HTMLResponse(page("declare.html", state.settings.title, caller, context))

@@ -1,4 +1,4 @@
-"""The pages for everybody: the way in, the way to check a certificate, why noise protects."""
+"""The pages for everyone: signing in, checking a certificate, the explorer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tacit.report import Certificate
 from tacit.service.pages.frame import STATIC, page, static_file
 from tacit.service.pages.live_view import HIGHEST, KNOWN, LOWEST, explored, read_values
 from tacit.service.problem import Problem
-from tacit.service.web.problems import wrong as said_wrong
+from tacit.service.web.problems import form_problem
 from tacit.service.web.routing import Anyone, CallerOf, FormOf, MaybeCaller
 from tacit.service.web.state import StateOf
 
@@ -25,23 +25,23 @@ _FIRST = "1, 2, 5, 7, 9"
 
 @router.get("/")
 def home(caller: MaybeCaller) -> RedirectResponse:
-    """Go to the data sets, or to the way in."""
+    """Go to the data sets, or to the sign-in."""
     return RedirectResponse("/sign-in" if caller is None else "/datasets", status_code=303)
 
 
 @router.get("/static/{file}", dependencies=[Anyone])
 def static(file: Annotated[str, Path(max_length=40)]) -> Response:
     """Give a style sheet, a script or the icon of the pages."""
-    found = static_file(file)
-    if found is None:
+    content = static_file(file)
+    if content is None:
         raise Problem("not_found", "there is no such file")
     headers = {"Cache-Control": "public, max-age=300"}
-    return Response(found, media_type=STATIC[file], headers=headers)
+    return Response(content, media_type=STATIC[file], headers=headers)
 
 
 @router.get("/sign-in")
 def way_in(caller: MaybeCaller, state: StateOf) -> Response:
-    """Show the way in."""
+    """Show the sign-in."""
     if caller is not None:
         return RedirectResponse("/datasets", status_code=303)
     given = {"wrong": None, "login": state.settings.login}
@@ -56,37 +56,37 @@ def explorer(
     values: Annotated[str, Query(max_length=200)] = _FIRST,
 ) -> HTMLResponse:
     """Show how far a statistic of made-up people moves where one joins or leaves."""
-    given: dict[str, Any] = {"known": KNOWN, "statistic": statistic, "values": values}
+    given: dict[str, Any] = {"statistics": KNOWN, "statistic": statistic, "values": values}
     given |= {"picture": None, "wrong": None, "lowest": LOWEST, "highest": HIGHEST}
     try:
         given |= explored(statistic, read_values(values))
     except UsageError as error:
-        given["wrong"] = said_wrong(error)
+        given["wrong"] = form_problem(error)
     return HTMLResponse(page("explorer.html", state.settings.title, caller, given))
 
 
 @router.get("/verify")
 def verify(caller: CallerOf, state: StateOf) -> HTMLResponse:
-    """Show where a certificate is checked."""
-    given = {"wrong": None, "found": None}
+    """Show the form to check a certificate."""
+    given = {"wrong": None, "report": None}
     return HTMLResponse(page("verify.html", state.settings.title, caller, given))
 
 
 @router.post("/verify")
 def verified(caller: CallerOf, state: StateOf, form: FormOf) -> HTMLResponse:
     """Check a certificate, without the data."""
-    found, wrong = None, None
+    shown_report, wrong = None, None
     try:
         body = read_json(form.one("certificate"), "the certificate")
         if not isinstance(body, dict):
-            raise UsageError("a certificate is JSON that begins with {")
+            raise UsageError("a certificate is JSON that starts with {")
         report = Certificate(body).verify()
         lists = [("Failed", report.failures), ("Checked", report.checked)]
         lists.append(("Cannot be checked from here", report.unchecked))
         many = f"{len(report.checked)} checks passed, {len(report.failures)} failed."
         shown = [(title, list(dict.fromkeys(claims))) for title, claims in lists if claims]
-        found = {"holds": bool(report), "words": many, "lists": shown}
+        shown_report = {"holds": bool(report), "words": many, "lists": shown}
     except TacitError as error:
-        wrong = said_wrong(error)
-    given = {"wrong": wrong, "found": found}
+        wrong = form_problem(error)
+    given = {"wrong": wrong, "report": shown_report}
     return HTMLResponse(page("verify.html", state.settings.title, caller, given))

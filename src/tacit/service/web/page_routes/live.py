@@ -1,4 +1,4 @@
-"""The pages of dashboards and of collections: what goes on while people look at it."""
+"""The pages of dashboards and of collections."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tacit.service.pages.live_view import (
 from tacit.service.pages.views import LOSSES, home_of, protection
 from tacit.service.problem import Problem
 from tacit.service.refresh.dashboards import UNITS
-from tacit.service.web.problems import wrong as said_wrong
+from tacit.service.web.problems import form_problem
 from tacit.service.web.routes import collections, dashboards, datasets, releases
 from tacit.service.web.routing import CallerOf, DatasetName, Form, FormOf, needs
 from tacit.service.web.state import State, StateOf
@@ -37,18 +37,18 @@ _Board = Annotated[str, InPath(min_length=1, max_length=100)]
 _LENGTHS = (("1h", "an hour"), ("1d", "a day"), ("1w", "a week"), ("15min", "15 minutes"))
 _TIMES = ("date", "timestamp", "integer")
 _CLOCKS = (("", "a time or a date"), *((unit, f"{unit} since 1970") for unit in UNITS))
-_ASKED = ("column", "start", "every", "periods", "title", "grace", "amount", "clock")
-_SAID = ("column", "start", "every", "grace", "clock")
+_FIELDS = ("column", "start", "every", "periods", "title", "grace", "amount", "clock")
+_TEXT_FIELDS = ("column", "start", "every", "grace", "clock")
 _FIRST = {"every": "1d", "periods": "365", "amount": "0.5"}
 
 
 @router.get("/dashboards")
 def boards(caller: CallerOf, state: StateOf) -> HTMLResponse:
-    """Show the dashboards that the caller may see, and where one is begun."""
-    found = dashboards.dashboards(caller, state)
+    """Show the dashboards that the caller may see, and the forms to start one."""
+    listing = dashboards.dashboards(caller, state)
     names = [n for n in state.datasets.names if decide(caller, "preview", n).allowed]
     given = {
-        "rows": [board_card(one.model_dump()) for one in found.items],
+        "rows": [board_card(one.model_dump()) for one in listing.items],
         "datasets": [(name, f"{home_of(name)}/count") for name in names],
     }
     return HTMLResponse(page("dashboards.html", state.settings.title, caller, given))
@@ -75,14 +75,14 @@ def refuse(id: _Board, caller: _Deciding, state: StateOf, form: FormOf) -> Respo
 
 @router.get("/datasets/{name}/count")
 def count(name: DatasetName, caller: _Previewing, state: StateOf) -> HTMLResponse:
-    """Show where a dashboard is described."""
+    """Show the form of a dashboard."""
     return _counting(name, caller, state, _FIRST, None, None)
 
 
 @router.post("/datasets/{name}/count")
 def counted(name: DatasetName, caller: _Previewing, state: StateOf, form: FormOf) -> Response:
-    """Preview a dashboard, or begin it."""
-    said = {field: form.one(field).strip() for field in _ASKED}
+    """Preview a dashboard, or start it."""
+    values = {field: form.one(field).strip() for field in _FIELDS}
     shown, wrong = None, None
     try:
         body = _body(form, datasets.dataset(name, caller, state).budget["kind"])
@@ -91,11 +91,11 @@ def counted(name: DatasetName, caller: _Previewing, state: StateOf, form: FormOf
                 raise Problem("forbidden", allowed.because, allowed.remedy)
             made = dashboards.begin_dashboard(name, body, caller, state, Response())
             return RedirectResponse(f"/dashboards/{made.id}", status_code=303)
-        told = dashboards.preview_dashboard(name, body, caller, state)
-        shown = expected_board(told.model_dump())
+        reply = dashboards.preview_dashboard(name, body, caller, state)
+        shown = expected_board(reply.model_dump())
     except (TacitError, ValueError) as error:
-        wrong = said_wrong(error)
-    return _counting(name, caller, state, said, shown, wrong)
+        wrong = form_problem(error)
+    return _counting(name, caller, state, values, shown, wrong)
 
 
 _Candidates = Annotated[str, Query(max_length=2000)]
@@ -105,13 +105,13 @@ _Poisoned = Annotated[str, Query(max_length=20)]
 @router.get("/collections")
 def listed(caller: CallerOf, state: StateOf) -> HTMLResponse:
     """Show the questions of the local model that the caller may answer or see."""
-    found = collections.collections(caller, state)
+    listing = collections.collections(caller, state)
     rows = [
         {
             **collection_card(one.model_dump()),
             "seen": decide(caller, "see_dataset", one.name).allowed,
         }
-        for one in found.items
+        for one in listing.items
     ]
     return HTMLResponse(page("collections.html", state.settings.title, caller, {"rows": rows}))
 
@@ -125,21 +125,21 @@ def collection(
     poisoned: _Poisoned = "",
 ) -> HTMLResponse:
     """Show the live estimate of a collection."""
-    asked = [one.strip() for one in candidates.split(",") if one.strip()]
+    labels = [one.strip() for one in candidates.split(",") if one.strip()]
     card = collection_card(collections.question(name, caller, state).model_dump())
-    given: dict[str, Any] = {**card, "found": None, "wrong": None, "moved": []}
+    given: dict[str, Any] = {**card, "estimate": None, "wrong": None, "moved": []}
     try:
         many = int(poisoned) if poisoned.strip() else None
         if many is not None and not 1 <= many <= 10**9:
             raise ValueError
-        told = collections.estimate(
-            name, caller, state, candidates=asked or None, poisoned=many
+        reply = collections.estimate(
+            name, caller, state, candidates=labels or None, poisoned=many
         ).model_dump()
-        given["found"] = shown_estimate(told)
-        given["moved"] = (told.get("poisoned") or {}).get("text", [])
+        given["estimate"] = shown_estimate(reply)
+        given["moved"] = (reply.get("poisoned") or {}).get("text", [])
     except (TacitError, ValueError) as error:
         if not (isinstance(error, Problem) and error.code == "not_ready"):
-            given["wrong"] = said_wrong(error)
+            given["wrong"] = form_problem(error)
     given |= {"options": True, "candidates": candidates, "poisoned": poisoned}
     return HTMLResponse(page("collection.html", state.settings.title, caller, given))
 
@@ -148,23 +148,27 @@ def _decided(id: str, caller: Caller, state: State, act: Callable[[], object]) -
     try:
         act()
     except TacitError as error:
-        return _board(id, caller, state, said_wrong(error))
+        return _board(id, caller, state, form_problem(error))
     return RedirectResponse(f"/dashboards/{id}", status_code=303)
 
 
 def _board(id: str, caller: Caller, state: State, wrong: object) -> HTMLResponse:
     one = dashboards.dashboard(id, caller, state).model_dump()
-    found = state.dashboard_requests.find(id)
+    request = state.dashboard_requests.find(id)
     may = one["state"] == "waiting" and decide(caller, "approve", one["dataset"]).allowed
-    may = may and found is not None and not state.dashboard_requests.decisions.is_own(found, caller)
+    may = (
+        may
+        and request is not None
+        and not state.dashboard_requests.decisions.is_own(request, caller)
+    )
     given = {**shown_board(one), "wrong": wrong, "decide": may}
     return HTMLResponse(page("dashboard.html", state.settings.title, caller, given))
 
 
 def _body(form: Form, kind: str) -> dashboards.DashboardBody:
-    said: dict[str, Any] = {n: form.one(n).strip() for n in _SAID}
-    said |= {"title": form.one("title").strip(), LOSSES[kind]: form.one("amount").strip()}
-    given = {name: value for name, value in said.items() if value}
+    fields: dict[str, Any] = {n: form.one(n).strip() for n in _TEXT_FIELDS}
+    fields |= {"title": form.one("title").strip(), LOSSES[kind]: form.one("amount").strip()}
+    given = {name: value for name, value in fields.items() if value}
     return dashboards.DashboardBody(**given, periods=int(form.one("periods")))
 
 
@@ -172,25 +176,25 @@ def _counting(
     name: str,
     caller: Caller,
     state: State,
-    said: Mapping[str, str],
+    values: Mapping[str, str],
     preview: object,
     wrong: object,
 ) -> HTMLResponse:
-    told = datasets.dataset(name, caller, state).model_dump()
-    columns = told["tables"][told["table"]]["columns"]
+    reply = datasets.dataset(name, caller, state).model_dump()
+    columns = reply["tables"][reply["table"]]["columns"]
     given = {
         "name": name,
         "home": home_of(name),
-        "protects": protection(told["protects"]),
-        "whole": bar(told["budget"], told["remaining"]),
+        "protects": protection(reply["protects"]),
+        "whole": bar(reply["budget"], reply["remaining"]),
         "columns": [one["name"] for one in columns if one["kind"] in _TIMES],
         "lengths": _LENGTHS,
         "clocks": _CLOCKS if any(one["kind"] == "integer" for one in columns) else (),
-        "loss": LOSSES[told["budget"]["kind"]],
-        "form": {field: said.get(field, "") for field in _ASKED},
+        "loss": LOSSES[reply["budget"]["kind"]],
+        "form": {field: values.get(field, "") for field in _FIELDS},
         "preview": preview,
         "may_ask": decide(caller, "ask", name).allowed,
-        "approval": told["approval"],
+        "approval": reply["approval"],
         "wrong": wrong,
     }
     return HTMLResponse(page("count.html", state.settings.title, caller, given))

@@ -1,4 +1,4 @@
-"""The pages of releases: those asked, those that wait for a decision, answers and certificates."""
+"""The pages of releases: lists, approvals, answers and certificates."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from tacit.errors import TacitError
 from tacit.report import Certificate
-from tacit.service.access import Caller, asker_of, decide
+from tacit.service.access import Caller, decide, requester_of
 from tacit.service.hosting.ask import Ask, preview_of
 from tacit.service.pages.frame import page
 from tacit.service.pages.live_view import board_card
 from tacit.service.pages.views import answered, expected, row, shown_release
-from tacit.service.web.problems import wrong as said_wrong
+from tacit.service.web.problems import form_problem
 from tacit.service.web.routes import dashboards, releases
 from tacit.service.web.routing import Cursor, FormOf, needs
 from tacit.service.web.state import State, StateOf
@@ -42,25 +42,25 @@ def listed(
     cursor: Cursor = "",
 ) -> HTMLResponse:
     """Show the releases that the caller may see."""
-    found = releases.releases(caller, state, dataset, None, False, cursor, _PAGE)
-    rows = [row(one.model_dump()) for one in found.items]
-    asked = {"dataset": dataset} if dataset else {}
-    given = {"rows": rows, "dataset": dataset, "next": _more("/releases", found.next, asked)}
+    listing = releases.releases(caller, state, dataset, None, False, cursor, _PAGE)
+    rows = [row(one.model_dump()) for one in listing.items]
+    query = {"dataset": dataset} if dataset else {}
+    given = {"rows": rows, "dataset": dataset, "next": _more("/releases", listing.next, query)}
     return HTMLResponse(page("releases.html", state.settings.title, caller, given))
 
 
 @router.get("/approvals")
 def approvals(caller: _Deciding, state: StateOf, cursor: Cursor = "") -> HTMLResponse:
     """Show what waits for a decision of the caller."""
-    found = releases.releases(caller, state, None, "waiting", False, cursor, _PAGE)
-    mine = [one for one in found.items if _may_decide(caller, state, one.dataset, one.id)]
+    listing = releases.releases(caller, state, None, "waiting", False, cursor, _PAGE)
+    mine = [one for one in listing.items if _may_decide(caller, state, one.dataset, one.id)]
     rows = [row(one.model_dump()) for one in mine]
     boards = [
         board_card(one.model_dump())
         for one in dashboards.dashboards(caller, state).items
         if one.state == "waiting" and _may_begin(caller, state, one.dataset, one.id)
     ]
-    given = {"rows": rows, "boards": boards, "next": _more("/approvals", found.next, {})}
+    given = {"rows": rows, "boards": boards, "next": _more("/approvals", listing.next, {})}
     return HTMLResponse(page("approvals.html", state.settings.title, caller, given))
 
 
@@ -71,9 +71,9 @@ async def release(
     state: StateOf,
     wait: Annotated[int, Query(ge=0, le=60)] = 0,
 ) -> HTMLResponse:
-    """Show a release: how far it is, or its answer."""
-    found = await releases.release(release, caller, state, wait)
-    return await run_in_threadpool(_page, found.model_dump(), caller, state, None)
+    """Show a release: its progress, or its answer."""
+    reply = await releases.release(release, caller, state, wait)
+    return await run_in_threadpool(_page, reply.model_dump(), caller, state, None)
 
 
 @router.get("/releases/{release}/certificate")
@@ -93,7 +93,7 @@ def cancel(
     caller: Annotated[Caller, Depends(needs("ask"))],
     state: StateOf,
 ) -> Response:
-    """Give a question up."""
+    """Cancel a question."""
     return _done(release, caller, state, lambda: releases.cancel(release, caller, state))
 
 
@@ -113,13 +113,13 @@ def refuse(
 
 
 def _done(release: str, caller: Caller, state: State, act: Any) -> Response:
-    """Do something, and go back to the page of the release."""
+    """Do an action, and return to the page of the release."""
     try:
         act()
     except TacitError as error:
         job = releases.seen(state, caller, release)
         shown = releases.shown_release(state, job, with_answer=True).model_dump()
-        return _page(shown, caller, state, said_wrong(error))
+        return _page(shown, caller, state, form_problem(error))
     return RedirectResponse(f"/releases/{release}", status_code=303)
 
 
@@ -143,19 +143,19 @@ def _page(one: dict[str, Any], caller: Caller, state: State, wrong: object) -> H
 
 
 def _review(release: str, caller: Caller, state: State) -> dict[str, Any] | None:
-    """Return what to expect of a question that waits, on account of whoever asked it."""
+    """Return the preview of a waiting question, on account of its requester."""
     job = releases.seen(state, caller, release)
-    hosted, asker = state.datasets.of(job.dataset), asker_of(job)
+    hosted, asker = state.datasets.of(job.dataset), requester_of(job)
     try:
-        told = preview_of(
+        preview = preview_of(
             Ask.from_json(json.loads(job.body)),
             hosted,
             asker,
-            hides=lambda key: state.desk.hides(hosted, asker, key),
+            hides=lambda key: state.release_service.hides(hosted, asker, key),
         )
-    except TacitError:  # the data set was declared anew: approving says so
+    except TacitError:  # the data set was declared again: approving says so
         return None
-    return expected(told, approval=True, may_ask=False, key="")
+    return expected(preview, approval=True, may_ask=False, key="")
 
 
 def _certificate(release: str, caller: Caller, state: State) -> Certificate:
@@ -163,16 +163,16 @@ def _certificate(release: str, caller: Caller, state: State) -> Certificate:
 
 
 def _may_begin(caller: Caller, state: State, dataset: str, dashboard: str) -> bool:
-    found = state.dashboard_requests.find(dashboard)
-    own = found is None or state.dashboard_requests.decisions.is_own(found, caller)
+    request = state.dashboard_requests.find(dashboard)
+    own = request is None or state.dashboard_requests.decisions.is_own(request, caller)
     return not own and decide(caller, "approve", dataset).allowed
 
 
 def _may_decide(caller: Caller, state: State, dataset: str, release: str) -> bool:
     if not decide(caller, "approve", dataset).allowed:
         return False
-    job = state.desk.queue.find(release)
-    return job is not None and not state.desk.decisions.is_own(job, caller)
+    job = state.release_service.queue.find(release)
+    return job is not None and not state.release_service.decisions.is_own(job, caller)
 
 
 def _more(path: str, cursor: str | None, query: dict[str, str]) -> str | None:

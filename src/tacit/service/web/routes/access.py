@@ -1,4 +1,4 @@
-"""Who the caller is, and why they may do something or not."""
+"""The caller, and why they may do something or not."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Why(Reply):
 
 @router.get("/v1/me")
 def me(caller: CallerOf) -> Me:
-    """Say who calls, what they were granted, and until when (seconds since 1970, UTC)."""
+    """Describe the caller, their grants, and until when (seconds since 1970, UTC)."""
     rights = {action for role in caller.roles for action in RIGHTS[role]}
     return Me(
         name=caller.name,

@@ -19,7 +19,7 @@ router = APIRouter(tags=["audit"])
 
 
 class EventReply(Reply):
-    """Something that happened."""
+    """An event of the audit log."""
 
     sequence: int
     when: str
@@ -53,16 +53,16 @@ def audit(
     limit: Limit = 100,
     newest_first: _Order = False,
 ) -> Events:
-    """List who did what and when; every event carries the hash of the one before it."""
+    """List who did what and when; every event has the hash of the one before it."""
     if cursor and not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= 18):
         raise Problem(
             "invalid_request",
             "the cursor is not valid",
             "send the value of `next`, or leave it out",
         )
-    found = state.audit.read(int(cursor or 0), limit, newest_first=newest_first)
-    more = str(found[-1].sequence) if len(found) == limit else None
-    return Events(items=[EventReply(**event.to_json()) for event in found], next=more)
+    events = state.audit.read(int(cursor or 0), limit, newest_first=newest_first)
+    more = str(events[-1].sequence) if len(events) == limit else None
+    return Events(items=[EventReply(**event.to_json()) for event in events], next=more)
 
 
 @router.get(

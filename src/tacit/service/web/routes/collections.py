@@ -1,4 +1,4 @@
-"""Collections: devices send reports of the local model, and everybody granted sees the estimate."""
+"""Collections: devices send reports of the local model; granted callers see the estimate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tacit.outside import read_json
 from tacit.report.odds import Wanted
 from tacit.service.access import Caller, visible
 from tacit.service.problem import Problem
-from tacit.service.refresh.collection import MOST_REPORTS, Collection, Posted, live_estimate
+from tacit.service.refresh.collection import MAX_REPORTS, Collection, Posted, live_estimate
 from tacit.service.tokens import root
 from tacit.service.web.routing import CallerOf, DatasetName, Reply, needs
 from tacit.service.web.state import State, StateOf
@@ -33,8 +33,8 @@ _BODY: dict[str, Any] = {
                         {"type": "object", "description": "one report, as a device writes it"},
                         {
                             "type": "array",
-                            "maxItems": MOST_REPORTS,
-                            "description": "such reports, or base64 of their bytes; what is none "
+                            "maxItems": MAX_REPORTS,
+                            "description": "such reports, or base64 of their bytes; an invalid one "
                             "is counted as refused",
                         },
                     ]
@@ -64,7 +64,7 @@ class Collections(Reply):
 
 
 class PostedReply(Reply):
-    """What became of the reports: how many count, and how many do not for which reason."""
+    """Outcome of the reports: how many were accepted, and how many refused by reason."""
 
     accepted: int
     refused: dict[str, int]
@@ -95,7 +95,7 @@ def question(
     _caller: Annotated[Caller, Depends(needs("report", on="name"))],
     state: StateOf,
 ) -> CollectionReply:
-    """Give a device what it must know to make a report."""
+    """Return what a device needs to make a report."""
     return _reply(_known(state, name))
 
 
@@ -106,7 +106,7 @@ async def reports(
     state: StateOf,
     request: Request,
 ) -> PostedReply:
-    """Take reports, as bytes of the wire format one after the other or as JSON.
+    """Take reports, as bytes of the wire format sequentially or as JSON.
 
     A report that comes again, of another question, or that no device can have made is counted by
     its reason and disturbs no other.
@@ -138,7 +138,7 @@ _Ranges = Annotated[
 _Heaviest = Annotated[int | None, Query(ge=1, le=1000, description="how many of the most frequent")]
 _Poisoned = Annotated[
     int | None,
-    Query(ge=1, le=10**9, description="say how far so many poisoned reports move the estimate"),
+    Query(ge=1, le=10**9, description="show how far this many poisoned reports move the estimate"),
 ]
 
 
@@ -167,28 +167,28 @@ def _post(state: State, collection: Collection, given: Any, caller: Caller) -> P
 
 
 def _known(state: State, name: str) -> Collection:
-    found = state.collections.get(name)
-    if found is None:
+    collection = state.collections.get(name)
+    if collection is None:
         raise Problem(
             "not_found",
             f"there is no collection {name!r}",
             did_you_mean(name, state.collections),
         )
-    return found
+    return collection
 
 
 def _reply(one: Collection) -> CollectionReply:
     return CollectionReply(**one.describe())
 
 
-async def _body(request: Request, most: int) -> bytes:
+async def _body(request: Request, limit: int) -> bytes:
     """Read the body of a request, up to a limit."""
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
-        if size > most:
+        if size > limit:
             raise Problem(
-                "too_large", f"a request with reports has at most {most:,} bytes", "send fewer"
+                "too_large", f"a request with reports has at most {limit:,} bytes", "send fewer"
             )
         parts.append(part)
     return b"".join(parts)

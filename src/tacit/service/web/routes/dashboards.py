@@ -31,7 +31,7 @@ _Clock = Literal["days", "hours", "minutes", "seconds", "milliseconds"]
 
 
 class DashboardBody(Body):
-    """What is counted, by which periods, at which price."""
+    """A count by periods, and its price."""
 
     column: _Text
     start: _Text
@@ -44,7 +44,7 @@ class DashboardBody(Body):
     tag: _Text | None = None
     title: Annotated[str, Field(max_length=200)] = ""
     clock: _Clock | None = Field(
-        None, description="what the whole numbers of the column count since 1970"
+        None, description="unit in which the column counts the time since 1970"
     )
 
     def counted(self) -> Counted:
@@ -53,7 +53,7 @@ class DashboardBody(Body):
 
 
 class DashboardPreview(Reply):
-    """What a dashboard would cost, once for all periods, and how exact it would be."""
+    """The cost of a dashboard, once for all periods, and its expected errors."""
 
     cost: dict[str, Any]
     remaining: dict[str, Any]
@@ -67,7 +67,7 @@ class DashboardPreview(Reply):
 
 
 class Counts(Reply):
-    """The counts so far, with their errors: a list a column, in the order of the periods."""
+    """The counts so far, with their errors: one list per column, in the order of the periods."""
 
     periods: list[str]
     columns: dict[str, dict[str, list[float]]]
@@ -100,7 +100,7 @@ def preview_dashboard(
     caller: Annotated[Caller, Depends(needs("preview", on="name"))],
     state: StateOf,
 ) -> DashboardPreview:
-    """Say what a dashboard would cost and how exact it would be; touches no row."""
+    """Preview the cost and the expected errors of a dashboard; reads no row."""
     return DashboardPreview(**preview_json(state.dashboards.preview(name, body.counted(), caller)))
 
 
@@ -116,13 +116,13 @@ def begin_dashboard(
     state: StateOf,
     response: Response,
 ) -> DashboardReply:
-    """Begin a dashboard: all its periods are paid for now, and published as each is over.
+    """Start a dashboard: all its periods are paid for now, and published as each is over.
 
     The same request again returns the same dashboard, at no cost.  Where questions are approved it
-    waits (202), and is paid for once somebody approved it.
+    waits (202), and is paid for once someone approved it.
     """
     counted = body.counted()
-    if state.datasets.of(name).settings.approval and not _begun(state, name, counted, caller):
+    if state.datasets.of(name).settings.approval and not _exists(state, name, counted, caller):
         response.status_code = 202
         return _waiting(state.dashboard_requests.ask(name, counted, caller))
     return _reply(state.dashboards.begin(name, counted, caller))
@@ -132,8 +132,8 @@ def begin_dashboard(
 def dashboards(caller: CallerOf, state: StateOf) -> DashboardList:
     """List the dashboards that the caller may see, without their counts."""
     seen = [_reply(one) for one in state.dashboards.all() if readable(state, caller, one)]
-    asked = state.dashboard_requests.undecided()
-    return DashboardList(items=seen + [_waiting(one) for one in asked if _seen(caller, one)])
+    requests = state.dashboard_requests.undecided()
+    return DashboardList(items=seen + [_waiting(one) for one in requests if _seen(caller, one)])
 
 
 _Id = Annotated[str, InPath(min_length=1, max_length=100)]
@@ -142,13 +142,13 @@ _Id = Annotated[str, InPath(min_length=1, max_length=100)]
 @router.get("/v1/dashboards/{id}")
 def dashboard(id: _Id, caller: CallerOf, state: StateOf) -> DashboardReply:
     """Give the counts of the periods that are over, and running totals, with their intervals."""
-    asked = state.dashboard_requests.find(id)
-    if asked is not None and asked.state != "approved":
+    request = state.dashboard_requests.find(id)
+    if request is not None and request.state != "approved":
         return _waiting(wanted(state, caller, id))
-    found = state.dashboards.find(id)
-    if not readable(state, caller, found):
+    board = state.dashboards.find(id)
+    if not readable(state, caller, board):
         raise _nowhere()
-    return _reply(found, Counts(**answer_json(found.counted, state.dashboards.answer(found))))
+    return _reply(board, Counts(**answer_json(board.counted, state.dashboards.answer(board))))
 
 
 _Deciding = Annotated[Caller, Depends(needs("approve"))]
@@ -157,37 +157,38 @@ _Deciding = Annotated[Caller, Depends(needs("approve"))]
 @router.post("/v1/dashboards/{id}/approve")
 def approve_dashboard(id: _Id, caller: _Deciding, state: StateOf) -> DashboardReply:
     """Approve exactly this count, at this price for all its periods; not one's own."""
-    found = wanted(state, caller, id)
-    demand(caller, "approve", found.dataset)
-    state.dashboard_requests.approve(found, caller)
+    request = wanted(state, caller, id)
+    demand(caller, "approve", request.dataset)
+    state.dashboard_requests.approve(request, caller)
     return _reply(state.dashboards.find(id))
 
 
 @router.post("/v1/dashboards/{id}/refuse")
 def refuse_dashboard(id: _Id, body: Refusal, caller: _Deciding, state: StateOf) -> DashboardReply:
     """Refuse a dashboard, with a reason for who asked; nothing is spent."""
-    found = wanted(state, caller, id)
-    demand(caller, "approve", found.dataset)
-    state.dashboard_requests.refuse(found, caller, body.said())
+    request = wanted(state, caller, id)
+    demand(caller, "approve", request.dataset)
+    state.dashboard_requests.refuse(request, caller, body.validated())
     return _waiting(wanted(state, caller, id))
 
 
 def wanted(state: State, caller: Caller, id: str) -> DashboardRequest:
-    """Return a dashboard that was asked for, where a caller may see it."""
-    found = state.dashboard_requests.find(id)
-    if found is None or not _seen(caller, found):
+    """Return a requested dashboard, if a caller may see it."""
+    request = state.dashboard_requests.find(id)
+    if request is None or not _seen(caller, request):
         raise _nowhere()
-    return found
+    return request
 
 
-def _seen(caller: Caller, found: DashboardRequest) -> bool:
+def _seen(caller: Caller, request: DashboardRequest) -> bool:
     own = (
-        found.asked_by == caller.name and decide(caller, "see_own_releases", found.dataset).allowed
+        request.asked_by == caller.name
+        and decide(caller, "see_own_releases", request.dataset).allowed
     )
-    return own or decide(caller, "see_releases", found.dataset).allowed
+    return own or decide(caller, "see_releases", request.dataset).allowed
 
 
-def _begun(state: State, name: str, counted: Counted, caller: Caller) -> bool:
+def _exists(state: State, name: str, counted: Counted, caller: Caller) -> bool:
     try:
         state.dashboards.find(state.dashboards.identity(name, counted, caller))
     except Problem:
@@ -199,38 +200,38 @@ def _nowhere() -> Problem:
     return Problem("not_found", "there is no such dashboard", "GET /v1/dashboards lists all")
 
 
-def _waiting(found: DashboardRequest) -> DashboardReply:
+def _waiting(request: DashboardRequest) -> DashboardReply:
     return DashboardReply(
-        id=found.id,
-        dataset=found.dataset,
-        counted=found.counted.to_json(),
-        asked_by=found.asked_by,
-        state=found.state,
-        reason=found.reason,
-        created=found.asked,
+        id=request.id,
+        dataset=request.dataset,
+        counted=request.counted.to_json(),
+        asked_by=request.asked_by,
+        state=request.state,
+        reason=request.reason,
+        created=request.asked_at,
         periods_shown=0,
     )
 
 
-def readable(state: State, caller: Caller, found: Dashboard) -> bool:
-    """Return whether somebody may see a dashboard: whoever may ask the data set, for nothing."""
-    # Where teams stand apart it is its own team's, and theirs who may see all answers.
-    if decide(caller, "see_releases", found.dataset).allowed:
+def readable(state: State, caller: Caller, board: Dashboard) -> bool:
+    """Return True if a caller may see a dashboard: anyone who may ask the data set may."""
+    # With ledgers per team it is visible to its own team, and to those who may see all answers.
+    if decide(caller, "see_releases", board.dataset).allowed:
         return True
-    apart = state.datasets.of(found.dataset).owner.apart
-    return decide(caller, "ask", found.dataset).allowed and not (
-        apart and caller.team != found.team
+    per_team = state.datasets.of(board.dataset).owner.per_team
+    return decide(caller, "ask", board.dataset).allowed and not (
+        per_team and caller.team != board.team
     )
 
 
-def _reply(found: Dashboard, counts: Counts | None = None) -> DashboardReply:
+def _reply(board: Dashboard, counts: Counts | None = None) -> DashboardReply:
     return DashboardReply(
-        id=found.id,
-        dataset=found.dataset,
-        counted=found.counted.to_json(),
-        asked_by=found.who,
+        id=board.id,
+        dataset=board.dataset,
+        counted=board.counted.to_json(),
+        asked_by=board.who,
         state="running",
-        created=found.created,
-        periods_shown=found.shown,
+        created=board.created,
+        periods_shown=board.shown,
         counts=counts,
     )

@@ -1,4 +1,4 @@
-"""Data sets: what they hold and whom they protect, their budgets, and previews of questions."""
+"""Data sets: their contents and whom they protect, their budgets, and previews of questions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class DatasetList(Reply):
 
 
 class DatasetReply(Reply):
-    """What is public of a data set."""
+    """The public description of a data set."""
 
     name: str
     identity: str
@@ -95,7 +95,7 @@ class BudgetReply(Reply):
 
 
 class PreviewReply(Reply):
-    """What a release would cost, and how far off its answers would be."""
+    """The cost of a release, and its expected errors."""
 
     cost: _Json
     remaining: _Json
@@ -129,10 +129,10 @@ class CapsBody(Body):
 
 
 class BudgetBody(LossBody):
-    """The new whole budget: it can only be raised."""
+    """The new total budget: it can only be raised."""
 
     reason: str = Field(min_length=1, max_length=500)
-    team: str | None = Field(None, max_length=100, description="where teams stand apart")
+    team: str | None = Field(None, max_length=100, description="where each team has its own budget")
 
 
 @router.get("/v1/datasets")
@@ -140,11 +140,11 @@ def datasets(
     caller: CallerOf, state: StateOf, cursor: Cursor = "", limit: Limit = 100
 ) -> DatasetList:
     """List the data sets that the caller may see."""
-    most = min(limit, state.settings.limits.page)
+    page_size = min(limit, state.settings.limits.page)
     names = [n for n in state.datasets.names if n > cursor]
     names = [n for n in names if decide(caller, "see_dataset", n).allowed]
-    items = [_item(state.datasets.of(name)) for name in names[:most]]
-    return DatasetList(items=items, next=names[most - 1] if len(names) > most else None)
+    items = [_item(state.datasets.of(name)) for name in names[:page_size]]
+    return DatasetList(items=items, next=names[page_size - 1] if len(names) > page_size else None)
 
 
 @router.get("/v1/datasets/{name}")
@@ -155,7 +155,7 @@ def dataset(
 ) -> DatasetReply:
     """Describe a data set: its tables, whom it protects, and what is left of its budget."""
     hosted = state.datasets.of(name)
-    said = hosted.dataset
+    declared = hosted.dataset
     ledger = hosted.ledger_shown(caller)
     total = ledger.total
     item = _item(hosted)
@@ -166,13 +166,13 @@ def dataset(
         owner=item.owner,
         people=hosted.settings.people,
         protects=item.protects,
-        unit=said.unit if isinstance(said.unit, str) else dict(said.unit),
-        table=said.table(),
+        unit=declared.unit if isinstance(declared.unit, str) else dict(declared.unit),
+        table=declared.table(),
         tables={table: shape.to_json() for table, shape in hosted.shapes().items()},
         latency=float(hosted.settings.latency),
         approval=hosted.settings.approval,
         collusion=collusion_words(hosted.owner),
-        refreshes=state.refreshes.told(name, total),
+        refreshes=state.refreshes.describe(name, total),
         budget=total.to_json(),
         spent=ledger.spent.to_json(),
         remaining=ledger.remaining.to_json(),
@@ -200,9 +200,9 @@ def raise_budget(
     hosted = state.datasets.of(name)
     _refuse_a_part(hosted, caller)
     ledger = hosted.ledger(body.team if body.team is not None else caller.team)
-    whole = _loss(body, ledger.total)
-    ledger.extend(whole, body.reason)
-    details = {"budget": whole.to_json(), "reason": body.reason}
+    total = _loss(body, ledger.total)
+    ledger.extend(total, body.reason)
+    details = {"budget": total.to_json(), "reason": body.reason}
     state.audit.acted("budget_raised", caller, dataset=name, details=details)
     return _budget(hosted, caller, body.team)
 
@@ -219,12 +219,12 @@ def set_caps(
     _refuse_a_part(hosted, caller)
     total = hosted.ledger(hosted.team_shown(caller)).total
     caps = {
-        account: None if said is None else _loss(said, total, zero=True)
-        for account, said in body.caps.items()
+        account: None if loss is None else _loss(loss, total, zero=True)
+        for account, loss in body.caps.items()
     }
     hosted.set_caps(caps, body.reason)
-    told = {account: cap and cap.to_json() for account, cap in caps.items()}
-    state.audit.acted("caps_changed", caller, dataset=name, details={"caps": told})
+    recorded = {account: cap and cap.to_json() for account, cap in caps.items()}
+    state.audit.acted("caps_changed", caller, dataset=name, details={"caps": recorded})
     return _budget(hosted, caller, None)
 
 
@@ -235,35 +235,35 @@ def preview(
     caller: Annotated[Caller, Depends(needs("preview", on="name"))],
     state: StateOf,
 ) -> PreviewReply:
-    """Show what a release would cost and its expected errors; free, and no row is read."""
+    """Show the cost of a release and its expected errors; free, and no row is read."""
     hosted = state.datasets.of(name)
-    notes = (collusion_words(hosted.owner), state.refreshes.told(name, None))
+    notes = (collusion_words(hosted.owner), state.refreshes.describe(name, None))
     level = body.confidence
-    ask = Ask.from_json(body.asked())
-    found = preview_of(
+    ask = Ask.from_json(body.to_fields())
+    reply = preview_of(
         ask,
         hosted,
         caller,
         rows=tuple(body.rows),
         confidence=None if level is None else str(level),
         notes=notes,
-        hides=lambda key: state.desk.hides(hosted, caller, key),
-        free=lambda question: state.desk.free.errors(hosted, caller, question, ask.tag),
+        hides=lambda key: state.release_service.hides(hosted, caller, key),
+        free=lambda question: state.release_service.free.errors(hosted, caller, question, ask.tag),
     )
-    details = {"cost": found["cost"]}
-    state.gathered.acted("previewed", caller, dataset=name, details=details)
-    return PreviewReply(**found)
+    details = {"cost": reply["cost"]}
+    state.batch_writer.acted("previewed", caller, dataset=name, details=details)
+    return PreviewReply(**reply)
 
 
 def _item(hosted: Hosted) -> DatasetItem:
-    said = hosted.dataset
-    unit = said.unit_of(said.protected[0])
+    declared = hosted.dataset
+    unit = declared.unit_of(declared.protected[0])
     return DatasetItem(
-        name=said.name,
-        purpose=said.purpose if isinstance(said.purpose, str) else None,
-        owner=said.owner if isinstance(said.owner, str) else None,
+        name=declared.name,
+        purpose=declared.purpose if isinstance(declared.purpose, str) else None,
+        owner=declared.owner if isinstance(declared.owner, str) else None,
         protects=protects_line(unit.describe()),
-        href=f"/v1/datasets/{said.name}",
+        href=f"/v1/datasets/{declared.name}",
     )
 
 
@@ -274,7 +274,7 @@ def _budget(hosted: Hosted, caller: Caller, team: str | None) -> BudgetReply:
     if every:
         accounts = accounts_of(ledger)
     else:
-        accounts = [] if owner.apart and caller.team is None else hosted.accounts(caller)
+        accounts = [] if owner.per_team and caller.team is None else hosted.accounts(caller)
     return BudgetReply(
         budget=ledger.total.to_json(),
         spent=ledger.spent.to_json(),
@@ -286,7 +286,7 @@ def _budget(hosted: Hosted, caller: Caller, team: str | None) -> BudgetReply:
 
 
 def _refuse_a_part(hosted: Hosted, caller: Caller) -> None:
-    """Refuse a change of a budget to whoever is curator of some only of the data sets it is of."""
+    """Raise if the caller is not curator of every data set that shares the budget."""
     if not all(decide(caller, "set_budget", name).allowed for name in hosted.sharing()):
         raise Problem(
             "forbidden",
@@ -304,9 +304,9 @@ def _account(one: Account) -> AccountReply:
     )
 
 
-def _loss(said: LossBody, like: Budget, zero: bool = False) -> Budget:
+def _loss(body: LossBody, like: Budget, zero: bool = False) -> Budget:
     """Return a loss, counted as a budget is."""
-    given = {n: getattr(said, n) for n in ("epsilon", "delta", "rho")}
+    given = {n: getattr(body, n) for n in ("epsilon", "delta", "rho")}
     exact = {
         n: as_fraction(repr(v) if isinstance(v, float) else v, n)
         for n, v in given.items()
@@ -316,7 +316,7 @@ def _loss(said: LossBody, like: Budget, zero: bool = False) -> Budget:
     allowed = {amount, "delta"} if like.kind == "approximate" else {amount}
     if amount not in exact or set(exact) - allowed:
         raise UsageError(f"give it in the terms of the budget, {' and '.join(sorted(allowed))}")
-    found = Budget(like.kind, exact[amount], exact.get("delta", as_fraction(0)))
-    if found.is_nothing and not zero:
+    loss = Budget(like.kind, exact[amount], exact.get("delta", as_fraction(0)))
+    if loss.is_nothing and not zero:
         raise Problem("invalid_request", "a budget is above zero")
-    return found
+    return loss

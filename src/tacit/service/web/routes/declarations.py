@@ -38,7 +38,7 @@ class DeclarationBody(Body):
     declaration: _Json = Field(description="the fields of a declaration, as its file has them")
     hosting: _Json = Field(
         default_factory=dict,
-        description=f"of {', '.join(HOSTING)} what is not as for the other data sets",
+        description=f"those of {', '.join(HOSTING)} that differ from the defaults",
     )
     replaces: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
         None, description="the number of the declaration that this one changes"
@@ -46,7 +46,7 @@ class DeclarationBody(Body):
 
 
 class DeclarationReply(Reply):
-    """What stands: a curator's declaration has a number, the operator's file has none."""
+    """The declaration in force: a curator's has a number, the operator's file has none."""
 
     name: str
     number: int | None
@@ -57,7 +57,7 @@ class DeclarationReply(Reply):
 
 
 class DeclarationCheck(Reply):
-    """What a declaration would come to; nothing is written."""
+    """The result of a checked declaration; nothing is written."""
 
     name: str
     protects: str
@@ -72,7 +72,7 @@ class DeclarationCheck(Reply):
 def declaration(name: DatasetName, caller: _Declaring, state: StateOf) -> DeclarationReply:
     """Show how a data set is declared and hosted, and the number to change it by."""
     hosted = state.datasets.of(name)
-    made = state.datasets.standing(name)
+    made = state.datasets.curator_declaration(name)
     if made is None:
         fields = _plain(hosted.dataset.to_fields())
         how = hosting_json(hosted.settings)
@@ -98,27 +98,27 @@ def declaration(name: DatasetName, caller: _Declaring, state: StateOf) -> Declar
 def check(
     name: DatasetName, body: DeclarationBody, caller: _Declaring, state: StateOf
 ) -> DeclarationCheck:
-    """Check a declaration against its tables, and say what it would come to; writes nothing."""
+    """Check a declaration against its tables, and show its result; writes nothing."""
     made = _made(name, body, caller, state)
-    found, how = _checked(made, body, caller, state)
-    standing = state.datasets.standing(name)
-    budget = found.whole_budget
+    dataset, how = _checked(made, body, caller, state)
+    existing = state.datasets.curator_declaration(name)
+    budget = dataset.whole_budget
     assert budget is not None
     return DeclarationCheck(
         name=name,
-        protects=protects_line(found.unit_of(found.protected[0]).describe()),
+        protects=protects_line(dataset.unit_of(dataset.protected[0]).describe()),
         budget=budget.to_json(),
-        tables={table: shape.to_json() for table, shape in shapes_of(found).items()},
+        tables={table: shape.to_json() for table, shape in shapes_of(dataset).items()},
         hosting=hosting_json(how),
-        changes=[] if standing is None else _changes(standing, made),
-        notes=notes_on(found, how),
+        changes=[] if existing is None else _changes(existing, made),
+        notes=notes_on(dataset, how),
     )
 
 
 @router.put(
     "/v1/datasets/{name}",
     status_code=201,
-    responses={200: {"model": DatasetReply, "description": "It is declared anew"}},
+    responses={200: {"model": DatasetReply, "description": "It replaces a declaration"}},
 )
 def declare(
     name: DatasetName,
@@ -127,18 +127,18 @@ def declare(
     state: StateOf,
     response: Response,
 ) -> DatasetReply:
-    """Declare a data set whose tables are files in the data folder, or declare it anew.
+    """Declare a data set whose tables are files in the data folder, or declare it again.
 
-    What stands is changed by whoever says which declaration `replaces`; its unit, its people, its
+    A declaration in force is changed by naming it in `replaces`; its unit, its people, its
     files and its budget stay, because the ledger counts in them.
     """
     made = _made(name, body, caller, state)
     _checked(made, body, caller, state)
-    standing = state.datasets.standing(name)
+    existing = state.datasets.curator_declaration(name)
     if body.replaces is not None:
-        _refuse_while_asked(state, name)
+        _refuse_while_running(state, name)
         response.status_code = 200
-    changes = [] if standing is None else _changes(standing, made)
+    changes = [] if existing is None else _changes(existing, made)
     digest = hashlib.sha256(canonical([made.fields, made.hosting], "it").encode()).hexdigest()
 
     def note(run: sa.Connection) -> None:
@@ -153,31 +153,31 @@ def declare(
     state.datasets.declare(made, body.replaces, note)
     if body.replaces is None:
         state.refreshes.begin(name)
-    else:  # its tables are opened anew
+    else:  # its tables are opened again
         state.refreshes.ask(name, caller.name, token=caller.token_id)
     return dataset(name, caller, state)
 
 
 def hosting_json(how: DatasetSettings) -> _Json:
-    """Return how a data set is hosted, as :class:`DeclarationBody` says it."""
-    said = {
+    """Return the hosting of a data set, as :class:`DeclarationBody` has it."""
+    fields = {
         "latency": show(how.latency),
         "approval": how.approval,
         "people": how.people,
         "refresh": how.refresh,
         "caps": _caps(how.caps),
     }
-    return {name: value for name, value in said.items() if value not in (None, {}, False)}
+    return {name: value for name, value in fields.items() if value not in (None, {}, False)}
 
 
 def _caps(caps: Caps) -> _Json:
-    def said(cap: Any) -> _Json:
+    def amounts(cap: Any) -> _Json:
         return {n: v for n, v in cap.to_json().items() if n != "kind"}
 
     each = {"each_team": caps.each_team, "each_analyst": caps.each_analyst}
     named = {"teams": caps.teams, "analysts": caps.analysts}
-    found: _Json = {name: said(cap) for name, cap in each.items() if cap is not None}
-    return found | {k: {n: said(cap) for n, cap in of.items()} for k, of in named.items() if of}
+    fields: _Json = {name: amounts(cap) for name, cap in each.items() if cap is not None}
+    return fields | {k: {n: amounts(cap) for n, cap in of.items()} for k, of in named.items() if of}
 
 
 def _made(name: str, body: DeclarationBody, caller: Caller, state: State) -> Declared:
@@ -187,20 +187,20 @@ def _made(name: str, body: DeclarationBody, caller: Caller, state: State) -> Dec
 def _checked(
     made: Declared, body: DeclarationBody, caller: Caller, state: State
 ) -> tuple[Dataset, DatasetSettings]:
-    """Refuse what cannot stand, and a share in a budget that is not the caller's to give."""
-    found, how = state.datasets.check(made, body.replaces)
+    """Raise if a declaration is invalid, or shares a budget that the caller may not set."""
+    dataset, how = state.datasets.check(made, body.replaces)
     if how.refresh is not None:
         Schedule.parse(how.refresh)
     if how.people is not None:
         for other in state.datasets.names:
             if state.datasets.of(other).settings.people == how.people:
                 demand(caller, "set_budget", other)
-    return found, how
+    return dataset, how
 
 
-def _refuse_while_asked(state: State, name: str) -> None:
-    """Refuse to change a data set of which answers are on their way: they would be lost."""
-    running = state.desk.queue.counted().get((name, "running"), 0)
+def _refuse_while_running(state: State, name: str) -> None:
+    """Raise if answers of a data set are being computed: a change would lose them."""
+    running = state.release_service.queue.count_by_state().get((name, "running"), 0)
     if running:
         raise Problem(
             "conflict",
@@ -210,8 +210,8 @@ def _refuse_while_asked(state: State, name: str) -> None:
         )
 
 
-def _changes(standing: Declared, made: Declared) -> list[str]:
-    before = {"declaration": standing.fields, "hosting": standing.hosting}
+def _changes(existing: Declared, made: Declared) -> list[str]:
+    before = {"declaration": existing.fields, "hosting": existing.hosting}
     return changes_of(before, {"declaration": made.fields, "hosting": made.hosting})
 
 

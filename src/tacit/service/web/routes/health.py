@@ -1,4 +1,4 @@
-"""Whether the service lives, and whether it can answer."""
+"""Liveness and readiness of the service."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ router = APIRouter(tags=["health"], dependencies=[Anyone])
 
 
 class Health(Reply):
-    """What a balancer reads."""
+    """State of the process, for a balancer."""
 
     status: str
 
 
 @router.get("/healthz")
 def healthz() -> Health:
-    """Say that the process lives; asks nothing else of it."""
+    """Report that the process is alive; checks nothing else."""
     return Health(status="alive")
 
 
 class Readiness(Health):
-    """What can be used: `ready`, `in part` or `failing`."""
+    """State of each part: `ready`, `in part` or `failing`."""
 
     parts: dict[str, str]
 
 
 @router.get("/readyz", response_model=Readiness)
 def readyz(state: StateOf) -> Readiness | JSONResponse:
-    """Say whether the process can answer: its database, workers, ledgers and tables.
+    """Report whether the process can answer: its database, workers, ledgers and tables.
 
     A part of which some work is ready in part: the other data sets are answered.
     """
     parts = state.readiness.parts()
-    failing = [name for name, told in parts.items() if told == "failing"]
+    failing = [name for name, state_of_part in parts.items() if state_of_part == "failing"]
     if failing:
-        told = f"not usable now: {', '.join(failing)}"
-        return rendered(Problem("unavailable", told, "", {"parts": parts}))
+        message = f"not usable now: {', '.join(failing)}"
+        return rendered(Problem("unavailable", message, "", {"parts": parts}))
     status = "ready" if set(parts.values()) == {"ready"} else "ready in part"
     return Readiness(status=status, parts=parts)

@@ -1,4 +1,4 @@
-"""Data sets that grow: read again by call, and when they were."""
+"""Refreshes of data sets that grow: by call, and their history."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ router = APIRouter(tags=["refresh"])
 
 
 class RefreshReply(Reply):
-    """When a data set was read again."""
+    """A refresh of a data set."""
 
     number: int
     at: float
@@ -25,7 +25,7 @@ class RefreshReply(Reply):
 
 
 class Refreshed(Reply):
-    """All refreshes of a data set, and what they mean."""
+    """All refreshes of a data set, and their meaning."""
 
     text: str
     schedule: str | None
@@ -38,7 +38,7 @@ def refresh(
     caller: Annotated[Caller, Depends(needs("refresh", on="name"))],
     state: StateOf,
 ) -> RefreshReply:
-    """Have a data set read again before its next question; the budget stays what it is."""
+    """Have a data set read again before its next question; the budget stays unchanged."""
     state.datasets.of(name)
     state.datasets.refuse_overlaps()
     made = state.refreshes.ask(name, caller.name, token=caller.token_id)
@@ -55,7 +55,7 @@ def refreshes(
     """List when a data set was read again (seconds since 1970, UTC), and by call or by clock."""
     hosted = state.datasets.of(name)
     return Refreshed(
-        text=state.refreshes.told(name, hosted.dataset.whole_budget),
+        text=state.refreshes.describe(name, hosted.dataset.whole_budget),
         schedule=hosted.settings.refresh,
         items=[_reply(one) for one in state.refreshes.history(name)],
     )

@@ -1,4 +1,4 @@
-"""Releases: asked, decided, waited for, and shown."""
+"""Releases: requested, decided, waited for, and shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fastapi.responses import Response
 
 from tacit.service.access import Caller, decide, demand
 from tacit.service.hosting.ask import FORMATS, Ask, Form, answer_json, as_bytes, format_of
-from tacit.service.jobs.queue import STATES, Job, Whose
+from tacit.service.jobs.queue import STATES, Job, JobScope
 from tacit.service.problem import Problem
 from tacit.service.web.routing import AskBody, Body, Cursor, DatasetName, Limit, Reply, needs
 from tacit.service.web.state import State, StateOf
@@ -22,13 +22,13 @@ __all__ = ["router"]
 
 router = APIRouter(tags=["releases"])
 
-_WAIT = 60  # the most seconds that a request waits for a tick
+_WAIT = 60  # maximum seconds that a request waits for a tick
 ReleaseName = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="of the release")]
 Seeing = Annotated[Caller, Depends(needs("see_own_releases"))]
 
 
 class Submitted(Reply):
-    """A release that was asked for."""
+    """A requested release."""
 
     id: str
     state: str
@@ -72,11 +72,11 @@ class Releases(Reply):
 
 
 class Refusal(Body):
-    """Why a question is refused."""
+    """The reason of a refusal."""
 
     reason: str
 
-    def said(self) -> str:
+    def validated(self) -> str:
         """Return the reason.
 
         Raises:
@@ -84,7 +84,9 @@ class Refusal(Body):
         """
         reason = self.reason.strip()
         if not reason or len(reason) > 500:
-            raise Problem("invalid_request", "say why, in at most 500 characters", "give a reason")
+            raise Problem(
+                "invalid_request", "the reason must have 1 to 500 characters", "give a reason"
+            )
         return reason
 
 
@@ -94,7 +96,7 @@ _Once = Annotated[
         alias="Idempotency-Key",
         min_length=1,
         max_length=200,
-        description="sent again with the same request it is the same release",
+        description="the same key with the same request is the same release",
     ),
 ]
 
@@ -108,7 +110,7 @@ def submit(
     once: _Once = None,
 ) -> Submitted:
     """Ask for a release: it is charged now, or when it is approved, and shown at a tick."""
-    job = state.desk.submit(name, caller, Ask.from_json(body.asked()), once)
+    job = state.release_service.submit(name, caller, Ask.from_json(body.to_fields()), once)
     now = state.clock()
     return Submitted(
         id=job.id,
@@ -124,7 +126,7 @@ _State = Annotated[str | None, Query(max_length=20, description=f"one of {', '.j
 _Dataset = Annotated[str | None, Query(max_length=100, description="only those of one data set")]
 
 _Open = Annotated[
-    bool, Query(description="only those that failed, whose charge stands without an answer")
+    bool, Query(description="only those that failed after their charge and have no answer")
 ]
 
 
@@ -143,17 +145,17 @@ def releases(
         raise Problem("invalid_request", f"a release is {', '.join(STATES)}", "leave state out")
     names = state.datasets.names if dataset is None else [dataset]
     before = _before(state, caller, cursor) if cursor else None
-    most = min(limit, state.settings.limits.page)
-    found = state.desk.queue.listed(
+    page_size = min(limit, state.settings.limits.page)
+    jobs = state.release_service.queue.listed(
         _allowed(state, caller, names),
         state=shown,
         left_open=left_open,
-        apart=_apart(state, names),
+        per_team=_with_team_ledgers(state, names),
         before=before,
-        limit=most,
+        limit=page_size,
     )
-    more = found[-1].id if len(found) == most else None
-    return Releases(items=[shown_release(state, job) for job in found], next=more)
+    more = jobs[-1].id if len(jobs) == page_size else None
+    return Releases(items=[shown_release(state, job) for job in jobs], next=more)
 
 
 _Wait = Annotated[int, Query(ge=0, le=_WAIT, description="seconds to wait for an outcome")]
@@ -191,37 +193,37 @@ def answer(
 
     The header Link of the reply names its certificate; files of Arrow and Parquet carry it too.
     """
-    asked = format or format_of(request.headers.get("accept"))
-    if asked not in FORMATS:
-        raise Problem("invalid_request", f"there is no format {asked!r}", ", ".join(FORMATS))
-    found = state.desk.answer(_done(state, seen(state, caller, release)))
+    chosen = format or format_of(request.headers.get("accept"))
+    if chosen not in FORMATS:
+        raise Problem("invalid_request", f"there is no format {chosen!r}", ", ".join(FORMATS))
+    released = state.release_service.answer(_done(state, seen(state, caller, release)))
     proof = f"/v1/releases/{release}/certificate"
     headers = {"Link": f'<{proof}>; rel="describedby"; type="application/json"'}
-    if asked == "json":
-        table = answer_json(found) if form == "wide" else found.to_dict(form="long")
+    if chosen == "json":
+        table = answer_json(released) if form == "wide" else released.to_dict(form="long")
         return Response(json.dumps(table, allow_nan=False), 200, headers, FORMATS["json"])
-    name = f"release-{release[:8]}.{asked}"
+    name = f"release-{release[:8]}.{chosen}"
     headers["Content-Disposition"] = f'attachment; filename="{name}"'
-    return Response(as_bytes(found, asked, form), media_type=FORMATS[asked], headers=headers)
+    return Response(as_bytes(released, chosen, form), media_type=FORMATS[chosen], headers=headers)
 
 
 @router.get("/v1/releases/{release}/certificate", response_model=None)
 def certificate(release: ReleaseName, caller: Seeing, state: StateOf) -> Response:
     """Give the certificate: what was released, and the proof of its loss."""
     job = _found(state, caller, release, "see_certificates")
-    found = state.desk.answer(_done(state, job)).certificate
-    return Response(found.to_json(), media_type="application/json")
+    proof = state.release_service.answer(_done(state, job)).certificate
+    return Response(proof.to_json(), media_type="application/json")
 
 
 @router.post("/v1/releases/{release}/cancel")
 def cancel(
     release: ReleaseName, caller: Annotated[Caller, Depends(needs("ask"))], state: StateOf
 ) -> Release:
-    """Give a question of one's own up; a charge that was made stays made."""
+    """Cancel one's own question; its charge stays."""
     job = seen(state, caller, release)
     if not _is_own(state, caller, job):
         demand(caller, "approve", job.dataset)
-    return shown_release(state, state.desk.cancel(job, caller))
+    return shown_release(state, state.release_service.cancel(job, caller))
 
 
 Deciding = Annotated[Caller, Depends(needs("approve"))]
@@ -232,7 +234,7 @@ def approve(release: ReleaseName, caller: Deciding, state: StateOf) -> Release:
     """Approve exactly this question at this price; not one's own."""
     job = seen(state, caller, release)
     demand(caller, "approve", job.dataset)
-    return shown_release(state, state.desk.approve(job, caller))
+    return shown_release(state, state.release_service.approve(job, caller))
 
 
 @router.post("/v1/releases/{release}/refuse")
@@ -240,12 +242,12 @@ def refuse(release: ReleaseName, body: Refusal, caller: Deciding, state: StateOf
     """Refuse a question, with a reason for who asked; nothing is spent."""
     job = seen(state, caller, release)
     demand(caller, "approve", job.dataset)
-    return shown_release(state, state.desk.refuse(job, caller, body.said()))
+    return shown_release(state, state.release_service.refuse(job, caller, body.validated()))
 
 
 def _before(state: State, caller: Caller, cursor: str) -> int:
-    """Return where a page begins: a cursor is the last release of the page before."""
-    # (The place of a release among all of them would tell how many the others asked.)
+    """Return the number of the release before a page: the last one of the previous page."""
+    # (The index of a release among all of them would reveal how many the others asked.)
     with suppress(Problem):
         return seen(state, caller, cursor).number
     raise Problem(
@@ -253,23 +255,23 @@ def _before(state: State, caller: Caller, cursor: str) -> int:
     )
 
 
-def _apart(state: State, names: list[str]) -> list[str]:
+def _with_team_ledgers(state: State, names: list[str]) -> list[str]:
     """Return the data sets whose teams have ledgers of their own."""
     with suppress(Problem):
-        return [name for name in names if state.datasets.of(name).owner.apart]
+        return [name for name in names if state.datasets.of(name).owner.per_team]
     return []  # no data set of that name, and so no release
 
 
-def _allowed(state: State, caller: Caller, names: list[str]) -> list[Whose]:
-    """Return the data sets whose releases a caller sees, each with whose."""
-    found = []
-    apart = _apart(state, names)
+def _allowed(state: State, caller: Caller, names: list[str]) -> list[JobScope]:
+    """Return the releases of each data set that a caller may see."""
+    scopes = []
+    per_team = _with_team_ledgers(state, names)
     for name in names:
         if decide(caller, "see_releases", name).allowed:
-            found.append(Whose(name))
+            scopes.append(JobScope(name))
         elif decide(caller, "see_own_releases", name).allowed:
-            found.append(Whose(name, caller.name, (caller.team,) if name in apart else None))
-    return found
+            scopes.append(JobScope(name, caller.name, (caller.team,) if name in per_team else None))
+    return scopes
 
 
 def _is_own(state: State, caller: Caller, job: Job) -> bool:
@@ -284,7 +286,7 @@ def seen(state: State, caller: Caller, name: str) -> Job:
 
 def _found(state: State, caller: Caller, name: str, action: str) -> Job:
     """Return a release that a caller may see; others are as if they were not there."""
-    job = state.desk.queue.find(name)
+    job = state.release_service.queue.find(name)
     if job is not None:
         own = decide(caller, "see_own_releases", job.dataset).allowed
         own = own and _is_own(state, caller, job)
@@ -308,16 +310,16 @@ def _done(state: State, job: Job) -> Job:
 
 
 def _answered_at(state: State, job: Job) -> float:
-    """Return when the question was first answered: that of a replay is the one before it."""
+    """Return when the question was first answered; a replay has the time of the first answer."""
     # Of a free answer it is when the first of the releases was that it follows from.
-    apart = state.datasets.of(job.dataset).owner.apart
-    queue = state.desk.queue
-    sources = [queue.find(name) for name in set(state.desk.free.releases(job).values())]
-    begun = []
-    for one in [found for found in sources if found is not None] or [job]:
-        first = queue.first_done(one, of_team=apart)
-        begun.append(one.started if first is None else first.started)
-    return min(begun)
+    per_team = state.datasets.of(job.dataset).owner.per_team
+    queue = state.release_service.queue
+    sources = [queue.find(name) for name in set(state.release_service.free.releases(job).values())]
+    started = []
+    for one in [source for source in sources if source is not None] or [job]:
+        first = queue.first_done(one, of_team=per_team)
+        started.append(one.started if first is None else first.started)
+    return min(started)
 
 
 def shown_release(state: State, job: Job, with_answer: bool = False) -> Release:
@@ -328,7 +330,7 @@ def shown_release(state: State, job: Job, with_answer: bool = False) -> Release:
     links = {"self": here}
     if shown == "done":
         links |= {"answer": f"{here}/answer", "certificate": f"{here}/certificate"}
-    found = state.desk.answer(job) if with_answer and shown == "done" else None
+    released = state.release_service.answer(job) if with_answer and shown == "done" else None
     return Release(
         id=job.id,
         dataset=job.dataset,
@@ -337,20 +339,22 @@ def shown_release(state: State, job: Job, with_answer: bool = False) -> Release:
         ready_at=job.ready_at(now),
         asked_by=job.asked_by,
         team=job.team,
-        asked_at=job.asked,
+        asked_at=job.asked_at,
         question=job.words,
         request=json.loads(job.body),
         cost=json.loads(job.cost),
         replayed=shown == "done" and job.replayed,
         left_open=shown == "failed",
-        follows_from=state.desk.free.releases(job) if with_answer and shown == "done" else {},
+        follows_from=state.release_service.free.releases(job)
+        if with_answer and shown == "done"
+        else {},
         data_from=state.refreshes.as_of(job.dataset, _answered_at(state, job)).at
         if with_answer and shown == "done"
         else None,
         decided_by=job.decided_by,
         decided_at=job.decided,
         reason=job.reason,
-        answer=None if found is None else answer_json(found),
+        answer=None if released is None else answer_json(released),
         error=None if error is None else error["error"],
         links=links,
     )

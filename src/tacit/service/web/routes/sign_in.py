@@ -23,7 +23,7 @@ _ATTEMPT_SECONDS = 600
 
 
 def signed_in(state: State, made: tuple[str, Caller]) -> RedirectResponse:
-    """Return a reply that goes on to the pages, with the cookie of a new sign-in."""
+    """Return a redirect to the pages, with the cookie of a new sign-in."""
     text, caller = made
     reply = RedirectResponse(_HOME, status_code=303)
     reply.set_cookie(
@@ -58,7 +58,7 @@ def once(
 
 @router.post("/sign-out")
 def sign_out(state: StateOf, caller: CallerOf) -> RedirectResponse:
-    """Sign out: the cookie is void from now on; who came by the login ends there as well."""
+    """Sign out: the cookie becomes void; a sign-in by the login ends there as well."""
     state.tokens.revoke(caller.token_id, by=caller.name)
     there = None
     if state.provider is not None and caller.issued_by == LOGIN_NAMES:

@@ -1,4 +1,4 @@
-"""Tokens: created by curators, narrowed by whoever holds one, listed and revoked."""
+"""Tokens: created by curators, narrowed by their owners, listed and revoked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class GrantFields(Body):
 
 
 class NewToken(Body):
-    """Whom a token is for, and what it allows."""
+    """Owner and grants of a new token."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
     team: Annotated[str | None, Field(min_length=1, max_length=100)] = None
@@ -40,14 +40,14 @@ class NewToken(Body):
 
 
 class NarrowToken(Body):
-    """What the new token allows: no more than yours, and no longer."""
+    """Grants of the new token: no more than yours, and no longer."""
 
     grants: Annotated[list[GrantFields] | None, Field(min_length=1, max_length=100)] = None
     days: _Days = 1
 
 
 class TokenInfo(Reply):
-    """What is stored of a token; the token itself is not."""
+    """A token as stored, without its text."""
 
     id: str
     kind: str
@@ -70,13 +70,13 @@ class TokenMade(Reply):
 
 
 class Revoked(Reply):
-    """How many tokens are void now: that one, and all that were narrowed from it."""
+    """Number of tokens made void: that one, and all that were narrowed from it."""
 
     revoked: int
 
 
 class TokenList(Reply):
-    """A part of a list; `next` goes on with it, and is empty at its end."""
+    """A page of a list; `next` is the cursor of the next page, and empty at the end."""
 
     items: list[TokenInfo]
     next: str
@@ -112,34 +112,34 @@ def listed(
     limit: Limit = 100,
 ) -> TokenList:
     """List the tokens for data sets of which the caller is curator."""
-    found: list[Stored] = []
+    stored: list[Stored] = []
     last = cursor
     wanted = min(limit, state.settings.limits.page)
-    while len(found) < wanted:
+    while len(stored) < wanted:
         more = state.tokens.listed(last, limit=wanted)
         for one in more:
             last = one.caller.token_id
             if _curated(caller, one.caller.grants):
-                found.append(one)
-            if len(found) == wanted:
-                return TokenList(items=list(map(_info, found)), next=last)
+                stored.append(one)
+            if len(stored) == wanted:
+                return TokenList(items=list(map(_info, stored)), next=last)
         if len(more) < wanted:
             break
-    return TokenList(items=list(map(_info, found)), next="")
+    return TokenList(items=list(map(_info, stored)), next="")
 
 
 @router.delete("/narrow", include_in_schema=False)
 def no_token(_caller: CallerOf) -> None:
-    """Refuse what the next route would take for the identifier of a token."""
+    """Reply 405: the next route would take ``narrow`` for the identifier of a token."""
     raise HTTPException(405)
 
 
 @router.delete("/{id}")
 def revoke(id: TokenName, state: StateOf, caller: CallerOf) -> Revoked:
     """Make a token void, with all that were narrowed from it: a curator's, or one's own."""
-    found = state.tokens.get(id)
-    own = found is not None and _is_own(state, caller, found)
-    if found is None or not (own or _curated(caller, found.caller.grants)):
+    stored = state.tokens.get(id)
+    own = stored is not None and _is_own(state, caller, stored)
+    if stored is None or not (own or _curated(caller, stored.caller.grants)):
         raise Problem("not_found", "there is no such token that you may revoke")
     return Revoked(revoked=state.tokens.revoke(id, by=caller.name))
 
@@ -152,12 +152,12 @@ def _curated(caller: Caller, grants: Iterable[Grant]) -> bool:
     return all(decide(caller, "tokens", grant.dataset).allowed for grant in grants)
 
 
-def _is_own(state: State, caller: Caller, found: Stored | None) -> bool:
+def _is_own(state: State, caller: Caller, stored: Stored | None) -> bool:
     """Return whether a token is the caller's, or was narrowed from it."""
-    while found is not None:
-        if found.caller.token_id == caller.token_id:
+    while stored is not None:
+        if stored.caller.token_id == caller.token_id:
             return True
-        found = None if found.parent is None else state.tokens.get(found.parent)
+        stored = None if stored.parent is None else state.tokens.get(stored.parent)
     return False
 
 

@@ -1,4 +1,4 @@
-"""Where releases are asked for: those at no cost at once, the others queued."""
+"""Requests for releases: free ones are answered at once, the others are queued."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sqlalchemy import exc
 from tacit.accounting.ledger import Ledger
 from tacit.errors import UsageError
 from tacit.report import Certificate
-from tacit.service.access import Caller, Decisions, asked_by, asker_of, decide
+from tacit.service.access import Caller, Decisions, decide, request_values, requester_of
 from tacit.service.hosting.ask import Ask, words_of
-from tacit.service.hosting.datasets import Hosted, Kept
-from tacit.service.jobs.queue import Job, Outcome, Queue, Whose
+from tacit.service.hosting.datasets import Hosted, LRUCache
+from tacit.service.jobs.queue import Job, JobScope, Outcome, Queue
 from tacit.service.problem import Problem
 from tacit.tables.derived.derive import Charged, Earlier, charged, free_again, may_follow
 from tacit.tables.plan.query import Query
@@ -23,31 +23,31 @@ from tacit.tables.question import Question, charge_of, held_by
 from tacit.tables.release.answer import Answer
 
 __all__ = [
-    "Desk",
-    "FreeDesk",
+    "FreeAnswers",
     "Made",
+    "ReleaseService",
 ]
 
 # Answers that follow from earlier releases, for those who may see these releases: at no charge.
 #
 # **From which.**  From answered releases whose job the caller may see, and whose tick has come:
 # their own, those that they were answered with again, and all of a data set where they have the
-# right to see all.  What somebody else asked is neither read nor counted, so neither the answer nor
-# the time that it takes says anything of it.
+# right to see all.  What someone else asked is neither read nor counted, so neither the answer nor
+# the time that it takes reveals anything of it.
 #
-# **What its time depends on.**  On the certificates of these releases, which the caller can read,
-# and on the question.  No row is read, no engine asked, and no noise drawn; so nothing waits for a
-# tick, and there is nothing for a reviewer to decide.
+# **Its time depends**  On the certificates of these releases, which the caller can read,
+# and on the question.  No row is read, no engine queried, and no noise drawn; so nothing waits for
+# a tick, and there is nothing for a reviewer to decide.
 #
-# **What stands where.**  The ledger has, beside the charge of a release, the question and the
+# **Storage.**  The ledger has, next to the charge of a release, the question and the
 # digest of the certificate that follows.  The database of the service has what makes the same
 # certificate again: the question, and by which keys the ledger knows the releases; no answer.
 
 
-MOST = 500  # from so many releases, the latest, answers of a caller may follow
-RECORDS = 1_000  # so many answers that follow from it the ledger notes beside a charge
-_CALLERS = 32  # for so many callers a process keeps what it read of their releases
-_NUMBERS = 200_000  # so many numbers of the releases of a caller it keeps
+MAX_RELEASES = 500  # from this many releases, the latest, answers of a caller may follow
+MAX_RECORDS = 1_000  # this many answers that follow from it the ledger notes next to a charge
+_CALLERS = 32  # callers whose releases are cached in a process
+_NUMBERS = 200_000  # maximum numbers in the cached releases of a caller
 
 
 class _Seen(NamedTuple):
@@ -58,18 +58,18 @@ class _Seen(NamedTuple):
 
 
 class Made(NamedTuple):
-    """A free answer: its certificate, and what makes it again."""
+    """A free answer: its certificate, and the recipe to make it again."""
 
     certificate: Certificate
-    said: dict[str, Any]
+    recipe: dict[str, Any]
 
 
-class FreeDesk:
-    """Finds what follows from the releases that a caller may see."""
+class FreeAnswers:
+    """Answers that follow from the releases that a caller may see."""
 
     def __init__(self, queue: Queue) -> None:
         self._queue = queue
-        self._kept: Kept[dict[str, Charged | None]] = Kept(_CALLERS)
+        self._cache: LRUCache[dict[str, Charged | None]] = LRUCache(_CALLERS)
 
     def errors(
         self, hosted: Hosted, caller: Caller, question: Question, tag: str | None
@@ -80,15 +80,15 @@ class FreeDesk:
         if not may_follow(query):
             return {}
         earlier, seen = self._earlier(hosted, caller, question, tag)
-        found = earlier.find(query)
-        if found is None:
+        match = earlier.find(query)
+        if match is None:
             return {}
         return {
             label: {
                 "standard_error": error,
-                "release": seen[found.sources[label].body["digest"]].job,
+                "release": seen[match.sources[label].body["digest"]].job,
             }
-            for label, error in found.errors.items()
+            for label, error in match.errors.items()
         }
 
     def make(self, hosted: Hosted, caller: Caller, question: Question, tag: str | None) -> Made:
@@ -97,75 +97,77 @@ class FreeDesk:
         certificate = None
         if may_follow(query):
             earlier, seen = self._earlier(hosted, caller, question, tag)
-            (certificate,) = earlier.certificates([query], RECORDS)
+            (certificate,) = earlier.certificates([query], MAX_RECORDS)
         if certificate is None:
             raise UsageError(
                 "it does not follow from the releases that you may see, so it is not free; nothing "
                 "was spent. Counts follow where they are sums of cells that were counted before, "
-                "of the same rows; ask without free, and say what it may spend"
+                "of the same rows; ask without free, and give a price"
             )
         body: Any = certificate.body
         sources = [seen[source["digest"]] for source in body["sources"]]
-        said = {
+        recipe = {
             "question": body["question"],
             "versions": body["versions"],
             "keys": [source.key for source in sources],
-            "releases": {label: sources[place].job for label, place in body["from"].items()},
+            "releases": {label: sources[index].job for label, index in body["from"].items()},
         }
-        return Made(certificate, said)
+        return Made(certificate, recipe)
 
     def again(self, job: Job, hosted: Hosted) -> Certificate | None:
         """Return the certificate of a free answer again; None where a job is of another kind."""
-        said = self._queue.free(job.id)
-        if said is None:
+        recipe = self._queue.free(job.id)
+        if recipe is None:
             return None
         ledger = hosted.ledger(job.team)
-        entries = [ledger.find(key) for key in said["keys"]]
-        found = [None if entry is None else charged(entry, ledger) for entry in entries]
-        bodies = [one.body for one in found if one is not None]
+        entries = [ledger.find(key) for key in recipe["keys"]]
+        releases = [None if entry is None else charged(entry, ledger) for entry in entries]
+        bodies = [one.body for one in releases if one is not None]
         made = None
-        if len(bodies) == len(found):
-            made = free_again(said["question"], bodies, said["versions"])
+        if len(bodies) == len(releases):
+            made = free_again(recipe["question"], bodies, recipe["versions"])
         if made is None:
-            raise Problem("gone", "the ledger does not hold what the answer follows from any more")
+            raise Problem(
+                "gone", "the ledger no longer has the releases that the answer follows from"
+            )
         return made
 
     def releases(self, job: Job) -> dict[str, str]:
         """Return of each label the release that a free answer follows from; nothing for others."""
-        said = self._queue.free(job.id)
-        return {} if said is None else dict(said["releases"])
+        recipe = self._queue.free(job.id)
+        return {} if recipe is None else dict(recipe["releases"])
 
     def _earlier(
         self, hosted: Hosted, caller: Caller, question: Question, tag: str | None
     ) -> tuple[Earlier, dict[str, _Seen]]:
-        """Return the releases that a caller may see, and by the digest of each where it stands."""
+        """Return the releases that a caller may see, and by the digest of each its key and job."""
         ledger = held_by(question).ledger
-        seen = self._queue.answered(_whose(hosted, caller), MOST)
+        seen = self._queue.answered(_scopes(hosted, caller), MAX_RELEASES)
         who = (hosted.name, hosted.identity, ledger.id, caller.name, caller.team)
-        kept = self._kept.of(who, dict)
-        for key in set(kept) - set(seen):
-            kept.pop(key, None)
-        left = _NUMBERS - sum(map(_size, list(kept.values())))
+        cached = self._cache.of(who, dict)
+        for key in set(cached) - set(seen):
+            cached.pop(key, None)
+        left = _NUMBERS - sum(map(_size, list(cached.values())))
         known: dict[str, Charged] = {}
-        found: dict[str, _Seen] = {}
+        by_digest: dict[str, _Seen] = {}
         for key, job in seen.items():
             try:
-                one = kept[key]
-            except KeyError:  # or another request of theirs, with later releases, let go of it
+                one = cached[key]
+            except KeyError:  # or another request of theirs, with later releases, evicted it
                 one = self._read(ledger, key)
                 if _size(one) <= left:
-                    kept[key] = one
+                    cached[key] = one
                     left -= _size(one)
             if one is not None:
                 known[key] = one
-                found[one.body["digest"]] = _Seen(key, job)
-        return Earlier(ledger, (), tag, known.values()), found
+                by_digest[one.body["digest"]] = _Seen(key, job)
+        return Earlier(ledger, (), tag, known.values()), by_digest
 
     @staticmethod
     def _read(ledger: Ledger, key: str) -> Charged | None:
         entry = ledger.find(key)
-        found = None if entry is None else charged(entry, ledger)
-        return None if found is None or found.release is None else found
+        release = None if entry is None else charged(entry, ledger)
+        return None if release is None or release.release is None else release
 
 
 def _size(one: Charged | None) -> int:
@@ -173,39 +175,40 @@ def _size(one: Charged | None) -> int:
     return sum(table.values.size for table in tables)
 
 
-def _whose(hosted: Hosted, caller: Caller) -> list[Whose]:
-    """Return whose releases of a data set a caller may see, of the ledger that pays for them."""
-    team = (caller.team,) if hosted.owner.apart else None
+def _scopes(hosted: Hosted, caller: Caller) -> list[JobScope]:
+    """Return the releases of a data set that a caller may see, of the ledger that pays for them."""
+    team = (caller.team,) if hosted.owner.per_team else None
     if decide(caller, "see_releases", hosted.name).allowed:
-        return [Whose(hosted.name, None, team)]
+        return [JobScope(hosted.name, None, team)]
     if decide(caller, "see_own_releases", hosted.name).allowed:
-        return [Whose(hosted.name, caller.name, team)]
+        return [JobScope(hosted.name, caller.name, team)]
     return []
 
 
-# The desk: takes questions, has them decided where a data set asks for it, and answers them.
+# The release service: takes questions, has them approved where a data set requires it, and answers
+# them.
 #
-# **What is refused at once, and what at a tick.**  Public facts (rights, the syntax of a question,
-# the budget) are looked at before a job is made, and refused at once.  All that happens afterwards,
+# **Refusals at once and at a tick.**  Public facts (rights, the syntax of a question,
+# the budget) are examined before a job is made, and refused at once.  All that happens afterwards,
 # in the worker, is shown at a tick, whatever it is.
 #
 # **When it is charged.**  At once, when it is asked or approved, and not when a worker takes it:
 # that is when the engine was done with what came before, and someone who watches the budget would
-# see it. For the same reason an answer that the ledger holds already, before its tick, does not
-# count as answered for anybody: the same question of somebody else waits for a tick of its own.
+# see it. For the same reason an answer that the ledger already has, before its tick, does not
+# count as answered for anyone: the same question of someone else waits for a tick of its own.
 #
-# **What is approved is what runs.**  A job holds the request, and the key that the ledger will know
+# **What is approved is what runs.**  A job has the request, and the key that the ledger will know
 # the release by, which is a digest of the whole question and its price.  The worker builds the
-# question anew from the request, and answers it only if its key is the one that was approved.
+# question again from the request, and answers it only if its key is the one that was approved.
 
 
 Audit = Callable[[str, sa.Connection, Job, Caller, Mapping[str, Any]], None]
 
 
-class Desk:
+class ReleaseService:
     """Takes and answers the questions of a service."""
 
-    # audit: writes down who did what, in the transaction that does it.
+    # audit: records who did what, in the transaction that does it.
 
     def __init__(
         self,
@@ -216,7 +219,7 @@ class Desk:
         clock: Callable[[], float],
         decisions: Decisions,
     ) -> None:
-        self.queue, self.decisions, self.free = queue, decisions, FreeDesk(queue)
+        self.queue, self.decisions, self.free = queue, decisions, FreeAnswers(queue)
         self._hosted, self._audit = hosted, audit
         self._waiting, self._clock = waiting, clock
         self.wake: Callable[[], None] = lambda: None
@@ -226,7 +229,7 @@ class Desk:
         body = _body(ask)
         hosted = self._hosted(dataset)
         if once is not None:
-            known = self.queue.asked_once(caller.name, once)
+            known = self.queue.find_by_key(caller.name, once)
             if known is not None:
                 return _same(known, dataset, body, hosted.is_own(caller, known.team))
         question = ask.question(hosted, caller)
@@ -235,9 +238,9 @@ class Desk:
         price: Any = {**ask.price, "tag": ask.tag}
         charge = charge_of(question, **price)
         key = charge.key
-        standing = charge.look()
-        cost = charge.cost_of(standing)
-        answered = standing.is_answered and not self.hides(hosted, caller, key)
+        entry = charge.look()
+        cost = charge.cost_of(entry)
+        answered = entry.is_answered and not self.hides(hosted, caller, key)
         how = hosted.settings
         approved_later = how.approval and not answered
         if not cost.is_nothing:
@@ -257,12 +260,12 @@ class Desk:
     def _free(
         self, hosted: Hosted, caller: Caller, ask: Ask, question: Question, once: str | None
     ) -> Job:
-        """Add a job whose answer follows from what the caller may see: it costs nothing."""
+        """Add a job whose answer follows from releases that the caller may see; it is free."""
         made = self.free.make(hosted, caller, question, ask.tag)
         body: Any = made.certificate.body
         values = self._values(hosted, caller, ask, question, once) | self._at_once()
         values |= {"cost": json.dumps(body["spent"]["cost"]), "key": body["digest"]}
-        return self._added(caller, values, lambda: None, made.said)
+        return self._added(caller, values, lambda: None, made.recipe)
 
     def _values(
         self, hosted: Hosted, caller: Caller, ask: Ask, question: Question, once: str | None
@@ -270,7 +273,7 @@ class Desk:
         now = self._clock()
         return {
             "dataset": hosted.name,
-            **asked_by(caller, now),
+            **request_values(caller, now),
             "body": _body(ask),
             "words": words_of(question, ask.tag),
             "once": once,
@@ -282,8 +285,8 @@ class Desk:
         return {"state": "over", "outcome": "done", "visible": self._clock()}
 
     def hides(self, hosted: Hosted, caller: Caller, key: str) -> bool:
-        """Return whether an answer that the ledger of a caller may hold is not to be seen yet."""
-        team = (caller.team,) if hosted.owner.apart else None
+        """Return True if an answer that the ledger may have must not be seen yet."""
+        team = (caller.team,) if hosted.owner.per_team else None
         return self.queue.hides(hosted.name, key, team)
 
     def _added(
@@ -294,7 +297,7 @@ class Desk:
         free: Mapping[str, Any] | None = None,
     ) -> Job:
         """Add a job and pay for it; where it cannot be paid there is none."""
-        # A process that dies in between leaves a charge without a job: asked again, it goes on.
+        # A process that dies in between leaves a charge without a job: asked again, it continues.
         once = values["once"]
         try:
             with self.queue.transaction() as run:
@@ -306,11 +309,11 @@ class Desk:
                 cost = json.loads(job.cost)
                 self._audit("release_asked", run, job, caller, {"cost": cost})
         except exc.IntegrityError:
-            standing = None if once is None else self.queue.asked_once(caller.name, once)
-            if standing is None:
+            existing = None if once is None else self.queue.find_by_key(caller.name, once)
+            if existing is None:
                 raise
-            own = self._hosted(values["dataset"]).is_own(caller, standing.team)
-            return _same(standing, values["dataset"], values["body"], own)
+            own = self._hosted(values["dataset"]).is_own(caller, existing.team)
+            return _same(existing, values["dataset"], values["body"], own)
         self.wake()
         return job
 
@@ -325,7 +328,7 @@ class Desk:
     # --- decisions ---------------------------------------------------------------------------
 
     def approve(self, job: Job, caller: Caller) -> Job:
-        """Approve exactly this question at this price: it is charged, and its clock begins."""
+        """Approve exactly this question at this price: it is charged, and its clock starts."""
         self.decisions.refuse_own(job, caller, "a question")
         if job.state != "waiting":
             raise _decided(job.shown(self._clock()))
@@ -333,11 +336,11 @@ class Desk:
         question.rehearse(**price)
         now = self._clock()
         decided = {"decided_by": caller.name, "decided": now, "started": now, "state": "queued"}
-        found = self._changed(
+        approved = self._changed(
             job, caller, ("waiting",), "release_approved", decided, lambda: question.pay(**price)
         )
         self.wake()
-        return found
+        return approved
 
     def refuse(self, job: Job, caller: Caller, reason: str) -> Job:
         """Refuse a question; nothing is spent."""
@@ -351,8 +354,8 @@ class Desk:
         return self._changed(job, caller, ("waiting",), "release_refused", decided)
 
     def cancel(self, job: Job, caller: Caller) -> Job:
-        """Give a question up.  What was charged stays charged, and asking again is free then."""
-        # (Were a charge that no worker has used yet given back, the budget would tell when workers
+        """Cancel a question.  What was charged stays charged, and asking again is free then."""
+        # (If an unused charge were given back, the budget would reveal when workers
         # were free, and so how long the engine worked.)
         if job.is_visible(self._clock()):
             raise _decided(job.shown(self._clock()))
@@ -369,13 +372,13 @@ class Desk:
         values: dict[str, Any],
         also: Callable[[], None] = lambda: None,
     ) -> Job:
-        """Change a job, once; where what else is to be done raises, it stays as it was."""
+        """Change a job once; if ``also`` raises, the job stays unchanged."""
         with self.queue.transaction() as run:
             changed = self.queue.change(run, job.id, states, **values)
             if changed is not None:
                 also()
-                said = {"reason": values["reason"]} if "reason" in values else {}
-                self._audit(action, run, changed, caller, said)
+                details = {"reason": values["reason"]} if "reason" in values else {}
+                self._audit(action, run, changed, caller, details)
         if changed is None:
             now = self.queue.find(job.id) or job
             raise _decided(now.shown(self._clock()))
@@ -384,40 +387,38 @@ class Desk:
     # --- answers -----------------------------------------------------------------------------
 
     def work(self, job: Job) -> Outcome:
-        """Answer a job: what a worker does."""
+        """Answer a job; called by a worker."""
         hosted = self._hosted(job.dataset)
         hosted.refresh()
-        question, price = self._unchanged(job, hosted, on_paper=False)
+        question, price = self._unchanged(job, hosted, dry_run=False)
         question.release(**price)
         return Outcome(True)
 
     def answer(self, job: Job) -> Answer:
-        """Return the answer that the ledger holds for a job that is done."""
+        """Return the answer of a job that is done, from the ledger."""
         hosted = self._hosted(job.dataset)
         free = self.free.again(job, hosted)
         if free is not None:
             try:
                 return Answer.free(free, held_by(self._question(job, hosted)[0]).arrangement)
-            except UsageError:  # the data set was declared anew: it stands as it was
+            except UsageError:  # the data set was declared again: it stays as it was
                 return Answer.free(free)
         try:
             question, price = self._question(job, hosted)
-            found = question.recorded(**price)
-        except UsageError:  # the data set was declared anew: the answer stands as it was released
-            found = None
-        if found is None:
+            released = question.recorded(**price)
+        except UsageError:  # the data set was declared again: the answer stays as released
+            released = None
+        if released is None:
             ledger = hosted.ledger(job.team)
             entry = ledger.find(job.key)
             if entry is None or entry.answer is None:
-                raise Problem("gone", "the ledger does not hold the answer any more")
-            found = Answer.of(entry, ledger)
-        found.replayed = job.replayed
-        return found
+                raise Problem("gone", "the ledger no longer has the answer")
+            released = Answer.of(entry, ledger)
+        released.replayed = job.replayed
+        return released
 
-    def _unchanged(
-        self, job: Job, hosted: Hosted, *, on_paper: bool = True
-    ) -> tuple[Question, Any]:
-        question, price = self._question(job, hosted, on_paper)
+    def _unchanged(self, job: Job, hosted: Hosted, *, dry_run: bool = True) -> tuple[Question, Any]:
+        question, price = self._question(job, hosted, dry_run)
         if question.release_key(**price) != job.key:
             raise Problem(
                 "conflict",
@@ -426,9 +427,9 @@ class Desk:
             )
         return question, price
 
-    def _question(self, job: Job, hosted: Hosted, on_paper: bool = True) -> tuple[Question, Any]:
+    def _question(self, job: Job, hosted: Hosted, dry_run: bool = True) -> tuple[Question, Any]:
         ask = Ask.from_json(json.loads(job.body))
-        question = ask.question(hosted, asker_of(job), on_paper=on_paper)
+        question = ask.question(hosted, requester_of(job), dry_run=dry_run)
         return question, {**ask.price, "tag": ask.tag}
 
 
@@ -437,7 +438,7 @@ def _body(ask: Ask) -> str:
 
 
 def _same(job: Job, dataset: str, body: str, own: bool) -> Job:
-    """Return the job of an idempotency key; of one's own team, where teams stand apart."""
+    """Return the job of an idempotency key, if it is the same request."""
     if (job.dataset, job.body, own) != (dataset, body, True):
         raise Problem(
             "conflict",

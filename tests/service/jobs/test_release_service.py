@@ -1,4 +1,4 @@
-"""The desk: what it takes, what it refuses at once, and who decides."""
+"""The release_service: what it takes, what it refuses at once, and who decides."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tacit.errors import BudgetError, TacitError, UsageError
 from tacit.report import Certificate
 from tacit.service.access import Caller, Decisions, Grant
 from tacit.service.hosting.ask import Ask, answer_json
-from tacit.service.jobs import desk as free_answers
-from tacit.service.jobs.desk import Desk
-from tacit.service.jobs.queue import Job, Whose
+from tacit.service.jobs import release_service as free_answers
+from tacit.service.jobs.queue import Job, JobScope
+from tacit.service.jobs.release_service import ReleaseService
 from tacit.service.problem import Problem
 from tacit.service.tokens import Tokens
 from tacit.tables.release.release import Rehearsed
@@ -40,7 +40,7 @@ def asking(folder: Path, settings: str = "") -> Iterator[Client]:
 
 
 @pytest.fixture
-def desk_client(tmp_path: Path) -> Iterator[Client]:
+def release_client(tmp_path: Path) -> Iterator[Client]:
     yield from asking(tmp_path)
 
 
@@ -50,18 +50,18 @@ def approving(tmp_path: Path) -> Iterator[Client]:
 
 
 def submit(client: Client, ask: dict[str, Any] | None = None, once: str | None = None) -> Job:
-    return client.state.desk.submit("visits", ADA, Ask.from_json(ask or COUNT), once)
+    return client.state.release_service.submit("visits", ADA, Ask.from_json(ask or COUNT), once)
 
 
-def work(desk: Desk, job: Job) -> Job:
+def work(release_service: ReleaseService, job: Job) -> Job:
     """Answer a job as a worker does, and those that were asked before it."""
     answered = ""
     while answered != job.id:
-        claimed = desk.queue.claim("w")
+        claimed = release_service.queue.claim("w")
         assert claimed is not None
-        desk.queue.finish(claimed, desk.work(claimed))
+        release_service.queue.finish(claimed, release_service.work(claimed))
         answered = claimed.id
-    found = desk.queue.find(job.id)
+    found = release_service.queue.find(job.id)
     assert found is not None
     return found
 
@@ -73,8 +73,8 @@ def wait_for(job: Job) -> Job:
     return job
 
 
-def test_it_holds_the_request_and_no_answer(desk_client: Client) -> None:
-    job = submit(desk_client)
+def test_it_holds_the_request_and_no_answer(release_client: Client) -> None:
+    job = submit(release_client)
     assert json.loads(job.body) == COUNT
     assert json.loads(job.cost) == epsilon("1/2").to_json()
     assert (job.asked_by, job.team, job.words) == (
@@ -82,104 +82,107 @@ def test_it_holds_the_request_and_no_answer(desk_client: Client) -> None:
         "oncology",
         "The number of rows; of the table visits; the table is read with person as integer",
     )
-    found = work(desk_client.state.desk, job)
+    found = work(release_client.state.release_service, job)
     assert found.outcome == "done"
-    answer = desk_client.state.desk.answer(found)
+    answer = release_client.state.release_service.answer(found)
     assert answer.labels == ("n",)
     assert str(answer.value("n")) not in json.dumps([found.body, found.words, found.error])
 
 
-def test_an_answer_that_stands_is_there_at_once_and_free(desk_client: Client) -> None:
-    wait_for(work(desk_client.state.desk, submit(desk_client)))
-    before = desk_client.state.datasets.of("visits").ledger(None).spent
-    again = submit(desk_client)
-    assert again.shown(desk_client.state.clock()) == "done"
+def test_an_answer_that_stands_is_there_at_once_and_free(release_client: Client) -> None:
+    wait_for(work(release_client.state.release_service, submit(release_client)))
+    before = release_client.state.datasets.of("visits").ledger(None).spent
+    again = submit(release_client)
+    assert again.shown(release_client.state.clock()) == "done"
     assert again.replayed
-    assert desk_client.state.desk.answer(again).replayed
-    assert desk_client.state.datasets.of("visits").ledger(None).spent == before
+    assert release_client.state.release_service.answer(again).replayed
+    assert release_client.state.datasets.of("visits").ledger(None).spent == before
 
 
-def test_before_its_tick_an_answer_is_nobodys(desk_client: Client) -> None:
+def test_before_its_tick_an_answer_is_nobodys(release_client: Client) -> None:
     """Whoever asks the same then waits for a tick too, and learns nothing of the engine."""
     for asked in range(1, 20):  # a machine that is busy may ask again only after the tick
         ask = {**COUNT, "epsilon": "1/50", "tag": f"of {asked}"}
-        job = work(desk_client.state.desk, submit(desk_client, ask))
-        early = submit(desk_client, ask)
+        job = work(release_client.state.release_service, submit(release_client, ask))
+        early = submit(release_client, ask)
         assert job.visible is not None
-        if desk_client.state.clock() < job.visible:
+        if release_client.state.clock() < job.visible:
             break
     assert early.shown(job.visible - 0.001) == "running"
     assert not early.replayed
-    assert desk_client.state.datasets.of("visits").ledger(None).spent == epsilon(f"{asked}/50")
+    assert release_client.state.datasets.of("visits").ledger(None).spent == epsilon(f"{asked}/50")
     wait_for(job)
-    assert submit(desk_client, ask).replayed
+    assert submit(release_client, ask).replayed
 
 
-def test_it_is_charged_when_it_is_asked_and_not_when_a_worker_has_time(desk_client: Client) -> None:
-    submit(desk_client)
-    assert desk_client.state.datasets.of("visits").ledger(None).spent == epsilon("1/2")
+def test_it_is_charged_when_it_is_asked_and_not_when_a_worker_has_time(
+    release_client: Client,
+) -> None:
+    submit(release_client)
+    assert release_client.state.datasets.of("visits").ledger(None).spent == epsilon("1/2")
 
 
-def test_computing_with_aggregates_is_the_release_of_these(desk_client: Client) -> None:
+def test_computing_with_aggregates_is_the_release_of_these(release_client: Client) -> None:
     """Also through the service: what a certificate states is checked against its ledger."""
     text = "select sum(cost) / nullif(count(*), 0) as m, count(*) as n from visits"
     found = work(
-        desk_client.state.desk, submit(desk_client, {"sql": f"/* a */ {text} -- b", "epsilon": 1})
+        release_client.state.release_service,
+        submit(release_client, {"sql": f"/* a */ {text} -- b", "epsilon": 1}),
     )
-    answer = desk_client.state.desk.answer(found)
+    answer = release_client.state.release_service.answer(found)
     assert answer.labels == ("m", "n")
     body = json.loads(answer.certificate.to_json())
     (total,) = (c for c in body["answer"]["columns"] if c["label"] == "sum_cost")
     assert answer.value("m") == total["value"][0] / answer.value("n")
-    assert answer.certificate.verify(desk_client.state.datasets.of("visits").ledger(None))
+    assert answer.certificate.verify(release_client.state.datasets.of("visits").ledger(None))
     shown = answer_json(answer)
     assert shown["about"]["m"].startswith("sum_cost / nullif(n, 0), computed from")
     assert json.dumps(shown)
     plain = submit(
-        desk_client, {"sql": "select count(*) as n, sum(cost) from visits", "epsilon": 1}
+        release_client, {"sql": "select count(*) as n, sum(cost) from visits", "epsilon": 1}
     )
     assert plain.key == found.key
 
 
-def test_what_public_facts_decide_is_refused_at_once(desk_client: Client) -> None:
+def test_what_public_facts_decide_is_refused_at_once(release_client: Client) -> None:
     with pytest.raises(BudgetError, match="nothing was spent"):
-        submit(desk_client, {**COUNT, "epsilon": 5000})
+        submit(release_client, {**COUNT, "epsilon": 5000})
     with pytest.raises(UsageError):
-        submit(desk_client, {**COUNT, "epsilon": 0})
+        submit(release_client, {**COUNT, "epsilon": 0})
     with pytest.raises(UsageError):
-        submit(desk_client, {"sql": "select cost from visits", "epsilon": 1})
-    assert desk_client.state.desk.queue.listed([Whose("visits")]) == []
+        submit(release_client, {"sql": "select cost from visits", "epsilon": 1})
+    assert release_client.state.release_service.queue.listed([JobScope("visits")]) == []
 
 
 def test_what_the_engine_refuses_of_no_rows_costs_nothing(
-    desk_client: Client, monkeypatch: pytest.MonkeyPatch
+    release_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
         raise UsageError("the engine has no such function")
 
     monkeypatch.setattr(Rehearsed, "rehearse", refuse)
     with pytest.raises(UsageError, match="no such function"):
-        submit(desk_client)
-    assert desk_client.state.datasets.of("visits").ledger(None).spent.is_nothing
+        submit(release_client)
+    assert release_client.state.datasets.of("visits").ledger(None).spent.is_nothing
 
 
-def test_a_certificate_states_the_balance_of_the_charge(desk_client: Client) -> None:
+def test_a_certificate_states_the_balance_of_the_charge(release_client: Client) -> None:
     """That of the answer would tell which charges of others came before the engine was done."""
-    desk = desk_client.state.desk
-    job = submit(desk_client)
-    submit(desk_client, {**COUNT, "epsilon": 3})
-    certificate = desk.answer(work(desk, job)).certificate
+    release_service = release_client.state.release_service
+    job = submit(release_client)
+    submit(release_client, {**COUNT, "epsilon": 3})
+    certificate = release_service.answer(work(release_service, job)).certificate
     assert certificate.body["spent"]["remaining"]["epsilon"] == "1999/2"
-    assert certificate.verify(desk_client.state.datasets.of("visits").ledger(None))
+    assert certificate.verify(release_client.state.datasets.of("visits").ledger(None))
 
 
-def test_an_idempotency_key_is_one_job(desk_client: Client) -> None:
-    job = submit(desk_client, once="a")
-    assert submit(desk_client, once="a").id == job.id
+def test_an_idempotency_key_is_one_job(release_client: Client) -> None:
+    job = submit(release_client, once="a")
+    assert submit(release_client, once="a").id == job.id
     with pytest.raises(Problem, match="another request") as caught:
-        submit(desk_client, {**COUNT, "epsilon": "1/3"}, once="a")
+        submit(release_client, {**COUNT, "epsilon": "1/3"}, once="a")
     assert caught.value.code == "conflict"
-    assert submit(desk_client).id != job.id
+    assert submit(release_client).id != job.id
 
 
 def test_one_caller_waits_for_so_many_only(tmp_path: Path) -> None:
@@ -191,98 +194,104 @@ def test_one_caller_waits_for_so_many_only(tmp_path: Path) -> None:
 
 
 def test_an_approved_question_is_answered_and_nothing_before(approving: Client) -> None:
-    desk, state = approving.state.desk, approving.state
+    release_service, state = approving.state.release_service, approving.state
     job = submit(approving)
     assert job.shown(state.clock()) == "waiting"
-    assert desk.queue.claim("w") is None
+    assert release_service.queue.claim("w") is None
     with pytest.raises(Problem, match="does not decide on it"):
-        desk.approve(job, ADA)
-    approved = desk.approve(job, RITA)
+        release_service.approve(job, ADA)
+    approved = release_service.approve(job, RITA)
     assert (approved.decided_by, approved.shown(state.clock())) == ("rita", "running")
     assert approved.started >= job.started
     with pytest.raises(Problem, match="is running already"):
-        desk.refuse(job, RITA, "too late")
-    assert wait_for(work(desk, job)).outcome == "done"
+        release_service.refuse(job, RITA, "too late")
+    assert wait_for(work(release_service, job)).outcome == "done"
     assert submit(approving).state == "over"  # what was approved once is free for ever
 
 
 def test_a_refused_question_spends_nothing(approving: Client) -> None:
-    desk = approving.state.desk
+    release_service = approving.state.release_service
     job = submit(approving)
     with pytest.raises(Problem, match="does not decide on it"):
-        desk.refuse(job, ADA, "no")
-    refused = desk.refuse(job, RITA, "too small a group")
+        release_service.refuse(job, ADA, "no")
+    refused = release_service.refuse(job, RITA, "too small a group")
     assert (refused.shown(0), refused.reason) == ("refused", "too small a group")
     with pytest.raises(Problem, match="is refused already"):
-        desk.approve(job, RITA)
+        release_service.approve(job, RITA)
     assert approving.state.datasets.of("visits").ledger(None).spent.is_nothing
 
 
 def test_what_runs_is_what_was_approved(approving: Client) -> None:
     """Bounds that are declared anew make it another question, which nobody approved."""
-    desk, hosted = approving.state.desk, approving.state.datasets.of("visits")
+    release_service, hosted = approving.state.release_service, approving.state.datasets.of("visits")
     job = submit(approving, {"sql": "select avg(cost) as c from visits", "epsilon": 1})
-    desk.approve(job, RITA)
+    release_service.approve(job, RITA)
     path = approving.state.settings.folder / "visits.toml"
     path.write_text(path.read_text().replace("bounds = [0, 1000]", "bounds = [0, 5]"))
     with running(approving.state.settings.folder) as again:
-        claimed = again.state.desk.queue.claim("w")
+        claimed = again.state.release_service.queue.claim("w")
         if claimed is None:  # a worker of the new service was faster
-            claimed = again.state.desk.queue.find(job.id)
+            claimed = again.state.release_service.queue.find(job.id)
         assert claimed is not None
         with pytest.raises(Problem, match="data set was changed since"):
-            again.state.desk.work(claimed)
+            again.state.release_service.work(claimed)
     assert hosted.ledger(None).spent == epsilon(1)  # for what was approved, and for nothing else
 
 
 def test_what_the_budget_does_not_cover_any_more_is_not_approved(approving: Client) -> None:
-    desk, ledger = approving.state.desk, approving.state.datasets.of("visits").ledger(None)
+    release_service, ledger = (
+        approving.state.release_service,
+        approving.state.datasets.of("visits").ledger(None),
+    )
     first, second = (submit(approving, {**COUNT, "epsilon": 1, "tag": tag}) for tag in "ab")
     ledger.charge("other", epsilon(ledger.remaining.amount - 1), {"count": "rows"})
-    assert desk.approve(first, RITA).state == "queued"
+    assert release_service.approve(first, RITA).state == "queued"
     with pytest.raises(BudgetError, match="nothing was spent"):
-        desk.approve(second, RITA)
-    found = desk.queue.find(second.id)
+        release_service.approve(second, RITA)
+    found = release_service.queue.find(second.id)
     assert found is not None
     assert found.state == "waiting"
 
 
-def test_a_question_is_given_up(desk_client: Client) -> None:
-    desk = desk_client.state.desk
-    job = submit(desk_client)
-    assert desk.cancel(job, ADA).shown(0) == "cancelled"
-    assert desk.queue.claim("w") is None
+def test_a_question_is_given_up(release_client: Client) -> None:
+    release_service = release_client.state.release_service
+    job = submit(release_client)
+    assert release_service.cancel(job, ADA).shown(0) == "cancelled"
+    assert release_service.queue.claim("w") is None
     with pytest.raises(Problem, match="is cancelled already"):
-        desk.cancel(job, ADA)
+        release_service.cancel(job, ADA)
 
 
-def test_a_charge_of_a_question_that_was_given_up_stands(desk_client: Client) -> None:
-    desk, ledger = desk_client.state.desk, desk_client.state.datasets.of("visits").ledger(None)
-    job = submit(desk_client)
-    claimed = desk.queue.claim("w")
+def test_a_charge_of_a_question_that_was_given_up_stands(release_client: Client) -> None:
+    release_service, ledger = (
+        release_client.state.release_service,
+        release_client.state.datasets.of("visits").ledger(None),
+    )
+    job = submit(release_client)
+    claimed = release_service.queue.claim("w")
     assert claimed is not None
-    outcome = desk.work(claimed)
-    desk.cancel(job, ADA)
-    assert not desk.queue.finish(claimed, outcome)
+    outcome = release_service.work(claimed)
+    release_service.cancel(job, ADA)
+    assert not release_service.queue.finish(claimed, outcome)
     assert ledger.spent == epsilon("1/2")
-    again = submit(desk_client)
+    again = submit(release_client)
     assert json.loads(again.cost)["epsilon"] == "0"
-    assert again.shown(desk_client.state.clock()) == "running"  # it waits for a tick of its own
+    assert again.shown(release_client.state.clock()) == "running"  # it waits for a tick of its own
 
 
-def test_an_outcome_that_is_shown_cannot_be_given_up(desk_client: Client) -> None:
-    wait_for(work(desk_client.state.desk, submit(desk_client)))
-    again = submit(desk_client)
+def test_an_outcome_that_is_shown_cannot_be_given_up(release_client: Client) -> None:
+    wait_for(work(release_client.state.release_service, submit(release_client)))
+    again = submit(release_client)
     with pytest.raises(Problem, match="is done already"):
-        desk_client.state.desk.cancel(again, ADA)
+        release_client.state.release_service.cancel(again, ADA)
 
 
 def test_who_did_what_is_written_down(approving: Client) -> None:
-    desk, state = approving.state.desk, approving.state
+    release_service, state = approving.state.release_service, approving.state
     job = submit(approving)
-    desk.approve(job, RITA)
+    release_service.approve(job, RITA)
     other = submit(approving, {**COUNT, "epsilon": 1})
-    desk.refuse(other, RITA, "no")
+    release_service.refuse(other, RITA, "no")
     told = [(e.action, e.who, e.subject) for e in state.audit.read(0, 100)]
     told = [one for one in told if one[0].startswith("release")]
     assert told == [
@@ -294,15 +303,15 @@ def test_who_did_what_is_written_down(approving: Client) -> None:
     assert state.audit.verify()
 
 
-def test_an_answer_outlives_a_new_declaration(desk_client: Client) -> None:
-    done = work(desk_client.state.desk, submit(desk_client))
-    value = desk_client.state.desk.answer(done).value("n")
-    path = desk_client.state.settings.folder / "visits.toml"
+def test_an_answer_outlives_a_new_declaration(release_client: Client) -> None:
+    done = work(release_client.state.release_service, submit(release_client))
+    value = release_client.state.release_service.answer(done).value("n")
+    path = release_client.state.settings.folder / "visits.toml"
     path.write_text(path.read_text().replace("bounds = [0, 1000]", "bounds = [0, 5]"))
-    with running(desk_client.state.settings.folder) as again:
-        found = again.state.desk.queue.find(done.id)
+    with running(release_client.state.settings.folder) as again:
+        found = again.state.release_service.queue.find(done.id)
         assert found is not None
-        assert again.state.desk.answer(found).value("n") == value
+        assert again.state.release_service.answer(found).value("n") == value
 
 
 # Free answers of a service: from what a caller may see, and from nothing else.
@@ -462,7 +471,9 @@ def test_the_look_up_does_not_touch_what_others_asked(
     """So its time does not tell how much they asked: the ledger is asked by keys one may see."""
     dora = client.token("analyst", "visits", "dora")
     released(client, dora, costs(0, 100, 1000, epsilon="1/8"))
-    client.state.desk.free = free_answers.FreeDesk(client.state.desk.queue)  # nothing is kept
+    client.state.release_service.free = free_answers.FreeAnswers(
+        client.state.release_service.queue
+    )  # nothing is kept
     asked: list[str] = []
     find = Ledger.find
 
@@ -476,7 +487,7 @@ def test_the_look_up_does_not_touch_what_others_asked(
     assert len(asked) == 1
     released(client, ada, costs(0, 700, 1000, epsilon="1/8"))
     asked.clear()
-    client.state.desk.free = free_answers.FreeDesk(client.state.desk.queue)
+    client.state.release_service.free = free_answers.FreeAnswers(client.state.release_service.queue)
     assert follows(client, dora)["free"] == {}
     assert len(asked) == 1
 
@@ -486,7 +497,7 @@ def test_a_charge_has_so_many_records_at_most(
 ) -> None:
     eve = client.token("analyst", "visits", "eve")
     released(client, eve, costs(*range(0, 1001, 50), epsilon="1/8"))
-    monkeypatch.setattr(free_answers, "RECORDS", 2)
+    monkeypatch.setattr(free_answers, "MAX_RECORDS", 2)
     states = [ask(client, eve, costs(0, e, 1000, free=True)).status_code for e in (50, 100, 150)]
     assert states == [202, 202, 400]
     assert ask(client, eve, costs(0, 50, 1000, free=True)).status_code == 202  # has its record
@@ -506,21 +517,24 @@ FINER = Ask.from_json(FINE)
 def test_before_its_tick_an_answer_is_not_used(tmp_path: Path) -> None:
     with running(hosted_clinic(tmp_path)) as client:
         client.state.workers.stop()
-        desk, now = client.state.desk, client.state.clock
+        release_service, now = client.state.release_service, client.state.clock
         hosted = client.state.datasets.of("visits")
         question = Ask.from_json(COARSE).question(hosted, FREE_ADA)
-        job = desk.submit("visits", FREE_ADA, FINER)
-        assert desk.free.errors(hosted, FREE_ADA, question, None) == {}
-        claimed = desk.queue.claim("w")
+        job = release_service.submit("visits", FREE_ADA, FINER)
+        assert release_service.free.errors(hosted, FREE_ADA, question, None) == {}
+        claimed = release_service.queue.claim("w")
         assert claimed is not None
-        desk.work(claimed)  # the ledger holds the answer
+        release_service.work(claimed)  # the ledger holds the answer
         assert hosted.ledger(None).find(job.key).answer is not None  # type: ignore[union-attr]
-        assert desk.free.errors(hosted, FREE_ADA, question, None) == {}
+        assert release_service.free.errors(hosted, FREE_ADA, question, None) == {}
         with pytest.raises(Exception, match="does not follow"):
-            desk.submit("visits", FREE_ADA, Ask.from_json(COARSE))
-        desk.queue.finish(claimed, desk.work(claimed))
-        desk.queue._clock = desk._clock = lambda: now() + 60
-        assert desk.free.errors(hosted, FREE_ADA, question, None)["costs"]["release"] == job.id
+            release_service.submit("visits", FREE_ADA, Ask.from_json(COARSE))
+        release_service.queue.finish(claimed, release_service.work(claimed))
+        release_service.queue._clock = release_service._clock = lambda: now() + 60
+        assert (
+            release_service.free.errors(hosted, FREE_ADA, question, None)["costs"]["release"]
+            == job.id
+        )
 
 
 # Random histories of a service, with crashes, tokens, approvals and two processes.
@@ -536,15 +550,17 @@ def test_no_history_charges_what_nobody_asked_or_approved(tmp_path: Path, approv
         assert happened[kind] > 0, kind
 
 
-def _pays_at_once(self: Desk, caller: object, values: dict[str, object], pay: object) -> object:
+def _pays_at_once(
+    self: ReleaseService, caller: object, values: dict[str, object], pay: object
+) -> object:
     values["state"] = "queued"
     return _added(self, caller, values, pay)
 
 
-_added = Desk._added
+_added = ReleaseService._added
 MUTANTS = [
     (Decisions, "refuse_own", lambda *_: None, True),
-    (Desk, "_added", _pays_at_once, True),
+    (ReleaseService, "_added", _pays_at_once, True),
     (Tokens, "_write_expired", lambda self: None, False),
     (Tokens, "revoke", lambda self, name, by="": 0, False),
 ]
