@@ -27,9 +27,9 @@ from tacit.sql import conditions as row_functions
 from tacit.sql import values as forms
 from tacit.sql.aggregates import (
     AGGREGATES,
-    Asked,
     Scope,
-    asked_of,
+    SqlAggregate,
+    aggregate_of,
     columns_of,
     find,
     has_aggregate,
@@ -46,10 +46,10 @@ def node(text: str) -> Any:
     return parse(f"select {text} from r").expressions[0]
 
 
-def asked(text: str) -> Asked:
+def asked(text: str) -> SqlAggregate:
     scope: Any = rows()
     scope.question.unit = type("Unit", (), {"column": "a"})
-    return asked_of(node(text), scope)
+    return aggregate_of(node(text), scope)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_what_the_grammar_lists_is_accepted(form: forms.Form) -> None:
     example = form.example.replace('"Cost"', '"cost"')
     for node in parse(f"select {example} from visits").expressions:
         if form.part == "aggregates":
-            assert aggregates.asked_of(node, scope())
+            assert aggregates.aggregate_of(node, scope())
         elif form.part == "conditions":
             assert forms.truth(node, scope())
         else:

@@ -42,7 +42,7 @@ def test_an_error_says_line_and_column(session: tc.Session) -> None:
     [
         ("select sum(cost, 0, 100) from visits", "sum(clamp(cost, 0, 100))"),
         ("select min(cost, 0, 100) from visits", "sum(clamp(cost, 0, 100))"),
-        ("select count(*) from visits where month(when) = 3", 'stands in quotes, "when"'),
+        ("select count(*) from visits where month(when) = 3", 'is written in quotes, "when"'),
         ("select sum(cost) from visits", "give them, such as sum(clamp(cost, 0, 100))"),
         ("select avg(cost) from visits", "give them, such as avg(clamp(cost, 0, 100))"),
     ],
@@ -89,7 +89,7 @@ def test_joins_without_a_condition_are_not_tried_in_every_order(
     session: tc.Session, text: str
 ) -> None:
     """The parser takes twice as long for each of them: forty would be years."""
-    with pytest.raises(UnsupportedQueryError, match="6 joins stand without a condition"):
+    with pytest.raises(UnsupportedQueryError, match="6 joins have no condition"):
         session.sql(text)
 
 

@@ -190,7 +190,7 @@ REFUSED = {
     "with a as (select age from visits) select sum(clamp(cost, 0, 1)) from a": "no column 'cost'",
     "select avg(cost) from visits": "needs public bounds",
     "select avg(age + 1) from visits": "declare bounds of 'age'",
-    "select avg(sex) from visits": "holds text",
+    "select avg(sex) from visits": "is text",
     "select avg(clamp(sex, 0, 1)) from visits": "needs numbers",
     "select median(sex) from visits": "needs numbers",
     "select cost, count(*) from visits group by cost": "width_bucket",

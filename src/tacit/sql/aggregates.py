@@ -23,10 +23,10 @@ from tacit.tables.statistics.percentiles import percentiles
 
 __all__ = [
     "AGGREGATES",
-    "Asked",
     "Scope",
+    "SqlAggregate",
+    "aggregate_of",
     "aggregates_of",
-    "asked_of",
     "columns_of",
     "find",
     "has_aggregate",
@@ -35,7 +35,7 @@ __all__ = [
     "plain_name",
 ]
 
-# What the names in a query stand for: columns of tables, and values that subqueries name.
+# What the names in a query represent: columns of tables, and values that subqueries name.
 
 
 _SMALL = str.maketrans(UPPER, LOWER)
@@ -67,7 +67,7 @@ def find(identifier: Any, known: Mapping[str, Any], what: str) -> str:
 
 
 class Scope:
-    """The rows that a part of a query asks, and what each name stands for there."""
+    """The rows of a part of a query, and the meaning of each name there."""
 
     def __init__(self, question: Question, tables: Mapping[str, Mapping[str, Expression]]) -> None:
         self.question = question
@@ -82,19 +82,19 @@ class Scope:
         return renamed
 
     def column(self, node: Any, times: bool = False) -> Expression:
-        """Return the value that a name stands for."""
+        """Return the value of a name."""
         if type(node.this).__name__ != "Identifier":
             refuse(node, "* is allowed only in count(*): name the columns")
         if node.args.get("db") or node.args.get("join_mark"):
             refuse(node, "a column is named by its table and its name: visits.cost")
-        found = self._named(node)
-        if not times and self.has_times(found):
+        column = self._named(node)
+        if not times and self.has_times(column):
             refuse(
                 node,
                 "a column with times is read as its days: write cast(t as date), or compare it "
                 "with days, t >= date '2024-01-01' and t < date '2024-02-01'",
             )
-        return found
+        return column
 
     def _named(self, node: Any) -> Expression:
         table = node.args.get("table")
@@ -103,22 +103,22 @@ class Scope:
         return self.named(node.this)
 
     def named(self, name: Any) -> Expression:
-        """Return the value that a name without a table stands for."""
+        """Return the value of a name without a table."""
         known: dict[str, list[Expression]] = {}
         for columns in self.tables.values():
-            for each, stands in columns.items():
-                known.setdefault(each, []).append(stands)
-        found = known[find(name, known, "column")]
-        if len(found) > 1:
+            for each, known_value in columns.items():
+                known.setdefault(each, []).append(known_value)
+        matches = known[find(name, known, "column")]
+        if len(matches) > 1:
             refuse(name, f"{name.this!r} is a column of several tables: write table.{name.this}")
-        return found[0]
+        return matches[0]
 
     def _in_table(self, node: Any, table: str) -> Expression:
         columns = self.tables[table]
         return columns[find(node.this, columns, f"column of {table!r}")]
 
-    def stands_for(self, node: Any) -> Expression | None:
-        """Return what a whole node stands for here: of rows, nothing but what it says."""
+    def meaning_of(self, node: Any) -> Expression | None:
+        """Return the meaning of a whole node; None in the rows of a table."""
         return None
 
     def kind(self, value: Expression) -> str:
@@ -126,7 +126,7 @@ class Scope:
         return value.kind(self.question.schema)
 
     def has_times(self, value: Expression) -> bool:
-        """Return whether a value is a column of dates with times of day."""
+        """Return True if a value is a column of dates with times of day."""
         if value.operation != "col":
             return False
         column = self.question.schema.get(constants_of(value)[0])
@@ -137,14 +137,14 @@ class Scope:
         return joined or "TIMESTAMP" in column.declared.upper()
 
     def filter(self, condition: Expression, node: Any) -> None:
-        """Keep the rows for which a condition holds."""
+        """Keep the rows for which a condition is true."""
         with placed(node):
             self.question = self.question.filter(condition)
         self.conditions.append(condition)
 
     def name_of(self, value: Expression, wanted: str, node: Any) -> str:
-        """The name of a column that holds a value; a new one is called as wanted, if free."""
-        # One that has no name, or the name of another column, is called by its expression.
+        """Return the name of a column with a value; a new one gets the wanted name, if free."""
+        # One without a name, or with the name of another column, is named by its expression.
         if value.operation == "col":
             return str(value.parameters[0])
         key = repr(value.to_json())
@@ -158,39 +158,46 @@ class Scope:
 
 
 def columns_of(question: Question) -> dict[str, Expression]:
-    """Return what the columns of a question stand for: themselves."""
+    """Return the columns of a question as values."""
     return {name: col(name) for name in question.schema}
 
 
-# Aggregates: what is asked of the rows, with the bounds that the text gives.
+# Aggregates of rows, with the bounds in the text.
 
 
 Bounds = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True)
-class Asked:
+class SqlAggregate:
     """An aggregate of the text."""
 
     node: Any
     kind: str  # the kind of answer
-    value: Expression | None = None  # what it is asked of, or None
-    called: str = ""  # the name of the value, where the text gives it one
-    bounds: Bounds | None = None  # the bounds that the text gives, or None
+    value: Expression | None = None  # of which value, or None
+    called: str = ""  # the name of the value in the text, if any
+    bounds: Bounds | None = None  # the bounds in the text, or None
     q: Fraction | None = None
-    several: tuple[Fraction, ...] = ()  # of percentiles that are asked for together
-    beside: Asked | None = None  # the other column of a covariance, asked in the same way
-    label: str = ""  # what it is called where the text gives no name; empty for the kind's own name
-    note: str = ""  # what a reader should know of the answer
+    fractions: tuple[Fraction, ...] = ()  # of several percentiles in one call
+    second: SqlAggregate | None = None  # the other column of a covariance
+    label: str = ""  # its default name; empty for that of its kind
+    note: str = ""  # a note on the answer
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What two aggregates have in common that ask the same."""
-        said = None if self.value is None else repr(self.value.to_json())
-        return self.kind, said, self.bounds, self.q, self.several, self.beside and self.beside.key
+        """Equal for aggregates with equal answers."""
+        value = None if self.value is None else repr(self.value.to_json())
+        return (
+            self.kind,
+            value,
+            self.bounds,
+            self.q,
+            self.fractions,
+            self.second and self.second.key,
+        )
 
     def aggregate(self, scope: Scope) -> Aggregate:
-        """Return what the question is asked, its value a column of the question."""
+        """Return the aggregate of the question, with its value a column of the question."""
         made: Aggregate
         if self.value is None:
             made = _MAKE[self.kind]()
@@ -198,20 +205,20 @@ class Asked:
         name = self._column(scope)
         bounds = self.bounds or (None, None)
         with placed(self.node):
-            if self.beside is not None:
-                other = self.beside._column(scope)
-                both = {name: self.bounds, other: self.beside.bounds}
+            if self.second is not None:
+                other = self.second._column(scope)
+                both = {name: self.bounds, other: self.second.bounds}
                 known = {column: each for column, each in both.items() if each is not None}
                 made = _MAKE[self.kind](name, other, known or None)
             elif self.kind == "count_distinct":
                 made = count_distinct(name)
             else:
-                which = {"percentile": (self.q,), "percentiles": (self.several,)}
+                which = {"percentile": (self.q,), "percentiles": (self.fractions,)}
                 made = _MAKE[self.kind](name, *which.get(self.kind, ()), *bounds)
         return made
 
     def _column(self, scope: Scope) -> str:
-        """Return the column of the question that holds the value."""
+        """Return the column of the question with the value."""
         assert self.value is not None
         if scope.has_times(self.value):
             refuse(
@@ -219,11 +226,11 @@ class Asked:
             )
         kind = scope.kind(self.value)
         if kind not in _NUMERIC and self.kind != "count_distinct":
-            refuse(self.node, f"{self.kind} needs numbers, and this holds {kind}")
+            refuse(self.node, f"{self.kind} needs numbers, and this is {kind}")
         return scope.name_of(self.value, self.called, self.node)
 
     def name(self, made: Aggregate) -> str:
-        """Return what the answer is called where the text gives no name."""
+        """Return the default name of the answer."""
         return self.label or kind_of(made.kind).label(made)
 
 
@@ -243,32 +250,32 @@ _MAKE: dict[str, Callable[..., Any]] = {
     "max": greatest,
 }
 _NUMERIC = ("integer", "float", "decimal", "boolean", "undeclared", "missing")
-AGGREGATES: dict[str, Callable[[Any, Scope], Asked]] = {}
+AGGREGATES: dict[str, Callable[[Any, Scope], SqlAggregate]] = {}
 
 _OVER_N = "is divided by n, and not by n - 1: on many rows the two are nearly the same"
 _EXTREME = "is a value that a handful of rows may be beyond: the true one would be a person's own"
 
 
 def has_aggregate(node: Any) -> bool:
-    """Return whether an aggregate stands anywhere in a part of a query."""
+    """Return True if a part of a query contains an aggregate."""
     return any(class_of(each) in AGGREGATES for each in node.walk())
 
 
 def aggregates_of(node: Any) -> list[Any]:
-    """Return the aggregates that a part of a query computes with, none inside of another."""
+    """Return the outermost aggregates in a part of a query."""
     if is_aggregate(node):
         return [node]
     return [each for inner in node.iter_expressions() for each in aggregates_of(inner)]
 
 
 def is_aggregate(node: Any) -> bool:
-    """Return whether an item is one aggregate, or one that no formula has a place for."""
+    """Return True if an item is one aggregate, or a window, which no formula may contain."""
     while type(node).__name__ == "Paren":
         node = node.this
     return class_of(node) in AGGREGATES or type(node).__name__ == "Window"
 
 
-def asked_of(node: Any, scope: Scope) -> Asked:
+def aggregate_of(node: Any, scope: Scope) -> SqlAggregate:
     """Return the aggregate that a node is."""
     while type(node).__name__ == "Paren":
         node = node.this
@@ -283,34 +290,34 @@ def asked_of(node: Any, scope: Scope) -> Asked:
     )
 
 
-def _of(node: Any, scope: Scope, kind: str, inner: Any, **more: Any) -> Asked:
-    """Return an aggregate of a value, with the bounds that the text of the value gives."""
+def _of(node: Any, scope: Scope, kind: str, inner: Any, **more: Any) -> SqlAggregate:
+    """Return an aggregate of a value, with the bounds in the text of the value."""
     if type(inner).__name__ == "Distinct":
         refuse(node, "DISTINCT is allowed only in count(distinct person): aggregate the rows")
-    found, called, bounds = _bounded(inner, scope)
-    return Asked(node, kind, found, called, bounds, **more)
+    expression, called, bounds = _bounded(inner, scope)
+    return SqlAggregate(node, kind, expression, called, bounds, **more)
 
 
 def own_name(node: Any) -> str:
-    """The name that a value has in the text: that of a column, or of what a subquery names."""
-    # Nothing where it is computed on the spot.
+    """Return the name of a value in the text: a column, or a name of a subquery."""
+    # Empty for a computed value.
     return str(node.this.this) if type(node).__name__ == "Column" else ""
 
 
 def _bounded(inner: Any, scope: Names) -> tuple[Expression, str, Bounds | None]:
-    """Return a value, its name, and the bounds that its text gives, where all of it is a clamp."""
+    """Return a value, its name, and its bounds if its text is a clamp."""
     # An aggregate clamps its column to its bounds, so that a clamp around the whole is the bounds
     # and nothing more, exactly as they are written.  Other bounds are declared, or follow from
     # those.
     while type(inner).__name__ == "Paren":
         inner = inner.this
-    found = value(inner, scope)
-    if found.operation == "clamp" and class_of(inner) == "clamp":
+    expression = value(inner, scope)
+    if expression.operation == "clamp" and class_of(inner) == "clamp":
         lower, upper = number(inner.expressions[1]), number(inner.expressions[2])
         if lower is not None and upper is not None and lower < upper:
-            held: Any = found.operands[0]
-            return held, own_name(inner.expressions[0]), (lower, upper)
-    return found, own_name(inner), None
+            clamped: Any = expression.operands[0]
+            return clamped, own_name(inner.expressions[0]), (lower, upper)
+    return expression, own_name(inner), None
 
 
 @form(
@@ -324,32 +331,32 @@ def _bounded(inner: Any, scope: Names) -> tuple[Expression, str, Bounds | None]:
         "count(distinct site)": "tc.count_distinct, of any other column",
     },
 )
-def _count(node: Any, scope: Scope) -> Asked:
+def _count(node: Any, scope: Scope) -> SqlAggregate:
     only(node, "this", "big_int")
     inner = node.this
     name = type(inner).__name__
     if name == "Star":
         only(inner)
-        return Asked(node, "count")
+        return SqlAggregate(node, "count")
     if name == "Distinct":
         only(inner, "expressions")
         person = scope.question.unit.column
         listed = inner.expressions
         if len(listed) == 1 and person is not None:
-            found = timed(listed[0], scope)
-            if found.operation == "col" and found.parameters[0] == person:
-                return Asked(node, "count_people")
+            counted = timed(listed[0], scope)
+            if counted.operation == "col" and counted.parameters[0] == person:
+                return SqlAggregate(node, "count_people")
         if len(listed) != 1:
             refuse(node, "distinct values are counted for one column: count(distinct site)")
-        return Asked(node, "count_distinct", value(listed[0], scope), own_name(listed[0]))
-    found = timed(inner, scope)
-    if constant(found) is not None:
-        return Asked(node, "count")
-    return Asked(
+        return SqlAggregate(node, "count_distinct", value(listed[0], scope), own_name(listed[0]))
+    counted = timed(inner, scope)
+    if constant(counted) is not None:
+        return SqlAggregate(node, "count")
+    return SqlAggregate(
         node,
         "sum",
-        when(found.is_null()).then(0).otherwise(1),
-        label=f"count_{found}",
+        when(counted.is_null()).then(0).otherwise(1),
+        label=f"count_{counted}",
     )
 
 
@@ -359,14 +366,14 @@ def _count(node: Any, scope: Scope) -> Asked:
     "CountIf",
     examples={"count_if(age < 18)": "tc.sum of 1 where the condition is true, and 0 elsewhere"},
 )
-def _count_if(node: Any, scope: Scope) -> Asked:
+def _count_if(node: Any, scope: Scope) -> SqlAggregate:
     only(node, "this", "big_int")
     return _indicator(node, truth(node.this, scope).true)
 
 
-def _indicator(node: Any, condition: Expression) -> Asked:
-    found = when(condition).then(1).otherwise(0)
-    return Asked(node, "sum", found, label="count")
+def _indicator(node: Any, condition: Expression) -> SqlAggregate:
+    indicator = when(condition).then(1).otherwise(0)
+    return SqlAggregate(node, "sum", indicator, label="count")
 
 
 @form(
@@ -379,7 +386,7 @@ def _indicator(node: Any, condition: Expression) -> Asked:
         "var_pop(cost), stddev_pop(cost)": "tc.var, tc.std",
     },
 )
-def _statistic(node: Any, scope: Scope) -> Asked:
+def _statistic(node: Any, scope: Scope) -> SqlAggregate:
     only(node, "this")
     return _of(node, scope, _KINDS[type(node).__name__], node.this)
 
@@ -407,7 +414,7 @@ _KINDS = {
         "stddev_samp(cost), stddev(cost)": f"tc.std: it {_OVER_N}",
     },
 )
-def _of_sample(node: Any, scope: Scope) -> Asked:
+def _of_sample(node: Any, scope: Scope) -> SqlAggregate:
     only(node, "this")
     return _of(node, scope, _KINDS[type(node).__name__], node.this, note=_OVER_N)
 
@@ -418,7 +425,7 @@ def _of_sample(node: Any, scope: Scope) -> Asked:
     *("Min", "Max"),
     examples={"min(cost), max(cost)": f"tc.min, tc.max, an extreme percentile: it {_EXTREME}"},
 )
-def _least_or_greatest(node: Any, scope: Scope) -> Asked:
+def _min_or_max(node: Any, scope: Scope) -> SqlAggregate:
     only(node, "this")
     return _of(node, scope, _KINDS[type(node).__name__], node.this, note=_EXTREME)
 
@@ -434,7 +441,7 @@ def _least_or_greatest(node: Any, scope: Scope) -> Asked:
         "group (order by cost)": "tc.percentiles(cost, [25, 50, 75]), chosen together",
     },
 )
-def _percentile(node: Any, scope: Scope) -> Asked:
+def _percentile(node: Any, scope: Scope) -> SqlAggregate:
     name = type(node).__name__
     if name == "WithinGroup":
         only(node, "this", "expression")
@@ -454,10 +461,10 @@ def _percentile(node: Any, scope: Scope) -> Asked:
     if type(share).__name__ == "Array":
         only(share, "expressions", "bracket_notation", "value_constructor")
         each = [number(one) for one in share.expressions]
-        several = tuple(100 * one for one in each if one is not None and 0 < one < 1)
-        if len(several) < len(each) or sorted(set(several)) != list(several) or not each:
+        fractions = tuple(100 * one for one in each if one is not None and 0 < one < 1)
+        if len(fractions) < len(each) or sorted(set(fractions)) != list(fractions) or not each:
             refuse(node, "several percentiles are constants that rise between 0 and 1: [0.25, 0.5]")
-        return _of(node, scope, "percentiles", inner, several=several)
+        return _of(node, scope, "percentiles", inner, fractions=fractions)
     q = None if share is None else number(share)
     if q is None or not 0 <= q <= 1:
         refuse(node, "a percentile is a constant from 0 to 1: percentile_cont(0.9)")
@@ -474,17 +481,17 @@ def _percentile(node: Any, scope: Scope) -> Asked:
         "sum(cost) filter (where age < 18)": "the aggregate of the values where it is true",
     },
 )
-def _filter(node: Any, scope: Scope) -> Asked:
+def _filter(node: Any, scope: Scope) -> SqlAggregate:
     only(node, "this", "expression")
     only(node.expression, "this")
-    inner = asked_of(node.this, scope)
+    inner = aggregate_of(node.this, scope)
     condition = truth(node.expression.this, scope).true
     if inner.kind == "count":
         return _indicator(node, condition)
     if inner.value is None:
-        refuse(node, "people cannot be counted where a condition holds: put it into WHERE")
-    kept = when(condition).then(inner.value).otherwise(literal(None))
-    return replace(inner, node=node, value=kept, called="")
+        refuse(node, "people cannot be counted under a condition: put it into WHERE")
+    filtered = when(condition).then(inner.value).otherwise(literal(None))
+    return replace(inner, node=node, value=filtered, called="")
 
 
 @form(
@@ -493,8 +500,8 @@ def _filter(node: Any, scope: Scope) -> Asked:
     *("Corr", "CovarSamp"),
     examples={"corr(age, cost), covar_samp(age, cost)": "tc.correlation, tc.covariance"},
 )
-def _of_two(node: Any, scope: Scope) -> Asked:
+def _of_two(node: Any, scope: Scope) -> SqlAggregate:
     only(node, "this", "expression")
     kind = "correlation" if type(node).__name__ == "Corr" else "covariance"
     first = _of(node, scope, kind, node.this)
-    return replace(first, beside=_of(node, scope, kind, node.expression))
+    return replace(first, second=_of(node, scope, kind, node.expression))

@@ -29,10 +29,10 @@ __all__ = [
     "conjuncts",
 ]
 
-# Functions of dates, text and whole numbers, by their names in SQL.
+# Functions of dates, text and integers, by their names in SQL.
 
 
-# Parts of dates and times, by DuckDB's words for them, with the methods of an expression.
+# Parts of dates and times by DuckDB's names, with the methods of an expression.
 PARTS = {
     "YEAR": "year",
     "QUARTER": "quarter",
@@ -46,7 +46,7 @@ PARTS = {
     "SECOND": "second",
 }
 _SUNDAY_FIRST = ("DOW", "DAYOFWEEK", "WEEKDAY")
-_MOST_DECIMALS = 15
+_MAX_DECIMALS = 15
 _CLASSES = {"DAYOFWEEKISO": "ISODOW"}
 
 
@@ -79,13 +79,13 @@ def _part(node: Any, names: Names) -> Expression:
     else:
         only(node, "this")
         wanted = _CLASSES.get(name.upper(), name.upper())
-    found = timed(inner, names)
+    inner_value = timed(inner, names)
     if wanted in _SUNDAY_FIRST:
-        return found.weekday().modulo(7)
+        return inner_value.weekday().modulo(7)
     if wanted not in PARTS:
         parts = ", ".join(part.lower() for part in (*PARTS, "dow"))
         refuse(node, f"this part of a date has no translation; there are: {parts}")
-    part: Expression = getattr(found, PARTS[wanted])()
+    part: Expression = getattr(inner_value, PARTS[wanted])()
     return part
 
 
@@ -114,23 +114,25 @@ def _days_between(node: Any, names: Names) -> Expression:
 )
 def _text(node: Any, names: Names) -> Expression:
     only(node, "this")
-    found = value(node.this, names)
+    text = value(node.this, names)
     match type(node).__name__:
         case "Lower":
-            return found.lower()
+            return text.lower()
         case "Upper":
-            return found.upper()
+            return text.upper()
         case "Trim":
-            return found.strip()
+            return text.strip()
         case _:
-            return found.length()
+            return text.length()
 
 
 @form(
     "functions",
     VALUES,
     *("Substring", "Left"),
-    examples={"substring(name, 2, 3), left(name, 3)": "so many characters, from a fixed place"},
+    examples={
+        "substring(name, 2, 3), left(name, 3)": "that many characters, from a fixed position"
+    },
 )
 def _substring(node: Any, names: Names) -> Expression:
     left = type(node).__name__ == "Left"
@@ -151,33 +153,35 @@ def _substring(node: Any, names: Names) -> Expression:
     *("Floor", "Ceil", "Round"),
     examples={
         "floor(cost), ceil(cost), round(cost)": "a number without its decimals",
-        "round(cost, 2), round(cost, -3)": "with so many decimals: round(cost * 100) / 100",
+        "round(cost, 2), round(cost, -3)": "with that many decimals: round(cost * 100) / 100",
     },
 )
 def _rounded(node: Any, names: Names) -> Expression:
     only(node, "this", "decimals")
-    said = node.args.get("decimals")
-    decimals = Fraction(0) if said is None else number(said)
+    digits = node.args.get("decimals")
+    decimals = Fraction(0) if digits is None else number(digits)
     kind = type(node).__name__
-    most = _MOST_DECIMALS if kind == "Round" else 0
-    if decimals is None or decimals.denominator != 1 or abs(decimals) > most:
+    limit = _MAX_DECIMALS if kind == "Round" else 0
+    if decimals is None or decimals.denominator != 1 or abs(decimals) > limit:
         refuse(
             node,
-            f"round takes a fixed number of decimals from -{most} to {most}: round(cost, 2)"
-            if most
+            f"round takes a fixed number of decimals from -{limit} to {limit}: round(cost, 2)"
+            if limit
             else f"{kind.lower()} gives whole numbers: {kind.lower()}(cost * 100) / 100",
         )
-    found = value(node.this, names)
+    unrounded = value(node.this, names)
     if decimals:
         size = literal(10 ** abs(int(decimals)))
-        return (found * size).round() / size if decimals > 0 else (found / size).round() * size
+        return (
+            (unrounded * size).round() / size if decimals > 0 else (unrounded / size).round() * size
+        )
     match type(node).__name__:
         case "Floor":
-            return found.floor()
+            return unrounded.floor()
         case "Ceil":
-            return found.ceil()
+            return unrounded.ceil()
         case _:
-            return found.round()
+            return unrounded.round()
 
 
 @form(
@@ -188,12 +192,12 @@ def _rounded(node: Any, names: Names) -> Expression:
 )
 def _rest(node: Any, names: Names) -> Expression:
     only(node, "this", "expression")
-    found, by = value(node.this, names), constant(value(node.expression, names))
+    dividend, by = value(node.this, names), constant(value(node.expression, names))
     if not isinstance(by, int) or isinstance(by, bool) or by < 1:
         refuse(node, "% takes a fixed whole number from 1 on its right: site % 7")
-    rest = found.modulo(by)
+    rest = dividend.modulo(by)
     below = (rest - by).to_integer()
-    return when((found < 0) & (rest > 0)).then(below).otherwise(rest)
+    return when((dividend < 0) & (rest > 0)).then(below).otherwise(rest)
 
 
 # Conditions, with the three truth values of SQL.
@@ -213,7 +217,7 @@ def _rest(node: Any, names: Names) -> Expression:
 # those of Kleene, and each comparison is unknown exactly where one of its sides is missing.
 
 
-# Of each comparison itself, and the one that is true where it is false.
+# Each comparison, and its negation.
 _COMPARE: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
     "EQ": (operator.eq, operator.ne),
     "NEQ": (operator.ne, operator.eq),
@@ -234,7 +238,7 @@ _SAME_OF_DAYS = {
 
 def conjuncts(node: Any) -> list[Any]:
     """Return the conditions that AND joins at the top, in their order."""
-    found, left = [], [node]
+    conditions, left = [], [node]
     while left:
         each = left.pop()
         name = type(each).__name__
@@ -243,8 +247,8 @@ def conjuncts(node: Any) -> list[Any]:
         elif name == "And":
             left += [each.expression, each.this]
         else:
-            found.append(each)
-    return found
+            conditions.append(each)
+    return conditions
 
 
 @form(
@@ -268,16 +272,16 @@ def _compare(node: Any, names: Names) -> Truth:
             "else: write t >= date '2024-01-01' and t < date '2024-02-01', or cast(t as date)",
         )
     true, false = _COMPARE[name]
-    found = Truth(true(left, right), false(left, right))
-    names.kind(found.true)
-    return found
+    comparison = Truth(true(left, right), false(left, right))
+    names.kind(comparison.true)
+    return comparison
 
 
-def _is_time(node: Any, found: Expression, names: Names) -> bool:
-    """Return whether a side is a column with times, and not cast to its days."""
+def _is_time(node: Any, expression: Expression, names: Names) -> bool:
+    """Return True if a side is a column with times, not cast to days."""
     while type(node).__name__ == "Paren":
         node = node.this
-    return type(node).__name__ == "Column" and names.has_times(found)
+    return type(node).__name__ == "Column" and names.has_times(expression)
 
 
 @form(
@@ -287,10 +291,10 @@ def _is_time(node: Any, found: Expression, names: Names) -> bool:
     examples={"age >= 18 and cost < 10": "both; in WHERE each is a filter of its own"},
 )
 def _and(node: Any, names: Names) -> Truth:
-    found = [truth(each, names) for each in conjuncts(node)]
+    parts = [truth(each, names) for each in conjuncts(node)]
     return Truth(
-        reduce(operator.and_, (each.true for each in found)),
-        reduce(operator.or_, (each.false for each in found)),
+        reduce(operator.and_, (each.true for each in parts)),
+        reduce(operator.or_, (each.false for each in parts)),
     )
 
 
@@ -332,19 +336,19 @@ def _is(node: Any, names: Names) -> Truth:
     if kind not in ("Null", "Boolean"):
         refuse(node, "IS takes NULL, TRUE or FALSE; compare with = otherwise")
     if kind == "Null":
-        found = _missing(node.this, names)
+        condition = _missing(node.this, names)
     else:
-        said = truth(node.this, names)
-        found = said.true if node.expression.this else said.false
-    return Truth(found, ~found)
+        operand = truth(node.this, names)
+        condition = operand.true if node.expression.this else operand.false
+    return Truth(condition, ~condition)
 
 
 def _missing(node: Any, names: Names) -> Expression:
     while class_of(node) == "Paren":
         node = node.this
     if class_of(node) in CONDITIONS and class_of(node) not in VALUES:
-        said = truth(node, names)
-        return ~(said.true | said.false)
+        operand = truth(node, names)
+        return ~(operand.true | operand.false)
     return timed(node, names).is_null()
 
 
@@ -362,8 +366,8 @@ def _distinct_from(node: Any, names: Names) -> Truth:
     left, right = value(node.this, names), value(node.expression, names)
     same = (left == right) | (left.is_null() & right.is_null())
     names.kind(same)
-    found = Truth(same, ~same)
-    return found if type(node).__name__ == "NullSafeEQ" else ~found
+    distinct = Truth(same, ~same)
+    return distinct if type(node).__name__ == "NullSafeEQ" else ~distinct
 
 
 @form(
@@ -377,10 +381,10 @@ def _in(node: Any, names: Names) -> Truth:
     if not node.expressions:
         refuse(node, "IN takes a list of values: site in (1, 2)")
     listed = [value(each, names) for each in node.expressions]
-    for each, found in zip(node.expressions, listed, strict=True):
-        if found.operation != "literal":
+    for each, item in zip(node.expressions, listed, strict=True):
+        if item.operation != "literal":
             refuse(each, "IN takes constants; compare with = and OR otherwise")
-        if constant(found) is None:
+        if constant(item) is None:
             refuse(
                 each,
                 "NULL in a list makes NOT IN unknown everywhere: leave it out, and ask "
@@ -402,9 +406,9 @@ def _in(node: Any, names: Names) -> Truth:
 def _between(node: Any, names: Names) -> Truth:
     only(node, "this", "low", "high")
     left, low, high = (value(node.args[name], names) for name in ("this", "low", "high"))
-    found = Truth(left.between(low, high), (left < low) | (left > high))
-    names.kind(found.true)
-    return found
+    between = Truth(left.between(low, high), (left < low) | (left > high))
+    names.kind(between.true)
+    return between
 
 
 @form(
@@ -424,23 +428,23 @@ def _like(node: Any, names: Names) -> Truth:
     pattern = constant(right)
     if not isinstance(pattern, str):
         refuse(node, "a pattern is fixed text: name like 'A%'")
-    found = _matched(node, left, pattern)
-    names.kind(found.true)
-    return ~found if node.args.get("negate") else found
+    match = _matched(node, left, pattern)
+    names.kind(match.true)
+    return ~match if node.args.get("negate") else match
 
 
 def _matched(node: Any, left: Expression, text: str) -> Truth:
     match type(node).__name__:
         case "StartsWith":
-            found = left.starts_with(text)
+            condition = left.starts_with(text)
         case "EndsWith":
-            found = left.ends_with(text)
+            condition = left.ends_with(text)
         case "Contains":
-            found = left.contains(text)
+            condition = left.contains(text)
         case _:
             if not {"%", "_"} & set(text):
                 return Truth(left == literal(text), left != literal(text))
             plain = text.rstrip("%")
-            whole = {"%", "_"} & set(plain)
-            found = left.like(text) if whole else left.starts_with(plain)
-    return Truth(found, ~found & ~left.is_null())
+            wildcards = {"%", "_"} & set(plain)
+            condition = left.like(text) if wildcards else left.starts_with(plain)
+    return Truth(condition, ~condition & ~left.is_null())

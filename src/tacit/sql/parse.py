@@ -1,4 +1,4 @@
-"""SQL text to a checked syntax tree, and the refusals of what is not accepted."""
+"""SQL text to a checked syntax tree."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tacit.calls import rewritten
 from tacit.errors import UnsupportedQueryError, UsageError, need
 
 __all__ = [
-    "LONGEST",
+    "MAX_LENGTH",
     "only",
     "parse",
-    "place_of",
     "placed",
+    "position_of",
     "refuse",
     "without_comments",
 ]
 
-# Where in the text something cannot be translated, and why.
+# Positions in the text, and errors at them.
 
 
-def place_of(node: Any) -> tuple[int, int]:
-    """Return line and column of the first word below a node that the parser has a place for."""
-    # Where it has none below, those of the nearest node above count.
+def position_of(node: Any) -> tuple[int, int]:
+    """Return line and column of the first word below a node with a known position."""
+    # If there is none below, those of the nearest node above.
     while node is not None:
         known = [each.meta for each in node.walk() if "line" in each.meta]
         if known:
@@ -39,14 +39,19 @@ def place_of(node: Any) -> tuple[int, int]:
 
 
 def refuse(node: Any, reason: str) -> NoReturn:
-    """Refuse a part of a query."""
-    raise UnsupportedQueryError(reason, place_of(node))
+    """Raise the error of a part of a query."""
+    raise UnsupportedQueryError(reason, position_of(node))
 
 
 def only(node: Any, *understood: str) -> None:
-    """Refuse a node that says more than is translated."""
-    for name, said in node.args.items():
-        if name not in understood and said is not None and said is not False and said != []:
+    """Raise if a node has arguments that are not translated."""
+    for name, argument in node.args.items():
+        if (
+            name not in understood
+            and argument is not None
+            and argument is not False
+            and argument != []
+        ):
             reason = _ARGUMENTS.get(name.rstrip("_"))
             what = type(node).__name__.upper()
             refuse(node, reason or f"{name.rstrip('_')} of {what} has no translation; leave it out")
@@ -54,13 +59,13 @@ def only(node: Any, *understood: str) -> None:
 
 @contextmanager
 def placed(node: Any) -> Iterator[None]:
-    """Give an error of the question that a part of the query makes the place of that part."""
+    """Add the position of a part of the query to an error that it causes in the question."""
     try:
         yield
     except UnsupportedQueryError:
         raise
     except UsageError as error:
-        raise UnsupportedQueryError(_in_sql(str(error)), place_of(node)) from None
+        raise UnsupportedQueryError(_in_sql(str(error)), position_of(node)) from None
 
 
 def _in_sql(message: str) -> str:
@@ -75,7 +80,7 @@ def _bounded(name: str, given: list[str]) -> str | None:
     return f"{_BOUNDED[name]}(clamp({column}, {low}, {high}))"
 
 
-# What SQL calls the statistics that need bounds.
+# SQL names of the statistics that need bounds.
 _BOUNDED = {
     **{name: name for name in ("sum", "median", "min", "max")},
     "mean": "avg",
@@ -84,12 +89,12 @@ _BOUNDED = {
 }
 
 
-# What a reader is shown of an argument that is not understood, and the nearest thing that is.
+# Messages for arguments without a translation, with the nearest accepted form.
 _ARGUMENTS = {
     "distinct": "DISTINCT has no translation: group by the columns, and ask for count(*)",
     "qualify": "windows have no translation: group by columns instead",
     "windows": "windows have no translation: group by columns instead",
-    "into": "SELECT INTO writes a table; a question only reads: take INTO out",
+    "into": "SELECT INTO writes a table; a question only reads: leave INTO out",
     "locks": "FOR UPDATE and its like lock rows; a question only reads: leave it out",
     "sample": "samples have no translation: ask all rows, and the noise protects them",
     "laterals": "LATERAL has no translation: write the subquery in FROM",
@@ -102,7 +107,7 @@ _ARGUMENTS = {
     "db": "a table is named only by its name: leave the schema out",
     "catalog": "a table is named only by its name: leave the database out",
     "kind": "this kind of join or select has no translation: write JOIN or LEFT JOIN",
-    "method": "NATURAL and ASOF joins have no translation: say JOIN ... ON a.key = b.key",
+    "method": "NATURAL and ASOF joins have no translation: write JOIN ... ON a.key = b.key",
     "rollup": "ROLLUP has no translation: ask one query for each grouping",
     "cube": "CUBE has no translation: ask one query for each grouping",
     "grouping_sets": "GROUPING SETS have no translation: ask one query for each grouping",
@@ -116,24 +121,24 @@ _ARGUMENTS = {
 
 # From text to a tree: the limits of a text, and the parser's errors in plain words.
 #
-# The dialect is DuckDB's.  What decides whether a text is read at all stands before the parser: its
-# size, its bytes, how deep its parentheses are, and that it begins as a query does (the parser logs
+# The dialect is DuckDB's.  What decides whether a text is read at all is before the parser: its
+# size, its bytes, how deep its parentheses are, and that it starts as a query does (the parser logs
 # what it does not know of other statements; nothing of that kind reaches it).  Comments become
 # spaces before anything else looks at the text, so that none is in a question, an error or a log.
 
 
-LONGEST = 65_536  # the most characters of a query
-_MOST_WORDS = 20_000
-_DEEPEST = 40  # how deep parentheses, CASE and chains of signs are nested at most
-_BEGINS = ("SELECT", "WITH", "FROM", "L_PAREN")
+MAX_LENGTH = 65_536  # characters of a query
+_MAX_WORDS = 20_000
+_MAX_DEPTH = 40  # of parentheses, CASE and chains of signs
+_FIRST_TOKENS = ("SELECT", "WITH", "FROM", "L_PAREN")
 _CHANGES = {
     *("INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "DROP", "ALTER", "TRUNCATE", "COPY", "SET"),
     *("ATTACH", "DETACH", "INSTALL", "LOAD", "EXPORT", "IMPORT", "PRAGMA", "GRANT", "REVOKE"),
     *("CALL", "EXECUTE", "PREPARE", "VACUUM", "BEGIN", "COMMIT", "ROLLBACK", "USE", "COMMAND"),
 }
-# How many joins may stand before the condition of the first: the parser reads each of them twice,
+# How many joins may be before the condition of the first: the parser reads each of them twice,
 # with and without those after it, so that thirty in a row took hours.
-_MOST_WAITING = 6
+_MAX_OPEN_JOINS = 6
 _JOINS = {"JOIN", "STRAIGHT_JOIN"}
 _CHAINED = {"NOT", "DASH", "PLUS", "TILDE", "TILDA", "CASE"}
 
@@ -142,8 +147,8 @@ def parse(text: str) -> Any:
     """Return the tree of one query."""
     if not isinstance(text, str):
         raise UsageError(f"a query is text, not {type(text).__name__}")
-    if len(text) > LONGEST:
-        raise UnsupportedQueryError(f"a query has at most {LONGEST} characters: split it")
+    if len(text) > MAX_LENGTH:
+        raise UnsupportedQueryError(f"a query has at most {MAX_LENGTH} characters: split it")
     _check_characters(text)
     trees = [tree for tree in _trees(without_comments(text)) if tree is not None]
     if len(trees) != 1:
@@ -159,15 +164,15 @@ def without_comments(text: str) -> str:
     """
     # Line comments, block comments (nested ones too), hints and the comments of templates
     # (``{# ... #}``) are comments; within quotes they are text.  All that is between two words of
-    # the tokenizer is white space and comments, so the words are what is kept.
+    # the tokenizer is white space and comments, so only the words remain.
     if not any(mark in text for mark in _OPEN):
         return text
-    kept, end = [], 0
+    parts, end = [], 0
     for token in _tokens(text):
-        kept += [_BETWEEN.sub(" ", text[end : token.start]), text[token.start : token.end + 1]]
+        parts += [_BETWEEN.sub(" ", text[end : token.start]), text[token.start : token.end + 1]]
         end = token.end + 1
-    kept.append(_BETWEEN.sub(" ", text[end:]))
-    return "".join(kept)
+    parts.append(_BETWEEN.sub(" ", text[end:]))
+    return "".join(parts)
 
 
 _OPEN = ("--", "/*", "{#")
@@ -181,40 +186,40 @@ _BLOCK = re.compile(r"/\*|\*/")
 
 
 def _tokens(text: str) -> Any:
-    """Return the words of a text; say of a quote or a comment that is not closed where it opens."""
+    """Return the tokens of a text; the error of an unclosed quote or comment has its position."""
     errors = need("sqlglot.errors", "sql")
     try:
         return _dialect().tokenize(text)
     except errors.TokenError:
         raise UnsupportedQueryError(
             "the text cannot be split into words: a quote or a comment is not closed",
-            _place(text, _unclosed(text)),
+            _position(text, _unclosed(text)),
         ) from None
 
 
 def _unclosed(text: str) -> int:
-    """Return where the first quote or comment opens that is not closed; the end if there is none.
+    """Return the position of the first unclosed quote or comment; the end if there is none.
 
     >>> _unclosed("select 'a--b' /* c /* d */ e"), _unclosed('select "a'), _unclosed("'a' -- '")
     (14, 7, 8)
     """
-    place = 0
-    while found := _QUOTED.search(text, place):
-        place = found.end()
-        if found[0] in ("'", '"', "{#"):
-            return found.start()
-        if found[0] == "/*":
+    position = 0
+    while match := _QUOTED.search(text, position):
+        position = match.end()
+        if match[0] in ("'", '"', "{#"):
+            return match.start()
+        if match[0] == "/*":
             depth = 1
             while depth:
-                mark = _BLOCK.search(text, place)
+                mark = _BLOCK.search(text, position)
                 if mark is None:
-                    return found.start()
-                depth, place = depth + (1 if mark[0] == "/*" else -1), mark.end()
+                    return match.start()
+                depth, position = depth + (1 if mark[0] == "/*" else -1), mark.end()
     return len(text)
 
 
 def _trees(text: str) -> list[Any]:
-    """Return what the parser makes of a text; its errors, and its slips, in plain words."""
+    """Return the trees of a text; errors of the parser become our own."""
     errors = need("sqlglot.errors", "sql")
     try:
         tokens = _tokens(text)
@@ -235,19 +240,19 @@ def _dialect() -> Any:
 
 
 def _check_characters(text: str) -> None:
-    """Refuse what a reader cannot see: control characters, marks of reading direction."""
+    """Raise for invisible characters: control characters, marks of reading direction."""
     if text.isascii() and text.isprintable():
         return
-    for place, sign in enumerate(text):
+    for offset, sign in enumerate(text):
         if not sign.isprintable() and sign not in "\n\r\t":
             shown = f"U+{ord(sign):04X}"
             raise UnsupportedQueryError(
                 f"the character {shown} is invisible, and not allowed in a query: remove it",
-                _place(text, place),
+                _position(text, offset),
             )
 
 
-def _place(text: str, offset: int) -> tuple[int, int]:
+def _position(text: str, offset: int) -> tuple[int, int]:
     before = text[:offset]
     return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
 
@@ -256,17 +261,17 @@ def _check_tokens(tokens: Sequence[Any]) -> None:
     if not tokens:
         raise UnsupportedQueryError("there is no query: write select count(*) from ...")
     first = tokens[0].token_type.name
-    if first not in _BEGINS:
+    if first not in _FIRST_TOKENS:
         _refuse_beginning(tokens[0])
-    if len(tokens) > _MOST_WORDS:
-        raise UnsupportedQueryError(f"a query has at most {_MOST_WORDS} words and signs: split it")
+    if len(tokens) > _MAX_WORDS:
+        raise UnsupportedQueryError(f"a query has at most {_MAX_WORDS} words and signs: split it")
     depth = chain = 0
     waiting = [0]  # joins without a condition yet, in each parenthesis that is open
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         name = token.token_type.name
-        if name == "SEMICOLON" and place < len(tokens) - 1:
-            raise UnsupportedQueryError("ask one query at a time", _start(tokens[place + 1]))
-        listed = name == "L_BRACKET" and _numbers_are_listed(tokens, place)
+        if name == "SEMICOLON" and index < len(tokens) - 1:
+            raise UnsupportedQueryError("ask one query at a time", _start(tokens[index + 1]))
+        listed = name == "L_BRACKET" and _numbers_are_listed(tokens, index)
         if name in ("L_BRACKET", "L_BRACE") and not listed:
             raise UnsupportedQueryError(
                 f"{name[2:]} has no translation: the only lists are of the shares of percentiles, "
@@ -285,16 +290,16 @@ def _check_tokens(tokens: Sequence[Any]) -> None:
             waiting[-1] += 1
         elif name in ("ON", "USING"):
             waiting[-1] = max(0, waiting[-1] - 1)
-        if waiting[-1] > _MOST_WAITING:
+        if waiting[-1] > _MAX_OPEN_JOINS:
             raise UnsupportedQueryError(
-                f"more than {_MOST_WAITING} joins stand without a condition: write "
+                f"more than {_MAX_OPEN_JOINS} joins have no condition: write "
                 "join TABLE on KEY = KEY, or join TABLE using (KEY), for each",
                 _start(token),
             )
         chain = chain + 1 if name in _CHAINED else 0
-        if max(depth, chain) > _DEEPEST:
+        if max(depth, chain) > _MAX_DEPTH:
             raise UnsupportedQueryError(
-                f"the query is nested more than {_DEEPEST} deep: name its parts with WITH",
+                f"the query is nested more than {_MAX_DEPTH} deep: name its parts with WITH",
                 _start(token),
             )
 
@@ -302,19 +307,19 @@ def _check_tokens(tokens: Sequence[Any]) -> None:
 def _refuse_beginning(token: Any) -> None:
     word = token.text.upper()[:20]
     changes = token.token_type.name in _CHANGES or word in _CHANGES
-    said = f"{word!r} does not start a query"
+    message = f"{word!r} does not start a query"
     if changes:
-        said = f"{word} changes something or runs a command"
+        message = f"{word} changes something or runs a command"
     raise UnsupportedQueryError(
-        f"{said}; a question only reads: select count(*) from ...", _start(token)
+        f"{message}; a question only reads: select count(*) from ...", _start(token)
     )
 
 
-def _numbers_are_listed(tokens: Sequence[Any], place: int) -> bool:
-    """Whether a bracket opens a list of numbers, and nothing that the parser would change."""
+def _numbers_are_listed(tokens: Sequence[Any], index: int) -> bool:
+    """True if a bracket opens a list of numbers, which the parser does not change."""
     # What it logs, and changes, are brackets after a value, braces, and entries of other kinds.
-    before = tokens[place - 1].token_type.name if place else ""
-    names = (token.token_type.name for token in tokens[place + 1 :])
+    before = tokens[index - 1].token_type.name if index else ""
+    names = (token.token_type.name for token in tokens[index + 1 :])
     inside = list(itertools.takewhile(lambda name: name != "R_BRACKET", names))
     alternate = ["COMMA" if i % 2 else "NUMBER" for i in range(len(inside))]
     return before in ("L_PAREN", "COMMA", "ARRAY") and inside == alternate and len(inside) % 2 == 1
@@ -325,17 +330,17 @@ def _start(token: Any) -> tuple[int, int]:
 
 
 def _unparsed(error: Any) -> UnsupportedQueryError:
-    found = error.errors[0] if error.errors else {}
-    word = str(found.get("highlight") or "").strip()[:40]
-    line, column = found.get("line") or 1, found.get("col") or 1
+    details = error.errors[0] if error.errors else {}
+    word = str(details.get("highlight") or "").strip()[:40]
+    line, column = details.get("line") or 1, details.get("col") or 1
     near = f" near {word!r}" if word else ""
-    description = str(found.get("description"))
+    description = str(details.get("description"))
     hint = ""
     if "provided arguments" in description or "arguments for" in description:
         hint = "; the call that ends here has too many arguments: bounds are given by clamp, as in "
         hint += "sum(clamp(cost, 0, 100))"
     elif word.upper() in _dialect().tokenizer_class.KEYWORDS and word.isalpha():
-        hint = f'; a column that is named as a word of SQL stands in quotes, "{word}"'
+        hint = f'; a column with the name of a word of SQL is written in quotes, "{word}"'
     return UnsupportedQueryError(
         f"this is not SQL that can be parsed{near}; the dialect is DuckDB's{hint}",
         (line, max(1, column - max(0, len(word) - 1))),

@@ -1,4 +1,4 @@
-"""What a query reads: tables, joins, conditions, one row per person."""
+"""The rows of a query: tables, joins, conditions, one row per person."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tacit.expressions.expression import Expression, col
-from tacit.sql.aggregates import Scope, asked_of, columns_of, find, has_aggregate, plain_name
+from tacit.sql.aggregates import Scope, aggregate_of, columns_of, find, has_aggregate, plain_name
 from tacit.sql.conditions import conjuncts
 from tacit.sql.parse import only, placed, refuse
 from tacit.sql.values import class_of, form, forms, number, timed, truth
@@ -23,16 +23,16 @@ __all__ = [
     "where",
 ]
 
-# JOIN: other tables of the data set, beside the rows.
+# JOIN: other tables of the data set, next to the rows.
 
 
-_ON = "say how the rows belong together: join patients on visits.person = patients.id"
+_ON = "name the equal keys: join patients on visits.person = patients.id"
 
 
 def joined(scope: Scope, join: Any, names: tuple[str, ...]) -> Scope:
-    """Return the rows with the columns of another table beside them."""
-    # The columns of the other table stand for those that the join adds.  Its key is not added; in
-    # an inner join it stands for the column of the rows that is equal to it.
+    """Return the rows with the columns of another table."""
+    # The columns of the other table are those that the join adds.  Its key is not added; in an
+    # inner join it means the equal column of the rows.
     only(join, "this", "side", "kind", "on", "using")
     side, kind = str(join.args.get("side") or ""), str(join.args.get("kind") or "")
     if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER"):
@@ -66,13 +66,13 @@ def joined(scope: Scope, join: Any, names: tuple[str, ...]) -> Scope:
 
 
 def _pairs(join: Any, scope: Scope, called: str) -> dict[str, str]:
-    """Return the columns of the rows, each with the column of the other table that it equals."""
+    """Return the columns of the rows, each with its equal column of the other table."""
     using, condition = join.args.get("using"), join.args.get("on")
     if using:
         return {str(scope.named(each).parameters[0]): str(each.this) for each in using}
     if condition is None:
         refuse(join, _ON)
-    found = {}
+    pairs = {}
     left = [condition]
     while left:
         node = left.pop()
@@ -83,10 +83,10 @@ def _pairs(join: Any, scope: Scope, called: str) -> dict[str, str]:
             left.append(node.this)
         elif name == "EQ":
             here, there = _sides(node, scope, called)
-            found[here] = there
+            pairs[here] = there
         else:
             refuse(node, f"tables are joined only where their keys are equal: {_ON}")
-    return found
+    return pairs
 
 
 def _sides(node: Any, scope: Scope, called: str) -> tuple[str, str]:
@@ -132,12 +132,12 @@ PEOPLE: dict[str, Any] = {}
     "people",
     examples={
         "select avg(n) from (select person, clamp(sum(cost), 0, 500) as n from visits group by "
-        "person)": "session.per_person: one row a person, with count, sum, avg, min and max of "
+        "person)": "session.per_person: one row per person, with count, sum, avg, min and max of "
         "their rows; a clamp around sum(...) is the bounds of the total"
     },
 )
 def people_of(select: Any, scope: Scope) -> Scope:
-    """Return the table of people that a subquery grouped by the person makes."""
+    """Return the table of people of a subquery that groups by the person."""
     only(select, "expressions", "from_", "joins", "where", "with_", "group")
     group = select.args["group"]
     only(group, "expressions")
@@ -162,7 +162,7 @@ def people_of(select: Any, scope: Scope) -> Scope:
             columns[alias] = col(person)
             continue
         if not has_aggregate(inner):
-            refuse(node, "a person's row holds the person and aggregates of their rows")
+            refuse(node, "a person's row has the person and aggregates of their rows")
         if not alias:
             refuse(node, "name this aggregate: sum(cost) as total")
         if any(plain_name(alias) == plain_name(known) for known in (*aggregates, *columns)):
@@ -176,39 +176,39 @@ def people_of(select: Any, scope: Scope) -> Scope:
 def _is_person(node: Any, scope: Scope, person: str) -> bool:
     if type(node).__name__ != "Column":
         return False
-    found = scope.column(node, times=True)
-    return found.operation == "col" and found.parameters[0] == person
+    column = scope.column(node, times=True)
+    return column.operation == "col" and column.parameters[0] == person
 
 
 def _total(node: Any, scope: Scope) -> Aggregate:
-    """Return an aggregate of a person's rows, within bounds where a clamp stands around it."""
+    """Return an aggregate of a person's rows, with the bounds of a clamp around it."""
     if class_of(node) != "clamp":
-        return asked_of(node, scope).aggregate(scope)
+        return aggregate_of(node, scope).aggregate(scope)
     given = node.expressions
     bounds = [number(each) for each in given[1:]]
     lower, upper = (*bounds, None, None)[:2]
     if len(given) != 3 or lower is None or upper is None:
         refuse(node, "clamp takes a value and two bounds: clamp(sum(cost), 0, 500)")
-    asked = asked_of(given[0], scope)
-    if asked.kind == "count":
+    aggregate = aggregate_of(given[0], scope)
+    if aggregate.kind == "count":
         refuse(
             node,
             "the rows of a person are counted without clamp: write count(*) as n, and give the "
             "bounds outside, avg(clamp(n, 0, 500))",
         )
-    if asked.kind != "sum":
+    if aggregate.kind != "sum":
         refuse(
             node,
             "put clamp around sum(...), or inside other aggregates: avg(clamp(cost, 0, 100))",
         )
-    if asked.bounds is not None:
+    if aggregate.bounds is not None:
         refuse(node, "clamp the total or the values, not both: clamp(sum(cost), 0, 500)")
-    return replace(asked, bounds=(lower, upper)).aggregate(scope)
+    return replace(aggregate, bounds=(lower, upper)).aggregate(scope)
 
 
-# FROM: the rows that a query asks, row by row.
+# FROM: the rows of a query, row by row.
 #
-# A subquery or a common table expression that keeps, leaves out and computes from single rows is a
+# A subquery or a common table expression that filters and computes from single rows is a
 # filter and names for values: nothing is stored between the two, and each row of it is a row of the
 # table.  What is not row by row (LIMIT, DISTINCT, ORDER BY, UNION) has no translation there: which
 # rows it keeps would depend on other people's.
@@ -229,18 +229,18 @@ class Tables:
 
     open: Callable[[str], Question]  # returns the rows of a table by its name
     names: tuple[str, ...]  # of those tables
-    joins: tuple[str, ...] = ()  # the names of tables that stand beside them
-    # the common table expressions before this place, by their names in small letters
+    joins: tuple[str, ...] = ()  # the names of tables that are next to them
+    # the common table expressions so far, by their names in lower case
     views: Mapping[str, tuple[Any, Tables]] = field(default_factory=dict)
     used: set[int] = field(default_factory=set)  # those that were named
 
-    def with_views(self, said: Any) -> Tables:
-        """Return the tables with the views that WITH names, each knowing those before it."""
-        if said is None:
+    def with_views(self, clause: Any) -> Tables:
+        """Return the tables with the views of WITH; each knows those before it."""
+        if clause is None:
             return self
-        only(said, "expressions")
+        only(clause, "expressions")
         tables = self
-        for each in said.expressions:
+        for each in clause.expressions:
             only(each, "this", "alias")
             only(each.args["alias"], "this")
             name = plain_name(str(each.args["alias"].this.this))
@@ -250,18 +250,18 @@ class Tables:
             tables = replace(tables, views=views)
         return tables
 
-    def check_used(self, said: Any) -> None:
-        """Refuse a common table expression that nothing names: it would not be read."""
-        for each in said.expressions if said is not None else ():
+    def check_used(self, clause: Any) -> None:
+        """Raise for an unused common table expression: it would not be read."""
+        for each in clause.expressions if clause is not None else ():
             if id(each.this) not in self.used:
                 refuse(each, "this common table expression is never used: remove it")
 
 
 def rows_of(select: Any, tables: Tables) -> Scope:
-    """Return the rows that FROM, JOIN and WHERE of a query give."""
+    """Return the rows of FROM, JOIN and WHERE of a query."""
     source = select.args.get("from_")
     if source is None:
-        refuse(select, "say which table is asked: select count(*) from visits")
+        refuse(select, "name the table: select count(*) from visits")
     only(source, "this")
     scope = _table(source.this, tables)
     for join in select.args.get("joins") or ():
@@ -273,13 +273,13 @@ def rows_of(select: Any, tables: Tables) -> Scope:
 
 
 def where(select: Any, scope: Scope) -> None:
-    """Keep the rows that WHERE keeps, each condition that AND joins by itself."""
-    said = select.args.get("where")
-    if said is None:
+    """Filter by WHERE, each condition of an AND separately."""
+    clause = select.args.get("where")
+    if clause is None:
         return
-    if has_aggregate(said):
-        refuse(said, "WHERE is about single rows: put conditions on aggregates into HAVING")
-    for each in conjuncts(said.this):
+    if has_aggregate(clause):
+        refuse(clause, "WHERE is about single rows: put conditions on aggregates into HAVING")
+    for each in conjuncts(clause.this):
         scope.filter(truth(each, scope).true, each)
 
 
@@ -325,7 +325,7 @@ def _inner(select: Any, tables: Tables) -> Scope:
         select = select.this
     if type(select).__name__ != "Select":
         refuse(
-            select, f"{type(select).__name__.upper()} has no translation: ask each query by itself"
+            select, f"{type(select).__name__.upper()} has no translation: ask each query separately"
         )
     for clause, reason in _CLAUSES.items():
         if select.args.get(clause):
@@ -341,14 +341,14 @@ def _inner(select: Any, tables: Tables) -> Scope:
 
 
 def _selected(select: Any, scope: Scope) -> dict[str, Expression]:
-    """Return what the names of a select list stand for."""
-    found: dict[str, Expression] = {}
+    """Return the values of the names of a select list."""
+    selected: dict[str, Expression] = {}
     for node in select.expressions:
         for name, value in _item(node, scope):
-            if plain_name(name) in map(plain_name, found):
+            if plain_name(name) in map(plain_name, selected):
                 refuse(node, f"the subquery has two columns called {name!r}: name one with AS")
-            found[name] = value
-    return found
+            selected[name] = value
+    return selected
 
 
 def _item(node: Any, scope: Scope) -> list[tuple[str, Expression]]:

@@ -16,10 +16,10 @@ from tacit.expressions.schema import Column, Schema
 from tacit.report.text import formula_words, listed
 from tacit.sql.aggregates import (
     AGGREGATES,
-    Asked,
     Scope,
+    SqlAggregate,
+    aggregate_of,
     aggregates_of,
-    asked_of,
     has_aggregate,
     is_aggregate,
     own_name,
@@ -40,12 +40,12 @@ __all__ = [
     "question_of_select",
 ]
 
-# Values that an expression can have, where its text alone lists them.
+# Possible values of an expression, as far as its text lists them.
 #
 # A group by such an expression needs no keys: they are constants of the question.
 
 
-_MOST = 10_000
+_MAX_VALUES = 10_000
 _DECIDED = {
     *("==", "!=", "<", "<=", ">", ">=", "&", "|", "~", "is_null", "is_in"),
     *("starts_with", "ends_with", "contains", "like"),
@@ -61,7 +61,7 @@ _PARTS = {
 }
 
 
-def possible_values(found: Node) -> list[Any] | None:
+def possible_values(expression: Node) -> list[Any] | None:
     """Return every value that an expression can have, None for a missing one; None if unknown.
 
     >>> from tacit.expressions.expression import col, when
@@ -70,19 +70,19 @@ def possible_values(found: Node) -> list[Any] | None:
     >>> possible_values(col("day").month())[-2:], possible_values(col("age"))
     ([12, None], None)
     """
-    name, operands = found.operation, found.operands
+    name, operands = expression.operation, expression.operands
     if name == "literal":
-        return [found.parameters[0]]
+        return [expression.parameters[0]]
     if name in _DECIDED:
         return [True, False]
     if name in _PARTS:
         first, last = _PARTS[name]
         return [*range(first, last + 1), None]
     if name == "modulo":
-        size = constants_of(found)[0]
-        return [*range(int(size)), None] if size <= _MOST else None
+        size = constants_of(expression)[0]
+        return [*range(int(size)), None] if size <= _MAX_VALUES else None
     if name == "cut":
-        return [*constants_of(found)[1], None]
+        return [*constants_of(expression)[1], None]
     if name in ("when", "fill"):
         one, other = map(possible_values, operands[-2:])
         if one is None or other is None:
@@ -90,20 +90,20 @@ def possible_values(found: Node) -> list[Any] | None:
         if name == "fill":
             one = [each for each in one if each is not None]
         both = list(dict.fromkeys([*one, *other]))
-        return both if len(both) <= _MOST else None
+        return both if len(both) <= _MAX_VALUES else None
     return None
 
 
 def listed_keys(name: str, conditions: Sequence[Expression]) -> list[Any] | None:
-    """Return the values of a column that the conditions let through, where they list them.
+    """Return the values of a column that the conditions list, or None.
 
     >>> from tacit.expressions.expression import col
     >>> listed_keys("site", [col("site").is_in([1, 2]), col("cost") < 3])
     [1, 2]
     """
     # Rows with another value are filtered out before anything is counted, so that the list, which
-    # is a constant of the question, holds the value of every row that is left.
-    found: list[Any] | None = None
+    # is a constant of the question, has the value of every remaining row.
+    keys: list[Any] | None = None
     for condition in conditions:
         if condition.operation not in ("==", "is_in"):
             continue
@@ -113,16 +113,16 @@ def listed_keys(name: str, conditions: Sequence[Expression]) -> list[Any] | None
         if any(each.operation != "literal" for each in right):
             continue
         given = list(dict.fromkeys(each.parameters[0] for each in right))
-        found = given if found is None else [each for each in found if each in given]
-    return found or None
+        keys = given if keys is None else [each for each in keys if each in given]
+    return keys or None
 
 
-# A whole query: groups, aggregates, and how the answer is shown.
+# A whole query: groups, aggregates, and the arrangement of the answer.
 
 
 # A certificate states each answer's chain whole, with all computed columns, so it grows by the
 # square of the items: 2 MB for 100 of them.
-_MOST_ITEMS, _MOST_BY, _MOST_GROUPS = 100, 20, 100_000
+_MAX_ITEMS, _MAX_BY, _MAX_GROUPS = 100, 20, 100_000
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class _Item:
 
 @dataclass(frozen=True)
 class _Group:
-    """A grouping column: where it stands, its value, its name in the question."""
+    """A grouping column: its node, its value, its name in the question."""
 
     node: Any
     value: Expression
@@ -143,7 +143,7 @@ class _Group:
 
 
 def question_of_select(select: Any, tables: Tables) -> Question:
-    """Return the question that a query asks."""
+    """Return the question of a query."""
     only(
         select,
         *("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset"),
@@ -156,17 +156,17 @@ def question_of_select(select: Any, tables: Tables) -> Question:
     groups = _groups(select, items, scope)
     answers, parts, names = _answers(items, groups, scope)
     question = scope.question
-    notes = [f"{label} {asked.note}" for label, asked in answers.items() if asked.note]
+    notes = [f"{label} {answer.note}" for label, answer in answers.items() if answer.note]
     if groups:
-        keys, said = _keys(groups, scope)
-        notes += [f"the groups of {name} are those that WHERE lists" for name in said]
+        keys, from_where = _keys(groups, scope)
+        notes += [f"the groups of {name} are those that WHERE lists" for name in from_where]
         with placed(groups[0].node):
             question = question.group_by(*(group.name for group in groups), keys=keys)
-    for label, asked in answers.items():
-        with placed(asked.node):
-            question = question.agg(**{label: asked.made})
+    for label, answer in answers.items():
+        with placed(answer.node):
+            question = question.agg(**{label: answer.made})
     notes += list(_better_together(question))
-    shown = _Shown(scope, groups, {label: each.asked for label, each in answers.items()}, items)
+    shown = _Shown(scope, groups, {label: each.aggregate for label, each in answers.items()}, items)
     nodes, derived = _labelled(parts, shown, names)
     notes += [
         f"{label} is {formula_words(one)}, computed from the answers" for label, one in derived
@@ -178,51 +178,51 @@ def question_of_select(select: Any, tables: Tables) -> Question:
 
 @dataclass(frozen=True)
 class _Answer:
-    """An aggregate with what the question is asked for it."""
+    """An aggregate of the text, and of the question."""
 
-    asked: Asked
+    aggregate: SqlAggregate
     made: Any
 
     @property
     def node(self) -> Any:
-        return self.asked.node
+        return self.aggregate.node
 
     @property
     def note(self) -> str:
-        return self.asked.note
+        return self.aggregate.note
 
 
 def _items(select: Any) -> list[_Item]:
-    found = []
+    items = []
     for node in select.expressions:
         if type(node).__name__ == "Alias":
             only(node, "this", "alias")
-            found.append(_Item(node.this, str(node.args["alias"].this)))
+            items.append(_Item(node.this, str(node.args["alias"].this)))
         else:
-            found.append(_Item(node, ""))
-    if len(found) > _MOST_ITEMS:
-        refuse(select, f"a select list has at most {_MOST_ITEMS} items")
-    if not any(has_aggregate(item.node) for item in found):
-        where = found[0].node if found else select
-        for item in found:
+            items.append(_Item(node, ""))
+    if len(items) > _MAX_ITEMS:
+        refuse(select, f"a select list has at most {_MAX_ITEMS} items")
+    if not any(has_aggregate(item.node) for item in items):
+        where = items[0].node if items else select
+        for item in items:
             refuse_unknown(item.node)
         refuse(
             where,
             "rows of a private table are never shown: ask for aggregates, such as "
             "select site, count(*) from visits group by site",
         )
-    return found
+    return items
 
 
 def _groups(select: Any, items: Sequence[_Item], scope: Scope) -> list[_Group]:
-    said = select.args.get("group")
-    if said is None:
+    clause = select.args.get("group")
+    if clause is None:
         return []
-    only(said, "expressions")
-    if len(said.expressions) > _MOST_BY:
-        refuse(said, f"a query has at most {_MOST_BY} grouping columns")
-    found: list[_Group] = []
-    for node in said.expressions:
+    only(clause, "expressions")
+    if len(clause.expressions) > _MAX_BY:
+        refuse(clause, f"a query has at most {_MAX_BY} grouping columns")
+    grouping: list[_Group] = []
+    for node in clause.expressions:
         inner, alias = _group_of(node, items, scope)
         if has_aggregate(inner):
             refuse(node, "an aggregate cannot be a grouping column")
@@ -243,20 +243,20 @@ def _groups(select: Any, items: Sequence[_Item], scope: Scope) -> list[_Group]:
             refuse(node, "a constant cannot be a grouping column: name a column")
         wanted = alias or next((i.alias for i in items if i.node == inner), "") or own_name(inner)
         name = scope.name_of(grouped, wanted, node)
-        if any(name == other.name for other in found):
+        if any(name == other.name for other in grouping):
             refuse(node, "a grouping column is given twice")
-        found.append(_Group(inner, grouped, name))
-    return found
+        grouping.append(_Group(inner, grouped, name))
+    return grouping
 
 
 def _group_of(node: Any, items: Sequence[_Item], scope: Scope) -> tuple[Any, str]:
-    """Return what a grouping column is: a place in the select list, a name, an expression."""
+    """Return the node of a grouping column: an index in the select list, a name, an expression."""
     # A name is that of a column; of an item of the select list where no column has it.
-    place = number(node)
-    if place is not None:
-        if place.denominator != 1 or not 1 <= place <= len(items):
+    position = number(node)
+    if position is not None:
+        if position.denominator != 1 or not 1 <= position <= len(items):
             refuse(node, f"the select list has no item {node.this}")
-        return items[int(place) - 1].node, items[int(place) - 1].alias
+        return items[int(position) - 1].node, items[int(position) - 1].alias
     if type(node).__name__ == "Column" and node.args.get("table") is None:
         name = plain_name(str(node.this.this))
         known = {plain_name(each) for columns in scope.tables.values() for each in columns}
@@ -269,9 +269,8 @@ def _group_of(node: Any, items: Sequence[_Item], scope: Scope) -> tuple[Any, str
 def _answers(
     items: Sequence[_Item], groups: Sequence[_Group], scope: Scope
 ) -> tuple[dict[str, _Answer], list[tuple[str, _Item]], dict[str, str]]:
-    """Return the answers by label, the items with their labels, and what groups are called."""
-    # An item that computes with aggregates asks for those that are no items themselves, too.  It
-    # has an empty label where the text gives it none.
+    """Return the answers by label, the items with their labels, and the names of groups."""
+    # The aggregates in a computed item are answers too.  An item without a name has an empty label.
     answers: dict[str, _Answer] = {}
     parts: list[tuple[str, _Item]] = []
     names: dict[str, str] = {}
@@ -283,43 +282,43 @@ def _answers(
             continue
         label = item.alias
         if is_aggregate(item.node):
-            asked = asked_of(item.node, scope)
-            made = asked.aggregate(scope)
-            label = label or asked.name(made)
+            aggregate = aggregate_of(item.node, scope)
+            made = aggregate.aggregate(scope)
+            label = label or aggregate.name(made)
             if plain_name(label) in map(plain_name, answers):
                 refuse(item.node, f"two items are called {label!r}: name one with AS")
-            answers[label] = _Answer(asked, made)
+            answers[label] = _Answer(aggregate, made)
         parts.append((label, item))
-    known = {each.asked.key for each in answers.values()}
+    known = {each.aggregate.key for each in answers.values()}
     shown = [names.get(group.name, group.name) for group in groups]
     taken = {plain_name(each) for each in (*shown, *(label for label, _ in parts))}
     for label, item in parts:
         for node in () if label in answers else aggregates_of(item.node):
-            asked = asked_of(node, scope)
-            if asked.key not in known:
-                made = asked.aggregate(scope)
-                own = _free_name(asked.name(made), taken)
-                answers[own] = _Answer(asked, made)
-                known.add(asked.key)
+            aggregate = aggregate_of(node, scope)
+            if aggregate.key not in known:
+                made = aggregate.aggregate(scope)
+                own = _free_name(aggregate.name(made), taken)
+                answers[own] = _Answer(aggregate, made)
+                known.add(aggregate.key)
                 taken.add(plain_name(own))
-    if len(answers) > _MOST_ITEMS:
-        refuse(items[0].node, f"a query has at most {_MOST_ITEMS} aggregates")
+    if len(answers) > _MAX_ITEMS:
+        refuse(items[0].node, f"a query has at most {_MAX_ITEMS} aggregates")
     return answers, parts, names
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:
-    """Return a name that is not taken, nor would its columns be: ``name_low`` and the like."""
+    """Return a free name whose columns, such as ``name_low``, are free too."""
     for nth in itertools.count(1):
-        found = name if nth == 1 else f"{name}_{nth}"
-        if not {plain_name(found + end) for end in ("", "_error", "_low", "_high")} & {*taken}:
-            return found
+        candidate = name if nth == 1 else f"{name}_{nth}"
+        if not {plain_name(candidate + end) for end in ("", "_error", "_low", "_high")} & {*taken}:
+            return candidate
     raise AssertionError
 
 
 def _labelled(
     parts: Sequence[tuple[str, _Item]], shown: _Shown, names: Mapping[str, str]
 ) -> tuple[dict[str, Any], tuple[tuple[str, Expression], ...]]:
-    """Return the items by label, and of those that are computed from answers how."""
+    """Return the items by label, and the formulas of those computed from answers."""
     nodes: dict[str, Any] = {}
     derived = []
     for label, item in parts:
@@ -340,80 +339,80 @@ def _labelled(
 
 
 def _formula(node: Any, shown: _Shown) -> Expression:
-    """Return how an item is computed from answers."""
+    """Return the formula of an item that is computed from answers."""
     with placed(node):
-        found = value(node, shown)
-        kind = shown.kind(found)
+        formula = value(node, shown)
+        kind = shown.kind(formula)
     if kind not in ("integer", "float", "decimal"):
         refuse(
             node,
             f"an item that computes with aggregates is a number, and this is of kind {kind}: "
             "conditions on answers belong into HAVING",
         )
-    return found
+    return formula
 
 
 def _group_among(node: Any, groups: Sequence[_Group], scope: Scope) -> _Group:
     if type(node).__name__ == "Star":
         refuse(node, "* has no translation: rows of a private table are never shown")
-    found = repr(value(node, scope).to_json())
+    wanted = repr(value(node, scope).to_json())
     for group in groups:
-        if repr(group.value.to_json()) == found:
+        if repr(group.value.to_json()) == wanted:
             return group
     return refuse(node, "this is neither an aggregate nor a grouping column: put it into GROUP BY")
 
 
 def _better_together(question: Question) -> Iterator[str]:
-    """Say of percentiles of one column how they are asked for with shorter intervals."""
-    held = held_by(question)
+    """Yield notes on percentiles of one column that have shorter intervals together."""
+    parts = held_by(question)
     noise: Literal["laplace", "gaussian"] = (
-        "gaussian" if held.ledger.kind == "concentrated" else "laplace"
+        "gaussian" if parts.ledger.kind == "concentrated" else "laplace"
     )
-    asked = dict(held.query.aggregates)
-    for labels in shared_percentiles(held.query.aggregates, held.query, noise).members.values():
-        shares = ", ".join(show(asked[label].q / 100) for label in labels)  # type: ignore[operator]
+    aggregates = dict(parts.query.aggregates)
+    for labels in shared_percentiles(parts.query.aggregates, parts.query, noise).members.values():
+        shares = ", ".join(show(aggregates[label].q / 100) for label in labels)  # type: ignore[operator]
         yield (
-            f"{listed(list(labels))} have shorter intervals where they are chosen together: "
-            f"quantile_cont({asked[labels[0]].column}, [{shares}])"
+            f"{listed(list(labels))} have shorter intervals if they are chosen together: "
+            f"quantile_cont({aggregates[labels[0]].column}, [{shares}])"
         )
 
 
 def _keys(groups: Sequence[_Group], scope: Scope) -> tuple[Any, list[str]]:
-    """Return the public keys, and the columns whose keys are those that WHERE lists."""
-    # None leaves them to the data set, and to partition selection where it declares none.
-    found: dict[str, Any] = {}
+    """Return the public keys, and the columns whose keys WHERE lists."""
+    # None leaves them to the data set, or to partition selection if it declares none.
+    keys: dict[str, Any] = {}
     listed, declared = [], scope.question.declared.keys
     for group in groups:
         conditions = listed_keys(group.name, scope.conditions)
         possible = possible_values(group.value)
         if conditions is not None:
-            found[group.name] = conditions
+            keys[group.name] = conditions
             listed.append(group.name)
         elif possible is not None:
-            found[group.name] = possible
+            keys[group.name] = possible
         elif group.name in declared:
-            found[group.name] = list(declared[group.name])
+            keys[group.name] = list(declared[group.name])
         else:
             return None, []
-    if math.prod(map(len, found.values())) > _MOST_GROUPS:
-        refuse(groups[0].node, f"these are more than {_MOST_GROUPS} groups: group by fewer columns")
+    if math.prod(map(len, keys.values())) > _MAX_GROUPS:
+        refuse(groups[0].node, f"these are more than {_MAX_GROUPS} groups: group by fewer columns")
     if all(group.name in declared and group.name not in listed for group in groups):
         return None, []
-    return found, listed
+    return keys, listed
 
 
 @dataclass(frozen=True)
 class _Shown:
-    """What names stand for in HAVING and ORDER BY: the columns of the answer."""
+    """Names in HAVING and ORDER BY: the columns of the answer."""
 
     scope: Scope
     groups: Sequence[_Group]
-    answers: Mapping[str, Asked]
+    answers: Mapping[str, SqlAggregate]
     items: Sequence[_Item]
     nodes: Mapping[str, Any] = field(default_factory=dict)
 
     def column(self, node: Any, times: bool = False) -> Expression:
-        """Return the column of the answer that a name means: by its label, or of a group."""
+        """Return the column of the answer with a name: a label, or a group."""
         name = node.this
         if type(name).__name__ == "Identifier" and node.args.get("table") is None:
             wanted = str(name.this)
@@ -429,12 +428,12 @@ class _Shown:
                     return col(group.name)
         return col(_group_among(node, self.groups, self.scope).name)
 
-    def stands_for(self, node: Any) -> Expression | None:
-        """Return the answer that an aggregate is, or the grouping column that an expression is."""
+    def meaning_of(self, node: Any) -> Expression | None:
+        """Return the answer of an aggregate, or the grouping column of an expression."""
         if class_of(node) in AGGREGATES:
-            wanted = asked_of(node, self.scope).key
-            for label, asked in self.answers.items():
-                if asked.key == wanted:
+            wanted = aggregate_of(node, self.scope).key
+            for label, aggregate in self.answers.items():
+                if aggregate.key == wanted:
                     return self._one(label, node)
             refuse(node, "put this aggregate into the select list too: each one takes a share")
         for label, known in self.nodes.items():
@@ -446,8 +445,8 @@ class _Shown:
         return None
 
     def _one(self, label: str, node: Any) -> Expression:
-        """Return the column of an answer that is one number a group."""
-        if label in self.answers and self.answers[label].several:
+        """Return the column of an answer that is one number per group."""
+        if label in self.answers and self.answers[label].fractions:
             refuse(
                 node,
                 "groups are ordered and chosen, and answers computed, by one number: ask for one "
@@ -462,11 +461,11 @@ class _Shown:
         return value.kind(Schema([Column(name, kind, kind) for name, kind in kinds.items()]))
 
     def _kind_of(self, group: _Group) -> str:
-        found = self.scope.question.schema[group.name].kind
-        return "text" if found in ("undeclared", "missing") else found
+        kind = self.scope.question.schema[group.name].kind
+        return "text" if kind in ("undeclared", "missing") else kind
 
     def has_times(self, value: Expression) -> bool:
-        """Refuse times of day as an answer."""
+        """Return False: an answer has no times of day."""
         return False
 
 
@@ -484,45 +483,51 @@ def _arranged(
         with placed(having):
             condition = truth(having.this, shown).true
             shown.kind(condition)
-    found = replace(
+    arrangement = replace(
         made,
         names=tuple(names.items()),
         having=condition,
         order=_order(select.args.get("order"), shown),
-        offset=_whole(select.args.get("offset"), "OFFSET") or 0,
-        limit=_whole(select.args.get("limit"), "LIMIT"),
+        offset=_integer(select.args.get("offset"), "OFFSET") or 0,
+        limit=_integer(select.args.get("limit"), "LIMIT"),
     )
-    said = (found.names, having, found.order, found.offset, found.limit is not None)
-    return question.arranged(found) if any((*said, made.notes, made.derived)) else question
+    clauses = (
+        arrangement.names,
+        having,
+        arrangement.order,
+        arrangement.offset,
+        arrangement.limit is not None,
+    )
+    return question.arranged(arrangement) if any((*clauses, made.notes, made.derived)) else question
 
 
-def _order(said: Any, shown: _Shown) -> tuple[Order, ...]:
-    if said is None:
+def _order(clause: Any, shown: _Shown) -> tuple[Order, ...]:
+    if clause is None:
         return ()
-    only(said, "expressions")
-    found = []
-    for each in said.expressions:
+    only(clause, "expressions")
+    orders = []
+    for each in clause.expressions:
         only(each, "this", "desc", "nulls_first")
-        node, place = each.this, number(each.this)
-        if place is not None:
-            if place.denominator != 1 or not 1 <= place <= len(shown.items):
+        node, position = each.this, number(each.this)
+        if position is not None:
+            if position.denominator != 1 or not 1 <= position <= len(shown.items):
                 refuse(each, f"the select list has no item {node.this}")
-            node = shown.items[int(place) - 1].node
+            node = shown.items[int(position) - 1].node
         with placed(each):
             by = value(node, shown)
             shown.kind(by)
-        found.append(Order(by, bool(each.args.get("desc")), bool(each.args.get("nulls_first"))))
-    return tuple(found)
+        orders.append(Order(by, bool(each.args.get("desc")), bool(each.args.get("nulls_first"))))
+    return tuple(orders)
 
 
-def _whole(said: Any, clause: str) -> int | None:
-    if said is None:
+def _integer(clause_node: Any, clause: str) -> int | None:
+    if clause_node is None:
         return None
-    only(said, "expression")
-    found = number(said.expression)
-    if found is None or found.denominator != 1 or not 0 <= found < 1 << 53:
-        refuse(said, f"{clause} takes a whole number, such as {clause} 10")
-    return int(found)
+    only(clause_node, "expression")
+    integer = number(clause_node.expression)
+    if integer is None or integer.denominator != 1 or not 0 <= integer < 1 << 53:
+        refuse(clause_node, f"{clause} takes a whole number, such as {clause} 10")
+    return int(integer)
 
 
 forms(
@@ -535,15 +540,15 @@ forms(
         ),
         "where age >= 18": "session.filter",
         "group by site, month(day) / group by 1 / group by name": "group_by: columns, expressions, "
-        "places in the select list and its names",
+        "indices in the select list and its names",
         "having count(*) > 10": "groups of the noisy answer; the aggregate is in the select list",
         "order by n desc nulls last, 2": "the order of the noisy answer",
-        "limit 10 offset 5": "so many of its groups",
+        "limit 10 offset 5": "that many of its groups",
     },
 )
 
 
-# From the text of a query to the question that it asks.
+# From the text of a query to its question.
 #
 # The text is never executed: it is parsed, every node and every argument of a node is looked up
 # among the forms that are understood, and the question is built through the methods that a user
@@ -556,7 +561,7 @@ def question_of(
     joins: Sequence[str],
     open: Callable[[str], Question],
 ) -> Question:
-    """Return the question that a query asks."""
+    """Return the question of a query."""
     try:
         return _translated(parse(text), Tables(open, tuple(names), tuple(joins)))
     except RecursionError:
@@ -571,7 +576,7 @@ def _translated(tree: Any, tables: Tables) -> Question:
         tree = tree.this
     name = type(tree).__name__
     if name in ("Union", "Intersect", "Except"):
-        refuse(tree, f"{name.upper()} has no translation: ask each query by itself")
+        refuse(tree, f"{name.upper()} has no translation: ask each query separately")
     if name != "Select":
         refuse(tree, f"{name.upper()} is not a question: write select count(*) from ...")
     return question_of_select(tree, tables)

@@ -1,4 +1,4 @@
-"""Forms of SQL, each known by its name, and the values that they write."""
+"""Accepted forms of SQL, and their values."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ __all__ = [
     "value",
 ]
 
-# What is accepted: a form for each kind of node, registered by the file that translates it.
+# Accepted forms: one for each kind of node, registered by the file that translates it.
 #
 # Everything that reads a value or a condition of the text goes through :func:`value` and
-# :func:`truth`, which look the node's class up in these tables.  A class that stands in neither is
+# :func:`truth`, which look the node's class up in these tables.  A class that is in neither is
 # refused, and the page of the grammar is written from the same tables.
 
 
 class Names(Protocol):
-    """What the names in a part of a query stand for."""
+    """Meaning of the names in a part of a query."""
 
     def column(self, node: Any, times: bool = False) -> Expression:
-        """Return the value that a name stands for; with times of day only where that is asked."""
+        """Return the value of a name; with times of day only if ``times``."""
         ...
 
-    def stands_for(self, node: Any) -> Expression | None:
-        """Return what a whole node stands for here, as an aggregate does in HAVING."""
+    def meaning_of(self, node: Any) -> Expression | None:
+        """Return the meaning of a whole node, such as an aggregate in HAVING, or None."""
         ...
 
     def kind(self, value: Expression) -> str:
@@ -56,13 +56,13 @@ class Names(Protocol):
         ...
 
     def has_times(self, value: Expression) -> bool:
-        """Return whether a value is a column of dates with times of day."""
+        """Return True if a value is a column of dates with times of day."""
         ...
 
 
 @dataclass(frozen=True)
 class Truth:
-    """A condition of SQL, which is true, false or unknown: where it is true, and where false."""
+    """A condition of SQL with three values: where it is true, and where it is false."""
 
     # Where one of the two is missing, as a column of truth values may be, it counts as false, in a
     # filter and in every connective.  NOT exchanges them, so that the conditions that Tacit
@@ -85,7 +85,7 @@ class Truth:
 class Form:
     """A form of SQL that is accepted."""
 
-    part: str  # which part of a query it belongs to
+    part: str  # the part of a query
     example: str
     means: str
 
@@ -94,7 +94,7 @@ FORMS: list[Form] = []
 VALUES: dict[str, Callable[[Any, Names], Expression]] = {}
 CONDITIONS: dict[str, Callable[[Any, Names], Truth]] = {}
 
-# What a reader is shown of a node that has no form, by its class.
+# Messages for nodes without a form, by their class.
 _NEAREST: Mapping[str, str] = {
     "Window": "windows have no translation: group by columns instead",
     "Subquery": "a subquery is allowed only in FROM, row by row",
@@ -102,10 +102,11 @@ _NEAREST: Mapping[str, str] = {
     "Any": "ANY has no translation: list the values, x in (1, 2)",
     "Rand": "random() has no translation: a question has one answer, and the noise is Tacit's own",
     "Uuid": "uuid() has no translation: a question has one answer",
-    "CurrentDate": "the present day has no place in a question: write it, date '2024-12-31'",
-    "CurrentTimestamp": "the present time has no place in a question: write the day, "
+    "CurrentDate": "the present day is not allowed in a question: write it, date '2024-12-31'",
+    "CurrentTimestamp": "the present time is not allowed in a question: write the day, "
     "date '2024-12-31'",
-    "CurrentTime": "the present time has no place in a question: write the day, date '2024-12-31'",
+    "CurrentTime": "the present time is not allowed in a question: write the day, "
+    "date '2024-12-31'",
     "RegexpLike": "patterns of regular expressions have no translation: x like 'abc%'",
     "ILike": "ILIKE has no translation: lower(x) like 'abc%'",
     "Glob": "GLOB has no translation: x like 'abc%'",
@@ -139,7 +140,7 @@ _AGGREGATES = {
 def form(
     part: str, table: dict[str, Any], *names: str, examples: Mapping[str, str]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a function as what translates nodes of these classes."""
+    """Register a function as the translation of nodes of these classes."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
@@ -156,14 +157,14 @@ def forms(part: str, examples: Mapping[str, str]) -> None:
 
 
 def class_of(node: Any) -> str:
-    """Return the name that a node is looked up by."""
+    """Return the name by which a node is looked up."""
     name = type(node).__name__
     return str(node.this).lower() if name == "Anonymous" else name
 
 
 def value(node: Any, names: Names) -> Expression:
     """Return the expression of a value."""
-    known = names.stands_for(node)
+    known = names.meaning_of(node)
     if known is not None:
         return known
     if type(node).__name__ == "Paren":
@@ -178,7 +179,7 @@ def value(node: Any, names: Names) -> Expression:
 
 
 def timed(node: Any, names: Names) -> Expression:
-    """Return the expression of a value that may have times of day, where its day is what counts."""
+    """Return the expression of a value that may have times of day."""
     while type(node).__name__ == "Paren":
         node = node.this
     if type(node).__name__ == "Column":
@@ -194,16 +195,16 @@ def truth(node: Any, names: Names) -> Truth:
     if name in CONDITIONS:
         with placed(node):
             return CONDITIONS[name](node, names)
-    found = value(node, names)
+    expression = value(node, names)
     with placed(node):
-        kind = names.kind(found)
+        kind = names.kind(expression)
     if kind not in ("boolean", "undeclared", "missing"):
         refuse(node, "a condition is true or false on each row, and this is neither: compare it")
-    return Truth(found, found == literal(False))
+    return Truth(expression, expression == literal(False))
 
 
 def refuse_unknown(node: Any) -> None:
-    """Refuse a node that no table knows, and that is no name."""
+    """Raise for a node that no table has and that is not a name."""
     if type(node).__name__ not in ("Column", "Star") and class_of(node) not in {
         *VALUES,
         *CONDITIONS,
@@ -215,25 +216,25 @@ def _unknown(node: Any) -> str:
     name = type(node).__name__
     if name in _AGGREGATES:
         return "an aggregate is allowed only in the select list, in HAVING and in ORDER BY"
-    said = _NEAREST.get(name, f"{name.upper()} has no translation")
+    message = _NEAREST.get(name, f"{name.upper()} has no translation")
     if name == "Anonymous":
-        said = f"there is no function {str(node.this)[:60]!r} here"
-    return f"{said}; docs/sql.md lists what there is"
+        message = f"there is no function {str(node.this)[:60]!r} here"
+    return f"{message}; docs/sql.md lists what is accepted"
 
 
 # Values on one row: constants, columns, arithmetic, choices and functions.
 #
-# Each is the value that DuckDB gives, but for what the page of the grammar states: arithmetic is
+# Each is the value that DuckDB gives, except for what the page of the grammar states: arithmetic is
 # done in doubles and a quotient by zero is missing, since in Tacit nothing may fail on a value.
 
 
 _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][-+]?\d{1,3})?|\.\d+(?:[eE][-+]?\d{1,3})?")
-_MOST_DIGITS = 300
-_MOST_BUCKETS = 200
+_MAX_DIGITS = 300
+_MAX_BUCKETS = 200
 
 
 def number(node: Any) -> Fraction | None:
-    """Return the exact number that a node writes out, or None where it is no number."""
+    """Return the exact number of a node, or None if it is not a number."""
     while type(node).__name__ == "Paren":
         node = node.this
     if type(node).__name__ == "Neg":
@@ -242,14 +243,14 @@ def number(node: Any) -> Fraction | None:
     if type(node).__name__ != "Literal" or node.args.get("is_string"):
         return None
     text = str(node.this)
-    if len(text) > _MOST_DIGITS or not _NUMBER.fullmatch(text):
-        refuse(node, f"a number has digits, a point and an exponent, at most {_MOST_DIGITS} signs")
+    if len(text) > _MAX_DIGITS or not _NUMBER.fullmatch(text):
+        refuse(node, f"a number has digits, a point and an exponent, at most {_MAX_DIGITS} signs")
     return Fraction(text)
 
 
-def constant(found: Expression) -> Any:
-    """Return what a constant is; None where a value is none, or is missing."""
-    return found.parameters[0] if found.operation == "literal" else None
+def constant(expression: Expression) -> Any:
+    """Return the value of a constant; None if it is not one, or is missing."""
+    return expression.parameters[0] if expression.operation == "literal" else None
 
 
 @form("values", VALUES, "Literal", examples={"12, 0.5, 'text'": "a constant"})
@@ -306,7 +307,7 @@ def _negative(node: Any, names: Names) -> Expression:
     examples={
         "cost + 1, cost - 1, cost * 2": "arithmetic in doubles",
         "cost / 2": "a quotient with fractions; by zero it is missing",
-        "last - first": "how many days lie between two dates",
+        "last - first": "the number of days between two dates",
     },
 )
 def _arithmetic(node: Any, names: Names) -> Expression:
@@ -362,16 +363,16 @@ def _clamp(node: Any, names: Names) -> Expression:
 def _extreme(node: Any, names: Names) -> Expression:
     only(node, "this", "expressions", "ignore_nulls")
     greatest = type(node).__name__ == "Greatest"
-    found = [value(each, names) for each in (node.this, *node.expressions)]
-    return reduce(lambda left, right: _further(left, right, greatest), found)
+    operands = [value(each, names) for each in (node.this, *node.expressions)]
+    return reduce(lambda left, right: _further(left, right, greatest), operands)
 
 
 def _further(left: Expression, right: Expression, greatest: bool) -> Expression:
-    """Return the greater or the less of two numbers; of one and a missing one, that one."""
+    """Return the maximum or the minimum of two numbers; a missing one is ignored."""
     choose = max if greatest else min
     known = constant(right)
     if isinstance(known, (int, float)) and not isinstance(known, bool):
-        inner, low, high, filled = _held(left)
+        inner, low, high, filled = _clamped(left)
         filled = known if filled is None else choose(filled, known)
         low, high = choose(low, float(known)), choose(high, float(known))
         if low <= high:
@@ -380,14 +381,14 @@ def _further(left: Expression, right: Expression, greatest: bool) -> Expression:
     return when(further | right.is_null()).then(left).otherwise(right)
 
 
-def _held(found: Expression) -> tuple[Expression, float, float, Any]:
-    """Return what is clamped, to what, and what it is where it is missing."""
-    if found.operation == "fill" and found.operands[0].operation == "clamp":
-        inner, filled = found.operands
+def _clamped(expression: Expression) -> tuple[Expression, float, float, Any]:
+    """Return the operand of a clamp, its bounds, and the value that replaces a missing one."""
+    if expression.operation == "fill" and expression.operands[0].operation == "clamp":
+        inner, filled = expression.operands
         if constant(filled) is not None:  # type: ignore[arg-type]
             low, high = inner.parameters
             return inner.operands[0], low, high, constant(filled)  # type: ignore
-    return found, -FAR, FAR, None
+    return expression, -FAR, FAR, None
 
 
 @form(
@@ -398,10 +399,10 @@ def _held(found: Expression) -> tuple[Expression, float, float, Any]:
 )
 def _coalesce(node: Any, names: Names) -> Expression:
     only(node, "this", "expressions")
-    found = value(node.this, names)
+    result = value(node.this, names)
     for each in node.expressions:
-        found = found.fill(value(each, names))
-    return found
+        result = result.fill(value(each, names))
+    return result
 
 
 @form("values", VALUES, "Nullif", examples={"nullif(cost, 999)": "missing where they are equal"})
@@ -425,15 +426,15 @@ def _case(node: Any, names: Names) -> Expression:
     only(node, "this", "ifs", "default")
     subject = None if node.this is None else value(node.this, names)
     default = node.args.get("default")
-    found = literal(None) if default is None else value(default, names)
+    result = literal(None) if default is None else value(default, names)
     for each in reversed(node.args["ifs"]):
         only(each, "this", "true")
         if subject is None:
             condition = truth(each.this, names).true
         else:
             condition = subject == value(each.this, names)
-        found = when(condition).then(value(each.args["true"], names)).otherwise(found)
-    return found
+        result = when(condition).then(value(each.args["true"], names)).otherwise(result)
+    return result
 
 
 @form("values", VALUES, "If", examples={"if(age < 18, 1, 2)": "as CASE"})
@@ -462,22 +463,22 @@ def _width_bucket(node: Any, names: Names) -> Expression:
     low, high, bins = (None if each is None else number(each) for each in given)
     if low is None or high is None or bins is None or bins.denominator != 1:
         refuse(node, "width_bucket takes a value and three numbers: width_bucket(age, 0, 100, 10)")
-    if not -FAR <= low < high <= FAR or not 1 <= bins <= _MOST_BUCKETS:
+    if not -FAR <= low < high <= FAR or not 1 <= bins <= _MAX_BUCKETS:
         refuse(
-            node, f"width_bucket needs a lower bound below the upper and 1 to {_MOST_BUCKETS} bins"
+            node, f"width_bucket needs a lower bound below the upper and 1 to {_MAX_BUCKETS} bins"
         )
-    found = value(node.this, names)
-    edges = [literal(low + (high - low) * place / bins) for place in range(int(bins) + 1)]
+    binned = value(node.this, names)
+    edges = [literal(low + (high - low) * index / bins) for index in range(int(bins) + 1)]
 
     def between(first: int, last: int) -> Expression:
-        """Return the number of the bin, once it is known to be one of these."""
+        """Return the number of the bin, known to be one of these."""
         if first == last:
             return literal(first)
         middle = (first + last) // 2
-        under = when(found < edges[middle]).then(between(first, middle))
+        under = when(binned < edges[middle]).then(between(first, middle))
         return under.otherwise(between(middle + 1, last))
 
-    return when(found.is_null()).then(None).otherwise(between(0, int(bins) + 1))
+    return when(binned.is_null()).then(None).otherwise(between(0, int(bins) + 1))
 
 
 @form(
@@ -498,31 +499,31 @@ def _cast(node: Any, names: Names) -> Expression:
     only(node, "this", "to", "safe")
     only(node.args["to"], "this", "nested")
     wanted = node.args["to"].this.name
-    found = (timed if wanted == "DATE" else value)(node.this, names)
-    kind = names.kind(found)
-    if wanted == "DATE" and isinstance(constant(found), str):
-        return literal(_day(node, constant(found)))
+    operand = (timed if wanted == "DATE" else value)(node.this, names)
+    kind = names.kind(operand)
+    if wanted == "DATE" and isinstance(constant(operand), str):
+        return literal(_day(node, constant(operand)))
     if kind == "missing":
-        return found
+        return operand
     numeric = kind in ("integer", "float", "decimal")
     if wanted == "DOUBLE" and numeric:
-        return found
+        return operand
     if wanted == "DOUBLE" and kind in ("text", "undeclared"):
-        return found.read_number()
+        return operand.read_number()
     if wanted in ("INT", "BIGINT", "DOUBLE") and kind == "boolean":
-        unset = when(found == literal(False)).then(0).otherwise(None)
-        return when(found).then(1).otherwise(unset)
+        unset = when(operand == literal(False)).then(0).otherwise(None)
+        return when(operand).then(1).otherwise(unset)
     if wanted in ("INT", "BIGINT") and numeric and _is_rounded(node.this):
-        return found.to_integer()
+        return operand.to_integer()
     if wanted in ("TEXT", "VARCHAR") and kind in ("integer", "boolean"):
-        return found.to_text()
+        return operand.to_text()
     if wanted == "DATE" and kind in ("text", "undeclared"):
-        return found.read_date()
+        return operand.read_date()
     if wanted == "BOOLEAN" and kind in ("text", "undeclared"):
-        return found.read_boolean()
+        return operand.read_boolean()
     same = {"INT": "integer", "BIGINT": "integer", "DATE": "date", "BOOLEAN": "boolean"}
     if same.get(wanted, "text" if wanted in ("TEXT", "VARCHAR") else "") == kind:
-        return found
+        return operand
     return refuse(
         node,
         f"a value of kind {kind} cannot be cast to {wanted}: casts are to double, date, boolean "
@@ -531,7 +532,7 @@ def _cast(node: Any, names: Names) -> Expression:
 
 
 def _is_rounded(node: Any) -> bool:
-    """Return whether a number is rounded to a whole one where it stands."""
+    """Return True if a number is rounded to an integer."""
     while type(node).__name__ == "Paren":
         node = node.this
     return type(node).__name__ in ("Floor", "Ceil", "Round")
