@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tacit.cli.local import Asked, answers_of, items_of, reader_of
+from tacit.cli.local import OracleOptions, answers_of, items_of, reader_of
 from tacit.errors import DataSourceError, UsageError
 from tacit.local import (
     AttributeSplitting,
@@ -257,7 +257,7 @@ def test_declared_kinds_and_other_formats(tacit, folder: Path, monkeypatch) -> N
 def test_ranges_and_files_of_answers(flags: str, labels: list, folder: Path) -> None:
     (folder / "marked.txt").write_bytes(b"\xef\xbb\xbfa\r\nb c\r\n\r\n")
     name, text = flags.split()
-    asked = Asked(**{name.removeprefix("--").replace("-", "_"): text})
+    asked = OracleOptions(**{name.removeprefix("--").replace("-", "_"): text})
     assert list(items_of(asked).labels) == labels
 
 

@@ -481,7 +481,7 @@ def test_an_interrupt_is_told(tacit, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("argument", "said"),
     [
-        ("a\0b", "argument 2 holds the character NUL"),
+        ("a\0b", "argument 2 contains the character NUL"),
         ("caf\udce9.csv", r"shown here as \udc..: caf\udce9"),
     ],
 )

@@ -58,7 +58,7 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         return _unwritten(error, arguments)
     except Exception as error:
-        # The message or the traceback of an error that nobody foresaw could quote the data.
+        # The message or the traceback of an error that no one foresaw could quote the data.
         if os.environ.get("TACIT_DEBUG") == "1":
             raise
         _say(
@@ -69,18 +69,18 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _check_text(arguments: Sequence[str]) -> None:
-    """Refuse bytes that are no text: they come as half characters, which nothing can write."""
-    for place, argument in enumerate(arguments, 1):
+    """Raise for bytes that are not text: they come as lone surrogates, which nothing can write."""
+    for position, argument in enumerate(arguments, 1):
         if "\0" in argument:
             raise UsageError(
-                f"argument {place} holds the character NUL, which an argument cannot contain"
+                f"argument {position} contains the character NUL, which an argument cannot contain"
             )
         try:
             argument.encode()
         except UnicodeEncodeError:
             shown = argument.encode(errors="backslashreplace").decode()[:80]
             raise UsageError(
-                f"argument {place} holds bytes that are not UTF-8, shown here as \\udc..: "
+                f"argument {position} contains bytes that are not UTF-8, shown here as \\udc..: "
                 f"{shown}; if it names a file, rename the file"
             ) from None
 
@@ -99,7 +99,7 @@ def _run(app: Callable[..., object], arguments: Sequence[str]) -> int:
 
 
 def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
-    """Return the interrupt that typer made an exit of: it carries what was charged."""
+    """Return the interrupt that typer turned into an exit: it has what was charged."""
     behind: BaseException | None = error
     while behind is not None and not isinstance(behind, KeyboardInterrupt):
         behind = behind.__cause__ or behind.__context__
@@ -107,23 +107,23 @@ def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
 
 
 def _unwritten(error: OSError, arguments: Sequence[str]) -> int:
-    """Say that a file or the output failed; an error of the system names no value of the data."""
+    """Print that a file or the output failed; an error of the system names no value of the data."""
     where = f" ({error.filename})" if error.filename else ""
     if isinstance(error, BrokenPipeError) or (error.errno == errno.ENOSPC and not error.filename):
         where = " while the output was written"
-        with suppress(OSError, ValueError):  # what is left in the buffer goes nowhere
+        with suppress(OSError, ValueError):  # the rest of the buffer is dropped
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    kept = (
+    stored = (
         " What was released is in the ledger: ask the same again, and it is shown at no further "
         "cost."
     )
-    told = kept if arguments[:1] and arguments[0] in _RELEASING else ""
-    _say(f"Error: {error.strerror or type(error).__name__}{where}.{told}")
+    note = stored if arguments[:1] and arguments[0] in _RELEASING else ""
+    _say(f"Error: {error.strerror or type(error).__name__}{where}.{note}")
     return WRONG
 
 
 def _charged(error: BaseException) -> str:
-    """Say what became of the budget, as the release noted it on its way out."""
+    """Print what was charged, as the interrupted release noted it."""
     notes = getattr(error, "__notes__", ())
     return " ".join(f"{note[0].upper()}{note[1:]}." for note in notes) or (
         "What was charged to a ledger before stays charged, as tacit ledger show lists; a "

@@ -26,27 +26,27 @@ from tacit.errors import UsageError
 __all__ = ["app"]
 
 
-# What typer raises where a command or a flag is wrong; it has no public name there.
+# The error of typer for a wrong command or flag; it has no public name there.
 _Mistyped: type[Any] = typer.BadParameter.__mro__[1]
 
 
 @contextmanager
 def _plainly() -> Iterator[None]:
-    """Raise what typer refuses as an error of Tacit, which is printed as every other one is."""
+    """Turn errors of typer into errors of Tacit."""
     try:
         yield
     except _Mistyped as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # it prints the help
             raise
         command = error.ctx.command_path if error.ctx is not None else "tacit"
-        told = error.format_message().rstrip(".")
-        if "unexpected extra argument" in told:
-            told += (
+        message = error.format_message().rstrip(".")
+        if "unexpected extra argument" in message:
+            message += (
                 ": several values of a flag are joined without spaces, --keys other,black or "
-                "--mean age:0:100, and one with spaces stands in quotes"
+                "--mean age:0:100, and one with spaces is written in quotes"
             )
-        end = "" if told.endswith("?") else "."
-        raise UsageError(f"{told}{end} See {command} --help") from None
+        end = "" if message.endswith("?") else "."
+        raise UsageError(f"{message}{end} See {command} --help") from None
 
 
 class _Commands(AskingGroup):
@@ -59,7 +59,7 @@ class _Commands(AskingGroup):
     }
 
     def make_context(self, *given: Any, **more: Any) -> Any:
-        """Read the flags before the command; what is wrong with them is a plain error."""
+        """Read the flags before the command; a wrong flag is a plain error."""
         with _plainly():
             return super().make_context(*given, **more)
 
@@ -92,25 +92,25 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         import tacit
         from tacit.report import versions
 
         print(f"tacit {tacit.__version__}")
         rest = {**versions(), **_engines()}
         del rest["tacit"]
-        print(", ".join(f"{n} {told.removeprefix('OpenSSL ')}" for n, told in rest.items()))
+        print(", ".join(f"{n} {text.removeprefix('OpenSSL ')}" for n, text in rest.items()))
         raise typer.Exit
 
 
 def _engines() -> dict[str, str]:
     """Return the versions of the drivers and readers that are installed, for a bug report."""
-    found = {}
+    versions = {}
     for package in ("pyarrow", "pandas", "polars", "psycopg", "pyspark", "sqlglot"):
         with suppress(PackageNotFoundError):
-            found[package] = installed_version(package)
-    return found
+            versions[package] = installed_version(package)
+    return versions
 
 
 @app.callback()

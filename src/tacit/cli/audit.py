@@ -46,7 +46,9 @@ def attacks(
     timeout: Annotated[
         float,
         typer.Option(
-            "--timeout", help="Seconds after which a system is stopped; what it did stands.", min=1
+            "--timeout",
+            help="Seconds after which a system is stopped; its results so far count.",
+            min=1,
         ),
     ] = 3600,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, with the evidence.")] = False,
@@ -73,24 +75,24 @@ def attacks(
         raise UsageError("write --python NAME=PATH, for example --python opendp=/venv/bin/python")
     names = [name.strip() for name in systems.split(",") if name.strip()]
     pythons = {name: path for name, _, path in pairs}
-    found = run(names, only=only or (), pythons=pythons, timeout=timeout)
+    results = run(names, only=only or (), pythons=pythons, timeout=timeout)
     if json:
-        print(found.to_json())
+        print(results.to_json())
     elif not names:
-        print_table(["case", "question"], [[case.id, case.question] for case in found])
+        print_table(["case", "question"], [[case.id, case.question] for case in results])
     else:
-        print_table(found.header, found.rows())
-        for line in found.legend:
+        print_table(results.header, results.rows())
+        for line in results.legend:
             note(line)
     if html is not None:
-        Path(html).expanduser().write_text(found.to_html(), encoding="utf-8")
-    fallen = [name for name in names if found.fallen(name)]
+        Path(html).expanduser().write_text(results.to_html(), encoding="utf-8")
+    fallen = [name for name in names if results.fallen(name)]
     if json:  # nothing else is printed, also where both streams are read as one
         raise typer.Exit(1 if fallen else 0)
     if html is not None:
         note(f"wrote {html}")
-    for result in found.results:
-        for name in found.fallen(result.system):
+    for result in results.results:
+        for name in results.fallen(result.system):
             evidence = result.outcomes[name].evidence
             note(f"{result.system} fails under the attack {name}: {evidence}")
     if fallen:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tacit.tables.open_source import Source
 
 __all__ = [
-    "Asked",
+    "OracleOptions",
     "answers_of",
     "items_of",
     "local_app",
@@ -37,7 +37,7 @@ __all__ = [
 
 Reader = Callable[[Any], Any]
 _AT_ONCE = 1 << 16
-BETWEEN = ";"  # what stands between the items of a set in one field
+BETWEEN = ";"  # separates the items of a set in one field
 
 
 def reader_of(oracle: Oracle) -> Reader:
@@ -63,7 +63,7 @@ def _members(cell: Any) -> list[str]:
 
 
 def answers_of(source: Source, column: str | None, oracle: Oracle) -> Iterator[Any]:
-    """Return the answers in a table, one a person."""
+    """Return the answers in a table, one per person."""
     # A cell that cannot be read is a missing answer, as it is to every other command.
     from tacit import local
 
@@ -74,7 +74,7 @@ def answers_of(source: Source, column: str | None, oracle: Oracle) -> Iterator[A
         readers = [reader_of(part) for _, part in oracle.parts]  # type: ignore[attr-defined]
     else:
         if column is None:
-            raise UsageError("say which column holds the answers: --column COL")
+            raise UsageError("name the column with the answers: --column COL")
         read = reader_of(oracle)
         return (read(fields[0]) for fields in _rows(source, [column]))
     if column is not None:
@@ -110,7 +110,7 @@ def _rows(source: Source, columns: list[str]) -> Iterator[tuple[Any, ...]]:
         engine.drop(numbered)
 
 
-# The flags that say which local question is asked, and what they spell.
+# Flags of a local question.
 
 
 _PANEL = "The question"
@@ -136,8 +136,8 @@ _WORDS = {
     "hadamard-sketch": "HadamardCountMeanSketch",
     "rappor": "Rappor",
 }
-# Whole numbers with a range among them: 1..12, or 1..5,9.
-_WHOLE = r"[-\s\d,]*\d\s*\.\.\s*-?\d[-\s\d,.]*"
+# Integers with a range among them: 1..12, or 1..5,9.
+_INTEGERS = r"[-\s\d,]*\d\s*\.\.\s*-?\d[-\s\d,.]*"
 _ALL = {**_MECHANISMS, **_NUMBERS, **_WORDS, "ranges": "HierarchicalRanges"}
 
 
@@ -149,7 +149,7 @@ Text = str | None
 
 
 @dataclass(frozen=True)
-class Asked:
+class OracleOptions:
     """Which answers are possible, and how they are randomised."""
 
     items: Annotated[
@@ -159,13 +159,13 @@ class Asked:
         ),
     ] = None
     items_file: Annotated[
-        Text, _flag("--items-file", help="A file with one answer a line.", metavar="FILE")
+        Text, _flag("--items-file", help="A file with one answer per line.", metavar="FILE")
     ] = None
     other: Annotated[
         Text,
         _flag(
             "--other",
-            help="The answer that stands for answers that are not listed.",
+            help="The answer for all answers that are not listed.",
             metavar="ANSWER",
         ),
     ] = None
@@ -173,7 +173,7 @@ class Asked:
         Text,
         _flag(
             "--missing",
-            help="The answer (or number) that stands for a missing answer.",
+            help="The answer (or number) for a missing answer.",
             metavar="ANSWER",
         ),
     ] = None
@@ -183,7 +183,7 @@ class Asked:
     ] = None
     bounds: Annotated[
         Text,
-        _flag("--bounds", help="For numbers: the least and the greatest.", metavar="LOW:HIGH"),
+        _flag("--bounds", help="For numbers: the minimum and the maximum.", metavar="LOW:HIGH"),
     ] = None
     epsilon: Annotated[
         Text,
@@ -211,54 +211,56 @@ class Asked:
     ] = None
 
 
-def items_of(asked: Asked) -> Items:
+def items_of(options: OracleOptions) -> Items:
     """Return the possible answers."""
     from tacit.local import Items
 
-    if (asked.items is None) == (asked.items_file is None):
+    if (options.items is None) == (options.items_file is None):
         raise UsageError("name the possible answers: --items yes,no or --items-file answers.txt")
     labels: Any
-    if asked.items_file is not None:
+    if options.items_file is not None:
         try:
-            text = Path(asked.items_file).expanduser().read_text(encoding="utf-8-sig")
+            text = Path(options.items_file).expanduser().read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError):
             raise DataSourceError(
-                f"{asked.items_file} cannot be read as text: it must be a file in UTF-8"
+                f"{options.items_file} cannot be read as text: it must be a file in UTF-8"
             ) from None
         labels = [line for line in text.split("\n") if line]
-    elif (spread := re.fullmatch(r"\s*0\.\.(\d{1,10})\s*", asked.items or "")) is not None:
+    elif (spread := re.fullmatch(r"\s*0\.\.(\d{1,10})\s*", options.items or "")) is not None:
         labels = int(spread[1]) + 1
-    elif re.fullmatch(_WHOLE, asked.items or ""):
-        from tacit.cli.shared.flag_values import whole_range  # it imports the engine's rooms
+    elif re.fullmatch(_INTEGERS, options.items or ""):
+        from tacit.cli.shared.flag_values import integer_range  # it imports engines
 
-        labels = whole_range(asked.items or "", "--items")
+        labels = integer_range(options.items or "", "--items")
     else:
-        labels = next(csv.reader([asked.items or ""]), [])
-        if any(re.fullmatch(_WHOLE, label) for label in labels):
+        labels = next(csv.reader([options.items or ""]), [])
+        if any(re.fullmatch(_INTEGERS, label) for label in labels):
             raise UsageError(
-                "a range of whole numbers stands among other answers: list the answers, or write "
-                "them to a file for --items-file, one a line"
+                "a range of whole numbers is among other answers: list the answers, or write "
+                "them to a file for --items-file, one per line"
             )
-    return Items(labels, other=asked.other, missing=asked.missing)
+    return Items(labels, other=options.other, missing=options.missing)
 
 
-def oracle_of(asked: Asked) -> Oracle:
+def oracle_of(options: OracleOptions) -> Oracle:
     """Return the mechanism that the flags or the file of ``--question`` name."""
     from tacit import local
 
-    if asked.question is not None:
-        if asked.items or asked.items_file or asked.mechanism or asked.bounds:
+    if options.question is not None:
+        if options.items or options.items_file or options.mechanism or options.bounds:
             raise UsageError(
                 "--question states everything: leave out the other flags of the question"
             )
-        return _described(asked.question)
-    name = asked.mechanism or "direct"
+        return _described(options.question)
+    name = options.mechanism or "direct"
     if name not in _ALL:
         raise UsageError(f"mechanism {name!r}: {did_you_mean(name, _ALL)}")
-    numbers = {"epsilon": asked.epsilon, "p": asked.p, "q": asked.q}
+    numbers = {"epsilon": options.epsilon, "p": options.p, "q": options.q}
     given: dict[str, Any] = {key: value for key, value in numbers.items() if value is not None}
     try:
-        made: Oracle = getattr(local, _ALL[name])(*_about(name, asked), **given, **_extra(asked))
+        made: Oracle = getattr(local, _ALL[name])(
+            *_about(name, options), **given, **_extra(options)
+        )
     except TypeError:
         known = [f"{'--' if len(key) > 1 else '-'}{key}" for key in given]
         raise UsageError(
@@ -274,33 +276,33 @@ def _takes(name: str) -> str:
     return "--epsilon" if name in without or name == "square-wave" else "--epsilon or -p"
 
 
-def _about(name: str, asked: Asked) -> list[Any]:
+def _about(name: str, options: OracleOptions) -> list[Any]:
     """Return what a mechanism is about: items, two bounds, a number of values, or any text."""
-    listed = asked.items is not None or asked.items_file is not None
+    listed = options.items is not None or options.items_file is not None
     if name in _NUMBERS:
-        if listed or asked.other:
+        if listed or options.other:
             raise UsageError(f"{name} is for a number: give --bounds 0:100 instead of answers")
-        ends = (asked.bounds or "").split(":")
+        ends = (options.bounds or "").split(":")
         if len(ends) != 2:
             raise UsageError("give the bounds of the number: --bounds 0:100")
         return ends
-    if asked.bounds is not None:
+    if options.bounds is not None:
         raise UsageError(f"--bounds is for numbers ({', '.join(_NUMBERS)}), not for {name}")
     if name in _WORDS:
-        if listed or asked.other or asked.missing:
+        if listed or options.other or options.missing:
             raise UsageError(f"{name} takes any answer: name the candidates when you estimate")
         return []
-    items = items_of(asked)
+    items = items_of(options)
     if name != "ranges":
         return [items]
-    if not isinstance(items.labels, range) or asked.other or asked.missing:
+    if not isinstance(items.labels, range) or options.other or options.missing:
         raise UsageError("ranges are of whole numbers from 0 on: --items 0..99")
     return [len(items)]
 
 
-def _extra(asked: Asked) -> dict[str, Any]:
-    numbers = asked.mechanism in _NUMBERS and asked.missing is not None
-    return {"missing": asked.missing} if numbers else {}
+def _extra(options: OracleOptions) -> dict[str, Any]:
+    numbers = options.mechanism in _NUMBERS and options.missing is not None
+    return {"missing": options.missing} if numbers else {}
 
 
 def _described(path: str) -> Oracle:
@@ -334,7 +336,7 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 @dataclass(frozen=True)
 class _Asking:
-    """What one person is asked, and where the report goes."""
+    """The question to one person, and the file of the report."""
 
     text: Annotated[str, typer.Argument(help="The question.", metavar="QUESTION")]
     out: Annotated[
@@ -356,7 +358,7 @@ class _Asking:
 
 @local_app.command("ask")
 @options
-def ask(person: _Asking, asked: Asked) -> None:
+def ask(person: _Asking, options: OracleOptions) -> None:
     """Ask one person on this terminal, and print the randomised report.
 
     [bold]tacit local ask "Did you ever cheat?" --items yes,no -p 3/4[/bold]
@@ -366,7 +368,7 @@ def ask(person: _Asking, asked: Asked) -> None:
     from tacit.cli.shared.output import note
     from tacit.local import FrequencyOracle, Wire, append_reports, write_page
 
-    oracle = oracle_of(asked)
+    oracle = oracle_of(options)
     if person.page is not None:
         if not isinstance(oracle, FrequencyOracle):
             raise UsageError(f"a page asks for one answer of a list, not {type(oracle).__name__}")
@@ -429,7 +431,7 @@ class _Perturbing:
 
 @local_app.command("perturb")
 @options
-def perturb(source: TableOptions, column: _Perturbing, asked: Asked) -> None:
+def perturb(source: TableOptions, column: _Perturbing, options: OracleOptions) -> None:
     """Randomise every answer of a column, and write the reports to a file.
 
     The table is read as by every other command. A cell or line that cannot be read is a missing
@@ -441,7 +443,7 @@ def perturb(source: TableOptions, column: _Perturbing, asked: Asked) -> None:
     from tacit.cli.shared.output import note, working
     from tacit.local import append_reports, write_reports
 
-    oracle = oracle_of(asked)
+    oracle = oracle_of(options)
     table = table_of(source, "local perturb")
     if os.path.exists(column.out):
         raise DataSourceError(f"{column.out} exists; each answer is randomised once: name another")
@@ -453,14 +455,14 @@ def perturb(source: TableOptions, column: _Perturbing, asked: Asked) -> None:
             while part := list(islice(answers, _AT_ONCE)):
                 n += append_reports(column.out, oracle, oracle.perturb_many(part))
         except BaseException:
-            os.unlink(column.out)  # half a column would be taken for the whole
+            os.unlink(column.out)  # half a column would be taken for all of it
             raise
     note(f"{n:,} reports of {oracle.report_bits:,} bits each in {column.out}")
 
 
 @dataclass(frozen=True)
 class _Collecting:
-    """Files of reports, and what is kept of them."""
+    """Files of reports, and the stored sums."""
 
     files: Annotated[list[str], typer.Argument(help="Files of reports.", metavar="FILE...")]
     out: Annotated[str, typer.Option("--out", help="The file of exact sums.", metavar="STATE")]
@@ -503,7 +505,7 @@ def collect(given: _Collecting) -> None:
     else:
         if os.path.exists(given.out):
             raise DataSourceError(f"{given.out} exists; add to it with --resume, or name another")
-        oracle = oracle_of(Asked(question=given.question or given.files[0]))
+        oracle = oracle_of(OracleOptions(question=given.question or given.files[0]))
         collector = Collector(oracle, replay=given.replay, outliers=given.outliers)  # type: ignore[arg-type]
     with working("adding up"):
         added = collector.add_files(given.files, processes=given.processes)
@@ -631,9 +633,11 @@ def _record(given: _Estimating, collector: Collector, results: list[Result]) -> 
         people = max(1, collector.n)
         record["shuffled_epsilon"] = float(amplified(oracle, people, given.shuffled_delta))
     if given.poisoned is not None:
-        told = collector.influence(given.poisoned)
+        influence = collector.influence(given.poisoned)
         record["poisoned"] = (
-            [f"{k}: {v}" for k, v in told.items()] if isinstance(told, dict) else str(told)
+            [f"{k}: {v}" for k, v in influence.items()]
+            if isinstance(influence, dict)
+            else str(influence)
         )
     return record
 
@@ -648,7 +652,7 @@ def _sums(files: list[str]) -> Collector:
     except OSError as error:
         raise DataSourceError(f"{files[0]} cannot be read: {error.strerror}") from None
     if not sums:
-        collector = Collector(oracle_of(Asked(question=files[0])))
+        collector = Collector(oracle_of(OracleOptions(question=files[0])))
         collector.add_files(files)
         return collector
     first, *others = (Collector.load(name) for name in files)
@@ -659,7 +663,7 @@ def _sums(files: list[str]) -> Collector:
 
 @dataclass(frozen=True)
 class _Choosing:
-    """How many people, and what is printed."""
+    """The number of people, and the output."""
 
     n: Annotated[int, typer.Option("-n", help="How many people will answer.", metavar="N")]
     plot: Annotated[
@@ -670,7 +674,7 @@ class _Choosing:
 
 @local_app.command("choose")
 @options
-def choose(given: _Choosing, asked: Asked) -> None:
+def choose(given: _Choosing, options: OracleOptions) -> None:
     """Rank the mechanisms for a question by error, report size and influence.
 
     [bold]tacit local choose --items 0..1023 --epsilon 1 -n 100000[/bold]
@@ -679,11 +683,11 @@ def choose(given: _Choosing, asked: Asked) -> None:
     from tacit.local import choose as ranked
 
     check_files(given.plot, ())
-    if asked.epsilon is None or asked.p or asked.q or asked.mechanism or asked.question:
+    if options.epsilon is None or options.p or options.q or options.mechanism or options.question:
         raise UsageError(
             "to choose a mechanism, give the answers and an epsilon: --items 0..1023 --epsilon 1"
         )
-    found = ranked(items_of(asked), given.n, asked.epsilon)
+    ranking = ranked(items_of(options), given.n, options.epsilon)
     if given.json:
         print_json(
             [
@@ -693,11 +697,11 @@ def choose(given: _Choosing, asked: Asked) -> None:
                     "report_bits": option.report_bits,
                     "influence": float(option.influence),
                 }
-                for option in found.options
+                for option in ranking.options
             ]
         )
     else:
-        print(found)
+        print(ranking)
     if given.plot is not None:
-        save_plot(found.plot(), given.plot)
+        save_plot(ranking.plot(), given.plot)
         note(f"wrote {given.plot}")

@@ -24,7 +24,7 @@ __all__ = [
 # The domain that flags describe: records, public values or an interval.
 
 
-_PANEL = "Which values a release may hold"
+_PANEL = "The values of a release"
 
 
 def _flag(name: str, help: str, metavar: str | None = None) -> Any:
@@ -37,7 +37,7 @@ _TEXT = "text"
 
 @dataclass(frozen=True)
 class Population:
-    """A known population, public values, or an interval; and how many the release holds."""
+    """A known population, public values, or an interval; and the number of values of a release."""
 
     records: Annotated[
         str | None,
@@ -68,7 +68,7 @@ def domain_of(given: Population) -> Any:
     kinds = [given.records, given.values, given.interval, given.csv]
     if sum(kind is not None for kind in kinds) != 1:
         raise UsageError(
-            "say which values a release may hold, in one way: --records 1,2,5, --values 1,2,3, "
+            "give the values of a release in one way: --records 1,2,5, --values 1,2,3, "
             "--interval 0:100, or --csv file.csv --column name"
         )
     if given.column and given.csv is None:
@@ -90,8 +90,8 @@ def domain_of(given: Population) -> Any:
 
 
 def _columns(path: str, names: Sequence[str]) -> dict[str, list[Any]]:
-    """Read columns of a public file; with none named, all that hold numbers."""
-    # The population is public, so its cells may say what a column of a CSV file holds.
+    """Read columns of a public file; all numeric ones by default."""
+    # The population is public, so its cells may decide the kind of a column of a CSV file.
     from tacit.tables.open_source import open_source
 
     with open_source(path) as source:
@@ -101,28 +101,28 @@ def _columns(path: str, names: Sequence[str]) -> dict[str, list[Any]]:
         quoted = ", ".join(source.engine.dialect.identifier(name) for name in readable)
         rows = source.engine.rows(f"select {quoted} from {source.relation}") if readable else []
         kinds = source.columns
-    told = {
-        name: [_number(row[place]) if kinds[name] == "undeclared" else row[place] for row in rows]
-        for place, name in enumerate(readable)
+    values_by_name = {
+        name: [_number(row[index]) if kinds[name] == "undeclared" else row[index] for row in rows]
+        for index, name in enumerate(readable)
     }
-    numeric = [name for name, cells in told.items() if _TEXT not in cells]
+    numeric = [name for name, cells in values_by_name.items() if _TEXT not in cells]
     for name in names:
         if name not in numeric:
-            kind = "text" if name in told else kinds[name]
+            kind = "text" if name in values_by_name else kinds[name]
             raise UsageError(f"{name!r} holds {kind}, not numbers; {did_you_mean(name, numeric)}")
     if not numeric:
         raise UsageError(f"{path} has no column of numbers")
-    found = {name: told[name] for name in names or numeric}
-    for name, values in found.items():
+    chosen = {name: values_by_name[name] for name in names or numeric}
+    for name, values in chosen.items():
         if None in values:
             raise UsageError(
                 f"{name!r} has missing values, and a population has none; leave those rows out"
             )
-    return found
+    return chosen
 
 
 def _number(cell: str | None) -> Any:
-    """Return the number that a cell says, exactly; text where it says none.
+    """Return the exact number in a cell, or its text if it is not a number.
 
     >>> _number("6.5"), _number("a"), _number(None)
     (Fraction(13, 2), 'text', None)
@@ -138,7 +138,7 @@ def _number(cell: str | None) -> Any:
 
 
 _RELATIONS = ("unbounded", "add", "remove", "bounded")
-_MOST_SHOWN = 12
+_MAX_SHOWN = 12
 
 
 @dataclass(frozen=True)
@@ -185,12 +185,12 @@ def sensitivity(ask: Asking, over: Population) -> None:
 
     [bold]tacit sensitivity median --records 1,2,2,2,5,5,7,8,9,9 --size 6 --distance 1..4[/bold]
     """
-    from tacit.cli.shared.flag_values import numbers, whole_range
+    from tacit.cli.shared.flag_values import integer_range, numbers
     from tacit.cli.shared.output import check_files
 
     check_files(ask.plot, ())
     relations = relations_of(ask.relation)
-    distances = whole_range(ask.distance, "--distance")
+    distances = integer_range(ask.distance, "--distance")
     statistics = ask.statistics
     if statistics[0] == "table":
         if len(statistics) != 2 or len(distances) != 1 or len(relations) != 1 or ask.at:
@@ -272,14 +272,14 @@ def _witness(answer: Any) -> None:
 
 
 def _records(records: Sequence[Any]) -> str:
-    shown = ", ".join(str(value) for value in records[:_MOST_SHOWN])
-    more = len(records) - _MOST_SHOWN
+    shown = ", ".join(str(value) for value in records[:_MAX_SHOWN])
+    more = len(records) - _MAX_SHOWN
     return f"{{{shown}, and {more} more}}" if more > 0 else f"{{{shown}}}"
 
 
 def _record(row: Any) -> dict[str, Any]:
-    """Return one point as plain JSON values: the exact value as text beside a float."""
-    found = row.answer
+    """Return one point as plain JSON values: the exact value as text, and a float."""
+    answer = row.answer
     record = {
         "column": row.column or None,
         "statistic": row.statistic.name,
@@ -287,18 +287,18 @@ def _record(row: Any) -> dict[str, Any]:
         "relation": row.relation,
         "distance": row.distance,
     }
-    if found is None:
+    if answer is None:
         return {**record, "value": None, "feasible": False}
-    witness = found.witness
+    witness = answer.witness
     return {
         **record,
-        "value": float(found),
-        "exact_value": str(found.value) if not isinstance(found.value, float) else None,
-        "exact": found.exact,
-        "method": found.method,
-        "evaluations": found.evaluations,
-        "guarantee": found.is_guarantee,
-        "notes": list(found.notes),
+        "value": float(answer),
+        "exact_value": str(answer.value) if not isinstance(answer.value, float) else None,
+        "exact": answer.exact,
+        "method": answer.method,
+        "evaluations": answer.evaluations,
+        "guarantee": answer.is_guarantee,
+        "notes": list(answer.notes),
         "witness": None if witness is None else [[str(v) for v in side] for side in witness],
     }
 
@@ -368,18 +368,18 @@ def _value(value: Any) -> str:
     return show(value) if isinstance(value, (Fraction, int, float)) else show(float(value))
 
 
-# ``tacit choose-epsilon``: the largest epsilon that keeps a disclosure risk.
+# ``tacit choose-epsilon``: the largest epsilon within a disclosure risk.
 
 
 @dataclass(frozen=True)
 class Risk:
-    """What is published, and how sure anybody may become."""
+    """The statistic, and the accepted disclosure risk."""
 
     statistic: Annotated[str, typer.Argument(help="count, sum, mean, median, percentile:25, ...")]
     risk: Annotated[
         str,
         typer.Option(
-            "--risk", help="How sure anybody may become which data set is the true one, below 1."
+            "--risk", help="How sure anyone may become which data set is the true one, below 1."
         ),
     ]
     relation: Annotated[
@@ -412,33 +412,33 @@ def choose_epsilon(ask: Risk, over: Population) -> None:
         raise UsageError("the noise is for one relation: --relation unbounded or bounded")
     (relation,) = relations_of(ask.relation)
     with working("going through the possible worlds"):
-        found = choose(ask.statistic, domain.sample.values(), domain.size, ask.risk, relation)
+        choice = choose(ask.statistic, domain.sample.values(), domain.size, ask.risk, relation)
     if ask.json:
         print_json(
             {
-                "statistic": found.statistic.name,
-                "risk": str(found.risk),
-                "epsilon": _plain(found.tight),
-                "bound": _plain(found.bound),
-                "worlds": found.worlds,
-                "sensitivity": float(found.sensitivity),
-                "largest_difference": float(found.largest_difference),
+                "statistic": choice.statistic.name,
+                "risk": str(choice.risk),
+                "epsilon": _plain(choice.tight),
+                "bound": _plain(choice.bound),
+                "worlds": choice.worlds,
+                "sensitivity": float(choice.sensitivity),
+                "largest_difference": float(choice.largest_difference),
             }
         )
     else:
-        print(found)
+        print(choice)
         note(
             "This holds for this population, and for readers who consider all worlds equally "
             "likely; differential privacy itself assumes neither."
         )
     if ask.plot is not None:
         with working("drawing"):
-            save_plot(found.plot(), ask.plot)
+            save_plot(choice.plot(), ask.plot)
         note(f"wrote {ask.plot}")
 
 
 def _plain(value: Fraction | float) -> float | None:
-    """Return a float that is not above the value; None where every epsilon keeps the risk."""
+    """Return a float not above the value; None if every epsilon is within the risk."""
     from tacit.arithmetic.exact import float_down
 
     if isinstance(value, float):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tacit.service.audit_log import AuditEvent
     from tacit.service.settings import Settings
     from tacit.service.tokens import Stored, Tokens
-    from tacit.service.web.server import Place
+    from tacit.service.web.server import ServerOptions
 
 __all__ = [
     "AuditOptions",
@@ -38,7 +38,7 @@ _NOTED = re.compile(r"(\d{1,18}):([0-9a-f]{64})")
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """What of the audit log is shown."""
+    """Options of the audit log."""
 
     verify: Annotated[
         bool,
@@ -69,13 +69,13 @@ class AuditOptions:
     ] = 50
 
 
-def show_audit(settings: Settings, asked: AuditOptions, *, as_json: bool) -> None:
-    """Print the latest events, or whether the chain holds."""
+def show_audit(settings: Settings, options: AuditOptions, *, as_json: bool) -> None:
+    """Print the latest events, or verify the chain."""
     from tacit.cli.shared.output import note, print_json, print_table, working
     from tacit.service.audit_log import AuditLog
     from tacit.service.database import Database
 
-    noted = None if asked.noted is None else _noted(asked.noted)
+    noted = None if options.noted is None else _noted(options.noted)
     file = settings.database.removeprefix("sqlite:///")
     if file != settings.database and not Path(file).is_file():
         raise UsageError(f"there is no database {file!r}: the service was not started yet")
@@ -83,7 +83,7 @@ def show_audit(settings: Settings, asked: AuditOptions, *, as_json: bool) -> Non
     try:
         database.create()
         log = AuditLog(database)
-        if asked.verify or noted:
+        if options.verify or noted:
             with working("checking the chain"):
                 number = log.verify(noted)
             last = [(e.sequence, e.hash) for e in log.read(limit=1, newest_first=True)]
@@ -93,7 +93,7 @@ def show_audit(settings: Settings, asked: AuditOptions, *, as_json: bool) -> Non
             else:
                 note(f"the chain of {number:,} events holds" + (f"; note {head}" if head else ""))
             return
-        events = log.read(limit=asked.last, newest_first=True)[::-1]
+        events = log.read(limit=options.last, newest_first=True)[::-1]
     finally:
         database.close()
     if as_json:
@@ -105,10 +105,10 @@ def show_audit(settings: Settings, asked: AuditOptions, *, as_json: bool) -> Non
 
 
 def _noted(text: str) -> tuple[int, str]:
-    found = _NOTED.fullmatch(text)
-    if found is None:
+    match = _NOTED.fullmatch(text)
+    if match is None:
         raise UsageError("--noted is the number and the hash of an event, such as 17:9f2c... (64)")
-    return int(found[1]), found[2]
+    return int(match[1]), match[2]
 
 
 def _cells(event: AuditEvent) -> list[str]:
@@ -204,13 +204,13 @@ def serve(what: WhatOptions, where: WhereOptions, log: AuditOptions) -> None:
             "name the folder of the data sets, tacit serve FOLDER, or give --demo; tacit serve "
             "check FOLDER shows what would stop it, and tacit serve audit FOLDER who did what"
         )
-    place = _place(where)
+    server = _server_options(where)
     with ExitStack() as until:
         if what.demo:
             folder = Path(words[0] if words else until.enter_context(_temporary())).expanduser()
-            _serve_demo(folder, place)
+            _serve_demo(folder, server)
         else:
-            _serve(_settings(words[0]), place)
+            _serve(_settings(words[0]), server)
 
 
 def _temporary() -> tempfile.TemporaryDirectory[str]:
@@ -226,40 +226,42 @@ def _settings(folder: str) -> Settings:
     return Settings.load(folder)
 
 
-def _place(where: WhereOptions) -> Place:
+def _server_options(where: WhereOptions) -> ServerOptions:
     from tacit.errors import need
 
     for module in ("fastapi", "uvicorn"):
         need(module, "serve")
-    from tacit.service.web.server import Place
+    from tacit.service.web.server import ServerOptions
 
     if (where.tls_certificate is None) != (where.tls_key is None):
         raise UsageError("--tls-certificate and --tls-key go together")
     for file in (where.tls_certificate, where.tls_key):
         if file is not None and not Path(file).is_file():
             raise UsageError(f"there is no file {file}")
-    return Place(where.host, where.port, where.tls_certificate, where.tls_key, where.workers)
+    return ServerOptions(
+        where.host, where.port, where.tls_certificate, where.tls_key, where.workers
+    )
 
 
-def _serve(settings: Settings, place: Place) -> None:
+def _serve(settings: Settings, server: ServerOptions) -> None:
     from tacit.cli.shared.output import note
     from tacit.service.web.server import run
     from tacit.service.web.state import State
 
-    place.refuse_plain(settings)
+    server.refuse_plain(settings)
     state = State.open(settings)
     known = state.tokens.listed(limit=1)
     names = ", ".join(state.declared) or "no data set yet"
-    note(f"{settings.title}: {names}, at {settings.url or place.address}")
+    note(f"{settings.title}: {names}, at {settings.url or server.address}")
     if not known:
         note(
             "Nobody has a token yet: tacit token create --folder "
             f"{settings.folder} --role curator --name NAME"
         )
-    _until_stopped(lambda: run(state, place))
+    _until_stopped(lambda: run(state, server))
 
 
-def _serve_demo(folder: Path, place: Place) -> None:
+def _serve_demo(folder: Path, server: ServerOptions) -> None:
     from tacit.cli.shared.output import note
     from tacit.service.demo import demo_link, write_demo
     from tacit.service.settings import Settings
@@ -268,12 +270,12 @@ def _serve_demo(folder: Path, place: Place) -> None:
 
     write_demo(folder)
     settings = Settings.load(folder)
-    place.refuse_plain(settings)
+    server.refuse_plain(settings)
     state = State.open(settings)
     note("The RAND Health Insurance Experiment: 5,912 people. Open this link; it works once:")
-    print(demo_link(state, settings.url or place.address), flush=True)
+    print(demo_link(state, settings.url or server.address), flush=True)
     note("Ctrl-C stops the service.")
-    _until_stopped(lambda: run(state, place))
+    _until_stopped(lambda: run(state, server))
 
 
 def _until_stopped(served: object) -> None:
@@ -294,20 +296,20 @@ def _check(folder: str, *, as_json: bool) -> None:
     from tacit.service.checkup import check_service
 
     with working("checking the service"):
-        found = check_service(_settings(folder))
+        findings = check_service(_settings(folder))
     if as_json:
-        print_json([asdict(one) for one in found])
+        print_json([asdict(one) for one in findings])
     else:
         words = {"stops": "STOPS", "weakens": "weakens", "good": "good"}
         print_table(
             ["", "what", "found", "remedy"],
-            [[words[one.level], one.about, one.said, one.remedy] for one in found],
+            [[words[one.level], one.about, one.message, one.remedy] for one in findings],
         )
-    if any(one.level == "stops" for one in found):
+    if any(one.level == "stops" for one in findings):
         raise typer.Exit(1)
 
 
-# ``tacit token``: create, list, narrow and revoke tokens, beside the folder of a service.
+# ``tacit token``: create, list, narrow and revoke tokens, next to the folder of a service.
 
 
 token_app = typer.Typer(
@@ -345,7 +347,7 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @token_app.command("create")
 def create(
     name: Annotated[
-        str, typer.Option("--name", help="Whom it is for: what it spends counts for this name.")
+        str, typer.Option("--name", help="The owner: what it spends counts for this name.")
     ],
     role: _Roles = None,
     dataset: _Datasets = None,
@@ -376,10 +378,10 @@ def listed(folder: _Folder = ".", json: _Json = False) -> None:
     """
     from tacit.cli.shared.output import print_json, print_table
 
-    found: list[Stored] = []
+    stored: list[Stored] = []
     with _tokens(folder) as (tokens, _):
-        while more := tokens.listed(found[-1].caller.token_id if found else ""):
-            found += more
+        while more := tokens.listed(stored[-1].caller.token_id if stored else ""):
+            stored += more
     if json:
         print_json(
             [
@@ -394,7 +396,7 @@ def listed(folder: _Folder = ".", json: _Json = False) -> None:
                     "expires": one.caller.expires,
                     "ended": one.why,
                 }
-                for one in found
+                for one in stored
             ]
         )
         return
@@ -407,7 +409,7 @@ def listed(folder: _Folder = ".", json: _Json = False) -> None:
             one.kind,
             one.why or _when(one.caller.expires),
         ]
-        for one in sorted(found, key=lambda one: one.created)
+        for one in sorted(stored, key=lambda one: one.created)
     ]
     print_table(["token", "name", "team", "grants", "kind", "until (UTC)"], rows)
 

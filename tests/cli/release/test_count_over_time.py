@@ -98,7 +98,7 @@ RELEASE = "release people.csv --one-row-each --count --mean age:0:100 --epsilon 
 def test_without_a_budget_the_first_release_is_the_whole_budget(tacit, folder: Path) -> None:
     done = tacit(RELEASE)
     assert done.code == 0
-    assert "the price of this release as its whole budget" in done.err
+    assert "the price of this release as its total budget" in done.err
     with open_ledger(folder / "people.ledger") as ledger:
         assert (str(ledger.total), str(ledger.remaining)) == ("epsilon 0.5", "epsilon 0")
     assert tacit("release people.csv --one-row-each --count --epsilon 0.1").code == 1
@@ -167,7 +167,7 @@ def test_a_release_is_planned_once(tacit, monkeypatch) -> None:
         check(plan)
 
     monkeypatch.setattr(Plan, "__post_init__", counted)
-    assert tacit(f"{RELEASE} --budget-epsilon 1").code == 0  # tried on paper, then released
+    assert tacit(f"{RELEASE} --budget-epsilon 1").code == 0  # a dry run, then the release
     assert len(made) == 1
     assert tacit(f"{RELEASE} --budget-epsilon 1".replace("release", "preview", 1)).code == 0
     assert len(made) == 2

@@ -297,7 +297,7 @@ def test_a_ledger_whose_beginning_was_cut_short_begins_anew(
     assert (shown.code, "is empty" in shown.err) == (2, True)
     unsaid = tacit("release people.csv --one-row-each --count --epsilon 0.5")
     assert unsaid.code == 0
-    assert "as its whole budget" in unsaid.err
+    assert "as its total budget" in unsaid.err
     assert tacit("ledger verify people.ledger").code == 0
 
 

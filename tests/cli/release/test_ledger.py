@@ -198,7 +198,7 @@ def test_the_terminal_takes_an_address_for_a_ledger(tacit, address, place, postg
         f"ledger create people.csv --one-row-each --budget-epsilon 1 --ledger {address}"
     )
     assert created.code == 0
-    assert f"{place} begins with epsilon 1" in created.err
+    assert f"{place} starts with epsilon 1" in created.err
     ask = (
         f"release people.csv --one-row-each --count --epsilon 1/2 --ledger {address} "
         f"--certificate n.json"
@@ -469,5 +469,5 @@ def test_what_does_not_go_together_is_refused(folder, more, own, said):
 def test_a_price_is_needed(folder):
     text = TOGETHER_PLAN.format(more="", own="").replace("rho = 100\n", "")
     (folder / "plan.toml").write_text(text)
-    with pytest.raises(UsageError, match="says what all questions may spend"):
+    with pytest.raises(UsageError, match="needs the price of all questions"):
         read_plan(str(folder / "plan.toml"))

@@ -30,10 +30,10 @@ from tacit.cli.shared.flag_values import (
     csv_of,
     csv_of_plan,
     cuts,
+    integer_range,
     numbers,
     of_people,
     typed_keys,
-    whole_range,
 )
 from tacit.cli.shared.options import TableOptions, amounts, with_kinds
 from tacit.cli.shared.output import check_files, note, print_json, print_table, working
@@ -87,13 +87,13 @@ def test_answers_that_are_not_whole_are_refused(given: dict[str, Any], said: str
     [("3", [3]), ("-1..2", [-1, 0, 1, 2]), (" 1 , 4..5", [1, 4, 5]), ("7..7", [7])],
 )
 def test_whole_numbers_are_listed_or_a_range(text: str, found: list[int]) -> None:
-    assert whole_range(text, "distance") == found
+    assert integer_range(text, "distance") == found
 
 
 @pytest.mark.parametrize("text", ["", "1,", "1.5", "a", "1..", "3..1", "0..100000", "1...3"])
 def test_ranges_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="distance"):
-        whole_range(text, "distance")
+        integer_range(text, "distance")
 
 
 def test_numbers_are_checked_and_kept_as_written() -> None:

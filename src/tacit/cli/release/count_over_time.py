@@ -29,10 +29,10 @@ def _flag(name: str, help: str, metavar: str | None = None, panel: str = _WHEN) 
 
 @dataclass(frozen=True)
 class TimeOptions:
-    """Which rows are counted, and by what periods."""
+    """The counted rows, and the periods."""
 
     time: Annotated[str, _flag("--time", "The column with the time of a row.", "COL")]
-    start: Annotated[str, _flag("--start", "Where the first period begins.", "TIME")]
+    start: Annotated[str, _flag("--start", "The start of the first period.", "TIME")]
     every: Annotated[str, _flag("--every", "The length of a period: 15min, 1h, 1d, 1w.", "LENGTH")]
     periods: Annotated[int, _flag("--periods", "The number of periods.", "N")]
     grace: Annotated[
@@ -80,7 +80,7 @@ class TimeOptions:
 
 
 @options
-def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOptions) -> None:
+def count_over_time(source: SourceOptions, options: TimeOptions, budget: BudgetOptions) -> None:
     """Publish the counts of the periods that have ended; the first run pays for all of them.
 
     [bold]tacit count-over-time visits.csv --time arrived --start 2026-01-01 --every 1h --periods
@@ -98,30 +98,30 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
     from tacit.report.odds import weak_guarantee
     from tacit.report.text import budget_words
 
-    if asked.json and asked.csv:
+    if options.json and options.csv:
         raise UsageError("print --json or --csv, not both")
-    check_files(asked.plot, tuple(asked.certificate or ()))
-    job = _job(source, asked, budget)
+    check_files(options.plot, tuple(options.certificate or ()))
+    job = _job(source, options, budget)
     with (
-        opened(job, spend=False) as (session, place, begin),
+        opened(job, spend=False) as (session, location, begin),
         confirmed(declared=job.table.declared),
     ):
         with working("computing the errors to expect"):
-            counter = _counter(session, asked)
+            counter = _counter(session, options)
             expected = counter.preview()
-        if asked.preview:
-            _show_preview(expected, as_json=asked.json)
+        if options.preview:
+            _show_preview(expected, as_json=options.json)
             return
         if not counter.begun:
-            confirm_weak(weak_guarantee(expected.cost), asked.yes)
-        if place is None:  # all is in order: the ledger may begin
+            confirm_weak(weak_guarantee(expected.cost), options.yes)
+        if location is None:  # all is checked: create the ledger
             begin()
-            counter = _counter(session, asked)
+            counter = _counter(session, options)
         with working("counting"):
-            answer = counter.update(now=_moment(asked.now))
-        if asked.csv:
+            answer = counter.update(now=_moment(options.now))
+        if options.csv:
             print(answer.to_csv(), end="")
-        elif asked.json:
+        elif options.json:
             print_json(
                 {
                     "dataset": session.dataset,
@@ -135,57 +135,57 @@ def count_over_time(source: SourceOptions, asked: TimeOptions, budget: BudgetOpt
             print(answer.protects)
             answer_tables(answer)
         note(
-            f"{len(answer)} of {asked.periods} periods are published; all of them cost "
+            f"{len(answer)} of {options.periods} periods are published; all of them cost "
             f"{budget_words(answer.cost)}, once, and {budget_words(session.remaining)} is left"
         )
-        for path in asked.certificate or ():
+        for path in options.certificate or ():
             with working("writing the certificate"):
                 answer.certificate.save(path)
             note(f"wrote {path}")
-        if asked.plot is not None and len(answer):
+        if options.plot is not None and len(answer):
             with working("drawing"):
-                save_plot(answer.plot(), asked.plot)
-            note(f"wrote {asked.plot}")
+                save_plot(answer.plot(), options.plot)
+            note(f"wrote {options.plot}")
 
 
-def _job(source: SourceOptions, asked: TimeOptions, budget: BudgetOptions) -> Job:
+def _job(source: SourceOptions, options: TimeOptions, budget: BudgetOptions) -> Job:
     from tacit.accounting.budget import read_loss
     from tacit.accounting.open_ledger import has_ledger
     from tacit.cli.release.job import Job, default_ledger, table_of, unit_of
 
     table = table_of(source, "count-over-time")
-    whole = read_loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
-    price = read_loss(asked.epsilon, None, asked.rho, "--")
+    total = read_loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
+    price = read_loss(options.epsilon, None, options.rho, "--")
     declared = table.declared
-    if whole is None and not declared and not has_ledger(budget.ledger or default_ledger(table)):
-        whole = price  # a ledger that begins with this count, and is for nothing else
+    if total is None and not declared and not has_ledger(budget.ledger or default_ledger(table)):
+        total = price  # a ledger that starts with this count, and is for nothing else
     protects = unit_of(source.person, source.rows, source.groups, source.one_row_each)
-    return Job(table, protects, whole, budget.ledger, ())
+    return Job(table, protects, total, budget.ledger, ())
 
 
-def _counter(session: Session, asked: TimeOptions) -> TimeCounter:
+def _counter(session: Session, options: TimeOptions) -> TimeCounter:
     from tacit.tables.question_formats import condition
 
-    chosen = session.filter(*(condition(text) for text in asked.where or ()))
+    chosen = session.filter(*(condition(text) for text in options.where or ()))
     return chosen.count_over_time(
-        asked.time,
-        start=_whole(asked.start),
-        every=_whole(asked.every),
-        periods=asked.periods,
-        epsilon=asked.epsilon,
-        rho=asked.rho,
-        grace=None if asked.grace is None else _whole(asked.grace),
-        branching=asked.branching,
-        tag=asked.tag,
+        options.time,
+        start=_integer_or_text(options.start),
+        every=_integer_or_text(options.every),
+        periods=options.periods,
+        epsilon=options.epsilon,
+        rho=options.rho,
+        grace=None if options.grace is None else _integer_or_text(options.grace),
+        branching=options.branching,
+        tag=options.tag,
     )
 
 
 def _moment(text: str | None) -> int | str | None:
-    """Return a point in time, a whole number where it is written as one."""
-    return None if text is None else _whole(text)
+    """Return a point in time, an integer if it is written as one."""
+    return None if text is None else _integer_or_text(text)
 
 
-def _whole(text: str) -> int | str:
+def _integer_or_text(text: str) -> int | str:
     return int(as_fraction(text, "a time")) if re.fullmatch(r"\s*-?[0-9]+\s*", text) else text
 
 
@@ -206,6 +206,6 @@ def _show_preview(expected: CounterPreview, *, as_json: bool) -> None:
             }
         )
         return
-    print(dataclasses.replace(expected, whereabouts=""))  # the ledger is named when it begins
+    print(dataclasses.replace(expected, whereabouts=""))  # the ledger is named when it starts
     if not expected.affordable:
         note("It would be refused: the budget does not cover it.")

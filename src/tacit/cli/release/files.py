@@ -39,7 +39,7 @@ class DraftOptions:
 def init(source: TableOptions, draft: DraftOptions) -> None:
     """Draft the declaration of a data set, from the names and types of its columns alone.
 
-    A question mark stands wherever you must decide, with an explanation. No row is read.
+    A question mark marks every place where you must decide, with an explanation. No row is read.
 
     [bold]tacit init visits.csv[/bold]
     """
@@ -54,10 +54,10 @@ def init(source: TableOptions, draft: DraftOptions) -> None:
     table = table_of(source, "init")
     with working("reading the names and kinds of the columns"), odd_names_noted():
         dataset = drafted(table.path, table.table, name=table.name, **table.csv)
-    place = Path(draft.out or f"{dataset.name}.toml").expanduser()
-    write_new(place, draft_text(dataset, place.parent))
+    path = Path(draft.out or f"{dataset.name}.toml").expanduser()
+    write_new(path, draft_text(dataset, path.parent))
     left = len(dataset.open_fields())
-    note(f"wrote {place}; decide the {left} places marked ?, then run: tacit check {place}")
+    note(f"wrote {path}; decide the {left} places marked ?, then run: tacit check {path}")
 
 
 # ``tacit check``: the curator's own look at a table.
@@ -65,7 +65,7 @@ def init(source: TableOptions, draft: DraftOptions) -> None:
 
 @dataclass(frozen=True)
 class ShowOptions:
-    """How what was found is reported."""
+    """Options of the report."""
 
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 
@@ -92,7 +92,7 @@ def check(source: TableOptions, show: ShowOptions) -> None:
         return
     note("NOT PRIVATE: what follows counts cells exactly. Do not publish it.")
     with working("looking through the table"), odd_names_noted():
-        found = look(
+        report = look(
             table.path,
             table.table,
             memory_limit=table.memory_limit,
@@ -100,9 +100,9 @@ def check(source: TableOptions, show: ShowOptions) -> None:
             **table.csv,
         )
     if show.json:
-        print_json(found.to_json())
+        print_json(report.to_json())
     else:
-        print(found)
+        print(report)
 
 
 def _check_declaration(path: str, *, as_json: bool) -> None:
@@ -124,11 +124,11 @@ def _check_declaration(path: str, *, as_json: bool) -> None:
             # the ledger that exists counts as is declared
             weak = weak_guarantee(session.budget, session.declared.size)
     if weak is not None:
-        note(f"The whole budget is large: {weak} from all releases together.")
+        note(f"The total budget is large: {weak} from all releases together.")
     if as_json:
         print_json({"name": dataset.name, "tables": list(dataset.tables), "open": []})
     else:
-        print(f"{path} is whole, and fits {', '.join(dataset.tables)}.")
+        print(f"{path} is complete, and fits {', '.join(dataset.tables)}.")
 
 
 # ``tacit demo``: publish statistics of the bundled table, from the question to the certificate.
@@ -212,7 +212,7 @@ def _question(session: Session, by: str, keys: list[int]) -> Question:
     )
 
 
-def _show(title: str, question: Question, place: Path) -> None:
+def _show(title: str, question: Question, path: Path) -> None:
     from tacit.cli.shared.output import answer_tables, working
 
     with working(title):
@@ -221,10 +221,10 @@ def _show(title: str, question: Question, place: Path) -> None:
     print(f"{title}{again}")
     answer_tables(answer)
     with working("writing the certificate"), suppress(MissingExtraError):  # of jinja2
-        answer.certificate.save(place.with_suffix(".json"))
-        answer.certificate.save(place.with_suffix(".html"))
+        answer.certificate.save(path.with_suffix(".json"))
+        answer.certificate.save(path.with_suffix(".html"))
     with suppress(MissingExtraError):  # of matplotlib; the page has the plot all the same
         from tacit.cli.shared.output import save_plot
 
         with working("drawing"):
-            save_plot(answer.plot(), str(place.with_suffix(".png")))
+            save_plot(answer.plot(), str(path.with_suffix(".png")))

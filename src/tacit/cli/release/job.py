@@ -1,4 +1,4 @@
-"""What a command of a release does: open, ask, print."""
+"""Sessions of the commands that release: opening, dry run, notes."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ __all__ = [
     "Job",
     "Opened",
     "Table",
-    "asked_table",
     "confirm_weak",
     "confirmed",
     "default_ledger",
     "described",
+    "free_errors_of",
     "free_notes",
     "is_declared",
     "odd_names_noted",
@@ -52,35 +52,37 @@ __all__ = [
     "opened",
     "refuse_alone",
     "refuse_free",
+    "remote_table",
     "require_unit",
     "show_history",
     "table_of",
-    "told_free",
     "unit_of",
 ]
 
-# What the commands say of answers that follow from earlier releases.
+# Answers that follow from earlier releases, in the commands.
 
 
-def free_notes(question: Any, asked: Asked, expected: Any = None) -> list[str]:
-    """Say which questions follow from earlier releases, and with which errors; reads no row."""
+def free_notes(question: Any, request: Asked, expected: Any = None) -> list[str]:
+    """Return notes on questions that follow from earlier releases; reads no row."""
     # expected: the preview of the question, where there is one: of a single question without a tag
-    #   it says the same, and the ledger is not read again.
-    if not hasattr(question, "free_errors") or question.is_charged(**asked.price, tag=asked.tag):
+    #   it has the same errors, and the ledger is not read again.
+    if not hasattr(question, "free_errors") or question.is_charged(
+        **request.price, tag=request.tag
+    ):
         return []
-    if expected is not None and asked.tag is None and not hasattr(question, "free_answers"):
-        found = expected.free or None
+    if expected is not None and request.tag is None and not hasattr(question, "free_answers"):
+        errors_of = expected.free or None
     else:
-        found = question.free_errors(tag=asked.tag)
-    if found is None:
+        errors_of = question.free_errors(tag=request.tag)
+    if errors_of is None:
         return []
-    if not isinstance(found, list):
+    if not isinstance(errors_of, list):
         how = "ask with --free (in a plan file, free = true)"
-        return [f"it follows from earlier releases {_errors(found)}: {how}"]
+        return [f"it follows from earlier releases {_errors(errors_of)}: {how}"]
     notes = []
-    for place, (part, errors) in enumerate(zip(asked.parts, found, strict=True), 1):
+    for number, (part, errors) in enumerate(zip(request.parts, errors_of, strict=True), 1):
         if errors is not None:
-            name = part.name or f"question {place}"
+            name = part.name or f"question {number}"
             notes.append(
                 f"{name} follows from earlier releases {_errors(errors)}: ask it with --free, and "
                 "plan the others alone"
@@ -88,50 +90,50 @@ def free_notes(question: Any, asked: Asked, expected: Any = None) -> list[str]:
     return notes
 
 
-def told_free(question: Any, asked: Asked) -> dict[str, float]:
+def free_errors_of(question: Any, request: Asked) -> dict[str, float]:
     """Return the errors of an answer that is to be free."""
-    found = question.free_errors(tag=asked.tag) if hasattr(question, "free_errors") else None
-    if found is None:
-        raise refuse_free(asked)
-    errors: dict[str, float] = found
+    errors_of = question.free_errors(tag=request.tag) if hasattr(question, "free_errors") else None
+    if errors_of is None:
+        raise refuse_free(request)
+    errors: dict[str, float] = errors_of
     return errors
 
 
-def refuse_free(asked: Asked) -> UsageError:
+def refuse_free(request: Asked) -> UsageError:
     """Return the error of a question that is to be free and does not follow."""
-    which = f"{asked.name} does" if asked.name else "it does"
+    which = f"{request.name} does" if request.name else "it does"
     return UsageError(
         f"{which} not follow from earlier releases, so it is not free; nothing was spent. Counts "
-        "follow where they are sums of cells that were counted before, of the same rows; leave "
-        "--free out, and say what it may spend"
+        "follow if they are sums of cells that were counted before, of the same rows; leave "
+        "--free out, and give a price"
     )
 
 
 def _errors(errors: dict[str, float]) -> str:
-    told = ", ".join(f"{label} {show(float(f'{error:.3g}'))}" for label, error in errors.items())
-    return f"at no cost, with these standard errors: {told}"
+    listed = ", ".join(f"{label} {show(float(f'{error:.3g}'))}" for label, error in errors.items())
+    return f"at no cost, with these standard errors: {listed}"
 
 
-# The data set of a service, for commands that ask a table of one's own otherwise.
+# Data sets of a service, in place of a local table.
 
 
 def refuse_alone(server: ServerOptions) -> None:
-    """Refuse what says how a service is asked where none is."""
+    """Raise if options of a service are given without one."""
     if server.server is None and (server.token_file or server.ca_file):
         raise UsageError("--token-file and --ca-file go with --server https://...")
 
 
 @contextmanager
-def asked_table(server: ServerOptions, name: str, table: str | None) -> Iterator[RemoteTable]:
+def remote_table(server: ServerOptions, name: str, table: str | None) -> Iterator[RemoteTable]:
     """Connect to a service, and give a table of one of its data sets."""
     assert server.server is not None
     with connect(server.server, token_file=server.token_file, ca_file=server.ca_file) as service:
-        found = service.dataset(name)
-        yield found if table is None else found.table(table)
+        dataset = service.dataset(name)
+        yield dataset if table is None else dataset.table(table)
 
 
 def show_history(table: RemoteTable, bar: str) -> None:
-    """Print the budget of a data set, and the releases that one may see."""
+    """Print the budget of a data set, and its visible releases."""
     print(f"Data set   {table.dataset}")
     print(f"Protects   {unit_words(table.unit.describe())}")
     print(f"Budget     {budget_words(table.budget)}")
@@ -191,7 +193,7 @@ class Table:
 
     @property
     def declared(self) -> bool:
-        """Whether a file declares it, or a service, with its unit, budget and ledger."""
+        """True if a file or a service declares its unit, budget and ledger."""
         return self.server.server is not None or is_declared(self.path)
 
 
@@ -208,7 +210,7 @@ class Job:
 
 
 def table_of(source: TableOptions, command: str, server: ServerOptions | None = None) -> Table:
-    """Return the table that flags name."""
+    """Return the table of the flags."""
     if source.source is None:
         raise UsageError(f"name the table: tacit {command} people.csv ...")
     server = server or ServerOptions()
@@ -227,7 +229,7 @@ def table_of(source: TableOptions, command: str, server: ServerOptions | None = 
 def unit_of(
     person: str | None, rows: int | None, groups: int | None, one_row: bool = False
 ) -> OneRowEach | PersonUnit | None:
-    """Return the unit of privacy that is said; None where none is."""
+    """Return the unit of privacy of the flags, or None."""
     if one_row:
         if person is not None or rows is not None or groups is not None:
             raise UsageError(
@@ -247,30 +249,30 @@ def unit_of(
     return unit(person, rows, groups)
 
 
-def require_unit(said: OneRowEach | PersonUnit | None) -> OneRowEach | PersonUnit:
-    """Return the unit of privacy, or refuse to guess it."""
-    if said is None:
+def require_unit(given: OneRowEach | PersonUnit | None) -> OneRowEach | PersonUnit:
+    """Return the unit of privacy; raise if it is missing."""
+    if given is None:
         raise UsageError(
             "say whom an answer protects: --person COL --rows 5, where a person may have several "
             "rows, or --one-row-each, where every row is another person (in a plan, [unit] with "
             'person and rows, or unit = "row")'
         )
-    return said
+    return given
 
 
 def default_ledger(table: Table) -> str:
-    """Return the ledger's place beside the table: the same wherever the command is typed."""
-    found, here = ledger_beside(table.path, table.table), Path.cwd().resolve()
-    if found is None:
+    """Return the path of the ledger next to the table, in any working directory."""
+    location, here = ledger_beside(table.path, table.table), Path.cwd().resolve()
+    if location is None:
         raise UsageError(
-            f"{public_part(table.path)} has no place of its own for a ledger: name one with "
+            f"{public_part(table.path)} has no folder for a ledger: name one with "
             "--ledger, and use it for every release of this table"
         )
-    return str(found.relative_to(here) if found.is_relative_to(here) else found)
+    return str(location.relative_to(here) if location.is_relative_to(here) else location)
 
 
 def open_table(table: Table) -> Source:
-    """Open the table in its engine; what looks wrong about its names is said."""
+    """Open the table in its engine; warnings about its names are printed."""
     with odd_names_noted():
         return open_source(
             table.path,
@@ -284,51 +286,51 @@ def open_table(table: Table) -> Source:
 
 @contextmanager
 def odd_names_noted(*, declared: bool = False) -> Iterator[None]:
-    """Say once what looks wrong about the names of the columns of a table that is opened."""
+    """Print warnings about the names of the columns of an opened table, each once."""
     with warnings.catch_warnings(record=True) as odd:
         warnings.simplefilter("always", DataSourceWarning)
         # a weak guarantee is noted where the budget is shown
         warnings.simplefilter("ignore", WeakGuaranteeWarning)
         yield
-    for told in dict.fromkeys(str(warning.message) for warning in odd):
-        note(told if declared else in_flags(told))
+    for message in dict.fromkeys(str(warning.message) for warning in odd):
+        note(message if declared else in_flags(message))
 
 
 @contextmanager
 def opened(job: Job, *, spend: bool) -> Iterator[Opened]:
-    """Open the session of a job, once all of its questions are known to be in order."""
-    # The questions are tried on paper first, so that a mistake in one begins no ledger and spends
+    """Open the session of a job, once all of its questions are checked."""
+    # The questions are tried on paper first, so that a mistake in one starts no ledger and spends
     # nothing.
     #
-    # Yields: the session, the place of its ledger as it may be shown (None where there is none
-    # yet), and what begins that ledger.
+    # Yields: the session, the position of its ledger as it may be shown (None where there is none
+    # yet), and what starts that ledger.
     if job.table.declared:
         there = job.table.server.server is not None
         opening = _opened_there if there else _opened_dataset
-        with opening(job, spend) as found:
-            yield found
+        with opening(job, spend) as session_and_ledger:
+            yield session_and_ledger
         return
     with working("opening the table"):
         source = open_table(job.table)
     try:
         path = job.ledger or default_ledger(job.table)
-        exists, place = has_ledger(path), shown(path)
-        _refuse_nothing_before(job, place, exists)
+        exists, location = has_ledger(path), shown(path)
+        _refuse_nothing_before(job, location, exists)
         protects = job.unit or (_ledger_unit(path) if exists else require_unit(None))
         if exists:
             session = Session(source, protects, job.budget, path, name=job.table.name)
         else:
-            session = Session(source, protects, job.budget or _whole(job), in_memory)
-        _try_on_paper(session, job, spend)
+            session = Session(source, protects, job.budget or _total_loss(job), in_memory)
+        _dry_run(session, job, spend)
         if spend and not exists:
             if job.budget is None:
                 note(
-                    f"There is no ledger yet, and no budget was given: {place} is created with the "
-                    "price of this release as its whole budget, so nothing is left for another. To "
-                    "plan for more, give --budget-epsilon on the first release."
+                    f"There is no ledger yet, and no budget was given: {location} is created with "
+                    "the price of this release as its total budget, so nothing is left for "
+                    "another. To plan for more, give --budget-epsilon on the first release."
                 )
             begin_ledger(session, path)
-        yield session, place if exists or spend else None, partial(begin_ledger, session, path)
+        yield session, location if exists or spend else None, partial(begin_ledger, session, path)
         session.close()
     finally:
         source.close()
@@ -340,22 +342,22 @@ def is_declared(path: str) -> bool:
 
 
 def dataset_of(job: Job) -> Dataset:
-    """Return the data set of a job, which says all that flags and plans would."""
+    """Return the data set of a job, which specifies all that flags and plans would."""
     refuse_twice(job)
     return Dataset.load(job.table.path)
 
 
 def refuse_twice(job: Job) -> None:
-    """Refuse what a declared data set says itself."""
+    """Raise if a job repeats what its declared data set specifies."""
     table = job.table
-    said = {
+    given = {
         "the unit (--person, --rows, --groups)": job.unit,
         "the budget (--budget-epsilon and its like)": job.budget,
         "the ledger (--ledger)": job.ledger,
         "its name (--name)": table.name,
         "how its files are read": table.csv or table.memory_limit or table.threads,
     }
-    twice = [what for what, value in said.items() if value]
+    twice = [what for what, value in given.items() if value]
     if twice:
         raise UsageError(f"{table.path} declares {twice[0]}: leave it out here, or change the file")
 
@@ -364,100 +366,100 @@ def refuse_twice(job: Job) -> None:
 def _opened_dataset(job: Job, spend: bool) -> Iterator[Opened]:
     """Open the session of a job on a declared data set: see :func:`opened`."""
     dataset = dataset_of(job)
-    place, name = dataset.ledger_place, job.table.table
-    exists = has_ledger(place)
-    _refuse_nothing_before(job, shown(place), exists)
+    location, name = dataset.ledger_place, job.table.table
+    exists = has_ledger(location)
+    _refuse_nothing_before(job, shown(location), exists)
     with odd_names_noted(declared=True):
         paper = open_dataset(dataset, table=name, ledger=None if exists else in_memory)
     with paper:
-        _try_on_paper(paper, job, spend)
+        _dry_run(paper, job, spend)
         if spend and not exists:
-            begin_ledger(paper, place)
-        begin = partial(begin_ledger, paper, place)
-        yield paper, shown(place) if exists or spend else None, begin
+            begin_ledger(paper, location)
+        begin = partial(begin_ledger, paper, location)
+        yield paper, shown(location) if exists or spend else None, begin
 
 
 @contextmanager
 def _opened_there(job: Job, spend: bool) -> Iterator[Opened]:
-    """Open the data set of a service, which is asked as a session is: see :func:`opened`."""
+    """Open the data set of a service, which works like a session: see :func:`opened`."""
     refuse_twice(job)
     server = job.table.server
-    with asked_table(server, job.table.path, job.table.table) as table:
+    with remote_table(server, job.table.path, job.table.table) as table:
         session = cast("Session", table)
-        _try_on_paper(session, job, spend)
+        _dry_run(session, job, spend)
         yield session, f"at {server.server}", lambda: None
 
 
 def begin_ledger(session: Session, path: str) -> None:
-    """Let a session whose questions were tried on paper spend from a ledger that begins now."""
+    """Create the ledger of a session after the dry run of its questions."""
     budget, terms = session.budget, session.ledger.terms
     weak = weak_guarantee(budget, session.declared.size)
     if weak is not None:
-        note(f"The whole budget is large: {weak} from all releases together.")
+        note(f"The total budget is large: {weak} from all releases together.")
     session.ledger = open_ledger(path, dataset=session.dataset, budget=budget, terms=terms)
 
 
 def _ledger_unit(path: str) -> OneRowEach | PersonUnit:
     """Return the unit that a ledger counts in."""
     with open_ledger(path, create=False) as ledger:
-        said = ledger.terms.get("unit") or {}
-    if said.get("column") is None:
+        fields = ledger.terms.get("unit") or {}
+    if fields.get("column") is None:
         return one_row_each
-    return unit(said["column"], said["rows"], said["groups"])
+    return unit(fields["column"], fields["rows"], fields["groups"])
 
 
-def _refuse_nothing_before(job: Job, place: str, exists: bool) -> None:
-    """Refuse free answers where there is no ledger, before anything is opened for them."""
-    if not exists and any(asked.free for asked in job.questions):
+def _refuse_nothing_before(job: Job, location: str, exists: bool) -> None:
+    """Raise for free answers without a ledger, before anything is opened for them."""
+    if not exists and any(request.free for request in job.questions):
         raise UsageError(
-            f"there is no ledger yet ({place}), and so no earlier release that an answer follows "
-            "from: leave --free out, and say what it may spend"
+            f"there is no ledger yet ({location}), so no earlier release that an answer follows "
+            "from: leave --free out, and give a price"
         )
 
 
-def _whole(job: Job) -> Budget:
-    """Return the losses of all questions together: the budget where none is said."""
-    losses = [asked.loss() for asked in job.questions]
-    said = [each for each in losses if each is not None]
-    if len(said) < len(losses) or not said:
+def _total_loss(job: Job) -> Budget:
+    """Return the losses of all questions together: the default budget."""
+    losses = [request.loss() for request in job.questions]
+    given = [each for each in losses if each is not None]
+    if len(given) < len(losses) or not given:
         raise UsageError(
             "say what the release may spend (--epsilon 0.5, with --delta for keys that are not "
             "public, or --rho 0.1), and with --budget-epsilon what all releases may ever spend"
         )
-    total = said[0]
-    for each in said[1:]:
+    total = given[0]
+    for each in given[1:]:
         total += each
     return total
 
 
-def _try_on_paper(session: Session, job: Job, spend: bool) -> None:
-    """Check every question, and that what remains covers them all, before anything is spent."""
+def _dry_run(session: Session, job: Job, spend: bool) -> None:
+    """Check every question, and that the remaining budget covers all, before spending."""
     kind, remaining = session.budget.kind, session.remaining
     total = Budget.nothing(kind)
     costs: list[Budget] = []
     weak = []
     with working("planning"):
-        for asked in job.questions:
-            if asked.free:
+        for request in job.questions:
+            if request.free:
                 if spend:
-                    told_free(asked.question(session), asked)
+                    free_errors_of(request.question(session), request)
                 continue
-            requested = asked.loss()
+            requested = request.loss()
             if requested is not None and kind != "concentrated":
-                # a delta that the budget has not, even where none is needed
+                # a delta that the budget does not have, even if none is needed
                 requested.cost_in(kind)
-            cost = asked.question(session).cost(**asked.price, tag=asked.tag)
+            cost = request.question(session).cost(**request.price, tag=request.tag)
             total, costs = total + cost, [*costs, cost]
-            # a delta that no answer needs is asked about too: it may become the whole budget's
+            # confirm a delta that no answer needs too: it may become that of the budget
             lost = cost if requested is None or cost.is_nothing else requested
             weak.append(weak_guarantee(lost, session.declared.size))
     covered = remaining.covers(fit(total, remaining)) or session.ledger.chain.affords(*costs)
     if spend and not covered:
-        told = f"this release costs {total!r}"
+        cost_text = f"this release costs {total!r}"
         if len(job.questions) > 1:
-            told = f"these {len(job.questions)} questions cost {total!r} together"
+            cost_text = f"these {len(job.questions)} questions cost {total!r} together"
         raise BudgetError(
-            f"{told}, and {remaining!r} is left of {session.budget!r}; nothing was spent. Ask "
+            f"{cost_text}, and {remaining!r} is left of {session.budget!r}; nothing was spent. Ask "
             "for less, or raise the budget, which is recorded: tacit ledger extend"
         )
     for why in weak if spend else ():
@@ -465,7 +467,7 @@ def _try_on_paper(session: Session, job: Job, spend: bool) -> None:
 
 
 def confirm_weak(weak: str | None, sure: bool) -> None:
-    """Ask before a release that protects hardly anybody, unless --yes was given."""
+    """Ask before a release with a weak guarantee, unless --yes was given."""
     # weak: why it does, as :func:`tacit.report.odds.weak_guarantee` says; None where it protects.
     if weak is None or sure:
         return
@@ -474,14 +476,14 @@ def confirm_weak(weak: str | None, sure: bool) -> None:
             return
         raise UsageError("nothing was released, and nothing was spent")
     raise UsageError(
-        f"{weak}. Nothing was spent: ask for a smaller loss, or say --yes to release all the same"
+        f"{weak}. Nothing was spent: ask for a smaller loss, or give --yes to release all the same"
     )
 
 
 @contextmanager
 def confirmed(*, declared: bool = False) -> Iterator[None]:
-    """Release what was confirmed: the warning of a weak guarantee was said before."""
-    # What is warned of the columns is a note.
+    """Release what was confirmed: the warning of a weak guarantee was shown before."""
+    # Warnings about columns are notes.
     with warnings_as_notes(declared=declared):
         warnings.simplefilter("ignore", WeakGuaranteeWarning)
         warnings.simplefilter("always", DataSourceWarning)

@@ -1,4 +1,4 @@
-"""``tacit ledger``: create, show, verify, extend and restore what keeps a budget."""
+"""``tacit ledger``: create, show, verify, extend and restore ledgers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def create(source: SourceOptions, begin: BudgetOptions) -> None:
     table = table_of(source, "ledger create")
     budget = read_loss(begin.budget_epsilon, begin.budget_delta, begin.budget_rho, "--budget-")
     if budget is None:
-        raise UsageError("say what all releases together may spend: --budget-epsilon 1")
+        raise UsageError("give the budget of all releases together: --budget-epsilon 1")
     protects = require_unit(unit_of(source.person, source.rows, source.groups, source.one_row_each))
     path = begin.ledger or default_ledger(table)
     with (
@@ -57,7 +57,7 @@ def create(source: SourceOptions, begin: BudgetOptions) -> None:
         Session(opened, protects, budget, in_memory) as paper,
     ):
         create_ledger(path, dataset=paper.dataset, budget=budget, terms=paper.ledger.terms).close()
-        note(f"{shown(path)} begins with {budget_words(budget)} for {paper.dataset}")
+        note(f"{shown(path)} starts with {budget_words(budget)} for {paper.dataset}")
 
 
 @dataclass(frozen=True)
@@ -75,14 +75,14 @@ def show(what: ShowOptions, server: ServerOptions) -> None:
 
     [bold]tacit ledger show adult.ledger[/bold]
     """
-    from tacit.cli.release.job import asked_table, described, refuse_alone, show_history
+    from tacit.cli.release.job import described, refuse_alone, remote_table, show_history
     from tacit.cli.shared.output import print_json
 
     if server.server is None:
         refuse_alone(server)
         _show(what.ledger, what.json)
         return
-    with asked_table(server, what.ledger, None) as table:
+    with remote_table(server, what.ledger, None) as table:
         if what.json:
             print_json(described(table))
         else:
@@ -94,22 +94,22 @@ def _show(ledger: str, json: bool) -> None:
     from tacit.cli.shared.output import print_json, print_table
     from tacit.report.text import budget_words, question_words, unit_words
 
-    with _open(ledger) as found:
-        entries, accounts = found.history(), accounts_of(found)
+    with _open(ledger) as opened:
+        entries, accounts = opened.history(), accounts_of(opened)
         if json:
-            print_json(_described(found))
+            print_json(_described(opened))
             return
-        print(f"Data set   {found.dataset}")
-        for name in shares_of(found):
+        print(f"Data set   {opened.dataset}")
+        for name in shares_of(opened):
             print(f"           {name} shares it: the same people")
-        if found.terms.get("unit"):
-            print(f"Protects   {unit_words(found.terms['unit'])}")
-        print(f"Budget     {budget_words(found.total)}")
-        print(f"Spent      {budget_words(found.spent)}")
-        added = budget_words(found.added_up)
-        if found.added_up != found.spent:
+        if opened.terms.get("unit"):
+            print(f"Protects   {unit_words(opened.terms['unit'])}")
+        print(f"Budget     {budget_words(opened.total)}")
+        print(f"Spent      {budget_words(opened.spent)}")
+        added = budget_words(opened.added_up)
+        if opened.added_up != opened.spent:
             print(f"           together; the charges one by one add up to {added}")
-        print(f"Left       {budget_words(found.remaining)}   {_bar(found.spent, found.total)}")
+        print(f"Left       {budget_words(opened.remaining)}   {_bar(opened.spent, opened.total)}")
         rows = [
             [
                 str(number),
@@ -121,13 +121,15 @@ def _show(ledger: str, json: bool) -> None:
             for number, entry in enumerate(entries, 1)
         ]
         still = sum(entry.state == "open" for entry in entries)
-        free = [[", ".join(map(str, of)), question_words(asked)] for of, asked in _free(found)]
+        free = [
+            [", ".join(map(str, of)), question_words(question)] for of, question in _free(opened)
+        ]
     if accounts:
-        told = [
+        lines = [
             [a.name, budget_words(a.spent), "no cap" if a.cap is None else budget_words(a.cap)]
             for a in accounts
         ]
-        print_table(["account", "spent", "cap"], told)
+        print_table(["account", "spent", "cap"], lines)
     if rows:
         print_table(["charge", "when (UTC)", "cost", "state", "question"], rows)
         if still:
@@ -147,8 +149,8 @@ def verify(ledger: _File) -> None:
     """
     from tacit.cli.shared.output import working
 
-    with _open(ledger) as found, working("replaying the ledger"):
-        events = found.verify_chain()
+    with _open(ledger) as opened, working("replaying the ledger"):
+        events = opened.verify_chain()
     print(f"ok: {events} events, each hash, amount and answer as it must be")
 
 
@@ -159,7 +161,7 @@ def extend(
         str, typer.Option("--reason", help="The reason, which is stored in the ledger.")
     ],
     budget_epsilon: Annotated[
-        str | None, typer.Option("--budget-epsilon", help="The new whole budget.")
+        str | None, typer.Option("--budget-epsilon", help="The new total budget.")
     ] = None,
     budget_delta: Annotated[
         str | None, typer.Option("--budget-delta", help="With --budget-epsilon.")
@@ -175,10 +177,10 @@ def extend(
 
     budget = read_loss(budget_epsilon, budget_delta, budget_rho, "--budget-")
     if budget is None:
-        raise UsageError("say the new whole budget, such as --budget-epsilon 2")
-    with _open(ledger) as found:
-        found.extend(budget, reason)
-        print(f"The budget is {budget_words(found.total)}; left: {budget_words(found.remaining)}")
+        raise UsageError("give the new total budget, such as --budget-epsilon 2")
+    with _open(ledger) as opened:
+        opened.extend(budget, reason)
+        print(f"The budget is {budget_words(opened.total)}; left: {budget_words(opened.remaining)}")
 
 
 @ledger_app.command("adopt", hidden=True)  # its name in earlier versions
@@ -195,17 +197,17 @@ def restore(ledger: _File) -> None:
     _require(ledger)
     with working("replaying the ledger"):
         restored = restore_ledger(ledger)
-    with restored as found:
-        print(f"{shown(ledger)} stays here from now on; it keeps the budget of {found.dataset}")
+    with restored as moved:
+        print(f"{shown(ledger)} stays here from now on; it has the budget of {moved.dataset}")
 
 
 def _require(path: str) -> None:
     from tacit.accounting.ledger_postgres import is_address
     from tacit.errors import did_you_mean
 
-    place = os.path.expanduser(path)
-    if not is_address(path) and not os.path.isfile(place):
-        folder = os.path.dirname(place) or "."
+    expanded = os.path.expanduser(path)
+    if not is_address(path) and not os.path.isfile(expanded):
+        folder = os.path.dirname(expanded) or "."
         names = os.listdir(folder) if os.path.isdir(folder) else []
         known = [name for name in names if name.endswith(".ledger")]
         raise UsageError(
@@ -256,7 +258,7 @@ def _described(ledger: Ledger) -> dict[str, Any]:
             }
             for number, entry in enumerate(ledger.history(), 1)
         ],
-        "free": [{"from": of, "question": asked} for of, asked in _free(ledger)],
+        "free": [{"from": of, "question": question} for of, question in _free(ledger)],
     }
 
 

@@ -21,8 +21,8 @@ from tacit.tables.session import Session
 
 __all__ = [
     "FIELDS",
-    "AskedTogether",
-    "asked_together",
+    "JointRequest",
+    "joint_request",
     "read_plan",
 ]
 
@@ -35,58 +35,58 @@ FIELDS = (*_PRICE, *_OPTIONS, "certificate")
 
 
 @dataclass(frozen=True)
-class AskedTogether(Asked):
-    """Several questions at one price, as ``session.plan([...])`` answers them."""
+class JointRequest(Asked):
+    """Several questions at one price, as in ``session.plan([...])``."""
 
-    several: tuple[Asked, ...] = ()  # the questions, none of them with a price
-    # what ``session.plan`` takes beside them
+    requests: tuple[Asked, ...] = ()  # the questions, without prices
+    # further arguments of ``session.plan``
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def parts(self) -> tuple[Asked, ...]:
-        """The questions, whose answers go to places of their own."""
-        return self.several
+        """The questions, each with its own output files."""
+        return self.requests
 
     def question(self, session: Session) -> Any:
         """Return the plan of the questions."""
-        return session.plan([each.question(session) for each in self.several], **self.options)
+        return session.plan([each.question(session) for each in self.requests], **self.options)
 
     @property
     def price(self) -> Price:
-        """What all of them may spend."""
+        """The price of all of them."""
         return {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
 
 
-def asked_together(said: Mapping[str, Any], several: tuple[Asked, ...]) -> AskedTogether:
+def joint_request(fields: Mapping[str, Any], requests: tuple[Asked, ...]) -> JointRequest:
     """Return the questions of a plan file as one, by the fields of ``[together]``."""
-    for each in several:
+    for each in requests:
         if each.loss() is not None or each.tag is not None:
             name = each.name or "a question"
             raise UsageError(
-                f"[together] says what all questions may spend, and {name} says it too: leave "
+                f"[together] has the price of all questions, and {name} has one too: leave "
                 f"{', '.join(PRICE)} out of the [[question]]"
             )
         if each.free:
             raise UsageError(
-                "[together] pays for all questions: ask those that are free in a plan file of "
+                "[together] pays for all questions: put free questions into a plan file of "
                 "their own, without [together]"
             )
-    if isinstance(said.get("epsilon"), Mapping) or isinstance(said.get("rho"), Mapping):
-        raise UsageError("[together] takes one epsilon or rho; weights = { n = 10 } are beside it")
-    options = {name: said[name] for name in _OPTIONS if name in said}
-    found = AskedTogether(
+    if isinstance(fields.get("epsilon"), Mapping) or isinstance(fields.get("rho"), Mapping):
+        raise UsageError("[together] takes one epsilon or rho; weights = { n = 10 } are next to it")
+    options = {name: fields[name] for name in _OPTIONS if name in fields}
+    request = JointRequest(
         aggregates={},
-        epsilon=said.get("epsilon"),
-        delta=said.get("delta"),
-        rho=said.get("rho"),
-        tag=text_of(said, "tag", "[together]"),
-        certificates=listed(said, "certificate"),
-        several=several,
+        epsilon=fields.get("epsilon"),
+        delta=fields.get("delta"),
+        rho=fields.get("rho"),
+        tag=text_of(fields, "tag", "[together]"),
+        certificates=listed(fields, "certificate"),
+        requests=requests,
         options=options,
     )
-    if found.loss() is None:
-        raise UsageError('[together] says what all questions may spend: rho = "1/10", or epsilon')
-    return found
+    if request.loss() is None:
+        raise UsageError('[together] needs the price of all questions: rho = "1/10", or epsilon')
+    return request
 
 
 # A plan: a TOML file that names a table, a budget and several questions.
@@ -103,11 +103,11 @@ _FIELDS = {
 
 
 def read_plan(path: str) -> Job:
-    """Return the job that a plan describes; files in it stand beside the plan."""
-    place = Path(path).expanduser()
-    plan = read_toml(place, f"the plan {path}")
+    """Return the job of a plan; paths in it are relative to the plan."""
+    file = Path(path).expanduser()
+    plan = read_toml(file, f"the plan {path}")
     try:
-        return _job(plan, place.parent)
+        return _job(plan, file.parent)
     except UsageError as error:
         raise type(error)(f"the plan {path}: {error}") from None
 
@@ -128,22 +128,22 @@ def _job(plan: Mapping[str, Any], folder: Path) -> Job:
     questions = plan.get("question", [])
     if not isinstance(questions, list) or not questions:
         raise UsageError("there is no question: add one with [[question]]")
-    asked = tuple(_asked(question, folder, table.path) for question in questions)
+    requests = tuple(_request(question, folder, table.path) for question in questions)
     if "together" in plan:
-        together = asked_together(_part(plan, "together"), asked)
+        together = joint_request(_part(plan, "together"), requests)
         paths = tuple(_path(path, folder) for path in together.certificates)
-        asked = (replace(together, certificates=paths),)
+        requests = (replace(together, certificates=paths),)
     return Job(
         table,
         _unit(plan),
         read_loss(budget.get("epsilon"), budget.get("delta"), budget.get("rho")),
         None if ledger is None else _path(ledger, folder),
-        asked,
+        requests,
     )
 
 
 def _unit(plan: Mapping[str, Any]) -> OneRowEach | PersonUnit | None:
-    """Return whom the answers protect, where the plan says it."""
+    """Return whom the answers protect, if the plan specifies it."""
     if plan.get("unit") == "row":
         return one_row_each
     if isinstance(plan.get("unit"), str):
@@ -154,22 +154,22 @@ def _unit(plan: Mapping[str, Any]) -> OneRowEach | PersonUnit | None:
     return unit_of(text_of(unit, "person", "[unit]"), unit.get("rows"), unit.get("groups"))
 
 
-def _asked(question: Any, folder: Path, source: str) -> Asked:
+def _request(question: Any, folder: Path, source: str) -> Asked:
     known_fields(mapping(question, "[[question]]"), _FIELDS["[[question]]"], "[[question]]")
     file = text_of(question, "keys_file", "[[question]]")
     keys = None if file is None else partial(_keys_of, file=_path(file, folder), source=source)
     plot = text_of(question, "plot", "[[question]]")
     if not isinstance(question.get("free", False), bool):
         raise UsageError("free in [[question]] is true or false")
-    found = replace(
+    request = replace(
         read_question(question, is_declared(source), keys),
         free=question.get("free", False),
         name=text_of(question, "name", "[[question]]"),
         plot=None if plot is None else _path(plot, folder),
         certificates=tuple(_path(path, folder) for path in listed(question, "certificate")),
     )
-    found.loss()
-    return found
+    request.loss()
+    return request
 
 
 def _keys_of(by: Sequence[str], file: str, source: str) -> Any:
@@ -183,6 +183,6 @@ def _part(plan: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _path(path: str | None, folder: Path) -> str:
-    """Return a path as seen from the plan."""
+    """Return a path relative to the folder of the plan."""
     assert path is not None
     return path if "://" in path else str(folder / Path(path).expanduser())

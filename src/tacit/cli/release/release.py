@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from tacit.cli.shared.options import (
-    ASKED,
+    QUESTION_PANEL,
     AskOptions,
     BudgetOptions,
     Delta,
@@ -43,7 +43,7 @@ __all__ = [
     "sql",
 ]
 
-# ``tacit release`` and what it shares with ``tacit preview``.
+# ``tacit release``, and the parts that ``tacit preview`` shares.
 
 
 @options
@@ -68,31 +68,31 @@ def publish(job: Job, output: OutputOptions) -> None:
 
     if output.json and output.csv:
         raise UsageError("print --json or --csv, not both")
-    if output.csv and sum(len(asked.parts) for asked in job.questions) > 1:
-        raise UsageError("--csv prints one table, and the plan asks for several; use --json")
-    for asked in job.questions:
-        for part in (asked, *asked.parts):
+    if output.csv and sum(len(request.parts) for request in job.questions) > 1:
+        raise UsageError("--csv prints one table, and the plan has several; use --json")
+    for request in job.questions:
+        for part in (request, *request.parts):
             check_files(part.plot, part.certificates)
     with opened(job, spend=True) as (session, ledger, _), confirmed(declared=job.table.declared):
         released = []
-        for asked in job.questions:
-            question = asked.question(session)
-            for told in [] if asked.free else free_notes(question, asked):
-                note(f"note: {told}")
+        for request in job.questions:
+            question = request.question(session)
+            for text in [] if request.free else free_notes(question, request):
+                note(f"note: {text}")
             with working("asking the table"):
-                found: Any = _found(question, asked)
-            answers = found if isinstance(found, list) else [found]
-            for answer, part in zip(answers, asked.parts, strict=True):
+                released_answers: Any = _answer(question, request)
+            answers = released_answers if isinstance(released_answers, list) else [released_answers]
+            for answer, part in zip(answers, request.parts, strict=True):
                 released.append(_described(answer, part))
                 if output.csv:
                     print(answer.to_csv(), end="")
                 elif not output.json:
                     _show(answer, part, session, str(ledger))
                 _write(answer, part)
-            for told in question.notes:
-                note(f"note: {told}")
-            if all(part is not asked for part in asked.parts):
-                _write(answers[0], asked)
+            for text in question.notes:
+                note(f"note: {text}")
+            if all(part is not request for part in request.parts):
+                _write(answers[0], request)
         if output.json:
             print_json(
                 {
@@ -105,16 +105,16 @@ def publish(job: Job, output: OutputOptions) -> None:
             )
 
 
-def _found(question: Any, asked: Asked) -> Any:
+def _answer(question: Any, request: Asked) -> Any:
     """Return the answer to a question, or the answers to a plan."""
-    if not asked.free:
-        return question.release(**asked.price, tag=asked.tag)
-    found = question.free_answer(tag=asked.tag)
-    if found is None:
+    if not request.free:
+        return question.release(**request.price, tag=request.tag)
+    answer = question.free_answer(tag=request.tag)
+    if answer is None:
         from tacit.cli.release.job import refuse_free
 
-        raise refuse_free(asked)
-    return found
+        raise refuse_free(request)
+    return answer
 
 
 def job_of(
@@ -124,7 +124,7 @@ def job_of(
     output: OutputOptions | None,
     server: ServerOptions,
 ) -> Job:
-    """Return the job that flags or a plan describe."""
+    """Return the job of flags or a plan."""
     from tacit.cli.release.job import table_of
     from tacit.cli.release.plan_file import read_plan
     from tacit.cli.shared.flag_values import aggregates, column_names, cuts, keys_reader, of_people
@@ -173,7 +173,7 @@ def priced_job(
     from tacit.cli.shared.flag_values import amount
     from tacit.tables.question_formats import Asked
 
-    asked = Asked(
+    request = Asked(
         **question,
         epsilon=amount(price.epsilon),
         delta=price.delta,
@@ -184,64 +184,64 @@ def priced_job(
         plot=output.plot if output else None,
         certificates=tuple(output.certificate or ()) if output else (),
     )
-    whole = read_loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
-    asked.loss("--")
+    total = read_loss(budget.budget_epsilon, budget.budget_delta, budget.budget_rho, "--budget-")
+    request.loss("--")
     protects = unit_of(source.person, source.rows, source.groups, source.one_row_each)
-    return Job(table, protects, whole, budget.ledger, (asked,), bool(output and output.yes))
+    return Job(table, protects, total, budget.ledger, (request,), bool(output and output.yes))
 
 
 def _how(ask: AskOptions) -> Options:
-    """Return the method that the flags name, with its options."""
-    said = {name: getattr(ask, name) for name in ("method", "bound", "bins", "distribution")}
-    return cast("Options", {name: value for name, value in said.items() if value is not None})
+    """Return the method of the flags, with its options."""
+    given = {name: getattr(ask, name) for name in ("method", "bound", "bins", "distribution")}
+    return cast("Options", {name: value for name, value in given.items() if value is not None})
 
 
 def _alone(*groups: Any) -> None:
-    """Refuse flags beside ``--plan`` that the plan says itself."""
+    """Raise if flags repeat what ``--plan`` specifies."""
     allowed = {"plan", "json", "csv", "yes"}
     for group in groups:
         given = dict(vars(group)) if group else {}
         given |= given.pop("kinds", {})
         for name, value in given.items():
             if value and name not in allowed:
-                said = name.strip("_").replace("_", "-")
+                flag_name = name.strip("_").replace("_", "-")
                 raise UsageError(
-                    f"--plan says everything; leave {said} out, or write it in the plan"
+                    f"--plan specifies everything; leave {flag_name} out, or write it in the plan"
                 )
 
 
-def _write(answer: Answer, asked: Asked) -> None:
-    """Write the files, once the answer is printed: what was paid for is not lost with them."""
+def _write(answer: Answer, request: Asked) -> None:
+    """Write the files after printing the answer: a failure does not lose a paid answer."""
     from tacit.cli.shared.output import note, save_plot, working
 
-    for path in asked.certificates:
+    for path in request.certificates:
         with working("writing the certificate"):
             answer.certificate.save(path)
         note(f"wrote {path}")
-    if asked.plot is None:
+    if request.plot is None:
         return
     try:
         with working("drawing"):
-            save_plot(answer.plot(), asked.plot)
+            save_plot(answer.plot(), request.plot)
     except UsageError as error:  # too many groups, or none, which only the answer shows
         note(f"No plot was drawn: {error}")
         return
-    note(f"wrote {asked.plot}")
+    note(f"wrote {request.plot}")
 
 
-def _show(answer: Answer, asked: Asked, session: Session, ledger: str) -> None:
+def _show(answer: Answer, request: Asked, session: Session, ledger: str) -> None:
     from tacit.cli.shared.output import answer_tables, note
     from tacit.report.text import budget_words
 
-    if asked.name:
-        print(asked.name)
+    if request.name:
+        print(request.name)
     print(answer.protects)
     answer_tables(answer)
-    for told in _computed(answer).values():
-        note(told)
+    for text in _computed(answer).values():
+        note(text)
     paid = (
         "follows from earlier releases, free"
-        if asked.free
+        if request.free
         else "asked before: the same answer again, free"
         if answer.replayed
         else f"spent {budget_words(answer.cost)}"
@@ -253,29 +253,29 @@ def _show(answer: Answer, asked: Asked, session: Session, ledger: str) -> None:
 
 
 def _computed(answer: Answer) -> dict[str, str]:
-    """Say how answers follow from released ones, by label, where they do."""
+    """Describe how answers follow from released ones, by label."""
     own = [label for label in answer.labels if "of" in answer.column(label)]
     return {label: f"{label}: {answer.about[label]}" for label in own}
 
 
-def _described(answer: Answer, asked: Asked) -> dict[str, Any]:
-    """Return an answer as plain JSON values: one record a group."""
+def _described(answer: Answer, request: Asked) -> dict[str, Any]:
+    """Return an answer as plain JSON values: one record per group."""
     parts = ("value", "standard_error", "low", "high")
     records = []
-    for place, key in enumerate(answer.keys):
+    for index, key in enumerate(answer.keys):
         record: dict[str, Any] = {"key": dict(zip(answer.by, key, strict=True))}
         for label in answer.labels:
             column = answer.column(label)
-            record[label] = {part: column[part][place] for part in parts}
+            record[label] = {part: column[part][index] for part in parts}
             if "bins" in column:
                 record[label]["bins"] = column["bins"]
             if "refused" in column:
-                record[label]["refused"] = column["refused"][place]
+                record[label]["refused"] = column["refused"][index]
         records.append(record)
     computed = _computed(answer)
     body: Any = answer.certificate.body
     return {
-        "name": asked.name,
+        "name": request.name,
         "protects": body["question"]["query"]["unit"],
         "by": list(answer.by),
         "answers": records,
@@ -286,12 +286,12 @@ def _described(answer: Answer, asked: Asked) -> dict[str, Any]:
     }
 
 
-# ``tacit preview``: the errors to expect, before anything is spent.
+# ``tacit preview``: expected errors, before anything is spent.
 
 
 @dataclass(frozen=True)
 class PreviewOptions:
-    """How a preview is shown."""
+    """Options of a preview."""
 
     sizes: Annotated[
         str,
@@ -301,14 +301,14 @@ class PreviewOptions:
         str | None,
         typer.Option(
             "--target",
-            help="Instead of --epsilon: find the least one with which errors are within these.",
+            help="Instead of --epsilon: find the smallest one with which errors are within these.",
             metavar="LABEL=ERROR,...",
         ),
     ] = None
     confidence: Annotated[
         str,
         typer.Option(
-            "--confidence", help="With --target: the share of releases in which the error is kept."
+            "--confidence", help="With --target: the share of releases within the target."
         ),
     ] = "0.95"
     target_rows: Annotated[
@@ -331,41 +331,41 @@ def preview(
     [bold]tacit preview adult.csv --mean age:0:100 --by sex --keys Male,Female --epsilon 0.5[/bold]
     [bold]tacit preview adult.csv --mean age:0:100 --target mean_age=1 --confidence 0.95[/bold]
     """
-    asked_for = ask if show.target is None else _any_price(ask)
-    show_previews(job_of(source, asked_for, budget, None, server), show)
+    flags = ask if show.target is None else _any_price(ask)
+    show_previews(job_of(source, flags, budget, None, server), show)
 
 
 def show_previews(job: Job, show: PreviewOptions) -> None:
-    """Show the errors to expect of the questions of a job."""
+    """Show the expected errors of the questions of a job."""
     from tacit.arithmetic.exact import show as show_number
     from tacit.cli.release.job import free_notes, opened
-    from tacit.cli.shared.flag_values import labelled, whole_range
+    from tacit.cli.shared.flag_values import integer_range, labelled
     from tacit.cli.shared.output import note, print_json, print_table, working
     from tacit.report.text import budget_words, number
 
-    sizes = whole_range(show.sizes, "--sizes")
+    sizes = integer_range(show.sizes, "--sizes")
     sure = None if show.target is None else show.confidence
-    found: list[dict[str, Any]] = []
+    previews: list[dict[str, Any]] = []
     with opened(job, spend=False) as (session, ledger, _):
-        for asked in job.questions:
-            question = asked.question(session)
-            if asked.free:
-                found.append(_free(question, asked, show))
+        for request in job.questions:
+            question = request.question(session)
+            if request.free:
+                previews.append(_free(question, request, show))
                 continue
             with working("computing the errors to expect"):
                 if show.target is not None:
                     targets = labelled(show.target, "a target")
-                    least = question.epsilon_for(
-                        targets, show.confidence, rows=show.target_rows, delta=asked.delta
+                    smallest = question.epsilon_for(
+                        targets, show.confidence, rows=show.target_rows, delta=request.delta
                     )
-                    asked = replace(asked, epsilon=least)
-                expected = question.preview(**asked.price, rows=sizes, confidence=sure)
-                answered = question.is_answered(**asked.price, tag=asked.tag)
-                free = question.is_charged(**asked.price, tag=asked.tag)
-            free_of = free_notes(question, asked, expected)
-            found.append(
+                    request = replace(request, epsilon=smallest)
+                expected = question.preview(**request.price, rows=sizes, confidence=sure)
+                answered = question.is_answered(**request.price, tag=request.tag)
+                free = question.is_charged(**request.price, tag=request.tag)
+            free_of = free_notes(question, request, expected)
+            previews.append(
                 {
-                    "name": asked.name,
+                    "name": request.name,
                     "errors": expected.to_dict(),
                     "cost": amounts(expected.cost),
                     "remaining": amounts(expected.remaining, left=True),
@@ -378,7 +378,7 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
                     "threshold": expected.threshold,
                     "methods": expected.methods,
                     "refusals": {k: list(v) for k, v in expected.refusals.items()},
-                    "epsilon": None if show.target is None else str(asked.epsilon),
+                    "epsilon": None if show.target is None else str(request.epsilon),
                     "intervals": {k: list(v) for k, v in expected.intervals.items()},
                     "bounds": {k: [str(e) for e in v] for k, v in expected.bounds.items()},
                     "follows": free_of,
@@ -386,8 +386,8 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
             )
             if show.json:
                 continue
-            if asked.name:
-                print(asked.name)
+            if request.name:
+                print(request.name)
             print(expected.protects)
             table = expected.to_dict()
             rows = [
@@ -399,27 +399,27 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
             ]
             print_table(list(table), rows, right=range(2, len(table)))
             print("The error of a group depends on its size; nothing was spent.")
-            for label, told in expected.within().items():
-                print(f"{label}: {told}.")
-            for label, told in expected.methods.items():
-                print(f"{label}: {told}.")
-            for label, told in expected.clamped().items():
-                print(f"{label}: {told}.")
-            for label, told in expected.refused().items():
-                print(f"{label}: refused with probability {told}.")
+            for label, text in expected.within().items():
+                print(f"{label}: {text}.")
+            for label, text in expected.methods.items():
+                print(f"{label}: {text}.")
+            for label, text in expected.clamped().items():
+                print(f"{label}: {text}.")
+            for label, text in expected.refused().items():
+                print(f"{label}: refused with probability {text}.")
             if expected.threshold is not None:
                 print(f"A group is shown if it has about {expected.threshold} people or more.")
-            for told in (*expected.notes, *free_of):
-                print(f"{told.removesuffix('.')}.")  # those of a service are whole sentences
+            for text in (*expected.notes, *free_of):
+                print(f"{text.removesuffix('.')}.")  # those of a service are sentences
             if expected.weak is not None:
-                print(f"{expected.weak}; tacit release asks for --yes.")
+                print(f"{expected.weak}; tacit release needs --yes.")
             if show.target is not None:
                 print(
-                    f"This takes --epsilon {show_number(least)}, the least for {show.target} in a "
-                    f"group of {show.target_rows} rows."
+                    f"This takes --epsilon {show_number(smallest)}, the minimum for {show.target} "
+                    f"in a group of {show.target_rows} rows."
                 )
                 if not (ledger or job.budget or job.table.declared):
-                    continue  # there is no budget to hold it against
+                    continue  # there is no budget to compare it with
             verdict = (
                 "was asked before, and is free"
                 if answered
@@ -432,30 +432,30 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
             if not free and not expected.affordable:
                 note("It would be refused: the budget does not cover it.")
     if show.json:
-        print_json({"previews": found})
+        print_json({"previews": previews})
 
 
-def _free(question: Any, asked: Asked, show: PreviewOptions) -> dict[str, Any]:
+def _free(question: Any, request: Asked, show: PreviewOptions) -> dict[str, Any]:
     """Show the errors of an answer that follows from earlier releases, and return them."""
-    from tacit.cli.release.job import told_free
+    from tacit.cli.release.job import free_errors_of
     from tacit.cli.shared.output import print_table
     from tacit.report.text import number
 
-    errors = told_free(question, asked)
+    errors = free_errors_of(question, request)
     if not show.json:
-        if asked.name:
-            print(asked.name)
+        if request.name:
+            print(request.name)
         rows = [[label, number(error, error / 10)] for label, error in errors.items()]
         print_table(["label", "standard error"], rows, right=range(1, 2))
         print("It follows from earlier releases, and costs nothing.")
-    return {"name": asked.name, "free": True, "errors": errors}
+    return {"name": request.name, "free": True, "errors": errors}
 
 
 def _any_price(ask: AskOptions) -> AskOptions:
-    """Return the flags of a question whose price is still to be found, with some price."""
-    said = [name for name in ("epsilon", "rho", "total", "free", "plan") if getattr(ask, name)]
-    if said:
-        raise UsageError(f"--target finds the epsilon: leave --{said[0]} out")
+    """Return the flags of a question with a placeholder price; the real one is computed."""
+    given = [name for name in ("epsilon", "rho", "total", "free", "plan") if getattr(ask, name)]
+    if given:
+        raise UsageError(f"--target finds the epsilon: leave --{given[0]} out")
     return replace(ask, epsilon="1")
 
 
@@ -464,7 +464,7 @@ def _any_price(ask: AskOptions) -> AskOptions:
 
 @dataclass(frozen=True)
 class SqlOptions:
-    """The query, and what its answer may spend."""
+    """The query, and its price."""
 
     query: Annotated[
         str | None,
@@ -477,7 +477,7 @@ class SqlOptions:
         flag(
             "--preview",
             help="Show the expected errors, and spend nothing.",
-            panel=ASKED,
+            panel=QUESTION_PANEL,
         ),
     ] = False
     sizes: Annotated[
@@ -485,7 +485,7 @@ class SqlOptions:
         flag(
             "--sizes",
             help="With --preview: group sizes for which errors are shown.",
-            panel=ASKED,
+            panel=QUESTION_PANEL,
         ),
     ] = "100,1000,10000"
     epsilon: Epsilon = None

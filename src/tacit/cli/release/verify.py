@@ -51,25 +51,25 @@ def verify(
             raise UsageError(f"a page ends in .html, and {html} does not")
         check_files(None, [html])
     page = Certificate.load(certificate)
-    kept = nullcontext() if ledger is None else open_ledger(ledger, create=False)
-    with kept as opened, working("deriving the loss again"):
-        found = page.verify(opened)
+    opened_ledger = nullcontext() if ledger is None else open_ledger(ledger, create=False)
+    with opened_ledger as opened, working("deriving the loss again"):
+        verification = page.verify(opened)
     if json:
         print_json(
             {
-                "holds": bool(found),
-                "checked": found.checked,
-                "unchecked": found.unchecked,
-                "failures": found.failures,
+                "holds": bool(verification),
+                "checked": verification.checked,
+                "unchecked": verification.unchecked,
+                "failures": verification.failures,
             }
         )
     else:
-        print(found)
+        print(verification)
     if html is not None:
         with working("writing the page"):
-            page.save(html, found)
+            page.save(html, verification)
         note(f"wrote {html}")
-    if not found:
+    if not verification:
         raise VerificationError(f"{certificate} does not hold: do not rely on it")
 
 
@@ -77,7 +77,7 @@ def verify(
 
 
 _PANELS = {
-    0: "Answered by the certificate, unless you say otherwise",
+    0: "Answered by the certificate, unless you give another answer",
     1: "Asked for the first tier",
     2: "Asked for the second tier",
     3: "Asked for the third tier",
@@ -93,7 +93,7 @@ def registry(
         ),
     ] = None,
     json: Annotated[
-        bool, typer.Option("--json", help="Print JSON: the entry, and what is missing.")
+        bool, typer.Option("--json", help="Print JSON: the entry, and the missing fields.")
     ] = False,
 ) -> None:
     """Draft an entry of the public registry of deployments (registry.opendp.org).
@@ -135,26 +135,26 @@ def _check_out(out: str | None) -> None:
 
 
 def _answers(missing: tuple[str, ...]) -> dict[str, Any]:
-    """Ask on the terminal for what is missing; an empty line leaves it open."""
+    """Prompt for missing fields on the terminal; an empty line leaves one open."""
     from tacit.cli.shared.output import note
     from tacit.report.registry import REGISTRY_FIELDS
 
     note("The certificate does not know the following. An empty line leaves a question open.")
-    return {asked.name: _ask(asked) for asked in REGISTRY_FIELDS if asked.name in missing}
+    return {field.name: _ask(field) for field in REGISTRY_FIELDS if field.name in missing}
 
 
-def _ask(asked: RegistryField) -> list[str]:
+def _ask(field: RegistryField) -> list[str]:
     from tacit.cli.shared.output import note
     from tacit.errors import UsageError
     from tacit.report.registry import read_answers
 
-    words = f" ({' or '.join(word for word, _ in asked.choices)})" if asked.choices else ""
-    more = "; several with a semicolon between them" if asked.several else ""
+    words = f" ({' or '.join(word for word, _ in field.choices)})" if field.choices else ""
+    more = "; several with a semicolon between them" if field.several else ""
     while True:
-        text = typer.prompt(f"{asked.question}{words}{more}", "", show_default=False, err=True)
-        answer = text.split(";") if asked.several else [text]
+        text = typer.prompt(f"{field.question}{words}{more}", "", show_default=False, err=True)
+        answer = text.split(";") if field.several else [text]
         try:
-            read_answers({asked.name: answer})
+            read_answers({field.name: answer})
         except UsageError as error:
             note(str(error))
         else:
@@ -162,7 +162,7 @@ def _ask(asked: RegistryField) -> list[str]:
 
 
 def _report(entry: RegistryEntry, out: str | None) -> None:
-    """Say what was written and what is missing, and end with 1 if something is."""
+    """Print what was written and what is missing; exit with 1 if something is missing."""
     from tacit.cli.shared.output import note
     from tacit.report.registry import REGISTRY_FIELDS
 
@@ -170,9 +170,9 @@ def _report(entry: RegistryEntry, out: str | None) -> None:
         note(f"wrote {out}: tier {entry.fields['tier']} of 3")
     if not entry.missing:
         return
-    asked = [one for one in REGISTRY_FIELDS if one.name in entry.missing]
-    note(f"{len(asked)} missing, left empty in the entry:")
-    for one in asked:
+    fields = [one for one in REGISTRY_FIELDS if one.name in entry.missing]
+    note(f"{len(fields)} missing, left empty in the entry:")
+    for one in fields:
         note(f"  {one.flag}: {one.question}")
     raise typer.Exit(1)
 
@@ -181,24 +181,24 @@ def with_questions() -> Callable[..., None]:
     """Return the command with a flag for each question; they are loaded when it is run."""
     from tacit.report.registry import REGISTRY_FIELDS
 
-    def gathered(certificate: str, out: str | None, json: bool, **given: Any) -> None:
+    def collected(certificate: str, out: str | None, json: bool, **given: Any) -> None:
         _run(certificate, out, json, given)
 
     signature = inspect.signature(registry, eval_str=True)
     return dressed(
-        gathered, registry, [*signature.parameters.values(), *map(_flag, REGISTRY_FIELDS)]
+        collected, registry, [*signature.parameters.values(), *map(_flag, REGISTRY_FIELDS)]
     )
 
 
-def _flag(asked: RegistryField) -> inspect.Parameter:
-    words = " or ".join(word for word, _ in asked.choices)
-    told = f"{asked.question}: {words}." if words else f"{asked.question}."
+def _flag(field: RegistryField) -> inspect.Parameter:
+    words = " or ".join(word for word, _ in field.choices)
+    text = f"{field.question}: {words}." if words else f"{field.question}."
     option = flag(
-        asked.flag,
-        help=f"{told} May be repeated." if asked.several else told,
-        panel=_PANELS[asked.tier],
+        field.flag,
+        help=f"{text} May be repeated." if field.several else text,
+        panel=_PANELS[field.tier],
     )
-    kind: Any = list[str] | None if asked.several else str | None
+    kind: Any = list[str] | None if field.several else str | None
     return inspect.Parameter(
-        asked.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, option]
+        field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, option]
     )

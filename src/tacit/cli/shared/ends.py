@@ -1,4 +1,4 @@
-"""How a command ends, and messages in the words of flags."""
+"""Exit codes of commands, and messages in the words of flags."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 class Ends:
     """A block that SIGTERM and SIGHUP end as the keyboard's interrupt does."""
 
-    # Left as they are: a signal that somebody ignores (``nohup``) or handles already, and all of
+    # Left as they are: a signal that someone ignores (``nohup``) or handles already, and all of
     # them outside of the main thread.
 
     def __init__(self) -> None:
@@ -104,5 +104,5 @@ def in_flags(message: str) -> str:
 def _flag(name: str, given: list[str]) -> str:
     """Return the flag of a kind of answer: its column, and what belongs to it, after colons."""
     flag = "--" + name.replace("_", "-")
-    said = ":".join(given)
-    return flag if said in ("", "...") else f"{flag} {said}"
+    value = ":".join(given)
+    return flag if value in ("", "...") else f"{flag} {value}"

@@ -26,19 +26,19 @@ __all__ = [
     "csv_of",
     "csv_of_plan",
     "cuts",
+    "integer_range",
     "keys_reader",
     "labelled",
     "numbers",
     "of_people",
     "typed_keys",
-    "whole_range",
 ]
 
 # What a flag or a field of a plan spells: statistics, keys, ranges, kinds of columns.
 
 
 BOUNDS = ("lower", "upper")
-_MOST_KEYS = 100_000
+_MAX_KEYS = 100_000
 _RANGES = r"[-0-9 ,]*[0-9] *\.\.[-0-9 ,.]*"
 
 
@@ -58,22 +58,22 @@ def aggregates(
             f"--{next(iter(options))} says how {', '.join(choose[:-1])} or {choose[-1]} is "
             "answered, and none is asked"
         )
-    asked: list[Aggregate] = []
+    made: list[Aggregate] = []
     for kind in kinds():
         if kind.fields:
-            asked += [
+            made += [
                 _from_flag(kind, text, options, declared) for text in given.get(kind.name) or ()
             ]
         elif given.get(kind.name):
-            asked.append(kind.make())
-    labels = [kind_of(each.kind).label(each) for each in asked]
+            made.append(kind.make())
+    labels = [kind_of(each.kind).label(each) for each in made]
     twice = {label for label in labels if labels.count(label) > 1}
     if twice:
         raise UsageError(
             f"two answers would both be called {sorted(twice)[0]!r}; name them in a plan "
             "(tacit release --plan plan.toml)"
         )
-    return dict(zip(labels, asked, strict=True))
+    return dict(zip(labels, made, strict=True))
 
 
 def _from_flag(kind: Kind, text: str, options: Options, declared: bool) -> Aggregate:
@@ -99,7 +99,7 @@ def _of_flag(kind: Kind, text: str, options: Options, declared: bool) -> Aggrega
     fields = short if declared and text.count(":") == len(short) - 1 else kind.fields
     parts = text.rsplit(":", len(fields) - 1) if len(fields) > 1 else [text]
     if len(parts) < len(fields) or not all(part.strip() for part in parts):
-        raise _not_whole(kind, text)
+        raise _malformed(kind, text)
     read = {
         "edges": lambda part: numbers(part, "an edge"),
         "percentages": lambda part: numbers(part, "a percentile"),
@@ -122,24 +122,24 @@ def of_people(texts: Sequence[str]) -> dict[str, Aggregate]:
     {'n': 'count()', 'total': 'sum(cost, 0, 5000)'}
     """
     known = {kind.name: kind for kind in kinds()}
-    found: dict[str, Aggregate] = {}
+    totals: dict[str, Aggregate] = {}
     for text in texts:
-        label, sign, said = text.partition("=")
-        name, _, rest = said.partition(":")
+        label, sign, statistic = text.partition("=")
+        name, _, rest = statistic.partition(":")
         label, kind = label.strip(), known.get(name.strip())
         if not sign or not label or kind is None or bool(rest) is not bool(kind.fields):
             raise UsageError(
                 f"--per-person {text} is incomplete: write NAME=STATISTIC:COL:LOW:HIGH, such as "
                 "total=sum:cost:0:5000, or n=count"
             )
-        if label in found:
+        if label in totals:
             raise UsageError(f"--per-person names {label!r} twice")
         with _named(f"--per-person {text}"):
-            found[label] = _of_flag(kind, rest, Options(), True) if rest else kind.make()
-    return found
+            totals[label] = _of_flag(kind, rest, Options(), True) if rest else kind.make()
+    return totals
 
 
-def _not_whole(kind: Kind, text: str) -> UsageError:
+def _malformed(kind: Kind, text: str) -> UsageError:
     flag = flag_of(kind)
     return UsageError(
         f"{flag} {text} is incomplete: write {flag} {form(kind.fields)}, such as {flag} "
@@ -155,14 +155,14 @@ def _of_columns(kind: Kind, text: str, declared: bool) -> Aggregate:
     for part in text.split(","):
         name, *ends = part.rsplit(":", 2) if part.count(":") > 1 or not declared else [part]
         if len(ends) not in (0, 2) or not all(each.strip() for each in (name, *ends)):
-            raise _not_whole(kind, text)
+            raise _malformed(kind, text)
         if not ends and not declared:
-            raise _not_whole(kind, text)
+            raise _malformed(kind, text)
         names.append(name)
         if ends:
             bounds[name] = ends[0], ends[1]
     if len(names) < 2 or len(set(names)) < len(names):
-        raise _not_whole(kind, text)
+        raise _malformed(kind, text)
     from tacit.tables.statistics.covariance_and_regression import SeveralColumns
 
     assert isinstance(kind, SeveralColumns)
@@ -180,14 +180,14 @@ def amount(text: str | None) -> str | dict[str, Number] | None:
 
 def labelled(text: str, name: str) -> dict[str, Number]:
     """Return the numbers of ``label=number,...``, by label."""
-    found: dict[str, Number] = {}
+    values_by_label: dict[str, Number] = {}
     for part in text.split(","):
         label, sign, value = (each.strip() for each in part.rpartition("="))
-        if not sign or not label or label in found:
+        if not sign or not label or label in values_by_label:
             raise UsageError(f"{name} is like count=1,mean_age=3, once for each answer, not {text}")
         as_fraction(value, f"{name} of {label!r}")
-        found[label] = value
-    return found
+        values_by_label[label] = value
+    return values_by_label
 
 
 def numbers(text: str, name: str) -> list[Number]:
@@ -202,22 +202,22 @@ def numbers(text: str, name: str) -> list[Number]:
     return parts
 
 
-def whole_range(text: str, name: str) -> list[int]:
-    """Return the whole numbers of ``3``, ``1..4`` or ``1,2,5``.
+def integer_range(text: str, name: str) -> list[int]:
+    """Return the integers of ``3``, ``1..4`` or ``1,2,5``.
 
-    >>> whole_range("1..4", "distance"), whole_range("1,3", "distance")
+    >>> integer_range("1..4", "distance"), integer_range("1,3", "distance")
     ([1, 2, 3, 4], [1, 3])
     """
-    found: list[int] = []
+    integers: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"\s*(-?\d+)(?:\s*\.\.\s*(-?\d+))?\s*", part)
         if match is None:
             raise UsageError(f"{name} is whole numbers such as 1, 1..4 or 1,2,5, not {text!r}")
         first, last = (int(as_fraction(end, name)) for end in (match[1], match[2] or match[1]))
-        if last < first or last - first >= _MOST_KEYS:
+        if last < first or last - first >= _MAX_KEYS:
             raise UsageError(f"{name} {part.strip()!r} is reversed or too long")
-        found += range(first, last + 1)
-    return found
+        integers += range(first, last + 1)
+    return integers
 
 
 def column_names(texts: Sequence[str]) -> tuple[str, ...]:
@@ -239,13 +239,13 @@ def column_types(texts: Sequence[str]) -> dict[str, str] | None:
     >>> column_types(["age=integer", "name=text,zip=text"])
     {'age': 'integer', 'name': 'text', 'zip': 'text'}
     """
-    found = {}
+    types = {}
     for part in column_names(texts):
         column, sign, kind = part.rpartition("=")
         if not sign or not column:
             raise UsageError(f"--types {part} is incomplete: write --types column=kind")
-        found[column] = kind.strip()
-    return found or None
+        types[column] = kind.strip()
+    return types or None
 
 
 def cuts(texts: Sequence[str]) -> dict[str, Expression]:
@@ -254,14 +254,14 @@ def cuts(texts: Sequence[str]) -> dict[str, Expression]:
     >>> cuts(["age:0,18,65"])
     {'age_group': cut(age, (0.0, 18.0, 65.0), ('[0, 18)', '[18, 65]'))}
     """
-    found = {}
+    groups = {}
     for text in texts:
         column, sign, edges = text.rpartition(":")
         if not sign or not column:
             raise UsageError(f"--cut {text} is incomplete: write --cut age:0,18,65")
         with _named(f"--cut {text}"):
-            found[f"{column}_group"] = col(column).cut(numbers(edges, "an edge"))
-    return found
+            groups[f"{column}_group"] = col(column).cut(numbers(edges, "an edge"))
+    return groups
 
 
 def typed_keys(
@@ -290,7 +290,7 @@ def typed_keys(
         )
     if not keys:
         return None
-    found: dict[str, list[Any]] = {}
+    keys_by_column: dict[str, list[Any]] = {}
     for text in keys:
         name, sign, listed = text.partition("=")
         name = name if name in by else name.strip()
@@ -302,13 +302,13 @@ def typed_keys(
                 )
             name, listed = by[0], text
         kind = schema.column(name).kind
-        found.setdefault(name, []).extend(_listed_keys(listed, kind, name))
-    return found
+        keys_by_column.setdefault(name, []).extend(_listed_keys(listed, kind, name))
+    return keys_by_column
 
 
 def _listed_keys(text: str, kind: str, name: str) -> list[Any]:
     if kind in ("integer", "float", "decimal", "undeclared") and re.fullmatch(_RANGES, text):
-        return list(whole_range(text, f"a key of {name}"))
+        return list(integer_range(text, f"a key of {name}"))
     parts = next(csv.reader([text], skipinitialspace=True))
     if kind in ("text", "boolean") and any(re.fullmatch(_RANGES, part) for part in parts):
         raise UsageError(
@@ -320,7 +320,7 @@ def _listed_keys(text: str, kind: str, name: str) -> list[Any]:
 
 
 def _key_kind(kind: str, parts: Sequence[str]) -> str:
-    """Return the kind of keys: of a column that nobody declared, whole numbers or text."""
+    """Return the kind of keys; of an undeclared column, integers or text."""
     if kind in ("float", "decimal"):
         return "integer"  # the only keys that a column of numbers has
     if kind != "undeclared":
@@ -367,16 +367,16 @@ def _key_rows(path: str, by: Sequence[str], source: str) -> list[list[str]]:
     return [[row[head.index(name)] for name in by] for row in rows]
 
 
-# What flags and the [source] of a plan say of a CSV file.
+# Options of a CSV file, from flags and the [source] of a plan.
 
 
 def csv_of(source: TableOptions) -> CsvOptions:
-    """Return what the flags say, those left out not in it."""
+    """Return the options of the flags, without those left out."""
     header: bool | list[str] | None = None
     if source.header is not None:
         header = [name.strip() for name in source.header.split(",")]
         header = {"no": False, "yes": True}.get(source.header, header)
-    said = {
+    fields = {
         "types": column_types(source.types or ()),
         "header": header,
         "delimiter": "\t" if source.delimiter in ("tab", "\\t") else source.delimiter,
@@ -387,17 +387,17 @@ def csv_of(source: TableOptions) -> CsvOptions:
         "time_format": source.time_format,
         "multiline": source.multiline,
     }
-    return _said(said)
+    return _given_fields(fields)
 
 
 def csv_of_plan(source: Mapping[str, Any]) -> CsvOptions:
-    """Return what the fields of a plan say, the others left out."""
-    return _said({name: source.get(name) for name in CsvOptions.__annotations__})
+    """Return the options of a plan, without those left out."""
+    return _given_fields({name: source.get(name) for name in CsvOptions.__annotations__})
 
 
-def _said(found: Mapping[str, Any]) -> CsvOptions:
-    said: Any = {name: value for name, value in found.items() if value is not None}
-    return said  # type: ignore[no-any-return]
+def _given_fields(fields: Mapping[str, Any]) -> CsvOptions:
+    given: Any = {name: value for name, value in fields.items() if value is not None}
+    return given  # type: ignore[no-any-return]
 
 
 # Keys from a list or a file: read once the kinds of the grouping columns are known.

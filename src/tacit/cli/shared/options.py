@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from tacit.tables.statistics.base import Kind
 
 __all__ = [
-    "ASKED",
     "PRICE",
+    "QUESTION_PANEL",
     "AskOptions",
     "AskingGroup",
     "BudgetOptions",
@@ -61,7 +61,7 @@ def options(command: Callable[..., None]) -> Callable[..., None]:
     flags = {name: _flags_of(group) for name, group in groups.items()}
     own = {flag for group in flags.values() for flag in group}
 
-    def gathered(**given: Any) -> None:
+    def collected(**given: Any) -> None:
         more = {name: value for name, value in given.items() if name not in own}
         made = {}
         for name, group in groups.items():
@@ -71,7 +71,7 @@ def options(command: Callable[..., None]) -> Callable[..., None]:
         command(**made)
 
     parameters = [parameter for group in flags.values() for parameter in group.values()]
-    return dressed(gathered, command, parameters)
+    return dressed(collected, command, parameters)
 
 
 def dressed(
@@ -102,7 +102,7 @@ def _flags_of(group: Any) -> dict[str, inspect.Parameter]:
     }
 
 
-# The flags that say what one release spends, for every command that has a price.
+# Flags of the price of one release.
 
 
 PRICE = "What it may cost"  # the panel of the help with these flags
@@ -176,7 +176,7 @@ class PricedOptions(Protocol):
 # The flags that commands share, as dataclasses that become signatures.
 
 
-ASKED = "What is asked"  # the panel of the help with the flags of the kinds of answers
+QUESTION_PANEL = "The question"  # panel of the help with the flags of the kinds of answers
 _TABLE, _GROUPS = "The table", "Groups and rows"
 _UNIT, _OUT = "Who is protected", "What comes out"
 
@@ -304,7 +304,7 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class SourceOptions(TableOptions):
-    """A table, and whom its rows stand for."""
+    """A table, and the people of its rows."""
 
     person: Annotated[
         str | None,
@@ -336,9 +336,9 @@ class SourceOptions(TableOptions):
 
 @dataclass(frozen=True)
 class AskOptions:
-    """What is asked of the table, and what the answer may cost."""
+    """The question to the table, and its price."""
 
-    # for each kind of answer, what was given with its flag (:mod:`tacit.cli.shared.options`)
+    # for each kind of answer, the values of its flag
     kinds: Mapping[str, Any] = field(default_factory=dict)
 
     method: Annotated[
@@ -347,7 +347,7 @@ class AskOptions:
             "--method",
             help="For mean, var, std, median and percentile: global, smooth, ptr, "
             "sample_and_aggregate or auto.",
-            panel=ASKED,
+            panel=QUESTION_PANEL,
             metavar="NAME",
         ),
     ] = None
@@ -356,7 +356,7 @@ class AskOptions:
         flag(
             "--bound",
             help="With --method ptr: the local sensitivity to propose, or search.",
-            panel=ASKED,
+            panel=QUESTION_PANEL,
             metavar="BOUND",
         ),
     ] = None
@@ -365,7 +365,7 @@ class AskOptions:
         flag(
             "--bins",
             help="With --method sample_and_aggregate: the number of bins.",
-            panel=ASKED,
+            panel=QUESTION_PANEL,
             metavar="N",
         ),
     ] = None
@@ -374,7 +374,7 @@ class AskOptions:
         flag(
             "--distribution",
             help="With --method smooth: the distribution of the noise.",
-            panel=ASKED,
+            panel=QUESTION_PANEL,
             metavar="NAME",
         ),
     ] = None
@@ -413,8 +413,7 @@ class AskOptions:
         int | None,
         flag(
             "--rounds",
-            help="2: find groups that nobody listed in two rounds, more of them where people are "
-            "in many.",
+            help="2: find unlisted groups in two rounds, more of them where people are in many.",
             panel=_GROUPS,
             metavar="1|2",
         ),
@@ -451,7 +450,7 @@ class AskOptions:
         Texts,
         flag(
             "--per-person",
-            help="Make one row a person first, with this column: n=count, total=sum:cost:0:5000.",
+            help="Make one row per person first, with this column: n=count, total=sum:cost:0:5000.",
             panel=_GROUPS,
             metavar="NAME=STATISTIC:COL:LOW:HIGH",
         ),
@@ -470,7 +469,7 @@ class AskOptions:
         flag(
             "--plan",
             help="A TOML file with the table and several questions.",
-            panel=ASKED,
+            panel=QUESTION_PANEL,
             metavar="FILE",
         ),
     ] = None
@@ -483,13 +482,13 @@ class AskOptions:
 
 @dataclass(frozen=True)
 class BudgetOptions:
-    """What all releases together may cost, and where that is kept."""
+    """The budget of all releases together, and its ledger."""
 
     ledger: Annotated[
         str | None,
         flag(
             "--ledger",
-            help="The ledger: a file, by default beside the table, or an address in PostgreSQL.",
+            help="The ledger: a file, by default next to the table, or an address in PostgreSQL.",
             panel=PRICE,
             metavar="LEDGER",
         ),
@@ -544,7 +543,7 @@ class OutputOptions:
     yes: Annotated[bool, flag("--yes", help="Accept a weak guarantee.", panel=PRICE)] = False
 
 
-# The flags that say which service is asked, instead of a table of one's own.
+# Flags of a service, instead of a local table.
 
 
 _SERVER = "Asking a service"
@@ -552,7 +551,7 @@ _SERVER = "Asking a service"
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """Which service is asked, and with which token; the table is the name of a data set then."""
+    """A service and its token; the table is then the name of a data set."""
 
     server: Annotated[
         str | None,
@@ -585,7 +584,7 @@ class ServerOptions:
 
 # A flag for each kind of answer, made from the kinds themselves.
 #
-# They are loaded when a command that has such flags is run or asked for its help, and not before:
+# They are loaded when a command with such flags or its help is run, and not before:
 # ``tacit --help`` needs none of them.
 
 
@@ -605,14 +604,14 @@ _FIELDS: dict[str, tuple[str, str, str]] = {
 
 
 def _joined(fields: tuple[str, ...], way: int) -> str:
-    """Join fields by colons; of several columns each has its bounds, and they stand by commas."""
+    """Join fields by colons; several columns, each with its bounds, are joined by commas."""
     if "bounds" in fields:
         return ",".join(_FIELDS[field][way] for field in fields if field != "bounds")
     return ":".join(_FIELDS[field][way] for field in fields)
 
 
 def form(fields: tuple[str, ...]) -> str:
-    """Say how fields are written behind a flag.
+    """Describe the syntax of the fields after a flag.
 
     >>> form(("column", "lower", "upper"))
     'column:lower:upper'
@@ -621,7 +620,7 @@ def form(fields: tuple[str, ...]) -> str:
 
 
 def example(fields: tuple[str, ...]) -> str:
-    """Return what could stand behind a flag.
+    """Return an example of the fields after a flag.
 
     >>> example(("column", "q", "lower", "upper"))
     'age:90:0:100'
@@ -642,13 +641,15 @@ def with_kinds(command: Callable[..., None]) -> Callable[..., None]:
         command(**given)
 
     flags = list(inspect.signature(command).parameters.values())
-    place = [flag.name for flag in flags].index("method")
-    return dressed(asking, command, [*flags[:place], *map(_parameter, kinds()), *flags[place:]])
+    index = [flag.name for flag in flags].index("method")
+    return dressed(asking, command, [*flags[:index], *map(_parameter, kinds()), *flags[index:]])
 
 
 def _parameter(kind: Kind) -> inspect.Parameter:
     metavar = _joined(kind.fields, 1) or None
-    option = typer.Option(flag_of(kind), help=kind.help, rich_help_panel=ASKED, metavar=metavar)
+    option = typer.Option(
+        flag_of(kind), help=kind.help, rich_help_panel=QUESTION_PANEL, metavar=metavar
+    )
     return inspect.Parameter(
         kind.name,
         inspect.Parameter.KEYWORD_ONLY,
@@ -658,7 +659,7 @@ def _parameter(kind: Kind) -> inspect.Parameter:
 
 
 class AskingGroup(TyperGroup):
-    """Commands of which some get more flags when they are run or asked for their help."""
+    """Commands of which some get more flags when they or their help are run."""
 
     # of those, by name, what returns the command with all of its flags
     asking: ClassVar[Mapping[str, Callable[[], Callable[..., None]]]] = {}
@@ -667,11 +668,11 @@ class AskingGroup(TyperGroup):
         """Return the command that is run, with all of its flags."""
         name, command, rest = super().resolve_command(ctx, args)
         if name is not None and name in self.asking:
-            command = self.whole(name)
+            command = self.full_command(name)
         return name, command, rest
 
     @classmethod
-    def whole(cls, name: str) -> Any:
+    def full_command(cls, name: str) -> Any:
         """Return one of the commands with all of its flags."""
         alone = typer.Typer(
             add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
@@ -680,7 +681,7 @@ class AskingGroup(TyperGroup):
         return typer.main.get_command(alone)
 
 
-# What stands behind a flag in ``--help``: a word that a person reads, and no type of Python.
+# The word after a flag in ``--help``, instead of a type of Python.
 
 
 _WORDS = {"<int>": "NUMBER", "<float>": "NUMBER"}
@@ -700,7 +701,7 @@ def plain(command: Any, context: Any) -> Any:
 
 
 class _Word:
-    """Says one word, whoever asks."""
+    """A parameter type with a fixed word in the help."""
 
     def __init__(self, word: str | None) -> None:
         self._word = word
@@ -709,11 +710,11 @@ class _Word:
         return self._word
 
 
-# Amounts of privacy in the JSON that commands print: decimals, and the exact fractions beside.
+# Amounts of privacy in printed JSON: decimals and exact fractions.
 
 
 def amounts(loss: Budget, *, left: bool = False) -> dict[str, Any]:
-    """Return an amount as JSON, never better than it is: a loss rounded up, what is left down.
+    """Return an amount as JSON, rounded against us: a loss up, a remaining budget down.
 
     >>> from tacit.accounting import epsilon
     >>> amounts(epsilon("1/3"))

@@ -1,4 +1,4 @@
-"""What commands print: tables for people, JSON for pipes, notes and progress on stderr."""
+"""Output of commands: tables for people, JSON for pipes, notes and progress on stderr."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CERTIFICATES = (".json", ".html")
 
 
 def note(text: str) -> None:
-    """Print something beside the answer: on stderr, so that a pipe stays clean."""
+    """Print a note on stderr, so that a pipe stays clean."""
     print(text, file=sys.stderr)
 
 
@@ -88,8 +88,8 @@ def print_table(
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, title=Text(title) if title else None, title_justify="left")
-    for place, name in enumerate(header):
-        table.add_column(Text(name), justify="right" if place in right else "left")
+    for index, name in enumerate(header):
+        table.add_column(Text(name), justify="right" if index in right else "left")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     console = Console(highlight=False)
@@ -140,7 +140,7 @@ def answer_tables(answer: Answer) -> None:
 
 
 def check_files(plot: str | None, certificates: Sequence[str]) -> None:
-    """Refuse files that could not be written, before anything is spent."""
+    """Raise if a file could not be written, before anything is spent."""
     if plot is not None:
         _check_file(plot, _PLOTS, "a plot")
         need("matplotlib", "plot")
@@ -151,12 +151,12 @@ def check_files(plot: str | None, certificates: Sequence[str]) -> None:
 
 
 def _check_file(path: str, endings: Sequence[str], what: str) -> None:
-    place = Path(os.path.expanduser(path))
-    if place.suffix not in endings:
+    file = Path(os.path.expanduser(path))
+    if file.suffix not in endings:
         raise UsageError(f"{what} ends in {' or '.join(endings)}, and {path} does not")
-    if not place.parent.is_dir():
-        raise UsageError(f"there is no folder {place.parent} to write {what} to; make it first")
-    if not os.access(place if place.exists() else place.parent, os.W_OK) or place.is_dir():
+    if not file.parent.is_dir():
+        raise UsageError(f"there is no folder {file.parent} to write {what} to; make it first")
+    if not os.access(file if file.exists() else file.parent, os.W_OK) or file.is_dir():
         raise UsageError(f"{path} cannot be written; nothing was spent")
 
 
