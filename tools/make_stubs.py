@@ -47,11 +47,11 @@ def stubs() -> dict[Path, str]:
     top, below = vars(tacit), vars(tacit.statistics)
     statistics = {name: (home, name) for name, home in below["_HOMES"].items()}
     return {
-        PACKAGE / "__init__.pyi": stub("tacit", top["_FOUND"], top["_ROOMS"]) + version,
+        PACKAGE / "__init__.pyi": stub("tacit", top["_PUBLIC"], top["_NAMESPACES"]) + version,
         PACKAGE / "statistics" / "__init__.pyi": stub(
             "tacit.statistics", statistics, public=tacit.statistics.__all__
         ),
-        PACKAGE / "framework.pyi": stub("tacit.framework", vars(tacit.framework)["_FOUND"]),
+        PACKAGE / "framework.pyi": stub("tacit.framework", vars(tacit.framework)["_PUBLIC"]),
     }
 
 

@@ -19,7 +19,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 # The module of each name, and its name there.
-_FOUND: dict[str, tuple[str, str]] = {
+_PUBLIC: dict[str, tuple[str, str]] = {
     "Certificate": ("tacit.report", "Certificate"),
     "Dataset": ("tacit.tables.dataset.declaration", "Dataset"),
     "Interval": ("tacit.statistics", "Interval"),
@@ -137,7 +137,7 @@ _IS_NOW: dict[str, str] = {
     ),
 }
 
-_ROOMS = (
+_NAMESPACES = (
     "accounting",
     "audit",
     "data",
@@ -156,7 +156,7 @@ _OPEN = "a table is opened by tc.Session(path, unit=tc.one_row_each, budget=tc.e
 _CHOICE = "write tc.when(tc.col('age') < 18).then('minor').otherwise('adult')"
 _BINS = "count in bins by tc.histogram('age', [0, 20, 40]), or cut: tc.col('age').cut([0, 20, 40])"
 # What to write for names of other libraries that people look for.
-_INSTEAD = {
+_SUGGESTIONS = {
     **dict.fromkeys(
         ("load", "DataFrame", "read", "read_csv", "read_parquet", "from_pandas"), _OPEN
     ),
@@ -176,24 +176,24 @@ _INSTEAD = {
     "quantiles": "ask tc.percentiles('age', [25, 50, 75], 0, 100)",
 }
 
-__all__ = sorted([*_FOUND, *_ROOMS])  # noqa: PLE0605
+__all__ = sorted([*_PUBLIC, *_NAMESPACES])  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
+    if name in _NAMESPACES:
         return importlib.import_module(f"tacit.{name}")
     if name in _MOVED:
         return getattr(importlib.import_module("tacit.framework"), _MOVED[name])
-    if name not in _FOUND:
+    if name not in _PUBLIC:
         from tacit.calls import UnknownNameError
         from tacit.errors import did_you_mean
 
         framework = importlib.import_module("tacit.framework")
-        if place := _IS_NOW.get(name, f"framework.{name}" if name in framework.__all__ else ""):
-            raise UnknownNameError(f"tacit has no name {name!r}; it is tc.{place}")
-        near = _INSTEAD.get(name) or did_you_mean(name, __all__)
+        if location := _IS_NOW.get(name, f"framework.{name}" if name in framework.__all__ else ""):
+            raise UnknownNameError(f"tacit has no name {name!r}; it is tc.{location}")
+        near = _SUGGESTIONS.get(name) or did_you_mean(name, __all__)
         raise UnknownNameError(f"tacit has no name {name!r}; {near}")
-    home, inner = _FOUND[name]
+    home, inner = _PUBLIC[name]
     value = getattr(importlib.import_module(home), inner)
     globals()[name] = value
     return value

@@ -24,7 +24,7 @@ T = TypeVar("T")
 # A call that a message shows, such as ``tc.mean('age', 0, 100)``.
 _SHOWN = re.compile(r"tc\.([a-z_]+)\(([^()]*)\)")
 
-_INSTEAD = "__instead__"
+_SUGGESTIONS = "__instead__"
 _OWN = "_instead_of"
 
 
@@ -34,8 +34,8 @@ def rewritten(message: str, write: Callable[[str, list[str]], str | None]) -> st
     def spelled(call: re.Match[str]) -> str:
         lists = re.sub(r"\[([^\]]*)\]", lambda inner: inner[1].replace(", ", ","), call[2])
         given = re.sub(r"['\"]", "", lists)
-        found = write(call[1], given.split(", ") if given else [])
-        return call[0] if found is None else found
+        replacement = write(call[1], given.split(", ") if given else [])
+        return call[0] if replacement is None else replacement
 
     return _SHOWN.sub(spelled, message)
 
@@ -43,9 +43,9 @@ def rewritten(message: str, write: Callable[[str, list[str]], str | None]) -> st
 def public(thing: T) -> T:
     """Decorate a function that users call, or a class whose methods they call."""
     if isinstance(thing, type):
-        _tell_all(thing)
+        _wrap_methods(thing)
         return thing
-    return _told(thing, getattr(thing, "__name__", "it"))  # type: ignore[return-value,arg-type]
+    return _with_plain_errors(thing, getattr(thing, "__name__", "it"))  # type: ignore[return-value,arg-type]
 
 
 def instead(**texts: str) -> Callable[[T], T]:
@@ -55,7 +55,7 @@ def instead(**texts: str) -> Callable[[T], T]:
     # an object, such as those of its columns.
 
     def mark(kind: T) -> T:
-        setattr(kind, _INSTEAD, texts)
+        setattr(kind, _SUGGESTIONS, texts)
         return kind
 
     return mark
@@ -101,21 +101,25 @@ def calls_inside() -> int:
     return level
 
 
-def _tell_all(kind: type) -> None:
+def _wrap_methods(kind: type) -> None:
     """Have the methods of a class answer, and the class itself for names that it has not."""
     for name, value in list(vars(kind).items()):
         if name.startswith("_") and name not in ("__init__", "__call__"):
             continue
         shown = kind.__name__ if name == "__init__" else name
         if inspect.isfunction(value):
-            setattr(kind, name, _told(value, shown, vars(kind).get(_INSTEAD, {}).get(name, "")))
+            setattr(
+                kind,
+                name,
+                _with_plain_errors(value, shown, vars(kind).get(_SUGGESTIONS, {}).get(name, "")),
+            )
         elif isinstance(value, (classmethod, staticmethod)):
-            setattr(kind, name, type(value)(_told(value.__func__, shown)))
+            setattr(kind, name, type(value)(_with_plain_errors(value.__func__, shown)))
     if not hasattr(kind, "__getattr__"):
         kind.__getattr__ = _no_attribute  # type: ignore[attr-defined]
 
 
-def _told(function: Callable[..., T], shown: str, more: str = "") -> Callable[..., T]:
+def _with_plain_errors(function: Callable[..., T], shown: str, more: str = "") -> Callable[..., T]:
     @wraps(function)
     def call(*given: Any, **named: Any) -> T:
         try:
@@ -175,7 +179,7 @@ class _NoSuchNameError(ShortTraceback, AttributeError):
         if name.startswith("_"):
             return text
         known = sorted(each for each in object.__dir__(self.obj) if not each.startswith("_"))
-        texts: Mapping[str, str] = getattr(kind, _INSTEAD, {})
+        texts: Mapping[str, str] = getattr(kind, _SUGGESTIONS, {})
         own = ""
         with suppress(AttributeError):  # of an object that is not made yet
             own = getattr(kind, _OWN)(self.obj, name)

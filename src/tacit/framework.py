@@ -16,7 +16,7 @@ from typing import Any
 
 # The module of each name, and its name there.  Steps of a chain are classes; in a chain they read
 # as verbs.
-_FOUND: dict[str, tuple[str, str]] = {
+_PUBLIC: dict[str, tuple[str, str]] = {
     "AbsoluteDistance": ("tacit.core", "AbsoluteDistance"),
     "ApproximateDP": ("tacit.core", "ApproximateDP"),
     "ApproximateZeroConcentratedDP": ("tacit.core", "ApproximateZeroConcentratedDP"),
@@ -112,18 +112,18 @@ _FOUND: dict[str, tuple[str, str]] = {
     "var": ("tacit.tables", "var"),
 }
 
-__all__ = sorted(_FOUND)  # noqa: PLE0605
+__all__ = sorted(_PUBLIC)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _FOUND:
+    if name not in _PUBLIC:
         from tacit.calls import UnknownNameError
         from tacit.errors import did_you_mean
 
         raise UnknownNameError(
             f"tacit.framework has no name {name!r}; {did_you_mean(name, __all__)}"
         )
-    home, inner = _FOUND[name]
+    home, inner = _PUBLIC[name]
     value = getattr(importlib.import_module(home), inner)
     globals()[name] = value
     return value

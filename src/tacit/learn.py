@@ -110,8 +110,8 @@ def check(name: str, answer: object) -> Reply:
     truth = exercise.answer()
     given = _read(answer, isinstance(truth, str))
     if given is None:
-        asked = 'Answer "yes" or "no".' if isinstance(truth, str) else _NO_NUMBER
-        return Reply(False, asked)
+        request = 'Answer "yes" or "no".' if isinstance(truth, str) else _NO_NUMBER
+        return Reply(False, request)
     if _same(given, truth):
         return Reply(True, f"Right: {_shown(truth)}")
     for hint, mistake in exercise.mistakes.items():
@@ -126,8 +126,8 @@ _NO_NUMBER = 'Not a number yet: write it as 4.5 or "9/2".'
 def _read(answer: object, word: bool) -> Number | str | None:
     """Return an answer as a word or as a number; None if it is neither."""
     if word:
-        said = str(answer).strip().lower()
-        return said if said in _WORDS else None
+        text = str(answer).strip().lower()
+        return text if text in _WORDS else None
     try:
         number = Fraction(answer.strip()) if isinstance(answer, str) else float(answer)  # type: ignore[arg-type]
     except (TypeError, ValueError, ArithmeticError):
@@ -337,14 +337,14 @@ def _published(u: tuple[int, ...], v: tuple[int, ...]) -> str:
     return "yes" if moves[0] == moves[1] else "no"
 
 
-def _yes(n: int, said: int) -> Number:
+def _yes(n: int, yes_count: int) -> Number:
     """How many people are estimated to mean yes, of n of whom so many said it, with two coins."""
     p = Fraction(3, 4)
-    return (said - n * (1 - p)) / (2 * p - 1)
+    return (yes_count - n * (1 - p)) / (2 * p - 1)
 
 
 def _poisoned(oracle: DirectEncoding, poisoned: int) -> int:
     """How many people poisoned reports can pretend to be, rounded."""
-    found = influence(oracle, poisoned=poisoned, n=10_000)
-    assert isinstance(found, Influence)
-    return round(float(found.people))
+    result = influence(oracle, poisoned=poisoned, n=10_000)
+    assert isinstance(result, Influence)
+    return round(float(result.people))

@@ -15,12 +15,12 @@ from typing import Any, TypeAlias
 
 from tacit.errors import UsageError
 
-__all__ = ["MOST_BYTES", "Json", "read_json", "read_json_file", "read_own"]
+__all__ = ["MAX_BYTES", "Json", "read_json", "read_json_file", "read_own"]
 
 # What JSON can carry.
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
-MOST_BYTES = 1 << 27  # the largest file that is read as JSON
+MAX_BYTES = 1 << 27  # the largest file that is read as JSON
 _DEEPEST = 200  # far more than any expression of a question needs
 _LONGEST = 1000  # the digits of a number, as :func:`tacit.arithmetic.exact.as_fraction` has them
 
@@ -30,10 +30,10 @@ def read_json_file(path: str | os.PathLike[str], what: str) -> Any:
     place = Path(os.path.expanduser(path))
     try:
         size = place.stat().st_size
-        if size > MOST_BYTES:
-            raise UsageError(f"{what} has {size} bytes; at most {MOST_BYTES} are read")
+        if size > MAX_BYTES:
+            raise UsageError(f"{what} has {size} bytes; at most {MAX_BYTES} are read")
         with place.open("rb") as file:  # what is no file may be longer than it says
-            data = file.read(MOST_BYTES + 1)
+            data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{what} cannot be read: {error.strerror}") from None
     return read_json(data, what)
@@ -48,11 +48,11 @@ def read_json(data: str | bytes, what: str = "the text") -> Any:
     Traceback (most recent call last):
     tacit.errors.UsageError: the text is not JSON that can be relied on: the name 'a' is given ...
     """
-    if len(data) > MOST_BYTES:
-        raise UsageError(f"{what} has more than {MOST_BYTES} bytes, too many to read")
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"{what} has more than {MAX_BYTES} bytes, too many to read")
     try:
         text = data.decode("utf-8") if isinstance(data, bytes) else data
-        found = (_SIFTING if _MANY_DIGITS.search(text) else _PLAIN).decode(text)
+        decoded = (_SIFTING if _MANY_DIGITS.search(text) else _PLAIN).decode(text)
     except _RefusedError as error:
         raise UsageError(f"{what} is not JSON that can be relied on: {error}") from None
     except RecursionError:
@@ -61,11 +61,11 @@ def read_json(data: str | bytes, what: str = "the text") -> Any:
         raise UsageError(f"{what} is not JSON") from None
     halves = "\\u" in text
     if not halves and text.count("[") + text.count("{") < _DEEPEST:
-        return found  # there is no level without its bracket
-    for value in _walk(found, what):
+        return decoded  # there is no level without its bracket
+    for value in _walk(decoded, what):
         if halves and isinstance(value, str):
-            _whole_characters(value, what)
-    return found
+            _check_surrogates(value, what)
+    return decoded
 
 
 def read_own(text: str, value: object) -> Any:
@@ -76,10 +76,10 @@ def read_own(text: str, value: object) -> Any:
     """
     # What reads back equal to the value gives no name twice, and no half of a character.
     shallow = text.count("[") + text.count("{") < _DEEPEST and "\\u" not in text
-    if shallow and len(text) <= MOST_BYTES and not _MANY_DIGITS.search(text):
-        found = json.loads(text)
-        if found == value:
-            return found
+    if shallow and len(text) <= MAX_BYTES and not _MANY_DIGITS.search(text):
+        payload = json.loads(text)
+        if payload == value:
+            return payload
     return read_json(text)
 
 
@@ -88,17 +88,17 @@ class _RefusedError(ValueError):
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
                 raise _RefusedError(f"the name {name[:60]!r} is given twice in one place")
             seen.add(name)
-    return found
+    return fields
 
 
-def _whole(digits: str) -> int:
+def _integer(digits: str) -> int:
     if len(digits) > _LONGEST:
         raise _RefusedError(
             f"a number of {len(digits)} digits is too long, at most {_LONGEST} are read"
@@ -107,7 +107,7 @@ def _whole(digits: str) -> int:
 
 
 _PLAIN = json.JSONDecoder(object_pairs_hook=_once)
-_SIFTING = json.JSONDecoder(object_pairs_hook=_once, parse_int=_whole)
+_SIFTING = json.JSONDecoder(object_pairs_hook=_once, parse_int=_integer)
 _MANY_DIGITS = re.compile(f"[0-9]{{{_LONGEST}}}")
 
 
@@ -134,7 +134,7 @@ def _too_deep(what: str) -> str:
     return f"{what} holds JSON of more than {_DEEPEST} nested levels, too many to read"
 
 
-def _whole_characters(text: str, what: str) -> None:
+def _check_surrogates(text: str, what: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -139,15 +139,15 @@ def _html(made: Any) -> str:
 
 def _both(made: Any, **_: Any) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
     """Return the picture as PNG and as HTML, drawn once, as a kernel asks for it."""
-    drawn, size = _png(made)
-    image = base64.b64encode(drawn).decode()
+    png, size = _png(made)
+    image = base64.b64encode(png).decode()
     named = (one.get_title(loc="left") for one in made.axes)
-    said = html.escape("; ".join(name for name in named if name), quote=True)
+    label = html.escape("; ".join(name for name in named if name), quote=True)
     shown = (
         f"<style>{', '.join(f'{dark} .tacit-figure' for dark in _DARK)} "
         "{ filter: invert(0.92) hue-rotate(180deg); }</style>"
         f'<img class="tacit-figure" width="{size["width"]}" height="{size["height"]}" '
-        f'style="max-width: 100%; height: auto" alt="{said}" src="data:image/png;base64,{image}">'
+        f'style="max-width: 100%; height: auto" alt="{label}" src="data:image/png;base64,{image}">'
     )
     return {"image/png": image, "text/html": shown}, {"image/png": size}
 
@@ -192,13 +192,15 @@ def title(one: Any, text: str, detail: str = "") -> None:
         )
 
 
-def legend_below(made: Any, handles: Sequence[Any], names: Sequence[str], most: int = 6) -> Any:
+def legend_below(
+    made: Any, handles: Sequence[Any], names: Sequence[str], max_columns: int = 6
+) -> Any:
     """Draw one legend under all panels, in as many columns as the figure is wide."""
     # The figure grows with the lines of its legend, and where one name alone is wider than it.
     agg = need("matplotlib.backends.backend_agg", "plot")
     renderer = agg.FigureCanvasAgg(made).get_renderer()
     style = {"loc": "outside lower center", "frameon": False, "fontsize": 9}
-    for columns in range(min(len(names), most), 0, -1):
+    for columns in range(min(len(names), max_columns), 0, -1):
         legend = made.legend(handles, names, ncols=columns, **style)
         size = legend.get_window_extent(renderer)
         if size.width <= made.bbox.width or columns == 1:

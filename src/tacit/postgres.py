@@ -64,7 +64,7 @@ _CAUSES = {
 }
 
 
-def tls_cause(told: str) -> str | None:
+def tls_cause(message: str) -> str | None:
     """Return what went wrong with TLS, or None where it was something else.
 
     >>> print(tls_cause("server does not support SSL, but SSL was required"))
@@ -72,7 +72,7 @@ def tls_cause(told: str) -> str | None:
     >>> tls_cause("password authentication failed; no pg_hba.conf entry, no encryption") is None
     True
     """
-    text = told.casefold()
+    text = message.casefold()
     if "password authentication failed" in text:
         return None
     return next((cause for words, cause in _CAUSES.items() if words in text), None)
@@ -108,10 +108,10 @@ def read_options(address: str) -> dict[str, Any] | None:
     """Return the options of libpq that an address holds; None where it is no address."""
     psycopg, conninfo = need("psycopg", "postgres"), need("psycopg.conninfo", "postgres")
     try:
-        found: dict[str, Any] = conninfo.conninfo_to_dict(address)
+        options: dict[str, Any] = conninfo.conninfo_to_dict(address)
     except psycopg.Error:
         return None
-    return found
+    return options
 
 
 def with_defaults(given: Mapping[str, Any], **more: str) -> dict[str, Any]:

@@ -86,11 +86,11 @@ class _LinearRegression:
         with Session(
             table, unit=one_row_each, budget=budget, ledger=in_memory, name="rows to fit"
         ) as session:
-            asked = linear_regression("y", names, bounds)
-            answer = session.agg(fit=asked).release(**{k: v for k, v in loss.items() if v})
-        found = answer.column("fit")
-        value = np.array(found["value"][0], dtype=np.float64)
-        ends = np.array([found["low"][0], found["high"][0]], dtype=np.float64).T
+            aggregate = linear_regression("y", names, bounds)
+            answer = session.agg(fit=aggregate).release(**{k: v for k, v in loss.items() if v})
+        fit = answer.column("fit")
+        value = np.array(fit["value"][0], dtype=np.float64)
+        ends = np.array([fit["low"][0], fit["high"][0]], dtype=np.float64).T
         self.intercept_, self.coef_ = float(value[0]), value[1:]
         self.intercept_interval_, self.coef_interval_ = ends[0], ends[1:]
         self.certificate_ = answer.certificate
@@ -111,11 +111,13 @@ class _LinearRegression:
 
 def _numbers(given: Any, dimensions: int, name: str) -> NDArray[np.float64]:
     """Return an array of numbers: refused by its type and shape, never by a value."""
-    found = np.asarray(given)
-    if found.dtype.kind not in "biuf" or found.ndim != dimensions:
+    numbers = np.asarray(given)
+    if numbers.dtype.kind not in "biuf" or numbers.ndim != dimensions:
         shape = "a table of numbers (rows, features)" if dimensions == 2 else "one number a row"
-        raise UsageError(f"{name} must be {shape}, not of type {found.dtype} and {found.ndim} axes")
-    return found.astype(np.float64)
+        raise UsageError(
+            f"{name} must be {shape}, not of type {numbers.dtype} and {numbers.ndim} axes"
+        )
+    return numbers.astype(np.float64)
 
 
 def _pair(given: Any, name: str) -> _Pair:

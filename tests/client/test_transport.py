@@ -130,7 +130,7 @@ def test_what_is_final_is_asked_once(script, asked, reply, kind):
 
 
 def test_a_reply_without_end_is_refused(script, asked, monkeypatch):
-    monkeypatch.setattr(module, "MOST_BYTES", 1000)
+    monkeypatch.setattr(module, "MAX_BYTES", 1000)
     script.replies = [(200, b"[" + b"1," * 5000 + b"1]")]
     with pytest.raises(UsageError, match="more than 1000 bytes"):
         asked.get("/v1/me")

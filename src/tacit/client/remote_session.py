@@ -49,7 +49,7 @@ class Job:
     """
 
     def __init__(self, transport: Transport, fields: Mapping[str, Any]) -> None:
-        self._transport, self._told = transport, dict(fields)
+        self._transport, self._fields = transport, dict(fields)
         self.id = str(fields["id"])
         self._path = f"/v1/releases/{quote(self.id, safe='')}"
 
@@ -64,28 +64,28 @@ class Job:
     @property
     def ready_at(self) -> object:
         """When the outcome is shown, by the clock of the service; None while a reviewer decides."""
-        return self._told.get("ready_at")
+        return self._fields.get("ready_at")
 
     @property
     def question(self) -> str:
         """The question, in words."""
-        return str(self._whole()["question"])
+        return str(self._all_fields()["question"])
 
     @property
     def asked_by(self) -> str:
         """Who asked."""
-        return str(self._whole()["asked_by"])
+        return str(self._all_fields()["asked_by"])
 
     @property
     def when(self) -> str:
         """When it was asked: ISO 8601, UTC, by the clock of the service."""
-        requested_at = float(self._whole()["asked_at"])
+        requested_at = float(self._all_fields()["asked_at"])
         return datetime.datetime.fromtimestamp(requested_at, datetime.UTC).isoformat()
 
     @property
     def cost(self) -> Budget:
         """Cost of the question, charged once."""
-        return Budget.from_json(self._whole()["cost"])
+        return Budget.from_json(self._all_fields()["cost"])
 
     def result(self, timeout: float | None = None) -> Answer:
         """Wait for the tick, and return the answer.
@@ -98,8 +98,8 @@ class Job:
             ServiceError: a reviewer has not decided yet, or the time is over: ask again later.
         """
         end = None if timeout is None else time.monotonic() + timeout
-        while self._told["state"] not in _OVER:
-            if self._told["state"] == "waiting" and self._now()["state"] == "waiting":
+        while self._fields["state"] not in _OVER:
+            if self._fields["state"] == "waiting" and self._now()["state"] == "waiting":
                 raise ServiceError(
                     f"release {self.id} waits for a reviewer, and costs nothing until then: ask "
                     f"again with connection.job({self.id!r}).result()"
@@ -116,19 +116,19 @@ class Job:
         Raises:
             RefusedError: it is over.
         """
-        self._told = self._transport.post(f"{self._path}/cancel", {})
+        self._fields = self._transport.post(f"{self._path}/cancel", {})
 
     def _now(self, wait: int | None = None) -> dict[str, Any]:
-        over = self._told["state"] in _OVER
-        return self._told if over and "links" in self._told else self._fresh(wait)
+        over = self._fields["state"] in _OVER
+        return self._fields if over and "links" in self._fields else self._fresh(wait)
 
     def _fresh(self, wait: int | None = None) -> dict[str, Any]:
-        self._told = self._transport.get(self._path, wait=wait)
-        return self._told
+        self._fields = self._transport.get(self._path, wait=wait)
+        return self._fields
 
-    def _whole(self) -> dict[str, Any]:
+    def _all_fields(self) -> dict[str, Any]:
         """Return all that is told of it: the first reply to a question holds less."""
-        return self._told if "question" in self._told else self._now()
+        return self._fields if "question" in self._fields else self._now()
 
     def _answer(self) -> Answer:
         fields = self._now()
@@ -155,7 +155,7 @@ class Job:
         )
 
     def __repr__(self) -> str:
-        return f"<Job {self.id}: {self._told['state']}>"
+        return f"<Job {self.id}: {self._fields['state']}>"
 
 
 # What a service says of a data set: enough to write questions to it here.

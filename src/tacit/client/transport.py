@@ -24,7 +24,7 @@ from tacit.errors import (
     UsageError,
     need,
 )
-from tacit.outside import MOST_BYTES, read_json
+from tacit.outside import MAX_BYTES, read_json
 
 __all__ = [
     "LATER",
@@ -132,7 +132,7 @@ _WRONG = ("invalid_request", "not_found", "too_large", "gone")
 _LATER = ("not_ready", "too_many", "unavailable", "internal")
 # The codes after which the same request may be sent again.
 LATER = ("not_ready", "too_many", "unavailable")
-_PLACE = re.compile(r"line \d+, column \d+: ")
+_POSITION_PREFIX = re.compile(r"line \d+, column \d+: ")
 
 
 def refusal(error: Mapping[str, Any]) -> TacitError:
@@ -146,7 +146,7 @@ def refusal(error: Mapping[str, Any]) -> TacitError:
     parts = [str(error.get(part) or "").strip() for part in ("message", "remedy")]
     message = "; ".join(part for part in parts if part) or f"the service refused ({code})"
     if code == "unsupported_query":
-        return UnsupportedQueryError(_PLACE.sub("", message, count=1), _position(details))
+        return UnsupportedQueryError(_POSITION_PREFIX.sub("", message, count=1), _position(details))
     if code == "budget_exceeded":
         return BudgetError(message)
     if code in ("unauthenticated", "forbidden"):
@@ -248,8 +248,8 @@ class Transport:
             chunks, size = [], 0
             for part in reply.iter_bytes():
                 size += len(part)
-                if size > MOST_BYTES:
-                    raise UsageError(f"{self.url} sent more than {MOST_BYTES} bytes")
+                if size > MAX_BYTES:
+                    raise UsageError(f"{self.url} sent more than {MAX_BYTES} bytes")
                 chunks.append(part)
             return reply.status_code, b"".join(chunks)
 

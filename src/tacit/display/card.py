@@ -55,7 +55,7 @@ def drawing(svg: str) -> Any:
 # for nothing from outside.
 
 
-_MOST = 60  # how many rows of a table are shown
+_MAX_ROWS = 60  # how many rows of a table are shown
 _BAR = 24  # the characters of a bar in text
 
 
@@ -73,12 +73,12 @@ class Table:
     @property
     def shown(self) -> Sequence[Sequence[str]]:
         """The rows that are shown."""
-        return self.rows[:_MOST]
+        return self.rows[:_MAX_ROWS]
 
     @property
     def left_out(self) -> str:
         """Say how many rows are not shown; nothing where all are."""
-        rest = len(self.rows) - _MOST
+        rest = len(self.rows) - _MAX_ROWS
         return f"and {rest:,} more: {self.more}" if rest > 0 else ""
 
     def text(self) -> list[str]:
@@ -131,8 +131,8 @@ class Shares:
             return []
         gone = sum(part.share for part in self.parts if part.css != "left")
         full = round(_BAR * gone)
-        told = ", ".join(f"{part.name}: {part.amount}" for part in self.parts)
-        return [f"[{'#' * full}{'-' * (_BAR - full)}] {told}, of {self.total}"]
+        listed = ", ".join(f"{part.name}: {part.amount}" for part in self.parts)
+        return [f"[{'#' * full}{'-' * (_BAR - full)}] {listed}, of {self.total}"]
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,6 @@ def _tell(text: str, over: threading.Event) -> None:
 
 
 def _bundle(text: str, seconds: int) -> dict[str, Any]:
-    told = f"{text}: {seconds} s"
+    label = f"{text}: {seconds} s"
     bar = f'<progress aria-label="{html.escape(text, quote=True)}"></progress>'
-    return {"text/plain": told, "text/html": f"{bar} {html.escape(told)}"}
+    return {"text/plain": label, "text/html": f"{bar} {html.escape(label)}"}

@@ -37,8 +37,8 @@ def chart(marks: Sequence[Mark], bars: bool, title: str, width: int = _WIDTH) ->
     >>> "<svg" in chart([Mark("a", 3.0, 2.0, 4.0, "3")], bars=True, title="how many")
     True
     """
-    most = min(_LONGEST_LABEL, int(0.32 * width / _CHARACTER))
-    labels = [_short(mark.label, most) for mark in marks]
+    max_length = min(_LONGEST_LABEL, int(0.32 * width / _CHARACTER))
+    labels = [_short(mark.label, max_length) for mark in marks]
     left = 14 + _CHARACTER * max([3, *(len(label) for label in labels)])
     right = width - 16 - _CHARACTER * max([3, *(len(mark.text) for mark in marks)])
     seen = [x for m in marks for x in (m.value, m.low, m.high) if x is not None]
@@ -57,14 +57,14 @@ def chart(marks: Sequence[Mark], bars: bool, title: str, width: int = _WIDTH) ->
         f'text-anchor="middle">{_tick(t)}</text>'
         for t in steps
     ]
-    for place, (mark, label) in enumerate(zip(marks, labels, strict=True)):
-        y = _HEAD + _ROW * place + _ROW / 2
+    for index, (mark, label) in enumerate(zip(marks, labels, strict=True)):
+        y = _HEAD + _ROW * index + _ROW / 2
         parts.append(
             f'<text x="{left - 8:.1f}" y="{y + 4}" text-anchor="end">{html.escape(label)}</text>'
             f'<text class="value" x="{width - 2}" y="{y + 4}" text-anchor="end">'
             f"{html.escape(mark.text)}</text>"
         )
-        parts += _drawn(mark, y, across, bars)
+        parts += _shapes(mark, y, across, bars)
     axis = across(0.0) if low <= 0 <= high and bars else None
     if axis is not None:
         parts.append(f'<line class="axis" x1="{axis}" y1="{_HEAD}" x2="{axis}" y2="{bottom}"/>')
@@ -74,21 +74,21 @@ def chart(marks: Sequence[Mark], bars: bool, title: str, width: int = _WIDTH) ->
     )
 
 
-def _drawn(mark: Mark, y: float, across: object, bars: bool) -> list[str]:
-    place = across
-    assert callable(place)
-    drawn = []
+def _shapes(mark: Mark, y: float, across: object, bars: bool) -> list[str]:
+    x_of = across
+    assert callable(x_of)
+    shapes = []
     if bars and mark.value is not None:
-        start, end = sorted((place(0.0), place(mark.value)))
-        drawn.append(
+        start, end = sorted((x_of(0.0), x_of(mark.value)))
+        shapes.append(
             f'<rect class="bar" x="{start}" y="{y - 6}" width="{end - start:.1f}" height="12"/>'
         )
     if mark.low is not None and mark.high is not None:
-        a, b = place(mark.low), place(mark.high)
-        drawn.append(f'<path class="interval" d="M{a} {y - 4}v8M{b} {y - 4}v8M{a} {y}H{b}"/>')
+        a, b = x_of(mark.low), x_of(mark.high)
+        shapes.append(f'<path class="interval" d="M{a} {y - 4}v8M{b} {y - 4}v8M{a} {y}H{b}"/>')
     if not bars and mark.value is not None:
-        drawn.append(f'<circle class="point" cx="{place(mark.value)}" cy="{y}" r="4"/>')
-    return drawn
+        shapes.append(f'<circle class="point" cx="{x_of(mark.value)}" cy="{y}" r="4"/>')
+    return shapes
 
 
 def budget_bar(before: float, this: float, left: float) -> str:
@@ -114,7 +114,7 @@ def budget_bar(before: float, this: float, left: float) -> str:
     )
 
 
-def ticks(low: float, high: float, most: int = 7) -> list[float]:
+def ticks(low: float, high: float, max_ticks: int = 7) -> list[float]:
     """Return round numbers that reach from ``low`` or below to ``high`` or above.
 
     >>> ticks(0, 4583)
@@ -122,20 +122,20 @@ def ticks(low: float, high: float, most: int = 7) -> list[float]:
     """
     if not high > low:
         low, high = low - (abs(low) or 1) / 2, high + (abs(high) or 1) / 2
-    raw = (high - low) / (most - 1)
+    raw = (high - low) / (max_ticks - 1)
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw * 0.9999)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return [float(f"{i * step:.12g}") for i in range(first, last + 1)]
 
 
-def _steps(low: float, high: float, most: int, across: float) -> list[float]:
+def _steps(low: float, high: float, max_steps: int, across: float) -> list[float]:
     """Return ticks whose labels do not touch, as many as fit and at most about ``most``."""
-    for many in range(most, 1, -1):
+    for many in range(max_steps, 1, -1):
         steps = ticks(low, high, many)
         ends = itertools.pairwise(steps)
-        apart = across / (len(steps) - 1)
-        if all((_tick_width(a) + _tick_width(b)) / 2 + _TICK_GAP <= apart for a, b in ends):
+        spacing = across / (len(steps) - 1)
+        if all((_tick_width(a) + _tick_width(b)) / 2 + _TICK_GAP <= spacing for a, b in ends):
             break
     return steps
 
@@ -154,9 +154,9 @@ def _tick(value: float) -> str:
     return f"{value:,.10g}".replace("-", "−")
 
 
-def _short(label: str, most: int) -> str:
+def _short(label: str, length: int) -> str:
     """Cut a long label in the middle: both its ends distinguish it from others."""
-    if len(label) <= most:
+    if len(label) <= length:
         return label
-    half = most // 2
+    half = length // 2
     return f"{label[: half - 1]}…{label[-half:]}"

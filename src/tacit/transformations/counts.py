@@ -102,16 +102,16 @@ class Count(Step):
         if not isinstance(domain, (Vector, Frame)) or not space.metric.counts_records:
             raise MismatchError(f"count works on records, not on ({space})", space, self)
         moves = isinstance(space.metric, (SymmetricDistance, InsertDeleteDistance))
-        stretch = Fraction(int(moves and domain.size is None))
+        factor = Fraction(int(moves and domain.size is None))
         output = Space(Number("int", Fraction(0), grid=Fraction(1)), AbsoluteDistance())
         return Transformation(
             space,
             output,
             _size,
-            lambda d: d * stretch,
+            lambda d: d * factor,
             step=self,
             attained=True,
-            onto=stretch == 1,  # of any two counts, the smaller one's records and as many more
+            onto=factor == 1,  # of any two counts, the smaller one's records and as many more
             witness=EVERY,
         )
 
@@ -273,8 +273,8 @@ class CountByCategory(Step):
 
     def _labels(self, domain: Any, space: Space) -> tuple[Hashable, ...]:
         element = getattr(domain, "element", None)
-        whole = isinstance(element, Number) and element.kind == "int" and element.grid is None
-        if not isinstance(element, Category) and not whole:
+        integral = isinstance(element, Number) and element.kind == "int" and element.grid is None
+        if not isinstance(element, Category) and not integral:
             raise MismatchError(
                 f"count_by_category works on a column of labels, not on {domain}; put bin(edges) "
                 "before it to count numbers",
@@ -352,28 +352,28 @@ class Histogram(Step):
 
         def count(column: Any) -> Any:
             """Count all at once what the two steps would count one by one."""
-            found = place(column, self.edges, grid)
-            found[found < 0] = cells
-            return np.bincount(found, minlength=cells + 1)[: cells + self.other]
+            positions = place(column, self.edges, grid)
+            positions[positions < 0] = cells
+            return np.bincount(positions, minlength=cells + 1)[: cells + self.other]
 
         chain.function = count
         coming = [] if only_changes(space) else self._values(element)
-        found = [value for value in coming if value is not None]
-        chain.attained, chain.witness = bool(found), Witness.of(found)
-        chain.onto = self.metric == "L1" and len(found) == cells and not self.other
+        positions = [value for value in coming if value is not None]
+        chain.attained, chain.witness = bool(positions), Witness.of(positions)
+        chain.onto = self.metric == "L1" and len(positions) == cells and not self.other
         return chain
 
     def _values(self, element: Number) -> list[Fraction | None]:
         """Return the least value that a record can have in each bin; None where there is none."""
-        least = []
+        lower_ends = []
         unit = element.grid or (Fraction(1) if element.kind == "int" else None)
         for index, edge in enumerate(self.edges[:-1]):
             low = edge if element.lower is None else max(edge, element.lower)
             value = math.ceil(low / unit) * unit if unit else Fraction(float_up(low))
             inside = element.contains(value)
             inside = inside and place(element.read_many([value]), self.edges, element.grid) == index
-            least.append(value if inside else None)
-        return least
+            lower_ends.append(value if inside else None)
+        return lower_ends
 
 
 # Counts of all that is at or below public points: the distribution function of a column.
@@ -433,13 +433,13 @@ class PrefixCounts(Step):
             _, above = below_and_above(np.asarray(column), points, element.grid)
             return counts.read([known - a for a in above])
 
-        reach = {"L1": (linear_map, m), "L2": (root_map, m), "LInfinity": (linear_map, 1)}
-        kind, most = reach[self.metric]
+        factors = {"L1": (linear_map, m), "L2": (root_map, m), "LInfinity": (linear_map, 1)}
+        kind, factor = factors[self.metric]
         return Transformation(
             space,
             Space(counts, norm_named(self.metric)),
             count,
-            kind(space, most, most),
+            kind(space, factor, factor),
             step=self,
         )
 
@@ -461,9 +461,9 @@ def below_and_above(
     unit = grid or Fraction(1)
     if column.dtype.kind == "i":
         ordered: NDArray[Any] = np.sort(column)
-        least = [_int64(math.ceil(p / unit)) for p in points]
-        most = [_int64(math.floor(p / unit)) for p in points]
-        ends: tuple[Any, Any] = (np.array(least, np.int64), np.array(most, np.int64))
+        lower = [_int64(math.ceil(p / unit)) for p in points]
+        upper = [_int64(math.floor(p / unit)) for p in points]
+        ends: tuple[Any, Any] = (np.array(lower, np.int64), np.array(upper, np.int64))
     else:
         ordered = np.sort(column[~np.isnan(column)])
         ends = ([float_up(p) for p in points], [float_down(p) for p in points])
@@ -543,8 +543,8 @@ class TreeCounts(Step):
         counts = Vector(Number("int", Fraction(0), grid=Fraction(1)), size=size)
 
         def count(column: Any) -> NDArray[np.int64]:
-            found = place(np.asarray(column), edges, element.grid)
-            rows = [np.bincount(found[found >= 0], minlength=leaves).astype(np.int64)]
+            positions = place(np.asarray(column), edges, element.grid)
+            rows = [np.bincount(positions[positions >= 0], minlength=leaves).astype(np.int64)]
             while len(rows[0]) > 1:
                 rows.insert(0, rows[0].reshape(-1, self.branching).sum(axis=1))
             return np.concatenate(rows)
@@ -702,15 +702,15 @@ class LinearQueries(Step):
         if norm is None:
             raise MismatchError(f"no bound leads from {space.metric} to {target}", space, self)
         common = math.lcm(*(x.denominator for row in matrix for x in row))
-        whole = [[int(x * common) for x in row] for row in matrix]
+        integer_rows = [[int(x * common) for x in row] for row in matrix]
         grid = (element.grid or Fraction(1)) / common
         kind = "int" if grid.denominator == 1 else "float"
-        output = Space(Vector(Number(kind, grid=grid), size=len(whole)), target)
+        output = Space(Vector(Number(kind, grid=grid), size=len(integer_rows)), target)
 
         def answer(values: Any) -> Any:
             units = values.tolist() if isinstance(values, np.ndarray) else list(values)
-            found = [sum(a * u for a, u in zip(row, units, strict=True)) for row in whole]
-            return np.array(found, dtype=object)
+            sums = [sum(a * u for a, u in zip(row, units, strict=True)) for row in integer_rows]
+            return np.array(sums, dtype=object)
 
         return Transformation(space, output, answer, norm, step=self)
 

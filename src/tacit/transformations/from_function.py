@@ -141,9 +141,9 @@ def _each_once(numbers: list[Fraction], population: list[Fraction]) -> list[Frac
         open_ones = [record for record, times in free.items() if times > 0]
         if not open_ones:
             break
-        found = min(open_ones, key=lambda record: (abs(record - number), record))
-        free[found] -= 1
-        taken.append(found)
+        nearest = min(open_ones, key=lambda record: (abs(record - number), record))
+        free[nearest] -= 1
+        taken.append(nearest)
     return sorted(taken)
 
 
@@ -174,14 +174,14 @@ class ReleaseDistance(Metric):
         if self.relation == "bounded":
             fits = self.size in (None, len(u))
             return ChangeOneDistance().distance(u, v) if fits else math.inf
-        apart = SymmetricDistance().distance(u, v)
+        differing = SymmetricDistance().distance(u, v)
         if self.relation == "unbounded":
-            return apart if self.size in (None, len(u), len(v)) else math.inf
+            return differing if self.size in (None, len(u), len(v)) else math.inf
         # One holds the other; its smaller side is what records are added to, the larger one what
         # they are removed from.
         start = min(len(u), len(v)) if self.relation == "add" else max(len(u), len(v))
-        nested = apart == abs(len(u) - len(v))
-        return apart if nested and self.size in (None, start) else math.inf
+        nested = differing == abs(len(u) - len(v))
+        return differing if nested and self.size in (None, start) else math.inf
 
     def describe(self) -> dict[str, Any]:
         """Return the metric as plain JSON values."""

@@ -216,10 +216,12 @@ class ToGrid(Step):
             output = Space(Vector(units, size=domain.size), space.metric)  # type: ignore[attr-defined]
             return row_by_row(self, space, output, gridded.units)
         target = Number("float", grid=grid)
-        whole: Any = Vector(target, size=domain.size) if isinstance(domain, Vector) else target
+        target_domain: Any = (
+            Vector(target, size=domain.size) if isinstance(domain, Vector) else target
+        )
         return Transformation(
             space,
-            Space(whole, space.metric),
+            Space(target_domain, space.metric),
             self._units if isinstance(domain, Vector) else self._unit,
             _rounding(space, grid, self),
             step=self,
@@ -322,8 +324,8 @@ class Resize(Step):
 
         def resize(column: Any) -> Any:
             listed = column.tolist() if hasattr(column, "tolist") else list(column)
-            kept = _least(listed, self.size) if unordered else listed[: self.size]
-            filled = kept + [filler] * (self.size - len(kept))
+            chosen = _least(listed, self.size) if unordered else listed[: self.size]
+            filled = chosen + [filler] * (self.size - len(chosen))
             return _like(filled, column)
 
         fixed = isinstance(space.metric, (ChangeOneDistance, HammingDistance))

@@ -142,13 +142,13 @@ def records(domain: Vector | Frame, data: Any) -> list[Any]:
     return shown.tolist() if isinstance(shown, np.ndarray) else list(shown)
 
 
-def keep_records(data: Any, kept: list[bool]) -> Any:
+def keep_records(data: Any, mask: list[bool]) -> Any:
     """Return the records that are marked, in their order."""
     if isinstance(data, dict):
-        return {name: keep_records(column, kept) for name, column in data.items()}
+        return {name: keep_records(column, mask) for name, column in data.items()}
     if isinstance(data, np.ndarray):
-        return data[np.array(kept, dtype=bool)]
-    return [record for record, keep in zip(data, kept, strict=True) if keep]
+        return data[np.array(mask, dtype=bool)]
+    return [record for record, keep in zip(data, mask, strict=True) if keep]
 
 
 def total(function: Callable[[Any], Any], default: Any) -> Callable[[Any], Any]:
@@ -211,8 +211,8 @@ class Bin(Step):
         output = Space(Vector(bins, size=space.domain.size), space.metric)  # type: ignore[attr-defined]
 
         def to_bins(column: Any) -> list[int | None]:
-            found = place(column, edges, element.grid).tolist()
-            return [None if index < 0 else index for index in found]
+            positions = place(column, edges, element.grid).tolist()
+            return [None if index < 0 else index for index in positions]
 
         return row_by_row(self, space, output, to_bins)
 
@@ -245,26 +245,26 @@ def place(
     # below the edge.
     unit = grid or Fraction(1)
     if column.dtype.kind == "i":
-        floors = np.array([_first_unit(edge / unit) for edge in edges], dtype=np.int64)
+        lower_units = np.array([_first_unit(edge / unit) for edge in edges], dtype=np.int64)
         last = bool((edges[-1] / unit).denominator == 1)
-        inside = _place_whole(column, floors)
-        on_top = (column == floors[-1]) & last
+        inside = _index_of_integers(column, lower_units)
+        on_top = (column == lower_units[-1]) & last
     else:
-        floors = np.array([float_up(edge) for edge in edges])
-        inside = np.searchsorted(floors, column, side="right") - 1
-        on_top = (column == floors[-1]) & (Fraction(float(floors[-1])) == edges[-1])
-    found = np.where(inside >= len(edges) - 1, np.where(on_top, len(edges) - 2, -1), inside)
+        lower_units = np.array([float_up(edge) for edge in edges])
+        inside = np.searchsorted(lower_units, column, side="right") - 1
+        on_top = (column == lower_units[-1]) & (Fraction(float(lower_units[-1])) == edges[-1])
+    positions = np.where(inside >= len(edges) - 1, np.where(on_top, len(edges) - 2, -1), inside)
     if column.dtype.kind == "f":
-        found = np.where(np.isnan(column), -1, found)
-    return found.astype(np.int64)
+        positions = np.where(np.isnan(column), -1, positions)
+    return positions.astype(np.int64)
 
 
-def _place_whole(column: NDArray[Any], floors: NDArray[np.int64]) -> NDArray[np.int64]:
+def _index_of_integers(column: NDArray[Any], lower_units: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return how many edges are at or below each whole number, less one: by a table if short."""
-    low, high = int(floors[0]) - 1, int(floors[-1]) + 1
+    low, high = int(lower_units[0]) - 1, int(lower_units[-1]) + 1
     if high - low >= 1 << 16 or max(abs(low), abs(high)) >= 1 << 62:
-        return np.searchsorted(floors, column, side="right") - 1
-    table = np.searchsorted(floors, np.arange(low, high + 1), side="right") - 1
+        return np.searchsorted(lower_units, column, side="right") - 1
+    table = np.searchsorted(lower_units, np.arange(low, high + 1), side="right") - 1
     return np.asarray(table[column.clip(low, high) - low])
 
 
@@ -336,8 +336,8 @@ class Cast(Step):
         def cast(column: Any) -> Any:
             listed = column.tolist() if hasattr(column, "tolist") else column
             if self.to == "int":
-                whole = [v if type(v) is int else reader(v) for v in map(present, listed)]
-                return output.read(whole)
+                integers = [v if type(v) is int else reader(v) for v in map(present, listed)]
+                return output.read(integers)
             return output.read([reader(v) for v in map(present, listed)])
 
         return row_by_row(self, space, Space(output, space.metric), cast)
@@ -427,8 +427,8 @@ class Clamp(Step):
         output = Space(Vector(inside, size=domain.size), space.metric)
         ends = (inside.lower, inside.upper)
         # members of the new domain that are members of the old one are left as they are
-        kept = all(domain.element.contains(end) for end in ends)
-        return row_by_row(self, space, output, inside.read_many, onto=kept)
+        ends_fit = all(domain.element.contains(end) for end in ends)
+        return row_by_row(self, space, output, inside.read_many, onto=ends_fit)
 
 
 # Impute: put a public constant where a number is missing.

@@ -202,14 +202,14 @@ class SumOfSquares(GriddedStep):
         gridded = Gridded.of(element, self.grid, RESOLUTION_BITS)  # type: ignore[arg-type]
         low, high = gridded.range
         unit = gridded.step**2
-        most = max(gridded.low**2, gridded.high**2)
-        least = 0 if low <= 0 <= high else min(low**2, high**2)
+        maximum = max(gridded.low**2, gridded.high**2)
+        minimum = 0 if low <= 0 <= high else min(low**2, high**2)
         kind = element.kind if unit.denominator == 1 else "float"
         return Transformation(
             space,
             Space(Number(kind, grid=unit), AbsoluteDistance()),
             lambda column: exact_sum_of_squares(gridded.units(column)),
-            linear_map(space, most * unit, (most - least) * unit),
+            linear_map(space, maximum * unit, (maximum - minimum) * unit),
             step=self,
         )
 

@@ -99,9 +99,9 @@ def top_code(
     if low >= high:
         raise UsageError(f"lower must be below upper, but {show(low)} >= {show(high)}")
     column = _column(values)
-    least, most = float_up(low), float_down(high)  # the outermost floats that are inside
-    below, above = column < least, column > most
-    coded = np.clip(column, least, most)
+    low_float, high_float = float_up(low), float_down(high)  # the outermost floats that are inside
+    below, above = column < low_float, column > high_float
+    coded = np.clip(column, low_float, high_float)
     there = ~np.isnan(column)
     with np.errstate(invalid="ignore"):
         moved = (coded - column)[there]
