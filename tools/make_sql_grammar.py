@@ -24,8 +24,8 @@ def grammar() -> str:
     lines = []
     for part in _PARTS:
         lines += ["", f"### {part.capitalize()}", "", "| SQL | what it is |", "|---|---|"]
-        found = dict.fromkeys((form.example, form.means) for form in FORMS if form.part == part)
-        lines += [f"| `{example}` | {means} |" for example, means in found]
+        forms = dict.fromkeys((form.example, form.means) for form in FORMS if form.part == part)
+        lines += [f"| `{example}` | {means} |" for example, means in forms]
     return "\n".join([*lines, ""])
 
 

@@ -21,23 +21,23 @@ _BEGINS = '"""Where each name of ``{module}`` is; tools/make_stubs.py writes thi
 
 def stub(
     module: str,
-    found: Mapping[str, tuple[str, str]],
-    rooms: tuple[str, ...] = (),
+    homes: Mapping[str, tuple[str, str]],
+    packages: tuple[str, ...] = (),
     public: Iterable[str] | None = None,
 ) -> str:
     """Return the stub of a package.
 
     Args:
         module: the package.
-        found: the module and the name there of every name that it loads late.
-        rooms: its public submodules that it loads late.
+        homes: the module and the name there of every name that it loads late.
+        packages: its public submodules that it loads late.
         public: the names of its ``__all__``; by default all of these.
     """
     # Behind ``as`` for jedi, in ``__all__`` for mypy and pyright: each takes the other for private.
-    lines = [f"from {home} import {inner} as {name}" for name, (home, inner) in found.items()]
-    lines += [f"from {module} import {room} as {room}" for room in rooms]
+    lines = [f"from {home} import {inner} as {name}" for name, (home, inner) in homes.items()]
+    lines += [f"from {module} import {package} as {package}" for package in packages]
     lines.sort(key=lambda line: (line.split()[1], line))
-    names = "".join(f'    "{name}",\n' for name in sorted(public or [*found, *rooms]))
+    names = "".join(f'    "{name}",\n' for name in sorted(public or [*homes, *packages]))
     return "\n".join([_BEGINS.format(module=module), "", *lines, "", f"__all__ = [\n{names}]\n"])
 
 

@@ -80,7 +80,7 @@ def cells(page: str) -> list[Cell]:
         end = part.end()
     made.append(Cell(_text(page[end:])))
     if "'health_insurance.parquet'" in page:
-        first = next(place for place, cell in enumerate(made) if cell.code)
+        first = next(index for index, cell in enumerate(made) if cell.code)
         made.insert(first, Cell(_TABLE, code=True))
     return [cell for cell in made if cell.text]
 
@@ -147,17 +147,17 @@ def _solved(code: re.Match[str]) -> str:
 def notebook(page: Path) -> str:
     """Return the notebook of a page, as the text of its file."""
     made = [
-        _cell(cell, f"{page.stem}-{place}"[-60:])
-        for place, cell in enumerate(cells(page.read_text(encoding="utf-8")))
+        _cell(cell, f"{page.stem}-{index}"[-60:])
+        for index, cell in enumerate(cells(page.read_text(encoding="utf-8")))
     ]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    whole = {
+    content = {
         "cells": made,
         "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 def _cell(cell: Cell, name: str) -> dict[str, Any]:

@@ -140,7 +140,7 @@ def _problem(
     given: Sequence[object],
     named: Mapping[str, object],
 ) -> str | None:
-    """Say what is wrong with the arguments of a call; None where they fit."""
+    """Return what is wrong with the arguments of a call; None if they fit."""
     taken = [p.replace(annotation=p.empty) for p in inspect.signature(function).parameters.values()]
     if taken and taken[0].name in ("self", "cls"):
         taken, given = taken[1:], given[1:]

@@ -62,7 +62,7 @@ class Exercise:
 
 @dataclass(frozen=True, repr=False)
 class Reply:
-    """What :func:`check` says; it is true if the answer is right, and prints as a sentence.
+    """Result of :func:`check`; true if the answer is right, and prints as a sentence.
 
     Attributes:
         right: whether the answer is right.
@@ -332,19 +332,19 @@ EXERCISES: dict[str, Exercise] = {
 
 
 def _published(u: tuple[int, ...], v: tuple[int, ...]) -> str:
-    """Whether the local sensitivity itself may be published: only if it tells nothing apart."""
+    """True if the local sensitivity itself may be published: only if it is constant."""
     moves = [local_sensitivity_at("median", x, (0, 10), relation="bounded") for x in (u, v)]
     return "yes" if moves[0] == moves[1] else "no"
 
 
 def _yes(n: int, yes_count: int) -> Number:
-    """How many people are estimated to mean yes, of n of whom so many said it, with two coins."""
+    """Estimate the number of yes among n answers of which ``yes_count`` are yes, with two coins."""
     p = Fraction(3, 4)
     return (yes_count - n * (1 - p)) / (2 * p - 1)
 
 
 def _poisoned(oracle: DirectEncoding, poisoned: int) -> int:
-    """How many people poisoned reports can pretend to be, rounded."""
+    """Return the number of people that poisoned reports can imitate, rounded."""
     result = influence(oracle, poisoned=poisoned, n=10_000)
     assert isinstance(result, Influence)
     return round(float(result.people))

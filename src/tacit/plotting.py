@@ -75,7 +75,7 @@ _FONTS = {
 
 
 class Style(NamedTuple):
-    """How one series looks; every part alone distinguishes it from its neighbours."""
+    """Style of one series; every part alone distinguishes it from its neighbours."""
 
     colour: str
     dash: Any

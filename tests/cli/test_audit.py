@@ -284,7 +284,7 @@ def documented_commands(group: Any, before: str) -> dict[str, Any]:
             continue
         full = f"{before} {name}"
         if name in getattr(group, "asking", ()):
-            command = group.whole(name)  # with the flags of the kinds of answers
+            command = group.full_command(name)  # with the flags of the kinds of answers
         found |= (
             documented_commands(command, full) if hasattr(command, "commands") else {full: command}
         )

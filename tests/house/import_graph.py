@@ -84,13 +84,13 @@ def circles(of: Graph) -> list[list[str]]:
     for module, others in of.items():
         for other in others & set(of):
             back[other].add(module)
-    seen, found = set(), []
+    seen, groups = set(), []
     for start in reversed(order):
         group: list[str] = []
         _finish(back, start, seen, group)
         if len(group) > 1:
-            found.append(sorted(group))
-    return sorted(found)
+            groups.append(sorted(group))
+    return sorted(groups)
 
 
 def _finish(of: Graph, start: str, seen: set[str], order: list[str]) -> None:

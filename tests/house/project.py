@@ -22,8 +22,8 @@ def tracked() -> list[Path]:
         listing = subprocess.run(
             ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
         ).stdout
-        found = [ROOT / name for name in listing.split("\0") if name]
+        paths = [ROOT / name for name in listing.split("\0") if name]
     else:
         skip = {".venv", "__pycache__"}
-        found = [p for p in ROOT.rglob("*") if p.is_file() and not skip & set(p.parts)]
-    return [path for path in sorted(found) if path.is_file()]
+        paths = [p for p in ROOT.rglob("*") if p.is_file() and not skip & set(p.parts)]
+    return [path for path in sorted(paths) if path.is_file()]

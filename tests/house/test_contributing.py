@@ -34,19 +34,19 @@ LISTS = dict(re.findall(r"^### ([\w ]+)\n\n((?:[\d ].*\n)+)", PAGE, flags=re.MUL
 @cache
 def defined(path: Path) -> set[str]:
     """The names that a module defines at its top."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            found.add(node.name)
+            names.add(node.name)
         elif isinstance(node, ast.Assign):
-            found |= {ast.unparse(target) for target in node.targets}
+            names |= {ast.unparse(target) for target in node.targets}
         elif isinstance(node, ast.AnnAssign):
-            found.add(ast.unparse(node.target))
-    return found
+            names.add(ast.unparse(node.target))
+    return names
 
 
 def is_missing(name: str, path: str) -> bool:
-    """Whether no module of a folder (or not that file) defines the name."""
+    """Return True if no module of a folder (or not that file) defines the name."""
     location = ROOT / path
     modules = [location] if location.is_file() else sorted(location.rglob("*.py"))
     return not any(name in defined(module) for module in modules)
@@ -92,12 +92,12 @@ def test_lists_are_numbered() -> None:
         assert numbers == list(range(1, len(numbers) + 1)), name
 
 
-@pytest.mark.parametrize("room", ["statistics", "mechanisms", "local"])
-def test_every_folder_that_a_list_names_is_there(room: str) -> None:
-    listed = re.findall(rf"`src/tacit/{room}/` \((.*?)\)", PAGE)
+@pytest.mark.parametrize("package", ["statistics", "mechanisms", "local"])
+def test_every_folder_that_a_list_names_is_there(package: str) -> None:
+    listed = re.findall(rf"`src/tacit/{package}/` \((.*?)\)", PAGE)
     folders = {name for names in listed for name in re.findall(r"`(\w+)`", names)}
     assert folders
-    there = {path.stem for path in (PACKAGE / room).iterdir()}
+    there = {path.stem for path in (PACKAGE / package).iterdir()}
     assert folders <= there
 
 
@@ -143,12 +143,16 @@ def test_every_local_mechanism_has_what_its_list_asks_for() -> None:
 
 def test_every_engine_has_what_its_list_asks_for() -> None:
     here = PACKAGE / "tables" / "engines"
-    found: dict[str, set[str]] = {}
+    names_by_engine: dict[str, set[str]] = {}
     for path in here.rglob("*.py"):
         name = path.relative_to(here).with_suffix("").parts[0]
-        found[name] = found.get(name, set()) | defined(path)
+        names_by_engine[name] = names_by_engine.get(name, set()) | defined(path)
     engines = {name.removesuffix("ql") for name in ENGINES}
-    own = {n for n, names in found.items() if n != "base" and any("Engine" in x for x in names)}
+    own = {
+        n
+        for n, names in names_by_engine.items()
+        if n != "base" and any("Engine" in x for x in names)
+    }
     assert engines == {name.removesuffix("ql") for name in DIALECTS}
     assert engines == own
     opener = (PACKAGE / "tables" / "open_source.py").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What a module defines at its top is used in the package, or is public."""
+"""Top-level definitions are used in the package, or are public."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEPT = {
     "tacit.statistics.quantiles.InterquartileRange": (
         "the registry of statistics loads it by its name"
     ),
-    "tacit.sql.select.question_of": "a session, on the floor below, loads it by its name",
+    "tacit.sql.select.question_of": "a session, in the layer below, loads it by its name",
     "tacit.service.web.server.application": "each process of several loads it by its name",
     "tacit.tables.engines.csv.parse": "the definition that the reading of files is held to",
     **{
@@ -25,7 +25,7 @@ KEPT = {
         for module, _ in SYSTEMS.values()
     },
 }
-"""What only another process or a test uses, each with the reason."""
+"""Names used only by another process or a test, each with the reason."""
 
 ADORNED = ("dataclass", "cache", "lru_cache", "contextmanager", "public")
 """Decorators that do not make what they stand on known to anyone."""
@@ -56,35 +56,35 @@ def defined(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
 
 @cache
 def asked() -> frozenset[tuple[str, str]]:
-    """What a module imports from another, or asks of one that it imported."""
-    found = set()
+    """Return the names that a module imports, or reads from imported modules."""
+    names = set()
     for tree in trees().values():
         alias: dict[str, str] = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
-                found |= {(str(node.module), a.name) for a in node.names}
+                names |= {(str(node.module), a.name) for a in node.names}
                 alias |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
             elif isinstance(node, ast.Import):
                 alias |= {a.asname or a.name: a.name for a in node.names}
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute):
-                found.add((alias.get(ast.unparse(node.value), ""), node.attr))
-    return frozenset(found)
+                names.add((alias.get(ast.unparse(node.value), ""), node.attr))
+    return frozenset(names)
 
 
 @cache
 def public() -> frozenset[str]:
     """The names that a package gives out, imported late or at once."""
-    found: set[str] = set()
+    names: set[str] = set()
     for name, path in modules().items():
         if path.name == "__init__.py" or name == "tacit.framework":
             nodes = ast.walk(trees()[name])
-            found |= {str(n.value) for n in nodes if isinstance(n, ast.Constant)}
-    return frozenset(found)
+            names |= {str(n.value) for n in nodes if isinstance(n, ast.Constant)}
+    return frozenset(names)
 
 
 def used_within(tree: ast.Module, name: str, own: ast.stmt) -> bool:
-    """Whether a module names what it defines anywhere but in the definition itself."""
+    """Return True if a module uses a name outside of its definition."""
     return any(
         isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
         for statement in tree.body
@@ -95,7 +95,7 @@ def used_within(tree: ast.Module, name: str, own: ast.stmt) -> bool:
 
 @pytest.mark.full
 def test_nothing_is_defined_that_nobody_uses() -> None:
-    found = {
+    unused = {
         f"{module}.{name}"
         for module, tree in trees().items()
         for name, own in defined(tree)
@@ -104,4 +104,4 @@ def test_nothing_is_defined_that_nobody_uses() -> None:
         and name not in public()
         and not used_within(tree, name, own)
     }
-    assert found == set(KEPT)
+    assert unused == set(KEPT)

@@ -49,13 +49,13 @@ def test_readme_lists_every_column_with_its_range(table: duckdb.DuckDBPyConnecti
     columns = [row[0] for row in table.execute("describe t").fetchall()]
     rows = described()
     assert [row[0] for row in rows] == columns
-    for name, *_, least, greatest, null in rows:
+    for name, *_, smallest, greatest, null in rows:
         low, high, missing = table.execute(
             f'select min("{name}"), max("{name}"), count(*) - count("{name}") from t'
         ).fetchall()[0]
         assert missing == int(null), name
-        if least:
-            assert (float(least), float(greatest)) == (low, high), name
+        if smallest:
+            assert (float(smallest), float(greatest)) == (low, high), name
 
 
 def test_health_is_the_four_ratings(table: duckdb.DuckDBPyConnection) -> None:

@@ -44,8 +44,8 @@ def test_ci_runs_every_python_that_is_named() -> None:
         (ROOT / ".ci" / "pythons").read_text(encoding="utf-8"),
         flags=re.MULTILINE,
     )
-    found = subprocess.run(["sh", "-c", reads], cwd=ROOT, capture_output=True, text=True)
-    assert found.stdout.split() == NAMED
+    result = subprocess.run(["sh", "-c", reads], cwd=ROOT, capture_output=True, text=True)
+    assert result.stdout.split() == NAMED
 
 
 def environment(python: str) -> dict[str, str]:
@@ -53,9 +53,9 @@ def environment(python: str) -> dict[str, str]:
 
 
 def needs(extra: str, python: str) -> list[Requirement]:
-    """What an extra asks for under a Python, with what its own extras ask for."""
+    """Return the requirements of an extra under a Python, with those of its own extras."""
     project = PROJECT["project"]
-    found: list[Requirement] = []
+    requirements: list[Requirement] = []
     waiting, seen = [extra], set[str]()
     lines = list(project["dependencies"])
     while waiting:
@@ -69,22 +69,22 @@ def needs(extra: str, python: str) -> list[Requirement]:
                     lines.append(str(need))
     for need in map(Requirement, [*lines, *PROJECT["build-system"]["requires"]]):
         if need.marker is None or need.marker.evaluate(environment(python)):
-            found.append(need)
-    return found
+            requirements.append(need)
+    return requirements
 
 
 def pinned(file: str, python: str) -> dict[str, str]:
     """The versions that a file of constraints gives under a Python."""
     text = (ROOT / file).read_text(encoding="utf-8")
     pins = [Requirement(line) for line in text.splitlines() if not line.startswith("#")]
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for pin in pins:
         if pin.marker is None or pin.marker.evaluate(environment(python)):
-            assert pin.name not in found, f"two versions of {pin.name} for Python {python}"
+            assert pin.name not in versions, f"two versions of {pin.name} for Python {python}"
             assert not pin.extras, "pip takes no extras in constraints"
-            ((operator, found[pin.name]),) = [(s.operator, s.version) for s in pin.specifier]
+            ((operator, versions[pin.name]),) = [(s.operator, s.version) for s in pin.specifier]
             assert operator == "=="
-    return found
+    return versions
 
 
 @pytest.mark.parametrize("python", NAMED)

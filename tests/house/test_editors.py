@@ -1,4 +1,4 @@
-"""What editors and type checkers know of the public names."""
+"""Public names in editors and type checkers."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def stubs() -> dict[Path, str]:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found: dict[Path, str] = module.stubs()
-    return found
+    texts: dict[Path, str] = module.stubs()
+    return texts
 
 
 def script(folder: Path) -> tuple[Path, set[int]]:
@@ -66,13 +66,13 @@ UNTYPED = re.compile(r"\bAny\b|^nothing$")
 
 def untyped() -> set[str]:
     """Where the public face says Any, or has no type, or hides an Any behind an alias."""
-    found = set()
+    names = set()
     for name, thing in face().items():
         for place in places(name, thing):
             hidden = any(names_of(place.module).get(part) is Any for part in parts(place.text))
             if UNTYPED.search(place.text) or hidden:
-                found.add(place.defined)
-    return found
+                names.add(place.defined)
+    return names
 
 
 def test_nothing_public_is_untyped() -> None:
@@ -94,7 +94,7 @@ def test_no_signature_swallows_what_it_is_given() -> None:
 
 
 def diagnosed(command: list[str], folder: Path) -> str:
-    """What a checker prints of the user's script."""
+    """Return the output of a checker on the user's script."""
     environment = {**os.environ, "MYPYPATH": str(ROOT / "src")}
     done = subprocess.run(
         [sys.executable, "-m", *command],
@@ -133,10 +133,10 @@ def test_pyright_finds_the_wrong_lines_and_no_any(tmp_path: Path) -> None:
         "extraPaths": [str(ROOT / "src")],
     }
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(options), encoding="utf-8")
-    asked = ["basedpyright", "--outputjson", "--pythonpath", sys.executable, path.name]
-    found = json.loads(diagnosed(asked, tmp_path))["generalDiagnostics"]
-    said = [(f["range"]["start"]["line"] + 1, f["message"]) for f in found]
-    assert {line for line, _ in said} == wrong, said
+    command = ["basedpyright", "--outputjson", "--pythonpath", sys.executable, path.name]
+    diagnostics = json.loads(diagnosed(command, tmp_path))["generalDiagnostics"]
+    messages = [(f["range"]["start"]["line"] + 1, f["message"]) for f in diagnostics]
+    assert {line for line, _ in messages} == wrong, messages
 
 
 @pytest.fixture
@@ -155,8 +155,8 @@ def read_by_jedi(text: str) -> Any:
 
 
 def completions(text: str) -> set[str]:
-    """What jedi, which IPython and Jupyter ask, offers at the end of a text."""
-    return {found.name for found in read_by_jedi(text).complete()}
+    """Return the completions of jedi, which IPython and Jupyter use, at the end of a text."""
+    return {completion.name for completion in read_by_jedi(text).complete()}
 
 
 BEGINS = """import tacit as tc
@@ -183,7 +183,7 @@ OFFERED = {
     "tc.col('age').": {"is_in", "is_null"},
     "tc.local.UnaryEncoding(['a'], epsilon=1).": {"perturb", "estimate", "variance"},
 }
-"""What an editor must offer behind a text."""
+"""Completions that an editor must offer after a text."""
 
 
 @pytest.mark.full
@@ -201,6 +201,6 @@ def test_jedi_completes_every_public_name(text: str) -> None:
 def test_jedi_shows_the_arguments(name: str) -> None:
     space = tc if name in tc.__all__ else tc.framework
     text = f"import tacit as tc\n{space.__name__.replace('tacit', 'tc')}.{name}("
-    found, *_ = read_by_jedi(text).get_signatures()
-    shown = {each.name for each in found.params}
+    signature, *_ = read_by_jedi(text).get_signatures()
+    shown = {each.name for each in signature.params}
     assert shown == set(inspect.signature(getattr(space, name)).parameters)

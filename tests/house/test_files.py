@@ -6,7 +6,7 @@ import re
 
 from house.project import PACKAGE, ROOT, sources, tracked
 
-ROOMS = {".ci", "benchmarks", "docs", "findings", "src", "tests", "tools"}
+FOLDERS = {".ci", "benchmarks", "docs", "findings", "src", "tests", "tools"}
 PAPERS = {".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md"}
 PAPERS |= {"SECURITY.md", "constraints.txt", "pyproject.toml"}
 
@@ -17,24 +17,24 @@ REGISTRY_HOST = re.compile(r"pypi\." + r"org|pythonhosted\." + r"org")
 
 def hits(pattern: re.Pattern[str]) -> list[str]:
     """The lines of tracked text files in which the pattern stands."""
-    found = []
+    lines = []
     for path in tracked():
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             continue
-        found += [
+        lines += [
             f"{path.relative_to(ROOT)}:{number}: {line.strip()[:80]}"
             for number, line in enumerate(text.splitlines(), 1)
             if pattern.search(line)
         ]
-    return found
+    return lines
 
 
-def test_nothing_lies_beside_the_rooms() -> None:
-    """What a run leaves behind, such as the files of an engine, is no part of the project."""
-    beside = {path.relative_to(ROOT).parts[0] for path in tracked()} - ROOMS - PAPERS
-    assert beside == set()
+def test_nothing_else_is_at_the_root() -> None:
+    """Files that a run leaves, such as those of an engine, are not in the project."""
+    others = {path.relative_to(ROOT).parts[0] for path in tracked()} - FOLDERS - PAPERS
+    assert others == set()
 
 
 def test_nothing_is_left_for_later() -> None:

@@ -12,7 +12,7 @@ HEAVY = {
     "duckdb", "hypothesis", "joblib", "matplotlib", "mpmath", "numpy", "pandas", "polars",
     "psycopg", "pyarrow", "pyspark", "rich", "scipy", "sqlite3", "typer",
 }  # fmt: skip
-"""What a room may need, and ``import tacit`` may not."""
+"""Optional packages that a package may need, and ``import tacit`` may not."""
 
 PROBE = """
 import json, sys, time
@@ -22,15 +22,15 @@ took = time.perf_counter() - start
 print(json.dumps([took, sorted({name.split(".")[0] for name in sys.modules})]))
 """
 
-ROOMS = """
+IMPORT_PACKAGE = """
 import json, sys
-import tacit.{room}
+import tacit.{package}
 print(json.dumps(sorted({{name.split(".")[0] for name in sys.modules}})))
 """
 
 
 def run(code: str) -> object:
-    """What a fresh interpreter prints, read as JSON."""
+    """Return the output of a fresh interpreter, read as JSON."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     return json.loads(done.stdout)
 
@@ -43,8 +43,8 @@ def test_import_tacit_imports_nothing_heavy() -> None:
 
 
 @pytest.mark.full
-def test_rooms_import_no_optional_part() -> None:
+def test_packages_import_no_optional_part() -> None:
     optional = HEAVY - {"numpy", "sqlite3"}
-    for room in ("noise", "core", "transformations", "statistics", "mechanisms", "accounting"):
-        modules = run(ROOMS.format(room=room))
-        assert set(modules) & optional == set(), room  # type: ignore[call-overload]
+    for package in ("noise", "core", "transformations", "statistics", "mechanisms", "accounting"):
+        modules = run(IMPORT_PACKAGE.format(package=package))
+        assert set(modules) & optional == set(), package  # type: ignore[call-overload]

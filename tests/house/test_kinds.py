@@ -88,8 +88,8 @@ def test_it_is_released_told_in_words_and_verified(name: str, session: Session) 
     grouped = session.group_by("site", keys=["a", "b", "c"]).agg(it=question)
     assert all(error > 0 for error in grouped.preview(epsilon=8).errors["it"])
     body = grouped.release(epsilon=8).certificate.body
-    found = tc.Certificate(body).verify()
-    assert found, str(found)
+    verification = tc.Certificate(body).verify()
+    assert verification, str(verification)
     assert "age" in aggregate_words(question.to_json()) or not kind.fields
     for chain in body["chains"]:
         assert [step for step in chain["steps"] if step_words(step) == step["step"]] == []
@@ -97,10 +97,10 @@ def test_it_is_released_told_in_words_and_verified(name: str, session: Session) 
 
 def test_the_methods_are_told_of_the_kinds_that_have_them() -> None:
     *others, last = (kind.name for kind in kinds() if kind.methods)
-    told = f"{', '.join(others)} and {last}"
+    listed = f"{', '.join(others)} and {last}"
     hints: Any = inspect.get_annotations(AskOptions, eval_str=True)
-    assert told in hints["method"].__metadata__[0].help
-    with pytest.raises(tc.errors.UsageError, match=f"Methods are for {told}"):
+    assert listed in hints["method"].__metadata__[0].help
+    with pytest.raises(tc.errors.UsageError, match=f"Methods are for {listed}"):
         tc.count(method="smooth")
 
 
@@ -117,11 +117,11 @@ def test_no_other_module_knows_a_kind_by_its_name() -> None:
     """A name in quotes outside of its own file would be the beginning of a ladder."""
     names = [name for name in KINDS if "_" in name or name in ("histogram", "percentile")]
     quoted = re.compile(rf'"({"|".join(names)})"')
-    rooms = [PACKAGE / room for room in ("tables", "report", "cli")]
+    packages = [PACKAGE / package for package in ("tables", "report", "cli")]
     found = {
         str(path.relative_to(PACKAGE)): sorted(set(quoted.findall(text)))
-        for room in rooms
-        for path in room.rglob("*.py")
+        for package in packages
+        for path in package.rglob("*.py")
         if (text := path.read_text(encoding="utf-8")) and quoted.search(text)
     }
     strange = {path for path in found if not path.startswith("tables/statistics/")}

@@ -11,7 +11,7 @@ from house.import_graph import modules
 
 
 def private(name: str) -> bool:
-    """Whether a name is private: one underscore in front, and none of Python's own.
+    """Return True if a name is private: one leading underscore, and not one of Python's own.
 
     >>> private("_seen"), private("__init__"), private("_"), private("seen")
     (True, False, False, False)
@@ -25,18 +25,18 @@ def defined(tree: ast.Module) -> set[str]:
     >>> sorted(defined(ast.parse("class A:\\n    _x: int\\n    def _f(self): self._y = 1")))
     ['A', '_f', '_x', '_y']
     """
-    found = set()
+    names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.add(node.name)
+            names.add(node.name)
         elif isinstance(node, ast.Attribute) and _is_own(node.value):
             if isinstance(node.ctx, ast.Store):
-                found.add(node.attr)
+                names.add(node.attr)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
+            names.add(node.id)
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("__setattr__"):
-            found |= {a.value for a in node.args[:2] if isinstance(a, ast.Constant)}
-    return found
+            names |= {a.value for a in node.args[:2] if isinstance(a, ast.Constant)}
+    return names
 
 
 def reached(tree: ast.Module) -> Iterator[str]:
@@ -63,7 +63,7 @@ def reached(tree: ast.Module) -> Iterator[str]:
 
 
 def _is_own(value: ast.expr) -> bool:
-    """Whether an object is the one that the code is of."""
+    """Return True if an object is the one that defines the code."""
     return ast.unparse(value) in ("self", "cls", "super()")
 
 

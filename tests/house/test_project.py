@@ -57,7 +57,7 @@ def test_wheel_holds_the_license_and_the_command(wheel: zipfile.ZipFile) -> None
 
 
 def metadata(wheel: zipfile.ZipFile) -> Message:
-    """What an installer reads: of the wheel, since what is installed may be of another commit."""
+    """Return the metadata of the wheel; the installed one may be of another commit."""
     (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
     return BytesParser().parsebytes(wheel.read(name))
 
@@ -73,7 +73,7 @@ def test_core_dependencies_are_four(wheel: zipfile.ZipFile) -> None:
 
 
 def commands(script: str) -> list[str]:
-    """What a shell script runs, line by line, without its comments."""
+    """Return the lines of a shell script, without its comments."""
     lines = [line.split("#")[0].strip() for line in read(script).splitlines()]
     return [line for line in lines if line]
 

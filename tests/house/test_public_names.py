@@ -64,10 +64,10 @@ def test_no_module_takes_the_place_of_a_function() -> None:
         if path.stem != "__main__"
     )
     for namespace in ("tacit", *(f"tacit.{name}" for name in NAMESPACES)):
-        beside = {m.rpartition(".")[2] for m in modules if m.rpartition(".")[0] == namespace}
+        siblings = {m.rpartition(".")[2] for m in modules if m.rpartition(".")[0] == namespace}
         module = importlib.import_module(namespace)
         eager = {name for name in module.__all__ if name in vars(module)}
-        late = {name for name in module.__all__ if name in beside} - eager
+        late = {name for name in module.__all__ if name in siblings} - eager
         wrong = [name for name in late if namespace != "tacit" or name not in NAMESPACES]
         assert wrong == [], f"{namespace}: loaded late, and there is a module of the name"
     for name in modules:
@@ -86,10 +86,10 @@ def test_names_that_moved_are_found_or_say_where_they_are() -> None:
     for name, now in vars(tacit)["_MOVED"].items():
         assert getattr(tacit, name) is getattr(tacit.framework, now)
         assert name not in (*tacit.__all__, *dir(tacit))
-    for name, place in vars(tacit)["_IS_NOW"].items():
-        room, _, inner = place.rpartition(".")
-        assert inner in getattr(tacit, room).__all__
-        with pytest.raises(AttributeError, match=rf"'{name}'; it is tc\.{room}\.{inner}$"):
+    for name, location in vars(tacit)["_IS_NOW"].items():
+        package, _, inner = location.rpartition(".")
+        assert inner in getattr(tacit, package).__all__
+        with pytest.raises(AttributeError, match=rf"'{name}'; it is tc\.{package}\.{inner}$"):
             getattr(tacit, name)
     with pytest.raises(AttributeError, match=r"it is tc\.framework\.hockey_stick$"):
         tacit.hockey_stick  # noqa: B018
@@ -103,8 +103,8 @@ def test_the_page_of_names_that_changed_lists_all() -> None:
     starred = set(re.findall(r"^\| `tc\.(\w+)` \* \|", page, flags=re.MULTILINE))
     moved, elsewhere = vars(tacit)["_MOVED"], vars(tacit)["_IS_NOW"]
     assert starred == set(moved)
-    for name, place in elsewhere.items():
-        assert rows[name].replace("fw.", "framework.").removeprefix("tc.") == place
+    for name, location in elsewhere.items():
+        assert rows[name].replace("fw.", "framework.").removeprefix("tc.") == location
     for name, now in rows.items():
         spaces = {"tc": tacit, "fw": tacit.framework}
         first, *others = now.split(".")

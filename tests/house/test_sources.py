@@ -35,9 +35,9 @@ def used(tree: ast.Module) -> Iterator[str]:
 
 
 def broken_laws(text: str) -> list[str]:
-    """What in the text of a module breaks a law."""
+    """Return the violations in the text of a module."""
     tree = ast.parse(text)
-    found = [
+    violations = [
         f"{name}: {reason}"
         for name in used(tree)
         for module, reason in FORBIDDEN.items()
@@ -48,17 +48,17 @@ def broken_laws(text: str) -> list[str]:
             node.type is None or ast.unparse(node.type) in BROAD
         )
         if broad and all(isinstance(step, ast.Pass) for step in node.body):
-            found.append(f"line {node.lineno}: every error is swallowed")
-    return found
+            violations.append(f"line {node.lineno}: every error is swallowed")
+    return violations
 
 
 def test_sources() -> None:
-    broken = {
+    violations = {
         str(path.relative_to(PACKAGE)): found
         for path in sources()
         if (found := broken_laws(path.read_text(encoding="utf-8")))
     }
-    assert broken == {}
+    assert violations == {}
 
 
 @pytest.mark.parametrize(

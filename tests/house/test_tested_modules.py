@@ -1,4 +1,4 @@
-"""The tests mirror the package: a module with logic is tested in the folder of tests of its room.
+"""The tests mirror the package: a module with logic is tested in the test folder of its package.
 
 What is asked of a module grows with what can be wrong in it.  One of more than ``MUCH`` statements
 in its functions is imported by a test file of its folder (``src/tacit/core/space.py`` by a file of
@@ -21,7 +21,7 @@ from house.import_graph import modules
 from house.project import PACKAGE, ROOT
 
 TESTS = ROOT / "tests"
-BESIDE = {"docs", "golden", "house", "laws", "slow", "support"}
+NOT_MIRRORED = {"docs", "golden", "house", "laws", "slow", "support"}
 """Folders of tests that mirror none of the package."""
 
 THROUGH: dict[str, tuple[str, ...]] = {
@@ -45,7 +45,7 @@ def functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
 
 
 def has_logic(text: str) -> bool:
-    r"""Whether a module computes something: it has a function, or a class with a method.
+    r"""Return True if a module has a function, or a class with a method.
 
     >>> has_logic('def f():\n    return 1'), has_logic('def f():\n    "Says what."\nX = 1')
     (True, False)
@@ -56,42 +56,46 @@ def has_logic(text: str) -> bool:
 @cache
 def imported_by_tests(folder: Path = TESTS) -> set[str]:
     """The modules that some test file of a folder imports, by name or for one of their names."""
-    found = set()
+    names = set()
     for path in folder.rglob("test_*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module:
-                found.add(node.module)
-                found |= {f"{node.module}.{alias.name}" for alias in node.names}
+                names.add(node.module)
+                names |= {f"{node.module}.{alias.name}" for alias in node.names}
             elif isinstance(node, ast.Import):
-                found |= {alias.name for alias in node.names}
-    return found
+                names |= {alias.name for alias in node.names}
+    return names
 
 
 def untested() -> set[str]:
     """The modules with logic that have no example, no test file, and that no test file imports."""
-    found = set()
+    modules_without_tests = set()
     for name, path in modules().items():
         text = path.read_text(encoding="utf-8")
         alone = ">>>" not in text and name not in imported_by_tests()
         alone = alone and not has_tests(name, path)
         if path.name not in ("__init__.py", "__main__.py") and alone and has_logic(text):
-            found.add(name.removeprefix("tacit."))
-    return found
+            modules_without_tests.add(name.removeprefix("tacit."))
+    return modules_without_tests
 
 
 def statements(tree: ast.Module) -> int:
-    r"""How many statements stand in the functions of a module, their docstrings apart.
+    r"""Return the number of statements in the functions of a module, without docstrings.
 
     >>> statements(ast.parse('X = 1\ndef f():\n    "Says."\n    if X:\n        return 1'))
     2
     """
-    found = set()
+    lines = set()
     for function in functions(tree):
         for node in (n for part in function.body for n in ast.walk(part)):
-            told = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-            if isinstance(node, ast.stmt) and not told and not isinstance(node, ast.FunctionDef):
-                found.add(node)
-    return len(found)
+            is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            if (
+                isinstance(node, ast.stmt)
+                and not is_docstring
+                and not isinstance(node, ast.FunctionDef)
+            ):
+                lines.add(node)
+    return len(lines)
 
 
 def own_folder(path: Path) -> Path:
@@ -100,7 +104,7 @@ def own_folder(path: Path) -> Path:
 
 
 def has_tests(name: str, path: Path) -> bool:
-    """Whether a test file of a module's folder has its name, or imports it."""
+    """Return True if a test file of a module's folder has its name, or imports it."""
     own = own_folder(path) / f"test_{path.stem}.py"
     return own.is_file() or name in imported_by_tests(own_folder(path))
 
@@ -136,6 +140,6 @@ def test_the_folders_of_the_tests_are_those_of_the_package() -> None:
         for folder in folders
         if not (PACKAGE / folder).is_dir()
         and not (PACKAGE / folder).with_suffix(".py").is_file()
-        and not BESIDE & set(folder.parts[:1])
+        and not NOT_MIRRORED & set(folder.parts[:1])
     ]
     assert alone == []

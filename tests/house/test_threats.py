@@ -18,9 +18,9 @@ ROWS = [
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 
-def in_file(place: str) -> set[str]:
+def in_file(path: str) -> set[str]:
     """The names of the tests in a file."""
-    tree = ast.parse((ROOT / place).read_text(encoding="utf-8"))
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 
@@ -34,7 +34,7 @@ def test_a_threat_has_a_defence_and_a_test_that_exists(row: list[str]) -> None:
     assert row[1]
     named = TEST.findall(row[2])
     assert named, "name a test: `tests/...py::test_...`"
-    for place, name in named:
-        assert (ROOT / place).is_file(), place
-        assert name in in_file(place), f"{place}::{name}"
+    for path, name in named:
+        assert (ROOT / path).is_file(), path
+        assert name in in_file(path), f"{path}::{name}"
         assert name.startswith("test_")

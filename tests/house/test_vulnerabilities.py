@@ -29,7 +29,7 @@ def test_a_weakness_has_an_effect_a_fix_and_a_test_that_exists(row: list[str]) -
     assert row[2]
     named = TEST.findall(row[3])
     assert named, "name a test: `tests/...py::test_...`"
-    for place, name in named:
-        tree = ast.parse((ROOT / place).read_text(encoding="utf-8"))
+    for path, name in named:
+        tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
         assert name.startswith("test_")
         assert name in {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}, name

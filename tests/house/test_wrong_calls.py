@@ -1,4 +1,4 @@
-"""What a newcomer types, and the sentence that answers it.
+"""Wrong calls of newcomers, and their error messages.
 
 No call of these ends in an error of Python alone: each is told what was wrong and what to write.
 """
@@ -221,10 +221,10 @@ def test_a_wrong_call_is_answered_in_a_sentence(what: str) -> None:
     call, sentence = WRONG[what]
     with pytest.raises((tc.errors.TacitError, AttributeError), match=sentence) as caught:
         call()
-    told = str(caught.value)
-    assert "NoneType" not in told
-    if re.search("positional|keyword argument|required argument|multiple values", told):
-        assert "Its signature is" in told  # more than Python says by itself
+    message = str(caught.value)
+    assert "NoneType" not in message
+    if re.search("positional|keyword argument|required argument|multiple values", message):
+        assert "Its signature is" in message  # more than Python says by itself
 
 
 def test_there_are_enough_of_them() -> None:
@@ -240,7 +240,7 @@ def test_what_reads_as_it_should_works() -> None:
 
 
 def can_be_wrong(signature: inspect.Signature) -> bool:
-    """Whether a function takes some arguments, and not all."""
+    """Return True if a function takes some arguments, and not all."""
     taken = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
     return bool(taken) and not any(p.kind is p.VAR_KEYWORD for p in taken)
 

@@ -1,4 +1,4 @@
-"""How many examples a property gets: by the run, and by the property."""
+"""Number of examples of a property: by the run, and by the property."""
 
 from __future__ import annotations
 

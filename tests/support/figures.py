@@ -1,4 +1,4 @@
-"""What the tests of pictures look for in a figure."""
+"""Contents of a figure, for the tests of plots."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ TEXTS = {
     "percent": "%00%ff",
     "quote": "'\"`;--",
 }
-"""What is typed behind a flag."""
+"""Texts after a flag."""
 
 VALUES: dict[str, str] = {
     "infinite": "inf",
@@ -80,7 +80,7 @@ VALUES: dict[str, str] = {
     "odd table": "{a = nan, '' = [1]}",
     "lists of a table": "{site = [inf, ['a']]}",
 }
-"""What is written behind a field of a plan, in TOML."""
+"""Values of a field of a plan, in TOML."""
 
 COMMANDS = {
     "demo": "",

@@ -19,7 +19,7 @@ HERE = Path(__file__).parent / "oidc"
 
 
 def missing() -> tuple[str, str] | None:
-    """What is not on the machine, and what brings it; None where the provider can be started."""
+    """Return what is missing and how to install it; None if the provider can be started."""
     if shutil.which("node") is None:
         return "Node.js", "apt-get install nodejs"
     if not (HERE / "node_modules" / "oidc-provider").is_dir():

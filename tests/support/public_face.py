@@ -1,6 +1,6 @@
 """The public face: every class and function that a user of ``import tacit as tc`` can get hold of.
 
-It begins with the names of the package and of its public rooms, and follows what their functions,
+It starts with the names of the package and of its public packages, and follows what functions,
 methods, properties and fields return: what :meth:`tacit.Session.agg` returns is as public as the
 session.  How such a thing is made is not: nobody calls the constructor of an answer.
 """
@@ -19,7 +19,7 @@ from typing import Any
 
 import tacit as tc
 
-ROOMS = (
+PACKAGES = (
     tc,
     tc.framework,
     tc.accounting,
@@ -47,15 +47,15 @@ class Place:
 
 @cache
 def names_of(module: str) -> dict[str, Any]:
-    """What the names of a module stand for, those imported for type checkers alone too."""
-    found = dict(vars(sys.modules[module]))
+    """Return the objects of the names of a module, including those imported for type checkers."""
+    names = dict(vars(sys.modules[module]))
     source = Path(str(sys.modules[module].__file__)).read_text(encoding="utf-8")
     for node in ast.parse(source).body:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             for line in node.body:
                 if isinstance(line, ast.ImportFrom) and str(line.module).startswith("tacit"):
-                    exec(ast.unparse(line), found)
-    return found
+                    exec(ast.unparse(line), names)
+    return names
 
 
 def parts(text: str) -> Iterator[str]:
@@ -146,13 +146,13 @@ def face() -> dict[str, Any]:
     waiting = [
         # what is in tc.tables is given, and not made by a user
         (
-            f"{room.__name__.replace('tacit', 'tc', room is not tc.tables)}.{name}",
-            getattr(room, name),
+            f"{package.__name__.replace('tacit', 'tc', package is not tc.tables)}.{name}",
+            getattr(package, name),
         )
-        for room in ROOMS
-        for name in room.__all__
+        for package in PACKAGES
+        for name in package.__all__
     ]
-    found: dict[str, Any] = {}
+    faces: dict[str, Any] = {}
     seen: set[int] = set()
     while waiting:
         name, thing = waiting.pop(0)
@@ -161,10 +161,10 @@ def face() -> dict[str, Any]:
         if isinstance(thing, types.ModuleType) or id(thing) in seen or thing is types.ModuleType:
             continue
         seen.add(id(thing))
-        found[name] = thing
+        faces[name] = thing
         for place in filter(lambda place: place.returned, places(name, thing)):
             for part in parts(place.text):
                 named = names_of(place.module).get(part)
                 if isinstance(named, type) and named.__module__.startswith("tacit"):
                     waiting.append((f"{named.__module__}.{named.__name__}", named))
-    return found
+    return faces

@@ -51,10 +51,10 @@ def _ten_tasks(results: Path, staged: Stage) -> str:
     high = 0.8 / len(libraries)
     for index, (name, one) in enumerate(libraries.items()):
         colour = plotting.series(index).colour
-        places = [n + high * (index - (len(libraries) - 1) / 2) for n in range(len(tasks))]
+        positions = [n + high * (index - (len(libraries) - 1) / 2) for n in range(len(tasks))]
         for panel, field in ((left, "lines"), (right, "seconds")):
             sizes = [one["tasks"][task].get(field, 0) for task in tasks]
-            panel.barh(places, sizes, height=high, color=colour, label=name)
+            panel.barh(positions, sizes, height=high, color=colour, label=name)
     left.set_yticks(range(len(tasks)), [_WORDS.get(t, t.replace("_", " ")) for t in tasks])
     left.invert_yaxis()
     left.set_xlabel("lines")
@@ -63,11 +63,11 @@ def _ten_tasks(results: Path, staged: Stage) -> str:
     rows = []
     for task in tasks:
         cells = [one["tasks"][task] for one in libraries.values()]
-        said = [
+        caption = [
             f"{c['lines']} lines, {c['seconds']:.2f} s" if "seconds" in c else "not offered"
             for c in cells
         ]
-        rows.append([_WORDS.get(task, task.replace("_", " ")), *said])
+        rows.append([_WORDS.get(task, task.replace("_", " ")), *caption])
     heads = [f"{name} {one['version']}" for name, one in libraries.items()]
     alt = "Lines and seconds of CPU of each task, in three libraries"
     return "\n\n".join(
@@ -97,8 +97,8 @@ def _plans(results: Path, staged: Stage) -> str:
     rows = [[name, *(f"{e:.3f}" for e in errors.values())] for name, errors in ranges.items()]
     head = [f"all ranges of {run['cells']} cells", *next(iter(ranges.values()))]
     alt = "Errors of all ranges by strategy: Tacit is next to the lower bound at rho 1/2"
-    said = f"Run on {run['date']}, Python {run['python']}, Tacit {run['tacit']}."
-    return "\n\n".join([_picture(made, "plans.svg", alt, staged), _table(head, rows), said])
+    caption = f"Run on {run['date']}, Python {run['python']}, Tacit {run['tacit']}."
+    return "\n\n".join([_picture(made, "plans.svg", alt, staged), _table(head, rows), caption])
 
 
 def _pairs(results: Path, staged: Stage) -> str:
@@ -118,7 +118,7 @@ _MARGINALS: dict[str, tuple[str | None, str | None]] = {
     "Tacit, the same, none below zero": (None, "the same, none below zero"),
     "Workload of complete rows (the optimum at rho 0.1)": ("optimum for listed values", None),
 }
-"""How the page names lines of the run: what is expected, and what one release had."""
+"""Names of the lines of the run on the page: expected, and of one release."""
 
 
 def _marginals(results: Path, staged: Stage) -> str:
@@ -141,9 +141,9 @@ def _marginals(results: Path, staged: Stage) -> str:
         shown.append([label.format(run["versions"].get(name, "")), *cells])
     budgets = list(tacit)
     heads = [f"{b}, {what}" for b in budgets for what in ("expected", "one release")]
-    said = f"Run on {run['date']}, Python {run['python']}, Tacit {run['versions']['Tacit']}."
+    caption = f"Run on {run['date']}, Python {run['python']}, Tacit {run['versions']['Tacit']}."
     head = [f"{run['marginals']} marginals, {run['cells']:,} cells", *heads]
-    return f"{_table(head, shown)}\n\n{said}"
+    return f"{_table(head, shown)}\n\n{caption}"
 
 
 def _or_dash(error: float | None) -> str:
@@ -155,12 +155,12 @@ def _accounting(results: Path, staged: Stage) -> str:
     rows = []
     for name, one in run["rows"].items():
         shown = f"{one['lower']:.6f} to {one['upper']:.6f}"
-        beside, took = one["dp_accounting"], one["dp_accounting seconds"]
-        told = ["-", "-"] if beside is None else [f"{beside:.6f}", f"{took:.2f} s"]
-        rows.append([name, shown, f"{one['seconds']:.2f} s", *told])
+        other, took = one["dp_accounting"], one["dp_accounting seconds"]
+        cells = ["-", "-"] if other is None else [f"{other:.6f}", f"{took:.2f} s"]
+        rows.append([name, shown, f"{one['seconds']:.2f} s", *cells])
     head = ["composition", "Tacit, proven", "seconds", "dp_accounting", "seconds"]
-    said = f"Epsilon at delta {run['delta']}. Run on {run['date']}, Python {run['python']}."
-    return f"{_table(head, rows)}\n\n{said}"
+    caption = f"Epsilon at delta {run['delta']}. Run on {run['date']}, Python {run['python']}."
+    return f"{_table(head, rows)}\n\n{caption}"
 
 
 _NAMES = {
@@ -185,7 +185,7 @@ def _side_by_side(results: Path, staged: Stage) -> str:
         runs = " to ".join(map(str, [counts[0], counts[-1]][: len(counts)])) if counts else ""
         rows.append([label, *(_error(errors.get(task)) for task in tasks), runs])
     relations = [[_NAMES[n], one["relation"]] for n, one in run["libraries"].items()]
-    said = (
+    caption = (
         f"Run on {run['date']}, Python {run['python']}, {run['rows']:,} rows, epsilon "
         f"{run['epsilon']:g} for each answer."
     )
@@ -193,14 +193,14 @@ def _side_by_side(results: Path, staged: Stage) -> str:
         [
             _table(["library", *(t.replace("_", " ") for t in tasks), "runs"], rows),
             _table(["library", "neighbours"], relations),
-            said,
+            caption,
         ]
     )
 
 
-def _error(found: float | None) -> str:
+def _error(value: float | None) -> str:
     # Far below what any run can show, a median's error is that of no run.
-    return "-" if found is None else "0" if found < 1e-9 else f"{found:.3g}"
+    return "-" if value is None else "0" if value < 1e-9 else f"{value:.3g}"
 
 
 def _audit_power(results: Path, staged: Stage) -> str:
@@ -210,11 +210,11 @@ def _audit_power(results: Path, staged: Stage) -> str:
         for name, one in run["rows"].items()
     ]
     head = ["mechanism", "true epsilon", "published", "best bet", "no test above", "ours"]
-    said = (
+    caption = (
         f"{run['runs on each side']:,} runs on each side. Run on {run['date']}, "
         f"Python {run['python']}."
     )
-    return f"{_table(head, rows)}\n\n{said}"
+    return f"{_table(head, rows)}\n\n{caption}"
 
 
 _POWER = ("published", "best bet", "no test", "ours")
@@ -236,4 +236,4 @@ DRAWN = {
     "side_by_side": _side_by_side,
     "audit_power": _audit_power,
 }
-"""What each mark of the page stands for."""
+"""Legend of the marks of the page."""

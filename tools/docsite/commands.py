@@ -25,7 +25,7 @@ def _inside(group: Any, before: str) -> Iterator[tuple[str, Any]]:
             continue
         full = f"{before} {name}"
         if name in getattr(group, "asking", ()):
-            command = group.whole(name)  # with the flags of the kinds of answers
+            command = group.full_command(name)  # with the flags of the kinds of answers
         if hasattr(command, "commands"):
             yield from _inside(command, full)
         else:
@@ -75,13 +75,13 @@ def _row(parameter: Any, context: Any) -> list[str]:
     else:
         flags = ", ".join([*parameter.opts, *parameter.secondary_opts])
         name = f"{flags} {_behind(parameter, context)}".strip()
-    told = Text.from_markup(getattr(parameter, "help", "") or "").plain
+    text = Text.from_markup(getattr(parameter, "help", "") or "").plain
     if parameter.required:
-        told = f"{told} (required)".strip()
+        text = f"{text} (required)".strip()
     default = parameter.default
     if default not in (None, False, "", ()) and not callable(default):
-        told += f" (default: {default})"
-    return [f"   * - ``{name}``", f"     - {_escaped(told)}"]
+        text += f" (default: {default})"
+    return [f"   * - ``{name}``", f"     - {_escaped(text)}"]
 
 
 def _behind(parameter: Any, context: Any) -> str:

@@ -1,4 +1,4 @@
-"""What Sphinx is to do; read by Sphinx, from the folder of ``tools/docsite``."""
+"""Configuration of Sphinx, read from the folder of ``tools/docsite``."""
 
 import sys
 from pathlib import Path

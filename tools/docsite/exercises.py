@@ -21,20 +21,20 @@ _SOLUTION = re.compile(r"^<details><summary>Solution of ([\w-]+)</summary>$", re
 
 def with_boxes(page: str) -> str:
     """Return a page in Markdown with a box before the solution of each exercise."""
-    return _SOLUTION.sub(lambda found: f"{box(found[1])}\n\n{found[0]}", page)
+    return _SOLUTION.sub(lambda match: f"{box(match[1])}\n\n{match[0]}", page)
 
 
 def box(name: str) -> str:
     """Return the box of an exercise: one block of HTML, hidden until the script shows it."""
-    said = html.escape(json.dumps(described(name)), quote=True)
-    place = f"exercise-{name}"
+    payload = html.escape(json.dumps(described(name)), quote=True)
+    field_id = f"exercise-{name}"
     return "\n".join(
         [
-            f'<form class="exercise" data-exercise="{said}" hidden>',
-            f'<label for="{place}">Your answer to {name}</label>',
-            f'<input id="{place}" autocomplete="off" autocapitalize="none" spellcheck="false">',
+            f'<form class="exercise" data-exercise="{payload}" hidden>',
+            f'<label for="{field_id}">Your answer to {name}</label>',
+            f'<input id="{field_id}" autocomplete="off" autocapitalize="none" spellcheck="false">',
             "<button>Check</button>",
-            f'<output for="{place}"></output>',
+            f'<output for="{field_id}"></output>',
             "</form>",
         ]
     )

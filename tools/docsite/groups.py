@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["GROUPS", "ROOMS", "SPREAD", "Group"]
+__all__ = ["GROUPS", "PACKAGES", "SPREAD", "Group"]
 
 
 class Group(NamedTuple):
@@ -134,7 +134,7 @@ GROUPS = (
 SPREAD = ("framework", "accounting", "statistics", "tables")
 """Namespaces whose names are on the pages above; all of the framework's are."""
 
-ROOMS = {
+PACKAGES = {
     "local": "The local model",
     "noise": "Exact noise",
     "audit": "Audits of mechanisms",

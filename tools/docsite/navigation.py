@@ -86,14 +86,14 @@ def _with_line(index: str, page: str, staged: Stage) -> str:
 
 def _sections(index: str) -> dict[str, list[str]]:
     """Return the pages under each heading of the index; each page once, where it stands first."""
-    found: dict[str, list[str]] = {}
+    pages: dict[str, list[str]] = {}
     seen: set[str] = set()
     for part in re.split(r"^## ", index, flags=re.MULTILINE)[1:]:
         heading, _, text = part.partition("\n")
         links = [link for link in dict.fromkeys(_LINK.findall(text)) if link not in seen]
-        found[heading] = links
+        pages[heading] = links
         seen.update(links)
-    return found
+    return pages
 
 
 def _tree(pages: list[str], caption: str = "") -> str:
@@ -104,5 +104,5 @@ def _tree(pages: list[str], caption: str = "") -> str:
 
 def _title(text: str) -> str:
     """Return the title of a page: of Markdown, or of reStructuredText."""
-    found = re.search(r"^# (.+)$", text, flags=re.MULTILINE)
-    return found[1] if found else text.lstrip().splitlines()[0]
+    match = re.search(r"^# (.+)$", text, flags=re.MULTILINE)
+    return match[1] if match else text.lstrip().splitlines()[0]

@@ -48,9 +48,9 @@ def _shown(cell: Cell, number: int) -> str:
     """Return a cell of code with its number, and what it shows."""
     lines = [f"**In [{number}]**", f"```python\n{cell.text}\n```"]
     shows = cell.shows
-    asked = _CHECK.match(cell.text)
-    if asked:
-        described(asked[1])  # an exercise that does not exist fails here
+    match = _CHECK.match(cell.text)
+    if match:
+        described(match[1])  # an exercise that does not exist fails here
         shows = _UNANSWERED
     if shows:
         lines += [f"**Out [{number}]**", f"```text\n{shows.rstrip()}\n```"]

@@ -1,4 +1,4 @@
-"""What Sphinx writes, corrected where a keyboard or a screen reader would stumble over it."""
+"""Output of Sphinx, corrected for keyboards and screen readers."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def readable(body: str) -> str:
     return _LINES.sub(_as_lines, body)
 
 
-def _as_lines(found: re.Match[str]) -> str:
-    lines = found[1].replace("<dd>", '<span class="sig-line">').replace("</dd>", "</span>")
+def _as_lines(match: re.Match[str]) -> str:
+    lines = match[1].replace("<dd>", '<span class="sig-line">').replace("</dd>", "</span>")
     return f'<span class="sig-lines">{lines}</span>'
 
 

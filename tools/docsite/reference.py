@@ -13,7 +13,7 @@ from sphinx.ext.napoleon import Config
 from sphinx.ext.napoleon.docstring import GoogleDocstring
 
 import tacit
-from docsite.groups import GROUPS, ROOMS
+from docsite.groups import GROUPS, PACKAGES
 
 __all__ = ["reference_pages"]
 
@@ -31,18 +31,18 @@ def reference_pages() -> dict[str, str]:
             thing = getattr(importlib.import_module(home), name)
             parts.append(_described(f"{home}.{name}", thing, seen))
         pages[f"reference/{group.page}.rst"] = _page(group.title, group.about, parts)
-    for room, title in ROOMS.items():
-        module = importlib.import_module(f"tacit.{room}")
+    for package, title in PACKAGES.items():
+        module = importlib.import_module(f"tacit.{package}")
         names = getattr(module, "__all__", [])
-        parts = [_described(f"tacit.{room}.{n}", getattr(module, n), seen) for n in names]
-        pages[f"reference/{room}.rst"] = _page(title, _text(module, "module"), parts, module)
+        parts = [_described(f"tacit.{package}.{n}", getattr(module, n), seen) for n in names]
+        pages[f"reference/{package}.rst"] = _page(title, _text(module, "module"), parts, module)
     return {**pages, "reference/index.md": _first_page()}
 
 
 def _named(name: str) -> Any:
     """Return what a name of ``tacit``, or of one of its namespaces, is."""
-    room, _, inner = name.rpartition(".")
-    return getattr(importlib.import_module(f"tacit.{room}") if room else tacit, inner)
+    package, _, inner = name.rpartition(".")
+    return getattr(importlib.import_module(f"tacit.{package}") if package else tacit, inner)
 
 
 def _first_page() -> str:
@@ -51,10 +51,10 @@ def _first_page() -> str:
     for group in GROUPS:
         names = ", ".join(f"`{name}`" for name in [*group.names.split(), *group.given])
         lines.append(f"- [{group.title}]({group.page}.rst): {_sentence(group.about)}. {names}")
-    for room, title in ROOMS.items():
-        module = importlib.import_module(f"tacit.{room}")
+    for package, title in PACKAGES.items():
+        module = importlib.import_module(f"tacit.{package}")
         about = _sentence((inspect.getdoc(module) or "").splitlines()[0])
-        lines.append(f"- [{title}]({room}.rst), `tacit.{room}`: {about}.")
+        lines.append(f"- [{title}]({package}.rst), `tacit.{package}`: {about}.")
     lines.append("- [Commands and flags](commands.rst): what each command of `tacit` takes.")
     return "\n".join(lines)
 
@@ -104,33 +104,33 @@ def _signature(thing: Any, directive: str) -> str:
         signature = inspect.signature(thing)
     except (TypeError, ValueError):
         return "()"
-    kept = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
+    parameters = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
     returns = signature.return_annotation
     if inspect.isclass(thing):
         returns = inspect.Signature.empty
-    return str(signature.replace(parameters=kept, return_annotation=returns)).replace("'", "")
+    return str(signature.replace(parameters=parameters, return_annotation=returns)).replace("'", "")
 
 
 def _text(thing: Any, what: Any) -> str:
     """Return a docstring in reStructuredText."""
-    told = inspect.getdoc(thing) or ""
+    text = inspect.getdoc(thing) or ""
     plain = not callable(thing) and not inspect.ismodule(thing)
     if plain and type(thing).__module__ == "builtins":  # told is that of its type
-        told = f"A ``{type(thing).__name__}``."
-    return str(GoogleDocstring(told, _NAPOLEON, what=what))
+        text = f"A ``{type(thing).__name__}``."
+    return str(GoogleDocstring(text, _NAPOLEON, what=what))
 
 
 @functools.cache
 def _classes() -> dict[type, str]:
-    """Return the classes that have an entry of their own in a room, with their names."""
-    rooms = [importlib.import_module(f"tacit.{room}") for room in ROOMS]
-    for room in rooms:
-        _ = [getattr(room, name) for name in room.__all__]  # those that are loaded late
+    """Return the classes that have an entry of their own in a package, with their names."""
+    packages = [importlib.import_module(f"tacit.{package}") for package in PACKAGES]
+    for package in packages:
+        _ = [getattr(package, name) for name in package.__all__]  # those that are loaded late
     return {
-        thing: f"{room.__name__}.{name}"
-        for room in reversed(rooms)
-        for name, thing in vars(room).items()
-        if inspect.isclass(thing) and name == thing.__name__ and name in room.__all__
+        thing: f"{package.__name__}.{name}"
+        for package in reversed(packages)
+        for name, thing in vars(package).items()
+        if inspect.isclass(thing) and name == thing.__name__ and name in package.__all__
     }
 
 
@@ -161,21 +161,21 @@ def _members(thing: Any, directive: str) -> Iterator[str]:
         elif inspect.isfunction(inner):
             marks = "   :classmethod:\n" if isinstance(member, classmethod) else ""
             marks += "   :staticmethod:\n" if isinstance(member, staticmethod) else ""
-            told = _text(inner, "method")
+            text = _text(inner, "method")
             head = f".. py:method:: {name}{_signature(inner, 'method')}"
-            yield f"{head}\n{marks}\n{_indented(told)}\n"
+            yield f"{head}\n{marks}\n{_indented(text)}\n"
     if bases:
         named = ", ".join(f":class:`~{_classes()[base]}`" for base in bases)
         yield f"Inherits the methods and properties of {named}.\n"
 
 
 def _refers(member: Any) -> bool:
-    """Whether a docstring only says where the description is."""
+    """Return True if a docstring only refers to the description."""
     return (inspect.getdoc(member) or "").startswith("See ")
 
 
 def _only_refuses(member: Any) -> bool:
-    """Whether all that a method does is to say what to write instead."""
+    """Return True if a method only raises an error with a suggestion."""
     return getattr(member, "__annotations__", {}).get("return") == "NoReturn"
 
 

@@ -1,1 +1,1 @@
-"""How objects show themselves: in text, in notebooks, and on pages; each builds plain parts."""
+"""Display of objects: in text, in notebooks, and on pages."""

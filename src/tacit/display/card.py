@@ -1,4 +1,4 @@
-"""What objects show of themselves in notebooks."""
+"""Display of objects in notebooks."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Table:
 
     @property
     def left_out(self) -> str:
-        """Say how many rows are not shown; nothing where all are."""
+        """Return a note on the number of rows left out; empty if all are shown."""
         rest = len(self.rows) - _MAX_ROWS
         return f"and {rest:,} more: {self.more}" if rest > 0 else ""
 
@@ -159,7 +159,7 @@ class Plain:
 
 @dataclass(frozen=True)
 class Card:
-    """What an object says of itself.
+    """The displayed parts of an object.
 
     Attributes:
         title: what it is.

@@ -17,7 +17,7 @@ _SOON = 1.0  # seconds: what takes less needs no word
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """Say in a notebook that something is under way, and for how long; elsewhere nothing.
+    """Show in a notebook that something is running, and for how long; elsewhere nothing.
 
     >>> with working("reading the table"):
     ...     pass

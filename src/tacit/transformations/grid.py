@@ -66,7 +66,7 @@ class GriddedStep(Step):
 
 @dataclass(frozen=True)
 class Gridded:
-    """How the elements of a bounded column become whole grid units."""
+    """Map from the elements of a bounded column to integer grid units."""
 
     step: Fraction  # the unit
     # low, high: the bounds, in units
@@ -117,12 +117,12 @@ class Gridded:
 
     @property
     def reach(self) -> Fraction:
-        """How far one record that is added or removed moves the sum."""
+        """Sensitivity of the sum to one added or removed record."""
         return max(abs(self.low), abs(self.high)) * self.step
 
     @property
     def span(self) -> Fraction:
-        """How far one record that changes moves the sum."""
+        """Sensitivity of the sum to one changed record."""
         low, high = self.range
         return (high - low) * self.step
 

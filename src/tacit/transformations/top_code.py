@@ -56,7 +56,7 @@ class TopCoded:
 
     @property
     def changed(self) -> int:
-        """How many values changed."""
+        """The number of changed values."""
         return self.below + self.above
 
     def __str__(self) -> str:

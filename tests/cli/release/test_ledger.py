@@ -378,7 +378,7 @@ def test_a_plan_stands_alone(tacit, folder: Path) -> None:
     (folder / "plan.toml").write_text(PLAN)
     done = tacit("release people.csv --plan plan.toml")
     assert done.code == 2
-    assert "--plan says everything" in done.err
+    assert "--plan specifies everything" in done.err
     assert tacit("release --plan nowhere.toml").code == 2
     assert tacit("release --plan plan.toml --csv").code == 2
 

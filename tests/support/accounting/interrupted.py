@@ -79,7 +79,7 @@ def instructions(work: Callable[[], object], folders: tuple[str, ...] = LEDGER) 
 
 
 class Memory:
-    """What one process remembers in the modules of the ledger: those of another are put aside."""
+    """State of one process in the modules of the ledger, swapped with that of another."""
 
     def __init__(self) -> None:
         self.seen: dict[str, Any] = {}

@@ -56,7 +56,7 @@ ACCOUNTS = ["team:a", "team:b"]
 LAST = 1800
 """About the instructions of one operation; the most are of a release, the least of a cap."""
 TALLY: Counter[str] = Counter()
-"""What happened in all histories of this process, by kind: a machine must not stand still."""
+"""Counts of the steps in all histories of this process, by kind."""
 
 
 class Process(Memory):
@@ -70,7 +70,7 @@ class Process(Memory):
 
 
 class Model:
-    """What was granted and answered, as far as it was told to anybody."""
+    """Charges and answers, as far as they were reported."""
 
     def __init__(self) -> None:
         self.total = Fraction(1)
@@ -368,7 +368,7 @@ class Machine:
     def _was_right_to_refuse(
         self, process: Process, name: str, cost: Fraction, payer: str | None, before: Any
     ) -> None:
-        """What others charge or lower in between makes a refusal the more right."""
+        """Concurrent charges and lower budgets only justify a refusal more."""
         if self.dead:
             raise Crash
         TALLY["refused for want of budget"] += 1

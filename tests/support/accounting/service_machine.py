@@ -52,7 +52,7 @@ approval = {approval}
 caps = {{ teams = {{ a = {{ epsilon = 2 }} }}, each_analyst = {{ epsilon = "3/2" }} }}
 """
 TALLY: Counter[str] = Counter()
-"""What happened in all histories of this process, by kind."""
+"""Counts of the steps in all histories of this process, by kind."""
 
 
 class Machine(Memory):

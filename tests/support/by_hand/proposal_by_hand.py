@@ -93,7 +93,7 @@ class Case:
         return self.by_hand.distance(data, bound)
 
     def computed(self, data: Data, bound: Fraction) -> int | None:
-        """What the mechanism finds; beyond all records is as good as never."""
+        """Return the distance that the mechanism computes; beyond all records it is infinite."""
         found = self._found(data, bound)
         return None if found is None or found >= 1 << 60 else found
 
@@ -106,7 +106,7 @@ class Case:
         )
 
     def is_exact(self, data: Data) -> bool:
-        """Whether the walk over the grid is to find just what the mechanism does."""
+        """True if the walk over the grid must agree with the mechanism exactly."""
         if self.known or not data:
             return True
         reading = self.local.read(list(map(float, data)))

@@ -69,7 +69,7 @@ BOUNDED_ALONE = ("trimmed_mean(1/4)",)
 
 
 def most_change(name: str, low: Fraction, high: Fraction, relation: str) -> Fraction:
-    """How far the statistic moves at most, to and from the empty data set's public value too."""
+    """Return the maximum change of the statistic, including the empty data set's public value."""
     span = high - low
     bounded = relation == "bounded"
     special = {
@@ -115,7 +115,7 @@ def pairs(listed: tuple[Data, ...], relation: str, apart: int = 1) -> list[tuple
 
 
 def steps(one: Data, other: Data, relation: str) -> int | None:
-    """How many records to add and remove, or to exchange; None where that does not lead there."""
+    """Return the numbers of records to add and remove, or to exchange; None if impossible."""
     ours, theirs = Counter(one), Counter(other)
     gone, come = (ours - theirs).total(), (theirs - ours).total()
     if relation == "bounded":

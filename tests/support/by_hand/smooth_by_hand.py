@@ -27,7 +27,7 @@ from tacit.mechanisms.smooth import smooth_noise
 LOW, HIGH = Fraction(0), Fraction(10)
 VALUES = (0, 4, 10)
 SLACK = 1e-6
-"""What the computed smooth sensitivity may be above the true one, relatively."""
+"""Relative tolerance of the computed smooth sensitivity above the true one."""
 BUDGETS: dict[str, dict[str, Any]] = {
     "laplace": {"epsilon": 1, "delta": "1/50"},
     "cauchy": {"epsilon": 1},
@@ -104,13 +104,13 @@ class Case:
         return self.by_hand.smooth(data, float(self.mechanism.beta))
 
     def computed(self, data: Data) -> float:
-        """What the mechanism computes."""
+        """Return the value that the mechanism computes."""
         local = self.mechanism.local
         reading = local.read(self.mechanism.input.domain.read(list(map(float, data))))
         return float(local.smooth(reading, self.mechanism.beta))
 
     def is_exact(self, data: Data) -> bool:
-        """Whether the mechanism says that it knows A(t), rather than a bound on it."""
+        """True if the mechanism reports A(t) exactly, rather than a bound on it."""
         if not data:
             return True
         local = self.mechanism.local

@@ -79,7 +79,7 @@ HELD_BESIDE = {
 
 
 def is_asked(removed: int, added: int, k: int, relation: str, within: bool) -> bool:
-    """Whether a neighbour that lost and gained so many records counts."""
+    """Return True if a data set with this many records removed and added is a neighbour."""
     if removed == added == 0:
         return False
     if relation == "bounded":

@@ -124,7 +124,7 @@ OPEN = {
     r"spent\.cost.*": "why more was paid",
     r"question\.request\.delta": "nothing used it",
 }
-"""What may be changed without the ledger, and how it is named among what is not checked."""
+"""Fields that may change without the ledger, with their names among the unchecked ones."""
 
 FIRST = {
     **OPEN,

@@ -104,7 +104,7 @@ def described(folder: Path) -> Iterator[Parse]:
 
 @contextmanager
 def ledger_events(folder: Path) -> Iterator[Parse]:
-    """What stands in the file of a ledger, replayed after an event that stands."""
+    """The file of a ledger, replayed after an existing event."""
     with open_ledger(None, dataset="d", budget=tc.epsilon(1)) as ledger:
         set_cap(ledger, "team:a", tc.epsilon(1), "a test")
         events = ledger.events()

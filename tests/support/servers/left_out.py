@@ -1,4 +1,4 @@
-"""How a test says that it needs something which this machine lacks, and how it is told at the end.
+"""Skipped tests that need a missing program, and their summary at the end of the run.
 
 A test, or a fixture, that needs a program calls ``leave_out("PostgreSQL", "apt-get install ...")``
 or is marked ``pytest.mark.skipif(..., reason=reason(...))``.  The summary at the end of the run

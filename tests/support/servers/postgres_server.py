@@ -46,7 +46,7 @@ BUSY_TIMEOUT = 60
 
 
 def missing() -> tuple[str, str] | None:
-    """What is not on the machine, and what brings it; None where a server can be started."""
+    """Return what is missing and how to install it; None if a server can be started."""
     if programs() is None:
         return "PostgreSQL", "apt-get install postgresql"
     try:
@@ -66,9 +66,9 @@ def programs() -> Path | None:
     """
     if named := os.environ.get("POSTGRES_BIN"):
         return Path(named)
-    found = list(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if found:
-        return max(found, key=lambda path: float(path.parts[-3])).parent
+    paths = list(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if paths:
+        return max(paths, key=lambda path: float(path.parts[-3])).parent
     on_path = shutil.which("initdb")
     return Path(os.path.realpath(on_path)).parent if on_path else None
 
@@ -111,9 +111,9 @@ class PostgresServer:
     """
 
     def __init__(self, **settings: str) -> None:
-        found = programs()
-        assert found is not None, "ask missing() first"
-        self._bin = found
+        folder_of_programs = programs()
+        assert folder_of_programs is not None, "ask missing() first"
+        self._bin = folder_of_programs
         self._account = _other_account()
         self.password = secrets.token_urlsafe(12)
         self._names = itertools.count(1)
@@ -133,9 +133,9 @@ class PostgresServer:
 
     def dsn(self, user: str = SUPERUSER, dbname: str = "postgres", **options: str) -> str:
         """A URL with the password in it; ``options`` such as ``connect_timeout="3"``."""
-        asked = "&".join(f"{name}={value}" for name, value in options.items())
+        query = "&".join(f"{name}={value}" for name, value in options.items())
         url = f"postgresql://{user}:{self.password}@127.0.0.1:{self.port}/{dbname}"
-        return f"{url}?{asked}" if asked else url
+        return f"{url}?{query}" if query else url
 
     @contextmanager
     def connect(
@@ -176,8 +176,10 @@ class PostgresServer:
     @property
     def version(self) -> int:
         """The major version of the server's programs."""
-        told = subprocess.run([self._bin / "postgres", "--version"], capture_output=True, text=True)
-        return int(told.stdout.split()[2].split(".")[0])
+        result = subprocess.run(
+            [self._bin / "postgres", "--version"], capture_output=True, text=True
+        )
+        return int(result.stdout.split()[2].split(".")[0])
 
     # --- its life ----------------------------------------------------------------------------
 
@@ -218,8 +220,8 @@ class PostgresServer:
         """Kill the postmaster and all its children at once, as a machine that dies would."""
         pid = self.pid
         assert pid is not None, "it does not run"
-        told = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True)
-        pairs = [tuple(map(int, line.split())) for line in told.stdout.splitlines()]
+        listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True)
+        pairs = [tuple(map(int, line.split())) for line in listing.stdout.splitlines()]
         for each in [pid, *(child for child, parent in pairs if parent == pid)]:
             with suppress(ProcessLookupError):
                 os.kill(each, signal.SIGKILL)
@@ -296,8 +298,8 @@ class PostgresServer:
                 **who,
             )
             output.seek(0)
-            told = output.read().decode(errors="replace")
-        return subprocess.CompletedProcess(done.args, done.returncode, told, "")
+            output_text = output.read().decode(errors="replace")
+        return subprocess.CompletedProcess(done.args, done.returncode, output_text, "")
 
 
 def _other_account() -> pwd.struct_passwd | None:

@@ -22,7 +22,7 @@ hostssl all all 127.0.0.1/32 scram-sha-256
 
 
 def missing() -> tuple[str, str] | None:
-    """What is not on the machine, and what brings it; None where such a server can be started."""
+    """Return what is missing and how to install it; None if such a server can be started."""
     if shutil.which("openssl") is None:
         return "openssl", "apt-get install openssl"
     return postgres_server.missing()

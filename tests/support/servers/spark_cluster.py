@@ -37,13 +37,13 @@ def until(condition: Callable[[], object], what: str) -> None:
 
 def children(parent: int, word: str) -> list[int]:
     """The processes begun by ``parent`` whose command has a word in it."""
-    found = []
+    processes = []
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it may have ended meanwhile
             status = (entry / "stat").read_text().rpartition(")")[2].split()
             if int(status[1]) == parent and word in (entry / "cmdline").read_text():
-                found.append(int(entry.name))
-    return found
+                processes.append(int(entry.name))
+    return processes
 
 
 class Cluster:
@@ -80,9 +80,9 @@ class Cluster:
 
     def left(self) -> list[str]:
         """The files that workers which live hold for their executors."""
-        places = [Path(self._folder, name) for name in os.listdir(self._folder)]
-        found = [f for p in places if p.is_dir() for f in (p / "local").rglob("*") if f.is_file()]
-        return [str(file.relative_to(self._folder)) for file in found]
+        folders = [Path(self._folder, name) for name in os.listdir(self._folder)]
+        files = [f for p in folders if p.is_dir() for f in (p / "local").rglob("*") if f.is_file()]
+        return [str(file.relative_to(self._folder)) for file in files]
 
     def remove(self) -> None:
         """Kill all of it."""
@@ -119,8 +119,8 @@ class Cluster:
 
     @staticmethod
     def _said(log: Path, pattern: str) -> str:
-        found = re.search(pattern, log.read_text(errors="replace"))
-        return found[1] if found else ""
+        match = re.search(pattern, log.read_text(errors="replace"))
+        return match[1] if match else ""
 
 
 @contextlib.contextmanager

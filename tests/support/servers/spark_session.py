@@ -28,7 +28,7 @@ SETTINGS = {
 
 
 def missing() -> tuple[str, str] | None:
-    """What is not on the machine, and what brings it; None where Spark can be started."""
+    """Return what is missing and how to install it; None if Spark can be started."""
     home = os.environ.get("JAVA_HOME")
     if not (home and os.path.exists(f"{home}/bin/java")) and shutil.which("java") is None:
         return "Java", "apt-get install default-jre-headless"
@@ -78,7 +78,7 @@ class LocalSpark:
 
 
 class Task(NamedTuple):
-    """What a task of Spark did, in rows."""
+    """Rows of a task of Spark."""
 
     stage: int
     read: int

@@ -22,7 +22,7 @@ PAGE = ROOT / "docs" / "service-behind-a-proxy.md"
 
 
 def missing() -> tuple[str, str] | None:
-    """What is not on the machine, and what brings it; None where a proxy can be started."""
+    """Return what is missing and how to install it; None if a proxy can be started."""
     if shutil.which("openssl") is None:
         return "openssl", "apt-get install openssl"
     return None if program() else ("nginx", "apt-get install nginx-light")

@@ -12,7 +12,7 @@ HERE = "/v1/datasets/visits"
 
 
 def costs(*edges: int, **more: Any) -> dict[str, Any]:
-    """How many visits cost how much."""
+    """Counts of visits by cost."""
     count = {"statistic": "histogram", "column": "cost", "edges": list(edges)}
     return {"question": {"answers": {"costs": count}}, **more}
 

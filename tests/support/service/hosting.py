@@ -25,10 +25,10 @@ def finished(client: Client, token: str, name: str, seconds: float = 30) -> dict
     """Wait for the outcome of a release."""
     end = time.monotonic() + seconds
     while True:
-        found: dict[str, Any] = client.get(f"/v1/releases/{name}?wait=5", token=token).json()
-        if found["state"] not in ("running", "waiting"):
-            return found
-        assert time.monotonic() < end, found
+        release: dict[str, Any] = client.get(f"/v1/releases/{name}?wait=5", token=token).json()
+        if release["state"] not in ("running", "waiting"):
+            return release
+        assert time.monotonic() < end, release
 
 
 def released(

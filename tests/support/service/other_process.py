@@ -1,4 +1,4 @@
-"""What the tests of the service let other processes do: ``python other_process.py ACTION ...``.
+"""Actions of other processes in the tests of the service: ``python other_process.py ACTION ...``.
 
 It prints lines of JSON, and reads a line where it waits for the test.
 """
@@ -88,10 +88,10 @@ def _before(owner: Any, name: str) -> None:
 
 
 def _after(owner: Any, name: str) -> None:
-    whole: Callable[..., Any] = getattr(owner, name)
+    original: Callable[..., Any] = getattr(owner, name)
 
     def done_then_dead(*given: Any, **more: Any) -> None:
-        whole(*given, **more)
+        original(*given, **more)
         _die()
 
     setattr(owner, name, done_then_dead)
@@ -183,24 +183,24 @@ def race(folder: str, name: str, times: str, ready: Callable[[], object], gate: 
         token = client.token("analyst", "visits", name, team="oncology")
         ready()
         os.read(gate, 1)
-        asked = []
+        links = []
         for k in range(int(times)):
             ask = {"sql": "select count(*) as n from visits", "epsilon": 1, "tag": f"{name}/{k}"}
             reply = client.post("/v1/datasets/visits/releases", json=ask, token=token)
             if reply.status_code == 202:
-                asked.append(reply.json()["href"])
+                links.append(reply.json()["href"])
             else:
                 assert reply.json()["error"]["code"] in ("budget_exceeded", "too_many"), reply.text
                 refused += 1
-        for href in asked:
-            while (found := client.get(f"{href}?wait=10", token=token).json())[
+        for href in links:
+            while (release := client.get(f"{href}?wait=10", token=token).json())[
                 "state"
             ] == "running":
                 pass
-            granted += found["state"] == "done"
-            refused += found["state"] == "failed"
-            if found["state"] == "failed":
-                assert found["error"]["code"] == "budget_exceeded", found
+            granted += release["state"] == "done"
+            refused += release["state"] == "failed"
+            if release["state"] == "failed":
+                assert release["error"]["code"] == "budget_exceeded", release
     tell([granted, refused])
 
 

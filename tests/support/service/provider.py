@@ -71,14 +71,14 @@ def client(fake: Callable[[httpx.Request], httpx.Response], **more: Any) -> Prov
 
 
 def begin(provider: Provider) -> dict[str, str]:
-    """What the browser takes along to the provider."""
+    """Return the parameters that the browser sends to the provider."""
     return dict(httpx.URL(provider.start(SECRET)).params)
 
 
 def finish(provider: Provider, fake: FakeProvider, **reply: str) -> Any:
-    asked = begin(provider)
-    fake.claims.setdefault("nonce", asked["nonce"])
-    return provider.finish(SECRET, {"state": asked["state"], "code": "c", **reply})
+    parameters = begin(provider)
+    fake.claims.setdefault("nonce", parameters["nonce"])
+    return provider.finish(SECRET, {"state": parameters["state"], "code": "c", **reply})
 
 
 def refused(provider: Provider, fake: FakeProvider, **reply: str) -> Problem:

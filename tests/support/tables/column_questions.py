@@ -83,5 +83,5 @@ def in_duckdb(table: pa.Table) -> Source:
 
 
 def count(source: Source, where: Expression) -> int:
-    """How many rows fulfil a condition, before noise."""
+    """Return the number of rows that satisfy a condition, before noise."""
     return int(Query(source, OneRowEach(), where=where).run([Rows()]).of(Rows())[0])

@@ -87,4 +87,4 @@ def in_spark(request: pytest.FixtureRequest) -> Load:
 
 
 ENGINES = {"duckdb": in_duckdb, "postgresql": in_postgres, "spark": in_spark}
-"""How to get the loader of each engine; one that the machine lacks leaves the test out."""
+"""Loaders of the engines; a missing engine skips the test."""

@@ -1,6 +1,6 @@
-"""The floors of the house: a room imports from those before it, never from those after it.
+"""Layers: a package imports from lower layers, never from its own or from above.
 
-The same holds inside of a room for its folders, and no modules import each other in a circle.
+The same holds for the folders of a package, and no modules import each other in a circle.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 from house.import_graph import circles, graph, modules
 from house.project import ROOT
 
-ROOMS = (
+LAYERS = (
     ("errors",),
     ("calls", "plotting", "outside", "postgres", "data", "display"),
     ("arithmetic",),
@@ -32,7 +32,7 @@ ROOMS = (
     ("audit",),
     ("cli",),
 )
-"""The rooms, from the ground up; those of one floor do not import each other."""
+"""The packages by layer, the lowest first; those of one layer do not import each other."""
 
 FOLDERS: dict[str, tuple[str, ...]] = {
     "accounting": (
@@ -227,59 +227,58 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "sums",
     ),
 }
-"""Of each room with folders: its folders and the modules beside them, in their order."""
+"""The folders and modules of each package with folders, in their order."""
 
 
-def climbing(room: str, floors: Sequence[Sequence[str]]) -> set[tuple[str, str]]:
-    """The imports inside of a room from the same floor or a higher one."""
-    base = f"tacit.{room}." if room else "tacit."
-    place = {part: number for number, floor in enumerate(floors) for part in floor}
-    found = set()
+def upward_imports(package: str, layers: Sequence[Sequence[str]]) -> set[tuple[str, str]]:
+    """Return the imports inside of a package from the same layer or a higher one."""
+    base = f"tacit.{package}." if package else "tacit."
+    layer_of = {part: number for number, layer in enumerate(layers) for part in layer}
+    imports = set()
     for module, others in graph().items():
         for other in others:
             if module.startswith(base) and other.startswith(base):
                 here, there = (m.removeprefix(base).split(".")[0] for m in (module, other))
-                if here != there and place[there] >= place[here]:
-                    found.add((module, other))
-    return found
+                if here != there and layer_of[there] >= layer_of[here]:
+                    imports.add((module, other))
+    return imports
 
 
-def parts_of(room: str) -> set[str]:
-    """The folders of a room and the modules beside them."""
-    base = f"tacit.{room}." if room else "tacit."
-    found = {m.removeprefix(base).split(".")[0] for m in modules() if m.startswith(base)}
-    return found - {"__main__"}
+def parts_of(package: str) -> set[str]:
+    """Return the folders and modules of a package."""
+    base = f"tacit.{package}." if package else "tacit."
+    parts = {m.removeprefix(base).split(".")[0] for m in modules() if m.startswith(base)}
+    return parts - {"__main__"}
 
 
-def test_every_room_has_a_floor() -> None:
-    assert parts_of("") == {room for floor in ROOMS for room in floor}
+def test_every_package_has_a_layer() -> None:
+    assert parts_of("") == {package for layer in LAYERS for package in layer}
 
 
-@pytest.mark.parametrize("room", FOLDERS)
-def test_every_folder_of_a_room_has_a_place(room: str) -> None:
-    assert parts_of(room) == set(FOLDERS[room])
+@pytest.mark.parametrize("package", FOLDERS)
+def test_every_folder_of_a_package_is_listed(package: str) -> None:
+    assert parts_of(package) == set(FOLDERS[package])
 
 
-def test_every_room_with_folders_has_an_order() -> None:
-    packages = {m for m, path in modules().items() if path.name == "__init__.py" and "." in m}
-    inner = {m.rpartition(".")[0].removeprefix("tacit.") for m in packages if m.count(".") > 1}
+def test_every_package_with_folders_has_an_order() -> None:
+    inits = {m for m, path in modules().items() if path.name == "__init__.py" and "." in m}
+    inner = {m.rpartition(".")[0].removeprefix("tacit.") for m in inits if m.count(".") > 1}
     assert inner <= set(FOLDERS)
 
 
 def test_no_module_imports_from_above() -> None:
-    upward = climbing("", (*ROOMS, ("__main__",)))
-    for room, parts in FOLDERS.items():
-        upward |= climbing(room, [(part,) for part in parts])
+    upward = upward_imports("", (*LAYERS, ("__main__",)))
+    for package, parts in FOLDERS.items():
+        upward |= upward_imports(package, [(part,) for part in parts])
     assert upward == set()
 
 
 def test_there_are_no_circles() -> None:
-    found = circles(graph())
-    assert found == []
+    assert circles(graph()) == []
 
 
-def test_a_room_takes_nothing_from_its_own_face() -> None:
-    """What an ``__init__`` gathers is for others: inside, a module names the module it needs."""
+def test_no_module_imports_from_its_own_package_init() -> None:
+    """An ``__init__`` is for other packages: inside, a module names the module it needs."""
     inside = [
         f"{module} imports {other}"
         for module, others in graph().items()
@@ -289,9 +288,9 @@ def test_a_room_takes_nothing_from_its_own_face() -> None:
     assert inside == []
 
 
-def test_the_page_for_contributors_tells_the_floors() -> None:
+def test_the_page_for_contributors_lists_the_layers() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+) \| (.*?) \|", text, flags=re.MULTILINE)
-    told = [tuple(re.findall(r"`(\w+)`", names)) for _, names in reversed(rows)]
-    assert told == list(ROOMS)
-    assert [int(number) for number, _ in reversed(rows)] == list(range(1, len(ROOMS) + 1))
+    listed = [tuple(re.findall(r"`(\w+)`", names)) for _, names in reversed(rows)]
+    assert listed == list(LAYERS)
+    assert [int(number) for number, _ in reversed(rows)] == list(range(1, len(LAYERS) + 1))
