@@ -127,7 +127,7 @@ class Job:
         return self._fields
 
     def _all_fields(self) -> dict[str, Any]:
-        """Return all that is told of it: the first reply to a question holds less."""
+        """Return all fields: the first reply to a question has fewer."""
         return self._fields if "question" in self._fields else self._now()
 
     def _answer(self) -> Answer:
@@ -167,10 +167,10 @@ class RemoteDataset:
     def __init__(self, transport: Transport, name: str) -> None:
         self.transport, self.name = transport, name
         self.path = f"/v1/datasets/{quote(name, safe='')}"
-        self.said: dict[str, Any] = transport.get(self.path)
+        self.fields: dict[str, Any] = transport.get(self.path)
         try:
-            tables = self.said["tables"].items()
-            self.budget = Budget.from_json(self.said["budget"])
+            tables = self.fields["tables"].items()
+            self.budget = Budget.from_json(self.fields["budget"])
         except (LookupError, TypeError, AttributeError, ValueError):
             raise ServiceError(
                 f"{transport.url} describes {name!r} in a form that this version of Tacit cannot "
@@ -191,7 +191,7 @@ class RemoteDataset:
         """Return the name of a protected table: by default the first."""
         known = [table for table, _ in self.people]
         if name is None:
-            return str(self.said.get("table") or known[0])
+            return str(self.fields.get("table") or known[0])
         if name not in known:
             raise UsageError(f"there is no table {name!r}; {did_you_mean(name, known)}")
         return name
@@ -211,7 +211,7 @@ class RemoteDataset:
         shape, people = self.shapes[table], tuple(self.people)
         assert shape.unit is not None
         declared = Declared(
-            dataset=str(self.said["identity"]),
+            dataset=str(self.fields["identity"]),
             table=table,
             tables=people,
             bounds=shape.bounds,
@@ -505,12 +505,12 @@ class RemoteTable(AskedTable[RemoteQuestion]):
     @property
     def dataset(self) -> str:
         """The identity of the data set, as its ledger and its certificates carry it."""
-        return str(self._hosted.said["identity"])
+        return str(self._hosted.fields["identity"])
 
     @property
     def about(self) -> dict[str, object]:
         """Metadata of the data set: purpose, owner, latency, approval and the like."""
-        return {name: value for name, value in self._hosted.said.items() if name != "tables"}
+        return {name: value for name, value in self._hosted.fields.items() if name != "tables"}
 
     @property
     def declared(self) -> Declared:

@@ -164,8 +164,10 @@ def _dataset(dataset: Dataset, owner: Owner, ledgers: Ledgers) -> Iterator[Findi
             "others on this machine can read all answers",
             f"chmod 600 {location}",
         )
-    begins = "its ledger is there" if exists else "its ledger is created with the first question"
-    yield Finding(GOOD, about, f"complete; {begins}")
+    ledger_state = (
+        "its ledger is there" if exists else "its ledger is created with the first question"
+    )
+    yield Finding(GOOD, about, f"complete; {ledger_state}")
 
 
 def _refuse_another(location: str, known: str | None) -> None:

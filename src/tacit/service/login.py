@@ -35,7 +35,7 @@ from tacit.outside import read_json
 from tacit.service.access import Caller, Grant, plain_name
 from tacit.service.problem import Problem
 from tacit.service.settings import Login
-from tacit.service.tokens import LOGIN_NAMES
+from tacit.service.tokens import LOGIN_NAMES, base64url
 
 __all__ = ["Identity", "Provider"]
 
@@ -100,7 +100,7 @@ class Provider:
             "scope": " ".join(self._login.scopes),
             "state": _derived(secret, "state"),
             "nonce": _derived(secret, "nonce"),
-            "code_challenge": _letters(challenge),
+            "code_challenge": base64url(challenge),
             "code_challenge_method": "S256",
         }
         address = str(fields["authorization_endpoint"])
@@ -316,11 +316,7 @@ def _signed(token: str, keys: KeySet) -> dict[str, Any]:
 
 def _derived(secret: str, name: str) -> str:
     """Return a text that only the holder of the secret can make, another for each name."""
-    return _letters(hmac.digest(secret.encode(), f"tacit login {name}".encode(), "sha256"))
-
-
-def _letters(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+    return base64url(hmac.digest(secret.encode(), f"tacit login {name}".encode(), "sha256"))
 
 
 def _origin(address: str) -> tuple[str, str]:

@@ -297,8 +297,8 @@ def _database(address: str, folder: Path) -> str:
 
 def _url(address: str, where: str, *, path: bool = False) -> str:
     parts = urlsplit(address)
-    whole_url = f"{parts.scheme}://{parts.netloc}" if path else address
-    if not _HTTPS.fullmatch(whole_url) or parts.query or parts.fragment:
+    origin = f"{parts.scheme}://{parts.netloc}" if path else address
+    if not _HTTPS.fullmatch(origin) or parts.query or parts.fragment:
         raise UsageError(f"{where} is an address such as https://statistics.example")
     return address
 

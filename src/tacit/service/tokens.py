@@ -29,6 +29,7 @@ __all__ = [
     "Note",
     "Stored",
     "Tokens",
+    "base64url",
     "behind",
     "root",
     "silent",
@@ -312,7 +313,7 @@ class Tokens:
         self, run: sa.Connection, caller: Caller, kind: str, parent: str | None
     ) -> tuple[str, Caller]:
         body = secrets.token_bytes(_ID + _SECRET)
-        text = _PREFIX + _letters(body + self._signature(body))
+        text = _PREFIX + base64url(body + self._signature(body))
         made = Caller(
             caller.name, caller.team, caller.grants, body[:_ID].hex(), caller.expires,
             caller.issued_by,
@@ -415,7 +416,8 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _letters(data: bytes) -> str:
+def base64url(data: bytes) -> str:
+    """Return bytes in base64url without padding."""
     return base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
@@ -427,4 +429,4 @@ def _bytes(text: str) -> bytes | None:
         data = base64.b64decode(text[len(_PREFIX) :], altchars=b"-_", validate=True)
     except (NoBase64, ValueError):
         return None
-    return data if _letters(data) == text[len(_PREFIX) :] else None
+    return data if base64url(data) == text[len(_PREFIX) :] else None

@@ -197,10 +197,7 @@ def _apply_caps(ledger: Ledger, caps: Caps) -> None:
     """Set the caps of the settings if they changed since they were set last."""
     # A cap that a person set since stays until the settings say something else.
     declared = _caps_by_account(caps)
-    with ledger.chain.read() as (transaction, _):
-        events: list[Any] = [
-            event.body for event in transaction.about(None) if event.event == "cap"
-        ]
+    events = _cap_events(ledger)
     before = {body["account"]: body["cap"] for body in events if body["reason"] in _DECLARED}
     for account in {**before, **declared}:
         cap = declared.get(account)
@@ -217,8 +214,9 @@ def _caps_by_account(caps: Caps) -> dict[str, Budget]:
 
 
 def _latest_caps(ledger: Ledger) -> dict[str, dict[str, Any]]:
+    return {body["account"]: body for body in _cap_events(ledger)}
+
+
+def _cap_events(ledger: Ledger) -> list[Any]:
     with ledger.chain.read() as (transaction, _):
-        events: list[Any] = [
-            event.body for event in transaction.about(None) if event.event == "cap"
-        ]
-    return {body["account"]: body for body in events}
+        return [event.body for event in transaction.about(None) if event.event == "cap"]

@@ -129,7 +129,7 @@ def add_gauges(metrics: Metrics, audit: AuditLog, queue: Queue, datasets: Datase
     )
     metrics.gauge(
         "tacit_releases",
-        "Releases, as whoever asked sees them now",
+        "Releases, as requesters see them now",
         ("dataset", "state"),
         lambda: [
             ({"dataset": name, "state": state}, number)
