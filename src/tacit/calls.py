@@ -50,9 +50,9 @@ def public(thing: T) -> T:
 
 def instead(**texts: str) -> Callable[[T], T]:
     """Decorate a public class: say what to write for a name that people look for in vain."""
-    # What stands for the name of a method (``__init__`` for the class) is said where a call of it
-    # does not fit.  A class with a method ``_instead_of(name)`` says more of names that depend on
-    # an object, such as those of its columns.
+    # The suggestion for a method (``__init__`` for the class) ends the error of a wrong call of it.
+    # The method ``_instead_of(name)`` of a class suggests for names that depend on an object, such
+    # as those of its columns.
 
     def mark(kind: T) -> T:
         setattr(kind, _SUGGESTIONS, texts)
@@ -86,7 +86,7 @@ def listed(given: Iterable[T], instead_of: str) -> tuple[T, ...]:
         each = iter(given) if isinstance(given, Iterable) else None
     except TypeError:
         each = None
-    if each is None:  # a question has brackets that raise, and is no list either
+    if each is None:  # a question has brackets that raise, and is not a list either
         raise UsageError(instead_of)
     return tuple(each)
 

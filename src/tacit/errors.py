@@ -18,7 +18,7 @@ The tree::
     +-- MissingExtraError (also ImportError)   an optional dependency is not installed
     UserWarning
     +-- DataSourceWarning                 read as asked, and the columns' names look wrong
-    +-- WeakGuaranteeWarning              released as asked, at a loss that protects hardly anybody
+    +-- WeakGuaranteeWarning              released as asked, at a loss that protects hardly anyone
 
 A message says what was wrong, where, and what to do.  No message carries a value of the
 private data: only names, bounds and numbers that the caller gave or that are public.

@@ -1,6 +1,6 @@
 """Text from outside, read within public limits: JSON and the numbers in it."""
 
-# A file that somebody else wrote may hold anything: a number of a billion digits, 200,000 brackets
+# A file that someone else wrote may hold anything: a number of a billion digits, 200,000 brackets
 # within one another, a name twice, half of a character.  Each of these has a plain answer here
 # before any work is done on it, so that no file can make a reader work for hours or fall over.
 
@@ -32,7 +32,7 @@ def read_json_file(path: str | os.PathLike[str], what: str) -> Any:
         size = place.stat().st_size
         if size > MAX_BYTES:
             raise UsageError(f"{what} has {size} bytes; at most {MAX_BYTES} are read")
-        with place.open("rb") as file:  # what is no file may be longer than it says
+        with place.open("rb") as file:  # what is not a file may be longer than it says
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{what} cannot be read: {error.strerror}") from None

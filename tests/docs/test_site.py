@@ -47,7 +47,7 @@ def test_every_public_name_has_one_place_in_the_reference() -> None:
     told = groups()
     names = [name for group in told.GROUPS for name in group.names.split()]
     of_tacit = [name for name in names if "." not in name]
-    assert sorted([*of_tacit, *told.ROOMS, *told.SPREAD]) == sorted(tacit.__all__)
+    assert sorted([*of_tacit, *told.PACKAGES, *told.SPREAD]) == sorted(tacit.__all__)
     assert len(set(names)) == len(names)
     shared = {name for name in framework.__all__ if name in tacit.__all__}
     placed = {name.removeprefix("framework.") for name in names if name.startswith("framework.")}
@@ -134,7 +134,7 @@ def marked(test: Any) -> Any:
 @marked
 def test_every_public_name_and_command_stands_on_a_page(site: Site) -> None:
     anchors = {anchor for page in site.pages.values() for anchor in page.anchors}
-    rooms = groups().ROOMS
+    rooms = groups().PACKAGES
     spread = groups().SPREAD
     wanted = {f"tacit.{name}" for name in tacit.__all__ if name not in (*rooms, *spread)}
     wanted |= {f"tacit.framework.{name}" for name in framework.__all__ if name not in tacit.__all__}
@@ -178,7 +178,7 @@ def test_what_scrolls_has_the_keyboard_and_a_dash_is_a_dash(site: Site) -> None:
 
 @marked
 def test_a_page_of_the_reference_says_what_it_is_and_says_it_once(site: Site) -> None:
-    for name in groups().ROOMS:
+    for name in groups().PACKAGES:
         text = (site.folder / f"reference/{name}.html").read_text(encoding="utf-8")
         assert "A <code" not in text.partition("Import it as")[0], name
     local = site.pages["reference/local.html"].anchors

@@ -113,7 +113,7 @@ class Shares:
 
     total: str
     parts: Sequence[Share]
-    spoken: bool = True  # whether it stands in the text too, where no note says the same
+    spoken: bool = True  # whether it is in the text too, where no note says the same
 
     @property
     def bar(self) -> object:

@@ -43,11 +43,11 @@ __all__ = [
 #
 # - Each owner of a table defines it on :data:`metadata`; :meth:`Database.create` makes what is
 #   missing.
-# - A transaction of SQLite starts with ``BEGIN IMMEDIATE``, which takes the only write lock before
-#   anything is read.  Threads of one process wait in line for it: SQLite itself has them sleep and
-#   try again, ever longer, and the lock lies free meanwhile.  On PostgreSQL a transaction that
-#   reads
-#   and then writes names a ``lock``, which the others of that name wait for.
+# - A transaction of SQLite starts with ``BEGIN IMMEDIATE``, which takes the only write lock
+#   before anything is read.  Threads of one process wait in line for it: SQLite itself has them
+#   sleep and try again, ever longer, and the lock lies free meanwhile.  On PostgreSQL a
+#   transaction that reads and then writes names a ``lock``, which the others of that name wait
+#   for.
 # - An error of the database is not passed on: it could contain a value, an address or a password.
 
 

@@ -401,11 +401,9 @@ class _Stored:
 #
 # Two kinds of spans:
 #
-# - A *request*, from its arrival to the end of its reply.  A reply that waits for a release leaves
-#   at
-#   a tick, so its span ends on the tick.  The attributes are method, route (the pattern), status
-#   and
-#   the number of the request.
+# - A *request*, from its arrival to the end of its reply.  A reply that waits for a release
+#   leaves at a tick, so its span ends on the tick.  The attributes are method, route (the
+#   pattern), status and the number of the request.
 # - A *release*, from when it was asked to the tick at which its outcome became visible, written at
 #   that tick with both times given.  What a worker did in between is not a span.
 #

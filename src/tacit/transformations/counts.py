@@ -238,7 +238,7 @@ class CountByCategory(Step):
             object.__setattr__(self, "categories", known.categories)
 
     def build(self, space: Space) -> Transformation:
-        """Return the counts of a column of labels (or of whole numbers).
+        """Return the counts of a column of labels (or of integers).
 
         Args:
             space: what the step works on: a space, or the end of a chain before it.
@@ -486,7 +486,7 @@ class TreeCounts(Step):
 
     The answer lists the nodes level by level, the root first; a level has b times the nodes of the
     one above.  Leaves beyond the last bin are there to complete the tree, and always zero.
-    Values outside all bins are in no node.  Noise goes on all nodes; then ``>>
+    Values outside all bins are in no node.  Noise continues all nodes; then ``>>
     consistent_tree(branching)`` makes them add up, and any range of bins is the sum of few nodes.
 
     **Map**, with h levels.  A record is in one node of each level: h nodes, or none.  L1:
@@ -560,7 +560,7 @@ class TreeCounts(Step):
 
 
 def levels_of(bins: int, branching: int) -> int:
-    """Return how many levels a b-ary tree over so many leaves has.
+    """Return how many levels a b-ary tree over this many leaves has.
 
     >>> levels_of(4, 2), levels_of(5, 2), levels_of(1, 2)
     (3, 4, 1)
@@ -771,7 +771,7 @@ def _times_root(square: Fraction | int) -> Callable[[Fraction], Fraction]:
 class QuantileScores(Step):
     """Score each public candidate by how near it is to the q-quantile of a column; zero is best.
 
-    With q = a / b, the score of c is ``-|(b - a) #{x < c} - a #{x > c}|``, a whole number.  The
+    With q = a / b, the score of c is ``-|(b - a) #{x < c} - a #{x > c}|``, an integer.  The
     exponential mechanism behind it chooses a candidate near the quantile.
 
     Args:

@@ -48,7 +48,7 @@ class Releases(Domain):
 
     # Numbers outside it are read as the nearest member.  A data set without records is a member
     # where ``empty`` says so: where the statistic has a value on it.  Elsewhere it is read as one
-    # of the least member alone (it is at distance infinity from all others, so no map speaks of
+    # of the smallest member alone (it is at distance infinity from all others, so no map is about
     # it).  Over a known population each record is used once: the numbers, each take a record of
     # their own value, those for which none is free the nearest that is (the lower one of two), and
     # those for which no record at all is free are left out.  A part of the population is read as
@@ -130,7 +130,7 @@ def _each_once(numbers: list[Fraction], population: list[Fraction]) -> list[Frac
     [Fraction(6, 1), Fraction(7, 1)]
     """
     # First every number takes a record of its own value while there is one; those left over then
-    # take the nearest that is free.  So no number takes the record that stands for another one.
+    # take the nearest that is free.  So no number takes the record that represents another one.
     free = Counter(population)
     taken: list[Fraction] = []
     waiting: list[Fraction] = []
@@ -287,7 +287,7 @@ def _vector(space: Space, computed: StabilityMap, size: int) -> Transformation:
 def _units(statistic: Statistic, data: list[Fraction], grid: Fraction) -> int:
     """Evaluate exactly and round to the nearest unit, halves up."""
     # A release on which the function fails was refused when the map was computed; one that no map
-    # speaks of (of another size) has the value zero instead.
+    # is about (of another size) has the value zero instead.
     try:
         value = statistic.exact(data)
     except (UsageError, ArithmeticError):

@@ -46,7 +46,7 @@ __all__ = [
 # A bounded column as whole units of a public grid.
 
 
-RESOLUTION_BITS = 30  # a grid that nobody chose resolves the bounds into about 2^30 units
+RESOLUTION_BITS = 30  # a grid that no one chose resolves the bounds into about 2^30 units
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def only_changes(space: Space) -> bool:
 def substitutions(space: Space, distance: Fraction) -> Fraction:
     """Return how many records change at most, where they can only change."""
     # Under the symmetric and the insert-delete distance two data sets of one size differ by as many
-    # records gone as come, so ``d`` stands for ``floor(d / 2)`` changes.
+    # records gone as come, so ``d`` represents ``floor(d / 2)`` changes.
     if isinstance(space.metric, (ChangeOneDistance, HammingDistance)):
         return distance
     return Fraction(distance // 2)
@@ -241,8 +241,8 @@ def place(
     column: NDArray[Any], edges: Sequence[Fraction], grid: Fraction | None = None
 ) -> NDArray[np.int64]:
     """Return the bin of every number, -1 for those outside and for missing ones."""
-    # Exact: a float is below a rational edge exactly when it is below the least float that is not
-    # below the edge.
+    # Exact: a float is below a rational edge exactly when it is below the smallest float that is
+    # not below the edge.
     unit = grid or Fraction(1)
     if column.dtype.kind == "i":
         lower_units = np.array([_first_unit(edge / unit) for edge in edges], dtype=np.int64)
@@ -286,7 +286,7 @@ class Cast(Step):
     """Read every value as ``float``, ``int``, ``str`` or ``bool``; none can fail.
 
     Text is parsed as a number (``" 3.5 "``, ``"1e3"``).  What is not a number becomes missing (NaN)
-    as a float and zero as an int; floats are rounded to the nearest whole number (halves up) and
+    as a float and zero as an int; floats are rounded to the nearest integer (halves up) and
     clipped to 64 bits.  A bool is true for numbers other than zero and for true, yes, t, y in any
     case.
 
@@ -550,7 +550,7 @@ class Filter(Step):
         predicate: a function of one value of a column, or of one row of a table (a dict); it must
             depend on nothing else.  Where it raises, the record is left out.
 
-    **Map.** Each record is kept or not by itself, so equal records share their fate: ``d -> d``
+    **Map.** Each record is kept or not on its own, so equal records share their fate: ``d -> d``
     under the symmetric and insert-delete distance.  How many are kept is private from here on, so
     the metrics of a public size do not apply any more: from change-one to symmetric distance, and
     from Hamming to insert-delete, ``d -> 2 d`` (a record that changes may go and another come).
@@ -609,7 +609,7 @@ def _unsized(metric: Metric) -> tuple[Metric, Fraction]:
     return metric, Fraction(1)
 
 
-# Map rows: a function of the user's own, applied to each record by itself.
+# Map rows: a function of the user's own, applied to each record on its own.
 
 
 @register

@@ -33,7 +33,7 @@ class Sum(GriddedStep):
     """Add up a bounded column, exactly, as integers on a public grid.
 
     Every value is rounded to the nearest multiple of ``grid`` (a power of two unless given; 1 for
-    whole numbers), clipped once more as an integer, and added as an integer; so the sum does not
+    integers), clipped once more as an integer, and added as an integer; so the sum does not
     depend on the order of the rows, and no rounding of floats can widen its sensitivity.  A missing
     value adds nothing.
 
@@ -165,7 +165,7 @@ class SumOfSquares(GriddedStep):
     """Add up the squares of a bounded column, exactly, as integers on a public grid.
 
     Values are rounded to the grid as in :class:`~tacit.transformations.sums.Sum`
-    (its default here is coarser: about 2^20 units); their squares are whole numbers of ``grid^2``.
+    (its default here is coarser: about 2^20 units); their squares are integers of ``grid^2``.
 
     **Map.** Squares of values in [L, U] lie in [m, M] with ``M = max(L^2, U^2)`` and ``m = 0``
     where the interval contains zero (or values may be missing), else ``min(L^2, U^2)``.  So, as for

@@ -61,10 +61,10 @@ _V = TypeVar("_V")
 class LRUCache(Generic[_V]):
     """Cache of the latest values; threads may share one.
 
-        >>> cache = LRUCache(1)
-        >>> cache.of("a", lambda: 1), cache.of("a", lambda: 2), cache.of("b", lambda: 3)
+    >>> cache = LRUCache(1)
+    >>> cache.of("a", lambda: 1), cache.of("a", lambda: 2), cache.of("b", lambda: 3)
     (1, 1, 3)
-        >>> cache.of("a", lambda: 4)
+    >>> cache.of("a", lambda: 4)
     4
     """
 

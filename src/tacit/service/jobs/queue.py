@@ -176,12 +176,10 @@ class Job:
 #   long as it renews its lease.  A process that dies stops renewing; another worker claims the job
 #   and asks the ledger the same question, which continues under the existing charge.
 # - **Two workers of one job do no harm.**  A worker that lost its lease and lives (a machine that
-#   slept, a clock
-#   that was put forward) may finish too: the ledger gives both the one answer that was recorded
-#   first, and the job takes its outcome from the worker with the lease.
+#   slept, a clock that was put forward) may finish too: the ledger gives both the one answer that
+#   was recorded first, and the job takes its outcome from the worker with the lease.
 # - **Clocks.**  A lease that ends later than a lease can is void, so a clock that was set back
-#   holds
-#   no job for longer than a lease.
+#   holds no job for longer than a lease.
 
 
 LEASE = 30.0  # seconds for which a silent worker keeps its job
