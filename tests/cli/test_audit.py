@@ -278,17 +278,17 @@ PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encodi
 
 def documented_commands(group: Any, before: str) -> dict[str, Any]:
     """Every command by its full name, but the earlier names of some, which are not shown."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name, command in group.commands.items():
         if command.hidden:
             continue
         full = f"{before} {name}"
         if name in getattr(group, "asking", ()):
             command = group.full_command(name)  # with the flags of the kinds of answers
-        found |= (
+        result |= (
             documented_commands(command, full) if hasattr(command, "commands") else {full: command}
         )
-    return found
+    return result
 
 
 DOCUMENTED_COMMANDS = documented_commands(typer.main.get_command(app), "tacit")

@@ -95,9 +95,9 @@ def test_one_person(tacit, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         done = ask(tacit, monkeypatch, typed, "--out", "class.reports")
         assert done.code == 0
         wire = Wire(RandomizedResponse(["yes", "no"], p="3/4"))
-        found = wire.read_json(done.out)
-        assert isinstance(found, tuple)
-        reports.append(int(found.report))
+        result = wire.read_json(done.out)
+        assert isinstance(result, tuple)
+        reports.append(int(result.report))
     told = tacit("local estimate class.reports --json").json
     assert told["n"] == 3
     assert told["items"][0]["count"] == 2 * (reports.count(0) - 3 / 4)
@@ -304,10 +304,10 @@ GOODS = Items(["tea", "milk"], other="nothing")
     ids=lambda x: type(x).__name__,
 )
 def test_one_answer_a_line(people, column, oracle, answers):
-    found = list(answers_of(people, column, oracle))
-    assert found == answers or len(found) == answers
+    result = list(answers_of(people, column, oracle))
+    assert result == answers or len(result) == answers
     if column is None:
-        assert found == [
+        assert result == [
             {"age": "31", "likes": "tea; milk"},
             {"age": None, "likes": None},
             {"age": "07", "likes": None},

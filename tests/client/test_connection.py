@@ -93,8 +93,8 @@ def test_what_follows_from_ones_own_releases_is_free(here, ada):
     assert coarse.free_answer() is None
     source = fine.release(epsilon="1/2")
     before = ada.spent
-    found = coarse.preview(epsilon="1/4")
-    assert found.free == coarse.free_errors() is not None
+    result = coarse.preview(epsilon="1/4")
+    assert result.free == coarse.free_errors() is not None
     answer = coarse.free_answer()
     assert (answer.cost.is_nothing, ada.spent) == (True, before)
     assert answer.certificate.verify()
@@ -166,11 +166,11 @@ def test_a_reply_that_is_lost_charges_nothing_twice(ada, monkeypatch):
     plain, lost = Transport._sent, []
 
     def losing(self, method, path, given):
-        found = plain(self, method, path, given)
+        result = plain(self, method, path, given)
         if path.endswith("/releases") and len(lost) < 2:
-            lost.append(found)
+            lost.append(result)
             raise httpx.ReadError("the reply was lost")
-        return found
+        return result
 
     monkeypatch.setattr(Transport, "_sent", losing)
     before = ada.spent.epsilon
@@ -378,10 +378,10 @@ def test_it_is_waited_for_until_the_tick(answer):
     service = Told(answer, "queued", "running", "done", **done(answer))
     job = Job(service, {"id": "r 1", "state": "queued", "ready_at": 5})
     assert job.ready_at == 5
-    found = job.result()
-    assert found.to_dict() == answer.to_dict()
-    assert (found.by, found.cost, found.replayed) == (("site",), tc.epsilon(1), True)
-    assert found.certificate.verify()
+    result = job.result()
+    assert result.to_dict() == answer.to_dict()
+    assert (result.by, result.cost, result.replayed) == (("site",), tc.epsilon(1), True)
+    assert result.certificate.verify()
     assert [query.get("wait") for _, query in service.asked] == [30, 30, 30, None]
     job.result()
     assert len(service.asked) == 5  # the certificate again, and nothing else

@@ -74,9 +74,9 @@ def script(monkeypatch) -> Iterator[Script]:
 
 @pytest.fixture
 def asked(script) -> Iterator[Transport]:
-    found = Transport(script.url, TOKEN)
-    yield found
-    found.close()
+    result = Transport(script.url, TOKEN)
+    yield result
+    result.close()
 
 
 LATER = {"error": {"code": "unavailable", "message": "not now", "details": {"retry_after": 0.01}}}
@@ -261,16 +261,16 @@ def test_every_code_of_a_service_has_an_exception():
 @pytest.mark.parametrize("code", KINDS)
 def test_the_sentence_and_the_remedy_arrive(code):
     sent = Problem(code, "it is wrong", "do this").to_json()["error"]
-    found = refusal(sent)
-    assert type(found) is KINDS[code]
-    assert str(found) == "it is wrong; do this"
+    result = refusal(sent)
+    assert type(result) is KINDS[code]
+    assert str(result) == "it is wrong; do this"
 
 
 def test_the_place_in_a_query_arrives():
     here = UnsupportedQueryError("no window functions", (2, 7))
-    found = refusal(problem_of(here).to_json()["error"])
-    assert isinstance(found, UnsupportedQueryError)
-    assert (str(found), found.reason, found.position) == (str(here), here.reason, (2, 7))
+    result = refusal(problem_of(here).to_json()["error"])
+    assert isinstance(result, UnsupportedQueryError)
+    assert (str(result), result.reason, result.position) == (str(here), here.reason, (2, 7))
 
 
 @pytest.mark.parametrize("sent", [{}, {"code": 7}, {"code": "odd", "details": []}])
@@ -279,7 +279,7 @@ def test_what_no_service_sends_is_a_refusal_all_the_same(sent):
 
 
 def test_when_to_ask_again_arrives():
-    found = refusal({"code": "too_many", "message": "slow", "details": {"retry_after": 7}})
-    assert isinstance(found, ServiceError)
-    assert found.retry_after == 7
+    result = refusal({"code": "too_many", "message": "slow", "details": {"retry_after": 7}})
+    assert isinstance(result, ServiceError)
+    assert result.retry_after == 7
     assert refusal({"code": "too_many", "details": {"retry_after": "x"}}).retry_after is None

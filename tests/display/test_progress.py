@@ -354,10 +354,10 @@ def test_the_history_is_a_list_and_a_table(capsys: pytest.CaptureFixture[str]) -
     assert repr(opened.history()) == "nothing was released yet"
     question(opened).release(epsilon=1)
     opened.agg(n=tc.count()).release(epsilon="1/2")
-    found = opened.history()
-    assert [entry.state for entry in found] == ["answered"] * 2
-    assert found.to_pandas()["charge"].tolist() == [1, 2]
-    assert repr(found).splitlines()[0].split()[:2] == ["charge", "when"]
+    result = opened.history()
+    assert [entry.state for entry in result] == ["answered"] * 2
+    assert result.to_pandas()["charge"].tolist() == [1, 2]
+    assert repr(result).splitlines()[0].split()[:2] == ["charge", "when"]
 
 
 def test_what_was_closed_or_is_broken_shows_itself_all_the_same(tmp_path: Any) -> None:
@@ -372,11 +372,11 @@ def test_what_was_closed_or_is_broken_shows_itself_all_the_same(tmp_path: Any) -
 
 def test_a_wide_answer_of_noise_that_has_no_error_shows_a_dash() -> None:
     opened = session()
-    found = opened.agg(m=tc.median("x", 0, 80, method="smooth")).release(epsilon=1)
-    assert "[" not in repr(found).splitlines()[2]
-    assert np.isfinite(found.value("m"))
+    result = opened.agg(m=tc.median("x", 0, 80, method="smooth")).release(epsilon=1)
+    assert "[" not in repr(result).splitlines()[2]
+    assert np.isfinite(result.value("m"))
     with pytest.raises(UsageError):
-        found.value("n")
+        result.value("n")
 
 
 def test_no_reports_are_an_estimate_too() -> None:
@@ -415,10 +415,10 @@ def test_odd_values_are_drawn(mark: Mark, bars: bool) -> None:
 
 def test_ticks_enclose_what_is_shown() -> None:
     for low, high in [(0, 1), (-3, 17), (0, 4583), (2.51, 2.52), (7, 7), (0, 0), (-1e9, -1)]:
-        found = ticks(low, high)
-        assert found[0] <= low
-        assert found[-1] >= high
-        assert 2 <= len(found) <= 12
+        result = ticks(low, high)
+        assert result[0] <= low
+        assert result[-1] >= high
+        assert 2 <= len(result) <= 12
 
 
 def test_the_budget_bar_is_whole() -> None:
@@ -435,8 +435,8 @@ def test_the_labels_of_ticks_do_not_touch_and_are_not_cut(
 ) -> None:
     low, high = ends
     drawn = chart([Mark("a" * 20, high, low, high, f"{high:,.0f}")], False, "t", width)
-    found = re.findall(r'class="tick" x="([-\d.]+)"[^>]*>([^<]*)<', drawn)
-    parts = [(float(x) - 3 * len(text), float(x) + 3 * len(text)) for x, text in found]
+    result = re.findall(r'class="tick" x="([-\d.]+)"[^>]*>([^<]*)<', drawn)
+    parts = [(float(x) - 3 * len(text), float(x) + 3 * len(text)) for x, text in result]
     assert len(parts) >= 2
     assert all(a[1] < b[0] for a, b in itertools.pairwise(parts))
     assert parts[0][0] >= 0

@@ -255,9 +255,9 @@ def test_no_certificate_tells_where_in_the_chain_the_answers_of_others_stand(
     for tag in ("before", "after"):
         ask = {**COUNT, "tag": f"place in the chain {tag}"}
         made = client.post("/v1/datasets/visits/releases", json=ask, token=ada).json()
-        found = client.get(f"/v1/releases/{made['id']}?wait=20", token=ada).json()
-        assert found["state"] == "done"
-        certificates.append(client.get(found["links"]["certificate"], token=curator).json())
+        result = client.get(f"/v1/releases/{made['id']}?wait=20", token=ada).json()
+        assert result["state"] == "done"
+        certificates.append(client.get(result["links"]["certificate"], token=curator).json())
     ledger = client.state.datasets.of("visits").ledger(None)
     with ledger.chain.read() as (transaction, _):
         hashes = [event.hash for event in transaction.events()]
@@ -307,9 +307,9 @@ def listed(client: Client, token: str, query: str = "") -> Any:
 
 
 def asked(client: Client, token: str, tag: str, **more: Any) -> Any:
-    found = released(client, token, {**OUTSIDER_COUNT, "epsilon": "1/1000", "tag": tag}, **more)
-    assert found["state"] == "done", found
-    return found
+    result = released(client, token, {**OUTSIDER_COUNT, "epsilon": "1/1000", "tag": tag}, **more)
+    assert result["state"] == "done", result
+    return result
 
 
 def test_a_cursor_does_not_tell_how_much_the_others_asked(outsider_client: Client) -> None:
@@ -502,7 +502,7 @@ def test_a_sign_in_is_bound_to_this_host_and_to_tls(both: tuple[Served, Proxy]) 
 def test_nobody_borrows_another_address(both: tuple[Served, Proxy]) -> None:
     """Guesses are counted by the address that the proxy saw, whatever the caller writes."""
     _, proxy = both
-    found = []
+    result = []
     with proxy.client() as client:
         for n in range(12):
             headers = {
@@ -511,9 +511,9 @@ def test_nobody_borrows_another_address(both: tuple[Served, Proxy]) -> None:
                 "X-Real-IP": f"10.0.0.{n}",
                 "Forwarded": f"for=10.0.0.{n}",
             }
-            found.append(client.get("/v1/me", headers=headers).status_code)
-    assert found[0] == 401
-    assert found[-1] == 429
+            result.append(client.get("/v1/me", headers=headers).status_code)
+    assert result[0] == 401
+    assert result[-1] == 429
 
 
 @pytest.mark.full
@@ -552,9 +552,9 @@ def growth_ask(client: Client, tag: str) -> dict[str, Any]:
     body = {"sql": "select count(*) as n from visits", "epsilon": 1000, "tag": tag}
     token = client.token("analyst")
     made = client.post("/v1/datasets/visits/releases", json=body, token=token).json()
-    found: dict[str, Any] = client.get(f"/v1/releases/{made['id']}?wait=20", token=token).json()
-    assert found["state"] == "done", found
-    return found
+    result: dict[str, Any] = client.get(f"/v1/releases/{made['id']}?wait=20", token=token).json()
+    assert result["state"] == "done", result
+    return result
 
 
 def count(found: dict[str, Any]) -> int:

@@ -336,19 +336,19 @@ def all_at_once(batch_writer: BatchWriter, audit: AuditLog, monkeypatch: pytest.
         return write(batch)
 
     monkeypatch.setattr(audit, "write_together", held)
-    found: list[Any] = []
+    result: list[Any] = []
 
     def act(number: int) -> None:
         try:
             batch_writer.acted("previewed", caller(number), dataset="visits", details={"cost": "1"})
             seen = [event.who for event in audit.read()]
-            found.append(f"person {number}" in seen)
+            result.append(f"person {number}" in seen)
         except Problem as problem:
-            found.append(problem.code)
+            result.append(problem.code)
 
     with ThreadPoolExecutor(THREADS + 1) as pool:
         list(pool.map(act, range(THREADS + 1)))
-    return sizes, found
+    return sizes, result
 
 
 def test_those_who_wait_are_written_together_and_each_before_it_goes_on(
@@ -356,9 +356,9 @@ def test_those_who_wait_are_written_together_and_each_before_it_goes_on(
 ) -> None:
     audit = AuditLog(batch_database)
     audit.write("service_started", "service")
-    sizes, found = all_at_once(BatchWriter(audit), audit, monkeypatch)
+    sizes, result = all_at_once(BatchWriter(audit), audit, monkeypatch)
     assert sizes == [1, THREADS]
-    assert found == [True] * (THREADS + 1)
+    assert result == [True] * (THREADS + 1)
     events = audit.read(after=1)
     assert sorted(event.who for event in events) == sorted(
         caller(number).name for number in range(THREADS + 1)
@@ -381,9 +381,9 @@ def test_what_cannot_be_written_is_refused_to_all_who_waited_for_it(
         return begin(lock)
 
     monkeypatch.setattr(batch_database, "begin", away)
-    _, found = all_at_once(batch_writer, audit, monkeypatch)
-    assert found.count("unavailable") == THREADS
-    assert found.count(True) == 1
+    _, result = all_at_once(batch_writer, audit, monkeypatch)
+    assert result.count("unavailable") == THREADS
+    assert result.count(True) == 1
     monkeypatch.undo()
     batch_writer.acted("previewed", caller(99))
     assert audit.verify() == 2

@@ -47,8 +47,8 @@ def fake() -> FakeProvider:
 
 def test_a_sign_in(fake: FakeProvider, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("s:ecr&et\n")
-    found = finish(client(fake, secret_file=tmp_path / "secret", team_claim="sub"), fake)
-    assert (found.name, found.team, found.grants) == ("login:ada", "ada", (GRANT,))
+    result = finish(client(fake, secret_file=tmp_path / "secret", team_claim="sub"), fake)
+    assert (result.name, result.team, result.grants) == ("login:ada", "ada", (GRANT,))
     form = fake.asked[-1]
     assert b"code_verifier=" in form.content
     assert b"ecr" not in form.content
@@ -220,9 +220,9 @@ def test_a_program_sends_a_token_of_the_provider(fake: FakeProvider) -> None:
     assert provider.reads(token)
     assert not provider.reads("tacit_" + "A" * 96)
     assert not client(fake).reads(token)  # where the operator does not say so
-    found = provider.caller(token)
-    assert (found.name, found.team, found.grants) == ("login:ada", "oncology", (GRANT,))
-    assert (found.expires, found.issued_by, len(found.token_id)) == (NOW + 60, "login:", 32)
+    result = provider.caller(token)
+    assert (result.name, result.team, result.grants) == ("login:ada", "oncology", (GRANT,))
+    assert (result.expires, result.issued_by, len(result.token_id)) == (NOW + 60, "login:", 32)
 
 
 @pytest.mark.parametrize(

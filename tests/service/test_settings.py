@@ -65,30 +65,30 @@ def settings(folder: Path, text: str) -> Settings:
 
 
 def test_nothing_said(tmp_path: Path) -> None:
-    found = Settings.load(tmp_path)
-    assert found.database == f"sqlite:///{tmp_path}/service.db"
-    assert found.dataset("visits").latency == 2
-    assert not found.dataset("visits").approval
-    assert found.dataset("visits").collusion == "everyone"
-    assert not found.secure
+    result = Settings.load(tmp_path)
+    assert result.database == f"sqlite:///{tmp_path}/service.db"
+    assert result.dataset("visits").latency == 2
+    assert not result.dataset("visits").approval
+    assert result.dataset("visits").collusion == "everyone"
+    assert not result.secure
 
 
 def test_everything_said(tmp_path: Path) -> None:
-    found = settings(tmp_path, WHOLE)
-    assert (found.title, found.secure, found.limits.body_bytes) == ("The clinic", True, 5000)
-    assert found.database == f"sqlite:///{tmp_path}/kept.db"
-    visits, other = found.dataset("visits"), found.dataset("births")
+    result = settings(tmp_path, WHOLE)
+    assert (result.title, result.secure, result.limits.body_bytes) == ("The clinic", True, 5000)
+    assert result.database == f"sqlite:///{tmp_path}/kept.db"
+    visits, other = result.dataset("visits"), result.dataset("births")
     assert (visits.latency, visits.approval, other.approval) == (Fraction(3, 2), False, True)
     assert visits.caps.each_team == epsilon(1)
     assert visits.caps.analysts == {"ada": epsilon("1/10")}
     assert other.caps.each_analyst == epsilon("1/2")
-    assert found.login is not None
-    assert found.login.grants["doctors"] == (
+    assert result.login is not None
+    assert result.login.grants["doctors"] == (
         Grant("analyst", "visits"),
         Grant("reviewer", "births"),
     )
-    assert found.login.secret_file == tmp_path / "login.secret"
-    assert found.login.name_claim == "sub"
+    assert result.login.secret_file == tmp_path / "login.secret"
+    assert result.login.name_claim == "sub"
 
 
 @pytest.mark.parametrize(
@@ -225,8 +225,8 @@ def test_what_a_curator_declares_on_one_machine_every_machine_has(
             ask = {"sql": "select avg(cost) as cost from stays", "epsilon": 1}
             made = there.post("/v1/datasets/stays/releases", json=ask)
             assert made.status_code == 202, made.text
-            found = there.get(f"/v1/releases/{made.json()['id']}?wait=30").json()
-            assert found["state"] == "done"
+            result = there.get(f"/v1/releases/{made.json()['id']}?wait=30").json()
+            assert result["state"] == "done"
             changed = {**sent, "declaration": {**fields, "purpose": "beds"}, "replaces": 1}
             assert there.put("/v1/datasets/stays", json=changed).status_code == 200
             assert there.put("/v1/datasets/stays", json=changed).status_code == 409
@@ -244,8 +244,8 @@ VISITS = (
 
 def test_data_sets_are_found(tmp_path: Path) -> None:
     (tmp_path / "visits.toml").write_text(VISITS)
-    found = declarations(settings(tmp_path, "[datasets.visits]\nlatency = 1"))
-    assert list(found) == ["visits"]
+    result = declarations(settings(tmp_path, "[datasets.visits]\nlatency = 1"))
+    assert list(result) == ["visits"]
 
 
 @pytest.mark.parametrize("name", ["visits", "VISITS", "ｖisits"])
@@ -269,20 +269,20 @@ def test_settings_of_a_data_set_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_the_key_is_made_once(tmp_path: Path) -> None:
-    found: list[bytes] = []
+    result: list[bytes] = []
     threads = [
-        threading.Thread(target=lambda: found.append(signing_key(tmp_path))) for _ in range(8)
+        threading.Thread(target=lambda: result.append(signing_key(tmp_path))) for _ in range(8)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 8
-    assert len(set(found)) == 1
-    assert len(found[0]) == 32
+    assert len(result) == 8
+    assert len(set(result)) == 1
+    assert len(result[0]) == 32
     assert (tmp_path / KEY_FILE).stat().st_mode & 0o077 == 0
     assert [path.name for path in tmp_path.iterdir()] == [KEY_FILE]
-    assert key_digest(found[0]) != key_digest(bytes(32))
+    assert key_digest(result[0]) != key_digest(bytes(32))
 
 
 @pytest.mark.parametrize("text", ["", "00", "zz" * 32, "00" * 31, "\x00" * 64])
@@ -350,9 +350,9 @@ def test_no_package_has_a_known_weakness() -> None:
     )
     if not done.stdout.startswith("{"):
         leave_out("the advisories of packages", "a network that reaches them")
-    found = json.loads(done.stdout)["dependencies"]
-    asked = [one for one in found if "skip_reason" not in one]
-    if len(asked) < len(found) / 2:
+    result = json.loads(done.stdout)["dependencies"]
+    asked = [one for one in result if "skip_reason" not in one]
+    if len(asked) < len(result) / 2:
         leave_out("the advisories of packages", "a network that reaches them")
     weak = {one["name"]: [w["id"] for w in one["vulns"]] for one in asked if one["vulns"]}
     assert weak == {}
@@ -382,13 +382,13 @@ ENDS = (
 
 
 def replies(client: Client, token: str, names: list[str]) -> dict[str, bytes]:
-    found = {
+    result = {
         f"{name}{end}": client.get(f"/v1/releases/{name}{end}", token=token)
         for name in names
         for end in ENDS
     }
-    assert {reply.status_code for reply in found.values()} == {200}
-    seen = {name: reply.content for name, reply in found.items()}
+    assert {reply.status_code for reply in result.values()} == {200}
+    seen = {name: reply.content for name, reply in result.items()}
     ada = browser(client, "analyst", name="ada")
     return seen | {f"page {name}": ada.get(f"/releases/{name}").content for name in names}
 

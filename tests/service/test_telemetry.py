@@ -383,9 +383,9 @@ def test_nothing_else_is_measured() -> None:
     """No processor time, memory or garbage of the process: they depend on the rows."""
     metrics = Metrics("1")
     metrics.gauge("tacit_audit_events", "Events", (), lambda: [({}, 3.0)])
-    found = names(metrics.text())
+    result = names(metrics.text())
     assert (
-        found
+        result
         == {
             "tacit_requests_total",
             "tacit_requests_created",
@@ -400,9 +400,9 @@ def test_nothing_else_is_measured() -> None:
             "tacit_build_info",
             "tacit_audit_events",
         }
-        & found
+        & result
     )
-    assert not any(re.search(r"seconds|bytes|python|process", name) for name in found)
+    assert not any(re.search(r"seconds|bytes|python|process", name) for name in result)
     assert "tacit_audit_events 3.0" in metrics.text()
 
 

@@ -82,10 +82,10 @@ def refused(tokens: Tokens, text: str, kind: str = "bearer") -> str:
 
 def test_a_token_says_whose_it_is(tokens: Tokens) -> None:
     text, made = tokens.create("ada", BOTH, 60, team="oncology", issued_by="mia")
-    found = tokens.check(text)
-    assert found == made
-    assert (found.name, found.team, found.issued_by) == ("ada", "oncology", "mia")
-    assert found.grants == tuple(sorted(BOTH))
+    result = tokens.check(text)
+    assert result == made
+    assert (result.name, result.team, result.issued_by) == ("ada", "oncology", "mia")
+    assert result.grants == tuple(sorted(BOTH))
 
 
 def test_the_database_holds_no_token(tokens: Tokens, database: Database, tmp_path: Path) -> None:
@@ -165,18 +165,18 @@ def test_an_expired_token_stays_expired_when_the_clock_is_set_back(
     clock.now -= 3600
     assert refused(tokens, used) == "the token is void: expired"
     assert refused(Tokens(database, KEY, clock), silent) == "the token is void: expired"
-    found = tokens.get(made.token_id)
-    assert found is not None
-    assert found.why == "expired"
+    result = tokens.get(made.token_id)
+    assert result is not None
+    assert result.why == "expired"
 
 
 def test_narrowing(tokens: Tokens, clock: Clock) -> None:
     _, parent = tokens.create("ada", BOTH, 60, team="oncology")
     text, _ = tokens.narrow(parent, [Grant("reviewer", "births")], 600)
-    found = tokens.check(text)
-    assert found.grants == (Grant("reviewer", "births"),)
-    assert (found.name, found.team) == ("ada", "oncology")  # charged to the same accounts
-    assert found.expires == parent.expires
+    result = tokens.check(text)
+    assert result.grants == (Grant("reviewer", "births"),)
+    assert (result.name, result.team) == ("ada", "oncology")  # charged to the same accounts
+    assert result.expires == parent.expires
 
 
 @pytest.mark.parametrize(
@@ -232,8 +232,8 @@ def test_no_child_escapes_while_its_family_is_revoked(database: Database, clock:
     tokens.revoke(parent.token_id)
     for thread in threads:
         thread.join()
-    found = [tokens.get(one.token_id) for one in made]
-    assert all(one is not None and one.ended is not None for one in found)
+    result = [tokens.get(one.token_id) for one in made]
+    assert all(one is not None and one.ended is not None for one in result)
 
 
 def test_a_child_is_revoked_alone(tokens: Tokens) -> None:
@@ -389,9 +389,9 @@ def test_nobody_may_do_nothing() -> None:
 
 
 def test_a_refusal_says_why_and_what_to_do() -> None:
-    found = decide(caller(Grant("analyst", "visits")), "approve", "visits")
-    assert found.because == "'ada' is analyst on 'visits'; approve is for curator or reviewer"
-    assert "ask a curator" in found.remedy
+    result = decide(caller(Grant("analyst", "visits")), "approve", "visits")
+    assert result.because == "'ada' is analyst on 'visits'; approve is for curator or reviewer"
+    assert "ask a curator" in result.remedy
     assert "tacit token create" in decide(None, "ask").remedy
 
 
@@ -462,12 +462,12 @@ def test_a_row_says_who_asked_whatever_its_column_is_called(name: str) -> None:
     with engine.begin() as run:
         table.create(run)
         run.execute(table.insert().values(id=1, **request_values(decisions_caller("ada"), 7.0)))
-        found = run.execute(sa.select(table)).one()
+        result = run.execute(sa.select(table)).one()
         stored = run.execute(sa.text(f"select {name}, team, token, asked from t")).one()
     engine.dispose()
     assert tuple(stored) == ("ada", "oncology", "t-ada", 7.0)
-    assert found.asked_by == "ada"
-    who = requester_of(Question(found.asked_by, found.team, found.token))
+    assert result.asked_by == "ada"
+    who = requester_of(Question(result.asked_by, result.team, result.token))
     assert (who.name, who.team, who.token_id) == ("ada", "oncology", "t-ada")
     assert who.grants == ()
 

@@ -15,6 +15,6 @@ def engine() -> Any:
     connection = duckdb.connect()
     listed = ", ".join(f"{name} {kind}" for name, kind in KINDS.items())
     connection.execute(f"create table r (place BIGINT, {listed})")
-    for place, row in enumerate(TABLE):
-        connection.execute("insert into r values (?, ?, ?, ?, ?)", [place, *row.values()])
+    for index, row in enumerate(TABLE):
+        connection.execute("insert into r values (?, ?, ?, ?, ?)", [index, *row.values()])
     return connection

@@ -50,5 +50,5 @@ def opened(place: Path) -> tc.Session:
 
 def queries() -> list[tuple[str, str, str]]:
     """The queries of the page, each accepted or refused, and what is said of it."""
-    found = _ROW.findall(PAGE.read_text(encoding="utf-8"))
-    return [(query.replace("\\|", "|"), outcome, said) for query, outcome, said in found]
+    result = _ROW.findall(PAGE.read_text(encoding="utf-8"))
+    return [(query.replace("\\|", "|"), outcome, said) for query, outcome, said in result]

@@ -68,18 +68,18 @@ def asked(text: str) -> SqlAggregate:
     ],
 )
 def test_an_aggregate_is_a_kind_of_answer(text: str, kind: str, value: str | None) -> None:
-    found = asked(text)
-    assert found.kind == kind
+    result = asked(text)
+    assert result.kind == kind
     if value is None:
-        assert found.value is None
+        assert result.value is None
     elif value != "...":
-        assert str(found.value) == value
+        assert str(result.value) == value
 
 
 def test_a_clamp_around_the_whole_is_the_bounds_as_they_are_written() -> None:
-    found = asked("sum(clamp(b, -0.1, 1e2))")
-    assert found.bounds == (Fraction(-1, 10), Fraction(100))
-    assert (str(found.value), found.called) == ("b", "b")
+    result = asked("sum(clamp(b, -0.1, 1e2))")
+    assert result.bounds == (Fraction(-1, 10), Fraction(100))
+    assert (str(result.value), result.called) == ("b", "b")
     around = asked("sum(clamp(b, 0, 9) + 1)")
     assert around.bounds is None
     assert around.called == ""
@@ -187,8 +187,8 @@ def test_the_forms_do_not_depend_on_which_module_is_imported_first() -> None:
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tc.Session]:
-    with opened(tmp_path_factory.mktemp("hundred")) as found:
-        yield found
+    with opened(tmp_path_factory.mktemp("hundred")) as result:
+        yield result
 
 
 def test_there_are_a_hundred_queries() -> None:
@@ -349,18 +349,18 @@ CONDITIONS = st.recursive(
 @examples(1)
 @given(text=CONDITIONS)
 def test_a_condition_is_true_and_false_where_sql_says_so(engine: Any, text: str) -> None:
-    found = where(text)
-    found.true.sql(SCHEMA, DUCKDB)
+    result = where(text)
+    result.true.sql(SCHEMA, DUCKDB)
     asked = engine.execute(f"select ({text})::boolean from r order by place").fetchall()
     for row, (said,) in zip(TABLE, asked, strict=True):
-        assert bool(found.true.evaluate(row)) is (said is True), (text, row)
-        assert bool(found.false.evaluate(row)) is (said is False), (text, row)
+        assert bool(result.true.evaluate(row)) is (said is True), (text, row)
+        assert bool(result.false.evaluate(row)) is (said is False), (text, row)
 
 
 def test_conjuncts_stand_in_their_order() -> None:
     tree = parse("select 1 from r where a = 1 and (b = 2 and (f or t = 'x')) and b = 3")
-    found = [str(truth(each, rows()).true) for each in conjuncts(tree.args["where"].this)]
-    assert found == ["(a == 1)", "(b == 2)", "(f | (t == 'x'))", "(b == 3)"]
+    result = [str(truth(each, rows()).true) for each in conjuncts(tree.args["where"].this)]
+    assert result == ["(a == 1)", "(b == 2)", "(f | (t == 'x'))", "(b == 3)"]
 
 
 @pytest.mark.parametrize(
@@ -424,10 +424,10 @@ def test_a_part_of_a_date_is_what_sql_computes(engine: Any, text: str) -> None:
     names = rows()
     names.question.schema = Schema([Column("w", "date", "TIMESTAMP")])
     names.tables = {"d": {"w": col("w")}}
-    found = value(parse(f"select {text} from d").expressions[0], names)
+    result = value(parse(f"select {text} from d").expressions[0], names)
     asked = engine.execute(f"select ({text})::bigint from d order by place").fetchall()
     for at, (said,) in zip(DAYS, asked, strict=True):
-        assert found.evaluate({"w": at}) == said, (text, at)
+        assert result.evaluate({"w": at}) == said, (text, at)
 
 
 # A value in SQL is what SQL computes of it.
@@ -436,14 +436,14 @@ def test_a_part_of_a_date_is_what_sql_computes(engine: Any, text: str) -> None:
 @examples(1)
 @given(text=NUMBERS)
 def test_a_value_is_what_sql_computes(engine: Any, text: str) -> None:
-    found = value(parse(f"select {text} from r").expressions[0], rows())
+    result = value(parse(f"select {text} from r").expressions[0], rows())
     asked = engine.execute(f"select ({text})::double from r order by place").fetchall()
     for row, (said,) in zip(TABLE, asked, strict=True):
-        assert found.evaluate(row) == said, (text, row)
+        assert result.evaluate(row) == said, (text, row)
 
 
 def test_buckets_are_those_of_postgresql() -> None:
     """width_bucket of PostgreSQL: 0 below, n + 1 from the upper bound on, NULL of NULL."""
-    found = value(parse("select width_bucket(a, 0, 10, 5) from r").expressions[0], rows())
+    result = value(parse("select width_bucket(a, 0, 10, 5) from r").expressions[0], rows())
     given_, wanted = [-1, 0, 1.9, 2, 9.9, 10, 99, None], [0, 1, 1, 2, 5, 6, 6, None]
-    assert [found.evaluate({"a": each}) for each in given_] == wanted
+    assert [result.evaluate({"a": each}) for each in given_] == wanted

@@ -126,11 +126,11 @@ def test_having_order_and_limit_are_post_processing(session: tc.Session) -> None
     assert [key for (key,) in order.keys] == down[1:3]
     assert order.column("n")["value"] == [counts[key] for key in down[1:3]]
     middle = counts[down[1]]
-    kept = session.sql(f"{text} having count(*) >= {middle} and place <> 99 order by 1 desc")
-    assert [k for (k,) in kept.release(epsilon=1).keys] == sorted(
+    stored = session.sql(f"{text} having count(*) >= {middle} and place <> 99 order by 1 desc")
+    assert [k for (k,) in stored.release(epsilon=1).keys] == sorted(
         (key for key in counts if counts[key] >= middle), reverse=True
     )
-    assert kept.release(epsilon=1).certificate.verify()
+    assert stored.release(epsilon=1).certificate.verify()
     none = session.sql(f"{text} having n is null").release(epsilon=1)
     assert (len(none), none.replayed) == (0, True)
 

@@ -68,21 +68,21 @@ def test_a_record_moves_one_node_of_each_level(bins):
         ("LInfinity", 1, 1),
     ):
         assert float((COLUMN >> TreeCounts(edges, metric=metric)).map(1)) == pytest.approx(came)
-        found = (sized >> TreeCounts(edges, metric=metric)).map(1)
-        assert float(found) == pytest.approx(changed)
+        result = (sized >> TreeCounts(edges, metric=metric)).map(1)
+        assert float(result) == pytest.approx(changed)
 
 
 @given(st.lists(st.floats(-50, 50), min_size=7, max_size=7))
 def test_consistent_nodes_add_up_and_are_the_nearest_that_do(noisy):
-    found = consistent_tree(2)(noisy)
-    assert found[0] == pytest.approx(found[1] + found[2], abs=1e-9)
-    assert found[1] == pytest.approx(found[3] + found[4], abs=1e-9)
+    result = consistent_tree(2)(noisy)
+    assert result[0] == pytest.approx(result[1] + result[2], abs=1e-9)
+    assert result[1] == pytest.approx(result[3] + result[4], abs=1e-9)
     leaves = np.array(
         [[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 1], *np.eye(4).tolist()]
     )  # each node as a sum of leaves: the least squares of these is the nearest tree
     best = leaves @ np.linalg.lstsq(leaves, np.array(noisy), rcond=None)[0]
-    assert found == pytest.approx(best, abs=1e-8)
-    assert consistent_tree(2)(found) == pytest.approx(found, abs=1e-8)  # it changes nothing more
+    assert result == pytest.approx(best, abs=1e-8)
+    assert consistent_tree(2)(result) == pytest.approx(result, abs=1e-8)  # it changes nothing more
 
 
 @pytest.mark.parametrize(
@@ -139,11 +139,11 @@ def test_no_pair_moves_farther_than_the_map(source, target):
 
 def test_maps_that_are_attained_are_the_norms_of_rows_and_columns():
     matrix = [[1, -2, 0], [0, 1, 3]]
-    found = {
+    result = {
         (s, t): (over(s) >> LinearQueries(matrix, t)).map(1)
         for s, t in (("L1", "L1"), ("L1", "LInfinity"), ("LInfinity", "LInfinity"))
     }
-    assert found == {("L1", "L1"): 3, ("L1", "LInfinity"): 3, ("LInfinity", "LInfinity"): 4}
+    assert result == {("L1", "L1"): 3, ("L1", "LInfinity"): 3, ("LInfinity", "LInfinity"): 4}
     assert (over("LInfinity") >> LinearQueries(matrix, "L1")).map(2) == 14
     square = (over("L1") >> LinearQueries(matrix, "L2")).map(1)
     assert 0 <= square**2 - 9 < Fraction(1, 2**50)
@@ -307,9 +307,9 @@ def test_without_a_value_on_no_records_the_answer_says_so():
     t = fw.as_transformation("mean", over=tc.Values([1, 3], size=1))
     assert not t.input.domain.contains([])
     for name, size, said in (("mean", 1, True), ("mean", 2, False), ("count", 1, False)):
-        found = tc.sensitivity(name, over=tc.Values([1, 3], size=size))
-        assert any("empty release" in note for note in found.notes) is said
-        assert ("empty release" in str(found.card())) is said
+        result = tc.sensitivity(name, over=tc.Values([1, 3], size=size))
+        assert any("empty release" in note for note in result.notes) is said
+        assert ("empty release" in str(result.card())) is said
 
 
 def test_known_populations_use_each_record_once():
@@ -403,10 +403,10 @@ NUMBERS = st.lists(st.integers(-3, 9), min_size=1, max_size=5)
 @given(population=NUMBERS, raw=st.lists(st.floats(-5, 12) | st.just(float("nan")), max_size=7))
 def test_what_is_read_is_a_member(population, raw):
     domain = Releases(Records(population))
-    found = domain.read(raw)
-    assert domain.contains(found)
-    assert domain.read([float(x) for x in found]) == found
-    assert len(found) == min(max(len(raw), 1), len(population))
+    result = domain.read(raw)
+    assert domain.contains(result)
+    assert domain.read([float(x) for x in result]) == result
+    assert len(result) == min(max(len(raw), 1), len(population))
 
 
 @examples(0.4)

@@ -43,8 +43,8 @@ HOSTILE = [math.nan, math.inf, -math.inf, 1e300, -1e300, 5e-324, -0.0, None, "x"
 
 def test_clamp_keeps_missing_values_and_brings_in_the_rest():
     chain = COLUMN >> Clamp("-1/2", 12)
-    found = chain([*HOSTILE, 3.25]).tolist()
-    assert [v if v == v else None for v in found] == [
+    result = chain([*HOSTILE, 3.25]).tolist()
+    assert [v if v == v else None for v in result] == [
         *(None, 12.0, -0.5, 12.0, -0.5, 5e-324, -0.0, None, None, 12.0, 3.25)
     ]
     assert chain.output.domain.element.bounds == (Fraction(-1, 2), 12)
@@ -81,8 +81,8 @@ def test_a_float_sum_of_many_sizes_is_the_same_in_every_order():
     source = np.random.default_rng(2)
     data = source.normal(size=20_000) * 10.0 ** source.integers(-12, 3, 20_000)
     chain = COLUMN >> Clamp(-1000, 1000) >> Sum()
-    found = {chain(source.permutation(data)) for _ in range(5)}
-    assert len(found) == 1
+    result = {chain(source.permutation(data)) for _ in range(5)}
+    assert len(result) == 1
     floats = {float(np.cumsum(source.permutation(data))[-1]) for _ in range(5)}
     assert len(floats) > 1  # what a float sum would have done
 
@@ -255,14 +255,14 @@ def test_a_row_of_a_table_is_a_dict():
 
 
 def test_rows_that_are_marked_are_kept_in_their_order():
-    kept = [True, False, True]
-    assert keep_records([1, 2, 3], kept) == [1, 3]
-    assert keep_records(np.array([1, 2, 3]), kept).tolist() == [1, 3]
+    stored = [True, False, True]
+    assert keep_records([1, 2, 3], stored) == [1, 3]
+    assert keep_records(np.array([1, 2, 3]), stored).tolist() == [1, 3]
     table = {"a": [1, 2, 3], "b": np.array([4, 5, 6])}
-    found = keep_records(table, kept)
-    assert (found["a"], found["b"].tolist()) == ([1, 3], [4, 6])
+    result = keep_records(table, stored)
+    assert (result["a"], result["b"].tolist()) == ([1, 3], [4, 6])
     with pytest.raises(ValueError, match=r"shorter|longer"):
-        keep_records([1, 2], kept)
+        keep_records([1, 2], stored)
 
 
 def test_a_function_that_raises_answers_its_default():

@@ -63,8 +63,8 @@ def test_people_rho_whole_numbers_and_grace(tacit):
 def test_a_preview_begins_no_ledger(tacit, folder):
     done = tacit(f"{ASKED} --epsilon 1 --preview")
     assert (done.code, "once for all periods" in done.out) == (0, True)
-    found = tacit(f"{ASKED} --epsilon 1 --preview --json").json
-    assert (found["periods"], found["affordable"]) == (4, True)
+    result = tacit(f"{ASKED} --epsilon 1 --preview --json").json
+    assert (result["periods"], result["affordable"]) == (4, True)
     assert sorted(path.name for path in folder.iterdir()) == ["people.csv"]
 
 
@@ -271,12 +271,12 @@ def test_a_coarser_histogram_costs_nothing_and_the_ledger_says_of_which_it_follo
     assert tacit(f"release {COARSE} --free").code == 2  # nothing stands in a ledger yet
     assert not list(rows.glob("*.ledger"))
     assert tacit(f"{FINE} --epsilon 1 --budget-epsilon 3").code == 0
-    told = tacit(f"preview {COARSE} --epsilon 1").out
-    assert "follows from earlier releases at no cost" in told
-    assert "--free" in told
-    told = tacit(f"release {COARSE} --free --certificate free.json --json").json
-    assert told["remaining"]["epsilon"] == 2
-    assert told["releases"][0]["cost"]["epsilon"] == 0
+    text = tacit(f"preview {COARSE} --epsilon 1").out
+    assert "follows from earlier releases at no cost" in text
+    assert "--free" in text
+    text = tacit(f"release {COARSE} --free --certificate free.json --json").json
+    assert text["remaining"]["epsilon"] == 2
+    assert text["releases"][0]["cost"]["epsilon"] == 0
     (ledger,) = rows.glob("*.ledger")
     assert tacit(f"verify free.json --ledger {ledger.name}").code == 0
     shown = tacit(f"ledger show {ledger.name}").out
@@ -296,8 +296,8 @@ def test_sql_previews_and_plan_files_are_answered_from_earlier_releases_too(taci
     pytest.importorskip("sqlglot")
     table = ["rows.csv", "--one-row-each", "--types", "age=integer"]
     assert tacit(f"{FINE} --epsilon 1 --budget-epsilon 3").code == 0
-    found = tacit("sql", *table, QUERY, "--free")
-    assert "follows from earlier releases, free" in found.err
+    result = tacit("sql", *table, QUERY, "--free")
+    assert "follows from earlier releases, free" in result.err
     assert "standard error" in tacit("sql", *table, QUERY, "--free", "--preview").out
     plan = 'unit = "row"\n[source]\npath = "rows.csv"\ntypes = { age = "integer" }\n'
     one = '[[question]]\nfree = true\n[question.answers]\nh = { statistic = "histogram", '
@@ -312,8 +312,8 @@ def test_sql_previews_and_plan_files_are_answered_from_earlier_releases_too(taci
     (rows / "p.toml").write_text(both)
     assert "[together] pays for all" in tacit("release --plan p.toml").err
     (rows / "p.toml").write_text(both.replace("free = true\n", 'name = "ages"\n'))
-    told = tacit("preview --plan p.toml").out
-    assert "ages follows from earlier releases at no cost" in told
+    text = tacit("preview --plan p.toml").out
+    assert "ages follows from earlier releases at no cost" in text
     assert tacit(f"ledger show {next(rows.glob('*.ledger')).name} --json").json["free"]
 
 
@@ -322,8 +322,8 @@ def test_a_preview_of_one_question_reads_the_earlier_releases_once(tacit, rows, 
     assert tacit(f"{FINE} --epsilon 1 --budget-epsilon 3").code == 0
     read, begin = [], Earlier.__init__
     monkeypatch.setattr(Earlier, "__init__", lambda *args: (read.append(1), begin(*args))[1])
-    told = tacit(f"preview {COARSE} --epsilon 1").out
-    assert "follows from earlier releases at no cost" in told
+    text = tacit(f"preview {COARSE} --epsilon 1").out
+    assert "follows from earlier releases at no cost" in text
     assert len(read) == 1
 
 

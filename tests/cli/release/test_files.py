@@ -57,9 +57,9 @@ def test_a_release_needs_neither_bounds_nor_keys(tacit, clinic: Path) -> None:
     assert not Path("clinic.ledger").exists()
     first = tacit(f"release {asked} --json")
     assert first.code == 0, first.err
-    found = first.json["releases"][0]["answers"]
-    assert [record["key"] for record in found] == [{"site": 1}, {"site": 2}]
-    assert all(0 <= record["mean_cost"]["value"] <= 50 for record in found)
+    result = first.json["releases"][0]["answers"]
+    assert [record["key"] for record in result] == [{"site": 1}, {"site": 2}]
+    assert all(0 <= record["mean_cost"]["value"] <= 50 for record in result)
     again = tacit(
         "release clinic.toml --mean cost:0:50 --median cost:0:50 --percentile "
         "cost:90:0:50 --by site --keys 1,2 --epsilon 0.5 --json"

@@ -72,8 +72,8 @@ def test_show_tells_what_many_charges_cost_together(tacit, folder: Path) -> None
         counted = {**asked, "aggregates": [["n", {"kind": "count"}]]}
         for tag in range(30):
             ledger.charge(f"k{tag}", epsilon("1/32"), {"query": counted, "tag": tag})
-    told = tacit("ledger show d.ledger").out
-    assert "one by one add up to epsilon 0.9375" in told
+    text = tacit("ledger show d.ledger").out
+    assert "one by one add up to epsilon 0.9375" in text
     shown = tacit("ledger show d.ledger --json").json
     assert shown["added_up"]["exact"] == {"epsilon": "15/16", "delta": "0"}
     assert 0.7 < shown["spent"]["epsilon"] < 0.8
@@ -440,9 +440,9 @@ def test_they_have_one_price_one_certificate_and_near_answers(tacit, folder):
     assert [whole["name"], by_sex["name"]] == ["all", "by sex"]
     assert whole["digest"] == by_sex["digest"]
     assert abs(whole["answers"][0]["n"]["value"] - 60) < 3
-    for place, record in enumerate(by_sex["answers"]):
+    for index, record in enumerate(by_sex["answers"]):
         assert abs(record["m"]["value"] - 30) < 3
-        assert abs(record["age"]["value"] - (43.5 + place)) < 3
+        assert abs(record["age"]["value"] - (43.5 + index)) < 3
     assert tacit("verify", str(folder / "all.json")).code == 0
     again = tacit("release", "--plan", plan, "--yes", "--json").json
     assert all(each["replayed"] for each in again["releases"])

@@ -133,8 +133,8 @@ mean_double = { statistic = "mean", column = "double" }
 def test_the_preview_shows_the_bounds_that_follow(tacit, declared: Path) -> None:
     shown = tacit("preview", "people.toml", *ASKED)
     assert "mean_double: clamped to [0, 2000]" in shown.out
-    found = tacit("preview", "people.toml", *ASKED, "--json").json
-    assert found["previews"][0]["bounds"] == {"mean_double": ["0", "2000"]}
+    result = tacit("preview", "people.toml", *ASKED, "--json").json
+    assert result["previews"][0]["bounds"] == {"mean_double": ["0", "2000"]}
 
 
 @pytest.mark.parametrize(
@@ -167,8 +167,8 @@ def test_groups_that_follow_need_no_keys(tacit, column: str, keys: list[object] 
 def test_keys_of_one_column_go_with_those_that_follow(tacit, folder: Path) -> None:
     command = "release people.csv --one-row-each --count --by site,old --keys site=a,b --epsilon 5"
     done = tacit(*command.split(), "--with", "old = age >= 50", "--json")
-    found = [answer["key"] for answer in done.json["releases"][0]["answers"]]
-    assert [(key["site"], key["old"]) for key in found] == [
+    result = [answer["key"] for answer in done.json["releases"][0]["answers"]]
+    assert [(key["site"], key["old"]) for key in result] == [
         ("a", False),
         ("a", True),
         ("b", False),
@@ -294,9 +294,9 @@ def test_check_prints_json_that_says_that_it_is_not_private(tacit, odd):
     done = tacit("check odd.csv --delimiter ; --header age,day --encoding latin-1 --json")
     assert done.code == 0, done.err
     assert "NOT PRIVATE" in done.err
-    found = done.json
-    assert (found["private"], found["rows"], found["types"]["day"]) == (False, 5, "text")
-    assert found["columns"]["age"]["missing_as"]["integer"] == 3
+    result = done.json
+    assert (result["private"], result["rows"], result["types"]["day"]) == (False, 5, "text")
+    assert result["columns"]["age"]["missing_as"]["integer"] == 3
     done = tacit("check people.csv --memory-limit much --json")
     assert (done.code, done.out) == (2, "")
 
@@ -417,8 +417,8 @@ def test_computing_with_aggregates_pays_for_them_alone(tacit, folder: Path) -> N
     again = sql_asked(tacit, f'sql people.csv "{text}" {rest} --json').json["releases"][0]
     assert both["replayed"]
     assert again["replayed"]
-    found, (released,) = again["answers"][0]["m"], both["answers"]
-    assert found["value"] == released["sum_age"]["value"] / released["count"]["value"]
+    result, (released,) = again["answers"][0]["m"], both["answers"]
+    assert result["value"] == released["sum_age"]["value"] / released["count"]["value"]
     assert again["computed"]["m"].startswith("m: sum_age / count")
     assert sql_asked(tacit, f'sql people.csv "{text}" {rest} --csv').out.startswith(
         "m,m_error,m_low"

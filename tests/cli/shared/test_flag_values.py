@@ -146,8 +146,8 @@ def test_keys_that_are_none_are_refused(by: list[str], given: list[str], said: s
 def test_keys_of_a_file_are_its_rows_once(tmp_path: Path) -> None:
     path = tmp_path / "keys.csv"
     path.write_text("\ufeffyear,more,site\n2020,x,a\n\n2021,y,b\n2020,z,a\n")
-    found = typed_keys(["site", "year"], (), str(path), SCHEMA, "people.csv")
-    assert found == [("a", 2020), ("b", 2021)]
+    result = typed_keys(["site", "year"], (), str(path), SCHEMA, "people.csv")
+    assert result == [("a", 2020), ("b", 2021)]
     with pytest.raises(UsageError, match="not both"):
         typed_keys(["site"], ("a",), str(path), SCHEMA, "people.csv")
 
@@ -206,8 +206,8 @@ def test_an_error_names_the_flag_as_it_was_typed() -> None:
     ids=str,
 )
 def test_flags(flags, meant):
-    found = dict(csv_of(TableOptions(**flags)))
-    assert {k: v for k, v in found.items() if k != "types" or v} == {
+    result = dict(csv_of(TableOptions(**flags)))
+    assert {k: v for k, v in result.items() if k != "types" or v} == {
         k: v for k, v in meant.items() if k != "types" or v
     }
 
@@ -272,9 +272,9 @@ def test_help_has_no_types_of_python(tacit, words: str) -> None:
 
 
 def test_numbers_and_texts_are_named(tacit) -> None:
-    told = tacit("local", "choose", "--help").out
-    assert re.search(r"--plot +TEXT ", told)
-    assert re.search(r"--json +Print", told)
+    text = tacit("local", "choose", "--help").out
+    assert re.search(r"--plot +TEXT ", text)
+    assert re.search(r"--json +Print", text)
     assert re.search(r"--size +NUMBER ", tacit("sensitivity", "--help").out)
 
 

@@ -146,14 +146,14 @@ def test_sql_that_has_no_translation_says_where(hosted: Hosted) -> None:
 
 def test_a_preview_says_cost_and_errors_and_spends_nothing(hosted: Hosted) -> None:
     ask = Ask.from_json({"sql": SQL, "epsilon": "1/2"})
-    found = preview_of(ask, hosted, ADA, notes=("a note",))
-    assert found["cost"] == {"kind": "pure", "epsilon": "1/2"}
-    assert (found["replay"], found["open"], found["affordable"]) == (False, False, True)
-    assert [column["label"] for column in found["columns"]] == ["n", "cost"]
-    assert all(len(column["interval"]) == 3 for column in found["columns"])
-    assert found["text"] == words_of(ask.question(hosted, ADA))
-    assert "a note" in found["notes"]
-    assert Preview.from_json(found["preview"]).cost == epsilon("1/2")
+    result = preview_of(ask, hosted, ADA, notes=("a note",))
+    assert result["cost"] == {"kind": "pure", "epsilon": "1/2"}
+    assert (result["replay"], result["open"], result["affordable"]) == (False, False, True)
+    assert [column["label"] for column in result["columns"]] == ["n", "cost"]
+    assert all(len(column["interval"]) == 3 for column in result["columns"])
+    assert result["text"] == words_of(ask.question(hosted, ADA))
+    assert "a note" in result["notes"]
+    assert Preview.from_json(result["preview"]).cost == epsilon("1/2")
     assert hosted.ledger(None).spent.is_nothing
 
 
@@ -164,18 +164,18 @@ def test_a_preview_knows_what_is_charged_and_what_is_answered(hosted: Hosted) ->
     key = question.release_key(epsilon=2)
     public = {"query": question.described(), "request": epsilon(2).to_json(), "tag": None}
     view.charge(key, epsilon(2), public)
-    found = preview_of(ask, hosted, ADA)
-    assert (found["replay"], found["open"]) == (False, True)
-    assert found["cost"]["epsilon"] == "0"
+    result = preview_of(ask, hosted, ADA)
+    assert (result["replay"], result["open"]) == (False, True)
+    assert result["cost"]["epsilon"] == "0"
     question.release(epsilon=2)
-    found = preview_of(ask, hosted, ADA)
-    assert (found["replay"], found["open"]) == (True, False)
+    result = preview_of(ask, hosted, ADA)
+    assert (result["replay"], result["open"]) == (True, False)
 
 
 def test_what_the_budget_does_not_cover_is_previewed_all_the_same(hosted: Hosted) -> None:
-    found = preview_of(Ask.from_json({"sql": SQL, "epsilon": 2000}), hosted, ADA)
-    assert found["affordable"] is False
-    assert "2000" in found["weak"]
+    result = preview_of(Ask.from_json({"sql": SQL, "epsilon": 2000}), hosted, ADA)
+    assert result["affordable"] is False
+    assert "2000" in result["weak"]
 
 
 def test_comments_of_sql_are_no_part_of_a_request() -> None:
@@ -275,13 +275,13 @@ def test_a_refresh_reads_the_rows_that_came(open_folder: Any, tmp_path: Path) ->
 
     def counted(tag: str) -> int:
         hosted.refresh()
-        found: int = (
+        result: int = (
             hosted.session(HOSTED_ADA)
             .agg(n=tc.count_people())
             .release(epsilon=100, tag=tag)
             .value("n")
         )
-        return found
+        return result
 
     before = counted("before")
     with (tmp_path / "visits.csv").open("a") as out:
@@ -386,11 +386,11 @@ def test_few_open_tables_serve_many_threads_and_data_sets(
                 hosted = datasets.of(f"d{(k + who) % 3}")
                 question = ask.question(hosted, HOSTED_ADA, dry_run=False)
                 try:
-                    found = question.release(epsilon="1/4", tag=str((who + k) % 5))
+                    result = question.release(epsilon="1/4", tag=str((who + k) % 5))
                 except BudgetError:
                     refused.append(who)
                 else:
-                    answers.append(((k + who) % 3, (who + k) % 5, found.value("n")))
+                    answers.append(((k + who) % 3, (who + k) % 5, result.value("n")))
         except BaseException as error:
             failed.append(error)
 
@@ -416,13 +416,13 @@ def test_more_data_sets_than_a_process_keeps_open(
     monkeypatch.setattr(open_files, "most", 2)
     datasets = small_data_sets(6, open_folder, tmp_path)
     ask = Ask.from_json({"sql": "select count(*) as n from t", "epsilon": 1})
-    found = []
+    result = []
     for k in range(6):
         hosted = datasets.of(f"d{k}")
         preview_of(ask, hosted, HOSTED_ADA)
         ask.question(hosted, HOSTED_ADA, dry_run=False).release(epsilon=1)
-        found.append(len(os.listdir("/proc/self/fd")))
-    assert max(found[2:]) <= found[1] + 2
+        result.append(len(os.listdir("/proc/self/fd")))
+    assert max(result[2:]) <= result[1] + 2
 
 
 def test_there_is_no_such_data_set(open_folder: Any) -> None:
@@ -456,38 +456,38 @@ def clinic(tmp_path: Path) -> Iterator[tuple[Hosted, dict[str, int]]]:
 
 
 def test_the_least_used_is_forgotten_first() -> None:
-    kept: LRUCache[str] = LRUCache(2)
+    stored: LRUCache[str] = LRUCache(2)
     for key in ("a", "b", "a", "c"):
-        kept.of(key, lambda key=key: key)  # type: ignore[misc]
-    assert kept.of("a", lambda: "new") == "a"
-    assert kept.of("b", lambda: "new") == "new"
+        stored.of(key, lambda key=key: key)  # type: ignore[misc]
+    assert stored.of("a", lambda: "new") == "a"
+    assert stored.of("b", lambda: "new") == "new"
 
 
 def test_what_is_forgotten_while_it_is_made_stays_forgotten() -> None:
-    kept: LRUCache[int] = LRUCache(2)
+    stored: LRUCache[int] = LRUCache(2)
 
     def made() -> int:
-        kept.clear()
+        stored.clear()
         return 1
 
-    assert kept.of("a", made) == 1
-    assert kept.of("a", lambda: 2) == 2
+    assert stored.of("a", made) == 1
+    assert stored.of("a", lambda: 2) == 2
 
 
 def test_what_fails_is_kept_by_nobody() -> None:
-    kept: LRUCache[int] = LRUCache(2)
+    stored: LRUCache[int] = LRUCache(2)
 
     def fails() -> int:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        kept.of("a", fails)
-    assert kept.of("a", lambda: 1) == 1
+        stored.of("a", fails)
+    assert stored.of("a", lambda: 1) == 1
 
 
 def test_a_thread_that_makes_a_value_keeps_no_other_waiting() -> None:
     """Else the time of a reply told that somebody else asks now."""
-    kept: LRUCache[int] = LRUCache(2)
+    stored: LRUCache[int] = LRUCache(2)
     inside, on = threading.Event(), threading.Event()
 
     def slow() -> int:
@@ -495,13 +495,13 @@ def test_a_thread_that_makes_a_value_keeps_no_other_waiting() -> None:
         assert on.wait(30)
         return 1
 
-    thread = threading.Thread(target=lambda: kept.of("a", slow))
+    thread = threading.Thread(target=lambda: stored.of("a", slow))
     thread.start()
     assert inside.wait(30)
-    assert kept.of("b", lambda: 2) == 2
+    assert stored.of("b", lambda: 2) == 2
     on.set()
     thread.join()
-    assert kept.of("a", lambda: 3) == 1
+    assert stored.of("a", lambda: 3) == 1
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
@@ -585,12 +585,12 @@ def answer() -> Any:
 
 
 def test_json_holds_groups_values_and_intervals(answer: Any) -> None:
-    found = answer_json(answer)
-    assert (found["by"], found["keys"]) == (["site"], [["a"], ["b"]])
-    for column in found["columns"]:
+    result = answer_json(answer)
+    assert (result["by"], result["keys"]) == (["site"], [["a"], ["b"]])
+    for column in result["columns"]:
         assert column["value"] == answer.column(column["label"])["value"]
         assert set(column) >= {"label", "value", "standard_error", "low", "high"}
-    assert found["protects"].startswith("protects:")
+    assert result["protects"].startswith("protects:")
 
 
 @pytest.mark.parametrize("form", ["wide", "long"])
@@ -649,9 +649,9 @@ class Service:
 
     def ledgers(self, **said: Any) -> Ledgers:
         settings = Settings.from_fields(said, self.folder)
-        found = Ledgers(declarations(settings), settings, self.database)
-        self.opened.append(found)
-        return found
+        result = Ledgers(declarations(settings), settings, self.database)
+        self.opened.append(result)
+        return result
 
     def close(self) -> None:
         for one in self.opened:
@@ -733,8 +733,8 @@ def test_the_caps_of_the_settings_are_set_once_and_follow_the_file(service: Serv
     again = service.ledgers(caps=caps).of("visits")
     assert len(again.events()) == events
     set_cap(again, "team:oncology", epsilon(3), "a curator says so")
-    kept = service.ledgers(caps=caps).of("visits")
-    assert named_accounts(kept, ["team:oncology"])[1][0].cap == epsilon(3)
+    stored = service.ledgers(caps=caps).of("visits")
+    assert named_accounts(stored, ["team:oncology"])[1][0].cap == epsilon(3)
     other = service.ledgers(caps={"teams": {"oncology": {"epsilon": 4}}}).of("visits")
     assert named_accounts(other, ["team:oncology"])[1][0].cap == epsilon(4)
     assert named_accounts(other, ["analyst:ada"])[1][0].cap is None

@@ -54,8 +54,8 @@ def test_a_declared_data_set_is_asked_at_once_and_by_other_processes(client: Cli
 def test_another_process_that_runs_finds_it(client: Client) -> None:
     with running(client.state.settings.folder) as other:
         assert put(client, client.token("curator")).status_code == 201
-        found = other.get(HERE, token=other.token("analyst", "stays"))
-        assert found.json()["remaining"]["epsilon"] == "3"
+        result = other.get(HERE, token=other.token("analyst", "stays"))
+        assert result.json()["remaining"]["epsilon"] == "3"
         listed = other.get("/v1/datasets", token=other.token("analyst")).json()["items"]
         assert [one["name"] for one in listed] == ["stays", "visits"]
 
@@ -191,10 +191,10 @@ def test_what_was_declared_is_released(client: Client) -> None:
     curator = client.token("curator")
     put(client, curator)
     assert released(client, curator)["state"] == "done"  # the data set that was there before
-    asked = client.post(f"{HERE}/releases", json=COUNT, token=curator).json()
-    found = client.get(f"{asked['href']}?wait=30", token=curator).json()
-    assert found["state"] == "done"
-    assert found["dataset"] == "stays"
+    reply = client.post(f"{HERE}/releases", json=COUNT, token=curator).json()
+    result = client.get(f"{reply['href']}?wait=30", token=curator).json()
+    assert result["state"] == "done"
+    assert result["dataset"] == "stays"
 
 
 @pytest.mark.full
@@ -219,11 +219,11 @@ def test_what_a_curator_declared_is_declared_anew(client: Client) -> None:
         reply = client.put(HERE, json=said, token=curator)
         assert reply.status_code == 200, reply.text
         for here in (client, other):
-            found = here.get(HERE, token=curator).json()
-            assert (found["purpose"], found["latency"], found["approval"]) == ("beds", 0.1, True)
-            (cost,) = [c for c in found["tables"]["visits"]["columns"] if c["name"] == "cost"]
+            result = here.get(HERE, token=curator).json()
+            assert (result["purpose"], result["latency"], result["approval"]) == ("beds", 0.1, True)
+            (cost,) = [c for c in result["tables"]["visits"]["columns"] if c["name"] == "cost"]
             assert (cost["bounds"], cost["meaning"]) == (["0", "1/10"], "of the stay")
-            assert found["spent"]["epsilon"] == "1/2"  # nothing was given back
+            assert result["spent"]["epsilon"] == "1/2"  # nothing was given back
             waits = here.post(f"{HERE}/releases", json={**COUNT, "epsilon": 1}, token=curator)
             assert waits.json()["state"] == "waiting"
     event = [e for e in client.state.audit.read(0, 100) if e.action == "declaration_changed"][-1]
@@ -313,26 +313,26 @@ def of(**people: str) -> dict[str, Any]:
 
 
 def test_a_data_set_alone_has_a_budget_of_its_own() -> None:
-    found = owners(dataset("visits"), dataset("births"))
-    assert [(o.name, o.people, o.location) for o in found.values()] == [
+    result = owners(dataset("visits"), dataset("births"))
+    assert [(o.name, o.people, o.location) for o in result.values()] == [
         ("visits", False, "./visits.ledger"),
         ("births", False, "./births.ledger"),
     ]
-    assert found["visits"].key("oncology") == "dataset visits"
+    assert result["visits"].key("oncology") == "dataset visits"
 
 
 def test_data_sets_of_the_same_people_have_one() -> None:
-    found = owners(dataset("may"), dataset("june"), **of(may="patients", june="patients"))
-    assert found["may"] is found["june"]
-    assert (found["may"].name, found["may"].people) == ("patients", True)
-    assert found["may"].terms == {"people": "patients", "neighbours": "unbounded"}
-    assert found["may"].location == "people.patients.ledger"
+    result = owners(dataset("may"), dataset("june"), **of(may="patients", june="patients"))
+    assert result["may"] is result["june"]
+    assert (result["may"].name, result["may"].people) == ("patients", True)
+    assert result["may"].terms == {"people": "patients", "neighbours": "unbounded"}
+    assert result["may"].location == "people.patients.ledger"
 
 
 def test_one_of_them_may_say_the_budget() -> None:
     unsaid = dataset("june", budget=None)
-    found = owners(dataset("may"), unsaid, **of(may="patients", june="patients"))
-    assert found["june"].budget == dataset("may").whole_budget
+    result = owners(dataset("may"), unsaid, **of(may="patients", june="patients"))
+    assert result["june"].budget == dataset("may").whole_budget
 
 
 @pytest.mark.parametrize(
@@ -375,19 +375,19 @@ def test_a_public_table_may_stand_in_several_data_sets() -> None:
 
 def test_on_a_server_ledgers_stand_in_its_database() -> None:
     said = {"database": SERVER, **of(june="patients of ward 7")}
-    kept = dataset("births", ledger="births.ledger")
-    found = owners(dataset("visits"), dataset("june"), kept, **said)
-    assert found["visits"].location == f"{SERVER}?ledger=visits"
-    assert found["june"].location.startswith(f"{SERVER}?ledger=patients_of_ward_7_")
-    assert found["births"].location == "./births.ledger"
+    stored = dataset("births", ledger="births.ledger")
+    result = owners(dataset("visits"), dataset("june"), stored, **said)
+    assert result["visits"].location == f"{SERVER}?ledger=visits"
+    assert result["june"].location.startswith(f"{SERVER}?ledger=patients_of_ward_7_")
+    assert result["births"].location == "./births.ledger"
 
 
 def test_teams_apart_have_a_ledger_each() -> None:
-    found = owners(dataset("visits"), collusion="teams apart")["visits"]
-    assert found.key("oncology") == "dataset visits, team oncology"
-    assert found.location_of("oncology") == "visits.oncology.ledger"
-    assert found.location_of("Oncology") != found.location_of("oncology")
-    assert "one team is answered" in collusion_words(found)
+    result = owners(dataset("visits"), collusion="teams apart")["visits"]
+    assert result.key("oncology") == "dataset visits, team oncology"
+    assert result.location_of("oncology") == "visits.oncology.ledger"
+    assert result.location_of("Oncology") != result.location_of("oncology")
+    assert "one team is answered" in collusion_words(result)
     there = owners(dataset("visits"), collusion="teams apart", database=SERVER)["visits"]
     places = {there.location_of(team) for team in ("a", "A", "a b", None)}
     assert len(places) == 4

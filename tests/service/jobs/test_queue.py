@@ -87,26 +87,26 @@ def test_a_job_is_claimed_once_and_in_order(queue: Queue) -> None:
 
 def test_many_threads_claim_each_job_once(queue: Queue) -> None:
     names = {add(queue).id for _ in range(12)}
-    found: list[str] = []
+    result: list[str] = []
 
     def work(name: str) -> None:
         while (job := queue.claim(name)) is not None:
-            found.append(job.id)
+            result.append(job.id)
 
     threads = [threading.Thread(target=work, args=(str(k),)) for k in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(found) == sorted(names)
+    assert sorted(result) == sorted(names)
 
 
 def test_until_its_tick_every_look_is_the_same(queue: Queue, clock: Clock) -> None:
     job = add(queue)
 
     def look() -> tuple[str, float | None, float]:
-        found = find(queue, job)
-        return found.shown(clock.now), found.ready_at(clock.now), found.progress(clock.now)
+        result = find(queue, job)
+        return result.shown(clock.now), result.ready_at(clock.now), result.progress(clock.now)
 
     clock.now = 1001.0
     looks = {look()}
@@ -133,10 +133,10 @@ def test_whatever_the_outcome_is_it_waits_for_its_tick(
     assert find(queue, job).shown(clock.now) == "running"
     assert find(queue, job).ready_at(clock.now) == 1004.0
     clock.now = 1004.0
-    found = find(queue, job)
-    assert found.shown(clock.now) == ("done" if outcome.done else "failed")
-    assert found.late == 1
-    assert (found.error is None) is outcome.done
+    result = find(queue, job)
+    assert result.shown(clock.now) == ("done" if outcome.done else "failed")
+    assert result.late == 1
+    assert (result.error is None) is outcome.done
 
 
 def test_a_slow_database_moves_an_outcome_to_the_next_tick(queue: Queue, clock: Clock) -> None:
@@ -390,13 +390,15 @@ def goes_on(folder: Path, mortals: Mortals, place: str) -> None:
     job = state.release_service.submit("visits", ADA, Ask.from_json(QUESTION), "once")
     state.workers.start()
     end = time.monotonic() + 90
-    while (found := state.release_service.queue.find(job.id)) is None or found.state != "over":
-        assert time.monotonic() < end, found
+    while (result := state.release_service.queue.find(job.id)) is None or result.state != "over":
+        assert time.monotonic() < end, result
         time.sleep(0.02)
     (entry,) = ledger.history()
-    assert found.outcome == "done"
+    assert result.outcome == "done"
     assert ledger.spent == epsilon(1)
-    assert state.release_service.answer(found).to_dict()["n"] == entry.answer["columns"][0]["value"]  # type: ignore[index]
+    assert (
+        state.release_service.answer(result).to_dict()["n"] == entry.answer["columns"][0]["value"]
+    )  # type: ignore[index]
     if before and before[0].answer is not None:
         assert before[0].answer == entry.answer
     assert [event.event for event in ledger.events()].count("answer") == 1
@@ -496,10 +498,10 @@ def workers_queue(tmp_path: Path) -> Iterator[Queue]:
 
 def over(queue: Queue, job: Job) -> Job:
     end = time.monotonic() + 20
-    while (found := find(queue, job)).state != "over":
+    while (result := find(queue, job)).state != "over":
         assert time.monotonic() < end
         time.sleep(0.01)
-    return found
+    return result
 
 
 def test_they_answer_wake_up_and_stop(workers_queue: Queue) -> None:
@@ -535,21 +537,21 @@ def test_an_error_becomes_an_outcome_without_the_words_of_an_engine(
     workers.start()
     job = add(workers_queue)
     workers.wake()
-    found = over(workers_queue, job)
+    result = over(workers_queue, job)
     workers.stop()
-    assert found.outcome == "failed"
-    assert json.loads(str(found.error))["error"]["code"] == code
-    assert "HIV" not in str(found.error)
+    assert result.outcome == "failed"
+    assert json.loads(str(result.error))["error"]["code"] == code
+    assert "HIV" not in str(result.error)
 
 
 def test_a_job_that_kills_its_workers_is_given_up(workers_queue: Queue) -> None:
     job = add(workers_queue, attempts=MAX_ATTEMPTS)
     workers = Workers(workers_queue, lambda _: Outcome(True), lambda: None, 1)
     workers.start()
-    found = over(workers_queue, job)
+    result = over(workers_queue, job)
     workers.stop()
-    assert found.outcome == "failed"
-    assert "stopped 5 times" in str(found.error)
+    assert result.outcome == "failed"
+    assert "stopped 5 times" in str(result.error)
 
 
 def test_a_database_that_is_away_is_waited_for(
@@ -663,7 +665,7 @@ def test_an_outcome_is_recorded_once_and_after_its_tick(tmp_path: Path) -> None:
     folder = hosted_clinic(tmp_path)
     with running(folder) as one, running(folder) as other:
         token = one.token("analyst", "visits", "ada", team="oncology")
-        found = released(one, token)
+        result = released(one, token)
         for client in (one, other):
             client.state.workers.stop()
         for _ in range(3):
@@ -671,16 +673,16 @@ def test_an_outcome_is_recorded_once_and_after_its_tick(tmp_path: Path) -> None:
             other.state.records.report_outcomes()
         for client in (one, other):  # as their clocks do: either may have recorded it
             client.state.metrics.note()
-        events = [e for e in one.state.audit.read(0, 100) if e.subject == found["id"]]
+        events = [e for e in one.state.audit.read(0, 100) if e.subject == result["id"]]
         asked, answered = events
         assert (asked.action, asked.who, asked.team) == ("release_asked", "ada", "oncology")
         assert (answered.action, answered.outcome) == ("release_answered", "done")
-        assert answered.details == {"cost": found["cost"], "replayed": False}
+        assert answered.details == {"cost": result["cost"], "replayed": False}
         texts = [client.state.metrics.text() for client in (one, other)]
         for text in texts:  # counted once among all processes, and shown by each
             assert 'tacit_outcomes_total{dataset="visits",state="done"} 1.0' in text
     handler.close()
     lines = [json.loads(line) for line in out.getvalue().splitlines()]
     told = [line for line in lines if line["event"] == "release"]
-    assert [(line["release"], line["state"]) for line in told] == [(found["id"], "done")]
+    assert [(line["release"], line["state"]) for line in told] == [(result["id"], "done")]
     assert COUNT["sql"] not in out.getvalue()

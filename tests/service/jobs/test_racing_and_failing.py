@@ -64,7 +64,7 @@ def test_threads_that_race_over_http_never_pass_the_budget_nor_a_cap(tmp_path: P
     caps = "caps = { each_analyst = { epsilon = 8 } }"
     with running(hosted_clinic(tmp_path, caps, SMALL)) as client:
         tokens = {name: client.token("analyst", "visits", name) for name in ("ada", "eve", "bob")}
-        found: list[str] = []
+        result: list[str] = []
 
         def ask(name: str) -> None:
             for k in range(10):
@@ -72,7 +72,7 @@ def test_threads_that_race_over_http_never_pass_the_budget_nor_a_cap(tmp_path: P
                 reply = client.post(ASK, json=said, token=tokens[name])
                 assert reply.status_code in (202, 402), reply.text
                 if reply.status_code == 202:
-                    found.append(finished(client, tokens[name], reply.json()["id"])["state"])
+                    result.append(finished(client, tokens[name], reply.json()["id"])["state"])
 
         threads = [threading.Thread(target=ask, args=(name,)) for name in tokens]
         for thread in threads:
@@ -81,7 +81,7 @@ def test_threads_that_race_over_http_never_pass_the_budget_nor_a_cap(tmp_path: P
             thread.join()
         ledger = client.state.datasets.of("visits").ledger(None)
         consistent(ledger)
-        assert found.count("done") == 20
+        assert result.count("done") == 20
         assert ledger.remaining.is_nothing
         spent = {a.name: a.spent for a in client.state.datasets.of("visits").all_accounts(None)}
         assert all(amount.amount <= 8 for name, amount in spent.items() if name != "analyst:*")
@@ -128,21 +128,21 @@ def test_a_database_server_that_restarts_in_mid_request(tmp_path: Path, postgres
     hosted_clinic(tmp_path)
     address = postgres.dsn()
     (tmp_path / "service.toml").write_text(f'latency = "1/20"\ndatabase = "{address}"\n')
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     with running(tmp_path) as client:
         token = client.token("analyst", "visits", "ada")
-        thread = threading.Thread(target=_keep_asking, args=(client, token, 8, found))
+        thread = threading.Thread(target=_keep_asking, args=(client, token, 8, result))
         thread.start()
         for _ in range(3):  # each time in the midst of what comes after one more answer
-            _until_more(found, len(found))
+            _until_more(result, len(result))
             postgres.server.restart("immediate")
         thread.join(180)
         assert not thread.is_alive()
-        done = dict(found)
+        done = dict(result)
         assert len(done) == 8
-        for tag, found in done.items():
+        for tag, result in done.items():
             again = _until_done(client, token, tag)
-            assert again["answer"] == found["answer"]
+            assert again["answer"] == result["answer"]
         ledger = client.state.datasets.of("visits").ledger(None)
         consistent(ledger)
         assert ledger.spent.amount == len(ledger.history())
@@ -169,11 +169,11 @@ def _until_done(client: Client, token: str, tag: str) -> Any:
         headers = {"Idempotency-Key": f"{tag}/{attempt}"}
         reply = client.post(ASK, json=said, token=token, headers=headers)
         if reply.status_code == 202:
-            found = client.get(f"{reply.json()['href']}?wait=5", token=token)
-            if found.status_code == 200 and found.json()["state"] == "done":
-                return found.json()
-            if found.status_code == 200 and found.json()["state"] == "failed":
-                assert found.json()["error"]["code"] == "unavailable", found.text
+            result = client.get(f"{reply.json()['href']}?wait=5", token=token)
+            if result.status_code == 200 and result.json()["state"] == "done":
+                return result.json()
+            if result.status_code == 200 and result.json()["state"] == "failed":
+                assert result.json()["error"]["code"] == "unavailable", result.text
                 attempt += 1
         else:
             assert reply.json()["error"]["code"] in ("unavailable", "unauthenticated"), reply.text
@@ -204,10 +204,10 @@ def test_a_clock_set_back_charges_nothing_twice(tmp_path: Path) -> None:
     assert claimed.id == again.id
     state.release_service.queue.finish(claimed, state.release_service.work(claimed))
     assert shown.shown(clock() + 1) == "running"
-    found = state.release_service.queue.find(again.id)
-    assert found is not None
-    assert found.shown(clock() + 1) == "done"
-    assert state.release_service.answer(found).value("n") == state.release_service.answer(
+    result = state.release_service.queue.find(again.id)
+    assert result is not None
+    assert result.shown(clock() + 1) == "done"
+    assert state.release_service.answer(result).value("n") == state.release_service.answer(
         shown
     ).value("n")
     assert ledger.spent == epsilon("1/2")
@@ -298,14 +298,14 @@ def best_classifier(
         with closing(connect(place[0])) as connection:
             for k in range(-2, pairs // clients):
                 for name in order.sample(list(seen), 2):
-                    found = timed(connection, place[1], name, f"{ticks} {number} {k}", sql)
+                    result = timed(connection, place[1], name, f"{ticks} {number} {k}", sql)
                     if k >= 0:  # the first ones open the tables
-                        seen[name].append(found)
+                        seen[name].append(result)
 
     with served(folder, ticks, slower) as place, ThreadPoolExecutor(clients) as pool:
         for future in [pool.submit(ask, place, number) for number in range(clients)]:
             future.result()
-    inside, outside = (np.array(found) for found in seen.values())
+    inside, outside = (np.array(result) for result in seen.values())
     areas = [area(inside[:, k], outside[:, k]) for k in range(inside.shape[1])]
     return max(max(one, 1 - one) for one in areas)
 

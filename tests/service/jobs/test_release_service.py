@@ -61,9 +61,9 @@ def work(release_service: ReleaseService, job: Job) -> Job:
         assert claimed is not None
         release_service.queue.finish(claimed, release_service.work(claimed))
         answered = claimed.id
-    found = release_service.queue.find(job.id)
-    assert found is not None
-    return found
+    result = release_service.queue.find(job.id)
+    assert result is not None
+    return result
 
 
 def wait_for(job: Job) -> Job:
@@ -82,11 +82,11 @@ def test_it_holds_the_request_and_no_answer(release_client: Client) -> None:
         "oncology",
         "The number of rows; of the table visits; the table is read with person as integer",
     )
-    found = work(release_client.state.release_service, job)
-    assert found.outcome == "done"
-    answer = release_client.state.release_service.answer(found)
+    result = work(release_client.state.release_service, job)
+    assert result.outcome == "done"
+    answer = release_client.state.release_service.answer(result)
     assert answer.labels == ("n",)
-    assert str(answer.value("n")) not in json.dumps([found.body, found.words, found.error])
+    assert str(answer.value("n")) not in json.dumps([result.body, result.words, result.error])
 
 
 def test_an_answer_that_stands_is_there_at_once_and_free(release_client: Client) -> None:
@@ -125,11 +125,11 @@ def test_it_is_charged_when_it_is_asked_and_not_when_a_worker_has_time(
 def test_computing_with_aggregates_is_the_release_of_these(release_client: Client) -> None:
     """Also through the service: what a certificate states is checked against its ledger."""
     text = "select sum(cost) / nullif(count(*), 0) as m, count(*) as n from visits"
-    found = work(
+    result = work(
         release_client.state.release_service,
         submit(release_client, {"sql": f"/* a */ {text} -- b", "epsilon": 1}),
     )
-    answer = release_client.state.release_service.answer(found)
+    answer = release_client.state.release_service.answer(result)
     assert answer.labels == ("m", "n")
     body = json.loads(answer.certificate.to_json())
     (total,) = (c for c in body["answer"]["columns"] if c["label"] == "sum_cost")
@@ -141,7 +141,7 @@ def test_computing_with_aggregates_is_the_release_of_these(release_client: Clien
     plain = submit(
         release_client, {"sql": "select count(*) as n, sum(cost) from visits", "epsilon": 1}
     )
-    assert plain.key == found.key
+    assert plain.key == result.key
 
 
 def test_what_public_facts_decide_is_refused_at_once(release_client: Client) -> None:
@@ -248,9 +248,9 @@ def test_what_the_budget_does_not_cover_any_more_is_not_approved(approving: Clie
     assert release_service.approve(first, RITA).state == "queued"
     with pytest.raises(BudgetError, match="nothing was spent"):
         release_service.approve(second, RITA)
-    found = release_service.queue.find(second.id)
-    assert found is not None
-    assert found.state == "waiting"
+    result = release_service.queue.find(second.id)
+    assert result is not None
+    assert result.state == "waiting"
 
 
 def test_a_question_is_given_up(release_client: Client) -> None:
@@ -309,9 +309,9 @@ def test_an_answer_outlives_a_new_declaration(release_client: Client) -> None:
     path = release_client.state.settings.folder / "visits.toml"
     path.write_text(path.read_text().replace("bounds = [0, 1000]", "bounds = [0, 5]"))
     with running(release_client.state.settings.folder) as again:
-        found = again.state.release_service.queue.find(done.id)
-        assert found is not None
-        assert again.state.release_service.answer(found).value("n") == value
+        result = again.state.release_service.queue.find(done.id)
+        assert result is not None
+        assert again.state.release_service.answer(result).value("n") == value
 
 
 # Free answers of a service: from what a caller may see, and from nothing else.
@@ -326,8 +326,8 @@ def spent(client: Client) -> Any:
 def follows(client: Client, token: str, **more: Any) -> dict[str, Any]:
     """What a preview says of the coarse question at a price."""
     said = {**COARSE, **more}
-    found: dict[str, Any] = client.post(f"{HERE}/preview", json=said, token=token).json()
-    return found
+    result: dict[str, Any] = client.post(f"{HERE}/preview", json=said, token=token).json()
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -343,8 +343,8 @@ def ben(client: Client) -> str:
 @pytest.fixture(scope="module")
 def fine(client: Client, ada: str) -> dict[str, Any]:
     """A release of ada's."""
-    found: dict[str, Any] = released(client, ada, FINE)
-    return found
+    result: dict[str, Any] = released(client, ada, FINE)
+    return result
 
 
 def test_it_costs_nothing_and_says_from_which_release(
@@ -360,15 +360,15 @@ def test_it_costs_nothing_and_says_from_which_release(
     reply = ask(client, ada)
     assert (reply.status_code, reply.json()["state"]) == (202, "done")
     assert reply.json()["cost"]["epsilon"] == "0"
-    found = client.get(reply.json()["href"], token=ada).json()
-    assert found["follows_from"] == {"costs": fine["id"]}
-    assert (found["replayed"], found["request"]["free"]) == (False, True)
-    assert found["data_from"] == fine["data_from"]
+    result = client.get(reply.json()["href"], token=ada).json()
+    assert result["follows_from"] == {"costs": fine["id"]}
+    assert (result["replayed"], result["request"]["free"]) == (False, True)
+    assert result["data_from"] == fine["data_from"]
     source = client.get(fine["links"]["certificate"], token=ada).json()
-    cells, (column,) = source["answer"]["released"][0], found["answer"]["columns"]
+    cells, (column,) = source["answer"]["released"][0], result["answer"]["columns"]
     assert column["value"][0] == pytest.approx([sum(cells[:3]), sum(cells[3:])])
     assert spent(client) == before
-    table = client.get(found["links"]["answer"] + "?format=csv", token=ada).text
+    table = client.get(result["links"]["answer"] + "?format=csv", token=ada).text
     assert table.startswith('"costs [0, 300)"')
 
 
@@ -578,6 +578,6 @@ def test_the_machine_finds_a_service_that_is_wrong(
 ) -> None:
     made = template(tmp_path / "made", approval=approval)
     monkeypatch.setattr(of, name, wrong)
-    with pytest.raises((AssertionError, TacitError)) as found:
+    with pytest.raises((AssertionError, TacitError)) as result:
         histories(made, range(60), approval=approval, steps=25)
-    assert found.value.__notes__
+    assert result.value.__notes__

@@ -115,8 +115,8 @@ def test_who_may_not_or_cannot_afford_it_gets_no_button(session):
 
 def test_notes_and_a_weak_guarantee_are_told(session):
     computed = session.with_column("twice", tc.col("cost") * 2).agg(t=tc.mean("twice"))
-    found = computed.preview(epsilon=20, confidence="0.95")
-    shown = expected({**told(computed), "preview": found.to_json()}, **ASKED)
+    result = computed.preview(epsilon=20, confidence="0.95")
+    shown = expected({**told(computed), "preview": result.to_json()}, **ASKED)
     assert any("clamped to" in note for note in shown["notes"])
     assert any("epsilon" in note for note in shown["notes"])
 
@@ -174,24 +174,24 @@ def test_an_answer_is_shown_as_it_was_arranged_and_its_certificate_checked(tmp_p
             "select site, count(*) as n from visits group by site order by site limit 1"
         )
         answer, top = whole.release(epsilon=1), first.release(epsilon=1)
-    found = {"by": ["site"], "keys": top.keys, "columns": [{"label": "n", **top.column("n")}]}
-    shown = answered({**ONE, "answer": found}, answer.certificate)
+    result = {"by": ["site"], "keys": top.keys, "columns": [{"label": "n", **top.column("n")}]}
+    shown = answered({**ONE, "answer": result}, answer.certificate)
     assert len(shown["answers"]["table"]) == 1
     assert shown["seal"]["words"].startswith("The certificate holds")
     forged = Certificate({**answer.certificate.body, "dataset": "other"})
-    assert "does not hold" in answered({**ONE, "answer": found}, forged)["seal"]["words"]
+    assert "does not hold" in answered({**ONE, "answer": result}, forged)["seal"]["words"]
 
 
 def test_an_answer_of_very_many_groups_is_cut_and_says_so(tmp_path):
     with tc.open(make_clinic(tmp_path), ledger=tc.in_memory) as session:
         keys = [*range(1, 1501)]
         answer = session.group_by("person", keys=keys).agg(n=tc.count()).release(epsilon=1)
-    found = {
+    result = {
         "by": ["person"],
         "keys": answer.keys,
         "columns": [{"label": "n", **answer.column("n")}],
     }
-    shown = answered({**ONE, "answer": found}, answer.certificate)
+    shown = answered({**ONE, "answer": result}, answer.certificate)
     assert (len(shown["answers"]["table"]), shown["more"]) == (1000, 500)
 
 
@@ -516,14 +516,14 @@ def test_an_estimate_is_shown_by_size_and_without_what_is_no_number() -> None:
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_no_neighbour_moves_further_than_the_local_sensitivity_says(name):
-    found = explored(name, read_values("0, 2, 5, 5, 10"))
-    moved = [Fraction(row["moved"]) for row in found["rows"]]
+    result = explored(name, read_values("0, 2, 5, 5, 10"))
+    moved = [Fraction(row["moved"]) for row in result["rows"]]
     assert len(moved) == 7
     # the numbers of the page are rounded to five digits
-    assert max(moved) <= Fraction(found["local"]) * Fraction(1001, 1000)
-    assert Fraction(found["local"]) <= Fraction(found["global_value"]) * Fraction(1001, 1000)
-    assert any(row["furthest"] for row in found["rows"])
-    assert str(found["picture"]).count('class="person"') == 5
+    assert max(moved) <= Fraction(result["local"]) * Fraction(1001, 1000)
+    assert Fraction(result["local"]) <= Fraction(result["global_value"]) * Fraction(1001, 1000)
+    assert any(row["furthest"] for row in result["rows"])
+    assert str(result["picture"]).count('class="person"') == 5
 
 
 def test_numbers_are_held_within_the_bounds():

@@ -264,8 +264,8 @@ def test_whole_numbers_that_count_hours_follow_the_clock(clinic: Clinic) -> None
     assert clinic.dashboards.update_due() == 1
     clinic.now = START + 4 * 3600 + 2
     assert clinic.counts(made.id) == [3, 2]
-    found = answer_json(NUMBERED, clinic.dashboards.answer(clinic.dashboards.find(made.id)))
-    assert found["periods"] == ["2026-03-01T00:00:00", "2026-03-01T01:00:00"]
+    result = answer_json(NUMBERED, clinic.dashboards.answer(clinic.dashboards.find(made.id)))
+    assert result["periods"] == ["2026-03-01T00:00:00", "2026-03-01T01:00:00"]
     clinic.now = START + 10**6
     assert clinic.dashboards.update_due() == 1
     assert clinic.dashboards.update_due() == 0
@@ -310,12 +310,12 @@ def test_the_answer_is_plain_json(clinic: Clinic) -> None:
     clinic.now = START + 2 * 3600
     clinic.dashboards.update_due()
     clinic.now += 2
-    found = json.loads(
+    result = json.loads(
         json.dumps(answer_json(HOURLY, clinic.dashboards.answer(clinic.dashboards.find(made.id))))
     )
-    assert found["periods"] == ["2026-03-01T00:00:00", "2026-03-01T01:00:00"]
-    assert set(found["columns"]) == {"count", "total"}
-    assert set(found["columns"]["count"]) == {"value", "standard_error", "low", "high"}
+    assert result["periods"] == ["2026-03-01T00:00:00", "2026-03-01T01:00:00"]
+    assert set(result["columns"]) == {"count", "total"}
+    assert set(result["columns"]["count"]) == {"value", "standard_error", "low", "high"}
 
 
 def test_a_dashboard_survives_its_own_json() -> None:
@@ -400,9 +400,9 @@ def test_it_is_asked_once_and_decided_once(requests: DashboardRequests) -> None:
     assert (again.state, again.reason) == ("waiting", None)
     requests.approve(again, RITA)
     assert requests.undecided() == []
-    found = requests.find(again.id)
-    assert found is not None
-    assert found.state == "approved"
+    result = requests.find(again.id)
+    assert result is not None
+    assert result.state == "approved"
 
 
 def test_what_cannot_be_paid_any_more_waits_on(requests: DashboardRequests) -> None:
@@ -415,9 +415,9 @@ def test_what_cannot_be_paid_any_more_waits_on(requests: DashboardRequests) -> N
     requests.approve(first, RITA)
     with pytest.raises(BudgetError):
         requests.approve(other, RITA)
-    found = requests.find(other.id)
-    assert found is not None
-    assert found.state == "waiting"
+    result = requests.find(other.id)
+    assert result is not None
+    assert result.state == "waiting"
     with pytest.raises(BudgetError, match="nothing was spent"):
         requests.ask(
             "visits",

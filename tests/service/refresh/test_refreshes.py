@@ -110,8 +110,8 @@ def test_an_answer_is_from_the_refresh_before_it(refreshes: Refreshes, clock: Cl
     for now in (2000, 3000):
         clock.now = now
         refreshes.ask("visits", "ada")
-    found = [refreshes.as_of("visits", when).number for when in (0, 1999, 2000, 2999, 9999)]
-    assert found == [0, 0, 1, 1, 2]
+    result = [refreshes.as_of("visits", when).number for when in (0, 1999, 2000, 2999, 9999)]
+    assert result == [0, 0, 1, 1, 2]
 
 
 def test_what_refreshes_mean_is_said(refreshes: Refreshes, clock: Clock) -> None:
@@ -478,6 +478,6 @@ def test_who_sent_what_is_not_kept(database: Database) -> None:
             row[0]
             for row in run.exec_driver_sql("select name from sqlite_master where type = 'table'")
         ]
-        found = {t: run.exec_driver_sql(f"select * from {t}").all() for t in tables}
-    assert [t for t, rows in found.items() if "device 7" in str(rows)] == ["collection_token"]
-    assert found["collection_token"] == [("colour", "device 7", 2)]
+        result = {t: run.exec_driver_sql(f"select * from {t}").all() for t in tables}
+    assert [t for t, rows in result.items() if "device 7" in str(rows)] == ["collection_token"]
+    assert result["collection_token"] == [("colour", "device 7", 2)]

@@ -46,17 +46,17 @@ SECRET = "ada has 17"
     ],
 )
 def test_each_error(error: BaseException, code: str, passed_on: bool) -> None:
-    found = problem_of(error)
-    assert found.code == code
-    assert (SECRET in str(found.to_json())) == passed_on
-    reply = rendered(found)
+    result = problem_of(error)
+    assert result.code == code
+    assert (SECRET in str(result.to_json())) == passed_on
+    reply = rendered(result)
     assert reply.status_code == STATUS[code]
     assert ("www-authenticate" in reply.headers) == (code == "unauthenticated")
 
 
 def test_the_place_in_a_query_is_for_programs_too() -> None:
-    found = problem_of(UnsupportedQueryError("no union", (2, 3)))
-    assert found.details == {"position": {"line": 2, "column": 3}}
+    result = problem_of(UnsupportedQueryError("no union", (2, 3)))
+    assert result.details == {"position": {"line": 2, "column": 3}}
 
 
 def test_who_may_try_again_learns_when() -> None:
@@ -189,15 +189,15 @@ def replies(here: Served, sent: str) -> list[tuple[int, dict[str, str], bytes]]:
     with socket.create_connection(("127.0.0.1", here.port), timeout=60) as line:
         line.sendall(sent.encode("latin-1"))
         data = b"".join(iter(lambda: line.recv(65536), b""))
-    found = []
+    result = []
     while data:
         head, _, data = data.partition(b"\r\n\r\n")
         first, *lines = head.decode("latin-1").split("\r\n")
         headers = {name.lower(): said for name, _, said in (one.partition(": ") for one in lines)}
         size = 0 if first.startswith("HTTP/1.1 100") else int(headers["content-length"])
-        found.append((int(first.split()[1]), headers, data[:size]))
+        result.append((int(first.split()[1]), headers, data[:size]))
         data = data[size:]
-    return found
+    return result
 
 
 def refused(here: Served, sent: str) -> str:
@@ -234,8 +234,8 @@ def test_a_header_that_decides_comes_once(here: Served, bearer: str, header: str
 
 @pytest.mark.full
 def test_requests_in_one_packet_are_each_their_own(here: Served, bearer: str) -> None:
-    found = replies(here, f"{ME}{bearer}\r\n{ME}\r\n{ME}{bearer}\r\n{ME}{CLOSE}")
-    assert [status for status, _, _ in found] == [200, 401, 200, 401]
+    result = replies(here, f"{ME}{bearer}\r\n{ME}\r\n{ME}{bearer}\r\n{ME}{CLOSE}")
+    assert [status for status, _, _ in result] == [200, 401, 200, 401]
 
 
 @pytest.mark.full

@@ -84,10 +84,10 @@ FREE = FOR_ALL | SIGNING_IN
 
 def routes() -> dict[str, APIRoute]:
     """Every route of the application by its method and path."""
-    found: dict[str, APIRoute] = {}
+    result: dict[str, APIRoute] = {}
     for router in ROUTERS:
-        found |= of_router(router)
-    return found
+        result |= of_router(router)
+    return result
 
 
 def of_router(router: APIRouter) -> dict[str, APIRoute]:
@@ -104,10 +104,10 @@ ROUTES = routes()
 
 def right(route: APIRoute) -> str | None:
     """The right that a route declares."""
-    found = {declared_right(inner.call) for inner in route.dependant.dependencies} - {None}
-    if len(found) > 1:
-        found.discard("anyone")
-    return next(iter(found)) if len(found) == 1 else None
+    result = {declared_right(inner.call) for inner in route.dependant.dependencies} - {None}
+    if len(result) > 1:
+        result.discard("anyone")
+    return next(iter(result)) if len(result) == 1 else None
 
 
 @pytest.fixture(scope="module")
@@ -126,9 +126,9 @@ def test_there_are_routes() -> None:
 
 @pytest.mark.parametrize("name", ROUTES)
 def test_it_declares_a_right(name: str) -> None:
-    found = right(ROUTES[name])
-    assert found in {*ACTIONS, "signed in", "anyone"}
-    assert (found == "anyone") == (name in FREE)
+    result = right(ROUTES[name])
+    assert result in {*ACTIONS, "signed in", "anyone"}
+    assert (result == "anyone") == (name in FREE)
 
 
 def test_a_route_without_a_right_is_noticed() -> None:
@@ -189,9 +189,9 @@ def test_a_role_elsewhere_is_no_role_here(name: str, every_route_client: Client)
 
 
 def test_the_description_of_the_api_is_whole(every_route_client: Client) -> None:
-    found = every_route_client.get("/openapi.json").json()
-    assert found["openapi"].startswith("3.1")
-    for path, methods in found["paths"].items():
+    result = every_route_client.get("/openapi.json").json()
+    assert result["openapi"].startswith("3.1")
+    for path, methods in result["paths"].items():
         for method, said in methods.items():
             assert {"4XX", "5XX"} <= set(said["responses"]), f"{method} {path}"
             assert "422" not in said["responses"], f"{method} {path}"
@@ -228,8 +228,8 @@ APART = f"{SLOW}collusion = 'teams apart'\n"
 
 def numbers(text: str, metric: str) -> dict[str, float]:
     """The numbers of a metric by its labels."""
-    found = re.findall(rf"^{metric}(\{{.*\}})? (\S+)$", text, flags=re.MULTILINE)
-    return {labels: float(number) for labels, number in found}
+    result = re.findall(rf"^{metric}(\{{.*\}})? (\S+)$", text, flags=re.MULTILINE)
+    return {labels: float(number) for labels, number in result}
 
 
 def ask(client: Client, token: str, **more: object) -> str:
@@ -329,8 +329,8 @@ def readiness_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 def looked(client: Client) -> tuple[int, Any]:
     reply = client.get("/readyz")
-    found = reply.json()
-    parts = found["parts"] if "parts" in found else found["error"]["details"]["parts"]
+    result = reply.json()
+    parts = result["parts"] if "parts" in result else result["error"]["details"]["parts"]
     return reply.status_code, {n: told for n, told in parts.items() if told != "ready"}
 
 

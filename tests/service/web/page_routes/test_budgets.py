@@ -66,8 +66,8 @@ def test_what_was_charged_and_not_answered_is_shown(
     with monkeypatch.context() as patch:
         patch.setattr(Question, "release", away)
         made = client.post(where, json=COUNT, token=ada).json()
-        found = client.get(f"/v1/releases/{made['id']}?wait=30", token=ada).json()
-    assert (found["state"], found["left_open"]) == ("failed", True)
+        result = client.get(f"/v1/releases/{made['id']}?wait=30", token=ada).json()
+    assert (result["state"], result["left_open"]) == ("failed", True)
     assert made["id"] in cleo.get("/datasets/visits/budget").text
     page = browser(client, "analyst", name="ada").get(f"/releases/{made['id']}")
     assert "it stays charged" in page.text

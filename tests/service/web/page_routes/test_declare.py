@@ -54,8 +54,8 @@ def test_a_curator_declares_a_data_set_and_changes_it(client: Client) -> None:
     told = cleo.post("/datasets/stays/declaration", **changed, action="check")
     assert "declaration.tables.stays.columns.cost.bounds" in told.text
     assert cleo.post("/datasets/stays/declaration", **changed, action="declare").status_code == 303
-    found = client.get(HERE, token=client.token("curator")).json()
-    assert (found["approval"], found["budget"]["epsilon"]) == (True, "3")
+    result = client.get(HERE, token=client.token("curator")).json()
+    assert (result["approval"], result["budget"]["epsilon"]) == (True, "3")
     stale = cleo.post("/datasets/stays/declaration", **changed, action="declare")
     assert "another declaration" in stale.text
 
@@ -132,8 +132,8 @@ def test_a_data_set_of_several_tables_is_declared_and_changed(client: Client) ->
     told = cleo.post(here, **form, **sites, action="check")
     assert "declaration.tables.sites" in told.text
     assert cleo.post(here, **form, **sites, action="declare").status_code == 303
-    found = client.get(f"{HERE}/declaration", token=client.token("curator")).json()
-    assert list(found["declaration"]["tables"]) == ["stays", "beds", "sites"]
+    result = client.get(f"{HERE}/declaration", token=client.token("curator")).json()
+    assert list(result["declaration"]["tables"]) == ["stays", "beds", "sites"]
     joined = {
         "sql": "select region, count(*) as n from stays join sites using (site) group by region"
     }
@@ -146,5 +146,5 @@ def test_a_data_set_of_several_tables_is_declared_and_changed(client: Client) ->
     assert "the protected tables cannot change" in gone.text
     left = {"number": "2", "t2of": "none"}
     assert cleo.post(here, **{**form, **sites, **left}, action="declare").status_code == 303
-    found = client.get(f"{HERE}/declaration", token=client.token("curator")).json()
-    assert list(found["declaration"]["tables"]) == ["stays", "beds"]
+    result = client.get(f"{HERE}/declaration", token=client.token("curator")).json()
+    assert list(result["declaration"]["tables"]) == ["stays", "beds"]

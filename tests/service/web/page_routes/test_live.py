@@ -92,8 +92,8 @@ def test_a_dashboard_of_whole_numbers_asks_what_they_count(tmp_path: Path, clock
         ada = browser(client, "analyst", name="ada")
         assert "days since 1970" in ada.get("/datasets/visits/count").text
         form = {**FORM, "column": "cost", "start": "1970-01-01", "every": "1w", "periods": "100"}
-        asked = ada.post("/datasets/visits/count", **form, action="begin")
-        assert "name with clock what they count" in asked.text
+        reply = ada.post("/datasets/visits/count", **form, action="begin")
+        assert "name with clock what they count" in reply.text
         made = ada.post("/datasets/visits/count", **form, clock="days", action="begin")
         assert made.status_code == 303
         clock.now += 1

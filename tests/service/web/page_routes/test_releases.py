@@ -53,8 +53,8 @@ def test_a_reviewer_approves_and_the_answer_comes(client, ada, rita):
     assert "The certificate holds" in page
     assert place not in rita.get("/approvals").text
     for address in re.findall(r'href="(/v1/releases/[^"]+)"', page):
-        found = client.get(address.replace("&amp;", "&"), headers=ada.headers)
-        assert found.status_code == 200, address
+        result = client.get(address.replace("&amp;", "&"), headers=ada.headers)
+        assert result.status_code == 200, address
 
 
 def test_a_reviewer_sees_the_expected_errors_and_what_is_left(client, ada, rita):

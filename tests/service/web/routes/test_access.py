@@ -177,5 +177,5 @@ def test_a_void_token_is_no_guess(token_client: Client) -> None:
 def test_grants_survive_the_store(token_client: Client) -> None:
     grants = [Grant("analyst", "a b"), Grant("reviewer", "ü"), Grant("device", "*")]
     text, _ = token_client.state.tokens.create("ada", grants, 60)
-    found = token_client.get("/v1/me", token=text).json()["grants"]
-    assert [Grant.from_fields(one) for one in found] == sorted(grants)
+    result = token_client.get("/v1/me", token=text).json()["grants"]
+    assert [Grant.from_fields(one) for one in result] == sorted(grants)

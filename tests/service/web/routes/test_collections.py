@@ -64,15 +64,15 @@ def test_a_device_asks_what_to_report_reports_and_the_estimate_holds(client: Cli
         "accepted": 400,
         "refused": {},
     }
-    found = client.get(
+    result = client.get(
         "/v1/collections/colour/estimate?level=0.999999&together=true&poisoned=5",
         token=client.token("analyst", "colour"),
     ).json()
-    assert found["n"] == 400
-    by_item = {row["item"]: row for row in found["results"][0]["items"]}
+    assert result["n"] == 400
+    by_item = {row["item"]: row for row in result["results"][0]["items"]}
     for item, people in (("red", 300), ("green", 0), ("blue", 100)):
         assert by_item[item]["low"] <= people <= by_item[item]["high"]
-    assert 0 < found["poisoned"]["moved"][""] < 0.1
+    assert 0 < result["poisoned"]["moved"][""] < 0.1
 
 
 def test_a_replay_and_junk_are_counted_by_reason(client: Client) -> None:
@@ -89,8 +89,8 @@ def test_a_replay_and_junk_are_counted_by_reason(client: Client) -> None:
 def test_a_number_and_any_text_have_their_estimates(client: Client) -> None:
     analyst = client.token("analyst")
     post(client, "age", b"".join(wires(AGE, [50] * 40)))
-    found = client.get("/v1/collections/age/estimate", token=analyst).json()["results"][0]
-    assert found["low"] <= found["mean"] <= found["high"]
+    result = client.get("/v1/collections/age/estimate", token=analyst).json()["results"][0]
+    assert result["low"] <= result["mean"] <= result["high"]
     words = client.state.collections["words"].oracle
     post(client, "words", b"".join(wires(words, ["tea"] * 50)))
     asked = client.get("/v1/collections/words/estimate?candidates=tea&candidates=x", token=analyst)

@@ -75,10 +75,10 @@ def test_it_is_previewed_begun_once_and_grows(client: Client, clock: Clock) -> N
     client.state.dashboards.update_due()
     clock.now += 0.2
     ada = client.token("analyst", name="ada")
-    found = client.get(where, token=ada).json()
-    assert found["periods_shown"] == 3
-    assert found["counts"]["periods"][1] == "2026-03-01T01:00:00"
-    count = found["counts"]["columns"]["count"]
+    result = client.get(where, token=ada).json()
+    assert result["periods_shown"] == 3
+    assert result["counts"]["periods"][1] == "2026-03-01T01:00:00"
+    count = result["counts"]["columns"]["count"]
     assert all(
         low <= n <= high
         for low, n, high in zip(count["low"], count["value"], count["high"], strict=True)

@@ -23,27 +23,27 @@ def ada(client: Client) -> str:
 
 
 def test_a_list_shows_what_the_caller_may_see(client: Client, ada: str) -> None:
-    found = client.get("/v1/datasets", token=ada).json()
-    assert [(one["name"], one["href"]) for one in found["items"]] == [("visits", HERE)]
-    assert found["next"] is None
-    assert found["items"][0]["protects"].startswith("protects: each person")
+    result = client.get("/v1/datasets", token=ada).json()
+    assert [(one["name"], one["href"]) for one in result["items"]] == [("visits", HERE)]
+    assert result["next"] is None
+    assert result["items"][0]["protects"].startswith("protects: each person")
     other = client.get("/v1/datasets", token=client.token("analyst", "births")).json()
     assert other["items"] == []
 
 
 def test_a_data_set_says_what_it_protects_and_what_is_left(client: Client, ada: str) -> None:
-    found = client.get(HERE, token=ada).json()
-    assert found["purpose"] == "How the clinic is used"
-    assert (found["table"], list(found["tables"])) == ("visits", ["visits", "patients", "sites"])
+    result = client.get(HERE, token=ada).json()
+    assert result["purpose"] == "How the clinic is used"
+    assert (result["table"], list(result["tables"])) == ("visits", ["visits", "patients", "sites"])
     shapes = client.state.datasets.of("visits").shapes()
-    for name, one in found["tables"].items():
+    for name, one in result["tables"].items():
         assert TableShape.from_json(name, one).to_json() == shapes[name].to_json()
-    assert found["budget"] == epsilon(1000).to_json()
-    assert found["unit"] == {"person": "person", "rows": 5, "groups": 2}
-    assert (found["latency"], found["approval"]) == (0.05, False)
-    assert "even if all of them compare" in found["collusion"]
-    assert "share one budget" in found["refreshes"]
-    assert str(client.state.settings.folder) not in str(found)
+    assert result["budget"] == epsilon(1000).to_json()
+    assert result["unit"] == {"person": "person", "rows": 5, "groups": 2}
+    assert (result["latency"], result["approval"]) == (0.05, False)
+    assert "even if all of them compare" in result["collusion"]
+    assert "share one budget" in result["refreshes"]
+    assert str(client.state.settings.folder) not in str(result)
 
 
 def test_there_is_no_such_data_set(client: Client) -> None:
@@ -57,13 +57,13 @@ def test_a_preview_is_free_and_reads_nothing(client: Client, ada: str) -> None:
     reply = client.post(
         f"{HERE}/preview", json={**COUNT, "rows": [10], "confidence": 0.9}, token=ada
     )
-    found = reply.json()
-    assert reply.status_code == 200, found
-    assert found["cost"] == epsilon("1/2").to_json()
-    assert (found["affordable"], found["replay"], found["open"]) == (True, False, False)
-    assert found["rows"] == [10]
-    assert found["preview"]["confidence"] == "9/10"
-    assert any("compare" in note for note in found["notes"])
+    result = reply.json()
+    assert reply.status_code == 200, result
+    assert result["cost"] == epsilon("1/2").to_json()
+    assert (result["affordable"], result["replay"], result["open"]) == (True, False, False)
+    assert result["rows"] == [10]
+    assert result["preview"]["confidence"] == "9/10"
+    assert any("compare" in note for note in result["notes"])
     assert client.get(f"{HERE}/budget", token=ada).json()["spent"] == before
 
 
@@ -149,9 +149,9 @@ def test_teams_apart_have_a_budget_each(tmp_path: Path) -> None:
         shown = client.get(HERE, token=auditor).json()
         assert shown["remaining"]["epsilon"] == "100"
         assert "one team is answered" in shown["collusion"]
-        found = released(client, other, {**COUNT, "epsilon": 900})
-        assert found["replayed"] is False
-        text = client.get(found["links"]["certificate"], token=other).json()
+        result = released(client, other, {**COUNT, "epsilon": 900})
+        assert result["replayed"] is False
+        text = client.get(result["links"]["certificate"], token=other).json()
         assert text["protects"]["assumes"]["analysts"] == "teams apart"
         ledger = client.state.datasets.of("visits").ledger("other")
         report = Certificate(text).verify(ledger)

@@ -59,10 +59,10 @@ def test_a_check_says_what_to_think_about(client: Client) -> None:
     said = body(
         None, {"approval": True}, budget={"epsilon": 50}, tables=columns(cost={"kind": "float"})
     )
-    found = client.post(f"{HERE}/declaration/check", json=said, token=client.token("curator"))
-    assert found.status_code == 200, found.text
-    assert found.json()["protects"].startswith("protects: each person")
-    notes = " ".join(found.json()["notes"])
+    result = client.post(f"{HERE}/declaration/check", json=said, token=client.token("curator"))
+    assert result.status_code == 200, result.text
+    assert result.json()["protects"].startswith("protects: each person")
+    notes = " ".join(result.json()["notes"])
     for told in ("budget is large", "cost of visits have no bounds", "approves it"):
         assert told in notes
     assert client.state.datasets.names == ["visits"]

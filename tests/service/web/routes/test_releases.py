@@ -30,8 +30,8 @@ def ada(client: Client) -> str:
 @pytest.fixture(scope="module")
 def done(client: Client, ada: str) -> dict[str, Any]:
     """A release of ada's."""
-    found: dict[str, Any] = released(client, ada, BY_SITE)
-    return found
+    result: dict[str, Any] = released(client, ada, BY_SITE)
+    return result
 
 
 def test_a_release_from_the_question_to_its_certificate(
@@ -116,15 +116,15 @@ def test_lists_in_pages(client: Client, ada: str) -> None:
     for k in range(3):
         released(client, ada, {**COUNT, "tag": str(k)})
     every = client.get("/v1/releases?dataset=visits&limit=100", token=ada).json()["items"]
-    found: list[Any] = []
+    result: list[Any] = []
     cursor = ""
     while True:
         page = client.get(f"/v1/releases?limit=2&cursor={cursor}", token=ada).json()
-        found += page["items"]
+        result += page["items"]
         if page["next"] is None:
             break
         cursor = page["next"]
-    assert [one["id"] for one in found] == [one["id"] for one in every]
+    assert [one["id"] for one in result] == [one["id"] for one in every]
     assert all(one["asked_by"] == "ada" and one["answer"] is None for one in every)
     others = client.get("/v1/releases", token=client.token("analyst", "visits", "new")).json()
     assert others == {"items": [], "next": None}
@@ -198,11 +198,11 @@ def test_a_failure_in_the_engine_is_shown_at_the_tick_without_its_words(
         token = client.token("analyst", "visits")
         with monkeypatch.context() as patched:
             patched.setattr(Collector, "collect", fail)
-            found = released(client, token)
-        assert found["state"] == "failed"
-        assert found["error"]["code"] == "internal"
-        assert "HIV" not in str(found)
-        assert "answer" not in found["links"]
+            result = released(client, token)
+        assert result["state"] == "failed"
+        assert result["error"]["code"] == "internal"
+        assert "HIV" not in str(result)
+        assert "answer" not in result["links"]
         budget = client.get("/v1/datasets/visits/budget", token=token).json()
         assert budget["spent"]["epsilon"] == "1/2"
         again = released(client, token)  # goes on under the charge that stands
@@ -231,8 +231,8 @@ def test_approval_over_http(tmp_path: Path) -> None:
         ]
         assert client.get(f"{here}/answer", token=ada).status_code == 425
         assert client.post(f"{here}/approve", token=curator).json()["state"] == "running"
-        found = finished(client, ada, said["id"])
-        assert (found["state"], found["decided_by"]) == ("done", "carl")
+        result = finished(client, ada, said["id"])
+        assert (result["state"], result["decided_by"]) == ("done", "carl")
         rita = client.token("reviewer", "visits", "rita")
         assert client.post(f"{own}/refuse", json={"reason": " "}, token=rita).status_code == 400
         refused = client.post(f"{own}/refuse", json={"reason": "no"}, token=rita).json()
@@ -250,8 +250,8 @@ def test_a_wait_ends_at_the_tick_or_when_it_is_over(tmp_path: Path) -> None:
         first = client.get(said["href"], token=token).json()
         assert (first["state"], first["answer"]) == ("running", None)
         assert 0 <= first["progress"] < 1
-        found = client.get(f"{said['href']}?wait=60", token=token).json()
-        assert found["state"] == "done"
+        result = client.get(f"{said['href']}?wait=60", token=token).json()
+        assert result["state"] == "done"
         assert time.time() >= said["ready_at"]
         assert client.get(f"{said['href']}?wait=61", token=token).status_code == 400
 
