@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 from fractions import Fraction
 
 import numpy as np
@@ -21,8 +20,6 @@ from tacit.workload import strategies as module
 from tacit.workload.cells import Workload
 from tacit.workload.cells import prefix_sums as many_bins_prefix_sums
 from tacit.workload.cells import ranges as many_bins_ranges
-from tacit.workload.marginals import MAX_SETS, Residuals, covering, total_of
-from tacit.workload.marginals import marginals as covering_marginals
 from tacit.workload.range_strategies import best_strategy, check_bins, check_numbers
 from tacit.workload.strategies import (
     Strategy,
@@ -394,29 +391,22 @@ def test_laplace_noise_is_no_worse_than_an_even_split() -> None:
     assert asked.lower_bound(epsilon=1) <= asked.expected_error(epsilon=1) <= even
 
 
-@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
-def test_totals_are_those_of_least_squares(kind: str) -> None:
+def test_totals_are_those_of_least_squares() -> None:
     """The variances of residuals against a least squares of explicit matrices."""
     asked = marginals(DOMAIN, (1, 2))
     sizes, needed = list(DOMAIN.values()), asked.residuals
     rows = rows_of(sizes, asked.subsets)
-    if kind == "laplace":
-        shares = needed.laplace_shares()
-        variances = needed.laplace_variances(shares)
-        shared = zip(needed.subsets, shares, strict=True)
-        each = [(rows_of(sizes, (s,)), 1 / t) for s, t in shared if t]
-    else:
-        shares = needed.gaussian_shares()
-        variances = needed.gaussian_variances(shares)
-        each = []
-        for subset, variance in zip(needed.subsets, variances, strict=True):
-            project = np.ones((1, 1))
-            for i in subset:
-                project = np.kron(project, np.eye(sizes[i]) - 1 / sizes[i])
-            each.append((project @ rows_of(sizes, (subset,)), math.sqrt(variance)))
-        # each costs its largest column over its variance, and together that is 2 rho = 1
-        spent = sum(float((m**2).sum(axis=0).max()) / d**2 for m, d in each)
-        assert spent == pytest.approx(1)
+    shares = needed.gaussian_shares()
+    variances = needed.gaussian_variances(shares)
+    each = []
+    for subset, variance in zip(needed.subsets, variances, strict=True):
+        project = np.ones((1, 1))
+        for i in subset:
+            project = np.kron(project, np.eye(sizes[i]) - 1 / sizes[i])
+        each.append((project @ rows_of(sizes, (subset,)), math.sqrt(variance)))
+    # each costs its largest column over its variance, and together that is 2 rho = 1
+    spent = sum(float((m**2).sum(axis=0).max()) / d**2 for m, d in each)
+    assert spent == pytest.approx(1)
     matrix = np.vstack([m / deviation for m, deviation in each])
     covariance = np.linalg.pinv(matrix.T @ matrix)
     total = float(np.trace(rows @ covariance @ rows.T))
@@ -440,68 +430,3 @@ def test_what_is_no_marginal_is_refused() -> None:
         marginals({}, 1)
     with pytest.raises(UsageError, match="are planned"):
         marginals([2] * 400, 3)
-
-
-# Unions of marginals under Laplace noise: their error against least squares, written out.
-
-
-def matrix_of(sizes, subset):
-    """The marginal on some attributes as a matrix over all cells of the domain."""
-    found = np.ones((1, 1))
-    for place, n in enumerate(sizes):
-        found = np.kron(found, np.eye(n) if place in subset else np.ones((1, n)))
-    return found
-
-
-def error_by_least_squares(sizes, asked, shares):
-    """The total squared error of the asked marginals, from the whole matrices."""
-    whole = np.concatenate([share * matrix_of(sizes, one) for one, share in shares.items()])
-    covariance = np.linalg.pinv(whole.T @ whole, hermitian=True, rcond=1e-10)
-    tables = [matrix_of(sizes, one) for one in asked]
-    return sum(np.trace(one @ covariance @ one.T) for one in tables)
-
-
-def counted(sizes, ways=(1, 2)):
-    needed = covering_marginals(list(sizes), ways).residuals
-    return dict(zip(needed.subsets, needed.counts.tolist(), strict=True))
-
-
-@pytest.mark.parametrize("sizes", [(2, 2, 2), (2, 3, 2), (3, 2, 4, 2)])
-def test_the_error_is_that_of_least_squares(sizes):
-    asked = [s for w in (1, 2) for s in itertools.combinations(range(len(sizes)), w)]
-    found = covering(sizes, counted(sizes))
-    shares = dict(zip(found.sets, found.shares, strict=True))
-    assert sum(found.shares) == pytest.approx(1)
-    assert all(any(set(one) <= set(known) for known in found.sets) for one in asked)
-    assert found.total == pytest.approx(error_by_least_squares(sizes, asked, shares))
-    assert found.total == pytest.approx(total_of(sizes, counted(sizes), shares))
-
-
-def test_pairs_of_bits_come_from_one_table():
-    # eight bits: the whole table has 256 cells, 36 marginals apart have 36^2 times the variance
-    found = covering((2,) * 8, counted((2,) * 8))
-    assert found.sets == (tuple(range(8)),)
-    assert found.total == pytest.approx(sum(math.comb(8, w) * 256 for w in (1, 2)))
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_it_is_never_worse_than_the_asked_marginals_alone(seed):
-    source = random.Random(seed)
-    sizes = tuple(source.randint(2, 9) for _ in range(source.randint(2, 6)))
-    counts = counted(sizes, (1, 2))
-    alone = Residuals.of(sizes, counts)
-    before = alone.total(alone.laplace_variances(alone.laplace_shares()))
-    assert covering(sizes, counts).total <= before * (1 + 1e-9)
-
-
-def test_the_columns_of_adult():
-    sizes = (7, 16, 7, 14, 6, 5, 2, 2)
-    error = covering_marginals(list(sizes), (1, 2)).expected_error(epsilon=1)
-    assert error < 25.4  # 28.89 without unions
-    assert error > covering_marginals(list(sizes), (1, 2)).lower_bound(epsilon=1)
-
-
-def test_too_many_are_not_tried():
-    many = {(i,): 1.0 for i in range(MAX_SETS + 1)}
-    assert covering((2,) * len(many), many) is None
-    assert covering((2,), {}) is None

@@ -257,3 +257,13 @@ def test_by_the_matrix_of_its_questions(reading, bins):
         squares(reading, weights @ weights.T), np.diag(w @ weights @ weights.T @ w.T)
     )
     assert np.allclose(magnitudes(reading, weights), np.abs(w @ weights).sum(axis=1))
+
+
+@pytest.mark.parametrize("cells", [2, 3])  # unlisted="drop", and with a cell of all others
+def test_ninety_three_residuals_are_not_above_noise_on_the_cells_or_one_by_one(cells):
+    triples = list(itertools.combinations(range(8), 3))
+    strategy = CellStrategy((cells,) * 8, tuple((one, 8) for one in triples), residual=False)
+    assert len(strategy.needed) == 93
+    one_by_one = 8 * len(triples) ** 3
+    from_cells = 8 * len(triples) * cells**5
+    assert strategy.total <= min(one_by_one, from_cells) * (1 + 1e-9)

@@ -17,7 +17,8 @@ from tacit.arithmetic.exact import show
 from tacit.errors import UsageError
 from tacit.expressions.dialect import bin_names
 from tacit.workload.cells import prefix_sums, ranges
-from tacit.workload.marginals import Residuals, Subset, covering, total_of
+from tacit.workload.laplace_marginals import cheapest_cover, total_of
+from tacit.workload.marginals import Subset
 
 __all__ = [
     "MOST_CELLS",
@@ -163,9 +164,9 @@ def _pairs(bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 # 2^-20 the theorem holds up to a few parts in a million.
 #
 # *Laplace noise* goes to whole marginals; a row moves each by 1.  The best split one by one (shares
-# with ``w_A^(1/3)``), the best found by descent, and unions of what is asked
-# (:mod:`tacit.workload.marginals`) are compared, and the best is taken; least squares is at most
-# the answer of the first by itself, since no linear unbiased estimate has less variance (Gauss and
+# with ``w_A^(1/3)``) is compared with the marginals that a search finds
+# (:mod:`tacit.workload.laplace_marginals`), and the better is taken; least squares is at most the
+# answer of the first by itself, since no linear unbiased estimate has less variance (Gauss and
 # Markov).
 #
 # Shares are whole multiples of a public unit, worked out in whole numbers for Gaussian noise, so
@@ -289,29 +290,22 @@ class CellStrategy:
                 rest = math.prod(self.sizes[i] for i in subset if i not in part)
                 kept = math.prod(1 - 1 / self.sizes[i] for i in part)
                 counts[part] = counts.get(part, 0.0) + weight * kept / rest**2
-        residuals = Residuals.of(self.sizes, counts)
-        place = {subset: number for number, subset in enumerate(residuals.subsets)}
-        alone = np.zeros(len(place))
+        alone: dict[Subset, float] = {}
         for subset, weight in self.asked:
-            alone[place[subset]] += weight
-        alone = np.cbrt(alone)
-        with np.errstate(divide="ignore", invalid="ignore"):  # of shares of nothing, not taken
-            tried = [alone / alone.sum(), residuals.laplace_shares()]
+            alone[subset] = alone.get(subset, 0.0) + weight
+        cover = cheapest_cover(self.sizes, counts, MOST_CELLS)
+        tried = [
+            {subset: math.cbrt(weight) for subset, weight in alone.items()},
+            dict(zip(cover.sets, cover.shares, strict=True)),
+        ]
         best: tuple[float, dict[Subset, int]] | None = None
         for shares in tried:
-            found = self._in_units(dict(zip(place, map(float, shares), strict=True)))
-            told = np.array([found.get(subset, 0) for subset in place], dtype=np.float64)
-            error = residuals.total(residuals.laplace_variances(told / told.sum()))
+            total = sum(shares.values())
+            units = self._in_units({s: share / total for s, share in shares.items()})
+            error = total_of(self.sizes, counts, units) * sum(units.values()) ** 2
             if best is None or error < best[0] * (1 - 1e-6):
-                best = error, found
+                best = error, units
         assert best is not None
-        unions = covering(self.sizes, counts)
-        if unions is not None:
-            found = self._in_units(dict(zip(unions.sets, unions.shares, strict=True)))
-            error = total_of(self.sizes, counts, found) * sum(found.values()) ** 2
-            cells = sum(self.cells(subset) for subset in found)
-            if error < best[0] * (1 - 1e-6) and cells <= MOST_CELLS:
-                best = error, found
         return best[1]
 
     def _in_units(self, shares: Mapping[Subset, float]) -> dict[Subset, int]:
