@@ -304,7 +304,7 @@ def test_released_values_that_are_missing_stay_so() -> None:
     assert (zero["value"], zero["low"]) == ([0, 3], [None, 2])
 
 
-@pytest.mark.parametrize("formula", ["count(*) * 1e308 * 1e308", "-count(*) * 1e150 * 1e150 * 2"])
+@pytest.mark.parametrize("formula", ["count(*) * 1e308 * 1e308", "-count(*) * 1e200"])
 def test_a_number_that_is_too_large_says_so(session: tc.Session, formula: str) -> None:
     answer = session.sql(f"select {formula} as m from r").release(epsilon=4)
     assert answer.interval("m") == (None, None)
