@@ -9,10 +9,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+import typer
 
 import tacit.statistics as ts
 from tacit.accounting import open_ledger
 from tacit.cli import run
+from tacit.cli.app import app
 from tacit.cli.sensitivity import Population, domain_of
 from tacit.errors import BudgetError, UsageError
 from tacit.statistics import Interval, Records, Values
@@ -629,3 +631,44 @@ def test_columns_of_numbers_are_found_in_a_file(tmp_path):
 def test_what_is_no_domain_is_refused(given, why):
     with pytest.raises(UsageError, match=why):
         domain_of(given)
+
+
+def flags_of(command, path=()):
+    """Each command with the names of its flags."""
+    for name, below in getattr(command, "commands", {}).items():
+        yield from flags_of(below, (*path, name))
+    if path and not getattr(command, "commands", None):
+        named = [name for p in command.params for name in getattr(p, "opts", ())]
+        yield path, [name for name in named if name.startswith("--")]
+
+
+def test_each_word_of_a_flag_suggests_it(capsys) -> None:
+    tried = 0
+    for path, flags in flags_of(typer.main.get_command(app)):
+        for flag in flags:
+            for word in flag.strip("-").split("-"):
+                if f"--{word}" in flags or len(word) < 3:
+                    continue
+                assert run([*path, f"--{word}", "1"]) == 2
+                said = capsys.readouterr().err
+                options = said.partition("Possible options: ")[2].partition(")")[0].split(", ")
+                assert flag in options, (path, word, said)
+                tried += 1
+    assert tried > 50
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("--budget", "--budget-delta, --budget-epsilon, --budget-rho"),
+        ("--unit", "--one-row-each, --person"),
+        ("--eps", "--epsilon"),
+        ("--group-by", "--by"),
+        ("--filter", "--where"),
+        ("--output", "--certificate, --csv, --json"),
+        ("--average", "--mean"),
+    ],
+)
+def test_a_flag_of_another_program_suggests_ours(typed, meant, capsys) -> None:
+    assert run(["release", "people.csv", "--count", typed, "10"]) == 2
+    assert f"{typed} (Possible options: {meant})" in capsys.readouterr().err

@@ -302,3 +302,11 @@ def test_released_values_that_are_missing_stay_so() -> None:
     twice, zero = derived_columns(formulas, ["g"], answer)
     assert (twice["value"], twice["low"], twice["high"]) == ([None, 6], [None, 4], [None, 8])
     assert (zero["value"], zero["low"]) == ([0, 3], [None, 2])
+
+
+@pytest.mark.parametrize("formula", ["count(*) * 1e308 * 1e308", "-count(*) * 1e200"])
+def test_a_number_that_is_too_large_says_so(session: tc.Session, formula: str) -> None:
+    answer = session.sql(f"select {formula} as m from r").release(epsilon=4)
+    assert answer.interval("m") == (None, None)
+    assert answer.about["m"].endswith("no interval, where a number in it may be beyond 3.3e+150")
+    assert answer.certificate.verify()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from functools import partial
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
@@ -30,6 +31,39 @@ __all__ = ["app"]
 _Mistyped: type[Any] = typer.BadParameter.__mro__[1]
 
 
+# What other programs call a flag.
+_ELSEWHERE = {
+    "--average": ("--mean",),
+    "--avg": ("--mean",),
+    "--distinct": ("--count-distinct",),
+    "--filter": ("--where",),
+    "--group": ("--by",),
+    "--group-by": ("--by",),
+    "--groupby": ("--by",),
+    "--nrows": ("--rows",),
+    "--out": ("--certificate", "--csv", "--json"),
+    "--output": ("--certificate", "--csv", "--json"),
+    "--quantile": ("--percentile",),
+    "--sep": ("--delimiter",),
+    "--separator": ("--delimiter",),
+    "--unit": ("--person", "--one-row-each"),
+    "--user": ("--person",),
+    "--variance": ("--var",),
+}
+
+
+def _nearest(typed: str, command: Any) -> list[str]:
+    """Return the flags of a command that are meant by one that it does not have."""
+    known = [name for p in command.params for name in getattr(p, "opts", ()) if name[:2] == "--"]
+    meant = [name for name in _ELSEWHERE.get(typed, ()) if name in known]
+    if meant:
+        return meant
+    word = typed.strip("-")
+    parts = {name: name.strip("-").split("-") for name in known}
+    by_word = [name for name in known if word in parts[name] or name.startswith(typed)]
+    return (len(word) > 2 and by_word) or get_close_matches(typed, known)
+
+
 @contextmanager
 def _plainly() -> Iterator[None]:
     """Turn errors of typer into errors of Tacit."""
@@ -39,6 +73,8 @@ def _plainly() -> Iterator[None]:
         if type(error).__name__ == "NoArgsIsHelpError":  # it prints the help
             raise
         command = error.ctx.command_path if error.ctx is not None else "tacit"
+        if getattr(error, "possibilities", None) is not None and error.ctx is not None:
+            error.possibilities = _nearest(error.option_name, error.ctx.command)
         message = error.format_message().rstrip(".")
         if "unexpected extra argument" in message:
             message += (

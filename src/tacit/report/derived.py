@@ -27,13 +27,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from tacit.expressions.expression import Expression, from_json, literal
-from tacit.expressions.functions import Node, constants_of
+from tacit.expressions.functions import FAR, Node, constants_of
 from tacit.expressions.operations import evaluate
 from tacit.expressions.value_range import range_of
 from tacit.report.issued import Verification, difference, planner
@@ -200,7 +201,9 @@ def derived_words(column: Mapping[str, Any]) -> str:
     if "alone" in column:
         names = listed([str(name) for name in column["alone"]])
         return f"{words}; no interval: none holds for {names} together with other answers"
-    return f"{words}; no interval{some}, where that of what it divides by holds zero"
+    if '"/"' in json.dumps(column["of"]):
+        return f"{words}; no interval{some}, where that of what it divides by holds zero"
+    return f"{words}; no interval{some}, where a number in it may be beyond {FAR:.1e}"
 
 
 def _is_odd(value: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import logging
 import re
 import secrets
@@ -11,11 +10,10 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from decimal import Decimal
 from typing import Any, TypeVar
-from urllib.parse import unquote, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +29,9 @@ from tacit.tables.engines.base import (
     closed_on_failure,
     refuse_like_names,
 )
+from tacit.tables.engines.duckdb.parquet import MILLIS
 from tacit.tables.engines.files import refuse_table_format
+from tacit.tables.engines.spark_parquet import as_stored, input_files, millis_in, needed_of
 
 __all__ = [
     "SPARK",
@@ -493,6 +493,11 @@ _KINDS = {
     "boolean": "boolean",
     "void": "missing",
 }
+_MILLIS = (
+    "is computed from times in milliseconds in Parquet files, and a far one among them would end "
+    "every question: open the files as they are, as in tc.Session(spark.read.parquet('visits'), "
+    "...), or write microseconds"
+)
 
 
 def in_spark(source: Any) -> bool:
@@ -530,42 +535,34 @@ def open_in_spark(
         if not whole:
             return beside_in_spark(source, engine)
         relation = _named(str(table), engine)
-        opened = _opened(relation, str(table), engine)
-        _refuse_union(lambda: session.table(relation), engine)
-        return opened
+        frame = engine.attempt(lambda: session.table(relation))
+        return _opened(frame, relation, str(table), engine)
 
 
 def beside_in_spark(frame: Any, engine: SparkEngine) -> Opened:
     """Open a DataFrame of the session that an engine asks; see :func:`open_in_spark`."""
-    opened = _opened(engine.view(lambda: frame), "table", engine)
-    _refuse_union(lambda: frame, engine)
-    return opened
+    return _opened(frame, engine.view(lambda: frame), "table", engine)
 
 
-def _refuse_union(frame: Callable[[], Any], engine: SparkEngine) -> None:
-    """Raise if a DataFrame is the union of all files of a table whose log says which count."""
-    # A plan that lists a folder itself has an ``InMemoryFileIndex``; the reader of a format of
-    # tables has an index of its own.
-    found: list[str] = engine.attempt(lambda: _listed(frame()))
-    local = [unquote(urlsplit(file).path) for file in found if file.startswith("file:")]
-    refuse_table_format(local)
-
-
-def _listed(frame: Any) -> list[str]:
-    """Return the files of a DataFrame, where its plan lists folders itself."""
-    classic = getattr(frame, "_jdf", None)  # a session of Spark Connect has none
-    if classic:
-        plan = classic.queryExecution().toString()
-    else:
-        with redirect_stdout(io.StringIO()) as shown_plan:
-            frame.explain()
-        plan = shown_plan.getvalue()
-    return list(frame.inputFiles()) if "InMemoryFileIndex" in plan else []
-
-
-def _opened(relation: str, label: str, engine: SparkEngine) -> Opened:
+def _opened(frame: Any, relation: str, label: str, engine: SparkEngine) -> Opened:
+    """Open a DataFrame of which a relation has the name; no row is read."""
     schema = _describe(relation, engine)
-    return Opened(label, schema, engine, _in_utc(relation, schema, engine))
+    files, listed = engine.attempt(lambda: input_files(frame))
+    if listed:
+        # the union of all files of a table whose log says which count: the reader of a format of
+        # tables has an index of its own
+        refuse_table_format(files)
+    millis, others = millis_in(files)
+    stored: set[str] = set()
+    if millis and (again := engine.attempt(lambda: as_stored(frame, millis))):
+        read, stored = again
+        relation = engine.view(lambda: read)
+        millis = set()
+    if millis | others:
+        needed = engine.attempt(lambda: needed_of(frame, millis | others)) - stored
+        refused = {n: Column(n, "other", "VARCHAR", _MILLIS, reads="") for n in needed}
+        schema = Schema([refused.get(name, column) for name, column in schema.items()])
+    return Opened(label, schema, engine, _in_utc(relation, schema, stored, engine))
 
 
 def _check_version(engine: SparkEngine) -> None:
@@ -637,21 +634,27 @@ def _column(name: str, declared: str) -> Column:
     return Column(name, kind, {"int": "INTEGER"}.get(declared, declared.upper()), "", reads)
 
 
-def _in_utc(relation: str, schema: Schema, engine: SparkEngine) -> str:
-    """Return the relation with instants as times in UTC."""
-    instants = {name for name, column in schema.items() if column.declared == "TIMESTAMP"}
-    quoted = {name: engine.dialect.identifier(name) for name in schema}
-    columns = [f"{_utc(sql)} as {sql}" if name in instants else sql for name, sql in quoted.items()]
+def _in_utc(relation: str, schema: Schema, stored: Collection[str], engine: SparkEngine) -> str:
+    """Return the relation with instants, and times that are stored numbers, as times in UTC."""
+    shown = []
+    for name, column in schema.items():
+        sql = engine.dialect.identifier(name)
+        if name in stored:
+            # least() and greatest() pass over what is missing
+            number = f"greatest(least({sql}, {MILLIS[1]}), {MILLIS[0]})"
+            shown.append(f"case when {sql} is not null then {_utc(f'({number} * 1000)')} end")
+        else:
+            shown.append(_utc(f"unix_micros({sql})") if column.declared == "TIMESTAMP" else sql)
+        shown[-1] += f" as {sql}"
     # all names are asked for, so that one which cannot be is refused now
-    found = f"(select {', '.join(columns)} from {relation})"
+    found = f"(select {', '.join(shown)} from {relation})"
     engine.attempt(lambda: engine.session.sql(f"select * from {found} as r").schema)
     return found
 
 
-def _utc(instant: str) -> str:
-    """Return the SQL of an instant's time in UTC, from its microseconds since 1970."""
+def _utc(micros: str) -> str:
+    """Return the SQL of the time in UTC, from its microseconds since 1970."""
     # No product is beyond 64 bits, and no setting of the session has a part in it.
-    micros = f"unix_micros({instant})"
     days = (
         f"case when {micros} >= 0 then {micros} div {_DAY} "
         f"else -1 - ((-1 - {micros}) div {_DAY}) end"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, example, given
@@ -495,3 +496,77 @@ def test_a_text_that_is_missing_may_be_padded(tmp_path):
             assert missing.of(Rows()).tolist() == [6]  # the last line is spoiled
         form = csv_format(null=[null], delimiter=",")
         assert sum(cells[0] is None for cells in parse("\n".join(rows).encode(), form, 2)) == 5
+
+
+STATISTICS = {
+    "x > 5": (5, 6),
+    "x <> 1": (5, 6),
+    "not (x = 1)": (5, 6),
+    "x <= 5": (1, 0),
+    "x > 5 and n >= 0": (5, 6),
+    "n >= 0": (6, 6),
+}
+"""Conditions, and how many rows of five NaN and a 1, or a 7, fulfil them in a table of DuckDB."""
+
+
+def with_nan(folder, other):
+    """A file of five NaN and another number, which alone is in its statistics."""
+    cells = {"x": [float("nan")] * 5 + [other], "n": range(6)}
+    pq.write_table(pa.table(cells), folder / f"{other}.parquet")
+    return str(folder / f"{other}.parquet")
+
+
+@pytest.mark.parametrize("condition", STATISTICS)
+@pytest.mark.parametrize("kind", ["dataset", "scanner", "lazy", "view"])
+def test_no_statistic_of_a_dataset_decides_which_rows_a_relation_has(tmp_path, kind, condition):
+    """DuckDB before 2.0 hands filters on to pyarrow: such a relation is refused by its plan."""
+    for other, right in zip((1.0, 7.0), STATISTICS[condition], strict=True):
+        path = with_nan(tmp_path, other)
+        with duckdb.connect() as connection:
+            given = pyarrow.dataset.dataset(path)
+            if kind == "scanner":
+                given = given.scanner()
+            elif kind == "lazy":
+                given = pytest.importorskip("polars").scan_parquet(path)
+            connection.register("given", given)
+            if kind == "view":
+                connection.execute("create temp view seen as select * from given")
+            name = "seen" if kind == "view" else "given"
+            relation = connection.sql(f"select n from {name} where {condition}")
+            if duckdb.__version__ < "2":
+                with pytest.raises(DataSourceError, match="has Arrow do so"):
+                    open_source(relation)
+                continue
+            with open_source(relation) as source:
+                assert count(source, col("n") >= 0) == right
+
+
+def test_a_relation_of_a_whole_dataset_counts_each_row_for_what_it_is(tmp_path):
+    for other in (1.0, 7.0, float("inf")):
+        with duckdb.connect() as connection:
+            connection.register("given", pyarrow.dataset.dataset(with_nan(tmp_path, other)))
+            with open_source(connection.table("given")) as source:
+                assert count(source, col("x").is_null()) == 5
+                assert count(source, col("x") > 5) == (other > 5)
+                assert count(source, col("n") >= 0) == 6
+
+
+@pytest.mark.parametrize("condition", ["x > 5", "x != 1", "x <= 5", "n >= 0"])
+def test_no_statistic_decides_which_rows_a_lazy_frame_of_polars_has(tmp_path, condition):
+    """polars 1.9 leaves out row groups by statistics, which leave NaN out."""
+    pl = pytest.importorskip("polars")
+    for other in (1.0, 7.0):
+        path = with_nan(tmp_path, other)
+        part = pl.scan_parquet(path).filter(pl.sql_expr(condition))
+        right = pl.read_parquet(path).filter(pl.sql_expr(condition)).height
+        with open_source(part) as source:
+            assert count(source, col("n") >= 0) == right
+
+
+def test_a_registered_frame_is_given_as_a_relation(tmp_path):
+    with duckdb.connect() as connection:
+        connection.register("visits", pa.table({"n": [1, 2]}))
+        with pytest.raises(DataSourceError, match=r"connection\.table\('visits'\)"):
+            open_source(connection, "visits")
+        with open_source(connection.table("visits")) as source:
+            assert count(source, col("n") >= 2) == 1

@@ -483,12 +483,23 @@ def open_polars(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
         return engine.register(table), Schema(columns)
 
     def made() -> Any:
-        whole = table.collect() if lazy else table
+        whole = _collected(table) if lazy else table
         return pl.DataFrame(
             [_polars_cells(whole.to_series(i), name, how[name]) for i, name in enumerate(names)]
         )
 
     return _later(made, columns, engine, declared), Schema(columns)
+
+
+def _collected(frame: Any) -> Any:
+    """Return the rows of a lazy frame, whose filters see rows and no statistics of a file."""
+    # Pushed down to a Parquet file, a filter leaves out row groups by statistics, which leave NaN
+    # out: in polars 1.9 other rows decide whether a row with NaN passes.
+    import polars as pl
+
+    if hasattr(pl, "QueryOptFlags"):
+        return frame.collect(optimizations=pl.QueryOptFlags(predicate_pushdown=False))
+    return frame.collect(predicate_pushdown=False)
 
 
 # Types of polars that the engine does not take from it, but from text.

@@ -27,12 +27,14 @@ from tacit.tables.engines.files import misnamed
 
 __all__ = [
     "FOOTER_LIMIT",
+    "MILLIS",
     "OpaqueSqlError",
     "check_remote",
     "extract_columns",
     "file_list",
     "holds_text",
     "is_remote",
+    "millis_columns",
     "open_parquet",
     "parquet_view",
     "public_part",
@@ -335,7 +337,7 @@ _ENCODE: dict[int, Callable[[Any], bytes]] = {
 # views show the same, wherever the first one answers; the others cost a second reading of these
 # columns. Releases of DuckDB before 2.0 have no option to read text otherwise: there it is read as
 # the bytes that it is stored as.  A cell that is no text is missing there, and a far time is at an
-# end of :data:`_FAR`, as in the engine's own columns of milliseconds: neither moves another cell.
+# end of :data:`MILLIS`, as in the engine's own columns of milliseconds: neither moves another cell.
 
 
 _PLACE = ("file_index", "file_row_number")  # DuckDB's own names of a row's place in Parquet files
@@ -347,7 +349,7 @@ _NAMED_LIKE_PLACE = (
 _ALONE = "hive_partitioning = false"
 _AS_STORED = f"{_ALONE}, binary_as_string = false"
 # Milliseconds since 1970 that times are read within: 290,000 years, as :meth:`Dialect.time`.
-_FAR = -9_213_651_676_800_000, 9_089_348_860_800_000
+MILLIS = -9_213_651_676_800_000, 9_089_348_860_800_000
 
 
 def parquet_view(
@@ -476,7 +478,7 @@ class _Views:
 
     def _time(self, name: str, number: str, step: int) -> str:
         """Return the time of a number of steps of so many microseconds, within 290,000 years."""
-        first, last = (milli * 1000 // step for milli in _FAR)
+        first, last = (milli * 1000 // step for milli in MILLIS)
         held = f"greatest(least({number}, {last}), {first}) * {step}"
         make = "make_timestamptz" if name in self._moments else "make_timestamp"
         return f"{make}(case when {number} is not null then {held} end)"
@@ -598,7 +600,7 @@ def open_parquet(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
     told: list[dict[str, str]] = []
     problems: dict[str, str] = {}
     for fields, group in _alike(path, files, engine):
-        millis, within = _in_millis(fields)
+        millis, within, _ = _in_millis(fields)
         for name in [*millis, *within]:
             if name.casefold() in hidden:
                 raise DataSourceError(f"column {name!r} {_MILLIS_HIDDEN}")
@@ -619,7 +621,7 @@ def _open_remote(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
     """Return the relation that files at an address are together, and its columns."""
     problems: dict[str, str] = {}
     for fields, _ in _alike(path, files, engine):
-        millis, within = _in_millis(fields)
+        millis, within, _ = _in_millis(fields)
         problems |= dict.fromkeys(within, _MILLIS_WITHIN) | dict.fromkeys(millis, _MILLIS_REMOTE)
     scan = _read(files, "hive_types_autocast = false")
     if not reads_marked_text(engine):
@@ -645,7 +647,7 @@ def viewed_parquet(
             raise OpaqueSqlError(f"column {name!r} {_TEXT_WITHIN}")
     reads = []
     for fields, group in _alike(files[0], files, engine):
-        millis, within = _in_millis(fields)
+        millis, within, _ = _in_millis(fields)
         if within or (millis and remote):
             why = _MILLIS_WITHIN if within else _MILLIS_REMOTE
             raise OpaqueSqlError(f"column {(within or millis)[0]!r} {why}")
@@ -674,9 +676,24 @@ def _with_problems(columns: Iterable[Column], problems: dict[str, str]) -> Schem
     return Schema([*(c for c in columns if c.name not in problems), *refused])
 
 
-def _in_millis(fields: Sequence[tuple[Any, ...]]) -> tuple[list[str], list[str]]:
-    """Return the columns of times in milliseconds, and those that have such times within."""
-    plain, within = [], []
+def millis_columns(files: Sequence[str], engine: DuckEngine) -> tuple[set[str], set[str]]:
+    """Return the columns that are times in milliseconds in all files; the others that hold such."""
+    plain: set[str] = set()
+    others: set[str] = set()
+    micros: set[str] = set()
+    for fields, _ in _alike(files[0], files, engine):
+        millis, within, rest = _in_millis(fields)
+        plain.update(millis)
+        others.update(within)
+        micros.update(rest)
+    return plain - others - micros, others | plain & micros
+
+
+def _in_millis(fields: Sequence[tuple[Any, ...]]) -> tuple[list[str], list[str], list[str]]:
+    """Return columns of times in milliseconds, those that have such times within, and others."""
+    plain: list[str] = []
+    within: list[str] = []
+    others: list[str] = []
     rest = iter(fields)
 
     def below(children: int) -> bool:
@@ -688,11 +705,9 @@ def _in_millis(fields: Sequence[tuple[Any, ...]]) -> tuple[list[str], list[str]]
 
     for _ in range(next(rest)[1]):
         name, children, millis, *_ = next(rest)
-        if below(children):
-            within.append(name)
-        elif millis:
-            plain.append(name)
-    return plain, within
+        of_it = within if below(children) else plain if millis else others
+        of_it.append(name)
+    return plain, within, others
 
 
 def _without_type(fields: Sequence[tuple[Any, ...]]) -> set[str]:

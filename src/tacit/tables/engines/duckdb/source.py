@@ -7,6 +7,7 @@ import gzip
 import io
 import itertools
 import os
+import re
 import threading
 import warnings
 import zlib
@@ -370,6 +371,9 @@ def _opened(path: str) -> BinaryIO:
 # of a data frame.  What has to be brought into the engine is brought in by the first query.
 
 
+# In a plan: what DuckDB before 2.0 reads Arrow with, and what may have filters handed on to it.
+_ARROW = re.compile(r"(?<!PYTHON_)ARROW_SCAN\b")
+_HANDED_ON = re.compile(r"Filters:|JOIN|TOP_N")
 _OWN_COLUMNS = "a table of a database declares its own columns"
 
 
@@ -432,7 +436,11 @@ def _source_named(
         for row in engine.rows("select table_name, table_schema from information_schema.tables")
     ]
     if table not in known:
-        raise DataSourceError(f"there is no table {table!r}; {did_you_mean(table, known)}")
+        why = f"there is no table {table!r}; {did_you_mean(table, known)}"
+        if engine.folder is None:  # a connection that was given
+            why += ". What only this connection knows (a temporary table or view, a frame of "
+            why += f"register()) is given as connection.table({table!r})"
+        raise DataSourceError(why)
     schema, _, bare = table.rpartition(".") if "." in table else ("main", "", table)
     names = list(map(engine.dialect.identifier, filter(None, (database, schema, bare))))
     relation = ".".join(names)
@@ -598,6 +606,7 @@ def _relation_of_files(table: Any, types: dict[str, str], engine: RelationEngine
     """Return a relation with the Parquet files in it read as files are; None where it has none."""
     if table.type == "MATERIALIZED_RELATION":  # its rows were read before
         return None
+    _refuse_pruned(table)
     sql = str(table.sql_query())
     texts = [sql]
 
@@ -617,6 +626,23 @@ def _relation_of_files(table: Any, types: dict[str, str], engine: RelationEngine
     if why and may_read_parquet(texts, table.explain):
         raise _opaque("the relation", why, "")
     return name
+
+
+def _refuse_pruned(table: Any) -> None:
+    """Raise if DuckDB before 2.0 hands a filter of a relation on to Arrow."""
+    # pyarrow prunes the files of a dataset by their statistics, which leave NaN out: other rows
+    # decide whether a row with NaN passes.  DuckDB 2.0 compares floating-point numbers itself.  A
+    # plan does not show whether a dataset is read or a table in memory.
+    try:
+        shown = str(table.explain())
+    except Exception:  # it is read like any other, or refused by its text
+        return
+    if _ARROW.search(shown) and _HANDED_ON.search(shown):
+        raise DataSourceError(
+            "the relation selects rows of an Arrow object, and DuckDB before 2.0 has Arrow do so, "
+            "by the statistics of files where it reads files: use a newer DuckDB (pip install -U "
+            "duckdb), select rows in the question (where=), or give the Arrow object itself"
+        )
 
 
 def _length(table: Any) -> int | None:

@@ -1,0 +1,145 @@
+"""Times in milliseconds in the Parquet files of a DataFrame of Spark."""
+
+# Spark's reader makes microseconds of them, and fails where 64 bits do not hold these: a single far
+# time would end every question of its column.  As whole numbers they are read as they are stored.
+# Where a DataFrame is the files themselves, they are read so; where it is computed from them, what
+# needs such a column is refused by its type.
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import redirect_stdout
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from tacit.errors import DataSourceError
+from tacit.tables.engines.duckdb.engine import DuckEngine
+from tacit.tables.engines.duckdb.parquet import millis_columns
+
+__all__ = ["as_stored", "input_files", "millis_in", "needed_of"]
+
+_INDEX = "InMemoryFileIndex"  # of a plan that lists a folder itself
+_RELATION = "org.apache.spark.sql.execution.datasources.LogicalRelation"
+_FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
+_PARQUET = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
+_LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
+_PROJECT = _LOGICAL + "Project"
+_AS_THEY_ARE = (_PROJECT, _LOGICAL + "SubqueryAlias", _LOGICAL + "View")
+_ATTRIBUTE = "org.apache.spark.sql.catalyst.expressions.AttributeReference"
+_TIMES = ("timestamp", "timestamp_ntz")
+_READ = re.compile(r"ReadSchema: (.*)")
+
+
+def plan_of(frame: Any) -> str:
+    """Return the plan of a DataFrame as Spark shows it."""
+    with redirect_stdout(io.StringIO()) as shown_plan:
+        frame.explain()
+    return shown_plan.getvalue()
+
+
+def input_files(frame: Any) -> tuple[list[str], bool]:
+    """Return the local files that a DataFrame reads, and whether its plan lists them itself."""
+    classic = getattr(frame, "_jdf", None)  # a session of Spark Connect has none
+    plan = classic.queryExecution().toString() if classic else plan_of(frame)
+    if _INDEX not in plan and "parquet" not in plan.casefold():
+        return [], False
+    named = [*frame.inputFiles(), *(_below(classic) if classic else ())]
+    local = [unquote(urlsplit(file).path) for file in named if file.startswith("file:")]
+    return list(dict.fromkeys(local)), _INDEX in plan
+
+
+def _below(classic: Any) -> Iterator[str]:
+    """Yield the files of subqueries, and those below what is cached, which Spark leaves out."""
+    plan = classic.queryExecution().analyzed()
+    for part in (plan, *_each(plan.subqueriesAll())):
+        for leaf in _each(part.collectLeaves()):
+            if leaf.getClass().getName() == _RELATION:
+                listed = getattr(leaf.relation(), "inputFiles", None)
+                yield from listed() if listed is not None else ()
+
+
+def _each(sequence: Any) -> list[Any]:
+    """Return the items of a sequence of Scala."""
+    return [sequence.apply(place) for place in range(sequence.size())]
+
+
+def millis_in(files: Sequence[str]) -> tuple[set[str], set[str]]:
+    """Return the columns that are times in milliseconds in all files; those that hold such."""
+    parquet = list(filter(_is_parquet, files))
+    if not parquet:
+        return set(), set()
+    engine = DuckEngine(None, None, None)
+    try:
+        return millis_columns(parquet, engine)
+    finally:
+        engine.close()
+
+
+def _is_parquet(path: str) -> bool:
+    """Return whether a file has the first bytes of a Parquet file whose footer is plain."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError:  # of another machine, or gone: Spark reports it
+        return False
+
+
+def as_stored(frame: Any, millis: Collection[str]) -> tuple[Any, set[str]] | None:
+    """Return the DataFrame of the same files with such times as whole numbers, and their names."""
+    # None where the DataFrame is more than the columns of its files, or is of Spark Connect, which
+    # does not say so.
+    classic = getattr(frame, "_jdf", None)
+    if classic is None:
+        return None
+    plan = classic.queryExecution().analyzed()
+    while (node := plan.getClass().getName()) in _AS_THEY_ARE:
+        if node == _PROJECT and any(
+            shown.getClass().getName() != _ATTRIBUTE for shown in _each(plan.projectList())
+        ):
+            return None
+        plan = plan.child()
+    if node != _RELATION:
+        return None
+    files = plan.relation()
+    if files.getClass().getName() != _FILES:
+        return None
+    if files.fileFormat().getClass().getName() != _PARQUET:
+        return None
+    fields = json.loads(files.dataSchema().json())
+    folded = {name.casefold() for name in millis}
+    stored = set()
+    for field in fields["fields"]:
+        if field["name"].casefold() in folded and field["type"] in _TIMES:
+            field["type"] = "long"
+            stored.add(field["name"])
+    session = frame.sparkSession
+    schema = session._jvm.org.apache.spark.sql.types.DataType.fromJson(json.dumps(fields))
+    changed = files.copy(
+        *(files.location(), files.partitionSchema(), schema, files.bucketSpec()),
+        *(files.fileFormat(), files.options(), files.sparkSession()),
+    )
+    again = session._jsparkSession.baseRelationToDataFrame(changed)
+    return type(frame)(again, session), stored
+
+
+def needed_of(frame: Any, millis: Collection[str]) -> set[str]:
+    """Return the columns for which times in milliseconds are read; raise if it is for any row."""
+    quoted = {name: "`" + name.replace("`", "``") + "`" for name in frame.columns}
+    if _reads(frame.selectExpr("1"), millis):
+        raise DataSourceError(
+            "the DataFrame reads times in milliseconds from Parquet files for each of its rows, "
+            "and a far one among them would end every question: open the files as they are, as in "
+            "tc.Session(spark.read.parquet('visits'), ...), or write microseconds"
+        )
+    return {name for name, sql in quoted.items() if _reads(frame.select(sql), millis)}
+
+
+def _reads(frame: Any, millis: Collection[str]) -> bool:
+    """Return whether a plan reads one of some columns, or does not say which it reads."""
+    names = "|".join(map(re.escape, millis))
+    column = re.compile(rf"[<,]({names}):(timestamp|struct|array|map)", re.IGNORECASE)
+    read = _READ.findall(plan_of(frame))
+    return not read or any(schema.endswith("...") or column.search(schema) for schema in read)

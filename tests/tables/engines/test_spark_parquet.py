@@ -1,0 +1,151 @@
+"""Times in milliseconds in Parquet files that Spark reads: one far time is one cell."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from support.tables.column_questions import count
+from support.tables.parquet_writers import FAR_MILLIS
+from tacit.errors import DataSourceError, UsageError
+from tacit.expressions.expression import col
+from tacit.tables.open_source import open_source
+
+NEAR = [0, 86_400_000, -1, 1_700_000_000_123]
+
+
+def write(path, far, unit="ms", zone=None, within=False):
+    """Write a file with times, of which some are far; return its path."""
+    cells = [None, *NEAR, *far]
+    times = pa.array(cells, pa.timestamp(unit, zone))
+    table = {"t": times, "n": range(len(cells)), "x": [1.0] * len(cells)}
+    if within:
+        held = [None if cell is None else {"t": cell} for cell in cells]
+        table["s"] = pa.array(held, pa.struct([("t", times.type)]))
+    pq.write_table(pa.table(table), path)
+    return str(path)
+
+
+def numbers(source):
+    """Counts of the near and the far times of a file."""
+    t = col("t")
+    asked = [
+        t.is_null(),
+        ~t.is_null(),
+        t.year() == 1970,
+        t.year() == 2023,
+        t.hour() == 22,
+        t.month().is_null(),
+        t > "9999-12-31",
+        t < "0001-01-01",
+        (t >= "1969-12-31") & (t < "1970-01-03"),
+        col("n") >= 1,
+    ]
+    return [count(source, where) for where in asked]
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Asia/Tokyo"])
+@pytest.mark.parametrize("shape", ["file", "folder", "columns", "view", "table", "schema", "parts"])
+def test_a_far_time_is_one_cell_as_it_is_on_duckdb(tmp_path, spark, zone, shape):
+    for number, far in enumerate(([], FAR_MILLIS)):
+        folder = tmp_path / f"{number}{'/year=2023' if shape == 'parts' else ''}"
+        folder.mkdir(parents=True)
+        path = write(folder / "1.parquet", far, zone=zone)
+        write(folder / "2.parquet", [], zone=zone)
+        place = path if shape in ("file", "schema") else str(tmp_path / str(number))
+        reader = spark.read
+        if shape == "schema":
+            reader = reader.schema("n bigint, T timestamp, y int")
+        frame = reader.parquet(place)
+        opened = (frame,)
+        if shape == "columns":
+            opened = (frame.select("n", "t"),)
+        elif shape == "view":
+            frame.createOrReplaceTempView("far")
+            opened = (spark, "far")
+        elif shape == "table":
+            spark.sql("drop table if exists far_table")
+            spark.sql(f"create table far_table using parquet location '{place}'")
+            opened = (spark, "far_table")
+        with open_source(*opened) as source, open_source(place) as ours:
+            if shape == "schema":
+                assert count(source, col("T").year() == 1970) == 2
+                assert count(source, col("T") > "9999-12-31") == sum(t > 0 for t in far)
+                continue
+            assert numbers(source) == numbers(ours)
+    if shape == "table":
+        spark.sql("drop table far_table")
+
+
+@pytest.mark.parametrize("far", [[], FAR_MILLIS], ids=["near", "far"])
+def test_what_is_computed_of_such_times_is_refused_by_its_type(tmp_path, spark, far):
+    frame = spark.read.parquet(write(tmp_path / "a.parquet", far, within=True))
+    frame.createOrReplaceTempView("visits")
+    frames = [
+        frame.selectExpr("t", "year(t) as y", "n", "s.t is null as s", "t as u"),
+        spark.sql("select t, year(t) as y, n, s.t as s, t as u from visits where x > 0"),
+        frame.join(frame.selectExpr("n", "t as u"), "n").selectExpr("*", "day(u) as y"),
+    ]
+    for computed in frames:
+        with open_source(computed) as source:
+            for name in ("t", "y", "u", "s"):
+                with pytest.raises(UsageError, match="milliseconds in Parquet files"):
+                    count(source, col(name).is_null())
+            assert count(source, col("n") >= 1) == 4 + len(far)
+    with open_source(frame) as source:
+        with pytest.raises(UsageError, match="write microseconds"):
+            count(source, col("s").is_null())
+        assert count(source, col("t").is_null()) == 1
+
+
+@pytest.mark.parametrize("far", [[], FAR_MILLIS], ids=["near", "far"])
+def test_rows_that_depend_on_such_times_are_refused(tmp_path, spark, far):
+    from pyspark.sql.functions import col as col_
+
+    frame = spark.read.parquet(write(tmp_path / "a.parquet", far))
+    frame.createOrReplaceTempView("held")
+    stored = frame.selectExpr("t", "n", "x + 1 as x").cache()
+    try:
+        for computed in (
+            frame.where("t > timestamp '2000-01-01'"),
+            frame.where("year(t) > 2000").select("n"),
+            frame.orderBy("t").limit(3).select("n"),
+            frame.join(frame.selectExpr("t as u", "n as m"), col_("t") == col_("u")).select("m"),
+            frame.groupBy("t").count(),
+            stored,
+        ):
+            with pytest.raises(DataSourceError, match="for each of its rows"):
+                open_source(computed).close()
+    finally:
+        stored.unpersist()
+
+
+@pytest.mark.parametrize("far", [[], FAR_MILLIS], ids=["near", "far"])
+def test_a_column_of_two_units_is_refused(tmp_path, spark, far):
+    write(tmp_path / "1.parquet", far)
+    write(tmp_path / "2.parquet", [], unit="us")
+    with open_source(spark.read.parquet(str(tmp_path))) as source:
+        with pytest.raises(UsageError, match="write microseconds"):
+            count(source, col("t").is_null())
+        assert count(source, col("n") >= 1) == 8 + len(far)
+
+
+def test_options_of_the_reader_stay(tmp_path, spark):
+    for name in ("1.parquet", "2.parquet", "3.skip"):
+        write(tmp_path / name, FAR_MILLIS)
+    frame = spark.read.option("pathGlobFilter", "*.parquet").parquet(str(tmp_path))
+    with open_source(frame) as source:
+        assert count(source, col("t").is_null()) == 2
+        assert count(source, col("t").year() == 2023) == 2
+
+
+@pytest.mark.parametrize("far", [[], FAR_MILLIS], ids=["near", "far"])
+def test_a_frame_that_is_cached_is_read_from_its_files(tmp_path, spark, far):
+    path = write(tmp_path / "a.parquet", far)
+    frame = spark.read.parquet(path).cache()
+    try:
+        with open_source(frame) as source, open_source(path) as ours:
+            assert numbers(source) == numbers(ours)
+    finally:
+        frame.unpersist()
