@@ -144,7 +144,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for fixture, group in SERVERS.items():
             if fixture in getattr(item, "fixturenames", ()) or engine_of(item) == group:
                 item.add_marker(pytest.mark.full)
-                item.add_marker(pytest.mark.xdist_group(group))
+                if item.get_closest_marker("xdist_group") is None:
+                    item.add_marker(pytest.mark.xdist_group(group))
 
 
 def name_of(item: pytest.Item) -> str:
