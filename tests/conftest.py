@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
+import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -33,6 +37,27 @@ MANY = 4
 
 LONGEST_ID = 60
 """Characters of a text that names a case of a test; a case may be a body of megabytes."""
+
+MEMORY = Path("/dev/shm")
+"""Where files are in memory: a commit of a ledger there does not wait for a disk."""
+
+ENOUGH_MEMORY = 3 << 30
+"""Bytes that must be free there; a whole run needs a few hundred megabytes."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure() -> None:
+    """Make temporary files in memory, where there is room, unless TMPDIR names another place.
+
+    A test may end a process at any moment, never the machine: what was written and what was made
+    durable cannot be told apart, on a disk or in memory.
+    """
+    if "TMPDIR" in os.environ or not MEMORY.is_dir() or not os.access(MEMORY, os.W_OK):
+        return
+    may_run_programs = not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+    if may_run_programs and shutil.disk_usage(MEMORY).free >= ENOUGH_MEMORY:
+        os.environ["TMPDIR"] = str(MEMORY)  # for what the tests start, too
+        tempfile.tempdir = None
 
 
 @pytest.fixture(scope="session")
@@ -119,7 +144,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for fixture, group in SERVERS.items():
             if fixture in getattr(item, "fixturenames", ()) or engine_of(item) == group:
                 item.add_marker(pytest.mark.full)
-                item.add_marker(pytest.mark.xdist_group(group))
+                if item.get_closest_marker("xdist_group") is None:
+                    item.add_marker(pytest.mark.xdist_group(group))
 
 
 def name_of(item: pytest.Item) -> str:

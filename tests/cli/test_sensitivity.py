@@ -501,7 +501,7 @@ def test_each_way_to_end_has_its_code(
         def app(**_: object) -> None:
             raise error
 
-        monkeypatch.setattr("tacit.cli.app.app", app)
+        monkeypatch.setattr("tacit.cli.app.commands", lambda: app)
         code = run(["release"])
         return code, capsys.readouterr().err
 
@@ -529,7 +529,7 @@ def test_an_interrupt_that_became_an_exit_is_an_interrupt(
         except KeyboardInterrupt as error:
             raise SystemExit(130) from error
 
-    monkeypatch.setattr("tacit.cli.app.app", app)
+    monkeypatch.setattr("tacit.cli.app.commands", lambda: app)
     assert run(["release"]) == 130
     assert "Interrupted." in capsys.readouterr().err
 
@@ -540,7 +540,7 @@ def test_a_file_that_cannot_be_written_says_that_the_answer_is_kept(
     def app(**_: object) -> None:
         raise PermissionError(13, "Permission denied", "out.csv")
 
-    monkeypatch.setattr("tacit.cli.app.app", app)
+    monkeypatch.setattr("tacit.cli.app.commands", lambda: app)
     assert run(["release"]) == 2
     assert "Permission denied (out.csv). What was released is in" in capsys.readouterr().err
     assert run(["ledger", "show"]) == 2

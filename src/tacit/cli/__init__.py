@@ -40,13 +40,13 @@ def run(arguments: Sequence[str]) -> int:
     tacit ...
     0
     """
-    from tacit.cli.app import app
+    from tacit.cli.app import commands
 
     ends = Ends()
     try:
         with ends:
             _check_text(arguments)
-            code = _run(app, arguments)
+            code = _run(commands(), arguments)
             sys.stdout.flush()
         return code
     except TacitError as error:
@@ -85,10 +85,10 @@ def _check_text(arguments: Sequence[str]) -> None:
             ) from None
 
 
-def _run(app: Callable[..., object], arguments: Sequence[str]) -> int:
+def _run(typed: Callable[..., object], arguments: Sequence[str]) -> int:
     try:
         with warnings_as_notes():
-            app(args=list(arguments), prog_name="tacit")
+            typed(args=list(arguments), prog_name="tacit")
     except SystemExit as ended:
         interrupt = _interrupt_behind(ended)
         if interrupt is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
 from typing import Annotated, Any, ClassVar
@@ -24,7 +24,7 @@ from tacit.cli.service import serve, token_app
 from tacit.cli.shared.options import AskingGroup, plain, with_kinds
 from tacit.errors import UsageError
 
-__all__ = ["app"]
+__all__ = ["app", "commands"]
 
 
 # The error of typer for a wrong command or flag; it has no public name there.
@@ -180,3 +180,9 @@ app.add_typer(local_app, name="local")
 app.add_typer(audit_app, name="audit")
 app.command()(serve)
 app.add_typer(token_app, name="token")
+
+
+@cache
+def commands() -> Any:
+    """Return the commands as typer makes them of the signatures: once per process."""
+    return typer.main.get_command(app)

@@ -656,7 +656,9 @@ def test_a_row_counts_for_what_it_is(tmp_path, spark, writer, monkeypatch):
 WRITTEN = {n: VALUES[n] for n in VALUES if not n.startswith("uint") and n != "ns"}
 
 
+# Half of the time that all tests of Spark take: with a Spark of their own, beside the others.
 @pytest.mark.full
+@pytest.mark.xdist_group("spark-written")
 @pytest.mark.parametrize(
     ("stored", "dictionary"),
     [("INT96", "true"), ("TIMESTAMP_MICROS", "false"), ("TIMESTAMP_MILLIS", "true")],

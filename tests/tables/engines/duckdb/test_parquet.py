@@ -209,14 +209,28 @@ def framed(way: str, table: pa.Table) -> Source:
     return open_source(table if way == "arrow" else table.to_reader())
 
 
-def hold(writer: str, seed: int, folder: Path, types: dict[str, Any], ways: Any = WAYS) -> None:
-    """Hold a random table and a neighbour to the law."""
+@functools.cache
+def drawn(seed: int, names: tuple[str, ...]) -> tuple[Any, list[tuple[Any, Any, Any]]]:
+    """A random table and a neighbour with their answers, the same for all writers and ways.
+
+    Also the state of the generator after them, from which a writer draws how it writes.
+    """
     draw = random.Random(seed)
-    table = random_table(draw, types, 16)
-    for number, some in enumerate((table, table.slice(1))):
+    table = random_table(draw, {name: VALUES[name] for name in names}, 16)
+    found = []
+    for some in (table, table.slice(1)):
         with in_duckdb(some) as source:
             kinds = {n: c.kind for n, c in source.schema.items() if n != "p"}
-            expected = answers(source, kinds)
+            found.append((some, kinds, answers(source, kinds)))
+    return draw.getstate(), found
+
+
+def hold(writer: str, seed: int, folder: Path, types: dict[str, Any], ways: Any = WAYS) -> None:
+    """Hold a random table and a neighbour to the law."""
+    draw = random.Random()
+    state, tables = drawn(seed, tuple(types))
+    draw.setstate(state)
+    for number, (some, kinds, expected) in enumerate(tables):
         path = folder / str(number) / "table.parquet"
         path.parent.mkdir(parents=True)
         WRITERS[writer](some, path, draw)
@@ -256,7 +270,13 @@ def test_a_row_in_memory_counts_for_what_it_is(way):
 @pytest.mark.usefixtures("_one_salt")
 @pytest.mark.full
 @pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.parametrize(("seed", "way"), [(0, "file"), (1, "folder"), (2, "relation")])
+@pytest.mark.parametrize(
+    ("seed", "way"),
+    [
+        pytest.param(seed, way, marks=pytest.mark.xdist_group(f"types {seed}"))
+        for seed, way in enumerate(("file", "folder", "relation"))
+    ],
+)
 def test_every_type_is_read_alike(tmp_path, writer, seed, way):
     hold(writer, seed, tmp_path, chosen(list(VALUES)), [way])
 
