@@ -15,26 +15,6 @@ from tacit.core.measures import concentrated_epsilon, pure_to_concentrated
 from tacit.display.card import Share, Shares
 from tacit.errors import UsageError, said
 
-__all__ = [
-    "GRID",
-    "Budget",
-    "Kind",
-    "Part",
-    "added_up",
-    "epsilon",
-    "epsilon_delta",
-    "fit",
-    "merged",
-    "nearly_equal",
-    "parts_from",
-    "read_loss",
-    "rho",
-    "rounded",
-    "rounded_up",
-    "share",
-    "shares",
-]
-
 # How long an amount of privacy loss may be, and the rounding of longer ones.
 
 

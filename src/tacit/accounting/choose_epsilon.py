@@ -27,12 +27,6 @@ from tacit.statistics.statistic import Exact, Statistic, distance_between
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "EpsilonChoice",
-    "choose_epsilon",
-    "draw_choice",
-]
-
 # The picture of a choice of epsilon: the posterior against epsilon, and against the output.
 
 

@@ -94,16 +94,6 @@ from tacit.arithmetic.exact import float_up
 from tacit.arithmetic.roots_and_bisection import min_between, narrowed
 from tacit.arithmetic.special_functions import normal_cdf
 
-__all__ = [
-    "after",
-    "after_all",
-    "before",
-    "delta_of",
-    "epsilon_of",
-    "largest",
-    "whole",
-]
-
 _ZERO = Fraction(0)
 _MIN_COST = Fraction(1, 1 << 40)  # less is charged as this
 _MAX_EPSILON = 64  # a larger epsilon is not held as a Gaussian

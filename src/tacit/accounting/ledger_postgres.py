@@ -33,22 +33,6 @@ if TYPE_CHECKING:
 
     from tacit.postgres import Connection
 
-__all__ = [
-    "BUSY_TIMEOUT",
-    "SETTINGS",
-    "Address",
-    "Facts",
-    "PostgresStore",
-    "Tables",
-    "connect",
-    "explained",
-    "is_address",
-    "is_lost",
-    "run",
-    "shown",
-    "words",
-]
-
 # The address of a ledger in PostgreSQL: ``postgresql://user@host/database?ledger=clinic``.
 #
 # It is an address as libpq reads it, with one more option: ``ledger``, the name of the ledger in

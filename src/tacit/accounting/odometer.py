@@ -21,14 +21,6 @@ from tacit.core.losses.base import PrivacyLoss
 from tacit.core.measures import pure_to_renyi
 from tacit.errors import BudgetError, UsageError
 
-__all__ = [
-    "Filter",
-    "LossOdometer",
-    "Odometer",
-    "OdometerCharge",
-    "Spending",
-]
-
 # What the charges on a budget come to, and what they leave of it.
 #
 # Pure and concentrated budgets, and those of a ledger that began before there was a filter, add up:

@@ -22,20 +22,6 @@ from tacit.noise import DiscreteGaussian, DiscreteLaplace, ExponentialChoice, No
 from tacit.noise.bernoulli_and_uniform import Size, shape_of
 from tacit.noise.bits import Choice, watched
 
-__all__ = [
-    "Cost",
-    "Diverged",
-    "Meeting",
-    "Noise",
-    "RecordedDraw",
-    "ReplayResult",
-    "Tape",
-    "coins",
-    "cost_of",
-    "exactly",
-    "replay",
-]
-
 # What a run drew, from which laws and where, and which numbers the noise was added to.
 #
 # A draw of noise is handed to the mechanism as a :class:`Noise`: the number that is added to it is
@@ -631,6 +617,7 @@ class _Raised:
 
 
 def run_once(mechanism: Callable[[Any], Any], data: Any, tape: Tape) -> Any:
+    """Return the output of one run on a tape; a failure is an output too."""
     with watched(tape.watch):
         try:
             return _released(mechanism(data))

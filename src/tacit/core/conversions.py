@@ -36,21 +36,6 @@ from tacit.core.metrics import EVERY, Witness
 from tacit.core.renyi import RenyiCurve, RenyiDP, orders_of
 from tacit.errors import UsageError
 
-__all__ = [
-    "ConcentratedToo",
-    "LossMap",
-    "Moments",
-    "bound_alone",
-    "composed_losses",
-    "delta_bound",
-    "epsilon_bound",
-    "implied_loss",
-    "log_moments",
-    "losses_behind",
-    "moments_of_range",
-    "of_range",
-]
-
 # The smallest epsilon at delta that a measurement can claim, enclosed.
 
 

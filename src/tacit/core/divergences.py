@@ -17,28 +17,6 @@ from tacit.calls import public
 from tacit.errors import InfeasibleError, UsageError
 from tacit.noise import DiscreteLaplace
 
-__all__ = [
-    "Curve",
-    "Pair",
-    "Product",
-    "Profile",
-    "Ratio",
-    "concentrated",
-    "distribution",
-    "excess",
-    "hockey_stick",
-    "interval_mass",
-    "largest",
-    "largest_of_chords",
-    "largest_ratio",
-    "log_moments",
-    "mass_of",
-    "max_divergence",
-    "outcome",
-    "renyi",
-    "total_variation",
-]
-
 # Outputs in the form that distributions list them in, and distributions of independent outputs.
 
 

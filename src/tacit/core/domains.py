@@ -19,17 +19,6 @@ from tacit.arithmetic.exact import as_fraction, as_integer, float_down, float_up
 from tacit.calls import public
 from tacit.errors import UsageError, said
 
-__all__ = [
-    "Category",
-    "Domain",
-    "Frame",
-    "Number",
-    "Vector",
-    "element",
-    "floats",
-    "whole",
-]
-
 # Raw values into numeric arrays, totally: what a value is can never raise, nor drop a row.
 #
 # Each value is read alone: what is next to it never changes what it becomes.  (An array built

@@ -24,11 +24,6 @@ from tacit.errors import UsageError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Measurement",
-    "TwoParts",
-]
-
 
 @dataclass(frozen=True)
 class TwoParts:

@@ -19,22 +19,6 @@ from tacit.core.losses.additive_noise import ShiftedLoss, composed, listed_pair,
 from tacit.core.losses.base import PrivacyLoss
 from tacit.errors import MismatchError, UsageError
 
-__all__ = [
-    "ApproximateDP",
-    "ApproximateZeroConcentratedDP",
-    "Divergence",
-    "Loss",
-    "Measure",
-    "PureDP",
-    "ZeroConcentratedDP",
-    "concentrated_delta",
-    "concentrated_epsilon",
-    "pure_to_concentrated",
-    "pure_to_renyi",
-    "renyi_delta",
-    "renyi_epsilon",
-]
-
 # What one measure of privacy loss says in another: proven, and rounded against us.
 
 

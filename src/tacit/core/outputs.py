@@ -20,18 +20,6 @@ from tacit.core.losses.base import PrivacyLoss
 from tacit.core.measures import ApproximateDP, Divergence, Measure, PureDP
 from tacit.errors import InfeasibleError, UsageError
 
-__all__ = [
-    "HasOutputs",
-    "IdealisedGaussian",
-    "IdealisedLaplace",
-    "divergence",
-    "outputs",
-    "privacy_loss",
-    "privacy_losses",
-    "shown",
-    "trade_off",
-]
-
 # Textbook noise on the real line: for teaching, and for nothing else.
 #
 # No computer draws from these distributions: it holds finitely many numbers, and the pattern of

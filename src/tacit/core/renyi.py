@@ -25,14 +25,6 @@ from tacit.core.measures import (
 )
 from tacit.errors import MismatchError, UsageError
 
-__all__ = [
-    "RenyiCurve",
-    "RenyiDP",
-    "measure_from",
-    "orders_of",
-    "renyi_of_all",
-]
-
 # Renyi DP: of one order, and of several at once, which is what a Renyi accountant keeps.
 
 

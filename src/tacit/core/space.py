@@ -18,31 +18,6 @@ from tacit.core.metrics import Metric
 from tacit.display.card import Card, Plain, Shown, Table
 from tacit.errors import CallError, MismatchError, TacitError, UsageError, did_you_mean
 
-__all__ = [
-    "Builds",
-    "Built",
-    "Ends",
-    "Link",
-    "Pipeline",
-    "Recipe",
-    "Space",
-    "Start",
-    "Step",
-    "Unfinished",
-    "as_step",
-    "build_or_advise",
-    "chain_card",
-    "chain_text",
-    "distances",
-    "register",
-    "register_join",
-    "register_space",
-    "space_from",
-    "step_from",
-    "steps_between",
-    "unfinished",
-]
-
 # What spaces, steps, transformations and measurements show each other.
 #
 # They chain with each other, so each would have to import the others.  Each imports this file

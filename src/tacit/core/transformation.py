@@ -28,11 +28,6 @@ from tacit.core.space import (
 from tacit.display.card import Card, Shown
 from tacit.errors import UsageError
 
-__all__ = [
-    "Transformation",
-    "read_distance",
-]
-
 Made = TypeVar("Made")
 
 StabilityMap = Callable[[Fraction], Fraction]

@@ -24,17 +24,6 @@ from tacit.local.oracle import Layout, Oracle, State, oracle_from, read_answer, 
 from tacit.local.random_bits import uniform_below
 from tacit.noise.bits import words32
 
-__all__ = [
-    "AttributeSampling",
-    "AttributeSplitting",
-    "Attributes",
-    "KeyValue",
-    "KeyValueEstimate",
-    "as_mapping",
-    "from_bits",
-    "to_bits",
-]
-
 # Several attributes of one person: the loss split among them, or one of them drawn at random.
 
 

@@ -31,12 +31,6 @@ from tacit.noise import random_bytes
 from tacit.noise.bits import injected
 from tacit.outside import read_json
 
-__all__ = [
-    "Device",
-    "Staged",
-    "TwoStage",
-]
-
 # Mechanisms of two stages: an answer that a device keeps for ever, and reports made from it.
 
 

@@ -26,25 +26,6 @@ from tacit.errors import MismatchError, UsageError
 from tacit.local.estimate import Estimate
 from tacit.local.items import OUTSIDE, Items, plain, values_of, whole_number
 
-__all__ = [
-    "MODULES",
-    "FrequencyOracle",
-    "Layout",
-    "Oracle",
-    "PureOracle",
-    "State",
-    "load",
-    "one_of",
-    "oracle_from",
-    "read_answer",
-    "read_bounds",
-    "read_share",
-    "read_size",
-    "refuse_large",
-    "refuse_wide",
-    "smallest_dtype",
-]
-
 # Layouts: the shape of one report, and the strict check of reports that come from outside.
 
 

@@ -23,12 +23,6 @@ from tacit.local.items import OUTSIDE, Items, is_missing, plain, values_of, whol
 from tacit.local.oracle import FrequencyOracle, Layout, Oracle, oracle_from, read_share, read_size
 from tacit.noise.bernoulli_and_uniform import uniform_words
 
-__all__ = [
-    "HierarchicalRanges",
-    "PaddedSets",
-    "PrefixExtending",
-]
-
 # Range queries: intervals of several lengths, so that any range is a sum of few of them.
 
 

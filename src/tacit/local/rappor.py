@@ -24,10 +24,6 @@ from tacit.local.items import plain, text_of, values_of
 from tacit.local.oracle import Layout, Oracle, State
 from tacit.local.random_bits import count_bits, dyadic_near, random_rows, uniform_below
 
-__all__ = [
-    "Rappor",
-]
-
 Rows = NDArray[np.uint8]
 
 

@@ -36,19 +36,6 @@ from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.grid_noise import Lattice
 from tacit.noise import NoiseDistribution
 
-__all__ = [
-    "Additive",
-    "ClampedDistribution",
-    "Gaussian",
-    "Geometric",
-    "Laplace",
-    "TruncatedGeometric",
-    "continuous_sigma",
-    "largest_rho",
-    "min_scale",
-    "min_sigma",
-]
-
 # What the Laplace and the Gaussian mechanism share: one kind of noise on every coordinate.
 
 

@@ -38,14 +38,9 @@ from tacit.core import (
     ZeroConcentratedDP,
     register,
 )
+from tacit.core.divergences import Product
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.grid_noise import LatticeDistribution
-from tacit.mechanisms.output_distribution import Product
-
-__all__ = [
-    "ContinualCount",
-    "Counter",
-]
 
 _RESOLUTION = 1 << 24
 _METHODS = {"tree": "laplace", "tree_gaussian": "gaussian", "factorisation": "gaussian"}

@@ -15,15 +15,10 @@ from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction
 from tacit.core import L2Distance, Number, Space, Step, Vector
+from tacit.core.divergences import Product
 from tacit.core.losses.base import Dominating, PrivacyLoss
 from tacit.core.losses.composition import Summand
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.output_distribution import Product
-
-__all__ = [
-    "Lattice",
-    "LatticeDistribution",
-]
 
 _MAX_SQUARE = 3  # the square of an L2 distance in units up to which no cell can move by two
 

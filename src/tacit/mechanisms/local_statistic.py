@@ -25,17 +25,6 @@ from tacit.statistics.search import Function
 from tacit.statistics.smooth import at_distance
 from tacit.statistics.statistic import AtDistance, PublicRange, Statistic, rounded_up
 
-__all__ = [
-    "LocalStatistic",
-    "Reading",
-    "column_space",
-    "distance_on_grid",
-    "laplace_distance",
-    "nearest_unit",
-    "read_statistic",
-    "total",
-]
-
 # A function made total: one number within bounds, whatever it does on a data set.
 
 

@@ -33,16 +33,6 @@ from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.grid_noise import Lattice
 from tacit.mechanisms.output_distribution import FiniteDistribution, normalised
 
-__all__ = [
-    "FARTHEST",
-    "Exponential",
-    "NoisyMax",
-    "PermuteAndFlip",
-    "costs_below_best",
-    "crossings",
-    "score_lattice",
-]
-
 # What the private choices share: scores in whole units, as costs below the best.
 
 

@@ -30,29 +30,12 @@ from tacit.core import (
     register,
 )
 from tacit.core.conversions import delta_bound
+from tacit.core.divergences import Product
 from tacit.core.losses.additive_noise import GaussianShift
 from tacit.core.losses.composition import Sum
 from tacit.errors import MismatchError, UsageError, said
 from tacit.mechanisms.additive import continuous_sigma
-from tacit.mechanisms.output_distribution import FiniteDistribution, Product, approximate_loss
-
-__all__ = [
-    "CountsOfRounds",
-    "GaussianKeys",
-    "GaussianKeysInRounds",
-    "ReleaseKeys",
-    "SelectKeys",
-    "TruncatedNoise",
-    "delta_of_noise",
-    "keys_each",
-    "min_noise_and_threshold",
-    "min_noise_and_thresholds",
-    "min_threshold",
-    "passes",
-    "select_partitions",
-    "shown_of_key",
-    "tail",
-]
+from tacit.mechanisms.output_distribution import FiniteDistribution, approximate_loss
 
 # Partition selection: release those unlisted groups that have more people than a threshold.
 

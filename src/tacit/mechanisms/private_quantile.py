@@ -54,15 +54,6 @@ from tacit.noise.bernoulli_and_uniform import uniform_integer
 from tacit.noise.bits import watcher
 from tacit.noise.exponential import ExponentialChoice, choices_within
 
-__all__ = [
-    "BinCounts",
-    "PrivateQuantile",
-    "choose_cell",
-    "choose_cells",
-    "error_in_cost",
-    "quantile_costs",
-]
-
 # The cells that occur, rising, and how often each does.
 Histogram: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 

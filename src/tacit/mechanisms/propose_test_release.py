@@ -48,22 +48,6 @@ from tacit.mechanisms.output_distribution import (
 from tacit.mechanisms.partition_selection import tail
 from tacit.mechanisms.sparse_vector import AboveThreshold
 
-__all__ = [
-    "BoundSearch",
-    "BoundedAnswer",
-    "Ladder",
-    "LocalMode",
-    "ProposeBound",
-    "ProposeTestRelease",
-    "SearchRelease",
-    "TestedRelease",
-    "passing_threshold",
-    "propose_bound",
-    "propose_test_release",
-    "read_delta",
-    "read_split",
-]
-
 # What the parameters of propose-test-release are checked for.
 
 

@@ -24,15 +24,12 @@ from tacit.core import (
     Vector,
     register,
 )
+from tacit.core.divergences import Product
 from tacit.core.losses.base import Dominating, PrivacyLoss
 from tacit.core.losses.distribution import dominating_pair, response_losses
 from tacit.core.metrics import Witness
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.output_distribution import FiniteDistribution, Product
-
-__all__ = [
-    "RandomizedResponse",
-]
+from tacit.mechanisms.output_distribution import FiniteDistribution
 
 
 @register

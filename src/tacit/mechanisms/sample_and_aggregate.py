@@ -49,22 +49,6 @@ from tacit.mechanisms.worker_process import Worker, packed
 from tacit.noise.bits import words64
 from tacit.statistics.statistic import Statistic
 
-__all__ = [
-    "AGGREGATES",
-    "MAX_BINS",
-    "AnyRecord",
-    "Engine",
-    "Rows",
-    "SampledRelease",
-    "SmoothMedianOfBins",
-    "assignment",
-    "in_bulk",
-    "into_bins",
-    "record_count",
-    "sample_and_aggregate",
-    "simulated_units",
-]
-
 # Records into bins, each record by a draw of its own.
 #
 # **Distribution.**  Every record draws one of ``k`` bins uniformly, independently of everything

@@ -45,15 +45,6 @@ from tacit.mechanisms.smooth_distributions import (
 )
 from tacit.statistics.statistic import SMOOTHNESS_SLACK
 
-__all__ = [
-    "CONCENTRATED",
-    "DISTRIBUTIONS",
-    "SmoothNoise",
-    "SmoothRelease",
-    "calibrated",
-    "smooth_noise",
-]
-
 # The measurement of smooth noise: its releases, its exact distribution, its expected error.
 
 

@@ -18,11 +18,6 @@ from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.grid_noise import Lattice
 from tacit.mechanisms.output_distribution import FiniteDistribution
 
-__all__ = [
-    "AboveThreshold",
-    "SparseVector",
-]
-
 
 @register
 @dataclass(frozen=True)

@@ -18,12 +18,6 @@ from tacit.core.losses.distribution import PrivacyLossDistribution, dominating_p
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.grid_noise import Lattice, LatticeDistribution
 
-__all__ = [
-    "DiscreteStaircase",
-    "Staircase",
-    "best_step",
-]
-
 _BITS = 256
 
 

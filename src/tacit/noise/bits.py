@@ -25,23 +25,6 @@ from numpy.typing import NDArray
 from tacit.arithmetic.exact import as_integer
 from tacit.calls import public
 
-__all__ = [
-    "Choice",
-    "Watcher",
-    "injected",
-    "observed",
-    "observed_choice",
-    "one_word64",
-    "random_bytes",
-    "watched",
-    "watcher",
-    "word",
-    "words8",
-    "words16",
-    "words32",
-    "words64",
-]
-
 LARGEST_REQUEST = 1 << 16
 
 _Drawn = TypeVar("_Drawn")

@@ -35,8 +35,6 @@ from tacit.noise.samplers import (
     geometric_digits,
 )
 
-__all__ = ["DiscreteGaussian", "discrete_gaussian"]
-
 BATCH = 64
 # Far above any rounding error of the acceptance probability in doubles, about 2**-45.
 MARGIN = 2.0**-30

@@ -32,8 +32,6 @@ from tacit.noise.samplers import (
     geometric_digits,
 )
 
-__all__ = ["DiscreteLaplace", "OneSidedGeometric", "discrete_laplace", "geometric"]
-
 
 @lru_cache(maxsize=256)
 def _ratio_of(scale: Fraction, bits: int) -> Enclosure:

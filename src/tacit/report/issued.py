@@ -18,29 +18,6 @@ from tacit.accounting import Budget, Entry, Ledger
 from tacit.errors import TacitError, UsageError
 from tacit.report.text import load_tables
 
-__all__ = [
-    "ACCURACY",
-    "APART",
-    "ASSUMED",
-    "FIRST_FORMAT",
-    "FOLLOWING",
-    "FORMAT",
-    "Planner",
-    "Replanned",
-    "Verification",
-    "canonical_text",
-    "difference",
-    "digest",
-    "fields_of",
-    "issued_body",
-    "planner",
-    "protects",
-    "register_planner",
-    "sealed",
-    "short",
-    "versions",
-]
-
 # What is in a certificate: its two formats, and the parts that each has.
 
 

@@ -30,14 +30,6 @@ from tacit.report.issued import (
     versions,
 )
 
-__all__ = [
-    "Verification",
-    "following_body",
-    "recorded_part",
-    "verify_body",
-    "verify_following",
-]
-
 # Whether the certificate of an answer that follows from earlier releases holds.
 
 

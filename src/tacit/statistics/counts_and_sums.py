@@ -21,15 +21,6 @@ from tacit.statistics.result import Sensitivity, extreme_pair
 from tacit.statistics.samples import Array, Clamped, Sample, merge
 from tacit.statistics.statistic import AtDistance, PointsAtDistance, PublicRange, Statistic
 
-__all__ = [
-    "Count",
-    "Histogram",
-    "Sum",
-    "count_at_distance",
-    "histogram_at_distance",
-    "sum_at_distance",
-]
-
 # Local sensitivity of counts, histograms and sums at a distance, exact.
 #
 # **Count.**  One record more or less is one; a substitution changes nothing.

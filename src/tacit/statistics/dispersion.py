@@ -34,18 +34,6 @@ from tacit.statistics.result import Method, Sensitivity
 from tacit.statistics.samples import Array, CountedSample, Sample, merge
 from tacit.statistics.statistic import Exact, Statistic
 
-__all__ = [
-    "Dispersion",
-    "Extreme",
-    "NeighbourSample",
-    "Scattered",
-    "choices",
-    "extreme_neighbours",
-    "flat",
-    "scattered",
-    "spread_inside",
-]
-
 # The worst move for a variance where any value from ``L`` to ``U`` may be repeated without limit.
 #
 # Notation as in :mod:`~tacit.statistics.dispersion_candidates`; values are written in units of

@@ -15,25 +15,6 @@ import numpy.typing as npt
 from tacit.arithmetic.roots_and_bisection import Root, gap
 from tacit.statistics.prefix_moments import UNIT, Moments, Range
 
-__all__ = [
-    "Blocks",
-    "Candidate",
-    "Contest",
-    "Finding",
-    "Spread",
-    "Tails",
-    "Walk",
-    "bisect",
-    "blocks",
-    "bound_of_move",
-    "crossed",
-    "outside",
-    "reach",
-    "tails",
-    "widen",
-    "windows",
-]
-
 # The shapes that the worst pair of neighbours for a variance can have, as ranges of ranks.
 #
 # ``A`` (only in the narrow release) is always a window: the ranks ``j <= rank < j + a`` of the

@@ -16,22 +16,6 @@ from tacit.calls import public
 from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics.samples import Sample, merge
 
-__all__ = [
-    "Domain",
-    "Endless",
-    "Ends",
-    "Interval",
-    "Joined",
-    "Pool",
-    "Population",
-    "Ranked",
-    "Records",
-    "Values",
-    "blocked_sum",
-    "columns_of",
-    "pool_of",
-]
-
 # Which values a release may hold: a known population, a public value set, or an interval.
 #
 # * :class:`Records`: a known population.  A record is in the release or it is not; two records

@@ -24,10 +24,6 @@ from tacit.statistics.samples import Sample, on_common_unit
 from tacit.statistics.search import Function, Indices, Lattice, Ranks, evaluate, spread
 from tacit.statistics.statistic import AtDistance, Exact, Statistic, distance_between
 
-__all__ = [
-    "LatticeAtDistance",
-]
-
 _MAX_STATES = 1 << 22
 _NEVER = np.iinfo(np.int32).max
 

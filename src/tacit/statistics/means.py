@@ -19,14 +19,6 @@ from tacit.statistics.rank_pairs import Indices, Staircase
 from tacit.statistics.samples import Array, Clamped, Ranks, Sample, Sums
 from tacit.statistics.statistic import AtDistance, Monotone, PublicRange, Statistic, decayed
 
-__all__ = [
-    "Mean",
-    "MeanAtDistance",
-    "TrimmedAtDistance",
-    "TrimmedMean",
-    "mean_at_distance",
-]
-
 # Local sensitivity of the mean at a distance, exact.
 #
 # Below, ``L = 0`` (shift the data), ``P_k`` is the sum of the ``k`` smallest records (0 for ``k <=

@@ -34,13 +34,6 @@ import numpy.typing as npt
 
 from tacit.statistics.samples import Array, Sample
 
-__all__ = [
-    "Frame",
-    "Moments",
-    "Range",
-    "frame_around",
-]
-
 Floats = npt.NDArray[np.float64]
 Frame = tuple[Fraction, int]
 Range = tuple[int, int]  # ranks ``start <= rank < stop``

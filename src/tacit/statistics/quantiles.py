@@ -34,18 +34,6 @@ from tacit.statistics.statistic import (
     decayed,
 )
 
-__all__ = [
-    "InterquartileRange",
-    "Maximum",
-    "Median",
-    "Minimum",
-    "Quantile",
-    "QuantileAtDistance",
-    "percentile",
-    "quantile_at_distance",
-    "quantile_one_way",
-]
-
 # Local sensitivity of quantiles at a distance, where records only join or only leave.
 #
 # The notation is that of :mod:`tacit.statistics.quantiles`: ``T = S + e``

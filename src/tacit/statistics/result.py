@@ -22,15 +22,6 @@ from tacit.statistics.samples import Plain, Sample, merge
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Method",
-    "Sensitivity",
-    "Witness",
-    "differing_pair",
-    "draw_pair",
-    "extreme_pair",
-]
-
 # Pairs of neighbours: the smallest records go, the largest come (or mirrored).
 #
 # Such pairs attain the sensitivities of many statistics, and they show whether a question has any

@@ -15,17 +15,6 @@ import numpy.typing as npt
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.errors import UsageError
 
-__all__ = [
-    "Array",
-    "Clamped",
-    "CountedSample",
-    "Plain",
-    "Ranks",
-    "Sample",
-    "Sums",
-    "exact_float_sum",
-]
-
 # The exact sum of an array of floats, at numpy's speed.
 #
 # Error-free extraction (Rump, Ogita and Oishi 2008, *Accurate floating-point summation, part I*):

@@ -23,31 +23,6 @@ from tacit.statistics.result import Sensitivity
 from tacit.statistics.samples import Array, Sample, on_common_unit, plain
 from tacit.statistics.statistic import Exact, Statistic, distance_between
 
-__all__ = [
-    "MAX_EVALUATIONS",
-    "MAX_LISTED",
-    "MAX_STATES",
-    "Function",
-    "Indices",
-    "Lattice",
-    "Ranks",
-    "SearchCost",
-    "batched",
-    "cost_of",
-    "evaluate",
-    "evaluations",
-    "exhaustive",
-    "levels_of",
-    "neighbours_of",
-    "parts",
-    "refuse_large",
-    "rows_of",
-    "search_cost",
-    "sizes_of",
-    "spread",
-    "values_and_counts",
-]
-
 # The count lattice: every distinct release once, and how releases neighbour each other.
 #
 # With values ``v_1 < ... < v_M``, of which ``m_i`` records each exist, a release is a vector of

@@ -15,13 +15,6 @@ from tacit.statistics.question import RELATIONS, Relation
 from tacit.statistics.samples import Clamped, Sample
 from tacit.statistics.statistic import AtDistance, Statistic
 
-__all__ = [
-    "at_distance",
-    "distance_to_instability",
-    "local_sensitivity_at",
-    "smooth_sensitivity",
-]
-
 
 def at_distance(
     statistic: Any,

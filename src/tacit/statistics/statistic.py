@@ -26,19 +26,6 @@ if TYPE_CHECKING:
     from tacit.statistics.question import Relation
     from tacit.statistics.samples import Clamped
 
-__all__ = [
-    "SMOOTHNESS_SLACK",
-    "AtDistance",
-    "Exact",
-    "Monotone",
-    "PointsAtDistance",
-    "PublicRange",
-    "Statistic",
-    "decayed",
-    "distance_between",
-    "rounded_up",
-]
-
 # Local sensitivity at a distance, smooth sensitivity and distance to instability, in general.
 #
 # ``A(t)`` is the largest local sensitivity (distance 1) of any data set within distance ``t`` of

@@ -25,14 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-__all__ = [
-    "Neighbour",
-    "Release",
-    "SensitivityTable",
-    "draw_table",
-    "sensitivity_table",
-]
-
 # The picture of a table: a line a release, a cell a neighbour, the largest gaps marked.
 
 

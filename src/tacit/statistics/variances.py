@@ -21,15 +21,6 @@ from tacit.statistics.question import Relation
 from tacit.statistics.samples import Array, Clamped
 from tacit.statistics.statistic import AtDistance, PublicRange
 
-__all__ = [
-    "DeviationAtDistance",
-    "StandardDeviation",
-    "Variance",
-    "VarianceAtDistance",
-    "VarianceBySize",
-    "variance_at_distance",
-]
-
 # Local sensitivity of the variance at a distance, where records join or leave.
 #
 # ``T = S + e``, ``s = |S|``, with mean ``m`` and sum of squared deviations ``D`` of ``S``:

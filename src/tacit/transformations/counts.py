@@ -49,24 +49,6 @@ from tacit.transformations.rows import (
     root_map,
 )
 
-__all__ = [
-    "NORMS",
-    "Count",
-    "CountByCategory",
-    "CountDistinct",
-    "Histogram",
-    "LinearQueries",
-    "PrefixCounts",
-    "QuantileScores",
-    "TreeCounts",
-    "below_and_above",
-    "consistent_tree",
-    "count_map",
-    "levels_of",
-    "norm_named",
-    "read_points",
-]
-
 # Count: the number of records.
 
 

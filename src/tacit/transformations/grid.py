@@ -35,14 +35,6 @@ from tacit.core import (
 from tacit.errors import MismatchError, UsageError
 from tacit.transformations.rows import records_of, row_by_row
 
-__all__ = [
-    "Gridded",
-    "GriddedStep",
-    "Resize",
-    "ToGrid",
-    "bounded_column",
-]
-
 # A bounded column as whole units of a public grid.
 
 

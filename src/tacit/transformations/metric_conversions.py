@@ -31,17 +31,6 @@ from tacit.core.domains import Domain
 from tacit.core.metrics import EVERY
 from tacit.errors import MismatchError
 
-__all__ = [
-    "ToAbsolute",
-    "ToChangeOne",
-    "ToDiscrete",
-    "ToInsertDelete",
-    "ToL1",
-    "ToL2",
-    "ToLInfinity",
-    "ToSymmetric",
-]
-
 StabilityMap = Callable[[Fraction], Fraction]
 # From a domain to the map between two metrics on it, or None where there is none.
 Rule = Callable[[Domain], StabilityMap | None]

@@ -34,27 +34,6 @@ from tacit.core.domains import Domain, element
 from tacit.core.metrics import EVERY
 from tacit.errors import MismatchError, UsageError, did_you_mean, said
 
-__all__ = [
-    "Bin",
-    "Cast",
-    "Clamp",
-    "Filter",
-    "Impute",
-    "MapRows",
-    "Select",
-    "keep_records",
-    "linear_map",
-    "only_changes",
-    "place",
-    "records",
-    "records_of",
-    "rising_edges",
-    "root_map",
-    "row_by_row",
-    "substitutions",
-    "total",
-]
-
 # How distances in records become records that come, go or change.
 
 

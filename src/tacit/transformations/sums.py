@@ -14,16 +14,6 @@ from tacit.errors import MismatchError
 from tacit.transformations.grid import Gridded, GriddedStep, bounded_column
 from tacit.transformations.rows import linear_map, only_changes, substitutions
 
-__all__ = [
-    "Mean",
-    "Sum",
-    "SumOfSquares",
-    "Variance",
-    "exact_sum",
-    "exact_sum_of_squares",
-    "public_size",
-]
-
 # Sum and mean of a column, in whole units of a public grid.
 
 

@@ -17,17 +17,6 @@ from tacit.errors import UsageError, did_you_mean
 from tacit.workload.cells import loss_of, unit_variance
 from tacit.workload.strategies import minimise
 
-__all__ = [
-    "MAX_SETS",
-    "Covering",
-    "MarginalWorkload",
-    "Residuals",
-    "Subset",
-    "covering",
-    "marginals",
-    "total_of",
-]
-
 # Which marginals get Laplace noise, so that the asked ones have little error: unions are tried.
 #
 # Noise on the marginal S with the share t of epsilon tells the residual of every subset B of S with

@@ -34,18 +34,6 @@ from tacit.calls import public
 from tacit.display.card import Shown
 from tacit.errors import UsageError, did_you_mean
 
-__all__ = [
-    "OURS",
-    "SYSTEMS",
-    "AttackResult",
-    "AttackTable",
-    "attacks",
-    "end_group",
-    "interpreter_of",
-    "load_cases",
-    "system_named",
-]
-
 # The systems that can be attacked, and the cases.
 
 

@@ -15,35 +15,6 @@ from typing import Any, ClassVar
 from tacit.audit.sampled import sampled
 from tacit.errors import RefusedError
 
-__all__ = [
-    "FALLS",
-    "HOLDS",
-    "LARGE_EPSILON",
-    "NOT_APPLICABLE",
-    "UNDECIDED",
-    "Account",
-    "Case",
-    "Hits",
-    "LocalMechanism",
-    "NotOfferedError",
-    "NotReadyError",
-    "Outcome",
-    "System",
-    "all_cases",
-    "attempt",
-    "case",
-    "compared",
-    "count_hits",
-    "distinguished",
-    "falls",
-    "forked_numbers",
-    "holds",
-    "moved_at_most",
-    "moved_beyond_noise",
-    "rarely_shown",
-    "seed_everything",
-]
-
 # Generators seeded, and noise drawn in forked processes: the same for every system.
 
 

@@ -20,18 +20,6 @@ from tacit.core.losses.lattice import Listed, Spread, gaussian_losses, laplace_l
 from tacit.core.losses.summands import GaussianSum, Generating
 from tacit.errors import InfeasibleError, UsageError
 
-__all__ = [
-    "GaussianShift",
-    "LaplaceShift",
-    "ShiftedLoss",
-    "composed",
-    "listed_pair",
-    "loss_of_pair",
-    "renyi_of_gaussian",
-    "renyi_of_laplace",
-    "shifted_losses",
-]
-
 # Renyi divergences of discrete Laplace and Gaussian noise from itself, shifted: enclosed.
 
 

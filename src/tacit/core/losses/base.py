@@ -16,19 +16,6 @@ from tacit.calls import public
 from tacit.core.divergences import Curve, largest
 from tacit.errors import UsageError
 
-__all__ = [
-    "BITS",
-    "Atom",
-    "BothWays",
-    "Dominating",
-    "Lattice",
-    "Loss",
-    "PrivacyLoss",
-    "enclosed_delta",
-    "enclosed_epsilon",
-    "placed",
-]
-
 # What every form of a privacy-loss distribution is made of, and what each of them answers.
 
 

@@ -30,11 +30,6 @@ from tacit.core.losses.tilted_sum import (
 )
 from tacit.errors import UsageError
 
-__all__ = [
-    "Sum",
-    "Summand",
-]
-
 _WIDTH = 28.0  # the width of a sum in standard deviations, with all that matters of it
 # Steps of the lattice across a sum of 10,000 whose summands are on none, or on a finer one.
 # The variance of each grows by about a sixth of a squared step, so fewer need fewer.

@@ -20,14 +20,6 @@ from tacit.core.losses.summands import (
     tilt_near,
 )
 
-__all__ = [
-    "REST",
-    "Contour",
-    "enclosed_epsilon",
-    "enclosed_log_deltas",
-    "max_beyond",
-]
-
 # The frequencies at which nothing is added up: what the product of all factors is at most there.
 #
 # The tilted loss of a summand has the masses p and q at its ends ``+-e``, so its factor at the

@@ -39,15 +39,6 @@ from tacit.core.losses.lattice import SLACK, Floats, Listed, Spread
 from tacit.core.losses.summands import Generating
 from tacit.errors import UsageError
 
-__all__ = [
-    "BoundedRange",
-    "PrivacyLossDistribution",
-    "dominating_pair",
-    "range_of",
-    "response_losses",
-    "three_losses",
-]
-
 # Privacy losses of a pair of output distributions: exact atoms, and how they compose.
 #
 # The privacy loss of outcome x is ``ln(P(x) / Q(x))``; its distribution when x is drawn from P says

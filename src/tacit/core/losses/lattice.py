@@ -11,22 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "SLACK",
-    "Floats",
-    "Listed",
-    "Side",
-    "Spread",
-    "above",
-    "below",
-    "gaussian_losses",
-    "laplace_losses",
-    "on_own_lattice",
-    "raised",
-    "spread_of",
-    "summed",
-]
-
 # The privacy losses of one release in floats, put on a lattice from above and from below.
 #
 # Only the distribution of the loss L under P matters here: ``delta(epsilon) = E max(0, 1 -

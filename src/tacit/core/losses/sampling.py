@@ -20,17 +20,6 @@ from tacit.core.losses.lattice import SLACK, Floats, Listed, Spread, spread_of, 
 from tacit.core.losses.summands import Generating
 from tacit.errors import UsageError
 
-__all__ = [
-    "DUST",
-    "ExchangedLoss",
-    "LossFromSample",
-    "SampledLoss",
-    "as_probability",
-    "few_losses",
-    "sampled",
-    "sampled_without_replacement",
-]
-
 # What privacy losses of a release from a sample have in common, however it is drawn.
 
 

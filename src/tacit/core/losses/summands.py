@@ -18,24 +18,6 @@ from tacit.arithmetic.roots_and_bisection import narrowed
 from tacit.arithmetic.special_functions import mills_ratio, normal_cdf
 from tacit.core.losses.lattice import Floats
 
-__all__ = [
-    "Ends",
-    "Family",
-    "GaussianSum",
-    "Generating",
-    "Lists",
-    "Normals",
-    "Ranges",
-    "Summands",
-    "ends_of",
-    "min_epsilon",
-    "min_part",
-    "moments",
-    "renyi_epsilon",
-    "tilt_at",
-    "tilt_near",
-]
-
 # The smallest epsilon at which a bound on the logarithm of delta is at most a target.
 
 

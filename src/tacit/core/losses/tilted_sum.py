@@ -23,19 +23,6 @@ from tacit.core.losses.lattice import (
 )
 from tacit.core.losses.summands import min_part
 
-__all__ = [
-    "LatticeSums",
-    "Parts",
-    "TiltedSum",
-    "ends",
-    "ends_weigh",
-    "largest_exponent",
-    "moments",
-    "sum_infinite",
-    "tilt_for_delta",
-    "tilt_for_epsilon",
-]
-
 # A sum of many independent privacy losses, by one Fourier transform, its errors bounded.
 #
 # Let the summands have masses ``p_i(j)`` on a lattice of step h, each ``k_i`` times, and let J be

@@ -44,12 +44,6 @@ from tacit.local.random_bits import (
     read_loss,
 )
 
-__all__ = [
-    "SummationHistogram",
-    "ThresholdHistogram",
-    "UnaryEncoding",
-]
-
 # Unary encoding: one bit for each item, every bit flipped on its own.
 
 

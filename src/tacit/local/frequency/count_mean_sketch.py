@@ -37,8 +37,6 @@ from tacit.local.random_bits import (
     uniform_below,
 )
 
-__all__ = ["CountMeanSketch", "HadamardCountMeanSketch"]
-
 
 @public
 class _Sketch(Oracle):

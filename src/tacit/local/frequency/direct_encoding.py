@@ -17,12 +17,6 @@ from tacit.local.items import Items
 from tacit.local.oracle import Layout, PureOracle, one_of
 from tacit.local.random_bits import coins, count_values, truth_probability, uniform_below
 
-__all__ = [
-    "GRR",
-    "DirectEncoding",
-    "RandomizedResponse",
-]
-
 # Direct encoding, also called k-ary or generalised randomized response.
 
 

@@ -33,8 +33,6 @@ from tacit.local.random_bits import (
     uniform_below,
 )
 
-__all__ = ["HadamardResponse", "hadamard_transform"]
-
 LARGEST = 1 << 24
 
 

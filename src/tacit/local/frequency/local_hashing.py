@@ -19,8 +19,6 @@ from tacit.local.oracle import Layout, PureOracle, one_of, refuse_large
 from tacit.local.random_bits import coins, exp_at_most, truth_probability, uniform_below
 from tacit.noise.bits import words32
 
-__all__ = ["BinaryLocalHashing", "LocalHashing", "OptimizedLocalHashing"]
-
 MAX_BUCKETS = 1 << 12
 LARGEST = 1 << 24
 

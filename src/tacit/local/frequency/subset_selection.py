@@ -29,8 +29,6 @@ from tacit.local.random_bits import (
     probability,
 )
 
-__all__ = ["SubsetSelection"]
-
 LARGEST = 1 << 14
 
 

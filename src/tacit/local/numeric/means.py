@@ -42,17 +42,6 @@ from tacit.local.random_bits import (
 )
 from tacit.noise.bits import words32
 
-__all__ = [
-    "Duchi",
-    "HybridMean",
-    "LaplaceMean",
-    "LinearMean",
-    "MeanOracle",
-    "NumberOracle",
-    "Piecewise",
-    "Window",
-]
-
 # The mean of a number in [L, U]: what its mechanisms share, on exact grids.
 #
 # An answer is clamped to [L, U], read as a whole number of 2**-32 of the range, and rounded *at

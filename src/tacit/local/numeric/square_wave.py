@@ -21,8 +21,6 @@ from tacit.local.numeric.means import NumberOracle, Window
 from tacit.local.oracle import Layout, State
 from tacit.local.random_bits import count_values, exp_at_most, probability
 
-__all__ = ["SquareWave"]
-
 
 @public
 @dataclass(frozen=True, init=False)

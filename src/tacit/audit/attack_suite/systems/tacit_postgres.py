@@ -24,8 +24,6 @@ from tacit.errors import need
 from tacit.tables import Session, one_row_each, unit
 from tacit.tables import sum as total
 
-__all__ = ["ADDRESS", "SYSTEM", "TacitPostgres"]
-
 # The environment variable with the address of a database in which tables may be made.
 ADDRESS = "TACIT_ATTACKED_POSTGRESQL"
 _OPEN = 4  # this many accounts stay open, each with the connections of its table and its ledger

@@ -32,8 +32,6 @@ from tacit.errors import DataSourceError, MissingExtraError, need
 from tacit.tables import col, count, one_row_each
 from tacit.tables import sum as total
 
-__all__ = ["SYSTEM", "TacitService"]
-
 _REPLY_TIMEOUT = 60.0
 _DAY = 86_400
 # Bytes of a Parquet file before its first page, and bytes of that page that are spoilt.

@@ -42,20 +42,6 @@ from tacit.tables import Session, col, count, histogram, mean, median, one_row_e
 from tacit.tables import sum as total
 from tacit.tables.dataset.declaration import open_dataset
 
-__all__ = [
-    "SYSTEM",
-    "TABLE",
-    "UNBOUNDED_EPSILON",
-    "Column",
-    "TacitAccount",
-    "TacitSession",
-    "budget_for",
-    "columns_of",
-    "duckdb_table",
-    "quiet",
-    "write_parquet",
-]
-
 # A budget of a session: its ledger in a file, next to a CSV file that can be taken away.
 
 

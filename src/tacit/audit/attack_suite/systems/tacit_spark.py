@@ -27,8 +27,6 @@ from tacit.errors import need
 from tacit.tables import Session, unit
 from tacit.tables import sum as total
 
-__all__ = ["SYSTEM", "TacitSpark"]
-
 _SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",

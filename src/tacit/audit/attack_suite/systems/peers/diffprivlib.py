@@ -11,8 +11,6 @@ import numpy as np
 from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, Rows, seed_everything
 from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary, refuse_texts
 
-__all__ = ["SYSTEM", "Diffprivlib"]
-
 
 def _tools() -> Any:
     return importlib.import_module("diffprivlib.tools")

@@ -14,8 +14,6 @@ from typing import Any
 from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, Rows, seed_everything
 from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
 
-__all__ = ["SYSTEM", "Tumult"]
-
 _METHODS = {"sum": "sum", "mean": "average", "variance": "variance", "median": "median"}
 _FILTERS = {"quotient": "1 / x > 0", "logarithm": "ln(x) > 0", "number": "double(x) > 0"}
 _PEOPLE = "person long, g string"
