@@ -312,11 +312,7 @@ class PureDP(Measure):
         return Enclosure.of(sum((Fraction(loss) for loss in largest), Fraction(0)))
 
     def from_pure(self, epsilon: Fraction) -> Loss:
-        """Return epsilon itself.
-
-        Args:
-            epsilon: the loss in pure DP, at least 0.
-        """
+        """Return epsilon itself."""
         return epsilon
 
 
@@ -382,11 +378,7 @@ class ApproximateDP(_Paired):
         return composed(losses).delta
 
     def from_pure(self, epsilon: Fraction) -> Loss:
-        """Return ``(epsilon, 0)``.
-
-        Args:
-            epsilon: the loss in pure DP, at least 0.
-        """
+        """Return ``(epsilon, 0)``."""
         return epsilon, Fraction(0)
 
 
@@ -415,9 +407,6 @@ class ZeroConcentratedDP(Measure):
         """Return the smallest rho of all epsilon-DP mechanisms, ``epsilon tanh(epsilon / 2)``.
 
         See :func:`~tacit.core.measures.pure_to_concentrated`.
-
-        Args:
-            epsilon: the loss in pure DP, at least 0.
         """
         return pure_to_concentrated(epsilon)
 
@@ -456,20 +445,11 @@ class ApproximateZeroConcentratedDP(_Paired):
         )
 
     def from_pure(self, epsilon: Fraction) -> Loss:
-        """Return ``(epsilon tanh(epsilon / 2), 0)``.
-
-        Args:
-            epsilon: the loss in pure DP, at least 0.
-        """
+        """Return ``(epsilon tanh(epsilon / 2), 0)``."""
         return pure_to_concentrated(epsilon), Fraction(0)
 
     def from_other(self, other: Measure, loss: Loss) -> Loss:
-        """Return the loss that a loss in zCDP, approximate DP or pure DP implies.
-
-        Args:
-            other: the measure that the loss is in.
-            loss: the privacy loss.
-        """
+        """Return the loss that a loss in zCDP, approximate DP or pure DP implies."""
         given: Any = loss
         if isinstance(other, ZeroConcentratedDP):
             return given, Fraction(0)

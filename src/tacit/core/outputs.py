@@ -94,11 +94,7 @@ class IdealisedLaplace(_Idealised):
     """
 
     def log_density(self, x: float) -> float:
-        """Return the logarithm of the density at x.
-
-        Args:
-            x: a number, or an array of them.
-        """
+        """Return the logarithm of the density at x."""
         return -abs(x - self.centre) / self.scale - math.log(2 * self.scale)
 
     def _log_below(self, z: float) -> float:
@@ -120,11 +116,7 @@ class IdealisedGaussian(_Idealised):
     """
 
     def log_density(self, x: float) -> float:
-        """Return the logarithm of the density at x.
-
-        Args:
-            x: a number, or an array of them.
-        """
+        """Return the logarithm of the density at x."""
         z = (x - self.centre) / self.scale
         return -z * z / 2 - math.log(self.scale * math.sqrt(2 * math.pi))
 

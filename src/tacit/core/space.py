@@ -250,6 +250,9 @@ class Step(ABC):
     def build(self, space: Never) -> Built:
         """Return the transformation or measurement on ``space``, a :class:`~tacit.framework.Space`.
 
+        Args:
+            space: a space, or the end of a chain.
+
         Raises:
             MismatchError: the step does not fit this space; the message names what would join them.
         """

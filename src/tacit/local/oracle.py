@@ -356,7 +356,7 @@ class Oracle(ABC):
 
     @abstractmethod
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return the whole numbers by which the mechanism knows raw answers."""
+        """Return the whole numbers by which the mechanism knows the raw answers of many people."""
 
     @abstractmethod
     def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
@@ -444,6 +444,9 @@ class Oracle(ABC):
     @abstractmethod
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """Return the probability of every possible report of one answer: for small domains.
+
+        Args:
+            value: one answer, as :meth:`perturb` takes it.
 
         Raises:
             UsageError: more than 2**20 possible reports.

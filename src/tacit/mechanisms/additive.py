@@ -132,14 +132,7 @@ class Laplace(Additive):
     name: ClassVar[str] = "laplace"
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a number or a vector.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: a metric other than the absolute or the L1 distance, or no numbers.
-        """
+        """Return the mechanism on a number, or on a vector under the L1 distance."""
         lattice = self._lattice(space, L1Distance, "L1")
         scale = Fraction(self.scale)
         noise_distribution = noise.DiscreteLaplace(scale / lattice.grid)
@@ -167,14 +160,7 @@ class Geometric(Laplace):
     name: ClassVar[str] = "geometric"
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on an integer or a vector of them.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: the aggregate is not made of integers.
-        """
+        """Return the mechanism on an integer or a vector of them."""
         lattice = Lattice.of(space, self, None)
         if lattice.grid != 1:
             raise MismatchError(
@@ -348,14 +334,7 @@ class Gaussian(Additive):
     name: ClassVar[str] = "gaussian"
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a number or a vector.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: a metric other than the absolute or the L2 distance, or no numbers.
-        """
+        """Return the mechanism on a number, or on a vector under the L2 distance."""
         lattice = self._lattice(space, L2Distance, "L2")
         scale = Fraction(self.scale)
         noise_distribution = noise.DiscreteGaussian(scale / lattice.grid)
@@ -421,14 +400,7 @@ class TruncatedGeometric(Step):
             raise UsageError("the bounds are reversed; swap them")
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a number.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no number under the absolute distance, or bounds that are off its grid.
-        """
+        """Return the mechanism on a number under the absolute distance; its grid has the bounds."""
         if isinstance(space.domain, Vector) or not isinstance(space.metric, AbsoluteDistance):
             raise MismatchError(
                 f"{self.name} needs a number under the absolute distance, not ({space}); chain a "

@@ -173,15 +173,7 @@ class Exponential(Step):
             )
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a vector of scores.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: the scores are not compared by the L-infinity distance, or their number
-                is not public.
-        """
+        """Return the mechanism on a public number of scores under the L-infinity distance."""
         lattice = score_lattice(space, self)
         scale = Fraction(self.scale)
         rate = lattice.grid / scale
@@ -287,15 +279,7 @@ class PermuteAndFlip(Step):
             raise UsageError("monotone is True or False")
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a vector of scores.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: the scores are not compared by the L-infinity distance, or their number
-                is not public.
-        """
+        """Return the mechanism on a public number of scores under the L-infinity distance."""
         lattice = score_lattice(space, self)
         scale = Fraction(self.scale)
         rate = lattice.grid / scale
@@ -402,15 +386,7 @@ class NoisyMax(Step):
             raise UsageError("monotone is True or False")
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a vector of scores.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: the scores are not compared by the L-infinity distance, or their number
-                is not public.
-        """
+        """Return the mechanism on a public number of scores under the L-infinity distance."""
         score_lattice(space, self)
         same = PermuteAndFlip if self.noise == "exponential" else Exponential
         m = same(self.scale, self.monotone).build(space)

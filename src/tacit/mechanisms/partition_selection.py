@@ -88,14 +88,7 @@ class ReleaseKeys(Step):
         object.__setattr__(self, "threshold", as_integer(self.threshold, "threshold", minimum=2))
 
     def build(self, space: Space) -> Measurement:
-        """Return the release on a vector of people counts under L1.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no vector of integers under L1.
-        """
+        """Return the release on a vector of people counts under L1."""
         if not isinstance(space.domain, Vector) or not isinstance(space.metric, L1Distance):
             raise MismatchError(f"release_keys works on people counts under L1, not on ({space})")
         scale = Fraction(self.scale)
@@ -229,14 +222,7 @@ class GaussianKeys(Step):
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon"))
 
     def build(self, space: Space) -> Measurement:
-        """Return the release on a vector of people counts under the sparse distance.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no vector of integers under the sparse distance.
-        """
+        """Return the release on a vector of people counts under the sparse distance."""
         groups = keys_each(self, space)
         scale, epsilon = Fraction(self.scale), Fraction(self.epsilon)
 
@@ -477,14 +463,7 @@ class GaussianKeysInRounds(Step):
         return [(Fraction(s), t) for s, t in zip(self.scales, self.thresholds, strict=True)]
 
     def build(self, space: Space) -> Measurement:
-        """Return the release on a vector of people counts under the sparse distance.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no vector of integers under the sparse distance.
-        """
+        """Return the release on a vector of people counts under the sparse distance."""
         groups, epsilon, rounds = keys_each(self, space), Fraction(self.epsilon), self._rounds
         scales = tuple(scale for scale, _ in rounds)
 
@@ -607,14 +586,7 @@ class SelectKeys(Step):
             raise UsageError("delta must be above 0 and below 1, such as '1e-6'")
 
     def build(self, space: Space) -> Measurement:
-        """Return the release on a vector of people counts.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no vector of integers under the sparse distance or L1.
-        """
+        """Return the release on a vector of people counts under the sparse distance or L1."""
         metric = space.metric
         if not isinstance(space.domain, Vector) or not isinstance(
             metric, (SparseDistance, L1Distance)

@@ -116,11 +116,7 @@ class PrivateQuantile(Step):
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a bounded column of numbers.
 
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
         Raises:
-            MismatchError: no column of records with bounds.
             UsageError: a grid that does not fit the bounds.
         """
         candidates = self._candidates(space)

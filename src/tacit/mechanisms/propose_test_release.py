@@ -286,11 +286,7 @@ class BoundSearch(Step):
         _read_ladder(self)
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a column.
-
-        Raises:
-            MismatchError: no column of bounded numbers or known values, or another metric.
-        """
+        """Return the mechanism on a column of bounded numbers or known values."""
         return SearchRelease(space, self, LocalStatistic(self.statistic, space, self.bounds))
 
 
@@ -412,11 +408,7 @@ class ProposeBound(Step):
         _read_ladder(self)
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a column.
-
-        Raises:
-            MismatchError: no column of bounded numbers or known values, or another metric.
-        """
+        """Return the mechanism on a column of bounded numbers or known values."""
         local = LocalStatistic(self.statistic, space, self.bounds)
         epsilon = Fraction(self.epsilon)
         ladder = Ladder(local, epsilon, Fraction(self.ratio), self.rungs)
@@ -580,10 +572,9 @@ class ProposeTestRelease(Step):
         object.__setattr__(self, "split", read_split(self.split, "test"))
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a column.
+        """Return the mechanism on a column of bounded numbers or known values.
 
         Raises:
-            MismatchError: no column of bounded numbers or known values, or another metric.
             UsageError: a bound that no data set can break.
         """
         if self.statistic == "mode":

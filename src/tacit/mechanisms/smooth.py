@@ -389,11 +389,7 @@ class SmoothNoise(Step):
         return calibrated(*fields, self.beta, self.sigma)
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a column.
-
-        Raises:
-            MismatchError: no column of bounded numbers or known values, or another metric.
-        """
+        """Return the mechanism on a column of bounded numbers or known values."""
         local = LocalStatistic(self.statistic, space, self.bounds)
         loss = self.measure()
         grid = None if self.grid is None else Fraction(self.grid)

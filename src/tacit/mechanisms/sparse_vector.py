@@ -75,14 +75,7 @@ class SparseVector(Step):
             raise UsageError("monotone is True or False")
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a vector of query answers.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no vector of numbers under the L-infinity distance.
-        """
+        """Return the mechanism on a vector of query answers under the L-infinity distance."""
         if not isinstance(space.domain, Vector) or not isinstance(space.metric, LInfinityDistance):
             raise MismatchError(
                 f"{self.name} works on a vector of query answers under the L-infinity distance, "

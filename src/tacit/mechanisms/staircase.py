@@ -221,14 +221,7 @@ class Staircase(Step):
             object.__setattr__(self, "step", as_integer(self.step, "step", minimum=1))
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a number.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no number under the absolute distance, or a width off its grid.
-        """
+        """Return the mechanism on a number under the absolute distance; its grid has the width."""
         if isinstance(space.domain, Vector) or not isinstance(space.metric, AbsoluteDistance):
             raise MismatchError(
                 f"staircase needs a number under the absolute distance, not ({space})", space, self

@@ -92,11 +92,7 @@ class _Conversion(Step):
     rules: ClassVar[dict[type[Metric], Rule]]
 
     def build(self, space: Space) -> Transformation:
-        """Return the identity between the two metrics.
-
-        Raises:
-            MismatchError: no bound leads from the metric of the space to this one.
-        """
+        """Return the identity between the two metrics."""
         rule = self.rules.get(type(space.metric))
         stability = None if rule is None else rule(space.domain)
         if stability is None:

@@ -29,7 +29,7 @@ class PrivacyLoss(ABC):
 
     @abstractmethod
     def delta(self, epsilon: Number) -> Enclosure:
-        """Enclose the least delta at ``epsilon``."""
+        """Enclose the least delta at ``epsilon``, which is at least 0."""
 
     def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
         """Enclose the least delta at each of several epsilons, in rising order."""
@@ -37,7 +37,11 @@ class PrivacyLoss(ABC):
 
     @abstractmethod
     def epsilon(self, delta: Number) -> Enclosure | float:
-        """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices."""
+        """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices.
+
+        Args:
+            delta: from 0 to below 1.
+        """
 
     def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
         """Return the losses of P against Q and of Q against P, where both are known.

@@ -129,19 +129,11 @@ class PrivacyLossDistribution(Summand):
         )
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """Enclose the smallest delta at ``epsilon``.
-
-        Args:
-            epsilon: at least 0.
-        """
+        """Enclose the smallest delta at ``epsilon``."""
         return enclosed_delta(self._curves, epsilon)
 
     def epsilon(self, delta: Number) -> Enclosure | float:
-        """Enclose the smallest epsilon at ``delta``; ``math.inf`` where no finite one suffices.
-
-        Args:
-            delta: from 0 to below 1.
-        """
+        """Enclose the smallest epsilon at ``delta``; ``math.inf`` where no finite one suffices."""
         return enclosed_epsilon(self._curves, delta)
 
     def lattice(self) -> Lattice | None:
@@ -149,11 +141,7 @@ class PrivacyLossDistribution(Summand):
         return self._placed[0] if self._placed else None
 
     def in_floats(self, dust: float) -> Listed:
-        """Return the losses in floats; none is left out.
-
-        Args:
-            dust: a mass that other losses may leave out; here none is.
-        """
+        """Return the losses in floats; none is left out."""
         nothing = Enclosure.of(0), Enclosure(_ZERO, Fraction(1, 1 << 990))  # no mass, but in floats
         rows = [(a.loss.value, a.p) for a in self.atoms] or [nothing]
         return Listed(
@@ -198,11 +186,7 @@ class PrivacyLossDistribution(Summand):
         return placed([atom.loss for atom in self.atoms])
 
     def after(self, first: PrivacyLoss) -> PrivacyLoss:
-        """Return the losses of two releases together: listed again where they are few.
-
-        Args:
-            first: the losses of the release before.
-        """
+        """Return the losses of two releases together: listed again where they are few."""
         if isinstance(first, PrivacyLossDistribution):
             together = first.product(self)
             if together is not None:
@@ -210,11 +194,7 @@ class PrivacyLossDistribution(Summand):
         return super().after(first)
 
     def self_compose(self, times: int) -> PrivacyLoss:
-        """Return the losses of ``times`` such releases together: listed where they are few.
-
-        Args:
-            times: at least 1.
-        """
+        """Return the losses of ``times`` such releases together: listed where they are few."""
         left = as_integer(times, "times", minimum=1)
         power: PrivacyLossDistribution | None = self
         composed: PrivacyLossDistribution | None = None

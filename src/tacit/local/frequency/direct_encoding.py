@@ -112,11 +112,7 @@ class DirectEncoding(PureOracle):
         return count_values(reports, len(self.domain))
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`.
-
-        Args:
-            value: one answer, as :meth:`perturb` takes it.
-        """
+        """See :meth:`~tacit.local.Oracle.distribution`."""
         mine = self.domain.index(value)
         return {i: self.p if i == mine else self.q for i in range(len(self.domain))}
 

@@ -125,11 +125,7 @@ class LocalHashing(PureOracle):
         )
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`: for seeds of at most 16 bits.
-
-        Args:
-            value: one answer, as :meth:`perturb` takes it.
-        """
+        """See :meth:`~tacit.local.Oracle.distribution`: for seeds of at most 16 bits."""
         if self.seed_bits > 16:
             raise UsageError(
                 "a distribution over 2**32 seeds is too long to list; ask an oracle made with "
