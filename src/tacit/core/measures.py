@@ -369,9 +369,9 @@ class ApproximateDP(_Paired):
 
     name = "(epsilon, delta)"
 
-    def _of_listed(self, p: Any, q: Any) -> exact.Profile:
+    def _of_listed(self, p: Any, q: Any) -> exact.PrivacyProfile:
         """Return the privacy profile: a function of epsilon that gives the least delta."""
-        return exact.Profile(exact.distribution(p), exact.distribution(q))
+        return exact.PrivacyProfile(exact.distribution(p), exact.distribution(q))
 
     def _of_shifted(self, losses: list[ShiftedLoss]) -> Callable[[Number], Enclosure]:
         """Return the function of epsilon that gives the least delta."""

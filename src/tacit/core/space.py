@@ -34,7 +34,7 @@ class Builds(Protocol[MadeCovariant]):
         """Return the transformation or measurement on a space."""
 
 
-class Ends(Protocol[MadeCovariant]):
+class EndsChain(Protocol[MadeCovariant]):
     """A measurement, as a type checker sees it behind a transformation."""
 
     def after(self, first: Never, /) -> MadeCovariant:
@@ -165,7 +165,7 @@ def _built(step: Recipe, space: Start) -> Any:
 
 
 @dataclass(frozen=True)
-class Link:
+class ChainLink:
     """One step of a chain: its title, its recipe, where it leads, and its own map."""
 
     name: str
@@ -187,7 +187,7 @@ class Link:
         return f"{self.name}({', '.join(f'{k}={v}' for k, v in given)})"
 
 
-def distances(links: Sequence[Link], d_in: Fraction) -> list[Any]:
+def distances(links: Sequence[ChainLink], d_in: Fraction) -> list[Any]:
     """Return the distance after each step, starting from ``d_in``."""
     metrics: list[Any] = []
     distance: Any = d_in
@@ -197,20 +197,20 @@ def distances(links: Sequence[Link], d_in: Fraction) -> list[Any]:
     return metrics
 
 
-def chain_text(start: Start, links: Sequence[Link], d_in: Fraction) -> str:
+def chain_text(start: Start, links: Sequence[ChainLink], d_in: Fraction) -> str:
     """Write the chain as aligned text."""
     rows = _rows(start, links, d_in)
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
     return "\n".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows)
 
 
-def chain_card(title: str, start: Start, links: Sequence[Link], d_in: Fraction) -> Card:
+def chain_card(title: str, start: Start, links: Sequence[ChainLink], d_in: Fraction) -> Card:
     """Return what a notebook shows of a chain: each step with the distance after it."""
     head = ("step", "distance after it", "measured in")
     return Card(title, "", [Table(head, _rows(start, links, d_in))])
 
 
-def _rows(start: Start, links: Sequence[Link], d_in: Fraction) -> list[tuple[str, str, str]]:
+def _rows(start: Start, links: Sequence[ChainLink], d_in: Fraction) -> list[tuple[str, str, str]]:
     rows = [("data", show_distance(d_in), str(start))]
     for link, distance in zip(links, distances(links, d_in), strict=True):
         rows.append((link.title, show_distance(distance), str(link.output)))

@@ -33,7 +33,7 @@ from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
 from tacit.core.measures import concentrated_epsilon
 from tacit.core.metrics import Witness
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.grid_noise import Lattice
+from tacit.mechanisms.grid_noise import AggregateGrid
 from tacit.noise import NoiseDistribution
 
 # What the Laplace and the Gaussian mechanism share: one kind of noise on every coordinate.
@@ -59,7 +59,7 @@ class Additive(Step):
         if self.grid is not None:
             object.__setattr__(self, "grid", positive(self.grid, "grid"))
 
-    def _lattice(self, space: Space, norm: type[Metric], named: str) -> Lattice:
+    def _lattice(self, space: Space, norm: type[Metric], named: str) -> AggregateGrid:
         """Return the grid of a number, or of a vector under a norm."""
         if not isinstance(space.metric, (AbsoluteDistance, norm)):
             raise MismatchError(
@@ -68,11 +68,11 @@ class Additive(Step):
                 space,
                 self,
             )
-        return Lattice.of(space, self, self.grid)  # type: ignore[arg-type]
+        return AggregateGrid.of(space, self, self.grid)  # type: ignore[arg-type]
 
     def _release(
         self,
-        lattice: Lattice,
+        lattice: AggregateGrid,
         measure: Measure,
         noise_distribution: NoiseDistribution,
         shift: Any,
@@ -161,7 +161,7 @@ class Geometric(Laplace):
 
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on an integer or a vector of them."""
-        lattice = Lattice.of(space, self, None)
+        lattice = AggregateGrid.of(space, self, None)
         if lattice.grid != 1:
             raise MismatchError(
                 "geometric noise is for whole numbers; use laplace for others", space, self
@@ -408,7 +408,7 @@ class TruncatedGeometric(Step):
                 space,
                 self,
             )
-        lattice = Lattice.of(space, self, None)
+        lattice = AggregateGrid.of(space, self, None)
         low, high = (Fraction(b) / lattice.grid for b in (self.lower, self.upper))
         if low.denominator != 1 or high.denominator != 1:
             raise MismatchError(

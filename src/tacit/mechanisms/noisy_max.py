@@ -30,7 +30,7 @@ from tacit.core.losses.additive_noise import LaplaceShift
 from tacit.core.losses.base import BothWays, Dominating, PrivacyLoss
 from tacit.core.losses.distribution import PrivacyLossDistribution
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.grid_noise import Lattice
+from tacit.mechanisms.grid_noise import AggregateGrid
 from tacit.mechanisms.output_distribution import FiniteDistribution, normalised
 
 # What the private choices share: scores in whole units, as costs below the best.
@@ -39,7 +39,7 @@ from tacit.mechanisms.output_distribution import FiniteDistribution, normalised
 FARTHEST = 1 << 62
 
 
-def score_lattice(space: Space, step: Step) -> Lattice:
+def score_lattice(space: Space, step: Step) -> AggregateGrid:
     """Return the lattice of a vector of scores of public number, under the L-infinity distance."""
     if not isinstance(space.metric, LInfinityDistance):
         raise MismatchError(
@@ -47,7 +47,7 @@ def score_lattice(space: Space, step: Step) -> Lattice:
             space,
             step,
         )
-    lattice = Lattice.of(space, step, None)
+    lattice = AggregateGrid.of(space, step, None)
     if not space.domain.size:  # type: ignore[attr-defined]
         raise MismatchError(
             f"{step.name} chooses among a public number of scores, at least one; use "
@@ -81,13 +81,13 @@ _BITS = 224
 _FAR = 300  # in scales: what is so far below the best is taken with probability below 2^-432
 
 
-def crossings(lattice: Lattice, rate: Fraction, units: int) -> tuple[PrivacyLoss, ...]:
+def crossings(lattice: AggregateGrid, rate: Fraction, units: int) -> tuple[PrivacyLoss, ...]:
     """Return the losses of pairs of scores of which the best two cross.
 
     >>> from tacit.core import LInfinityDistance, Space, Vector
     >>> from tacit.mechanisms.noisy_max import PermuteAndFlip
     >>> space = Space(Vector(int, size=5), LInfinityDistance())
-    >>> found = crossings(Lattice.of(space, PermuteAndFlip(1), None), Fraction(1, 10), 2)
+    >>> found = crossings(AggregateGrid.of(space, PermuteAndFlip(1), None), Fraction(1, 10), 2)
     >>> [round(float(one.epsilon(0)), 4) for one in found]
     [0.1909, 0.2]
     """

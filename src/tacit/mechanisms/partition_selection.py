@@ -32,7 +32,7 @@ from tacit.core import (
 from tacit.core.conversions import delta_bound
 from tacit.core.divergences import Product
 from tacit.core.losses.additive_noise import GaussianShift
-from tacit.core.losses.composition import Sum
+from tacit.core.losses.composition import ComposedLosses
 from tacit.errors import MismatchError, UsageError, said
 from tacit.mechanisms.additive import continuous_sigma
 from tacit.mechanisms.output_distribution import FiniteDistribution, approximate_loss
@@ -298,7 +298,7 @@ def delta_of_noise(
     bound = delta_bound(ZeroConcentratedDP(), rho, moved * epsilon).upper
     if moved > 1 or epsilon > _LARGE or not _MIN_DELTA**2 < bound < _LARGEST_DELTA:
         return bound
-    losses = Sum.of([(GaussianShift(scale, 1), groups) for scale in scales])
+    losses = ComposedLosses.of([(GaussianShift(scale, 1), groups) for scale in scales])
     return min(bound, losses.delta(epsilon).upper)
 
 

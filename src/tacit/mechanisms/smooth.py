@@ -26,7 +26,12 @@ from tacit.core import (
 )
 from tacit.core.measurement import TwoParts
 from tacit.errors import UsageError, did_you_mean
-from tacit.mechanisms.local_statistic import LocalStatistic, Reading, column_space, nearest_unit
+from tacit.mechanisms.local_statistic import (
+    LocalStatistic,
+    StatisticReading,
+    column_space,
+    nearest_unit,
+)
 from tacit.mechanisms.output_distribution import (
     FiniteDistribution,
     approximate_loss,
@@ -97,7 +102,7 @@ class SmoothRelease(Measurement):
     def _prepared(self, records: Any) -> Callable[[], float]:
         return partial(self._drawn, *self._placed(self.local.read(records)))
 
-    def _placed(self, reading: Reading) -> tuple[Callable[[int], Enclosure], Fraction]:
+    def _placed(self, reading: StatisticReading) -> tuple[Callable[[int], Enclosure], Fraction]:
         """Return where the noise is centred and how wide it is, in units of the grid."""
         scale = self.local.smooth(reading, self.beta) / self.shift / self.grid
         return _enclosed(self.local.value(reading), self.grid), scale
@@ -183,7 +188,7 @@ class SmoothRelease(Measurement):
         own = self.local.smooth(reading, self.beta) / self.shift
         return rates[best] if noise(best) < own else self.beta
 
-    def error_on(self, reading: Reading, truth: float | None = None) -> float:
+    def error_on(self, reading: StatisticReading, truth: float | None = None) -> float:
         """Return the mean absolute distance of what is released from a truth.
 
         Args:

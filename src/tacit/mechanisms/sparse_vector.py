@@ -15,7 +15,7 @@ from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, as_integer, positive
 from tacit.core import LInfinityDistance, Measurement, PureDP, Space, Step, Vector, register
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.grid_noise import Lattice
+from tacit.mechanisms.grid_noise import AggregateGrid
 from tacit.mechanisms.output_distribution import FiniteDistribution
 
 
@@ -83,7 +83,7 @@ class SparseVector(Step):
                 space,
                 self,
             )
-        lattice = Lattice.of(space, self, None)
+        lattice = AggregateGrid.of(space, self, None)
         test = _Test(
             math.ceil(Fraction(self.threshold) / lattice.grid),
             noise.DiscreteLaplace(Fraction(self.threshold_scale) / lattice.grid),

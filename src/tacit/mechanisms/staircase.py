@@ -16,7 +16,7 @@ from tacit.arithmetic.exact import as_integer, positive
 from tacit.core import AbsoluteDistance, Measurement, PureDP, Space, Step, Vector, register
 from tacit.core.losses.distribution import PrivacyLossDistribution, dominating_pair, three_losses
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.grid_noise import Lattice, LatticeDistribution
+from tacit.mechanisms.grid_noise import AggregateGrid, LatticeDistribution
 
 _BITS = 256
 
@@ -226,7 +226,7 @@ class Staircase(Step):
             raise MismatchError(
                 f"staircase needs a number under the absolute distance, not ({space})", space, self
             )
-        lattice = Lattice.of(space, self, None)
+        lattice = AggregateGrid.of(space, self, None)
         epsilon, stretch = Fraction(self.epsilon), Fraction(self.width)
         units = stretch / lattice.grid
         if units.denominator != 1 or (self.step or 1) > units or units >= epsilon * (1 << 50):

@@ -291,7 +291,7 @@ def short(text: str) -> str:
 _KNOWN: list[Planner] = []
 
 
-class Replanned(Protocol):
+class ReplannedQuestion(Protocol):
     """Values derived from a question, its request and the released numbers."""
 
     grows: bool
@@ -332,7 +332,7 @@ class Planner:
 
     identity: Callable[[str, Any], str]  # the digest of a data set, from its name and its columns
     # the release that a certificate's body describes, planned again
-    replan: Callable[[Mapping[str, Any]], Replanned]
+    replan: Callable[[Mapping[str, Any]], ReplannedQuestion]
     # the keys and columns of a count over time, from its question, the recorded parts and the most
     # periods to state
     published: Callable[[Mapping[str, Any], Sequence[Mapping[str, Any]], int], dict[str, Any]]

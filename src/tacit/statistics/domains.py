@@ -208,9 +208,9 @@ def columns_of(values: Any) -> dict[str, Any] | None:
 # Where extreme records come from: a population, or values without limit.
 #
 # The worst neighbours of mean, sums and order statistics are made of the smallest and the largest
-# records there are.  A :class:`Pool` hands those out; :class:`Ends` is the multiset of its ``c``
-# smallest and ``m - c`` largest; :class:`Joined` is what a release keeps together with what it
-# gains.
+# records there are.  A :class:`Pool` hands those out; :class:`ExtremeRecords` is the multiset of
+# its ``c`` smallest and ``m - c`` largest; :class:`Joined` is what a release keeps together with
+# what it gains.
 
 
 _BLOCK = 1024
@@ -361,7 +361,7 @@ def pool_of(domain: Domain, rest: Sample | None = None) -> Pool:
     return Endless(domain.lower, domain.upper)
 
 
-class Ends:
+class ExtremeRecords:
     """The ``count`` smallest and the ``size - count`` largest records of a pool, ascending."""
 
     def __init__(self, pool: Pool, count: int, size: int) -> None:

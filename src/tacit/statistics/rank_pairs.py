@@ -124,7 +124,7 @@ def _nearest(cuts: Indices, middle: Indices, start: Indices, end: Indices) -> In
 
 
 @dataclass(frozen=True)
-class Staircase:
+class RankStaircase:
     """The search over all pairs of ranks."""
 
     # the padded records, ascending: integers for exact answers, or floats

@@ -39,10 +39,10 @@ Ranks = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.int64]
 
 
-class Lattice:
+class CountBox:
     """The box of counts.
 
-    >>> box = Lattice([1, 2])
+    >>> box = CountBox([1, 2])
     >>> box.states, box.at_level(2).tolist()
     (6, [2, 4])
     """
@@ -649,7 +649,7 @@ class _Search:
         self.levels = levels_of(question, self.population)
         cost = cost_of(question, counts)
         refuse_large(statistic, cost)
-        self.lattice = Lattice(counts)
+        self.lattice = CountBox(counts)
         self.blocks = {size: self.lattice.at_level(size) for size in self.levels}
         self.table = _ReleaseTable(
             statistic,

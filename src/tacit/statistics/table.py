@@ -250,7 +250,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True)
-class Release:
+class ReleaseNeighbours:
     """A release with all its neighbours."""
 
     records: tuple[Plain, ...]
@@ -274,7 +274,7 @@ class SensitivityTable(Shown):
 
     statistic: Statistic
     question: Question
-    releases: tuple[Release, ...]
+    releases: tuple[ReleaseNeighbours, ...]
 
     @property
     def value(self) -> Fraction | float:
@@ -428,7 +428,7 @@ def _table(
         records, value = seen(x)
         near = [seen(y) for y in neighbours_of(x, limits - x, moves)[::-1]]
         neighbours = (Neighbour(r, v, distance_between(value, v)) for r, v in near)
-        releases.append(Release(records, value, tuple(sorted(neighbours, key=_order))))
+        releases.append(ReleaseNeighbours(records, value, tuple(sorted(neighbours, key=_order))))
     return SensitivityTable(statistic, question, tuple(releases))
 
 

@@ -132,14 +132,14 @@ _MAX_PLACES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Lattice:
+class LossGrid:
     """Where losses stand: ``origin + place step``."""
 
     step: Loss
     origin: Loss
 
 
-def placed(losses: list[Loss]) -> tuple[Lattice, list[int]] | None:
+def placed(losses: list[Loss]) -> tuple[LossGrid, list[int]] | None:
     """Return the lattice of losses, and the position of each on it; None where they have none.
 
     >>> lattice, places = placed([Loss.of(Fraction(n)) for n in (-1, 1, 5)])
@@ -155,7 +155,7 @@ def placed(losses: list[Loss]) -> tuple[Lattice, list[int]] | None:
         indices = [int((value - minimum) / step) for value in values] if step else []
         if not step or max(indices) > _MAX_PLACES:
             return None
-        return Lattice(Loss.of(step), Loss.of(minimum)), indices
+        return LossGrid(Loss.of(step), Loss.of(minimum)), indices
     if any(loss.shift != Loss().shift for loss in losses):
         return None
     ratios = sorted({loss.ratio for loss in losses})
@@ -167,7 +167,7 @@ def placed(losses: list[Loss]) -> tuple[Lattice, list[int]] | None:
         powers[power] = index
     if not set(ratios) <= set(powers):
         return None
-    lattice = Lattice(Loss(ratio=base), Loss(ratio=ratios[0]))
+    lattice = LossGrid(Loss(ratio=base), Loss(ratio=ratios[0]))
     return lattice, [powers[loss.ratio] for loss in losses]
 
 

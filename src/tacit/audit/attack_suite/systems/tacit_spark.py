@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from tacit.accounting.open_ledger import in_memory
-from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, NotReadyError, Rows
+from tacit.audit.attack_suite.system import (
+    Bounds,
+    NotOfferedError,
+    NotReadyError,
+    Rows,
+    SystemBudget,
+)
 from tacit.audit.attack_suite.systems.tacit_session import (
     Column,
     TacitAccount,
@@ -99,7 +105,7 @@ class TacitSpark(TacitSession):
             answer: Any = session.agg(s=total("x", 0, 1)).release(epsilon=epsilon)
             return float(answer.value("s"))
 
-    def account(self, budget: float) -> Account:
+    def account(self, budget: float) -> SystemBudget:
         """Return a session on a CSV file that Spark reads, with its ledger in a file."""
         return TacitAccount.fresh(budget, self._csv)
 
