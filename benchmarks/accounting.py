@@ -30,7 +30,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # so that no time is spent o
 import tacit as tc
 from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
 from tacit.core.losses.base import PrivacyLoss
-from tacit.core.losses.composition import Sum
+from tacit.core.losses.composition import ComposedLosses
 from tacit.core.losses.distribution import dominating_pair
 from tacit.core.losses.sampling import sampled, sampled_without_replacement
 
@@ -233,7 +233,9 @@ def main() -> None:
         epsilons = different(count)
 
         def summed(epsilons: list[Fraction] = epsilons) -> Any:
-            return Sum.of([(LaplaceShift(FINE / e, FINE), 1) for e in epsilons]).epsilon(DELTA)
+            return ComposedLosses.of([(LaplaceShift(FINE / e, FINE), 1) for e in epsilons]).epsilon(
+                DELTA
+            )
 
         def peer(epsilons: list[Fraction] = epsilons) -> float:
             return composed(pld, epsilons)

@@ -23,21 +23,21 @@ from tacit.accounting import (
     rho,
 )
 from tacit.accounting.budget import Budget as LossOdometerBudget
-from tacit.accounting.budget import Part, added_up, merged, parts_from
+from tacit.accounting.budget import BudgetPart, added_up, merged, parts_from
 from tacit.accounting.ledger_chain import appended
 from tacit.accounting.odometer import (
     POWERS,
     SHARES,
-    Filter,
     LossOdometer,
     Odometer,
     OdometerCharge,
+    PrivacyFilter,
     Spending,
 )
 from tacit.accounting.open_ledger import has_ledger
 from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
 from tacit.core.losses.base import BothWays
-from tacit.core.losses.composition import Sum
+from tacit.core.losses.composition import ComposedLosses
 from tacit.core.losses.distribution import PrivacyLossDistribution, dominating_pair
 from tacit.errors import BudgetError, LedgerError, UsageError
 
@@ -242,7 +242,7 @@ def test_many_small_releases_cost_together_what_their_losses_do():
     odometer = Odometer("approximate", delta="1e-6")
     assert odometer.spent.is_nothing
     assert odometer.remaining is None
-    small = Part(Fraction(1, 100), 1000)
+    small = BudgetPart(Fraction(1, 100), 1000)
     for _ in range(10):
         odometer.spend(LossOdometerBudget("pure", Fraction(10), parts=(small,)))
     assert odometer.spent.delta == Fraction(1, 10**6)
@@ -263,8 +263,10 @@ def test_it_grows_and_is_never_beyond_the_sum_of_epsilons():
 
 def test_what_is_known_of_the_losses_counts():
     whole = Fraction(1)
-    parts = LossOdometerBudget("approximate", whole, parts=(Part(whole / 100, 100),))
-    ranged = LossOdometerBudget("approximate", whole, parts=(Part(whole / 100, 100, ranged=True),))
+    parts = LossOdometerBudget("approximate", whole, parts=(BudgetPart(whole / 100, 100),))
+    ranged = LossOdometerBudget(
+        "approximate", whole, parts=(BudgetPart(whole / 100, 100, ranged=True),)
+    )
     amounts = []
     for cost, losses in [
         (epsilon(1), None),
@@ -318,8 +320,8 @@ def test_a_delta_is_for_an_odometer_that_counts_approximately():
 
 BUDGET = epsilon_delta(1, "1e-6")
 HUNDREDTH = Fraction(1, 100)
-TEN = Budget("approximate", HUNDREDTH * 10, parts=(Part(HUNDREDTH, 10),))
-TWENTY = Budget("approximate", HUNDREDTH * 20, parts=(Part(HUNDREDTH, 20),))
+TEN = Budget("approximate", HUNDREDTH * 10, parts=(BudgetPart(HUNDREDTH, 10),))
+TWENTY = Budget("approximate", HUNDREDTH * 20, parts=(BudgetPart(HUNDREDTH, 20),))
 
 
 def test_parts_are_in_one_order_and_read_back():
@@ -357,7 +359,7 @@ def test_parts_that_are_none_are_refused(said):
 
 def test_parts_add_up_to_the_cost():
     with pytest.raises(UsageError, match="add up"):
-        Budget("approximate", Fraction(1), parts=(Part(HUNDREDTH, 99),))
+        Budget("approximate", Fraction(1), parts=(BudgetPart(HUNDREDTH, 99),))
     said = {**epsilon_delta(1, 0).to_json(), "parts": [["1/100", 99]]}
     with pytest.raises(UsageError, match="add up"):
         Budget.from_json(said)
@@ -391,7 +393,7 @@ def test_many_small_parts_are_granted_beyond_their_sum():
 
 
 def test_ranges_cost_a_third():
-    ranged = Budget("approximate", HUNDREDTH * 10, parts=(Part(HUNDREDTH, 10, True),))
+    ranged = Budget("approximate", HUNDREDTH * 10, parts=(BudgetPart(HUNDREDTH, 10, True),))
     whole = Spending.begun(BUDGET).charged(epsilon_delta("1/1000000", 0)).filter.left
     taken = [whole - Spending.begun(BUDGET).charged(cost).filter.left for cost in (ranged, TEN)]
     assert abs(float(taken[0] / taken[1]) - 1 / 3) < 0.01
@@ -406,7 +408,7 @@ def test_a_ledger_keeps_the_parts_and_replays_them():
     assert ledger.added_up == epsilon_delta("6/5", 0)
     assert ledger.verify_chain() == 13
     assert ledger.spent.amount < Fraction(1, 2)
-    large = Budget("approximate", HUNDREDTH * 200, parts=(Part(HUNDREDTH, 200),))
+    large = Budget("approximate", HUNDREDTH * 200, parts=(BudgetPart(HUNDREDTH, 200),))
     assert not ledger.remaining.covers(large)
     assert ledger.chain.affords(large)
     assert not ledger.chain.affords(large, large, large)
@@ -423,10 +425,10 @@ def test_where_epsilons_add_up_parts_do_too():
 
 
 def test_a_rho_is_paid_part_by_part():
-    pure = Budget("pure", HUNDREDTH * 10, parts=(Part(HUNDREDTH, 10),))
+    pure = Budget("pure", HUNDREDTH * 10, parts=(BudgetPart(HUNDREDTH, 10),))
     paid = pure.cost_in("concentrated")
     assert paid == Budget("concentrated", 10 * epsilon(HUNDREDTH).cost_in("concentrated").amount)
-    ranged = Budget("pure", HUNDREDTH, parts=(Part(HUNDREDTH, 1, True),))
+    ranged = Budget("pure", HUNDREDTH, parts=(BudgetPart(HUNDREDTH, 1, True),))
     assert ranged.cost_in("concentrated").amount == HUNDREDTH**2 / 8
 
 
@@ -463,7 +465,7 @@ def test_a_budget_without_a_filter_adds_up_as_before():
 
 def test_what_adds_up_is_granted_though_the_filter_refuses_it():
     spending = charged(Spending.begun(SPENDING_BUDGET), epsilon("9/10"))
-    assert spending.filter == Filter(halved=True, left=None, together=Fraction(0))
+    assert spending.filter == PrivacyFilter(halved=True, left=None, together=Fraction(0))
     assert spending.remaining == epsilon_delta("1/10", "5e-7")
     spending = charged(spending, epsilon("1/10"))
     assert spending.spent == epsilon_delta(1, 0)
@@ -474,7 +476,7 @@ def test_what_adds_up_is_granted_though_the_filter_refuses_it():
 def test_many_small_charges_cost_no_less_than_their_losses_together():
     spending = charged(Spending.begun(SPENDING_BUDGET), *[epsilon("1/50")] * 60)
     held = spending.spent
-    losses = Sum.of([(dominating_pair(Fraction(1, 50)), 60)])
+    losses = ComposedLosses.of([(dominating_pair(Fraction(1, 50)), 60)])
     least = losses.epsilon(held.delta)
     assert least.lower <= held.amount <= least.upper * Fraction(105, 100)
 

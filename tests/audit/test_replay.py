@@ -12,7 +12,7 @@ import pytest
 
 import tacit as tc
 from tacit import noise
-from tacit.audit.replay import Diverged, Noise, Tape, coins, cost_of, replay, run_once
+from tacit.audit.replay import Diverged, Tape, TracedNoise, coins, cost_of, replay, run_once
 from tacit.errors import UsageError
 from tacit.noise.bits import watched
 
@@ -396,7 +396,7 @@ def test_what_becomes_a_plain_number_is_noted(taken):
 def test_noise_shows_nothing_of_itself():
     shown, _ = run(lambda: repr(noise.discrete_laplace(1000)))
     assert shown == "Noise()"
-    is_one, _ = run(lambda: isinstance(+noise.discrete_laplace(1000), Noise))
+    is_one, _ = run(lambda: isinstance(+noise.discrete_laplace(1000), TracedNoise))
     assert is_one
     alone, _ = run(lambda: +noise.discrete_laplace(1000))
     assert type(alone) is int  # what is given out is released

@@ -11,7 +11,7 @@ import pytest
 
 from tacit.audit.attack_suite import run
 from tacit.audit.attack_suite.run import AttackResult, AttackTable, load_cases
-from tacit.audit.attack_suite.system import FALLS, Outcome
+from tacit.audit.attack_suite.system import FALLS, CaseOutcome
 from tacit.local import (
     AttributeSampling,
     AttributeSplitting,
@@ -378,7 +378,7 @@ def test_wrong_flags_are_refused(tacit, flags):
 
 def test_json_stands_alone_where_a_system_falls(tacit, monkeypatch, tmp_path):
     case = next(case for case in load_cases() if case.attack == "NaN")
-    fallen = AttackResult("pydp", "1", {case.id: Outcome(FALLS, "no number")})
+    fallen = AttackResult("pydp", "1", {case.id: CaseOutcome(FALLS, "no number")})
     monkeypatch.setattr(run, "attacks", lambda *_, **__: AttackTable([case], [fallen]))
     page = tmp_path / "table.html"
     flags = ("audit", "attacks", "--systems", "pydp", "--html", str(page))

@@ -23,7 +23,7 @@ from tacit import framework as fw
 from tacit.core import Category, Domain, Frame, Number, Space, SymmetricDistance, Vector
 from tacit.core.domains import floats, whole
 from tacit.core.space import (
-    Link,
+    ChainLink,
     Pipeline,
     Step,
     as_step,
@@ -627,8 +627,8 @@ def test_steps_without_a_space_show_themselves():
 
 
 LINKS = [
-    Link("double <b>", None, "numbers & more", lambda d: 2 * d),
-    Link("noise", None, "Approximate DP", lambda d: (d / 4, Fraction(1, 100))),
+    ChainLink("double <b>", None, "numbers & more", lambda d: 2 * d),
+    ChainLink("noise", None, "Approximate DP", lambda d: (d / 4, Fraction(1, 100))),
 ]
 
 

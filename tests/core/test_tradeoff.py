@@ -30,7 +30,7 @@ from tacit.core import (
 from tacit.core.divergences import (
     Curve,
     Pair,
-    Profile,
+    PrivacyProfile,
     distribution,
     excess,
     hockey_stick,
@@ -76,7 +76,7 @@ NUMBERS = Space(Number("int"), AbsoluteDistance())
 
 
 def of_pair(p, q):
-    profile = Profile(distribution(p), distribution(q))
+    profile = PrivacyProfile(distribution(p), distribution(q))
     return TradeoffFunction(ProfilePoints(profile))
 
 

@@ -33,7 +33,7 @@ from tacit.core import (
 from tacit.errors import BudgetError, MismatchError, UsageError
 from tacit.mechanisms import ContinualCount, Exponential, Gaussian, Geometric, Laplace
 from tacit.mechanisms.continual_counting import roots
-from tacit.mechanisms.grid_noise import Lattice
+from tacit.mechanisms.grid_noise import AggregateGrid
 from tacit.mechanisms.output_distribution import stated_at
 from tacit.transformations import Clamp, Count, Sum
 
@@ -110,7 +110,7 @@ FINE = Number("float", grid=Fraction(1, 2**20))
 
 def lattice(element, metric=None, size=3):
     space = Space(Vector(element, size=size), metric or L1Distance())
-    return Lattice.of(space, Laplace(1), None)
+    return AggregateGrid.of(space, Laplace(1), None)
 
 
 @pytest.mark.parametrize(

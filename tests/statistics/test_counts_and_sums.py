@@ -26,7 +26,7 @@ from tacit.statistics.counts_and_sums import Count, Histogram, Sum
 from tacit.statistics.global_sensitivity import lookup
 from tacit.statistics.means import Mean, TrimmedMean
 from tacit.statistics.quantiles import InterquartileRange, Maximum, Median, Minimum, Quantile
-from tacit.statistics.rank_pairs import UNREACHABLE, Staircase, between, weights, whole
+from tacit.statistics.rank_pairs import UNREACHABLE, RankStaircase, between, weights, whole
 from tacit.statistics.result import differing_pair
 from tacit.statistics.smooth import at_distance, smooth_sensitivity
 from tacit.statistics.statistic import PublicRange, Statistic, distance_between
@@ -494,7 +494,7 @@ class Width:
 def search(ranks, c1, c3):
     ranks = np.asarray(ranks)
     last = len(ranks) - 1
-    return Staircase(ranks, np.array(c1), np.array(c3), Width(), (0, last - 2), (2, last))
+    return RankStaircase(ranks, np.array(c1), np.array(c3), Width(), (0, last - 2), (2, last))
 
 
 def pairs(found):

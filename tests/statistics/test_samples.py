@@ -15,7 +15,14 @@ from support.examples import examples
 from tacit.errors import UsageError
 from tacit.statistics import Interval, Records, lookup
 from tacit.statistics import Sample as DomainsSample
-from tacit.statistics.domains import Endless, Ends, Joined, Population, blocked_sum, pool_of
+from tacit.statistics.domains import (
+    Endless,
+    ExtremeRecords,
+    Joined,
+    Population,
+    blocked_sum,
+    pool_of,
+)
 from tacit.statistics.samples import CountedSample, Ranks, Sample, Sums, exact_float_sum, merge
 from tacit.statistics.smooth import at_distance
 
@@ -194,7 +201,7 @@ RECORDS = st.lists(st.integers(-9, 9), min_size=1, max_size=9).map(sorted)
 def test_ends_are_the_smallest_and_the_largest_of_a_population(records, data):
     size = data.draw(st.integers(0, len(records)))
     count = data.draw(st.integers(0, size))
-    ends = Ends(Population(DomainsSample(records)), count, size)
+    ends = ExtremeRecords(Population(DomainsSample(records)), count, size)
     truth = records[:count] + records[len(records) - (size - count) :]
     assert [ends.rank(i) for i in range(size)] == truth
     start, stop = sorted(data.draw(st.lists(st.integers(0, size), min_size=2, max_size=2)))
@@ -205,7 +212,7 @@ def test_ends_are_the_smallest_and_the_largest_of_a_population(records, data):
 
 @given(st.integers(0, 5), st.integers(0, 5))
 def test_values_without_limit_hand_out_their_bounds(low, high):
-    ends = Ends(Endless(Fraction(-2), Fraction(7, 2)), low, low + high)
+    ends = ExtremeRecords(Endless(Fraction(-2), Fraction(7, 2)), low, low + high)
     truth = [Fraction(-2)] * low + [Fraction(7, 2)] * high
     assert [ends.rank(i) for i in range(low + high)] == truth
     assert ends.sum(0, low + high) == sum(truth)

@@ -37,7 +37,7 @@ from support.examples import examples
 from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics import Records, Values, search
 from tacit.statistics import search as evaluate
-from tacit.statistics.search import Function, Lattice, batched, evaluations, neighbours_of, parts
+from tacit.statistics.search import CountBox, Function, batched, evaluations, neighbours_of, parts
 
 
 def spread_of(x: Any) -> float:
@@ -248,7 +248,7 @@ def test_the_cost_is_told_beforehand() -> None:
 
 
 def test_the_lattice_counts_its_levels() -> None:
-    lattice = Lattice([1] * 10)
+    lattice = CountBox([1] * 10)
     assert [len(lattice.at_level(n)) for n in range(11)] == [comb(10, n) for n in range(11)]
 
 

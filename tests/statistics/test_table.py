@@ -35,8 +35,15 @@ from support.examples import examples
 from support.figures import CLASSIC, save, texts
 from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics import Records, Sample, Values, sensitivity
-from tacit.statistics.dispersion_candidates import Contest, Spread, blocks, crossed, widen, windows
-from tacit.statistics.prefix_moments import Moments
+from tacit.statistics.dispersion_candidates import (
+    Contest,
+    SpreadMeasure,
+    blocks,
+    crossed,
+    widen,
+    windows,
+)
+from tacit.statistics.prefix_moments import PrefixMoments
 
 
 @pytest.mark.full
@@ -290,11 +297,11 @@ def test_pyplot_is_never_touched() -> None:
     st.data(),
 )
 def test_windows_find_what_all_blocks_find_within_a_distance(records, root, ddof, data):
-    moments = Moments(Sample(records))
+    moments = PrefixMoments(Sample(records))
     size = len(records)
     most = data.draw(st.integers(1, 3), "distance")
     n = data.draw(st.integers(most + max(most, 2), size - most), "size")
-    quick, full = (Contest(moments, Spread(ddof, root)) for _ in range(2))
+    quick, full = (Contest(moments, SpreadMeasure(ddof, root)) for _ in range(2))
     for d in range(1, most + 1):
         windows(quick, n - d, d, d, anchored=not root)
         blocks(full, n - d, d, d)
@@ -327,10 +334,10 @@ def test_windows_alone_are_not_enough_beyond_half_of_the_release(population):
 def test_crossed_pairs_complete_the_windows_at_an_exact_distance(kept, spare, records, root, data):
     lost = data.draw(st.integers(1, min(kept, 3)), "lost")
     gained = data.draw(st.integers(lost, 4), "gained")
-    moments = Moments(Sample(records[: kept + gained + lost + spare]))
+    moments = PrefixMoments(Sample(records[: kept + gained + lost + spare]))
     if moments.constant:
         return
-    quick, full = (Contest(moments, Spread(0, root)) for _ in range(2))
+    quick, full = (Contest(moments, SpreadMeasure(0, root)) for _ in range(2))
     blocks(full, kept, gained, lost)
     windows(quick, kept, gained, lost)
     crossed(quick, kept, gained, lost)
@@ -376,12 +383,12 @@ def test_bound_on_uncovered_moves_holds_against_all_blocks():
     """What `widen` cannot prove is never above the bound that it returns or what it offers."""
     rng = np.random.default_rng(5)
     for _ in range(30):
-        moments = Moments(Sample(rng.integers(0, 50, 10)))
+        moments = PrefixMoments(Sample(rng.integers(0, 50, 10)))
         if moments.constant:
             continue
-        contest = Contest(moments, Spread(0, root=True))
+        contest = Contest(moments, SpreadMeasure(0, root=True))
         bound = widen(contest, 3, 1, 2, within=True)
-        every = Contest(moments, Spread(0, root=True))
+        every = Contest(moments, SpreadMeasure(0, root=True))
         blocks(every, 3, 1, 2)
         assert every.floor <= max(bound, contest.floor) * (1 + 1e-9)
 
@@ -419,7 +426,7 @@ def kinds_of_records(size):
 @pytest.mark.parametrize("kind", range(6))
 def test_sums_over_ranges_are_exact(kind):
     sample = Sample(kinds_of_records(3000)[kind])
-    moments, rng = Moments(sample), np.random.default_rng(1)
+    moments, rng = PrefixMoments(sample), np.random.default_rng(1)
     exact = sample.fractions()
     for _ in range(20):
         start, middle, stop = np.sort(rng.integers(0, 3001, 3)).tolist()
@@ -435,7 +442,7 @@ def test_sums_over_ranges_are_exact(kind):
 @pytest.mark.parametrize("kind", range(5))
 def test_float_sums_are_within_their_stated_error(kind):
     sample = Sample(kinds_of_records(3000)[kind])
-    moments = Moments(sample)
+    moments = PrefixMoments(sample)
     centre, shift = moments.frame
     scale = Fraction(2) ** shift
     values = [(v - centre) / scale for v in sample.fractions()]
@@ -450,6 +457,6 @@ def test_float_sums_are_within_their_stated_error(kind):
 def test_uncentred_float_sums_would_lose_everything_at_a_large_offset():
     data = 2.0**30 + np.arange(8) / 1024
     wrong = float((data * data).sum() / 8 - (data.sum() / 8) ** 2)
-    right = float(Moments(Sample(data)).variance([(0, 8)]))
+    right = float(PrefixMoments(Sample(data)).variance([(0, 8)]))
     assert right == float(variance([Fraction(i, 1024) for i in range(8)]))
     assert abs(wrong - right) >= right

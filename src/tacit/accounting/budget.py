@@ -15,26 +15,6 @@ from tacit.core.measures import concentrated_epsilon, pure_to_concentrated
 from tacit.display.card import Share, Shares
 from tacit.errors import UsageError, said
 
-__all__ = [
-    "GRID",
-    "Budget",
-    "Kind",
-    "Part",
-    "added_up",
-    "epsilon",
-    "epsilon_delta",
-    "fit",
-    "merged",
-    "nearly_equal",
-    "parts_from",
-    "read_loss",
-    "rho",
-    "rounded",
-    "rounded_up",
-    "share",
-    "shares",
-]
-
 # How long an amount of privacy loss may be, and the rounding of longer ones.
 
 
@@ -77,10 +57,10 @@ _MAX_PARTS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BudgetPart:
     """Equal mechanisms of a release.
 
-    >>> Part(Fraction(1, 100), 10).rho() < Part(Fraction(1, 10)).rho() / 9
+    >>> BudgetPart(Fraction(1, 100), 10).rho() < BudgetPart(Fraction(1, 10)).rho() / 9
     True
     """
 
@@ -102,27 +82,32 @@ class Part:
         return [str(self.epsilon), self.times, *(["range"] if self.ranged else [])]
 
 
-def merged(losses: Iterable[tuple[Fraction, bool]]) -> tuple[Part, ...]:
+def merged(losses: Iterable[tuple[Fraction, bool]]) -> tuple[BudgetPart, ...]:
     """Return parts from the epsilon of each mechanism and whether its range is bounded.
 
-    >>> merged([(Fraction(1, 8), False), (Fraction(1, 4), True), (Fraction(1, 8), False)])
-    (Part(epsilon=Fraction(1, 4), times=1, ranged=True), Part(epsilon=Fraction(1, 8), times=2, ...
+    >>> first, second = merged(
+    ...     [(Fraction(1, 8), False), (Fraction(1, 4), True), (Fraction(1, 8), False)]
+    ... )
+    >>> first
+    BudgetPart(epsilon=Fraction(1, 4), times=1, ranged=True)
+    >>> second
+    BudgetPart(epsilon=Fraction(1, 8), times=2, ranged=False)
     """
     counts: dict[tuple[Fraction, bool], int] = {}
     for loss in losses:
         if loss[0]:
             counts[loss] = counts.get(loss, 0) + 1
     order = sorted(counts, key=lambda loss: (-loss[0], loss[1]))
-    return tuple(Part(epsilon, counts[epsilon, ranged], ranged) for epsilon, ranged in order)
+    return tuple(BudgetPart(epsilon, counts[epsilon, ranged], ranged) for epsilon, ranged in order)
 
 
-def added_up(parts: Iterable[Part]) -> Fraction:
+def added_up(parts: Iterable[BudgetPart]) -> Fraction:
     """Return the sum of all epsilons."""
     return sum((part.times * part.epsilon for part in parts), Fraction(0))
 
 
-def parts_from(fields: object) -> tuple[Part, ...]:
-    """Read what :meth:`Part.to_json` wrote of each part."""
+def parts_from(fields: object) -> tuple[BudgetPart, ...]:
+    """Read what :meth:`BudgetPart.to_json` wrote of each part."""
     rows = fields if isinstance(fields, list) else []
     parts = tuple(_part(row) for row in rows)
     order = [(-part.epsilon, part.ranged) for part in parts]
@@ -134,13 +119,13 @@ def parts_from(fields: object) -> tuple[Part, ...]:
     return parts
 
 
-def _part(row: Any) -> Part:
+def _part(row: Any) -> BudgetPart:
     if isinstance(row, list) and len(row) in (2, 3) and row[2:] in ([], ["range"]):
         text, times = row[:2]
         if isinstance(text, str) and type(times) is int and 1 <= times <= _MAX_PARTS:
             epsilon = as_fraction(text)
             if epsilon > 0 and str(epsilon) == text:
-                return Part(epsilon, times, len(row) == 3)
+                return BudgetPart(epsilon, times, len(row) == 3)
     raise UsageError("a part of a privacy loss is an epsilon and how often it occurs")
 
 
@@ -198,7 +183,7 @@ class Budget:
     kind: Kind
     amount: Fraction
     delta: Fraction = Fraction(0)
-    parts: tuple[Part, ...] = field(default=(), compare=False, repr=False)
+    parts: tuple[BudgetPart, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.kind not in _KINDS:
@@ -330,7 +315,7 @@ class Budget:
         if self.kind != "concentrated" and self.delta == 0:
             if kind == "concentrated":
                 parts = self.parts or merged([(self.amount, False)])
-                return Budget(kind, rounded(sum(map(Part.rho, parts), Fraction(0)), up=True))
+                return Budget(kind, rounded(sum(map(BudgetPart.rho, parts), Fraction(0)), up=True))
             return Budget(kind, self.amount, parts=self.parts)
         raise UsageError(
             f"this budget cannot pay for that mechanism: the budget is {_MAKERS[kind]} and the "
@@ -373,7 +358,8 @@ class Budget:
     def charged_json(self) -> dict[str, object]:
         """Return what a ledger keeps of a charge: :meth:`to_json`, and the parts if it has any.
 
-        >>> Budget("approximate", Fraction(1), parts=(Part(Fraction(1, 2), 2),)).charged_json()
+        >>> parts = (BudgetPart(Fraction(1, 2), 2),)
+        >>> Budget("approximate", Fraction(1), parts=parts).charged_json()
         {'kind': 'approximate', 'epsilon': '1', 'delta': '0', 'parts': [['1/2', 2]]}
         """
         if self.kind != "approximate" or not self.parts:

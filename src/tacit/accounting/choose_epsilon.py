@@ -21,17 +21,11 @@ from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics.domains import Records
 from tacit.statistics.global_sensitivity import Asked, ask, lookup
 from tacit.statistics.question import Relation
-from tacit.statistics.search import Lattice
+from tacit.statistics.search import CountBox
 from tacit.statistics.statistic import Exact, Statistic, distance_between
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = [
-    "EpsilonChoice",
-    "choose_epsilon",
-    "draw_choice",
-]
 
 # The picture of a choice of epsilon: the posterior against epsilon, and against the output.
 
@@ -355,7 +349,7 @@ def _all_worlds(
             f"the population makes {states:,} counts, and at most {_MAX_STATES:,} can be "
             "searched; take fewer records, or round their values"
         )
-    box = Lattice(have.tolist())
+    box = CountBox(have.tolist())
     plain = values.fractions()
     ways: dict[Exact, int] = {}
     for taken in box.counts(box.at_level(size)).tolist():

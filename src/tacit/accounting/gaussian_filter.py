@@ -88,21 +88,11 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
 
-from tacit.accounting.budget import Part
+from tacit.accounting.budget import BudgetPart
 from tacit.arithmetic.enclosure import Enclosure, exp, log, sqrt
 from tacit.arithmetic.exact import float_up
 from tacit.arithmetic.roots_and_bisection import min_between, narrowed
 from tacit.arithmetic.special_functions import normal_cdf
-
-__all__ = [
-    "after",
-    "after_all",
-    "before",
-    "delta_of",
-    "epsilon_of",
-    "largest",
-    "whole",
-]
 
 _ZERO = Fraction(0)
 _MIN_COST = Fraction(1, 1 << 40)  # less is charged as this
@@ -181,7 +171,7 @@ def after(
     return variance
 
 
-def after_all(variance: Fraction, parts: Iterable[Part]) -> Fraction | None:
+def after_all(variance: Fraction, parts: Iterable[BudgetPart]) -> Fraction | None:
     """Return the variance that all parts leave, in their order; None where one does not fit."""
     left: Fraction | None = variance
     for part in parts:

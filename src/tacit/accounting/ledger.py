@@ -35,24 +35,6 @@ from tacit.display.card import Card, Shown, Table
 from tacit.errors import LedgerError, TacitError, UsageError
 from tacit.outside import Json
 
-__all__ = [
-    "Entry",
-    "Ledger",
-    "accounts_of",
-    "charge_once",
-    "continued",
-    "named_accounts",
-    "on_account_of",
-    "parts_of",
-    "record_new",
-    "record_part",
-    "set_cap",
-    "shared_by",
-    "shares_of",
-    "staying_open",
-    "turn",
-]
-
 # Turns: one thread at a time for one name, however many names there are.
 
 

@@ -20,38 +20,6 @@ from tacit.calls import public
 from tacit.errors import BudgetError, LedgerError, UsageError, VerificationError
 from tacit.outside import Json, read_json, read_own
 
-__all__ = [
-    "FORMAT",
-    "GENESIS",
-    "Account",
-    "Accounts",
-    "CheckedChain",
-    "Entry",
-    "Event",
-    "Head",
-    "LostError",
-    "MemoryStore",
-    "Payer",
-    "Store",
-    "Transaction",
-    "account_name",
-    "affordable",
-    "appended",
-    "canonical",
-    "count",
-    "entry_from",
-    "entry_of",
-    "is_account",
-    "key_of",
-    "read_event",
-    "read_head",
-    "same_home",
-    "stale_ledger_error",
-    "stored_head",
-    "verify",
-    "with_answer",
-]
-
 # Accounts: how the one budget of a ledger is shared out, by caps that no race passes.
 #
 # A charge may name accounts, such as ``team:oncology`` and ``analyst:ada``.  An account can have a

@@ -33,22 +33,6 @@ if TYPE_CHECKING:
 
     from tacit.postgres import Connection
 
-__all__ = [
-    "BUSY_TIMEOUT",
-    "SETTINGS",
-    "Address",
-    "Facts",
-    "PostgresStore",
-    "Tables",
-    "connect",
-    "explained",
-    "is_address",
-    "is_lost",
-    "run",
-    "shown",
-    "words",
-]
-
 # The address of a ledger in PostgreSQL: ``postgresql://user@host/database?ledger=clinic``.
 #
 # It is an address as libpq reads it, with one more option: ``ledger``, the name of the ledger in
@@ -326,7 +310,7 @@ class Facts:
         return home if self.system is None else {"system": self.system, **home}
 
 
-class Tables:
+class LedgerTables:
     """The two tables of a ledger."""
 
     def __init__(self, ledger: str, name: str) -> None:
@@ -501,7 +485,7 @@ class PostgresStore:
 
     def __init__(self, address: str, *, create: bool, writes: bool = True) -> None:
         self._address = Address.parse(address)
-        self._tables = Tables(self._address.ledger, self.name)
+        self._tables = LedgerTables(self._address.ledger, self.name)
         self._writes = writes
         self._locks: dict[int, threading.Lock] = {}
         self._closed = False
@@ -514,7 +498,7 @@ class PostgresStore:
         parsed = Address.parse(address)
         name = f"the ledger {parsed.shown!r}"
         with connect(parsed, name) as connection, explained(name, connection, lambda: _CLOSED):
-            return Tables(parsed.ledger, name).begun(connection)
+            return LedgerTables(parsed.ledger, name).begun(connection)
 
     @property
     def name(self) -> str:
@@ -692,7 +676,7 @@ class PostgresStore:
 class _PostgresTransaction:
     """The queries, inside one transaction of a connection; see :class:`Transaction`."""
 
-    def __init__(self, connection: Connection, tables: Tables, row: list[Any]) -> None:
+    def __init__(self, connection: Connection, tables: LedgerTables, row: list[Any]) -> None:
         self._connection = connection
         self._tables = tables
         self._row = row  # the totals, as they are read when the transaction starts

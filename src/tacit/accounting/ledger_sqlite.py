@@ -26,17 +26,6 @@ from tacit.accounting.ledger_chain import (
 )
 from tacit.errors import LedgerError
 
-__all__ = [
-    "BUSY_TIMEOUT",
-    "CAUSES",
-    "MAX_OPEN_LEDGERS",
-    "OpenFiles",
-    "Resting",
-    "SqliteStore",
-    "explained",
-    "kind_of",
-]
-
 # The files that a process has open: those used last, at most this many.
 #
 # An open ledger takes three of the files that a process may open (the file, its log, and the index

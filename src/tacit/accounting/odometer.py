@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
-from tacit.accounting.budget import Budget, Kind, Part, merged, rounded_up
+from tacit.accounting.budget import Budget, BudgetPart, Kind, merged, rounded_up
 from tacit.accounting.gaussian_filter import after_all, before, epsilon_of, largest, whole
 from tacit.arithmetic.enclosure import Enclosure, log
 from tacit.arithmetic.exact import Number, as_fraction, show
@@ -20,14 +20,6 @@ from tacit.core.conversions import Moments, log_moments, moments_of_range
 from tacit.core.losses.base import PrivacyLoss
 from tacit.core.measures import pure_to_renyi
 from tacit.errors import BudgetError, UsageError
-
-__all__ = [
-    "Filter",
-    "LossOdometer",
-    "Odometer",
-    "OdometerCharge",
-    "Spending",
-]
 
 # What the charges on a budget come to, and what they leave of it.
 #
@@ -64,7 +56,7 @@ _FIELD = "filter"
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class PrivacyFilter:
     """The Gaussian that is left of a budget; all of it before the first charge."""
 
     halved: bool | None = None  # whether half of delta pays for it; None before the first charge
@@ -77,21 +69,21 @@ class Filter:
         """Return how much of the delta of a budget pays for it."""
         return total.delta / 2 if self.halved else Fraction(0)
 
-    def charged(self, cost: Budget, total: Budget) -> Filter:
+    def charged(self, cost: Budget, total: Budget) -> PrivacyFilter:
         """Return what is left after a charge."""
         if self.halved is None:
             halved = cost.delta * _OWN <= total.delta
             left = whole(total.amount, total.delta / 2) if halved else None
-            return Filter(halved, left).charged(cost, total)
+            return PrivacyFilter(halved, left).charged(cost, total)
         parts, together = cost.parts or merged([(cost.amount, False)]), self.together
         left = None if self.left is None else after_all(self.left, parts)
         if left is None:
             return replace(self, left=None)
         for part in parts:
             together = before(together, part.epsilon, part.times, part.ranged)
-        return Filter(self.halved, left, together)
+        return PrivacyFilter(self.halved, left, together)
 
-    def raised(self, old: Budget, new: Budget) -> Filter:
+    def raised(self, old: Budget, new: Budget) -> PrivacyFilter:
         """Return what is left once a budget is raised."""
         if self.left is None:
             return self
@@ -104,7 +96,7 @@ class Filter:
         return {"halved": self.halved, "left": left, "together": str(self.together)}
 
     @classmethod
-    def from_json(cls, fields: Any) -> Filter:
+    def from_json(cls, fields: Any) -> PrivacyFilter:
         """Read what :meth:`to_json` wrote."""
         left = None if fields["left"] is None else as_fraction(fields["left"])
         return cls(fields["halved"], left, as_fraction(fields["together"]))
@@ -126,7 +118,7 @@ class Spending:
 
     total: Budget
     added: Budget  # what the charges add up to
-    filter: Filter | None = None
+    filter: PrivacyFilter | None = None
 
     # A charge, and what is after it: each is examined several times before it is made.
     _latest: ClassVar[tuple[Budget, Spending] | None] = None
@@ -135,7 +127,7 @@ class Spending:
     def begun(cls, total: Budget, *, filtered: bool = True) -> Spending:
         """Return a budget before any charge; with a filter, where its kind has one."""
         holds = filtered and total.kind == "approximate" and total.delta > 0
-        return cls(total, Budget.nothing(total.kind), Filter() if holds else None)
+        return cls(total, Budget.nothing(total.kind), PrivacyFilter() if holds else None)
 
     @cached_property
     def remaining(self) -> Budget:
@@ -177,10 +169,10 @@ class Spending:
         """Return whether costs fit together: one of many parts may where its sum would not.
 
         >>> from tacit.accounting.budget import Budget, epsilon_delta
-        >>> from tacit.accounting.budget import Part
+        >>> from tacit.accounting.budget import BudgetPart
         >>> spending = Spending.begun(epsilon_delta(1, "1e-6"))
         >>> spending = spending.charged(epsilon_delta("1/8", 0))
-        >>> tenth = Budget("approximate", Fraction(1), parts=(Part(Fraction(1, 100), 100),))
+        >>> tenth = Budget("approximate", Fraction(1), parts=(BudgetPart(Fraction(1, 100), 100),))
         >>> spending.affords(tenth), spending.affords(epsilon_delta(1, 0))
         (True, False)
         """
@@ -231,7 +223,7 @@ class Spending:
             raise UsageError("the description of a charge is not that of a budget")
         added = Budget.from_json({name: fields[name] for name in fields if name != _FIELD})
         try:
-            stored_filter = Filter.from_json(fields[_FIELD]) if _FIELD in fields else None
+            stored_filter = PrivacyFilter.from_json(fields[_FIELD]) if _FIELD in fields else None
         except (KeyError, TypeError, AttributeError):
             raise UsageError(
                 "the description of a budget filter is not in the form that Tacit writes"
@@ -424,7 +416,7 @@ def _known(losses: PrivacyLoss) -> Moments | None:
 
 @lru_cache(maxsize=1 << 10)
 def _stated(
-    kind: Kind, amount: Fraction, delta: Fraction, parts: tuple[Part, ...]
+    kind: Kind, amount: Fraction, delta: Fraction, parts: tuple[BudgetPart, ...]
 ) -> OdometerCharge:
     """Return the charge of a release of which only the cost is known."""
     if kind == "concentrated":
@@ -436,7 +428,7 @@ def _stated(
     return OdometerCharge(moments, delta, amount)
 
 
-def _of_part(part: Part) -> list[int]:
+def _of_part(part: BudgetPart) -> list[int]:
     if part.ranged:
         moments = moments_of_range(part.epsilon, POWERS)
     else:  # those of randomized response, which no epsilon-DP release exceeds

@@ -16,17 +16,6 @@ from tacit.accounting.ledger_postgres import is_address
 from tacit.calls import public
 from tacit.errors import LedgerError, UsageError
 
-__all__ = [
-    "InMemory",
-    "adopt_ledger",
-    "check_ledger",
-    "create_ledger",
-    "has_ledger",
-    "in_memory",
-    "open_ledger",
-    "restore_ledger",
-]
-
 # The identity of a table: its public name, and a digest of its columns.
 _NAMED = re.compile(r"(.+) \([0-9a-f]{16}\)")
 

@@ -13,19 +13,6 @@ from tacit.arithmetic.exact import float_up, show_between
 from tacit.calls import public
 from tacit.errors import InfeasibleError, UsageError
 
-__all__ = [
-    "Enclosure",
-    "exp",
-    "exp_minus",
-    "exp_scaled",
-    "log",
-    "log_two",
-    "log_unit",
-    "pi",
-    "pi_fixed",
-    "sqrt",
-]
-
 # Exponentials and logarithms in fixed point, as pairs of integers that enclose the truth.
 #
 # A pair ``(low, high)`` at precision ``bits`` represents the closed interval

@@ -16,20 +16,6 @@ from typing import TypeAlias
 
 from tacit.errors import UsageError, said
 
-__all__ = [
-    "Number",
-    "as_fraction",
-    "as_integer",
-    "as_percent",
-    "as_share",
-    "decimal",
-    "float_down",
-    "float_up",
-    "positive",
-    "show",
-    "show_between",
-]
-
 # What a caller may pass wherever Tacit takes a number.
 Number: TypeAlias = int | float | str | Fraction | Decimal
 

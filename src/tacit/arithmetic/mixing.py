@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GOLDEN", "Repeatable", "mixed"]
-
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # the odd constant whose multiples SplitMix64 mixes
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 

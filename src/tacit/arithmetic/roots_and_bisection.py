@@ -12,17 +12,6 @@ from typing import TypeVar
 from tacit.arithmetic.exact import float_up
 from tacit.errors import UsageError
 
-__all__ = [
-    "Root",
-    "gap",
-    "golden",
-    "min_between",
-    "narrowed",
-    "smallest_integer",
-    "smallest_integer_until",
-    "sqrt_up",
-]
-
 # Square roots of fractions, kept exact.
 #
 # A standard deviation is the square root of a rational variance.  :class:`Root` holds the variance,

@@ -13,18 +13,6 @@ from numpy.typing import NDArray
 
 from tacit.arithmetic.enclosure import Enclosure, exp, pi, sqrt
 
-__all__ = [
-    "Floats",
-    "arctangent",
-    "mean_of_decay",
-    "mills_ratio",
-    "normal_cdf",
-    "normal_density",
-    "normal_tail",
-    "student_density",
-    "student_tail",
-]
-
 # Certified arctangent and normal distribution function, for the exact output of smooth noise.
 
 

@@ -12,17 +12,6 @@ from numpy.typing import NDArray
 
 from tacit.audit.features import Design, Features
 
-__all__ = [
-    "LEVELS",
-    "Bets",
-    "FittedBets",
-    "GradedBets",
-    "expected_bound",
-    "gained",
-    "grid_up_to",
-    "payoffs",
-]
-
 # A lower bound on epsilon at delta that holds at every time at once, by betting on an event.
 #
 # **The game.**  In round t an event E_t is chosen from the rounds before, and the mechanism is run

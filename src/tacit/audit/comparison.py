@@ -42,20 +42,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-__all__ = [
-    "GLOBAL",
-    "OF_THE_VALUE",
-    "ComparedMechanism",
-    "Comparison",
-    "ComparisonInput",
-    "ComparisonRow",
-    "candidates",
-    "compare",
-    "draw_comparison",
-    "exponential_mechanism",
-    "noisy_moments",
-]
-
 # What is compared: the question, and one way to answer it at one setting.
 
 

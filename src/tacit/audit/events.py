@@ -13,15 +13,6 @@ from numpy.typing import NDArray
 
 from tacit.audit.features import SUMMARIES, Design, numbers_of, width_of
 
-__all__ = [
-    "Boosted",
-    "Event",
-    "LearnedEvent",
-    "boosted",
-    "learned_event",
-    "learned_score",
-]
-
 # Shallow trees, boosted: a score of numbers that distinguishes two data sets beyond a sum of them.
 #
 # Each number is cut at some of its quantiles, which lie ever closer towards both ends: what is rare

@@ -23,26 +23,21 @@ from tacit.core import (
     RenyiDP,
     ZeroConcentratedDP,
 )
+from tacit.core.divergences import (
+    Product,
+    excess,
+    largest_of_chords,
+    largest_ratio,
+    log_moments,
+    outcome,
+)
 from tacit.core.divergences import Product as ProductOfOutcomes
-from tacit.core.divergences import excess, largest_of_chords, largest_ratio, log_moments, outcome
 from tacit.errors import UsageError
 from tacit.mechanisms.additive import ClampedDistribution
 from tacit.mechanisms.grid_noise import LatticeDistribution
-from tacit.mechanisms.output_distribution import FiniteDistribution, Mixture, Product
+from tacit.mechanisms.output_distribution import FiniteDistribution, Mixture
 from tacit.mechanisms.staircase import DiscreteStaircase
 from tacit.noise import DiscreteGaussian, DiscreteLaplace, Enclosure
-
-__all__ = [
-    "HIGHEST_ORDER",
-    "Agreement",
-    "Attained",
-    "OutcomeTable",
-    "Tail",
-    "agreement",
-    "attained",
-    "listed",
-    "tables",
-]
 
 # Two output distributions side by side: the outcomes listed, and what is certain of the rest.
 #

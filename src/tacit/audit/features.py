@@ -21,15 +21,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "SUMMARIES",
-    "Design",
-    "Features",
-    "FewFeatures",
-    "numbers_of",
-    "width_of",
-]
-
 # From outputs to their features, a row for each, with a column of ones.
 Features = Callable[[Sequence[Any]], NDArray[np.float32]]
 # Values, rising, and what represents each; between them by interpolation.

@@ -20,29 +20,16 @@ from tacit.display.card import Shown
 from tacit.errors import UsageError
 from tacit.noise import DiscreteGaussian, DiscreteLaplace, ExponentialChoice, NoiseDistribution
 from tacit.noise.bernoulli_and_uniform import Size, shape_of
-from tacit.noise.bits import Choice, watched
-
-__all__ = [
-    "Cost",
-    "Diverged",
-    "Meeting",
-    "Noise",
-    "RecordedDraw",
-    "ReplayResult",
-    "Tape",
-    "coins",
-    "cost_of",
-    "exactly",
-    "replay",
-]
+from tacit.noise.bits import CategoricalDistribution, watched
 
 # What a run drew, from which laws and where, and which numbers the noise was added to.
 #
-# A draw of noise is handed to the mechanism as a :class:`Noise`: the number that is added to it is
-# written down, and the sum is the released number.  In a replay the draws must be asked for in the
-# same places, from the same laws; the numbers that meet the noise may differ, and their differences
-# are what the noise must hide; the *released* numbers are those of the recorded run.  So whatever
-# the mechanism does with released numbers is post-processing, and goes the same way in both runs.
+# A draw of noise is handed to the mechanism as a :class:`TracedNoise`: the number that is added to
+# it is written down, and the sum is the released number.  In a replay the draws must be asked for
+# in the same places, from the same laws; the numbers that meet the noise may differ, and their
+# differences are what the noise must hide; the *released* numbers are those of the recorded run.
+# So whatever the mechanism does with released numbers is post-processing, and goes the same way in
+# both runs.
 
 
 _HERE = Path(__file__)
@@ -102,10 +89,12 @@ class Tape:
         if not isinstance(distribution, NoiseDistribution):
             return np.copy(values) if isinstance(values, np.ndarray) else values
         if size is None:
-            return Noise(self, ((number, 0, Fraction(1)),), int(values))
+            return TracedNoise(self, ((number, 0, Fraction(1)),), int(values))
         flat = np.ravel(np.asarray(values, dtype=object)).tolist()
         made = np.empty(len(flat), dtype=object)
-        made[:] = [Noise(self, ((number, i, Fraction(1)),), int(v)) for i, v in enumerate(flat)]
+        made[:] = [
+            TracedNoise(self, ((number, i, Fraction(1)),), int(v)) for i, v in enumerate(flat)
+        ]
         return made.reshape(shape_of(size)[0])
 
     def _as_before(self, number: int, call: Any, distribution: Any, size: Any) -> Any:
@@ -122,7 +111,7 @@ class Tape:
             raise Diverged(f"the noise drawn at {line} has another scale or probability")
         return other.values
 
-    def meet(self, noise: Noise, value: Any) -> Any:
+    def meet(self, noise: TracedNoise, value: Any) -> Any:
         """Add noise to a number, or say what the sum was in the recorded run."""
         before = [] if self.recorded is None else self.recorded.meetings
         number = len(self.meetings)
@@ -140,7 +129,7 @@ class Tape:
         self.meetings.append(Meeting(noise.draws, value, released))
         return np.copy(released) if isinstance(released, np.ndarray) else released
 
-    def lose(self, noise: Noise) -> Any:
+    def lose(self, noise: TracedNoise) -> Any:
         """Note that noise became a number of its own, which nobody follows further."""
         self.lost.append(self.draws[noise.draws[0][0]].line)
         return noise.amount
@@ -152,8 +141,8 @@ def _same_distribution(distribution: Any, other: Any) -> bool:
     if isinstance(distribution, ExponentialChoice) and isinstance(other, ExponentialChoice):
         return len(distribution.costs) == len(other.costs) and distribution.factor == other.factor
     if (
-        isinstance(distribution, Choice)
-        and isinstance(other, Choice)
+        isinstance(distribution, CategoricalDistribution)
+        and isinstance(other, CategoricalDistribution)
         and distribution.name == other.name
     ):
         hides = distribution.name != "uniform" and len(distribution.parameters) == len(
@@ -176,7 +165,7 @@ def _place() -> tuple[tuple[str, int], ...]:
     return tuple(callers)
 
 
-class Noise:
+class TracedNoise:
     """A draw of noise on its way to the number that it hides."""
 
     # It may be multiplied by public numbers and added to other noise.  Added to (or compared with)
@@ -191,8 +180,8 @@ class Noise:
         self.tape, self.draws, self.amount = tape, draws, amount
 
     def __add__(self, other: Any) -> Any:
-        if isinstance(other, Noise):
-            return Noise(self.tape, self.draws + other.draws, self.amount + other.amount)
+        if isinstance(other, TracedNoise):
+            return TracedNoise(self.tape, self.draws + other.draws, self.amount + other.amount)
         if isinstance(other, np.ndarray) and other.dtype == object:
             return np.array([self + part for part in other.ravel()], dtype=object).reshape(
                 other.shape
@@ -207,27 +196,27 @@ class Noise:
     def __rsub__(self, other: Any) -> Any:
         return -self + other
 
-    def __neg__(self) -> Noise:
+    def __neg__(self) -> TracedNoise:
         return self._times(Fraction(-1), -self.amount)
 
-    def __pos__(self) -> Noise:
+    def __pos__(self) -> TracedNoise:
         return self
 
     def __mul__(self, factor: Any) -> Any:
-        if isinstance(factor, Noise) or not _is_number(factor):
+        if isinstance(factor, TracedNoise) or not _is_number(factor):
             return self.tape.lose(self) * factor
         return self._times(exactly(factor), self.amount * factor)
 
     __rmul__ = __mul__
 
     def __truediv__(self, factor: Any) -> Any:
-        if isinstance(factor, Noise) or not _is_number(factor) or not factor:
+        if isinstance(factor, TracedNoise) or not _is_number(factor) or not factor:
             return self.tape.lose(self) / factor
         return self._times(1 / exactly(factor), self.amount / factor)
 
-    def _times(self, factor: Fraction, amount: Any) -> Noise:
+    def _times(self, factor: Fraction, amount: Any) -> TracedNoise:
         draws = tuple((call, i, c * factor) for call, i, c in self.draws)
-        return Noise(self.tape, draws, amount)
+        return TracedNoise(self.tape, draws, amount)
 
     def __lt__(self, other: Any) -> Any:
         return self - other < 0
@@ -380,7 +369,7 @@ def cost_of(recorded: Tape, replayed: Tape) -> Cost:
     for draws in _met_once(recorded.meetings):
         _add_noise(cost, recorded.draws, draws, uses)
     for one, other in zip(recorded.draws, replayed.draws, strict=False):
-        if isinstance(one.law, (ExponentialChoice, Choice)):
+        if isinstance(one.law, (ExponentialChoice, CategoricalDistribution)):
             size = 1 if one.size is None else int(np.prod(one.size))
             cost.pure(size * _choice_loss(one.law, other.law), one.line)
     return cost
@@ -394,7 +383,8 @@ def coins(recorded: Tape, replayed: Tape) -> list[str]:
     return [
         one.line
         for one, other in pairs
-        if isinstance(one.law, (ExponentialChoice, Choice)) and not _choice_loss(one.law, other.law)
+        if isinstance(one.law, (ExponentialChoice, CategoricalDistribution))
+        and not _choice_loss(one.law, other.law)
     ]
 
 
@@ -456,7 +446,7 @@ _MAX_MOVE = 10**100
 
 def _choice_loss(one: Any, other: Any) -> float:
     """Return the largest log ratio of the probabilities of an outcome."""
-    if one is other or (isinstance(one, Choice) and one == other):
+    if one is other or (isinstance(one, CategoricalDistribution) and one == other):
         return 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         gaps = np.abs(_log_shares(one) - _log_shares(other))
@@ -631,6 +621,7 @@ class _Raised:
 
 
 def run_once(mechanism: Callable[[Any], Any], data: Any, tape: Tape) -> Any:
+    """Return the output of one run on a tape; a failure is an output too."""
     with watched(tape.watch):
         try:
             return _released(mechanism(data))
@@ -640,7 +631,7 @@ def run_once(mechanism: Callable[[Any], Any], data: Any, tape: Tape) -> Any:
 
 def _released(output: Any) -> Any:
     """Return an output whose noise is plain numbers: noise that met nothing hides a 0."""
-    if isinstance(output, Noise):
+    if isinstance(output, TracedNoise):
         return output + 0
     if isinstance(output, Mapping):
         return {key: _released(value) for key, value in output.items()}

@@ -23,16 +23,6 @@ from tacit.calls import public
 from tacit.display.card import Shown
 from tacit.errors import UsageError
 
-__all__ = [
-    "SampledAudit",
-    "TradeOff",
-    "checked_numbers",
-    "command",
-    "mean_below",
-    "outputs_of_both",
-    "sampled",
-]
-
 # An upper bound on the trade-off curve that holds at every time at once.
 #
 # The trade-off curve T of two distributions P and Q gives for each type I error the smallest type

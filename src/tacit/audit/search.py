@@ -33,14 +33,6 @@ from tacit.display.card import Shown
 from tacit.errors import TacitError, UsageError
 from tacit.statistics import Interval, sensitivity
 
-__all__ = [
-    "Pair",
-    "SearchResult",
-    "changed",
-    "proposed",
-    "search",
-]
-
 # Pairs of neighbours on which a mechanism may lose the most, proposed without running it.
 #
 # What breaks mechanisms is at the ends: the bounds, numbers that are no numbers, nothing at all,

@@ -30,24 +30,9 @@ from tacit.core import (
     Vector,
     ZeroConcentratedDP,
 )
+from tacit.core.divergences import outcome
 from tacit.display.card import Shown
 from tacit.errors import UsageError, VerificationError
-from tacit.mechanisms.output_distribution import outcome
-
-__all__ = [
-    "CONFIDENCE",
-    "Verdict",
-    "binomial_limits",
-    "comparable",
-    "estimate",
-    "goal_of",
-    "highest_order",
-    "members",
-    "ratio",
-    "reaches",
-    "verify",
-    "within",
-]
 
 # List the members of a small domain; shorten one that is infinite, and say so nowhere silently.
 

@@ -1,7 +1,7 @@
 """The algebra: domains, metrics, measures, transformations, measurements, and how they chain."""
 
 from tacit.core.composition import compose, convert, parallel
-from tacit.core.divergences import Profile, hockey_stick, max_divergence, total_variation
+from tacit.core.divergences import PrivacyProfile, hockey_stick, max_divergence, total_variation
 from tacit.core.divergences import renyi as renyi_divergence
 from tacit.core.domains import Category, Domain, Frame, Number, Vector
 from tacit.core.losses.base import PrivacyLoss
@@ -66,7 +66,7 @@ __all__ = [
     "Pipeline",
     "PrivacyLoss",
     "PrivacyLossDistribution",
-    "Profile",
+    "PrivacyProfile",
     "PureDP",
     "RenyiCurve",
     "RenyiDP",

@@ -29,12 +29,6 @@ from tacit.core.renyi import RenyiCurve, RenyiDP, renyi_of_all
 from tacit.core.space import Space
 from tacit.errors import MismatchError, UsageError
 
-__all__ = [
-    "compose",
-    "convert",
-    "parallel",
-]
-
 _NO_KEY = object()
 _CONCENTRATED = (ZeroConcentratedDP, ApproximateDP, ApproximateZeroConcentratedDP)
 

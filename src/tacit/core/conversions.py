@@ -18,7 +18,7 @@ from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
 from tacit.core.losses.base import BothWays, Dominating, PrivacyLoss
-from tacit.core.losses.composition import Sum, Summand
+from tacit.core.losses.composition import ComposedLosses, Summand
 from tacit.core.losses.distribution import BoundedRange, PrivacyLossDistribution, dominating_pair
 from tacit.core.losses.lattice import above
 from tacit.core.measures import (
@@ -35,21 +35,6 @@ from tacit.core.measures import (
 from tacit.core.metrics import EVERY, Witness
 from tacit.core.renyi import RenyiCurve, RenyiDP, orders_of
 from tacit.errors import UsageError
-
-__all__ = [
-    "ConcentratedToo",
-    "LossMap",
-    "Moments",
-    "bound_alone",
-    "composed_losses",
-    "delta_bound",
-    "epsilon_bound",
-    "implied_loss",
-    "log_moments",
-    "losses_behind",
-    "moments_of_range",
-    "of_range",
-]
 
 # The smallest epsilon at delta that a measurement can claim, enclosed.
 
@@ -165,7 +150,7 @@ def _at_once(counted: Sequence[tuple[PrivacyLoss, int]]) -> PrivacyLoss | None:
             return None
         dominated = dominated or plain
         parts.append((pair, times))
-    composed = Sum.of(parts)
+    composed = ComposedLosses.of(parts)
     return Dominating(composed) if dominated else composed
 
 
@@ -351,7 +336,7 @@ def log_moments(losses: PrivacyLoss, powers: Sequence[Fraction]) -> Moments | No
         if first is None or second is None:
             return None
         return _each(_larger, first[0], second[0]), max(first[1], second[1])
-    if isinstance(losses, Sum):
+    if isinstance(losses, ComposedLosses):
         return _of_sum(losses, powers)
     return _of_one(losses, powers)
 
@@ -435,7 +420,7 @@ def _in_floats(losses: Summand, powers: Sequence[Fraction]) -> Moments | None:
     return tuple(levels), Fraction(side.infinite) * (1 + Fraction(1, 1 << 36))
 
 
-def _of_sum(losses: Sum, powers: Sequence[Fraction]) -> Moments | None:
+def _of_sum(losses: ComposedLosses, powers: Sequence[Fraction]) -> Moments | None:
     total: tuple[Fraction | None, ...] = (Fraction(0),) * len(powers)
     event = Fraction(0)
     for part, times in losses.parts:

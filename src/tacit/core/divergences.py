@@ -17,28 +17,6 @@ from tacit.calls import public
 from tacit.errors import InfeasibleError, UsageError
 from tacit.noise import DiscreteLaplace
 
-__all__ = [
-    "Curve",
-    "Pair",
-    "Product",
-    "Profile",
-    "Ratio",
-    "concentrated",
-    "distribution",
-    "excess",
-    "hockey_stick",
-    "interval_mass",
-    "largest",
-    "largest_of_chords",
-    "largest_ratio",
-    "log_moments",
-    "mass_of",
-    "max_divergence",
-    "outcome",
-    "renyi",
-    "total_variation",
-]
-
 # Outputs in the form that distributions list them in, and distributions of independent outputs.
 
 
@@ -474,7 +452,9 @@ def hockey_stick(p: object, q: object, epsilon: Number) -> Enclosure:
     >>> hockey_stick({0: 1}, {0: "1/2", 1: "1/2"}, 0).upper == Fraction(1, 2)
     True
     """
-    return Profile(distribution(p), distribution(q))._one_way(as_fraction(epsilon, "epsilon"))
+    return PrivacyProfile(distribution(p), distribution(q))._one_way(
+        as_fraction(epsilon, "epsilon")
+    )
 
 
 @public
@@ -500,7 +480,7 @@ def largest(*values: Enclosure | float) -> Enclosure | float:
 
 
 @dataclass(frozen=True, eq=False)
-class Profile:
+class PrivacyProfile:
     """The privacy profile of two distributions: epsilon to delta, and back.
 
     ``profile(epsilon)`` encloses the smallest delta, over both directions, such that
@@ -513,7 +493,7 @@ class Profile:
     def __call__(self, epsilon: Number) -> Enclosure:
         """Return the least delta at ``epsilon``, over both directions."""
         level = as_fraction(epsilon, "epsilon")
-        mirror = Profile(self.q, self.p)
+        mirror = PrivacyProfile(self.q, self.p)
         worst = largest(self._one_way(level), mirror._one_way(level))
         assert isinstance(worst, Enclosure)
         return worst

@@ -19,17 +19,6 @@ from tacit.arithmetic.exact import as_fraction, as_integer, float_down, float_up
 from tacit.calls import public
 from tacit.errors import UsageError, said
 
-__all__ = [
-    "Category",
-    "Domain",
-    "Frame",
-    "Number",
-    "Vector",
-    "element",
-    "floats",
-    "whole",
-]
-
 # Raw values into numeric arrays, totally: what a value is can never raise, nor drop a row.
 #
 # Each value is read alone: what is next to it never changes what it becomes.  (An array built
@@ -179,11 +168,7 @@ class Number(Domain):
         return self.lower, self.upper
 
     def contains(self, value: object) -> bool:
-        """Return whether ``value`` is a member (grid members are given in real units).
-
-        Args:
-            value: what is asked about.
-        """
+        """Return whether ``value`` is a member (grid members are given in real units)."""
         if isinstance(value, (bool, np.bool_)) or not isinstance(
             value, (int, float, Fraction, np.integer, np.floating)
         ):
@@ -200,11 +185,7 @@ class Number(Domain):
         return above and (self.upper is None or number <= self.upper)
 
     def read(self, value: object) -> object:
-        """Return the member for a raw value; if not a number, it is missing or nearest to zero.
-
-        Args:
-            value: whatever represents the number.
-        """
+        """Return the member for a raw value; if not a number, it is missing or nearest to zero."""
         return self.read_many([value])[0].item()
 
     def read_many(self, values: object) -> NDArray[np.int64 | np.float64]:
@@ -250,11 +231,7 @@ class Number(Domain):
         return low_f, math.inf if self.upper is None else float_down(self.upper)
 
     def present(self, value: object) -> object:
-        """Turn whole grid units into a number: an int where the grid is whole, else a float.
-
-        Args:
-            value: the number of units.
-        """
+        """Turn whole grid units into a number: an int where the grid is whole, else a float."""
         if self.grid is None:
             return value
         shown: Any = value
@@ -262,11 +239,7 @@ class Number(Domain):
         return int(scaled) if scaled.denominator == 1 and self.kind == "int" else float(scaled)
 
     def sample(self, source: random.Random) -> object:
-        """Draw a member, often a bound, a tie or a special value.
-
-        Args:
-            source: what draws it.
-        """
+        """Draw a member, often a bound, a tie or a special value."""
         low = self.lower if self.lower is not None else Fraction(-10)
         if self.lower is None and self.upper is not None:
             low = self.upper - 20
@@ -342,11 +315,7 @@ class Category(Domain):
             raise UsageError("categories must be at least one, each given once")
 
     def contains(self, value: object) -> bool:
-        """Return whether ``value`` is a known label (any hashable one where none are listed).
-
-        Args:
-            value: what is asked about.
-        """
+        """Return whether ``value`` is a known label (any hashable one where none are listed)."""
         try:
             hash(value)
             return self.categories is None or value in self.categories
@@ -354,22 +323,14 @@ class Category(Domain):
             return False
 
     def read(self, value: object) -> object:
-        """Return the label, or None for one that is not known (or cannot be hashed).
-
-        Args:
-            value: a label, as it comes.
-        """
+        """Return the label, or None for one that is not known (or cannot be hashed)."""
         plain = value.item() if isinstance(value, np.generic) else value
         if isinstance(plain, float) and math.isnan(plain):
             plain = None
         return plain if self.contains(plain) else None
 
     def sample(self, source: random.Random) -> object:
-        """Draw a label.
-
-        Args:
-            source: what draws it.
-        """
+        """Draw a label."""
         return source.choice(self.categories or ("a", "b", "c"))
 
     def describe(self) -> dict[str, object]:
@@ -416,11 +377,7 @@ class Vector(Domain):
             object.__setattr__(self, "size", as_integer(self.size, "size", minimum=0))
 
     def contains(self, value: object) -> bool:
-        """Return whether every element is a member and the size is the public one.
-
-        Args:
-            value: what is asked about.
-        """
+        """Return whether every element is a member and the size is the public one."""
         if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
             return False
         values: Any = value
@@ -429,9 +386,6 @@ class Vector(Domain):
 
     def read(self, value: object) -> object:
         """Read every element; refuses only a length that differs from a public size.
-
-        Args:
-            value: a list or an array, as it comes.
 
         Raises:
             UsageError: the data is not a sequence, or its length is not the public size.
@@ -447,11 +401,7 @@ class Vector(Domain):
         return [self.element.read(v) for v in values]
 
     def present(self, value: object) -> object:
-        """Turn whole grid units into an array of numbers.
-
-        Args:
-            value: the number of units.
-        """
+        """Turn whole grid units into an array of numbers."""
         if not isinstance(self.element, Number) or self.element.grid is None:
             return value
         if self.element.grid == 1 and self.element.kind == "int":
@@ -460,11 +410,7 @@ class Vector(Domain):
         return np.array([self.element.present(v) for v in values])
 
     def sample(self, source: random.Random) -> object:
-        """Draw a short vector of members.
-
-        Args:
-            source: what draws it.
-        """
+        """Draw a short vector of members."""
         size = source.randint(0, 6) if self.size is None else self.size
         return [self.element.sample(source) for _ in range(size)]
 
@@ -523,11 +469,7 @@ class Frame(Domain):
         return Vector(dict(self.columns)[name], size=self.size)
 
     def contains(self, value: object) -> bool:
-        """Return whether ``value`` maps each column name to a member vector of one length.
-
-        Args:
-            value: what is asked about.
-        """
+        """Return whether ``value`` maps each column name to a member vector of one length."""
         table: Any = value
         try:
             lengths = {len(table[name]) for name in self.names}
@@ -536,11 +478,7 @@ class Frame(Domain):
             return False
 
     def read(self, value: object) -> object:
-        """Read each column; refuses only columns that are absent or of different lengths.
-
-        Args:
-            value: a mapping of names to columns, or a data frame.
-        """
+        """Read each column; refuses only columns that are absent or of different lengths."""
         table: Any = value
         try:
             raw = {name: table[name] for name in self.names}
@@ -552,11 +490,7 @@ class Frame(Domain):
         return columns
 
     def sample(self, source: random.Random) -> object:
-        """Draw a short table of members.
-
-        Args:
-            source: what draws it.
-        """
+        """Draw a short table of members."""
         size = source.randint(0, 5) if self.size is None else self.size
         return {n: [d.sample(source) for _ in range(size)] for n, d in self.columns}
 

@@ -15,7 +15,7 @@ from tacit.core import outputs as plot_outputs
 from tacit.core.conversions import LossMap, bound_alone, delta_bound, epsilon_bound, losses_behind
 from tacit.core.measures import ApproximateDP, Loss, Measure, PureDP
 from tacit.core.metrics import EVERY, Witness
-from tacit.core.space import Distribution, Link, Space, Step, chain_card, chain_text, distances
+from tacit.core.space import ChainLink, Distribution, Space, Step, chain_card, chain_text, distances
 from tacit.core.tradeoff import ProfilePoints, TradeoffFunction, min_mu
 from tacit.core.transformation import Transformation, read_distance
 from tacit.display.card import Card, Shown
@@ -23,11 +23,6 @@ from tacit.errors import UsageError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = [
-    "Measurement",
-    "TwoParts",
-]
 
 
 @dataclass(frozen=True)
@@ -104,8 +99,8 @@ class Measurement(Shown):
         self.losses = losses
         self._witness = witness
         self._last_proof: tuple[Fraction, tuple[Fraction, Fraction] | None] | None = None
-        self.links: tuple[Link, ...] = (
-            Link(name or (step.name if step else "noise"), step, measure, privacy),
+        self.links: tuple[ChainLink, ...] = (
+            ChainLink(name or (step.name if step else "noise"), step, measure, privacy),
         )
 
     @property
@@ -347,7 +342,7 @@ class Measurement(Shown):
             losses=None if self.losses is None else bound_alone(self.losses),
         )
         title = getattr(function, "__name__", type(function).__name__)
-        processed.links = (*self.links, Link(title, None, self.measure, lambda loss: loss))
+        processed.links = (*self.links, ChainLink(title, None, self.measure, lambda loss: loss))
         return processed
 
     def plot(self, u: object, v: object, event: object = None) -> Figure:

@@ -19,22 +19,6 @@ from tacit.core.losses.additive_noise import ShiftedLoss, composed, listed_pair,
 from tacit.core.losses.base import PrivacyLoss
 from tacit.errors import MismatchError, UsageError
 
-__all__ = [
-    "ApproximateDP",
-    "ApproximateZeroConcentratedDP",
-    "Divergence",
-    "Loss",
-    "Measure",
-    "PureDP",
-    "ZeroConcentratedDP",
-    "concentrated_delta",
-    "concentrated_epsilon",
-    "pure_to_concentrated",
-    "pure_to_renyi",
-    "renyi_delta",
-    "renyi_epsilon",
-]
-
 # What one measure of privacy loss says in another: proven, and rounded against us.
 
 
@@ -328,11 +312,7 @@ class PureDP(Measure):
         return Enclosure.of(sum((Fraction(loss) for loss in largest), Fraction(0)))
 
     def from_pure(self, epsilon: Fraction) -> Loss:
-        """Return epsilon itself.
-
-        Args:
-            epsilon: the loss in pure DP, at least 0.
-        """
+        """Return epsilon itself."""
         return epsilon
 
 
@@ -389,20 +369,16 @@ class ApproximateDP(_Paired):
 
     name = "(epsilon, delta)"
 
-    def _of_listed(self, p: Any, q: Any) -> exact.Profile:
+    def _of_listed(self, p: Any, q: Any) -> exact.PrivacyProfile:
         """Return the privacy profile: a function of epsilon that gives the least delta."""
-        return exact.Profile(exact.distribution(p), exact.distribution(q))
+        return exact.PrivacyProfile(exact.distribution(p), exact.distribution(q))
 
     def _of_shifted(self, losses: list[ShiftedLoss]) -> Callable[[Number], Enclosure]:
         """Return the function of epsilon that gives the least delta."""
         return composed(losses).delta
 
     def from_pure(self, epsilon: Fraction) -> Loss:
-        """Return ``(epsilon, 0)``.
-
-        Args:
-            epsilon: the loss in pure DP, at least 0.
-        """
+        """Return ``(epsilon, 0)``."""
         return epsilon, Fraction(0)
 
 
@@ -431,9 +407,6 @@ class ZeroConcentratedDP(Measure):
         """Return the smallest rho of all epsilon-DP mechanisms, ``epsilon tanh(epsilon / 2)``.
 
         See :func:`~tacit.core.measures.pure_to_concentrated`.
-
-        Args:
-            epsilon: the loss in pure DP, at least 0.
         """
         return pure_to_concentrated(epsilon)
 
@@ -472,20 +445,11 @@ class ApproximateZeroConcentratedDP(_Paired):
         )
 
     def from_pure(self, epsilon: Fraction) -> Loss:
-        """Return ``(epsilon tanh(epsilon / 2), 0)``.
-
-        Args:
-            epsilon: the loss in pure DP, at least 0.
-        """
+        """Return ``(epsilon tanh(epsilon / 2), 0)``."""
         return pure_to_concentrated(epsilon), Fraction(0)
 
     def from_other(self, other: Measure, loss: Loss) -> Loss:
-        """Return the loss that a loss in zCDP, approximate DP or pure DP implies.
-
-        Args:
-            other: the measure that the loss is in.
-            loss: the privacy loss.
-        """
+        """Return the loss that a loss in zCDP, approximate DP or pure DP implies."""
         given: Any = loss
         if isinstance(other, ZeroConcentratedDP):
             return given, Fraction(0)

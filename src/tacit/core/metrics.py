@@ -20,24 +20,6 @@ from tacit.calls import public
 from tacit.core.domains import Category, Domain, Frame, Number, Vector
 from tacit.errors import UsageError
 
-__all__ = [
-    "EVERY",
-    "AbsoluteDistance",
-    "ChangeOneDistance",
-    "DiscreteDistance",
-    "HammingDistance",
-    "InsertDeleteDistance",
-    "L1Distance",
-    "L2Distance",
-    "LInfinityDistance",
-    "Metric",
-    "Parts",
-    "PartsDistance",
-    "SparseDistance",
-    "SymmetricDistance",
-    "Witness",
-]
-
 # Metrics: how far two data sets, or two aggregates, are from each other.
 #
 # Every metric can be *evaluated*: ``metric.distance(u, v)`` counts or subtracts, exactly, so that a

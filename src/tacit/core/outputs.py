@@ -20,18 +20,6 @@ from tacit.core.losses.base import PrivacyLoss
 from tacit.core.measures import ApproximateDP, Divergence, Measure, PureDP
 from tacit.errors import InfeasibleError, UsageError
 
-__all__ = [
-    "HasOutputs",
-    "IdealisedGaussian",
-    "IdealisedLaplace",
-    "divergence",
-    "outputs",
-    "privacy_loss",
-    "privacy_losses",
-    "shown",
-    "trade_off",
-]
-
 # Textbook noise on the real line: for teaching, and for nothing else.
 #
 # No computer draws from these distributions: it holds finitely many numbers, and the pattern of
@@ -106,11 +94,7 @@ class IdealisedLaplace(_Idealised):
     """
 
     def log_density(self, x: float) -> float:
-        """Return the logarithm of the density at x.
-
-        Args:
-            x: a number, or an array of them.
-        """
+        """Return the logarithm of the density at x."""
         return -abs(x - self.centre) / self.scale - math.log(2 * self.scale)
 
     def _log_below(self, z: float) -> float:
@@ -132,11 +116,7 @@ class IdealisedGaussian(_Idealised):
     """
 
     def log_density(self, x: float) -> float:
-        """Return the logarithm of the density at x.
-
-        Args:
-            x: a number, or an array of them.
-        """
+        """Return the logarithm of the density at x."""
         z = (x - self.centre) / self.scale
         return -z * z / 2 - math.log(self.scale * math.sqrt(2 * math.pi))
 

@@ -25,14 +25,6 @@ from tacit.core.measures import (
 )
 from tacit.errors import MismatchError, UsageError
 
-__all__ = [
-    "RenyiCurve",
-    "RenyiDP",
-    "measure_from",
-    "orders_of",
-    "renyi_of_all",
-]
-
 # Renyi DP: of one order, and of several at once, which is what a Renyi accountant keeps.
 
 
@@ -79,9 +71,6 @@ class RenyiDP(Measure):
         """Return the largest divergence of all epsilon-DP mechanisms, of randomized response.
 
         See :func:`~tacit.core.measures.pure_to_renyi`.
-
-        Args:
-            epsilon: the loss in pure DP, at least 0.
         """
         return pure_to_renyi(epsilon, self.alpha)
 
@@ -90,10 +79,6 @@ class RenyiDP(Measure):
 
         One at higher orders does too, for the divergence grows with the order
         (:class:`RenyiCurve`).
-
-        Args:
-            other: the measure that the loss is in.
-            loss: the privacy loss.
         """
         if isinstance(other, ZeroConcentratedDP):
             rho: Any = loss
@@ -109,10 +94,6 @@ class RenyiDP(Measure):
         ``e^((alpha - 1) D_alpha)`` is one plus an integral, of positive weight, of the deltas at
         all epsilons in both directions (Liese and Vajda, "On divergences and informations in
         statistics and information theory", 2006).
-
-        Args:
-            losses: the privacy losses, as a distribution.
-            loss: the loss that is stated in this measure.
         """
         known = losses.losses if isinstance(losses, Dominating) else losses
         if not isinstance(known, LaplaceShift):
@@ -191,51 +172,29 @@ class RenyiCurve(Measure):
         return f"tc.framework.RenyiDP({show(self.orders[0])}).divergence(p, q)"
 
     def read(self, loss: object) -> tuple[Fraction, ...]:
-        """Read one loss for each order.
-
-        Args:
-            loss: a list, as long as there are orders.
-        """
+        """Read one loss for each order."""
         if not isinstance(loss, (tuple, list)) or len(loss) != len(self.orders):
             raise UsageError(f"a loss of a Renyi curve of {len(self.orders)} orders is as many")
         pairs = zip(self._at_each(), loss, strict=True)
         return tuple(as_fraction(one.read(part), one.name) for one, part in pairs)
 
     def at_most(self, loss: Loss, limit: Loss) -> bool:
-        """Compare the losses of each order.
-
-        Args:
-            loss: one loss for each order.
-            limit: what each may be at most.
-        """
+        """Compare the losses of each order."""
         here: Any = loss
         there: Any = limit
         return all(a <= b for a, b in zip(here, there, strict=True))
 
     def compose(self, losses: Iterable[Loss]) -> Loss:
-        """Add the losses of each order.
-
-        Args:
-            losses: of each release, one for each order.
-        """
+        """Add the losses of each order."""
         every: list[Any] = [(Fraction(0),) * len(self.orders), *losses]
         return tuple(sum(column, Fraction(0)) for column in zip(*every, strict=True))
 
     def from_pure(self, epsilon: Fraction) -> Loss:
-        """Return the divergences of randomized response, the largest of epsilon-DP mechanisms.
-
-        Args:
-            epsilon: the loss in pure DP, at least 0.
-        """
+        """Return the divergences of randomized response, the largest of epsilon-DP mechanisms."""
         return tuple(pure_to_renyi(epsilon, order) for order in self.orders)
 
     def from_other(self, other: Measure, loss: Loss) -> Loss:
-        """Return the losses that one in zCDP, in pure DP or at other orders implies.
-
-        Args:
-            other: the measure that the loss is in.
-            loss: the privacy loss.
-        """
+        """Return the losses that one in zCDP, in pure DP or at other orders implies."""
         if other == self:
             return loss
         try:
@@ -245,23 +204,14 @@ class RenyiCurve(Measure):
         return tuple(bounds)
 
     def from_losses(self, losses: PrivacyLoss, loss: Loss) -> Loss:
-        """Return the smaller one at each order; see :meth:`RenyiDP.from_losses`.
-
-        Args:
-            losses: the privacy losses, as a distribution.
-            loss: the loss that is stated in this measure.
-        """
+        """Return the smaller one at each order; see :meth:`RenyiDP.from_losses`."""
         stated: Any = loss
         pairs = zip(self._at_each(), stated, strict=True)
         bounds: list[Any] = [one.from_losses(losses, part) for one, part in pairs]
         return tuple(bounds)
 
     def show(self, loss: Loss) -> str:
-        """Write a loss for people: its ends.
-
-        Args:
-            loss: one loss for each order.
-        """
+        """Write a loss for people: its ends."""
         part: Any = loss
         ends = f"{show(part[0])} at order {show(self.orders[0])}"
         if len(self.orders) == 1:

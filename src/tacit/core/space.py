@@ -18,31 +18,6 @@ from tacit.core.metrics import Metric
 from tacit.display.card import Card, Plain, Shown, Table
 from tacit.errors import CallError, MismatchError, TacitError, UsageError, did_you_mean
 
-__all__ = [
-    "Builds",
-    "Built",
-    "Ends",
-    "Link",
-    "Pipeline",
-    "Recipe",
-    "Space",
-    "Start",
-    "Step",
-    "Unfinished",
-    "as_step",
-    "build_or_advise",
-    "chain_card",
-    "chain_text",
-    "distances",
-    "register",
-    "register_join",
-    "register_space",
-    "space_from",
-    "step_from",
-    "steps_between",
-    "unfinished",
-]
-
 # What spaces, steps, transformations and measurements show each other.
 #
 # They chain with each other, so each would have to import the others.  Each imports this file
@@ -59,7 +34,7 @@ class Builds(Protocol[MadeCovariant]):
         """Return the transformation or measurement on a space."""
 
 
-class Ends(Protocol[MadeCovariant]):
+class EndsChain(Protocol[MadeCovariant]):
     """A measurement, as a type checker sees it behind a transformation."""
 
     def after(self, first: Never, /) -> MadeCovariant:
@@ -190,7 +165,7 @@ def _built(step: Recipe, space: Start) -> Any:
 
 
 @dataclass(frozen=True)
-class Link:
+class ChainLink:
     """One step of a chain: its title, its recipe, where it leads, and its own map."""
 
     name: str
@@ -212,7 +187,7 @@ class Link:
         return f"{self.name}({', '.join(f'{k}={v}' for k, v in given)})"
 
 
-def distances(links: Sequence[Link], d_in: Fraction) -> list[Any]:
+def distances(links: Sequence[ChainLink], d_in: Fraction) -> list[Any]:
     """Return the distance after each step, starting from ``d_in``."""
     metrics: list[Any] = []
     distance: Any = d_in
@@ -222,20 +197,20 @@ def distances(links: Sequence[Link], d_in: Fraction) -> list[Any]:
     return metrics
 
 
-def chain_text(start: Start, links: Sequence[Link], d_in: Fraction) -> str:
+def chain_text(start: Start, links: Sequence[ChainLink], d_in: Fraction) -> str:
     """Write the chain as aligned text."""
     rows = _rows(start, links, d_in)
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
     return "\n".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows)
 
 
-def chain_card(title: str, start: Start, links: Sequence[Link], d_in: Fraction) -> Card:
+def chain_card(title: str, start: Start, links: Sequence[ChainLink], d_in: Fraction) -> Card:
     """Return what a notebook shows of a chain: each step with the distance after it."""
     head = ("step", "distance after it", "measured in")
     return Card(title, "", [Table(head, _rows(start, links, d_in))])
 
 
-def _rows(start: Start, links: Sequence[Link], d_in: Fraction) -> list[tuple[str, str, str]]:
+def _rows(start: Start, links: Sequence[ChainLink], d_in: Fraction) -> list[tuple[str, str, str]]:
     rows = [("data", show_distance(d_in), str(start))]
     for link, distance in zip(links, distances(links, d_in), strict=True):
         rows.append((link.title, show_distance(distance), str(link.output)))
@@ -274,6 +249,9 @@ class Step(ABC):
     @abstractmethod
     def build(self, space: Never) -> Built:
         """Return the transformation or measurement on ``space``, a :class:`~tacit.framework.Space`.
+
+        Args:
+            space: a space, or the end of a chain.
 
         Raises:
             MismatchError: the step does not fit this space; the message names what would join them.

@@ -22,14 +22,6 @@ from tacit.errors import InfeasibleError, UsageError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Concave",
-    "ProfilePoints",
-    "Tradeoff",
-    "TradeoffFunction",
-    "min_mu",
-]
-
 # The trade-off curve of two output distributions (f-DP): what a test between them can reach.
 
 

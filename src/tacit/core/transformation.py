@@ -12,8 +12,8 @@ from tacit.calls import public
 from tacit.core.metrics import Witness
 from tacit.core.space import (
     Builds,
-    Ends,
-    Link,
+    ChainLink,
+    EndsChain,
     Space,
     Step,
     Unfinished,
@@ -27,11 +27,6 @@ from tacit.core.space import (
 )
 from tacit.display.card import Card, Shown
 from tacit.errors import UsageError
-
-__all__ = [
-    "Transformation",
-    "read_distance",
-]
 
 Made = TypeVar("Made")
 
@@ -89,8 +84,8 @@ class Transformation(Shown):
         self.attained = attained
         self.onto = onto
         self._witness = witness
-        self.links: tuple[Link, ...] = (
-            Link(name or (step.name if step else "function"), step, output, stability),
+        self.links: tuple[ChainLink, ...] = (
+            ChainLink(name or (step.name if step else "function"), step, output, stability),
         )
 
     @property
@@ -130,7 +125,7 @@ class Transformation(Shown):
     @overload
     def __rshift__(self, other: Transformation) -> Transformation: ...
     @overload
-    def __rshift__(self, other: Ends[Made]) -> Made: ...
+    def __rshift__(self, other: EndsChain[Made]) -> Made: ...
     @overload
     def __rshift__(self, other: Builds[Made]) -> Made: ...
     @overload
@@ -148,7 +143,7 @@ class Transformation(Shown):
     @overload
     def then(self, other: Transformation) -> Transformation: ...
     @overload
-    def then(self, other: Ends[Made]) -> Made: ...
+    def then(self, other: EndsChain[Made]) -> Made: ...
     def then(self, other: object) -> object:
         """Chain another transformation, or the measurement that ends the chain.
 

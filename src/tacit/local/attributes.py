@@ -24,17 +24,6 @@ from tacit.local.oracle import Layout, Oracle, State, oracle_from, read_answer, 
 from tacit.local.random_bits import uniform_below
 from tacit.noise.bits import words32
 
-__all__ = [
-    "AttributeSampling",
-    "AttributeSplitting",
-    "Attributes",
-    "KeyValue",
-    "KeyValueEstimate",
-    "as_mapping",
-    "from_bits",
-    "to_bits",
-]
-
 # Several attributes of one person: the loss split among them, or one of them drawn at random.
 
 
@@ -226,11 +215,7 @@ class AttributeSplitting(Attributes):
         return valid
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`.
-
-        Args:
-            value: one answer, as :meth:`perturb` takes it.
-        """
+        """See :meth:`~tacit.local.Oracle.distribution`."""
         distributions = [
             o.distribution(v).items() for o, v in zip(self.oracles, self._row(value), strict=True)
         ]
@@ -326,11 +311,7 @@ class AttributeSampling(Attributes):
         return good
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`.
-
-        Args:
-            value: one answer, as :meth:`perturb` takes it.
-        """
+        """See :meth:`~tacit.local.Oracle.distribution`."""
         masses: dict[Any, Fraction] = {}
         answers = zip(self.oracles, self._row(value), strict=True)
         for j, (oracle, answer) in enumerate(answers):
@@ -443,11 +424,7 @@ class KeyValue(AttributeSampling):
         return bounds
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return for each person and key -1 (absent), or the value in 2**-32 of the range.
-
-        Args:
-            values: the answers of many people, as they were given.
-        """
+        """Return for each person and key -1 (absent), or the value in 2**-32 of the range."""
         rows = [self._row(v) for v in people_of(values, self.names)]
         return np.array(rows, np.int64).reshape(len(rows), len(self.parts))
 
@@ -468,11 +445,7 @@ class KeyValue(AttributeSampling):
         return super()._draw(answer.astype(np.int64))
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`.
-
-        Args:
-            value: one answer, as :meth:`perturb` takes it.
-        """
+        """See :meth:`~tacit.local.Oracle.distribution`."""
         masses: dict[Any, Fraction] = {}
         row_of_person = self._row(value)
         for j, oracle in enumerate(self.oracles):
@@ -491,11 +464,7 @@ class KeyValue(AttributeSampling):
         return masses
 
     def estimate(self, reports: object) -> dict[str, KeyValueEstimate]:
-        """Return a :class:`KeyValueEstimate` of each key.
-
-        Args:
-            reports: a state, or a batch of reports.
-        """
+        """Return a :class:`KeyValueEstimate` of each key."""
         states = self.states(reports)
         return {name: self._one(oracle, states[name]) for name, oracle in self.parts}
 
@@ -528,9 +497,6 @@ class KeyValue(AttributeSampling):
         """Return the influence and the variance of the count of people who have a key.
 
         The mean of its values is a ratio of counts: for a rare key few reports move it anywhere.
-
-        Args:
-            part: the mechanism of one key.
         """
         given: Any = part
         own, other = given.support

@@ -23,18 +23,6 @@ from tacit.noise import random_bytes
 from tacit.noise.bits import words64
 from tacit.outside import read_json
 
-__all__ = [
-    "Chunk",
-    "Header",
-    "append_reports",
-    "locked",
-    "random_order",
-    "read_header",
-    "read_records",
-    "shuffle_reports",
-    "write_reports",
-]
-
 # Batch files: a header once, then records of one size; read in bounded memory, appended safely.
 
 

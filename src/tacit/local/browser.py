@@ -20,11 +20,6 @@ from tacit.local.frequency.local_hashing import LocalHashing
 from tacit.local.oracle import FrequencyOracle
 from tacit.local.wire import Wire, mechanism_code
 
-__all__ = [
-    "client_config",
-    "write_page",
-]
-
 _PLACEHOLDER = "__TACIT_SURVEY__"
 _LARGEST_SAFE = 1 << 53
 

@@ -30,21 +30,6 @@ from tacit.local.poisoning import Bounds, Influence, honest_bounds, influence
 from tacit.local.wire import ID_BYTES, REASONS, Decoded, Reason, Wire
 from tacit.outside import read_json
 
-__all__ = [
-    "Bitmap",
-    "Collector",
-    "CollectorState",
-    "ExactSet",
-    "Remembering",
-    "Seen",
-    "Shards",
-    "read_state",
-    "seen_from",
-    "shard_of",
-    "write_atomically",
-    "write_state",
-]
-
 # Replays: remember which reports were counted, exactly or in a fixed amount of memory.
 
 

@@ -31,12 +31,6 @@ from tacit.noise import random_bytes
 from tacit.noise.bits import injected
 from tacit.outside import read_json
 
-__all__ = [
-    "Device",
-    "Staged",
-    "TwoStage",
-]
-
 # Mechanisms of two stages: an answer that a device keeps for ever, and reports made from it.
 
 
@@ -59,7 +53,7 @@ class Staged(ABC):
 
     @abstractmethod
     def keep(self, value: object, existing: Any) -> object:
-        """Draw the permanent answer: a report of ``kept``."""
+        """Draw the permanent answer, a report of ``kept``; ``existing``: see :meth:`standing`."""
 
     @abstractmethod
     def renew(self, permanent: object) -> object:
@@ -149,11 +143,7 @@ class TwoStage(PureOracle, Staged):
         return self.instant.layout
 
     def valid(self, reports: object) -> NDArray[np.bool_]:
-        """See :meth:`~tacit.local.Oracle.valid`.
-
-        Args:
-            reports: a batch of reports.
-        """
+        """See :meth:`~tacit.local.Oracle.valid`."""
         return self.instant.valid(reports)
 
     @property
@@ -162,20 +152,11 @@ class TwoStage(PureOracle, Staged):
         return self.permanent
 
     def keep(self, value: object, existing: object) -> object:
-        """Draw the permanent answer.
-
-        Args:
-            value: the answer of the person.
-            existing: not used here.
-        """
+        """Draw the permanent answer."""
         return self.permanent.perturb(value)
 
     def renew(self, permanent: object) -> object:
-        """Draw one report from a permanent answer.
-
-        Args:
-            permanent: what :meth:`keep` returned.
-        """
+        """Draw one report from a permanent answer."""
         return self.instant._draw(np.array([permanent], np.int64))[0]
 
     def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
@@ -186,11 +167,7 @@ class TwoStage(PureOracle, Staged):
         return self.instant._sums(reports)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`: of one report.
-
-        Args:
-            value: one answer, as :meth:`perturb` takes it.
-        """
+        """See :meth:`~tacit.local.Oracle.distribution`: of one report."""
         distribution: dict[Any, Fraction] = {}
         for lie, share in self.permanent.distribution(value).items():
             for report, p in self.instant.distribution(self.domain.labels[int(str(lie))]).items():

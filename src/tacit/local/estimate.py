@@ -21,17 +21,6 @@ from tacit.local.items import plain
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Estimate",
-    "MeanEstimate",
-    "expectation_maximization",
-    "nonnegative",
-    "norm_sub",
-    "normalised",
-    "quantile",
-    "simplex",
-]
-
 # Estimates of counts from local reports: unbiased, with honest errors and intervals.
 
 

@@ -15,21 +15,6 @@ from tacit.arithmetic.mixing import GOLDEN, mixed
 from tacit.local.items import is_missing, text_of, values_of
 from tacit.noise.bits import words64
 
-__all__ = [
-    "bucket",
-    "bucket_shares",
-    "columns_to_rows",
-    "count_matches",
-    "digest",
-    "digests",
-    "full_column",
-    "mix",
-    "nested_sets",
-    "nonnegative_least_squares",
-    "places_under",
-    "single_bits",
-]
-
 # A family of hash functions: one for each seed of 32 bits, the same on every device.
 #
 #     h = mix(seed + (item // 2) * 0x9E3779B1 mod 2**32),

@@ -21,18 +21,6 @@ from tacit.arithmetic.exact import as_integer, show
 from tacit.calls import public
 from tacit.errors import UsageError, did_you_mean
 
-__all__ = [
-    "Items",
-    "is_missing",
-    "numbers_of",
-    "people_of",
-    "plain",
-    "text_of",
-    "texts_of",
-    "values_of",
-    "whole_number",
-]
-
 # Answers as they arrive: columns of any library, scalars of any library, missing ones.
 #
 # Which item an answer is must not depend on the container that it came in, so that a list, an Arrow

@@ -26,25 +26,6 @@ from tacit.errors import MismatchError, UsageError
 from tacit.local.estimate import Estimate
 from tacit.local.items import OUTSIDE, Items, plain, values_of, whole_number
 
-__all__ = [
-    "MODULES",
-    "FrequencyOracle",
-    "Layout",
-    "Oracle",
-    "PureOracle",
-    "State",
-    "load",
-    "one_of",
-    "oracle_from",
-    "read_answer",
-    "read_bounds",
-    "read_share",
-    "read_size",
-    "refuse_large",
-    "refuse_wide",
-    "smallest_dtype",
-]
-
 # Layouts: the shape of one report, and the strict check of reports that come from outside.
 
 
@@ -375,7 +356,7 @@ class Oracle(ABC):
 
     @abstractmethod
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return the whole numbers by which the mechanism knows raw answers."""
+        """Return the whole numbers by which the mechanism knows the raw answers of many people."""
 
     @abstractmethod
     def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
@@ -463,6 +444,9 @@ class Oracle(ABC):
     @abstractmethod
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
         """Return the probability of every possible report of one answer: for small domains.
+
+        Args:
+            value: one answer, as :meth:`perturb` takes it.
 
         Raises:
             UsageError: more than 2**20 possible reports.

@@ -29,14 +29,6 @@ from tacit.local.oracle import FrequencyOracle, Oracle
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Choice",
-    "Option",
-    "amplified",
-    "amplified_delta",
-    "choose",
-]
-
 # Which mechanism to take: ranked by exact variance, with what each costs.
 
 

@@ -29,13 +29,6 @@ from tacit.local.frequency.direct_encoding import DirectEncoding
 from tacit.local.numeric.means import LaplaceMean, MeanOracle
 from tacit.local.oracle import Oracle, PureOracle
 
-__all__ = [
-    "Bounds",
-    "Influence",
-    "honest_bounds",
-    "influence",
-]
-
 
 @dataclass(frozen=True)
 class Influence:

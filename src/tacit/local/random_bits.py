@@ -16,27 +16,6 @@ from tacit.errors import UsageError
 from tacit.noise.bernoulli_and_uniform import uniform_words
 from tacit.noise.bits import words8, words16, words32, words64
 
-__all__ = [
-    "blend_own_bit",
-    "coins",
-    "count_bits",
-    "count_ones",
-    "count_values",
-    "dyadic_down",
-    "dyadic_near",
-    "dyadic_up",
-    "exp_at_most",
-    "finer",
-    "max_exp",
-    "min_exp",
-    "probability",
-    "random_rows",
-    "read_loss",
-    "stray_mask",
-    "truth_probability",
-    "uniform_below",
-]
-
 # Count values, and count bits place by place, in little memory and without a loop over reports.
 
 

@@ -23,12 +23,6 @@ from tacit.local.items import OUTSIDE, Items, is_missing, plain, values_of, whol
 from tacit.local.oracle import FrequencyOracle, Layout, Oracle, oracle_from, read_share, read_size
 from tacit.noise.bernoulli_and_uniform import uniform_words
 
-__all__ = [
-    "HierarchicalRanges",
-    "PaddedSets",
-    "PrefixExtending",
-]
-
 # Range queries: intervals of several lengths, so that any range is a sum of few of them.
 
 
@@ -83,9 +77,6 @@ class HierarchicalRanges(AttributeSampling):
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return the interval of each value on every level.
-
-        Args:
-            values: the answers of many people, as they were given.
 
         Raises:
             UsageError: a value outside 0 .. size - 1.
@@ -272,11 +263,7 @@ class PrefixExtending(AttributeSampling):
         return [str(number >> (longest - length)) for length in self.lengths]
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return the digest of every prefix; any other answer is reported as "outside".
-
-        Args:
-            values: the answers of many people, as they were given.
-        """
+        """Return the digest of every prefix; any other answer is reported as "outside"."""
         rows = [self._row(value) for value in values_of(values)]
         columns = [o.read([row[j] for row in rows]) for j, o in enumerate(self.oracles)]
         return np.stack(columns, axis=1)
@@ -319,9 +306,6 @@ class PrefixExtending(AttributeSampling):
 
     def estimate(self, reports: object) -> NoReturn:
         """Raise always: answers are found with :meth:`heaviest`.
-
-        Args:
-            reports: a state, or a batch of reports.
 
         Raises:
             UsageError: always.
@@ -392,19 +376,11 @@ class PaddedSets(Oracle):
         return self.oracle.layout
 
     def valid(self, reports: object) -> NDArray[np.bool_]:
-        """See :meth:`~tacit.local.Oracle.valid`.
-
-        Args:
-            reports: a batch of reports.
-        """
+        """See :meth:`~tacit.local.Oracle.valid`."""
         return self.oracle.valid(reports)
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Draw a slot of each set, and return the position of what it holds.
-
-        Args:
-            values: the answers of many people, as they were given.
-        """
+        """Draw a slot of each set, and return the position of what it holds."""
         return np.fromiter(
             (self._slot(self.members(v)) for v in values_of(values, sets=True)), np.int64
         )
@@ -472,11 +448,7 @@ class PaddedSets(Oracle):
         return slots * size**2 + read_size(n) * share * (size - 1)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`.
-
-        Args:
-            value: one answer, as :meth:`perturb` takes it.
-        """
+        """See :meth:`~tacit.local.Oracle.distribution`."""
         members, domain = self.members(value), self.oracle.domain
         slots = max(self.length, len(members))
         chances = {domain.labels[m]: Fraction(1, slots) for m in members}

@@ -24,10 +24,6 @@ from tacit.local.items import plain, text_of, values_of
 from tacit.local.oracle import Layout, Oracle, State
 from tacit.local.random_bits import count_bits, dyadic_near, random_rows, uniform_below
 
-__all__ = [
-    "Rappor",
-]
-
 Rows = NDArray[np.uint8]
 
 
@@ -149,11 +145,7 @@ class Rappor(Oracle, Staged):
         return self.cohorts.bit_length() - 1
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return the digest of each answer; every answer has one, a missing one too.
-
-        Args:
-            values: the answers of many people, as they were given.
-        """
+        """Return the digest of each answer; every answer has one, a missing one too."""
         return digests(values).view(np.int64)
 
     def filters(self, indices: NDArray[np.int64], cohort: NDArray[np.int64]) -> Rows:
@@ -226,21 +218,12 @@ class Rappor(Oracle, Staged):
         return self.draw_cohorts(1)
 
     def keep(self, value: object, existing: NDArray[np.int64]) -> object:
-        """Draw the row that a device keeps, in its cohort.
-
-        Args:
-            value: the answer of the person.
-            existing: the cohort of the device, from :attr:`standing`.
-        """
+        """Draw the row that a device keeps, in its cohort."""
         row = self.permanent(self.filters(self.read([value]), existing))
         return self.report(row if self.f else self.instantaneous(row), existing)[0]
 
     def renew(self, permanent: object) -> object:
-        """Draw one report from a kept row; without a permanent stage the report stays.
-
-        Args:
-            permanent: what :meth:`keep` returned.
-        """
+        """Draw one report from a kept row; without a permanent stage the report stays."""
         if not self.f:
             return permanent
         row_kept: Any = permanent
@@ -346,11 +329,7 @@ class Rappor(Oracle, Staged):
         return target.ravel(), np.concatenate(columns), sizes
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`.
-
-        Args:
-            value: one answer, as :meth:`perturb` takes it.
-        """
+        """See :meth:`~tacit.local.Oracle.distribution`."""
         if self.layout.width > 16:
             raise UsageError("there are too many reports to list: take fewer bits and cohorts")
         masses: dict[Hashable, Fraction] = {}

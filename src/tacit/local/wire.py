@@ -36,14 +36,6 @@ from tacit.errors import UsageError
 from tacit.local.oracle import Oracle
 from tacit.noise import random_bytes
 
-__all__ = [
-    "REASONS",
-    "Decoded",
-    "Reason",
-    "Wire",
-    "mechanism_code",
-]
-
 MAGIC = b"TLR"
 VERSION = 1
 ID_BYTES = 16

@@ -1,11 +1,12 @@
 """Noise on aggregates: measurements and the privacy maps that they are held to."""
 
+from tacit.core.divergences import Product
 from tacit.mechanisms.adaptive_composition import Adaptive, adaptive
 from tacit.mechanisms.additive import Gaussian, Geometric, Laplace, TruncatedGeometric
 from tacit.mechanisms.calibration import calibrate, half_width, plot_accuracy
 from tacit.mechanisms.continual_counting import ContinualCount, Counter
 from tacit.mechanisms.noisy_max import Exponential, NoisyMax, PermuteAndFlip
-from tacit.mechanisms.output_distribution import FiniteDistribution, Mixture, Product
+from tacit.mechanisms.output_distribution import FiniteDistribution, Mixture
 from tacit.mechanisms.partition_selection import (
     GaussianKeys,
     GaussianKeysInRounds,

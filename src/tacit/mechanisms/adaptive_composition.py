@@ -13,12 +13,6 @@ from tacit.core.losses.base import PrivacyLoss
 from tacit.core.transformation import read_distance
 from tacit.errors import MismatchError, UsageError
 
-__all__ = [
-    "Adaptive",
-    "adaptive",
-    "cost_of",
-]
-
 
 def cost_of(measurement: Measurement, d_in: Number = 1) -> Budget:
     """Return what a release costs at a distance, as a budget of its own kind.

@@ -33,21 +33,8 @@ from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
 from tacit.core.measures import concentrated_epsilon
 from tacit.core.metrics import Witness
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.grid_noise import Lattice
+from tacit.mechanisms.grid_noise import AggregateGrid
 from tacit.noise import NoiseDistribution
-
-__all__ = [
-    "Additive",
-    "ClampedDistribution",
-    "Gaussian",
-    "Geometric",
-    "Laplace",
-    "TruncatedGeometric",
-    "continuous_sigma",
-    "largest_rho",
-    "min_scale",
-    "min_sigma",
-]
 
 # What the Laplace and the Gaussian mechanism share: one kind of noise on every coordinate.
 
@@ -72,7 +59,7 @@ class Additive(Step):
         if self.grid is not None:
             object.__setattr__(self, "grid", positive(self.grid, "grid"))
 
-    def _lattice(self, space: Space, norm: type[Metric], named: str) -> Lattice:
+    def _lattice(self, space: Space, norm: type[Metric], named: str) -> AggregateGrid:
         """Return the grid of a number, or of a vector under a norm."""
         if not isinstance(space.metric, (AbsoluteDistance, norm)):
             raise MismatchError(
@@ -81,11 +68,11 @@ class Additive(Step):
                 space,
                 self,
             )
-        return Lattice.of(space, self, self.grid)  # type: ignore[arg-type]
+        return AggregateGrid.of(space, self, self.grid)  # type: ignore[arg-type]
 
     def _release(
         self,
-        lattice: Lattice,
+        lattice: AggregateGrid,
         measure: Measure,
         noise_distribution: NoiseDistribution,
         shift: Any,
@@ -145,14 +132,7 @@ class Laplace(Additive):
     name: ClassVar[str] = "laplace"
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a number or a vector.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: a metric other than the absolute or the L1 distance, or no numbers.
-        """
+        """Return the mechanism on a number, or on a vector under the L1 distance."""
         lattice = self._lattice(space, L1Distance, "L1")
         scale = Fraction(self.scale)
         noise_distribution = noise.DiscreteLaplace(scale / lattice.grid)
@@ -180,15 +160,8 @@ class Geometric(Laplace):
     name: ClassVar[str] = "geometric"
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on an integer or a vector of them.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: the aggregate is not made of integers.
-        """
-        lattice = Lattice.of(space, self, None)
+        """Return the mechanism on an integer or a vector of them."""
+        lattice = AggregateGrid.of(space, self, None)
         if lattice.grid != 1:
             raise MismatchError(
                 "geometric noise is for whole numbers; use laplace for others", space, self
@@ -361,14 +334,7 @@ class Gaussian(Additive):
     name: ClassVar[str] = "gaussian"
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a number or a vector.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: a metric other than the absolute or the L2 distance, or no numbers.
-        """
+        """Return the mechanism on a number, or on a vector under the L2 distance."""
         lattice = self._lattice(space, L2Distance, "L2")
         scale = Fraction(self.scale)
         noise_distribution = noise.DiscreteGaussian(scale / lattice.grid)
@@ -434,14 +400,7 @@ class TruncatedGeometric(Step):
             raise UsageError("the bounds are reversed; swap them")
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a number.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no number under the absolute distance, or bounds that are off its grid.
-        """
+        """Return the mechanism on a number under the absolute distance; its grid has the bounds."""
         if isinstance(space.domain, Vector) or not isinstance(space.metric, AbsoluteDistance):
             raise MismatchError(
                 f"{self.name} needs a number under the absolute distance, not ({space}); chain a "
@@ -449,7 +408,7 @@ class TruncatedGeometric(Step):
                 space,
                 self,
             )
-        lattice = Lattice.of(space, self, None)
+        lattice = AggregateGrid.of(space, self, None)
         low, high = (Fraction(b) / lattice.grid for b in (self.lower, self.upper))
         if low.denominator != 1 or high.denominator != 1:
             raise MismatchError(

@@ -24,16 +24,6 @@ from tacit.mechanisms.local_statistic import laplace_distance
 from tacit.mechanisms.output_distribution import FiniteDistribution, normalised
 from tacit.mechanisms.private_quantile import choose_cell, quantile_costs
 
-__all__ = [
-    "BinFunction",
-    "Centre",
-    "Coordinate",
-    "MeanOfBins",
-    "MedianOfBins",
-    "WinsorizedMeanOfBins",
-    "coordinates",
-]
-
 # What a function says of a bin, as whole units of a public grid: total, whatever it does.
 
 

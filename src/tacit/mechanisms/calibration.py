@@ -41,15 +41,6 @@ from tacit.mechanisms.grid_noise import LatticeDistribution
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "NO_NOISE",
-    "calibrate",
-    "half_width",
-    "min_noise",
-    "plot_accuracy",
-    "stated_at",
-]
-
 # The smallest scale at which a release, or a composition, is (epsilon, delta)-DP by its losses.
 #
 # What is bounded is ``m.delta(epsilon)``, the delta of the privacy losses of the whole at the

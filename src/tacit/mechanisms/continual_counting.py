@@ -38,14 +38,9 @@ from tacit.core import (
     ZeroConcentratedDP,
     register,
 )
+from tacit.core.divergences import Product
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.grid_noise import LatticeDistribution
-from tacit.mechanisms.output_distribution import Product
-
-__all__ = [
-    "ContinualCount",
-    "Counter",
-]
 
 _RESOLUTION = 1 << 24
 _METHODS = {"tree": "laplace", "tree_gaussian": "gaussian", "factorisation": "gaussian"}
@@ -96,14 +91,7 @@ class ContinualCount(Step):
             raise UsageError(f"the method is one of {', '.join(_METHODS)}, not {self.method!r}")
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a stream of public length.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no vector of integers of public length under the L1 distance.
-        """
+        """Return the mechanism on integers under the L1 distance, a stream of public length."""
         domain = space.domain
         is_integral = isinstance(domain, Vector) and isinstance(domain.element, Number)
         if (

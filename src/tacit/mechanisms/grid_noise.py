@@ -15,21 +15,16 @@ from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction
 from tacit.core import L2Distance, Number, Space, Step, Vector
+from tacit.core.divergences import Product
 from tacit.core.losses.base import Dominating, PrivacyLoss
 from tacit.core.losses.composition import Summand
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.output_distribution import Product
-
-__all__ = [
-    "Lattice",
-    "LatticeDistribution",
-]
 
 _MAX_SQUARE = 3  # the square of an L2 distance in units up to which no cell can move by two
 
 
 @dataclass(frozen=True)
-class Lattice:
+class AggregateGrid:
     """Conversion of the values of a space to whole units, and its effect on distances."""
 
     # size: None for a number, else the length of a vector (or -1 where it is not public).
@@ -40,7 +35,7 @@ class Lattice:
     rounds: bool
 
     @classmethod
-    def of(cls, space: Space, step: Step, grid: Fraction | None) -> Lattice:
+    def of(cls, space: Space, step: Step, grid: Fraction | None) -> AggregateGrid:
         """Return the lattice of a space of numbers."""
         # Aggregates of Tacit are on a grid already: nothing is rounded, nothing charged.  Floats
         # without a grid are rounded to the nearest multiple of ``grid``: each of n numbers moves by

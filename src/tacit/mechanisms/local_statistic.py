@@ -25,17 +25,6 @@ from tacit.statistics.search import Function
 from tacit.statistics.smooth import at_distance
 from tacit.statistics.statistic import AtDistance, PublicRange, Statistic, rounded_up
 
-__all__ = [
-    "LocalStatistic",
-    "Reading",
-    "column_space",
-    "distance_on_grid",
-    "laplace_distance",
-    "nearest_unit",
-    "read_statistic",
-    "total",
-]
-
 # A function made total: one number within bounds, whatever it does on a data set.
 
 
@@ -158,7 +147,7 @@ def nearest_unit(value: Fraction | Root, grid: Fraction) -> int:
         bits *= 2
 
 
-class Reading:
+class StatisticReading:
     """A data set as a statistic reads it; what is known of it lives as long as it does."""
 
     def __init__(self, sample: Sample | None) -> None:
@@ -253,20 +242,20 @@ class LocalStatistic:
             )
         return public_range
 
-    def read(self, records: Any) -> Reading:
+    def read(self, records: Any) -> StatisticReading:
         """Return the records of an internal member, to ask about."""
         # A table hands in a sample, which is counted and not written out.
         # A label that is none of the values counts as the first of them.
         if isinstance(records, Sample):
-            return Reading(records if len(records) else None)
+            return StatisticReading(records if len(records) else None)
         if self.values is None:
             listed: Any = np.asarray(records, dtype=np.float64)
         else:
             known = self.values[0]
             listed = [known if r is None else as_fraction(r) for r in records]
-        return Reading(Sample(listed) if len(listed) else None)
+        return StatisticReading(Sample(listed) if len(listed) else None)
 
-    def value(self, reading: Reading) -> Fraction | Root:
+    def value(self, reading: StatisticReading) -> Fraction | Root:
         """Return the exact value; that of no records is the public default."""
         if reading.sample is None:
             return self.default
@@ -294,7 +283,7 @@ class LocalStatistic:
         assert self.values is not None
         return bool((size + 1) ** len(self.values) <= _STATES_OF_ONE_SIZE)
 
-    def _at(self, reading: Reading, limit: int | None) -> AtDistance:
+    def _at(self, reading: StatisticReading, limit: int | None) -> AtDistance:
         """Return ``A(t)`` of records that are there."""
         if reading.steps is None:
             assert reading.sample is not None
@@ -314,7 +303,7 @@ class LocalStatistic:
                 )
         return reading.steps
 
-    def smooth(self, reading: Reading, beta: Fraction) -> Fraction:
+    def smooth(self, reading: StatisticReading, beta: Fraction) -> Fraction:
         """Return ``max_t exp(-beta t) A+(t)``, never below the truth; smooth as its parts are."""
         # Where the logarithms of two functions move by at most so much between neighbours, so does
         # that of their maximum.  A floor of ``full 2**-400`` keeps clear of the smallest floats.
@@ -329,11 +318,11 @@ class LocalStatistic:
             return max(own, floor)
         return max(own, exp(-beta * limit).upper * self.full, floor)
 
-    def distance(self, reading: Reading, bound: Fraction) -> int | None:
+    def distance(self, reading: StatisticReading, bound: Fraction) -> int | None:
         """Return ``min {t : A+(t) > bound}``, or None where there is none."""
         return self.distances(reading, [bound])[0]
 
-    def distances(self, reading: Reading, bounds: Sequence[Fraction]) -> list[int | None]:
+    def distances(self, reading: StatisticReading, bounds: Sequence[Fraction]) -> list[int | None]:
         """Return :meth:`distance` for each of several bounds, which ascend."""
         limit = self.limit(len(reading))
         distances: list[int | None] = [None] * len(bounds)

@@ -30,18 +30,8 @@ from tacit.core.losses.additive_noise import LaplaceShift
 from tacit.core.losses.base import BothWays, Dominating, PrivacyLoss
 from tacit.core.losses.distribution import PrivacyLossDistribution
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.grid_noise import Lattice
+from tacit.mechanisms.grid_noise import AggregateGrid
 from tacit.mechanisms.output_distribution import FiniteDistribution, normalised
-
-__all__ = [
-    "FARTHEST",
-    "Exponential",
-    "NoisyMax",
-    "PermuteAndFlip",
-    "costs_below_best",
-    "crossings",
-    "score_lattice",
-]
 
 # What the private choices share: scores in whole units, as costs below the best.
 
@@ -49,7 +39,7 @@ __all__ = [
 FARTHEST = 1 << 62
 
 
-def score_lattice(space: Space, step: Step) -> Lattice:
+def score_lattice(space: Space, step: Step) -> AggregateGrid:
     """Return the lattice of a vector of scores of public number, under the L-infinity distance."""
     if not isinstance(space.metric, LInfinityDistance):
         raise MismatchError(
@@ -57,7 +47,7 @@ def score_lattice(space: Space, step: Step) -> Lattice:
             space,
             step,
         )
-    lattice = Lattice.of(space, step, None)
+    lattice = AggregateGrid.of(space, step, None)
     if not space.domain.size:  # type: ignore[attr-defined]
         raise MismatchError(
             f"{step.name} chooses among a public number of scores, at least one; use "
@@ -91,13 +81,13 @@ _BITS = 224
 _FAR = 300  # in scales: what is so far below the best is taken with probability below 2^-432
 
 
-def crossings(lattice: Lattice, rate: Fraction, units: int) -> tuple[PrivacyLoss, ...]:
+def crossings(lattice: AggregateGrid, rate: Fraction, units: int) -> tuple[PrivacyLoss, ...]:
     """Return the losses of pairs of scores of which the best two cross.
 
     >>> from tacit.core import LInfinityDistance, Space, Vector
     >>> from tacit.mechanisms.noisy_max import PermuteAndFlip
     >>> space = Space(Vector(int, size=5), LInfinityDistance())
-    >>> found = crossings(Lattice.of(space, PermuteAndFlip(1), None), Fraction(1, 10), 2)
+    >>> found = crossings(AggregateGrid.of(space, PermuteAndFlip(1), None), Fraction(1, 10), 2)
     >>> [round(float(one.epsilon(0)), 4) for one in found]
     [0.1909, 0.2]
     """
@@ -183,15 +173,7 @@ class Exponential(Step):
             )
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a vector of scores.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: the scores are not compared by the L-infinity distance, or their number
-                is not public.
-        """
+        """Return the mechanism on a public number of scores under the L-infinity distance."""
         lattice = score_lattice(space, self)
         scale = Fraction(self.scale)
         rate = lattice.grid / scale
@@ -297,15 +279,7 @@ class PermuteAndFlip(Step):
             raise UsageError("monotone is True or False")
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a vector of scores.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: the scores are not compared by the L-infinity distance, or their number
-                is not public.
-        """
+        """Return the mechanism on a public number of scores under the L-infinity distance."""
         lattice = score_lattice(space, self)
         scale = Fraction(self.scale)
         rate = lattice.grid / scale
@@ -412,15 +386,7 @@ class NoisyMax(Step):
             raise UsageError("monotone is True or False")
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a vector of scores.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: the scores are not compared by the L-infinity distance, or their number
-                is not public.
-        """
+        """Return the mechanism on a public number of scores under the L-infinity distance."""
         score_lattice(space, self)
         same = PermuteAndFlip if self.noise == "exponential" else Exponential
         m = same(self.scale, self.monotone).build(space)

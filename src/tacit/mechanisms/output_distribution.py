@@ -12,20 +12,8 @@ from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, as_integer, show
 from tacit.core import ApproximateDP, Measurement, PureDP
-from tacit.core.divergences import Product, outcome
+from tacit.core.divergences import outcome
 from tacit.errors import MismatchError, UsageError
-
-__all__ = [
-    "FiniteDistribution",
-    "Mixture",
-    "PairMap",
-    "Product",
-    "approximate_loss",
-    "listed",
-    "outcome",
-    "resized",
-    "stated_at",
-]
 
 # Explicit output distributions: what a mechanism would release, with a certified probability each.
 #

@@ -30,29 +30,12 @@ from tacit.core import (
     register,
 )
 from tacit.core.conversions import delta_bound
+from tacit.core.divergences import Product
 from tacit.core.losses.additive_noise import GaussianShift
-from tacit.core.losses.composition import Sum
+from tacit.core.losses.composition import ComposedLosses
 from tacit.errors import MismatchError, UsageError, said
 from tacit.mechanisms.additive import continuous_sigma
-from tacit.mechanisms.output_distribution import FiniteDistribution, Product, approximate_loss
-
-__all__ = [
-    "CountsOfRounds",
-    "GaussianKeys",
-    "GaussianKeysInRounds",
-    "ReleaseKeys",
-    "SelectKeys",
-    "TruncatedNoise",
-    "delta_of_noise",
-    "keys_each",
-    "min_noise_and_threshold",
-    "min_noise_and_thresholds",
-    "min_threshold",
-    "passes",
-    "select_partitions",
-    "shown_of_key",
-    "tail",
-]
+from tacit.mechanisms.output_distribution import FiniteDistribution, approximate_loss
 
 # Partition selection: release those unlisted groups that have more people than a threshold.
 
@@ -105,14 +88,7 @@ class ReleaseKeys(Step):
         object.__setattr__(self, "threshold", as_integer(self.threshold, "threshold", minimum=2))
 
     def build(self, space: Space) -> Measurement:
-        """Return the release on a vector of people counts under L1.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no vector of integers under L1.
-        """
+        """Return the release on a vector of people counts under L1."""
         if not isinstance(space.domain, Vector) or not isinstance(space.metric, L1Distance):
             raise MismatchError(f"release_keys works on people counts under L1, not on ({space})")
         scale = Fraction(self.scale)
@@ -246,14 +222,7 @@ class GaussianKeys(Step):
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon"))
 
     def build(self, space: Space) -> Measurement:
-        """Return the release on a vector of people counts under the sparse distance.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no vector of integers under the sparse distance.
-        """
+        """Return the release on a vector of people counts under the sparse distance."""
         groups = keys_each(self, space)
         scale, epsilon = Fraction(self.scale), Fraction(self.epsilon)
 
@@ -329,7 +298,7 @@ def delta_of_noise(
     bound = delta_bound(ZeroConcentratedDP(), rho, moved * epsilon).upper
     if moved > 1 or epsilon > _LARGE or not _MIN_DELTA**2 < bound < _LARGEST_DELTA:
         return bound
-    losses = Sum.of([(GaussianShift(scale, 1), groups) for scale in scales])
+    losses = ComposedLosses.of([(GaussianShift(scale, 1), groups) for scale in scales])
     return min(bound, losses.delta(epsilon).upper)
 
 
@@ -494,14 +463,7 @@ class GaussianKeysInRounds(Step):
         return [(Fraction(s), t) for s, t in zip(self.scales, self.thresholds, strict=True)]
 
     def build(self, space: Space) -> Measurement:
-        """Return the release on a vector of people counts under the sparse distance.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no vector of integers under the sparse distance.
-        """
+        """Return the release on a vector of people counts under the sparse distance."""
         groups, epsilon, rounds = keys_each(self, space), Fraction(self.epsilon), self._rounds
         scales = tuple(scale for scale, _ in rounds)
 
@@ -624,14 +586,7 @@ class SelectKeys(Step):
             raise UsageError("delta must be above 0 and below 1, such as '1e-6'")
 
     def build(self, space: Space) -> Measurement:
-        """Return the release on a vector of people counts.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no vector of integers under the sparse distance or L1.
-        """
+        """Return the release on a vector of people counts under the sparse distance or L1."""
         metric = space.metric
         if not isinstance(space.domain, Vector) or not isinstance(
             metric, (SparseDistance, L1Distance)

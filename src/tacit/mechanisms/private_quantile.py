@@ -54,15 +54,6 @@ from tacit.noise.bernoulli_and_uniform import uniform_integer
 from tacit.noise.bits import watcher
 from tacit.noise.exponential import ExponentialChoice, choices_within
 
-__all__ = [
-    "BinCounts",
-    "PrivateQuantile",
-    "choose_cell",
-    "choose_cells",
-    "error_in_cost",
-    "quantile_costs",
-]
-
 # The cells that occur, rising, and how often each does.
 Histogram: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 
@@ -125,11 +116,7 @@ class PrivateQuantile(Step):
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a bounded column of numbers.
 
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
         Raises:
-            MismatchError: no column of records with bounds.
             UsageError: a grid that does not fit the bounds.
         """
         candidates = self._candidates(space)

@@ -24,13 +24,6 @@ from tacit.core.losses.distribution import PrivacyLossDistribution
 from tacit.errors import UsageError
 from tacit.mechanisms.output_distribution import FiniteDistribution, PairMap, stated_at, sum_of
 
-__all__ = [
-    "min_growth",
-    "of_profile",
-    "select_best",
-    "selected",
-]
-
 # Privacy losses of the best of a random number of runs, at all epsilons, from those of one run.
 #
 # Let ``delta(epsilon)`` be the profile of one run in the worse direction, and g the probability to

@@ -48,22 +48,6 @@ from tacit.mechanisms.output_distribution import (
 from tacit.mechanisms.partition_selection import tail
 from tacit.mechanisms.sparse_vector import AboveThreshold
 
-__all__ = [
-    "BoundSearch",
-    "BoundedAnswer",
-    "Ladder",
-    "LocalMode",
-    "ProposeBound",
-    "ProposeTestRelease",
-    "SearchRelease",
-    "TestedRelease",
-    "passing_threshold",
-    "propose_bound",
-    "propose_test_release",
-    "read_delta",
-    "read_split",
-]
-
 # What the parameters of propose-test-release are checked for.
 
 
@@ -302,11 +286,7 @@ class BoundSearch(Step):
         _read_ladder(self)
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a column.
-
-        Raises:
-            MismatchError: no column of bounded numbers or known values, or another metric.
-        """
+        """Return the mechanism on a column of bounded numbers or known values."""
         return SearchRelease(space, self, LocalStatistic(self.statistic, space, self.bounds))
 
 
@@ -428,11 +408,7 @@ class ProposeBound(Step):
         _read_ladder(self)
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a column.
-
-        Raises:
-            MismatchError: no column of bounded numbers or known values, or another metric.
-        """
+        """Return the mechanism on a column of bounded numbers or known values."""
         local = LocalStatistic(self.statistic, space, self.bounds)
         epsilon = Fraction(self.epsilon)
         ladder = Ladder(local, epsilon, Fraction(self.ratio), self.rungs)
@@ -596,10 +572,9 @@ class ProposeTestRelease(Step):
         object.__setattr__(self, "split", read_split(self.split, "test"))
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a column.
+        """Return the mechanism on a column of bounded numbers or known values.
 
         Raises:
-            MismatchError: no column of bounded numbers or known values, or another metric.
             UsageError: a bound that no data set can break.
         """
         if self.statistic == "mode":

@@ -24,15 +24,12 @@ from tacit.core import (
     Vector,
     register,
 )
+from tacit.core.divergences import Product
 from tacit.core.losses.base import Dominating, PrivacyLoss
 from tacit.core.losses.distribution import dominating_pair, response_losses
 from tacit.core.metrics import Witness
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.output_distribution import FiniteDistribution, Product
-
-__all__ = [
-    "RandomizedResponse",
-]
+from tacit.mechanisms.output_distribution import FiniteDistribution
 
 
 @register
@@ -90,14 +87,7 @@ class RandomizedResponse(Step):
             object.__setattr__(self, "p", share)
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on one label, or on a vector of labels.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no labels, or another metric than the discrete or the Hamming distance.
-        """
+        """Return the mechanism on a label, or on a vector of labels under the Hamming distance."""
         domain = space.domain
         single = isinstance(domain, Category) and isinstance(space.metric, DiscreteDistance)
         column = (

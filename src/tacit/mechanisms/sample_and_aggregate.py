@@ -49,22 +49,6 @@ from tacit.mechanisms.worker_process import Worker, packed
 from tacit.noise.bits import words64
 from tacit.statistics.statistic import Statistic
 
-__all__ = [
-    "AGGREGATES",
-    "MAX_BINS",
-    "AnyRecord",
-    "Engine",
-    "Rows",
-    "SampledRelease",
-    "SmoothMedianOfBins",
-    "assignment",
-    "in_bulk",
-    "into_bins",
-    "record_count",
-    "sample_and_aggregate",
-    "simulated_units",
-]
-
 # Records into bins, each record by a draw of its own.
 #
 # **Distribution.**  Every record draws one of ``k`` bins uniformly, independently of everything
@@ -383,7 +367,7 @@ _CLUSTERS = {
 
 
 @dataclass(frozen=True)
-class Engine:
+class BinEngine:
     """Where bins are answered."""
 
     processes: int = 0  # worker processes of this machine; 0 for this very process
@@ -392,11 +376,11 @@ class Engine:
     timeout: float | None = None  # seconds for one bin in a worker process, or None
 
     @classmethod
-    def of(cls, parallel: Any, timeout: Any) -> Engine:
+    def of(cls, parallel: Any, timeout: Any) -> BinEngine:
         """Read ``parallel`` and ``timeout`` as a caller gives them.
 
-        >>> Engine.of(2, 1.5)
-        Engine(processes=2, backend=None, jobs=-1, timeout=1.5)
+        >>> BinEngine.of(2, 1.5)
+        BinEngine(processes=2, backend=None, jobs=-1, timeout=1.5)
         """
         limit = None if timeout is None else float(positive(timeout, "timeout"))
         if parallel is None:
@@ -630,7 +614,7 @@ def sample_and_aggregate(
         raise UsageError(
             f"relation {said(relation)} is unknown; {did_you_mean(relation, _RELATIONS)}"
         )
-    engine = Engine.of(parallel, timeout)
+    engine = BinEngine.of(parallel, timeout)
     reads = coordinates(bounds, default, grid, kind.grid_bits)
     shares = {"epsilon": positive(epsilon, "epsilon") / len(reads)}
     if delta is not None:
@@ -668,7 +652,7 @@ class SampledRelease(Measurement):
         space: Space,
         ask: BinFunction,
         centres: tuple[Centre, ...],
-        engine: Engine,
+        engine: BinEngine,
         name: str,
     ) -> None:
         self._ask, self._centres, self._engine = ask, centres, engine

@@ -26,7 +26,12 @@ from tacit.core import (
 )
 from tacit.core.measurement import TwoParts
 from tacit.errors import UsageError, did_you_mean
-from tacit.mechanisms.local_statistic import LocalStatistic, Reading, column_space, nearest_unit
+from tacit.mechanisms.local_statistic import (
+    LocalStatistic,
+    StatisticReading,
+    column_space,
+    nearest_unit,
+)
 from tacit.mechanisms.output_distribution import (
     FiniteDistribution,
     approximate_loss,
@@ -44,15 +49,6 @@ from tacit.mechanisms.smooth_distributions import (
     mean_distance,
 )
 from tacit.statistics.statistic import SMOOTHNESS_SLACK
-
-__all__ = [
-    "CONCENTRATED",
-    "DISTRIBUTIONS",
-    "SmoothNoise",
-    "SmoothRelease",
-    "calibrated",
-    "smooth_noise",
-]
 
 # The measurement of smooth noise: its releases, its exact distribution, its expected error.
 
@@ -106,7 +102,7 @@ class SmoothRelease(Measurement):
     def _prepared(self, records: Any) -> Callable[[], float]:
         return partial(self._drawn, *self._placed(self.local.read(records)))
 
-    def _placed(self, reading: Reading) -> tuple[Callable[[int], Enclosure], Fraction]:
+    def _placed(self, reading: StatisticReading) -> tuple[Callable[[int], Enclosure], Fraction]:
         """Return where the noise is centred and how wide it is, in units of the grid."""
         scale = self.local.smooth(reading, self.beta) / self.shift / self.grid
         return _enclosed(self.local.value(reading), self.grid), scale
@@ -192,7 +188,7 @@ class SmoothRelease(Measurement):
         own = self.local.smooth(reading, self.beta) / self.shift
         return rates[best] if noise(best) < own else self.beta
 
-    def error_on(self, reading: Reading, truth: float | None = None) -> float:
+    def error_on(self, reading: StatisticReading, truth: float | None = None) -> float:
         """Return the mean absolute distance of what is released from a truth.
 
         Args:
@@ -398,11 +394,7 @@ class SmoothNoise(Step):
         return calibrated(*fields, self.beta, self.sigma)
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a column.
-
-        Raises:
-            MismatchError: no column of bounded numbers or known values, or another metric.
-        """
+        """Return the mechanism on a column of bounded numbers or known values."""
         local = LocalStatistic(self.statistic, space, self.bounds)
         loss = self.measure()
         grid = None if self.grid is None else Fraction(self.grid)

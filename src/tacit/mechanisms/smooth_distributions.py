@@ -27,24 +27,6 @@ from tacit.arithmetic.special_functions import (
 from tacit.errors import UsageError
 from tacit.noise.bits import word
 
-__all__ = [
-    "ArsinhNormal",
-    "LaplaceDistribution",
-    "LaplaceLogNormal",
-    "Lazy",
-    "SmoothDistribution",
-    "StudentDistribution",
-    "Uniform",
-    "UniformLogNormal",
-    "disc",
-    "exponential",
-    "from_zero",
-    "mean_distance",
-    "normal",
-    "scaled_down",
-    "student",
-]
-
 # Real random numbers that are drawn as far as they are needed, and exactly.
 #
 # A uniform real on (0, 1) has endlessly many binary digits.  A :class:`Lazy` number draws the first

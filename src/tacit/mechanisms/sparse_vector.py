@@ -15,13 +15,8 @@ from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, as_integer, positive
 from tacit.core import LInfinityDistance, Measurement, PureDP, Space, Step, Vector, register
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.grid_noise import Lattice
+from tacit.mechanisms.grid_noise import AggregateGrid
 from tacit.mechanisms.output_distribution import FiniteDistribution
-
-__all__ = [
-    "AboveThreshold",
-    "SparseVector",
-]
 
 
 @register
@@ -80,14 +75,7 @@ class SparseVector(Step):
             raise UsageError("monotone is True or False")
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a vector of query answers.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no vector of numbers under the L-infinity distance.
-        """
+        """Return the mechanism on a vector of query answers under the L-infinity distance."""
         if not isinstance(space.domain, Vector) or not isinstance(space.metric, LInfinityDistance):
             raise MismatchError(
                 f"{self.name} works on a vector of query answers under the L-infinity distance, "
@@ -95,7 +83,7 @@ class SparseVector(Step):
                 space,
                 self,
             )
-        lattice = Lattice.of(space, self, None)
+        lattice = AggregateGrid.of(space, self, None)
         test = _Test(
             math.ceil(Fraction(self.threshold) / lattice.grid),
             noise.DiscreteLaplace(Fraction(self.threshold_scale) / lattice.grid),

@@ -16,13 +16,7 @@ from tacit.arithmetic.exact import as_integer, positive
 from tacit.core import AbsoluteDistance, Measurement, PureDP, Space, Step, Vector, register
 from tacit.core.losses.distribution import PrivacyLossDistribution, dominating_pair, three_losses
 from tacit.errors import MismatchError, UsageError
-from tacit.mechanisms.grid_noise import Lattice, LatticeDistribution
-
-__all__ = [
-    "DiscreteStaircase",
-    "Staircase",
-    "best_step",
-]
+from tacit.mechanisms.grid_noise import AggregateGrid, LatticeDistribution
 
 _BITS = 256
 
@@ -227,19 +221,12 @@ class Staircase(Step):
             object.__setattr__(self, "step", as_integer(self.step, "step", minimum=1))
 
     def build(self, space: Space) -> Measurement:
-        """Return the mechanism on a number.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no number under the absolute distance, or a width off its grid.
-        """
+        """Return the mechanism on a number under the absolute distance; its grid has the width."""
         if isinstance(space.domain, Vector) or not isinstance(space.metric, AbsoluteDistance):
             raise MismatchError(
                 f"staircase needs a number under the absolute distance, not ({space})", space, self
             )
-        lattice = Lattice.of(space, self, None)
+        lattice = AggregateGrid.of(space, self, None)
         epsilon, stretch = Fraction(self.epsilon), Fraction(self.width)
         units = stretch / lattice.grid
         if units.denominator != 1 or (self.step or 1) > units or units >= epsilon * (1 << 50):

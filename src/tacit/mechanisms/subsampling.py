@@ -35,15 +35,6 @@ from tacit.core.losses.sampling import sampled, sampled_without_replacement
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.output_distribution import Mixture, PairMap, stated_at
 
-__all__ = [
-    "amplified",
-    "loss_of_equal_records",
-    "number_of_records",
-    "poisson_sample",
-    "sample_without_replacement",
-    "sampled_records",
-]
-
 # The losses of one pair of data sets of equal records, for lower ends of releases from samples.
 
 

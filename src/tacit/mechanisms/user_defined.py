@@ -12,11 +12,6 @@ from tacit.core import Measure, Measurement, PureDP, Space, Transformation
 from tacit.errors import UsageError
 from tacit.mechanisms.output_distribution import FiniteDistribution
 
-__all__ = [
-    "user_measurement",
-    "user_transformation",
-]
-
 
 @public
 def user_measurement(

@@ -14,11 +14,6 @@ from typing import Any, BinaryIO
 
 from tacit.errors import UsageError, need
 
-__all__ = [
-    "Worker",
-    "packed",
-]
-
 
 def packed(value: Any) -> bytes:
     """Write a function or the content of a bin as bytes, for a process of this machine."""

@@ -16,25 +16,6 @@ from tacit.calls import public
 from tacit.errors import InfeasibleError, UsageError
 from tacit.noise.bits import observed_choice, word, words8, words64
 
-__all__ = [
-    "EncloseAt",
-    "Size",
-    "below",
-    "bernoulli",
-    "bernoulli_exp",
-    "biased_bits",
-    "certified_floor",
-    "certified_floors",
-    "cumulative",
-    "exponential",
-    "rational",
-    "shape_of",
-    "uniform",
-    "uniform_integer",
-    "uniform_word",
-    "uniform_words",
-]
-
 # The ``size`` argument that all draws share: ``None``, a length, or a shape.
 
 

@@ -25,23 +25,6 @@ from numpy.typing import NDArray
 from tacit.arithmetic.exact import as_integer
 from tacit.calls import public
 
-__all__ = [
-    "Choice",
-    "Watcher",
-    "injected",
-    "observed",
-    "observed_choice",
-    "one_word64",
-    "random_bytes",
-    "watched",
-    "watcher",
-    "word",
-    "words8",
-    "words16",
-    "words32",
-    "words64",
-]
-
 LARGEST_REQUEST = 1 << 16
 
 _Drawn = TypeVar("_Drawn")
@@ -78,7 +61,7 @@ def injected(generator: Generator) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Choice:
+class CategoricalDistribution:
     """Distribution of a draw from finitely many outcomes."""
 
     name: str  # of the function that draws it
@@ -126,12 +109,16 @@ def observed(distribution: Any, size: Any, draw: Callable[[], _Drawn]) -> _Drawn
 def observed_choice(
     name: str, parameters: tuple[Any, ...], size: Any, draw: Callable[[], _Drawn]
 ) -> _Drawn:
-    """Draw one of finitely many outcomes, as :func:`observed` of a :class:`Choice`.
+    """Draw one of finitely many outcomes: :func:`observed` of a categorical distribution.
 
     >>> observed_choice("two", (), None, lambda: 2)
     2
     """
-    return draw() if _watcher.get() is None else observed(Choice(name, parameters), size, draw)
+    return (
+        draw()
+        if _watcher.get() is None
+        else observed(CategoricalDistribution(name, parameters), size, draw)
+    )
 
 
 @public

@@ -17,8 +17,6 @@ from tacit.noise.bernoulli_and_uniform import Size, shape_of, uniform
 from tacit.noise.bits import observed_choice, watched
 from tacit.noise.samplers import InversionTable
 
-__all__ = ["categorical"]
-
 
 @overload
 def categorical(weights: Sequence[Number], size: None = None) -> int: ...

@@ -37,8 +37,6 @@ from tacit.noise.bernoulli_and_uniform import (
 )
 from tacit.noise.bits import observed, one_word64, words64
 
-__all__ = ["ExponentialChoice", "choices_within", "exponential_choice"]
-
 Integers: TypeAlias = NDArray[np.integer[Any]] | Sequence[int]
 
 PROPOSAL_BITS = 60

@@ -35,8 +35,6 @@ from tacit.noise.samplers import (
     geometric_digits,
 )
 
-__all__ = ["DiscreteGaussian", "discrete_gaussian"]
-
 BATCH = 64
 # Far above any rounding error of the acceptance probability in doubles, about 2**-45.
 MARGIN = 2.0**-30
@@ -81,29 +79,15 @@ class DiscreteGaussian(NoiseDistribution):
         return self._proposal_scale <= LARGEST_INT64_SCALE
 
     def probability(self, k: int, bits: int = 64) -> Enclosure:
-        """Enclose exp(-k**2 / (2 sigma**2)) over the sum of all such weights.
-
-        Args:
-            k: an integer.
-            bits: about how many bits of it are certain.
-        """
+        """Enclose exp(-k**2 / (2 sigma**2)) over the sum of all such weights."""
         return theta.weight(self.sigma_squared, k, bits) / theta.total(self.sigma_squared, bits)
 
     def cdf(self, k: int, bits: int = 64) -> Enclosure:
-        """Enclose P(X <= k), whatever sigma is.
-
-        Args:
-            k: an integer.
-            bits: about how many bits of it are certain.
-        """
+        """Enclose P(X <= k), whatever sigma is."""
         return theta.cumulative(self.sigma_squared, k, bits)
 
     def variance(self, bits: int = 64) -> Enclosure:
-        """Enclose the variance: a little below sigma**2.
-
-        Args:
-            bits: about how many bits of it are certain.
-        """
+        """Enclose the variance: a little below sigma**2."""
         return theta.variance(self.sigma_squared, bits)
 
     def _tail_bound(self, outside: Fraction) -> int:

@@ -32,8 +32,6 @@ from tacit.noise.samplers import (
     geometric_digits,
 )
 
-__all__ = ["DiscreteLaplace", "OneSidedGeometric", "discrete_laplace", "geometric"]
-
 
 @lru_cache(maxsize=256)
 def _ratio_of(scale: Fraction, bits: int) -> Enclosure:
@@ -88,32 +86,18 @@ class DiscreteLaplace(_Exponential):
     """
 
     def probability(self, k: int, bits: int = 64) -> Enclosure:
-        """Enclose ``(1 - q) / (1 + q) * q**abs(k)``, where q is ``exp(-1 / scale)``.
-
-        Args:
-            k: an integer.
-            bits: about how many bits of it are certain.
-        """
+        """Enclose ``(1 - q) / (1 + q) * q**abs(k)``, where q is ``exp(-1 / scale)``."""
         return self._one_minus_ratio(bits) * self._power(abs(k), bits) / (1 + self._ratio(bits))
 
     def cdf(self, k: int, bits: int = 64) -> Enclosure:
-        """Enclose P(X <= k): q**(-k) / (1 + q) below zero, 1 - q**(k+1) / (1 + q) above.
-
-        Args:
-            k: an integer.
-            bits: about how many bits of it are certain.
-        """
+        """Enclose P(X <= k): q**(-k) / (1 + q) below zero, 1 - q**(k+1) / (1 + q) above."""
         sides = 1 + self._ratio(bits)
         if k < 0:
             return self._power(-k, bits) / sides
         return 1 - self._power(k + 1, bits) / sides
 
     def variance(self, bits: int = 64) -> Enclosure:
-        """Enclose 2 q / (1 - q)**2.
-
-        Args:
-            bits: about how many bits of it are certain.
-        """
+        """Enclose 2 q / (1 - q)**2."""
         return 2 * self._power(1, bits) / self._one_minus_ratio(bits) ** 2
 
     def _lowest(self, radius: int) -> int:
@@ -144,29 +128,15 @@ class OneSidedGeometric(_Exponential):
     """
 
     def probability(self, k: int, bits: int = 64) -> Enclosure:
-        """Enclose (1 - q) q**k; zero below zero.
-
-        Args:
-            k: an integer.
-            bits: about how many bits of it are certain.
-        """
+        """Enclose (1 - q) q**k; zero below zero."""
         return self._one_minus_ratio(bits) * self._power(k, bits) if k >= 0 else Enclosure.of(0)
 
     def cdf(self, k: int, bits: int = 64) -> Enclosure:
-        """Enclose 1 - q**(k + 1); zero below zero.
-
-        Args:
-            k: an integer.
-            bits: about how many bits of it are certain.
-        """
+        """Enclose 1 - q**(k + 1); zero below zero."""
         return 1 - self._power(k + 1, bits) if k >= 0 else Enclosure.of(0)
 
     def variance(self, bits: int = 64) -> Enclosure:
-        """Enclose q / (1 - q)**2.
-
-        Args:
-            bits: about how many bits of it are certain.
-        """
+        """Enclose q / (1 - q)**2."""
         return self._power(1, bits) / self._one_minus_ratio(bits) ** 2
 
     def _lowest(self, radius: int) -> int:

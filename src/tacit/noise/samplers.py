@@ -30,18 +30,6 @@ from tacit.noise.bernoulli_and_uniform import (
 )
 from tacit.noise.bits import observed, word, words8, words16, words32, words64
 
-__all__ = [
-    "LARGEST_INT64_SCALE",
-    "BlockTable",
-    "Convex",
-    "GeometricDigits",
-    "InversionTable",
-    "NoiseDistribution",
-    "block_table",
-    "geometric_digits",
-    "wrapped",
-]
-
 # What every distribution of integer noise can answer and do.
 
 

@@ -20,8 +20,6 @@ from math import comb, factorial, isqrt
 from tacit.arithmetic.enclosure import Enclosure, exp, pi, sqrt
 from tacit.errors import InfeasibleError
 
-__all__ = ["cumulative", "total", "variance", "weight"]
-
 SMOOTH = 400  # from this v on, sums are made by the formula of Euler and Maclaurin
 # Distribution functions are enclosed no finer: the time grows faster than the cube of the bits.
 MAX_BITS = 2048

@@ -18,8 +18,6 @@ from tacit.report.page import PARSE_ERRORS, certificate_card, certificate_page
 from tacit.report.registry import RegistryEntry, registry_entry
 from tacit.report.verify import verify_body
 
-__all__ = ["Certificate", "deriving", "issue"]
-
 
 @public
 class Certificate(Shown):

@@ -40,17 +40,6 @@ from tacit.expressions.value_range import range_of
 from tacit.report.issued import Verification, difference, planner
 from tacit.report.text import DERIVED, answer_words, listed
 
-__all__ = [
-    "Columns",
-    "Formula",
-    "check_derived",
-    "columns_at",
-    "derived_columns",
-    "derived_words",
-    "with_derived",
-    "without_derived",
-]
-
 # The label of a derived answer, and how it is computed from others and from the groups.
 Formula = tuple[str, Expression]
 Columns = Sequence[Mapping[str, Any]]  # released answers, a column per label

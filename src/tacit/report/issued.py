@@ -18,29 +18,6 @@ from tacit.accounting import Budget, Entry, Ledger
 from tacit.errors import TacitError, UsageError
 from tacit.report.text import load_tables
 
-__all__ = [
-    "ACCURACY",
-    "APART",
-    "ASSUMED",
-    "FIRST_FORMAT",
-    "FOLLOWING",
-    "FORMAT",
-    "Planner",
-    "Replanned",
-    "Verification",
-    "canonical_text",
-    "difference",
-    "digest",
-    "fields_of",
-    "issued_body",
-    "planner",
-    "protects",
-    "register_planner",
-    "sealed",
-    "short",
-    "versions",
-]
-
 # What is in a certificate: its two formats, and the parts that each has.
 
 
@@ -314,7 +291,7 @@ def short(text: str) -> str:
 _KNOWN: list[Planner] = []
 
 
-class Replanned(Protocol):
+class ReplannedQuestion(Protocol):
     """Values derived from a question, its request and the released numbers."""
 
     grows: bool
@@ -355,7 +332,7 @@ class Planner:
 
     identity: Callable[[str, Any], str]  # the digest of a data set, from its name and its columns
     # the release that a certificate's body describes, planned again
-    replan: Callable[[Mapping[str, Any]], Replanned]
+    replan: Callable[[Mapping[str, Any]], ReplannedQuestion]
     # the keys and columns of a count over time, from its question, the recorded parts and the most
     # periods to state
     published: Callable[[Mapping[str, Any], Sequence[Mapping[str, Any]], int], dict[str, Any]]

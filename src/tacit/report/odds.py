@@ -18,16 +18,6 @@ from tacit.errors import UsageError
 if TYPE_CHECKING:
     from tacit.local import Estimate, KeyValueEstimate, MeanEstimate, Oracle, State
 
-__all__ = [
-    "Odds",
-    "Result",
-    "Wanted",
-    "percent_at_most",
-    "probability_words",
-    "results_of",
-    "weak_guarantee",
-]
-
 # The guarantee as odds: how far a release can move anyone's belief about a person.
 
 

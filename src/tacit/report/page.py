@@ -30,14 +30,6 @@ from tacit.report.text import (
     value_words,
 )
 
-__all__ = [
-    "PARSE_ERRORS",
-    "answers",
-    "certificate_card",
-    "certificate_page",
-    "summary",
-]
-
 # The answers of a certificate: what a page shows of them, as charts and tables.
 
 

@@ -27,28 +27,6 @@ from tacit.report.text import (
     unit_words,
 )
 
-__all__ = [
-    "REGISTRY_FIELDS",
-    "VARIANTS",
-    "RegistryEntry",
-    "RegistryField",
-    "composition",
-    "data_domain",
-    "description",
-    "grows",
-    "many_releases",
-    "mechanisms",
-    "parameters",
-    "parameters_words",
-    "preparation",
-    "read_answers",
-    "registry_entry",
-    "release_words",
-    "unit_name",
-    "unit_sentences",
-    "yaml_text",
-]
-
 # Plain values as YAML, the form in which the registry of deployments keeps its entries.
 #
 # Written are mappings, lists, texts, numbers and nothing else, in a form that YAML 1.1 and 1.2 read

@@ -15,42 +15,6 @@ from tacit.expressions.dialect import bin_names
 from tacit.expressions.expression import from_json
 from tacit.expressions.functions import FAR, Node, constants_of
 
-__all__ = [
-    "DERIVED",
-    "AnswerWords",
-    "StepWords",
-    "aggregate_words",
-    "answer_words",
-    "bins_words",
-    "budget_words",
-    "clamped_column",
-    "column_note",
-    "column_words",
-    "condition_words",
-    "declared_words",
-    "distance_words",
-    "for_each_group",
-    "formula_words",
-    "join_words",
-    "listed",
-    "load_tables",
-    "number",
-    "people_words",
-    "person_words",
-    "protects_line",
-    "question_words",
-    "reading_words",
-    "recipe",
-    "rows_in_all",
-    "say_answer",
-    "say_step",
-    "so_many",
-    "step_words",
-    "unit_words",
-    "value_words",
-    "words_of_step",
-]
-
 # What answers and steps are in words: said where they are made, and asked for here.
 #
 # The rooms of tables stand above this one.  They say their words when they are loaded, and they are

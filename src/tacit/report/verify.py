@@ -17,7 +17,7 @@ from tacit.report.issued import (
     FIRST_FORMAT,
     FOLLOWING,
     FORMAT,
-    Replanned,
+    ReplannedQuestion,
     Verification,
     difference,
     digest,
@@ -29,14 +29,6 @@ from tacit.report.issued import (
     short,
     versions,
 )
-
-__all__ = [
-    "Verification",
-    "following_body",
-    "recorded_part",
-    "verify_body",
-    "verify_following",
-]
 
 # Whether the certificate of an answer that follows from earlier releases holds.
 
@@ -235,7 +227,7 @@ def verify_body(body: Mapping[str, Any], ledger: Ledger | None) -> Verification:
     )
     about = "it protects the unit of the question, in a table of these columns"
     verification.check(about, lambda: _verify_about(body))
-    planned: list[Replanned] = []
+    planned: list[ReplannedQuestion] = []
     verification.check("its question can be planned again", lambda: _plan(body, planned))
     for again in planned:
         _compare(verification, body, again)
@@ -321,7 +313,7 @@ def _verify_about(body: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _plan(body: Mapping[str, Any], planned: list[Replanned]) -> str | None:
+def _plan(body: Mapping[str, Any], planned: list[ReplannedQuestion]) -> str | None:
     again = planner().replan(body)
     if sum(len(chain["steps"]) for chain in body["chains"]) != again.steps:
         return "its chains have more steps, or fewer, than those of the question"
@@ -329,7 +321,7 @@ def _plan(body: Mapping[str, Any], planned: list[Replanned]) -> str | None:
     return None
 
 
-def _compare(verification: Verification, body: Mapping[str, Any], again: Replanned) -> None:
+def _compare(verification: Verification, body: Mapping[str, Any], again: ReplannedQuestion) -> None:
     described: dict[str, Any] = {}
 
     def chains() -> str | None:
@@ -361,7 +353,9 @@ def _compare(verification: Verification, body: Mapping[str, Any], again: Replann
     verification.unchecked += [_JOINED] if again.joins_public else []
 
 
-def _paid(verification: Verification, body: Mapping[str, Any], again: Replanned) -> str | None:
+def _paid(
+    verification: Verification, body: Mapping[str, Any], again: ReplannedQuestion
+) -> str | None:
     spent = body["spent"]
     left, cost, budget = (Budget.from_json(spent[n]) for n in ("remaining", "cost", "budget"))
     stated: dict[str, object] = {"budget": budget.to_json(), "remaining": left.to_json()}
@@ -388,7 +382,7 @@ def _paid(verification: Verification, body: Mapping[str, Any], again: Replanned)
     return None
 
 
-def _verify_answers(body: Mapping[str, Any], again: Replanned) -> str | None:
+def _verify_answers(body: Mapping[str, Any], again: ReplannedQuestion) -> str | None:
     claimed = body["answer"]
     if body["format"] == FORMAT:
         derived = again.answer(claimed["keys"], claimed["released"])

@@ -18,17 +18,8 @@ from tacit.errors import UsageError
 from tacit.statistics.domains import Interval, Pool, Population, Records, pool_of
 from tacit.statistics.question import Question, Relation
 from tacit.statistics.result import Sensitivity, extreme_pair
-from tacit.statistics.samples import Array, Clamped, Sample, merge
+from tacit.statistics.samples import Array, ClampedRecords, Sample, merge
 from tacit.statistics.statistic import AtDistance, PointsAtDistance, PublicRange, Statistic
-
-__all__ = [
-    "Count",
-    "Histogram",
-    "Sum",
-    "count_at_distance",
-    "histogram_at_distance",
-    "sum_at_distance",
-]
 
 # Local sensitivity of counts, histograms and sums at a distance, exact.
 #
@@ -50,19 +41,19 @@ __all__ = [
 # records.
 
 
-def count_at_distance(data: Clamped, relation: Relation) -> PointsAtDistance:
+def count_at_distance(data: ClampedRecords, relation: Relation) -> PointsAtDistance:
     """``A(t)`` of the number of records.
 
-    >>> count_at_distance(Clamped([1, 2], 0, 9), "unbounded").at(0)
+    >>> count_at_distance(ClampedRecords([1, 2], 0, 9), "unbounded").at(0)
     Fraction(1, 1)
     """
     return _from([Fraction(relation != "bounded")])
 
 
-def histogram_at_distance(data: Clamped, relation: Relation, bins: int) -> PointsAtDistance:
+def histogram_at_distance(data: ClampedRecords, relation: Relation, bins: int) -> PointsAtDistance:
     """``A(t)`` of the counts of bins, ``bins`` of which lie within the bounds at least in part.
 
-    >>> histogram_at_distance(Clamped([1, 2], 0, 9), "bounded", 3).at(0)
+    >>> histogram_at_distance(ClampedRecords([1, 2], 0, 9), "bounded", 3).at(0)
     Fraction(2, 1)
     """
     if relation == "bounded":
@@ -70,10 +61,10 @@ def histogram_at_distance(data: Clamped, relation: Relation, bins: int) -> Point
     return count_at_distance(data, relation)
 
 
-def sum_at_distance(data: Clamped, relation: Relation) -> PointsAtDistance:
+def sum_at_distance(data: ClampedRecords, relation: Relation) -> PointsAtDistance:
     """``A(t)`` of the sum.
 
-    >>> a = sum_at_distance(Clamped([4, 6], 0, 9), "bounded")
+    >>> a = sum_at_distance(ClampedRecords([4, 6], 0, 9), "bounded")
     >>> a.at(0), a.at(1)
     (Fraction(6, 1), Fraction(9, 1))
     """
@@ -121,7 +112,7 @@ class Count(Statistic):
         """It moves by at most 1 (by none where the size is public), and is 0 of no records."""
         return PublicRange(Fraction(1), None, Fraction(0))
 
-    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
+    def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.counts_and_sums`."""
         return count_at_distance(data, relation)
 
@@ -215,7 +206,7 @@ class Sum(Statistic):
         maximum = upper - lower if relation == "bounded" else max(abs(lower), abs(upper))
         return PublicRange(maximum, None, Fraction(0))
 
-    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
+    def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.counts_and_sums`."""
         return sum_at_distance(data, relation)
 
@@ -405,7 +396,7 @@ class Histogram(Statistic):
         """Refused: a histogram has no single value."""
         raise UsageError("a histogram is a vector of counts; it has no single value")
 
-    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
+    def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds, with its proof: :mod:`tacit.statistics.counts_and_sums`."""
         low, high = data.bounds
         reached = 1 + sum(low < edge <= high for edge in self.edges[1:-1])

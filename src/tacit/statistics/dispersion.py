@@ -18,9 +18,9 @@ from tacit.arithmetic.exact import float_up
 from tacit.arithmetic.roots_and_bisection import Root
 from tacit.errors import InfeasibleError, UsageError, said
 from tacit.statistics.dispersion_candidates import (
+    CandidateMaximum,
     Contest,
-    Finding,
-    Spread,
+    SpreadMeasure,
     Walk,
     bisect,
     bound_of_move,
@@ -28,23 +28,11 @@ from tacit.statistics.dispersion_candidates import (
     widen,
 )
 from tacit.statistics.domains import Domain, Interval, Records, Values
-from tacit.statistics.prefix_moments import UNIT, Moments, Range, frame_around
+from tacit.statistics.prefix_moments import UNIT, PrefixMoments, Range, frame_around
 from tacit.statistics.question import Question
 from tacit.statistics.result import Method, Sensitivity
 from tacit.statistics.samples import Array, CountedSample, Sample, merge
 from tacit.statistics.statistic import Exact, Statistic
-
-__all__ = [
-    "Dispersion",
-    "Extreme",
-    "NeighbourSample",
-    "Scattered",
-    "choices",
-    "extreme_neighbours",
-    "flat",
-    "scattered",
-    "spread_inside",
-]
 
 # The worst move for a variance where any value from ``L`` to ``U`` may be repeated without limit.
 #
@@ -252,7 +240,7 @@ class _Local:
     def __init__(self, x: Sample, pool: Sample, ddof: int) -> None:
         bounds = [s[i] for s in (x, pool) if len(s) for i in (0, -1)]
         frame = frame_around(x[len(x) // 2], min(bounds), max(bounds))
-        self.x, self.pool = Moments(x, frame), Moments(pool, frame)
+        self.x, self.pool = PrefixMoments(x, frame), PrefixMoments(pool, frame)
         self.ddof = ddof
         self.evaluations = 0
 
@@ -441,13 +429,13 @@ def _offer_smallest(extreme: _ExtremeVariance, removed: int, added: int) -> None
         extreme.offer(*local.estimate(total[close] + s, square[close] + q, m, rough), make)
 
 
-def _windows(pool: Moments, length: int) -> Integers:
+def _windows(pool: PrefixMoments, length: int) -> Integers:
     """Where windows of the pool start, without those equal to the one before."""
     raw, last = pool.sample.raw, pool.size - length
     return np.flatnonzero(np.concatenate(([True], raw[:last] != raw[length : length + last])))
 
 
-def _nearest(pool: Moments, target: float, slack: float) -> Integers:
+def _nearest(pool: PrefixMoments, target: float, slack: float) -> Integers:
     """The records nearest to a target: ``SS(K + v) = SS(K) + (v - mean of K)**2 |K|/(|K| + 1)``."""
     values = pool.values
     index = int(np.searchsorted(values, target))
@@ -459,7 +447,9 @@ def _nearest(pool: Moments, target: float, slack: float) -> Integers:
     return ranks[np.concatenate(([True], raw[1:] != raw[:-1]))]
 
 
-def _window_sums(pool: Moments, starts: Integers, length: int) -> tuple[Floats, Floats, float]:
+def _window_sums(
+    pool: PrefixMoments, starts: Integers, length: int
+) -> tuple[Floats, Floats, float]:
     """Sums and sums of squares of windows, and a bound on their errors."""
     if length > _SHORT:
         total, square = (p[starts + length] - p[starts] for p in (pool.sums, pool.squares))
@@ -512,7 +502,7 @@ class Dispersion(Statistic):
         return self.ddof + 1
 
     @property
-    def spread(self) -> Spread:
+    def spread(self) -> SpreadMeasure:
         """Which measure of spread this is."""
         raise NotImplementedError
 
@@ -531,7 +521,7 @@ class Dispersion(Statistic):
         self._defined(len(sample))
         if isinstance(sample, CountedSample):
             return self.spread.value(sample.variance(self.ddof))
-        return self.spread.value(Moments(sample).variance([(0, len(sample))], self.ddof))
+        return self.spread.value(PrefixMoments(sample).variance([(0, len(sample))], self.ddof))
 
     def answer(self, question: Question) -> Sensitivity:
         """The exact sensitivity, or a proven upper bound where no exact method is known."""
@@ -616,7 +606,7 @@ class Dispersion(Statistic):
     def _over_records(
         self, question: Question, population: Sample, sizes: Iterator[tuple[int, list[Move]]]
     ) -> Sensitivity:
-        moments = Moments(population)
+        moments = PrefixMoments(population)
         contest = Contest(moments, self.spread)
         unproven: list[tuple[float, Sizes]] = []
         first: tuple[int, Move] | None = None
@@ -679,7 +669,7 @@ class Dispersion(Statistic):
         return method, left if left >= contest.floor else -math.inf
 
     def _bound(
-        self, question: Question, bound: float, contest: Contest, winner: Finding
+        self, question: Question, bound: float, contest: Contest, winner: CandidateMaximum
     ) -> Sensitivity:
         """An upper bound, where the largest pair found may not be the worst."""
         return Sensitivity(

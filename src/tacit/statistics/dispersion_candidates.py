@@ -13,26 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.arithmetic.roots_and_bisection import Root, gap
-from tacit.statistics.prefix_moments import UNIT, Moments, Range
-
-__all__ = [
-    "Blocks",
-    "Candidate",
-    "Contest",
-    "Finding",
-    "Spread",
-    "Tails",
-    "Walk",
-    "bisect",
-    "blocks",
-    "bound_of_move",
-    "crossed",
-    "outside",
-    "reach",
-    "tails",
-    "widen",
-    "windows",
-]
+from tacit.statistics.prefix_moments import UNIT, PrefixMoments, Range
 
 # The shapes that the worst pair of neighbours for a variance can have, as ranges of ranks.
 #
@@ -143,7 +124,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Spread:
+class SpreadMeasure:
     """Which measure of spread: the variance or its root, over ``n - ddof``."""
 
     ddof: int = 0
@@ -183,7 +164,7 @@ class _Entry(NamedTuple):
     make: Callable[[], Walk]
 
 
-class Finding(NamedTuple):
+class CandidateMaximum(NamedTuple):
     """The exact maximum over the candidates."""
 
     value: Fraction | float
@@ -195,7 +176,7 @@ class Contest:
 
     # floor: a proven lower bound on the maximum so far, in the units of ``moments.values``.
 
-    def __init__(self, moments: Moments, spread: Spread) -> None:
+    def __init__(self, moments: PrefixMoments, spread: SpreadMeasure) -> None:
         self.moments = moments
         self.spread = spread
         self.floor = -np.inf
@@ -241,7 +222,7 @@ class Contest:
         high = self._measure(maximum + error) - self._measure(bottom - bottom_error)
         return np.flatnonzero(high + 8 * UNIT >= self.floor)
 
-    def winner(self) -> Finding | None:
+    def winner(self) -> CandidateMaximum | None:
         """Decide exactly; None where no candidate was offered."""
         staying = [(e, e.make()) for e in self._staying if e.high >= self.floor]
         if not staying:
@@ -256,7 +237,7 @@ class Contest:
         tied = [candidate for candidate, low, slack in reached if low + slack >= minimum]
         values = [self._gap(candidate) for candidate in tied]
         best = max(range(len(tied)), key=values.__getitem__)
-        return Finding(values[best], tied[best])
+        return CandidateMaximum(values[best], tied[best])
 
     @property
     def scale(self) -> Fraction:
@@ -373,7 +354,7 @@ def windows(
             _offer_windows(contest, retained, gained, lost, indices, low)
 
 
-def _distinct_windows(moments: Moments, length: int, start: int, stop: int) -> Integers:
+def _distinct_windows(moments: PrefixMoments, length: int, start: int, stop: int) -> Integers:
     """The windows from ``start`` to ``stop``, without those equal to the one before."""
     indices = np.arange(start, stop)
     raw, first = moments.sample.raw, max(start, 1)
@@ -612,7 +593,7 @@ def _between(first: Integers, final: Integers) -> Iterator[Integers]:
         yield index
 
 
-def _prefixes(moments: Moments) -> tuple[Floats, Floats]:
+def _prefixes(moments: PrefixMoments) -> tuple[Floats, Floats]:
     return moments.sums, moments.squares
 
 
@@ -648,7 +629,7 @@ def _window_and_ends(
     return window, below + above
 
 
-def _loss(moments: Moments, size: int, ddof: int, steps: int) -> float:
+def _loss(moments: PrefixMoments, size: int, ddof: int, steps: int) -> float:
     """Bound the error of a variance from misjudged comparisons, over ``steps`` ranges ``h - l``."""
     error = 2 * moments.sum_error / size + 32 * UNIT
     return 2 * steps * error / (size - ddof)

@@ -16,22 +16,6 @@ from tacit.calls import public
 from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics.samples import Sample, merge
 
-__all__ = [
-    "Domain",
-    "Endless",
-    "Ends",
-    "Interval",
-    "Joined",
-    "Pool",
-    "Population",
-    "Ranked",
-    "Records",
-    "Values",
-    "blocked_sum",
-    "columns_of",
-    "pool_of",
-]
-
 # Which values a release may hold: a known population, a public value set, or an interval.
 #
 # * :class:`Records`: a known population.  A record is in the release or it is not; two records
@@ -224,9 +208,9 @@ def columns_of(values: Any) -> dict[str, Any] | None:
 # Where extreme records come from: a population, or values without limit.
 #
 # The worst neighbours of mean, sums and order statistics are made of the smallest and the largest
-# records there are.  A :class:`Pool` hands those out; :class:`Ends` is the multiset of its ``c``
-# smallest and ``m - c`` largest; :class:`Joined` is what a release keeps together with what it
-# gains.
+# records there are.  A :class:`Pool` hands those out; :class:`ExtremeRecords` is the multiset of
+# its ``c`` smallest and ``m - c`` largest; :class:`Joined` is what a release keeps together with
+# what it gains.
 
 
 _BLOCK = 1024
@@ -377,7 +361,7 @@ def pool_of(domain: Domain, rest: Sample | None = None) -> Pool:
     return Endless(domain.lower, domain.upper)
 
 
-class Ends:
+class ExtremeRecords:
     """The ``count`` smallest and the ``size - count`` largest records of a pool, ascending."""
 
     def __init__(self, pool: Pool, count: int, size: int) -> None:

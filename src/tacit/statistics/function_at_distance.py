@@ -21,12 +21,8 @@ from tacit.arithmetic.exact import show
 from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics.question import Relation
 from tacit.statistics.samples import Sample, on_common_unit
-from tacit.statistics.search import Function, Indices, Lattice, Ranks, evaluate, spread
+from tacit.statistics.search import CountBox, Function, Indices, Ranks, evaluate, spread
 from tacit.statistics.statistic import AtDistance, Exact, Statistic, distance_between
-
-__all__ = [
-    "LatticeAtDistance",
-]
 
 _MAX_STATES = 1 << 22
 _NEVER = np.iinfo(np.int32).max
@@ -74,7 +70,7 @@ class LatticeAtDistance(AtDistance):
                 f"counts, and at most {_MAX_STATES:,} can be searched; take fewer values, fewer "
                 "records or a smaller farthest"
             )
-        self._box = Lattice(limits)
+        self._box = CountBox(limits)
 
     def at(self, distance: int) -> Fraction | float:
         """``A(distance)``, exact up to ``farthest``."""

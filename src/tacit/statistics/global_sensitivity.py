@@ -19,19 +19,6 @@ from tacit.statistics.result import Sensitivity
 from tacit.statistics.samples import Sample
 from tacit.statistics.statistic import Statistic
 
-__all__ = [
-    "NAMES",
-    "Asked",
-    "StabilityMap",
-    "ask",
-    "by_column",
-    "domain_of",
-    "lookup",
-    "map_of",
-    "sensitivity",
-    "stability_map",
-]
-
 # Statistics by name; each room is imported when its statistic is first asked for.
 
 

@@ -22,13 +22,6 @@ from tacit.statistics.result import Sensitivity, differing_pair
 from tacit.statistics.samples import Sample, merge
 from tacit.statistics.statistic import Statistic, distance_between
 
-__all__ = [
-    "SampledSensitivity",
-    "lower_bound",
-    "sampled_sensitivity",
-    "samples_needed",
-]
-
 # Sensitivity sampling (Rubinstein and Alda 2017): random differential privacy for any function.
 #
 # Neighbouring releases are drawn from a public distribution of records, and an order statistic of

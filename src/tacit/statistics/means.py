@@ -13,19 +13,11 @@ import numpy.typing as npt
 
 from tacit.arithmetic.exact import as_fraction, float_up, show
 from tacit.errors import UsageError
-from tacit.statistics.domains import Ends, Ranked
+from tacit.statistics.domains import ExtremeRecords, Ranked
 from tacit.statistics.question import Relation
-from tacit.statistics.rank_pairs import Indices, Staircase
-from tacit.statistics.samples import Array, Clamped, Ranks, Sample, Sums
+from tacit.statistics.rank_pairs import Indices, RankStaircase
+from tacit.statistics.samples import Array, ClampedRecords, Ranks, Sample, Sums
 from tacit.statistics.statistic import AtDistance, Monotone, PublicRange, Statistic, decayed
-
-__all__ = [
-    "Mean",
-    "MeanAtDistance",
-    "TrimmedAtDistance",
-    "TrimmedMean",
-    "mean_at_distance",
-]
 
 # Local sensitivity of the mean at a distance, exact.
 #
@@ -58,10 +50,10 @@ __all__ = [
 # - 1``.  Here ``k`` is ``n`` or ``s``, and the same argument holds.
 
 
-def mean_at_distance(data: Clamped, relation: Relation) -> AtDistance:
+def mean_at_distance(data: ClampedRecords, relation: Relation) -> AtDistance:
     """``A(t)`` of the mean.
 
-    >>> a = mean_at_distance(Clamped([2, 4], 0, 8), "unbounded")
+    >>> a = mean_at_distance(ClampedRecords([2, 4], 0, 8), "unbounded")
     >>> [str(a.at(t)) for t in range(4)]
     ['5/3', '3', '3', '4']
     """
@@ -71,7 +63,7 @@ def mean_at_distance(data: Clamped, relation: Relation) -> AtDistance:
 class MeanAtDistance(AtDistance):
     """``A(t)`` of the mean under any relation."""
 
-    def __init__(self, data: Clamped, relation: Relation) -> None:
+    def __init__(self, data: ClampedRecords, relation: Relation) -> None:
         n = len(data)
         self.relation = relation
         self.last = {"bounded": 1, "unbounded": n + 1, "add": n, "remove": max(n - 2, 0)}[relation]
@@ -91,7 +83,7 @@ class MeanAtDistance(AtDistance):
 class _Rises:
     """Return the largest rise of the mean, in units of the grid."""
 
-    def __init__(self, data: Clamped) -> None:
+    def __init__(self, data: ClampedRecords) -> None:
         self.data = data
         self.n = len(data)
         self.span = data.upper - data.lower
@@ -192,7 +184,7 @@ class Mean(Monotone, proven=True):
         maximum = span if relation == "bounded" else span / 2
         return PublicRange(maximum, (lower, upper), (lower + upper) / 2)
 
-    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
+    def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds.
 
         See :mod:`tacit.statistics.means`.
@@ -219,7 +211,7 @@ class Mean(Monotone, proven=True):
         """The exact mean of ``size`` ranks."""
         return data.sum(start, start + size) / size
 
-    def gap(self, union: Ends, low: int, high: int) -> Fraction:
+    def gap(self, union: ExtremeRecords, low: int, high: int) -> Fraction:
         """The difference of the two means, with what they share summed once."""
         total = len(union)
         below = union.sum(0, total - high)
@@ -227,7 +219,7 @@ class Mean(Monotone, proven=True):
         shared = union.sum(total - high, low) if low != high else Fraction(0)
         return (shared + above) / high - (below + shared) / low
 
-    def rough_gap(self, union: Ends, low: int, high: int) -> float:
+    def rough_gap(self, union: ExtremeRecords, low: int, high: int) -> float:
         """The same in floats."""
         total = len(union)
         below = union.rough_sum(0, total - high)
@@ -254,12 +246,12 @@ class Mean(Monotone, proven=True):
 class TrimmedAtDistance(AtDistance):
     """``A(t)`` of the trimmed mean under ``bounded``.
 
-    >>> a = TrimmedAtDistance(Clamped([1, 2, 4, 7, 9], 0, 10), 1)
+    >>> a = TrimmedAtDistance(ClampedRecords([1, 2, 4, 7, 9], 0, 10), 1)
     >>> [str(a.at(t)) for t in range(3)]
     ['7/3', '8/3', '3']
     """
 
-    def __init__(self, data: Clamped, left_out: int) -> None:
+    def __init__(self, data: ClampedRecords, left_out: int) -> None:
         self.data, self.left_out = data, left_out
         self.last = len(data)
         self.retained = len(data) - 2 * left_out
@@ -286,23 +278,23 @@ class TrimmedAtDistance(AtDistance):
         bound = Fraction(search.decayed(beta, start)) * self.data.quick[1] / self.retained
         return decayed(float_up(bound), beta, start)
 
-    def _search(self, *, exact: bool) -> Staircase:
+    def _search(self, *, exact: bool) -> RankStaircase:
         return self._exact if exact else self._quick
 
     @cached_property
-    def _exact(self) -> Staircase:
+    def _exact(self) -> RankStaircase:
         return self._pairs(self.data.padded)
 
     @cached_property
-    def _quick(self) -> Staircase:
+    def _quick(self) -> RankStaircase:
         return self._pairs(self.data.quick[0])
 
-    def _pairs(self, ranks: Array | Ranks) -> Staircase:
+    def _pairs(self, ranks: Array | Ranks) -> RankStaircase:
         """The pair ``(i, r)`` stands for ``x_(r-1) - x_i``; indices are ranks plus one."""
         one, none = np.array([1]), np.array([0])
         m, n = self.left_out, len(self.data)
         steps = _Wider(self.retained)
-        return Staircase(ranks, one, none, steps, (0, m + 2), (n - m + 2, n + 3))
+        return RankStaircase(ranks, one, none, steps, (0, m + 2), (n - m + 2, n + 3))
 
 
 class _Wider:
@@ -346,7 +338,7 @@ class TrimmedMean(Statistic):
         """A mean of records: within the bounds, the middle for no records."""
         return PublicRange(upper - lower, (lower, upper), (lower + upper) / 2)
 
-    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance | None:
+    def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance | None:
         """``A(t)`` by substitution, exact; none where records join or leave."""
         if relation != "bounded":
             return None  # the number left out jumps with the size

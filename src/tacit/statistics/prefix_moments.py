@@ -1,7 +1,7 @@
 """Sums and sums of squares of sorted records, fast in floats and exact where asked for."""
 
 # The search for the worst neighbours compares millions of variances, almost all of which are far
-# from the largest.  :class:`Moments` therefore keeps two views of the same records:
+# from the largest.  :class:`PrefixMoments` therefore keeps two views of the same records:
 #
 # * float prefix sums of *centred and scaled* values ``v = (x - centre) / scale``, ``|v| <= 1``,
 #   with a proven bound on their error.  Centring first is what makes a large offset harmless;
@@ -34,13 +34,6 @@ import numpy.typing as npt
 
 from tacit.statistics.samples import Array, Sample
 
-__all__ = [
-    "Frame",
-    "Moments",
-    "Range",
-    "frame_around",
-]
-
 Floats = npt.NDArray[np.float64]
 Frame = tuple[Fraction, int]
 Range = tuple[int, int]  # ranks ``start <= rank < stop``
@@ -53,10 +46,10 @@ _MAX_DIGITS = 16
 _FLOAT_BLOCK = 128
 
 
-class Moments:
+class PrefixMoments:
     """Prefix sums of the records of a sorted sample, and of their squares.
 
-    >>> m = Moments(Sample([1.5, 2, 4]))
+    >>> m = PrefixMoments(Sample([1.5, 2, 4]))
     >>> m.variance([(0, 2)]), m.variance([(0, 1), (2, 3)], ddof=1)
     (Fraction(1, 16), Fraction(25, 8))
     """

@@ -23,13 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-__all__ = [
-    "Profile",
-    "ProfileRow",
-    "draw_profile",
-    "sensitivity_profile",
-]
-
 # The picture of a profile: panels of lines over whole-numbered distances.
 
 

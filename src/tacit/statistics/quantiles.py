@@ -18,13 +18,13 @@ from tacit.statistics.question import Relation
 from tacit.statistics.rank_pairs import (
     UNREACHABLE,
     Indices,
-    Staircase,
+    RankStaircase,
     Steps,
     between,
     weights,
     whole,
 )
-from tacit.statistics.samples import Array, Clamped, Ranks, Sample
+from tacit.statistics.samples import Array, ClampedRecords, Ranks, Sample
 from tacit.statistics.statistic import (
     AtDistance,
     Monotone,
@@ -33,18 +33,6 @@ from tacit.statistics.statistic import (
     Statistic,
     decayed,
 )
-
-__all__ = [
-    "InterquartileRange",
-    "Maximum",
-    "Median",
-    "Minimum",
-    "Quantile",
-    "QuantileAtDistance",
-    "percentile",
-    "quantile_at_distance",
-    "quantile_one_way",
-]
 
 # Local sensitivity of quantiles at a distance, where records only join or only leave.
 #
@@ -65,7 +53,7 @@ _MANY = 10**7
 
 
 def quantile_one_way(
-    q: Fraction, data: Clamped, relation: Literal["add", "remove"]
+    q: Fraction, data: ClampedRecords, relation: Literal["add", "remove"]
 ) -> PointsAtDistance:
     """``A(t)`` of the ``q``-quantile under ``add`` or ``remove``."""
     # Joining, one kind of pair for each remainder of ``m`` modulo the denominator of ``q`` is kept
@@ -151,10 +139,10 @@ def _joining(p: Fraction, n: int, kinds: int) -> tuple[Indices, Indices, Indices
 # bound by then.
 
 
-def quantile_at_distance(q: Fraction, data: Clamped, relation: Relation) -> AtDistance:
+def quantile_at_distance(q: Fraction, data: ClampedRecords, relation: Relation) -> AtDistance:
     """``A(t)`` of the ``q``-quantile.
 
-    >>> a = quantile_at_distance(Fraction(1, 2), Clamped([1, 2, 4, 7, 9], 0, 10), "bounded")
+    >>> a = quantile_at_distance(Fraction(1, 2), ClampedRecords([1, 2, 4, 7, 9], 0, 10), "bounded")
     >>> [int(a.at(t)) for t in range(4)]
     [3, 5, 7, 8]
     """
@@ -166,7 +154,7 @@ def quantile_at_distance(q: Fraction, data: Clamped, relation: Relation) -> AtDi
 class QuantileAtDistance(AtDistance):
     """``A(t)`` of a quantile under ``bounded`` or ``unbounded``."""
 
-    def __init__(self, q: Fraction, data: Clamped, relation: Relation) -> None:
+    def __init__(self, q: Fraction, data: ClampedRecords, relation: Relation) -> None:
         self.data = data
         self.q = q
         n = len(data)
@@ -219,29 +207,29 @@ def _smallest(distances: Iterable[int | None]) -> int | None:
 class _Side:
     """One direction of change: the data (mirrored or not), the weights and the steps."""
 
-    data: Clamped
+    data: ClampedRecords
     c1: Indices
     c3: Indices
     unit: Fraction
     steps: Steps
     lows: tuple[int, int]
     highs: tuple[int, int]
-    _made: dict[bool, Staircase] = field(default_factory=dict)
+    _made: dict[bool, RankStaircase] = field(default_factory=dict)
 
     @property
-    def exact(self) -> Staircase:
+    def exact(self) -> RankStaircase:
         return self._staircase(self.data.padded, exact=True)
 
     @property
-    def quick(self) -> Staircase:
+    def quick(self) -> RankStaircase:
         return self._staircase(self.data.quick[0], exact=False)
 
-    def _staircase(self, ranks: Array | Ranks, exact: bool) -> Staircase:
+    def _staircase(self, ranks: Array | Ranks, exact: bool) -> RankStaircase:
         if exact not in self._made:
             weight = int(max(self.c1.max(), self.c3.max()))
             if ranks.dtype == np.int64 and weight * (int(ranks[-1]) - int(ranks[0])) >= 2**62:
                 ranks = ranks.astype(object)
-            self._made[exact] = Staircase(
+            self._made[exact] = RankStaircase(
                 ranks, self.c1, self.c3, self.steps, self.lows, self.highs
             )
         return self._made[exact]
@@ -378,7 +366,7 @@ class Quantile(Monotone, proven=True):
         """Within the bounds, the middle for no records; it can move by all of the span."""
         return PublicRange(upper - lower, (lower, upper), (lower + upper) / 2)
 
-    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
+    def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds.
 
         See :mod:`tacit.statistics.quantiles`.
@@ -530,7 +518,7 @@ class InterquartileRange(Statistic):
         """Between 0 and the span, and 0 for no records."""
         return PublicRange(upper - lower, (Fraction(0), upper - lower), Fraction(0))
 
-    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
+    def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance:
         """``A(t)`` is at most the sum of those of the two quartiles, and the span."""
         # A difference of two statistics moves by no more than the two together, and each moves by
         # no more than its own ``A(t)``.  The range is between 0 and the span, so no two values of

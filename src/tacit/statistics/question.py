@@ -37,13 +37,6 @@ from tacit.errors import InfeasibleError, UsageError, did_you_mean, said
 from tacit.statistics.domains import Domain, Interval, Records
 from tacit.statistics.samples import Sample
 
-__all__ = [
-    "RELATIONS",
-    "Question",
-    "Relation",
-    "without_empty",
-]
-
 Relation: TypeAlias = Literal["unbounded", "add", "remove", "bounded"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 

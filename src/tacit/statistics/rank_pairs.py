@@ -14,16 +14,6 @@ import numpy.typing as npt
 
 from tacit.statistics.samples import Array, Ranks
 
-__all__ = [
-    "UNREACHABLE",
-    "Indices",
-    "Staircase",
-    "Steps",
-    "between",
-    "weights",
-    "whole",
-]
-
 # The best pair of ranks: where the local sensitivity of an order statistic comes from.
 #
 # The padded records ``X_(-1) <= X_0 <= X_1 <= ...`` hold the lower bound at the ranks -1 and 0 and
@@ -134,7 +124,7 @@ def _nearest(cuts: Indices, middle: Indices, start: Indices, end: Indices) -> In
 
 
 @dataclass(frozen=True)
-class Staircase:
+class RankStaircase:
     """The search over all pairs of ranks."""
 
     # the padded records, ascending: integers for exact answers, or floats

@@ -15,21 +15,12 @@ from tacit.arithmetic.exact import float_up, show
 from tacit.calls import public
 from tacit.display.card import Card, Shown, Table
 from tacit.errors import UsageError
-from tacit.statistics.domains import Ends, Records, pool_of
+from tacit.statistics.domains import ExtremeRecords, Records, pool_of
 from tacit.statistics.question import Question
 from tacit.statistics.samples import Plain, Sample, merge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = [
-    "Method",
-    "Sensitivity",
-    "Witness",
-    "differing_pair",
-    "draw_pair",
-    "extreme_pair",
-]
 
 # Pairs of neighbours: the smallest records go, the largest come (or mirrored).
 #
@@ -52,7 +43,7 @@ def extreme_pair(
             return x, merge(x.slice(removed, size), pool.top(added))
         return x, merge(x.slice(0, size - removed), pool.bottom(added))
     union = size + added
-    ends = Ends(pool_of(question.domain), size if up else added, union)
+    ends = ExtremeRecords(pool_of(question.domain), size if up else added, union)
     if up:
         return ends.sample(0, size), ends.sample(removed, union)
     return ends.sample(added, union), ends.sample(0, union - removed)

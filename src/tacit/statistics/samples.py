@@ -15,17 +15,6 @@ import numpy.typing as npt
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.errors import UsageError
 
-__all__ = [
-    "Array",
-    "Clamped",
-    "CountedSample",
-    "Plain",
-    "Ranks",
-    "Sample",
-    "Sums",
-    "exact_float_sum",
-]
-
 # The exact sum of an array of floats, at numpy's speed.
 #
 # Error-free extraction (Rump, Ogita and Oishi 2008, *Accurate floating-point summation, part I*):
@@ -456,10 +445,10 @@ class Ranks:
 _ROOM = 2**60
 
 
-class Clamped:
+class ClampedRecords:
     """The records of a data set, clamped to ``[lower, upper]``, exact.
 
-    >>> c = Clamped([3, -5, 40], 0, 10)
+    >>> c = ClampedRecords([3, -5, 40], 0, 10)
     >>> c.records.tolist(), c.lower, c.upper, c.grain
     ([0, 3, 10], 0, 10, Fraction(1, 1))
     """
@@ -558,13 +547,13 @@ class Clamped:
             return Ranks(padded(values, low, high, 1), padded(ends + 2, 2, int(ends[-1]) + 4, 1))
         return padded(values, low, high, 2)
 
-    def mirrored(self) -> Clamped:
+    def mirrored(self) -> ClampedRecords:
         """The data with every sign turned: what is low becomes high.
 
-        >>> Clamped([1, 2], 0, 5).mirrored().records.tolist()
+        >>> ClampedRecords([1, 2], 0, 5).mirrored().records.tolist()
         [-2, -1]
         """
-        turned = object.__new__(Clamped)
+        turned = object.__new__(ClampedRecords)
         turned.bounds = -self.bounds[1], -self.bounds[0]
         turned.sample = self.sample.mirrored()
         return turned

@@ -23,31 +23,6 @@ from tacit.statistics.result import Sensitivity
 from tacit.statistics.samples import Array, Sample, on_common_unit, plain
 from tacit.statistics.statistic import Exact, Statistic, distance_between
 
-__all__ = [
-    "MAX_EVALUATIONS",
-    "MAX_LISTED",
-    "MAX_STATES",
-    "Function",
-    "Indices",
-    "Lattice",
-    "Ranks",
-    "SearchCost",
-    "batched",
-    "cost_of",
-    "evaluate",
-    "evaluations",
-    "exhaustive",
-    "levels_of",
-    "neighbours_of",
-    "parts",
-    "refuse_large",
-    "rows_of",
-    "search_cost",
-    "sizes_of",
-    "spread",
-    "values_and_counts",
-]
-
 # The count lattice: every distinct release once, and how releases neighbour each other.
 #
 # With values ``v_1 < ... < v_M``, of which ``m_i`` records each exist, a release is a vector of
@@ -64,10 +39,10 @@ Ranks = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.int64]
 
 
-class Lattice:
+class CountBox:
     """The box of counts.
 
-    >>> box = Lattice([1, 2])
+    >>> box = CountBox([1, 2])
     >>> box.states, box.at_level(2).tolist()
     (6, [2, 4])
     """
@@ -674,7 +649,7 @@ class _Search:
         self.levels = levels_of(question, self.population)
         cost = cost_of(question, counts)
         refuse_large(statistic, cost)
-        self.lattice = Lattice(counts)
+        self.lattice = CountBox(counts)
         self.blocks = {size: self.lattice.at_level(size) for size in self.levels}
         self.table = _ReleaseTable(
             statistic,

@@ -12,15 +12,8 @@ from tacit.calls import public
 from tacit.errors import InfeasibleError, UsageError, did_you_mean, said
 from tacit.statistics.global_sensitivity import lookup
 from tacit.statistics.question import RELATIONS, Relation
-from tacit.statistics.samples import Clamped, Sample
+from tacit.statistics.samples import ClampedRecords, Sample
 from tacit.statistics.statistic import AtDistance, Statistic
-
-__all__ = [
-    "at_distance",
-    "distance_to_instability",
-    "local_sensitivity_at",
-    "smooth_sensitivity",
-]
 
 
 def at_distance(
@@ -69,7 +62,7 @@ def at_distance(
         return LatticeAtDistance(
             named, sample, Sample(values), relation, farthest_step, largest_value
         )
-    return _in_bounds(named, Clamped(sample, *_pair(bounds)), relation)
+    return _in_bounds(named, ClampedRecords(sample, *_pair(bounds)), relation)
 
 
 @public
@@ -209,7 +202,7 @@ def _pair(bounds: Any) -> tuple[Number, Number]:
     return lower, upper
 
 
-def _in_bounds(statistic: Statistic, data: Clamped, relation: Relation) -> AtDistance:
+def _in_bounds(statistic: Statistic, data: ClampedRecords, relation: Relation) -> AtDistance:
     at_steps = statistic.at_distance(data, relation)
     if at_steps is None:
         raise UsageError(

@@ -17,27 +17,22 @@ import numpy.typing as npt
 from tacit.arithmetic import enclosure
 from tacit.arithmetic.exact import float_up
 from tacit.arithmetic.roots_and_bisection import Root, gap, smallest_integer_until
-from tacit.statistics.domains import Ends, Joined, Pool, Population, Ranked, Records, pool_of
+from tacit.statistics.domains import (
+    ExtremeRecords,
+    Joined,
+    Pool,
+    Population,
+    Ranked,
+    Records,
+    pool_of,
+)
 from tacit.statistics.question import Question
 from tacit.statistics.result import Method, Sensitivity
 from tacit.statistics.samples import Array, Sample
 
 if TYPE_CHECKING:
     from tacit.statistics.question import Relation
-    from tacit.statistics.samples import Clamped
-
-__all__ = [
-    "SMOOTHNESS_SLACK",
-    "AtDistance",
-    "Exact",
-    "Monotone",
-    "PointsAtDistance",
-    "PublicRange",
-    "Statistic",
-    "decayed",
-    "distance_between",
-    "rounded_up",
-]
+    from tacit.statistics.samples import ClampedRecords
 
 # Local sensitivity at a distance, smooth sensitivity and distance to instability, in general.
 #
@@ -316,7 +311,7 @@ class Statistic(ABC):
         """The exact sensitivity, or None where only a search can find it."""
         return None
 
-    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance | None:
+    def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance | None:
         """``A(t)``, the largest local sensitivity within ``t`` steps of data in bounds.
 
         None where no algorithm is known over an interval.
@@ -410,7 +405,7 @@ def distance_between(a: Exact, b: Exact) -> Fraction | float:
 class _Extreme(NamedTuple):
     """Two neighbours that stand out: ``low`` and ``high`` records of ``ends``; ``x`` is which."""
 
-    ends: Ends
+    ends: ExtremeRecords
     low: int
     high: int
     x_is_low: bool
@@ -429,11 +424,11 @@ class Monotone(Statistic):
     def on(self, data: Ranked, start: int, size: int) -> Fraction:
         """The exact value on the ``size`` ranks from ``start`` on."""
 
-    def gap(self, union: Ends, low: int, high: int) -> Fraction:
+    def gap(self, union: ExtremeRecords, low: int, high: int) -> Fraction:
         """``g(T)``: the value of the ``high`` largest less that of the ``low`` smallest."""
         return self.on(union, len(union) - high, high) - self.on(union, 0, low)
 
-    def rough_gap(self, union: Ends, low: int, high: int) -> float | None:
+    def rough_gap(self, union: ExtremeRecords, low: int, high: int) -> float | None:
         """``g(T)`` in floats, to sort out candidates; None where exact is as quick.
 
         The error must stay below ``(2048 + m / 1024) * 2**-51`` times the largest magnitude.
@@ -473,7 +468,7 @@ class Monotone(Statistic):
         for removed, added in question.frontier(size):
             other, union = size - removed + added, size + added
             for low, high in ((size, other), (other, size)):
-                ends = Ends(pool, self.split(low, high, union), union)
+                ends = ExtremeRecords(pool, self.split(low, high, union), union)
                 yield _Extreme(ends, low, high, x_is_low=low == size)
                 if size == other:
                     break  # the mirror image is the same pair

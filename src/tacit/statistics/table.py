@@ -25,14 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-__all__ = [
-    "Neighbour",
-    "Release",
-    "SensitivityTable",
-    "draw_table",
-    "sensitivity_table",
-]
-
 # The picture of a table: a line a release, a cell a neighbour, the largest gaps marked.
 
 
@@ -258,7 +250,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True)
-class Release:
+class ReleaseNeighbours:
     """A release with all its neighbours."""
 
     records: tuple[Plain, ...]
@@ -282,7 +274,7 @@ class SensitivityTable(Shown):
 
     statistic: Statistic
     question: Question
-    releases: tuple[Release, ...]
+    releases: tuple[ReleaseNeighbours, ...]
 
     @property
     def value(self) -> Fraction | float:
@@ -436,7 +428,7 @@ def _table(
         records, value = seen(x)
         near = [seen(y) for y in neighbours_of(x, limits - x, moves)[::-1]]
         neighbours = (Neighbour(r, v, distance_between(value, v)) for r, v in near)
-        releases.append(Release(records, value, tuple(sorted(neighbours, key=_order))))
+        releases.append(ReleaseNeighbours(records, value, tuple(sorted(neighbours, key=_order))))
     return SensitivityTable(statistic, question, tuple(releases))
 
 

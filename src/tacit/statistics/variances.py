@@ -16,19 +16,10 @@ from tacit.arithmetic.exact import float_up
 from tacit.arithmetic.roots_and_bisection import Root, gap
 from tacit.errors import InfeasibleError
 from tacit.statistics.dispersion import Dispersion
-from tacit.statistics.dispersion_candidates import Spread
+from tacit.statistics.dispersion_candidates import SpreadMeasure
 from tacit.statistics.question import Relation
-from tacit.statistics.samples import Array, Clamped
+from tacit.statistics.samples import Array, ClampedRecords
 from tacit.statistics.statistic import AtDistance, PublicRange
-
-__all__ = [
-    "DeviationAtDistance",
-    "StandardDeviation",
-    "Variance",
-    "VarianceAtDistance",
-    "VarianceBySize",
-    "variance_at_distance",
-]
 
 # Local sensitivity of the variance at a distance, where records join or leave.
 #
@@ -72,7 +63,7 @@ class VarianceBySize(AtDistance):
 
     exact = False
 
-    def __init__(self, data: Clamped, relation: Relation, ddof: int) -> None:
+    def __init__(self, data: ClampedRecords, relation: Relation, ddof: int) -> None:
         self.n = len(data)
         self.relation, self.ddof = relation, ddof
         self.span = float_up(data.span)
@@ -88,7 +79,7 @@ class VarianceBySize(AtDistance):
         return self._shifted(self._data), self._shifted(self._data.mirrored())
 
     @staticmethod
-    def _shifted(data: Clamped) -> Floats:
+    def _shifted(data: ClampedRecords) -> Floats:
         ranks, unit = data.quick
         return np.asarray((ranks[2:-2] - ranks[0]).astype(np.float64) * float(unit))
 
@@ -225,11 +216,11 @@ class VarianceBySize(AtDistance):
 
 
 def variance_at_distance(
-    data: Clamped, relation: Relation, ddof: int = 0
+    data: ClampedRecords, relation: Relation, ddof: int = 0
 ) -> VarianceAtDistance | VarianceBySize:
     """``A(t)`` of the variance: exact by substitution, else a proven upper bound.
 
-    >>> a = variance_at_distance(Clamped([1, 2, 4], 0, 10), "bounded")
+    >>> a = variance_at_distance(ClampedRecords([1, 2, 4], 0, 10), "bounded")
     >>> str(a.at(0)), str(a.at(3))
     ('44/3', '200/9')
     """
@@ -243,7 +234,7 @@ def variance_at_distance(
 class VarianceAtDistance(AtDistance):
     """``A(t)`` of the variance under ``bounded``."""
 
-    def __init__(self, data: Clamped, ddof: int) -> None:
+    def __init__(self, data: ClampedRecords, ddof: int) -> None:
         n = self.last = len(data)
         self._unit = data.grain**2 / (n * (n - ddof))
         self._sides = _Rise(data), _Rise(data.mirrored())
@@ -259,7 +250,7 @@ class VarianceAtDistance(AtDistance):
 class _Rise:
     """The largest ``J``, in units of the squared grid."""
 
-    def __init__(self, data: Clamped) -> None:
+    def __init__(self, data: ClampedRecords) -> None:
         self.n = len(data)
         self.data = data
 
@@ -327,9 +318,9 @@ class Variance(Dispersion, proven=True):
         return f"var(ddof={self.ddof})" if self.ddof else "var"
 
     @property
-    def spread(self) -> Spread:
+    def spread(self) -> SpreadMeasure:
         """The variance itself."""
-        return Spread(self.ddof, root=False)
+        return SpreadMeasure(self.ddof, root=False)
 
     def public_range(
         self, lower: Fraction, upper: Fraction, relation: Relation
@@ -340,7 +331,7 @@ class Variance(Dispersion, proven=True):
         maximum = (upper - lower) ** 2 / 4
         return PublicRange(maximum, (Fraction(0), maximum), Fraction(0))
 
-    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
+    def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds."""
         # See :mod:`tacit.statistics.variances`.
         return variance_at_distance(data, relation, self.ddof)
@@ -375,14 +366,14 @@ Runs = tuple[npt.NDArray[np.int64], Array, Array, Array]
 class DeviationAtDistance(AtDistance):
     """A proven upper bound on ``A(t)`` of the standard deviation.
 
-    >>> a = DeviationAtDistance(Clamped([1, 2, 4], 0, 10), "bounded", 0)
+    >>> a = DeviationAtDistance(ClampedRecords([1, 2, 4], 0, 10), "bounded", 0)
     >>> round(a.at(3), 6)
     4.714045
     """
 
     exact = False
 
-    def __init__(self, data: Clamped, relation: Relation, ddof: int) -> None:
+    def __init__(self, data: ClampedRecords, relation: Relation, ddof: int) -> None:
         self.data, self.ddof = data, ddof
         self.relation = relation
         self.n = len(data)
@@ -522,9 +513,9 @@ class StandardDeviation(Dispersion, proven=True):
         return f"std(ddof={self.ddof})" if self.ddof else "std"
 
     @property
-    def spread(self) -> Spread:
+    def spread(self) -> SpreadMeasure:
         """The root of the variance."""
-        return Spread(self.ddof, root=True)
+        return SpreadMeasure(self.ddof, root=True)
 
     def public_range(
         self, lower: Fraction, upper: Fraction, relation: Relation
@@ -535,7 +526,7 @@ class StandardDeviation(Dispersion, proven=True):
         maximum = (upper - lower) / 2
         return PublicRange(maximum, (Fraction(0), maximum), Fraction(0))
 
-    def at_distance(self, data: Clamped, relation: Relation) -> AtDistance:
+    def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds."""
         # See :mod:`tacit.statistics.variances`.
         return DeviationAtDistance(data, relation, self.ddof)

@@ -49,24 +49,6 @@ from tacit.transformations.rows import (
     root_map,
 )
 
-__all__ = [
-    "NORMS",
-    "Count",
-    "CountByCategory",
-    "CountDistinct",
-    "Histogram",
-    "LinearQueries",
-    "PrefixCounts",
-    "QuantileScores",
-    "TreeCounts",
-    "below_and_above",
-    "consistent_tree",
-    "count_map",
-    "levels_of",
-    "norm_named",
-    "read_points",
-]
-
 # Count: the number of records.
 
 
@@ -93,11 +75,7 @@ class Count(Step):
     name: ClassVar[str] = "count"
 
     def build(self, space: Space) -> Transformation:
-        """Return the count on a column or a table.
-
-        Raises:
-            MismatchError: the space does not hold records.
-        """
+        """Return the count on a column or a table."""
         domain = space.domain
         if not isinstance(domain, (Vector, Frame)) or not space.metric.counts_records:
             raise MismatchError(f"count works on records, not on ({space})", space, self)
@@ -144,11 +122,7 @@ class CountDistinct(Step):
     name: ClassVar[str] = "count_distinct"
 
     def build(self, space: Space) -> Transformation:
-        """Return the count of distinct values of a column, or of distinct rows of a table.
-
-        Raises:
-            MismatchError: the space does not hold records.
-        """
+        """Return the count of distinct values of a column, or of distinct rows of a table."""
         limit = _most(records_of(space, self))
         moves = linear_map(space, 1, 1)
         output = Space(Number("int", Fraction(0), grid=Fraction(1)), AbsoluteDistance())
@@ -238,14 +212,7 @@ class CountByCategory(Step):
             object.__setattr__(self, "categories", known.categories)
 
     def build(self, space: Space) -> Transformation:
-        """Return the counts of a column of labels (or of integers).
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: the space is not a column of labels, or no labels are known.
-        """
+        """Return the counts of a column of known labels (or of integers)."""
         domain: Any = records_of(space, self)
         labels = self._labels(domain, space)
         cells = len(labels) + self.other
@@ -340,11 +307,7 @@ class Histogram(Step):
         norm_named(self.metric)
 
     def build(self, space: Space) -> Transformation:
-        """Return the histogram of a column of numbers.
-
-        Raises:
-            MismatchError: the space is not a column of numbers compared record by record.
-        """
+        """Return the histogram of a column of numbers."""
         counts = CountByCategory(other=self.other, metric=self.metric)
         chain: Transformation = Bin(self.edges).build(space) >> counts
         element: Number = space.domain.element  # type: ignore[attr-defined]
@@ -414,14 +377,7 @@ class PrefixCounts(Step):
         norm_named(self.metric)
 
     def build(self, space: Space) -> Transformation:
-        """Return the counts on a column of numbers.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: the space is not a column of numbers compared record by record.
-        """
+        """Return the counts on a column of numbers."""
         points = cast("Sequence[Fraction]", self.points)
         element = column_of_numbers(space, self)
         records_of(space, self)
@@ -526,14 +482,7 @@ class TreeCounts(Step):
         norm_named(self.metric)
 
     def build(self, space: Space) -> Transformation:
-        """Return the tree on a column of numbers.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: the space is not a column of numbers compared record by record.
-        """
+        """Return the tree on a column of numbers."""
         edges = cast("Sequence[Fraction]", self.edges)
         element = column_of_numbers(space, self)
         records_of(space, self)
@@ -677,9 +626,6 @@ class LinearQueries(Step):
     def build(self, space: Space) -> Transformation:
         """Return the queries on a vector of numbers.
 
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
         Raises:
             MismatchError: no vector on a grid with as many numbers as the matrix has columns, or
                 no bound leads from its norm to the other.
@@ -808,14 +754,7 @@ class QuantileScores(Step):
         object.__setattr__(self, "candidates", read_points(self.candidates, "candidates"))
 
     def build(self, space: Space) -> Transformation:
-        """Return the scores on a column of numbers.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: the space is not a column of numbers compared record by record.
-        """
+        """Return the scores on a column of numbers."""
         candidates = cast("Sequence[Fraction]", self.candidates)
         element = column_of_numbers(space, self)
         records_of(space, self)

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from tacit.statistics.question import Relation
     from tacit.statistics.statistic import Statistic
 
-__all__ = ["ReleaseDistance", "Releases", "as_transformation"]
-
 _BITS = 20
 
 

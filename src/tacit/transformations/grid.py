@@ -35,14 +35,6 @@ from tacit.core import (
 from tacit.errors import MismatchError, UsageError
 from tacit.transformations.rows import records_of, row_by_row
 
-__all__ = [
-    "Gridded",
-    "GriddedStep",
-    "Resize",
-    "ToGrid",
-    "bounded_column",
-]
-
 # A bounded column as whole units of a public grid.
 
 
@@ -196,14 +188,7 @@ class ToGrid(Step):
         object.__setattr__(self, "grid", positive(self.grid, "grid"))
 
     def build(self, space: Space) -> Transformation:
-        """Return the rounding of a bounded column, of a number, or of a vector of numbers.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no numbers; numbers on a grid already; a column without bounds.
-        """
+        """Return the rounding of a bounded column, a number or a vector, on no grid before."""
         domain, grid = space.domain, Fraction(self.grid)
         inner = domain.element if isinstance(domain, Vector) else domain
         if not isinstance(inner, Number) or inner.grid is not None or inner.kind == "int":
@@ -304,11 +289,7 @@ class Resize(Step):
     def build(self, space: Space) -> Transformation:
         """Return the resizing of a column.
 
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
         Raises:
-            MismatchError: the space is not a column of records.
             UsageError: the value is outside the column's domain.
         """
         domain = records_of(space, self)

@@ -31,17 +31,6 @@ from tacit.core.domains import Domain
 from tacit.core.metrics import EVERY
 from tacit.errors import MismatchError
 
-__all__ = [
-    "ToAbsolute",
-    "ToChangeOne",
-    "ToDiscrete",
-    "ToInsertDelete",
-    "ToL1",
-    "ToL2",
-    "ToLInfinity",
-    "ToSymmetric",
-]
-
 StabilityMap = Callable[[Fraction], Fraction]
 # From a domain to the map between two metrics on it, or None where there is none.
 Rule = Callable[[Domain], StabilityMap | None]
@@ -103,11 +92,7 @@ class _Conversion(Step):
     rules: ClassVar[dict[type[Metric], Rule]]
 
     def build(self, space: Space) -> Transformation:
-        """Return the identity between the two metrics.
-
-        Raises:
-            MismatchError: no bound leads from the metric of the space to this one.
-        """
+        """Return the identity between the two metrics."""
         rule = self.rules.get(type(space.metric))
         stability = None if rule is None else rule(space.domain)
         if stability is None:

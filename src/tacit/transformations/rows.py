@@ -34,27 +34,6 @@ from tacit.core.domains import Domain, element
 from tacit.core.metrics import EVERY
 from tacit.errors import MismatchError, UsageError, did_you_mean, said
 
-__all__ = [
-    "Bin",
-    "Cast",
-    "Clamp",
-    "Filter",
-    "Impute",
-    "MapRows",
-    "Select",
-    "keep_records",
-    "linear_map",
-    "only_changes",
-    "place",
-    "records",
-    "records_of",
-    "rising_edges",
-    "root_map",
-    "row_by_row",
-    "substitutions",
-    "total",
-]
-
 # How distances in records become records that come, go or change.
 
 
@@ -197,14 +176,7 @@ class Bin(Step):
         object.__setattr__(self, "edges", rising_edges(self.edges))
 
     def build(self, space: Space) -> Transformation:
-        """Return the binning of a column of numbers.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: the space is not a column of numbers.
-        """
+        """Return the binning of a column of numbers."""
         edges = cast("Sequence[Fraction]", self.edges)
         element = column_of_numbers(space, self)
         bins = Category(tuple(range(len(self.edges) - 1)))
@@ -316,14 +288,7 @@ class Cast(Step):
         object.__setattr__(self, "to", name)
 
     def build(self, space: Space) -> Transformation:
-        """Return the cast of a column.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: the space is not a column.
-        """
+        """Return the cast of a column."""
         domain = space.domain
         if not isinstance(domain, Vector) or not isinstance(domain.element, (Number, Category)):
             raise MismatchError(f"cast works on a column, not on {domain}", space, self)
@@ -405,14 +370,7 @@ class Clamp(Step):
         Number("float", self.lower, self.upper)  # type: ignore[arg-type]
 
     def build(self, space: Space) -> Transformation:
-        """Return the clamp on a column of numbers.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: the space is not a column of numbers.
-        """
+        """Return the clamp on a column of numbers."""
         domain = space.domain
         if not isinstance(domain, Vector) or not isinstance(domain.element, Number):
             raise MismatchError(
@@ -461,11 +419,7 @@ class Impute(Step):
     def build(self, space: Space) -> Transformation:
         """Return the imputation on a column of floats.
 
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
         Raises:
-            MismatchError: the space is not a column of floats.
             UsageError: the constant is outside the column's bounds.
         """
         domain = space.domain
@@ -517,14 +471,7 @@ class Select(Step):
             raise UsageError(f"a column is named by text, not by {said(self.column)}")
 
     def build(self, space: Space) -> Transformation:
-        """Return the selection from a table.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: the space is not a table in memory, or has no such column.
-        """
+        """Return the selection from a table in memory that has the column."""
         domain = space.domain
         if not isinstance(domain, Frame):
             raise MismatchError(f"select works on a Frame, not on {domain}", space, self)
@@ -577,14 +524,7 @@ class Filter(Step):
             )
 
     def build(self, space: Space) -> Transformation:
-        """Return the filter on a column or a table.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: the space does not hold records.
-        """
+        """Return the filter on a column or a table."""
         domain = records_of(space, self)
         metric, factor = _unsized(space.metric)
         holds = total(lambda record: bool(self.predicate(record)), default=False)
@@ -663,14 +603,7 @@ class MapRows(Step):
             raise UsageError(f"the default of map_rows is not in its output domain: {self.output}")
 
     def build(self, space: Space) -> Transformation:
-        """Return the map on a column or a table.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: the space does not hold records.
-        """
+        """Return the map on a column or a table."""
         domain = records_of(space, self)
         answers = Vector(self.output, size=domain.size)
         member = total(self._member, default=self.default)

@@ -14,16 +14,6 @@ from tacit.errors import MismatchError
 from tacit.transformations.grid import Gridded, GriddedStep, bounded_column
 from tacit.transformations.rows import linear_map, only_changes, substitutions
 
-__all__ = [
-    "Mean",
-    "Sum",
-    "SumOfSquares",
-    "Variance",
-    "exact_sum",
-    "exact_sum_of_squares",
-    "public_size",
-]
-
 # Sum and mean of a column, in whole units of a public grid.
 
 
@@ -57,11 +47,7 @@ class Sum(GriddedStep):
     name: ClassVar[str] = "sum"
 
     def build(self, space: Space) -> Transformation:
-        """Return the sum of a bounded column.
-
-        Raises:
-            MismatchError: no column of numbers, or no bounds.
-        """
+        """Return the sum of a bounded column of numbers."""
         element = bounded_column(space, self)
         gridded = Gridded.of(element, self.grid)  # type: ignore[arg-type]
         kind = element.kind if gridded.step.denominator == 1 else "float"
@@ -112,11 +98,7 @@ class Mean(GriddedStep):
     name: ClassVar[str] = "mean"
 
     def build(self, space: Space) -> Transformation:
-        """Return the mean of a bounded column of public size.
-
-        Raises:
-            MismatchError: no column of numbers, no bounds, or no public size.
-        """
+        """Return the mean of a bounded column of public size."""
         gridded = Gridded.of(bounded_column(space, self), self.grid)  # type: ignore[arg-type]
         size = public_size(space, self)
         output = Space(Number("float", grid=gridded.step / size), AbsoluteDistance())
@@ -190,14 +172,7 @@ class SumOfSquares(GriddedStep):
     name: ClassVar[str] = "sum_of_squares"
 
     def build(self, space: Space) -> Transformation:
-        """Return the sum of squares of a bounded column.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no column of numbers, or no bounds.
-        """
+        """Return the sum of squares of a bounded column."""
         element = bounded_column(space, self)
         gridded = Gridded.of(element, self.grid, RESOLUTION_BITS)  # type: ignore[arg-type]
         low, high = gridded.range
@@ -265,14 +240,7 @@ class Variance(GriddedStep):
     name: ClassVar[str] = "variance"
 
     def build(self, space: Space) -> Transformation:
-        """Return the variance of a bounded column of public size.
-
-        Args:
-            space: what the step works on: a space, or the end of a chain before it.
-
-        Raises:
-            MismatchError: no column of numbers, no bounds, or no public size.
-        """
+        """Return the variance of a bounded column of public size."""
         element = bounded_column(space, self)
         gridded = Gridded.of(element, self.grid, RESOLUTION_BITS)  # type: ignore[arg-type]
         size = public_size(space, self)

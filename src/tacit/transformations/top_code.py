@@ -28,8 +28,6 @@ from tacit.arithmetic.exact import Number, as_fraction, float_down, float_up, sh
 from tacit.calls import public
 from tacit.errors import UsageError
 
-__all__ = ["TopCoded", "top_code"]
-
 
 @dataclass(frozen=True)
 class TopCoded:

@@ -25,8 +25,6 @@ from tacit.workload.strategies import (
     wavelet,
 )
 
-__all__ = ["MAX_CELLS", "Workload", "loss_of", "prefix_sums", "queries", "ranges", "unit_variance"]
-
 Array = NDArray[np.float64]
 
 MAX_CELLS = 4096

@@ -17,13 +17,6 @@ from tacit.errors import UsageError, did_you_mean
 from tacit.workload.cells import loss_of, unit_variance
 from tacit.workload.laplace_marginals import cheapest_cover
 
-__all__ = [
-    "MarginalWorkload",
-    "Residuals",
-    "Subset",
-    "marginals",
-]
-
 # Workloads of marginals: the smallest error, in closed form for Gaussian noise.
 #
 # Let the domain be a product of attributes i with n_i cells.  For a set B of attributes, let P_B be

@@ -37,13 +37,6 @@ from tacit.workload.strategies import (
     wavelet,
 )
 
-__all__ = [
-    "MAX_BINS",
-    "best_strategy",
-    "check_bins",
-    "check_numbers",
-]
-
 Array = NDArray[np.float64]
 
 MAX_BINS = 1024

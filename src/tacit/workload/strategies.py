@@ -16,23 +16,6 @@ from numpy.typing import NDArray
 from tacit.arithmetic.roots_and_bisection import sqrt_up
 from tacit.errors import UsageError
 
-__all__ = [
-    "Optimum",
-    "Strategy",
-    "block_tree",
-    "cholesky",
-    "convex_optimum",
-    "identity",
-    "inverse",
-    "minimise",
-    "p_identity",
-    "product",
-    "rounded",
-    "square_root",
-    "trace_of_product",
-    "wavelet",
-]
-
 # The minimum of a smooth function of numbers that are not negative.
 
 

@@ -14,17 +14,6 @@ from tacit.arithmetic.mixing import Repeatable
 from tacit.errors import UsageError, need
 from tacit.workload.marginals import Subset
 
-__all__ = [
-    "Marginal",
-    "centred",
-    "counts_of",
-    "drawn_given",
-    "fitted_rows",
-    "graphical_rows",
-    "nonnegative_cells",
-    "nonnegative_marginals",
-]
-
 # The nearest counts that are not below zero, in a metric that is chosen.
 #
 # Let x be estimates of counts by least squares, and K a positive matrix.  Of all counts z that add

@@ -17,7 +17,7 @@ import pytest
 from accounting.ledger.ledger_edit import edit
 from accounting.ledger_postgres.roles import COST, as_role, remedy_of
 from tacit.accounting import create_ledger, epsilon, open_ledger, restore_ledger
-from tacit.accounting.ledger_postgres import Address, Tables, is_address, shown
+from tacit.accounting.ledger_postgres import Address, LedgerTables, is_address, shown
 from tacit.accounting.open_ledger import has_ledger
 from tacit.data import health_insurance
 from tacit.errors import LedgerError, MissingExtraError
@@ -228,8 +228,8 @@ def test_a_timeout_of_a_role_ends_no_transaction(postgres, clinic):
 
 
 def test_a_standby_is_refused_for_writing(clinic, monkeypatch):
-    look = Tables.look
-    monkeypatch.setattr(Tables, "look", lambda *given: replace(look(*given), standby=True))
+    look = LedgerTables.look
+    monkeypatch.setattr(LedgerTables, "look", lambda *given: replace(look(*given), standby=True))
     with pytest.raises(LedgerError, match=r"only follows another one.*target_session_attrs"):
         open_ledger(clinic, dataset="clinic")
     open_ledger(clinic).close()  # to look is allowed
@@ -449,6 +449,6 @@ def run(line):
 def test_the_page_names_what_the_code_does(named):
     from tacit.accounting import ledger_postgres as postgres_tables
 
-    tables = postgres_tables.Tables("clinic", "the ledger")
+    tables = postgres_tables.LedgerTables("clinic", "the ledger")
     assert {tables.event, tables.head, f"PostgreSQL {postgres_tables._OLDEST}"} >= {named}
     assert named in PAGE.read_text("utf-8")

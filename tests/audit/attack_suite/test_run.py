@@ -31,8 +31,8 @@ from tacit.audit.attack_suite.system import (
     NOT_APPLICABLE,
     UNDECIDED,
     Case,
+    CaseOutcome,
     Hits,
-    Outcome,
     System,
     count_hits,
     moved_at_most,
@@ -255,8 +255,8 @@ def test_a_case_that_cannot_be_run_says_nothing_of_the_system():
 def test_a_table_names_what_does_not_apply_and_what_was_not_run():
     cases = [case for case in load_cases() if case.attack in ("NaN", "joins")]
     nan = [case.id for case in cases if case.attack == "NaN"]
-    outcomes = dict.fromkeys((case.id for case in cases), Outcome(NOT_APPLICABLE, ""))
-    outcomes[nan[0]], outcomes[nan[1]] = Outcome(HOLDS, "yes"), Outcome(UNDECIDED, "")
+    outcomes = dict.fromkeys((case.id for case in cases), CaseOutcome(NOT_APPLICABLE, ""))
+    outcomes[nan[0]], outcomes[nan[1]] = CaseOutcome(HOLDS, "yes"), CaseOutcome(UNDECIDED, "")
     table = AttackTable(cases, [AttackResult("toy", "1", outcomes)])
     assert table.rows() == [["NaN", "holds 1/1, 1 undecided"]]
     assert "none of these systems offers: joins." in str(table)
@@ -269,10 +269,10 @@ def test_a_table_names_what_does_not_apply_and_what_was_not_run():
 def test_a_table_counts_what_was_withstood():
     cases = [case for case in load_cases() if case.attack in ("NaN", "joins")]
     nan = [case.id for case in cases if case.attack == "NaN"]
-    outcomes = {name: Outcome(HOLDS, "yes") for name in nan}
-    outcomes[nan[0]] = Outcome(FALLS, "<b>no</b>")
-    outcomes[nan[1]] = Outcome(NOT_APPLICABLE, "")
-    outcomes["joins/a key twice in the public table"] = Outcome(UNDECIDED, "")
+    outcomes = {name: CaseOutcome(HOLDS, "yes") for name in nan}
+    outcomes[nan[0]] = CaseOutcome(FALLS, "<b>no</b>")
+    outcomes[nan[1]] = CaseOutcome(NOT_APPLICABLE, "")
+    outcomes["joins/a key twice in the public table"] = CaseOutcome(UNDECIDED, "")
     table = AttackTable(
         cases, [AttackResult("toy", "1", outcomes), AttackResult("gone", "", {}, "no")]
     )

@@ -36,7 +36,7 @@ from tacit.core import (
     parallel,
 )
 from tacit.core.conversions import ConcentratedToo
-from tacit.core.divergences import Profile, distribution
+from tacit.core.divergences import PrivacyProfile, distribution
 from tacit.core.losses.additive_noise import (
     GaussianShift,
     LaplaceShift,
@@ -137,7 +137,7 @@ def test_losses_in_enclosures_stay_an_enclosure_when_composed(p, q, width):
         {(i, j): side[i] * side[j] for i, j in itertools.product(range(size), repeat=2)}
         for side in sides
     ]
-    one_way = Profile(*(distribution(side) for side in exact))
+    one_way = PrivacyProfile(*(distribution(side) for side in exact))
     for level in (-1, 0, Fraction(1, 3), 1):
         truth = one_way._one_way(Fraction(level))
         found = twice.delta(level)
@@ -442,7 +442,7 @@ def test_the_profile_of_the_exponential_mechanism_in_exact_numbers(level):
     laws = [m.distribution(scores) for scores in ([0, 0, 0], [1, -1, 0], [1, 0, 1])]
     for p in laws:
         for q in laws[:1]:
-            profile = Profile(distribution(p.table), distribution(q.table))
+            profile = PrivacyProfile(distribution(p.table), distribution(q.table))
             assert profile(level).lower <= m.delta(level).upper
 
 

@@ -14,9 +14,9 @@ from tacit.core.losses import tilted_sum
 from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
 from tacit.core.losses.lattice import (
     SLACK,
-    Listed,
+    ListedLosses,
     Side,
-    Spread,
+    SpreadLosses,
     above,
     below,
     gaussian_losses,
@@ -49,7 +49,7 @@ def test_exponentials_of_floats_are_as_right_as_the_slack_needs():
 @pytest.mark.parametrize(("scale", "shift"), [(Fraction(7, 2), 3), (Fraction(100), 40), (1, 1)])
 def test_listed_laplace_losses_have_the_masses_of_the_distribution(scale, shift):
     loss, found = LaplaceShift(scale, shift), laplace_losses(Fraction(scale), shift)
-    assert isinstance(found, Listed)
+    assert isinstance(found, ListedLosses)
     for place, value, least, most in zip(
         found.places, found.low, found.least, found.most, strict=True
     ):
@@ -64,7 +64,7 @@ def test_listed_laplace_losses_have_the_masses_of_the_distribution(scale, shift)
 @pytest.mark.parametrize(("sigma", "shift"), [(Fraction(5, 2), 2), (Fraction(30), 7)])
 def test_listed_gaussian_losses_have_the_masses_of_the_distribution(sigma, shift):
     loss, found = GaussianShift(sigma, shift), gaussian_losses(sigma, shift, 1e-30)
-    assert isinstance(found, Listed)
+    assert isinstance(found, ListedLosses)
     rows = list(zip(found.places, found.least, found.most, strict=True))
     for place, least, most in rows[1:]:
         truth = loss.law.probability(int(place), 200)
@@ -86,7 +86,7 @@ def test_listed_gaussian_losses_have_the_masses_of_the_distribution(sigma, shift
 def test_losses_between_have_the_masses_of_both_distributions(loss):
     """An outcome counts as a whole, and where its loss is."""
     found = loss.in_floats(1e-30)
-    assert isinstance(found, Spread)
+    assert isinstance(found, SpreadLosses)
     low, high = found.ends
     ends = np.linspace(low + 0.4 * (high - low), low + 0.6 * (high - low), 8)
     fine = found.masses(np.linspace(ends[0], ends[-1], 7 * 64 + 1))
@@ -103,7 +103,7 @@ def test_masses_far_out_are_within_the_slack_where_outcomes_are_just_not_listed(
     """At 36 standard deviations; the smaller the noise, the more the integral is off there."""
     loss = GaussianShift((1 << 14) + 1, 5_000)
     found = loss.in_floats(1e-295)
-    assert isinstance(found, Spread)
+    assert isinstance(found, SpreadLosses)
     ends = np.array([found.ends[1] - 0.2, found.ends[1] - 0.2 + width])
     assert 36 < (ends[0] - (5_000 / 16_385) ** 2 / 2) / (5_000 / 16_385) < 37
     first, last = (loss.first(Fraction(float(end))) for end in ends)
@@ -147,7 +147,9 @@ def lists(draw):
     size = draw(st.integers(1, 7))
     losses = np.array(draw(st.lists(st.floats(-3, 3), min_size=size, max_size=size)))
     weights = np.array(draw(st.lists(st.integers(1, 9), min_size=size, max_size=size)), float)
-    return Listed(losses, losses, weights / weights.sum(), weights / weights.sum(), (0.0, 0.0))
+    return ListedLosses(
+        losses, losses, weights / weights.sum(), weights / weights.sum(), (0.0, 0.0)
+    )
 
 
 @given(
@@ -169,7 +171,7 @@ def test_listed_losses_lie_between_both_sides(losses, step, origin, tilt):
 def test_from_above_losses_are_no_higher_than_they_must_be():
     """A loss on a point stays there; one between two points keeps the mean of e^-loss."""
     losses = np.array([0.0, 0.25])
-    side = above(Listed(losses, losses, np.array([0.5, 0.5]), np.array([0.5, 0.5])), 1.0)
+    side = above(ListedLosses(losses, losses, np.array([0.5, 0.5]), np.array([0.5, 0.5])), 1.0)
     z = np.exp(-np.arange(2.0))
     assert abs(float(side.masses @ z) - float(np.exp(-losses).mean())) < 1e-9
     assert side.first == 0
@@ -231,10 +233,10 @@ def test_several_epsilons_at_once_are_enclosed_as_one_by_one():
 def test_ends_and_what_they_weigh():
     one = np.ones(1)
     low, high = np.array([-1.0, 1.0]), np.array([-1.0, 2.0])
-    sharp = Listed(low, high, np.array([0.5, 0.5]), np.array([0.5, 0.5]))
+    sharp = ListedLosses(low, high, np.array([0.5, 0.5]), np.array([0.5, 0.5]))
     assert ends(sharp).max() == 2
     assert ends_weigh(sharp)
-    assert not ends_weigh(Listed(one, one, one * 1e-9, one))
+    assert not ends_weigh(ListedLosses(one, one, one * 1e-9, one))
     sums = LatticeSums([(sharp, 3)], 0.5, [0.0])
     assert not sums.dusty
     (found,) = sums.log_deltas([(0.0, 0.0)])

@@ -18,7 +18,7 @@ from tacit.core import PrivacyLossDistribution
 from tacit.core.losses import composition as summed
 from tacit.core.losses.additive_noise import GaussianShift, LaplaceShift
 from tacit.core.losses.base import BothWays, Dominating
-from tacit.core.losses.composition import Sum
+from tacit.core.losses.composition import ComposedLosses
 from tacit.core.losses.distribution import BoundedRange, dominating_pair
 from tacit.core.losses.sampling import (
     ExchangedLoss,
@@ -240,7 +240,7 @@ def test_sums_from_samples_enclose_the_sums_of_the_mixtures(pair, rate, k):
             whole = truth.self_compose(k)
             assume(isinstance(whole, PrivacyLossDistribution))
             for level in LEVELS:
-                enclosed = Sum(((one, k),)).delta(level)
+                enclosed = ComposedLosses(((one, k),)).delta(level)
                 assert enclosed.lower <= whole.delta(level).upper
                 assert enclosed.upper >= whole.delta(level).lower
                 assert enclosed.width < Fraction(1, 20)
@@ -265,7 +265,7 @@ def test_sums_of_sampled_noise_agree_with_the_curve_of_one(base):
     silent = dominating_pair(Fraction(1, 10**12))
     for way in (sampled(base, Fraction(1, 4)).forward, sampled(base, Fraction(1, 4)).backward):
         whole = way.compose(silent)
-        assert isinstance(whole, Sum)
+        assert isinstance(whole, ComposedLosses)
         for level in (Fraction(0), Fraction(1, 9)):
             truth, found = way.delta(level), whole.delta(level)
             assert found.upper >= truth.lower
@@ -278,7 +278,7 @@ def test_sums_of_sampled_noise_agree_with_the_curve_of_one(base):
 def test_a_pair_that_never_agrees_is_seen_as_often_as_it_is_sampled(k):
     found, _ = losses_of(({0: Fraction(1)}, {1: Fraction(1)}), Fraction(1, 4))
     for one in found:
-        whole = Sum(((one, k),)) if k > 1 else one
+        whole = ComposedLosses(((one, k),)) if k > 1 else one
         enclosed = whole.delta(0)
         assert enclosed.lower <= 1 - Fraction(3, 4) ** k <= enclosed.upper
         assert enclosed.upper - (1 - Fraction(3, 4) ** k) < Fraction(1, 500)
@@ -353,7 +353,7 @@ def test_a_sum_encloses_the_product_of_its_distributions(first, second, k):
     exact = one.self_compose(k).compose(two)
     if not isinstance(exact, PrivacyLossDistribution):
         return
-    found = Sum(((one, k), (two, 1)))
+    found = ComposedLosses(((one, k), (two, 1)))
     for level in LEVELS:
         truth, enclosed = exact.delta(level), found.delta(level)
         assert enclosed.lower <= truth.upper
@@ -410,9 +410,9 @@ def test_gaussians_add_up_at_tiny_deltas(delta):
 @pytest.mark.parametrize("loss", [LaplaceShift(8, 8), GaussianShift(6, 6)])
 def test_a_fine_lattice_and_a_coarse_one_agree_with_themselves(loss, k):
     """The sum on the losses' own lattice lies within the one on cells."""
-    own = Sum(((loss, k),)).epsilon("1e-6")
+    own = ComposedLosses(((loss, k),)).epsilon("1e-6")
     other = type(loss)(loss.scale, loss.shift - 1)
-    mixed = Sum(((loss, k - 1), (other, 1))).epsilon("1e-6")
+    mixed = ComposedLosses(((loss, k - 1), (other, 1))).epsilon("1e-6")
     assert mixed.lower <= own.upper
     assert own.width < Fraction(1, 10**6)
     assert mixed.width < Fraction(1, 50)
@@ -422,7 +422,7 @@ def test_a_fine_lattice_and_a_coarse_one_agree_with_themselves(loss, k):
 def test_releases_of_many_kinds_are_counted_each():
     parts = [LaplaceShift(100 * GRID, GRID), GaussianShift(50 * GRID, GRID), GaussianShift(80, 1)]
     whole = parts[0].self_compose(300).compose(parts[1].self_compose(200)).compose(parts[2])
-    assert isinstance(whole, Sum)
+    assert isinstance(whole, ComposedLosses)
     assert [k for _, k in whole.parts] == [300, 200, 1]
     found = whole.epsilon("1e-6")
     # as Gaussians of the same variance: 300 (1/100)^2 + 200 (1/50)^2 + (1/80)^2

@@ -19,8 +19,8 @@ from support.by_hand.smooth_by_hand import SLACK, Case, offered
 from support.tables.shared_data import shared_file
 from tacit.audit import verify
 from tacit.audit.verify import members
+from tacit.core.divergences import outcome
 from tacit.mechanisms.local_statistic import LocalStatistic
-from tacit.mechanisms.output_distribution import outcome
 from tacit.mechanisms.propose_test_release import propose_test_release
 from tacit.mechanisms.smooth import DISTRIBUTIONS, smooth_noise
 from tacit.mechanisms.smooth_distributions import (

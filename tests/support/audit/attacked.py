@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 import pytest
 
 from tacit.audit.attack_suite.run import load_cases, system_named
-from tacit.audit.attack_suite.system import FALLS, HOLDS, LARGE_EPSILON, UNDECIDED, Outcome
+from tacit.audit.attack_suite.system import FALLS, HOLDS, LARGE_EPSILON, UNDECIDED, CaseOutcome
 
 __all__ = ["ALL", "QUICK", "attacked"]
 
@@ -20,7 +20,7 @@ ALL = {case.id for case in load_cases() if case.attack != "time of a draw"}
 """All but what depends on how busy the machine is."""
 
 
-def attacked(name: str, ids: Collection[str]) -> Mapping[str, Outcome]:
+def attacked(name: str, ids: Collection[str]) -> Mapping[str, CaseOutcome]:
     """Run cases on a system, and two questions; nothing falls, and few cases do not apply."""
     with contextlib.closing(system_named(name)) as system:
         system.refuse_unready()

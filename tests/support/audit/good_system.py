@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import tacit as tc
-from tacit.audit.attack_suite.system import Account, LocalMechanism, System
+from tacit.audit.attack_suite.system import LocalMechanism, System, SystemBudget
 
 SECRET = random.SystemRandom()
 
@@ -34,7 +34,7 @@ def noise(scale):
     return int(tc.noise.discrete_laplace(2**20)) * grid
 
 
-class GoodAccount(Account):
+class GoodAccount(SystemBudget):
     def __init__(self, budget, path=None):
         self.path = path
         self.shared = {"budget": Fraction(str(budget)), "spent": Fraction(0), "answers": {}}

@@ -22,9 +22,9 @@ from tacit.core import (
     Space,
     Vector,
 )
+from tacit.core.divergences import Product
 from tacit.mechanisms import FiniteDistribution, user_measurement
 from tacit.mechanisms.grid_noise import LatticeDistribution
-from tacit.mechanisms.output_distribution import Product
 
 QUERIES = Space(Vector(Number("int", 0, 2), size=3), LInfinityDistance())
 NUMBER = Space(Number("int", 0, 3), AbsoluteDistance())

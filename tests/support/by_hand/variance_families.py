@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tacit.statistics import Sample
-from tacit.statistics.dispersion_candidates import Contest, Spread
-from tacit.statistics.prefix_moments import Moments
+from tacit.statistics.dispersion_candidates import Contest, SpreadMeasure
+from tacit.statistics.prefix_moments import PrefixMoments
 
 
 def variance(values, ddof=0):
@@ -16,6 +16,6 @@ def variance(values, ddof=0):
 
 def best_of(population, n, k, shapes):
     """The largest bounded change of variance at distance ``k`` that a family finds."""
-    contest = Contest(Moments(Sample(population)), Spread())
+    contest = Contest(PrefixMoments(Sample(population)), SpreadMeasure())
     shapes(contest, n - k, k, k)
     return contest.winner().value

@@ -26,25 +26,13 @@ from tacit.audit.attack_suite.system import (
     NOT_APPLICABLE,
     UNDECIDED,
     Case,
-    Outcome,
+    CaseOutcome,
     System,
     all_cases,
 )
 from tacit.calls import public
 from tacit.display.card import Shown
 from tacit.errors import UsageError, did_you_mean
-
-__all__ = [
-    "OURS",
-    "SYSTEMS",
-    "AttackResult",
-    "AttackTable",
-    "attacks",
-    "end_group",
-    "interpreter_of",
-    "load_cases",
-    "system_named",
-]
 
 # The systems that can be attacked, and the cases.
 
@@ -114,7 +102,7 @@ class AttackResult:
 
     system: str
     version: str  # its version; empty where it is not installed
-    outcomes: Mapping[str, Outcome]  # by the id of a case; empty where it is not installed
+    outcomes: Mapping[str, CaseOutcome]  # by the id of a case; empty where it is not installed
     absent: str = ""  # why nothing was run, where nothing was
 
     def as_dict(self) -> dict[str, Any]:
@@ -130,7 +118,7 @@ class AttackResult:
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> AttackResult:
         """Return a result from its plain values."""
-        outcomes = {name: Outcome(*outcome) for name, outcome in fields["outcomes"].items()}
+        outcomes = {name: CaseOutcome(*outcome) for name, outcome in fields["outcomes"].items()}
         return cls(fields["system"], fields["version"], outcomes, fields["absent"])
 
 
@@ -383,7 +371,7 @@ def _result(
     except (ValueError, TypeError, KeyError, AttributeError):
         return AttackResult(name, "", {}, f"it could not be run: {python} printed something else")
     missing = [] if result.absent else [case for case in cases if case.id not in result.outcomes]
-    undecided = {case.id: Outcome(UNDECIDED, f"it was not run: {why:.200}") for case in missing}
+    undecided = {case.id: CaseOutcome(UNDECIDED, f"it was not run: {why:.200}") for case in missing}
     return replace(result, outcomes={**result.outcomes, **undecided})
 
 

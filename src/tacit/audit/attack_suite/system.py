@@ -15,35 +15,6 @@ from typing import Any, ClassVar
 from tacit.audit.sampled import sampled
 from tacit.errors import RefusedError
 
-__all__ = [
-    "FALLS",
-    "HOLDS",
-    "LARGE_EPSILON",
-    "NOT_APPLICABLE",
-    "UNDECIDED",
-    "Account",
-    "Case",
-    "Hits",
-    "LocalMechanism",
-    "NotOfferedError",
-    "NotReadyError",
-    "Outcome",
-    "System",
-    "all_cases",
-    "attempt",
-    "case",
-    "compared",
-    "count_hits",
-    "distinguished",
-    "falls",
-    "forked_numbers",
-    "holds",
-    "moved_at_most",
-    "moved_beyond_noise",
-    "rarely_shown",
-    "seed_everything",
-]
-
 # Generators seeded, and noise drawn in forked processes: the same for every system.
 
 
@@ -98,7 +69,7 @@ class NotReadyError(RefusedError):
     """The system cannot be attacked here; the text says what it lacks."""
 
 
-class Account:
+class SystemBudget:
     """A budget of one system that is spent by releases."""
 
     def ask(self, epsilon: float, label: str) -> float:
@@ -110,7 +81,7 @@ class Account:
         """Return the epsilon that was charged so far."""
         raise NotOfferedError("a budget that reports what was spent")
 
-    def again(self) -> Account:
+    def again(self) -> SystemBudget:
         """Return another handle on the same budget, as another process has it."""
         raise NotOfferedError("a budget that outlives its process")
 
@@ -118,7 +89,7 @@ class Account:
         """Return the files in which the budget is stored."""
         raise NotOfferedError("a budget in a file")
 
-    def opened_at(self, path: str) -> Account:
+    def opened_at(self, path: str) -> SystemBudget:
         """Return a handle on the budget stored in a file of another name."""
         raise NotOfferedError("a budget in a file")
 
@@ -265,7 +236,7 @@ class System:
         # rows_each: how many rows of a person count; each row is 1.
         raise NotOfferedError("sources that are read by the system")
 
-    def account(self, budget: float) -> Account:
+    def account(self, budget: float) -> SystemBudget:
         """Return a fresh budget."""
         raise NotOfferedError("a budget")
 
@@ -318,7 +289,7 @@ HOLDS, FALLS, NOT_APPLICABLE, UNDECIDED = "holds", "falls", "not applicable", "u
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CaseOutcome:
     """Outcome of a case on a system.
 
     Attributes:
@@ -331,14 +302,14 @@ class Outcome:
     evidence: str
 
 
-def holds(evidence: str) -> Outcome:
+def holds(evidence: str) -> CaseOutcome:
     """Return that the system withstood the attack."""
-    return Outcome(HOLDS, evidence)
+    return CaseOutcome(HOLDS, evidence)
 
 
-def falls(evidence: str) -> Outcome:
+def falls(evidence: str) -> CaseOutcome:
     """Return that the attack worked."""
-    return Outcome(FALLS, evidence)
+    return CaseOutcome(FALLS, evidence)
 
 
 @dataclass(frozen=True)
@@ -357,21 +328,21 @@ class Case:
     name: str
     question: str
     source: str
-    program: Callable[[System], Outcome]
+    program: Callable[[System], CaseOutcome]
 
     @property
     def id(self) -> str:
         """The class and the form."""
         return f"{self.attack}/{self.name}"
 
-    def run(self, system: System) -> Outcome:
+    def run(self, system: System) -> CaseOutcome:
         """Attack a system; nothing that it raises comes through."""
         try:
             return self.program(system)
         except NotOfferedError as error:
-            return Outcome(NOT_APPLICABLE, f"it does not offer {error}")
+            return CaseOutcome(NOT_APPLICABLE, f"it does not offer {error}")
         except Exception as error:
-            return Outcome(UNDECIDED, f"the case could not be run: {type(error).__name__}")
+            return CaseOutcome(UNDECIDED, f"the case could not be run: {type(error).__name__}")
 
 
 _CASES: dict[str, Case] = {}
@@ -379,10 +350,10 @@ _CASES: dict[str, Case] = {}
 
 def case(
     attack: str, name: str, question: str, source: str
-) -> Callable[[Callable[[System], Outcome]], Callable[[System], Outcome]]:
+) -> Callable[[Callable[[System], CaseOutcome]], Callable[[System], CaseOutcome]]:
     """Decorate the program of a case."""
 
-    def add(program: Callable[[System], Outcome]) -> Callable[[System], Outcome]:
+    def add(program: Callable[[System], CaseOutcome]) -> Callable[[System], CaseOutcome]:
         made = Case(attack, name, question, source, program)
         assert made.id not in _CASES, made.id
         _CASES[made.id] = made
@@ -531,10 +502,10 @@ def _plain(value: Any) -> list[float]:
 
 def moved_at_most(
     left: Callable[[], Any], right: Callable[[], Any], allowed: float, change: str
-) -> Outcome:
+) -> CaseOutcome:
     """Return whether two loud releases differ, in total, by no more than is allowed."""
     differences = compared(left, right, change)
-    if isinstance(differences, Outcome):
+    if isinstance(differences, CaseOutcome):
         return differences
     moved = sum(abs(a - b) for a, b in zip(*differences, strict=True))
     message = f"{change} moved the answer by {moved:.6g}, where {allowed:.6g} is allowed"
@@ -543,13 +514,13 @@ def moved_at_most(
 
 def moved_beyond_noise(
     left: Callable[[float], Any], right: Callable[[float], Any], change: str
-) -> Outcome:
+) -> CaseOutcome:
     """Return whether one number moves by more than its noise is made for, whatever that is."""
     # A system may count one row for several, if its noise is larger by as much.  So where two loud
     # releases differ by more than 1, and the noise of a few at epsilon 1 is not on average about as
     # large as they differ, many at epsilon 1 are distinguished by the middle of the two.
     differences = compared(lambda: left(LARGE_EPSILON), lambda: right(LARGE_EPSILON), change)
-    if isinstance(differences, Outcome):
+    if isinstance(differences, CaseOutcome):
         return differences
     (first,), (second,) = differences
     moved, middle = abs(first - second), (first + second) / 2
@@ -576,7 +547,7 @@ _FEW, _MANY, _ABOUT = 60, 2_000, 0.7
 
 def compared(
     left: Callable[[], Any], right: Callable[[], Any], change: str
-) -> tuple[list[float], list[float]] | Outcome:
+) -> tuple[list[float], list[float]] | CaseOutcome:
     """Return the numbers of two releases, all finite and as many, or the verdict without them."""
     first, error = attempt(left)
     second, other = attempt(right)
@@ -606,7 +577,7 @@ def distinguished(
     delta: float = 0.0,
     what: str,
     runs: int = 300,
-) -> Outcome:
+) -> CaseOutcome:
     """Return whether an event refutes (epsilon, delta) with confidence 1 - 10^-5."""
     quiet = 80
     if not any(event(release()) for _ in range(quiet) for release in (left, right)):
@@ -640,7 +611,7 @@ def rarely_shown(
     epsilon: float,
     what: str,
     runs: int,
-) -> Outcome:
+) -> CaseOutcome:
     """Return whether a rare event of the left refutes epsilon with confidence 1 - 10^-5."""
     quiet = 160
     if not any(event(left()) for _ in range(quiet)):

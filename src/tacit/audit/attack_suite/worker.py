@@ -15,8 +15,6 @@ from dataclasses import replace
 from tacit.audit.attack_suite.run import AttackResult, load_cases, system_named
 from tacit.audit.attack_suite.system import NotReadyError
 
-__all__ = ["under_attack"]
-
 
 def under_attack(
     name: str, ids: set[str], tell: Callable[[AttackResult], object] = repr

@@ -13,24 +13,12 @@ from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive, show
 from tacit.core.divergences import interval_mass
-from tacit.core.losses.base import Atom, BothWays, Lattice, Loss, PrivacyLoss
+from tacit.core.losses.base import Atom, BothWays, Loss, LossGrid, PrivacyLoss
 from tacit.core.losses.composition import Summand
 from tacit.core.losses.distribution import PrivacyLossDistribution
-from tacit.core.losses.lattice import Listed, Spread, gaussian_losses, laplace_losses
+from tacit.core.losses.lattice import ListedLosses, SpreadLosses, gaussian_losses, laplace_losses
 from tacit.core.losses.summands import GaussianSum, Generating
 from tacit.errors import InfeasibleError, UsageError
-
-__all__ = [
-    "GaussianShift",
-    "LaplaceShift",
-    "ShiftedLoss",
-    "composed",
-    "listed_pair",
-    "loss_of_pair",
-    "renyi_of_gaussian",
-    "renyi_of_laplace",
-    "shifted_losses",
-]
 
 # Renyi divergences of discrete Laplace and Gaussian noise from itself, shifted: enclosed.
 
@@ -228,12 +216,12 @@ class ShiftedLoss(Summand):
                 break
         return Enclosure(low, high)
 
-    def lattice(self) -> Lattice | None:
+    def lattice(self) -> LossGrid | None:
         """Return where the losses stand: those of whole numbers are a step apart."""
         return None if self.shift == 0 else self._lattice()
 
     @abstractmethod
-    def _lattice(self) -> Lattice:
+    def _lattice(self) -> LossGrid:
         """Return that lattice where there is a shift."""
 
 
@@ -292,8 +280,8 @@ class LaplaceShift(ShiftedLoss):
         rows += [(x, inside[x - 1 + s], inside[-x - 1]) for x in range(1 - s, 0)]
         return [Atom(Loss.of(self.loss(x)), p, q) for x, p, q in rows]
 
-    def _lattice(self) -> Lattice:
-        return Lattice(Loss.of(2 / self.scale), Loss.of(self.shift / self.scale))
+    def _lattice(self) -> LossGrid:
+        return LossGrid(Loss.of(2 / self.scale), Loss.of(self.shift / self.scale))
 
     def spread(self) -> tuple[float, float]:
         """Return the approximate standard deviation of the losses, and their largest size."""
@@ -305,7 +293,7 @@ class LaplaceShift(ShiftedLoss):
         parameters = float(1 / self.scale), self.shift
         return Generating(laplace=parameters) if self.shift else None
 
-    def in_floats(self, dust: float) -> Listed | Spread:
+    def in_floats(self, dust: float) -> ListedLosses | SpreadLosses:
         """Return the losses in floats, x steps below the largest; none is left out."""
         return laplace_losses(self.scale, self.shift)
 
@@ -345,9 +333,9 @@ class GaussianShift(ShiftedLoss):
         """Enclose the Renyi divergence of an order above one."""
         return renyi_of_gaussian(self.scale, self.shift, alpha)
 
-    def _lattice(self) -> Lattice:
+    def _lattice(self) -> LossGrid:
         square = self.scale**2
-        return Lattice(Loss.of(self.shift / square), Loss.of(self.shift**2 / (2 * square)))
+        return LossGrid(Loss.of(self.shift / square), Loss.of(self.shift**2 / (2 * square)))
 
     def spread(self) -> tuple[float, float]:
         """Return about the standard deviation of the losses, and the largest size that matters."""
@@ -386,7 +374,7 @@ class GaussianShift(ShiftedLoss):
                 raise
             return Enclosure(Fraction(enclosed[0]), Fraction(enclosed[1]))
 
-    def in_floats(self, dust: float) -> Listed | Spread:
+    def in_floats(self, dust: float) -> ListedLosses | SpreadLosses:
         """Return the losses in floats, up to a mass of ``dust`` on either side."""
         return gaussian_losses(self.scale, self.shift, dust)
 

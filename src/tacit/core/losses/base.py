@@ -16,19 +16,6 @@ from tacit.calls import public
 from tacit.core.divergences import Curve, largest
 from tacit.errors import UsageError
 
-__all__ = [
-    "BITS",
-    "Atom",
-    "BothWays",
-    "Dominating",
-    "Lattice",
-    "Loss",
-    "PrivacyLoss",
-    "enclosed_delta",
-    "enclosed_epsilon",
-    "placed",
-]
-
 # What every form of a privacy-loss distribution is made of, and what each of them answers.
 
 
@@ -42,7 +29,7 @@ class PrivacyLoss(ABC):
 
     @abstractmethod
     def delta(self, epsilon: Number) -> Enclosure:
-        """Enclose the least delta at ``epsilon``."""
+        """Enclose the least delta at ``epsilon``, which is at least 0."""
 
     def deltas(self, epsilons: Sequence[Fraction]) -> list[Enclosure]:
         """Enclose the least delta at each of several epsilons, in rising order."""
@@ -50,7 +37,11 @@ class PrivacyLoss(ABC):
 
     @abstractmethod
     def epsilon(self, delta: Number) -> Enclosure | float:
-        """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices."""
+        """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices.
+
+        Args:
+            delta: from 0 to below 1.
+        """
 
     def directions(self) -> tuple[PrivacyLoss, PrivacyLoss]:
         """Return the losses of P against Q and of Q against P, where both are known.
@@ -141,14 +132,14 @@ _MAX_PLACES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Lattice:
+class LossGrid:
     """Where losses stand: ``origin + place step``."""
 
     step: Loss
     origin: Loss
 
 
-def placed(losses: list[Loss]) -> tuple[Lattice, list[int]] | None:
+def placed(losses: list[Loss]) -> tuple[LossGrid, list[int]] | None:
     """Return the lattice of losses, and the position of each on it; None where they have none.
 
     >>> lattice, places = placed([Loss.of(Fraction(n)) for n in (-1, 1, 5)])
@@ -164,7 +155,7 @@ def placed(losses: list[Loss]) -> tuple[Lattice, list[int]] | None:
         indices = [int((value - minimum) / step) for value in values] if step else []
         if not step or max(indices) > _MAX_PLACES:
             return None
-        return Lattice(Loss.of(step), Loss.of(minimum)), indices
+        return LossGrid(Loss.of(step), Loss.of(minimum)), indices
     if any(loss.shift != Loss().shift for loss in losses):
         return None
     ratios = sorted({loss.ratio for loss in losses})
@@ -176,7 +167,7 @@ def placed(losses: list[Loss]) -> tuple[Lattice, list[int]] | None:
         powers[power] = index
     if not set(ratios) <= set(powers):
         return None
-    lattice = Lattice(Loss(ratio=base), Loss(ratio=ratios[0]))
+    lattice = LossGrid(Loss(ratio=base), Loss(ratio=ratios[0]))
     return lattice, [powers[loss.ratio] for loss in losses]
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, float_down, float_up, show
 from tacit.calls import public
-from tacit.core.losses.base import Lattice, PrivacyLoss
+from tacit.core.losses.base import LossGrid, PrivacyLoss
 from tacit.core.losses.contour import enclosed_epsilon, enclosed_log_deltas
-from tacit.core.losses.lattice import Listed, Spread, above, raised
+from tacit.core.losses.lattice import ListedLosses, SpreadLosses, above, raised
 from tacit.core.losses.summands import GaussianSum, Generating, Summands, renyi_epsilon
 from tacit.core.losses.tilted_sum import (
     LatticeSums,
@@ -29,11 +29,6 @@ from tacit.core.losses.tilted_sum import (
     tilt_for_epsilon,
 )
 from tacit.errors import UsageError
-
-__all__ = [
-    "Sum",
-    "Summand",
-]
 
 _WIDTH = 28.0  # the width of a sum in standard deviations, with all that matters of it
 # Steps of the lattice across a sum of 10,000 whose summands are on none, or on a finer one.
@@ -59,11 +54,11 @@ class Summand(PrivacyLoss):
     """Losses of one release, in one direction, that can be added up."""
 
     @abstractmethod
-    def lattice(self) -> Lattice | None:
+    def lattice(self) -> LossGrid | None:
         """Return the lattice that the losses lie on, if there is one."""
 
     @abstractmethod
-    def in_floats(self, dust: float) -> Listed | Spread:
+    def in_floats(self, dust: float) -> ListedLosses | SpreadLosses:
         """Return the losses in floats.
 
         Args:
@@ -84,15 +79,15 @@ class Summand(PrivacyLoss):
 
     def after(self, first: PrivacyLoss) -> PrivacyLoss:
         """Return the losses of two releases together; these are those of the second."""
-        return Sum.of([*_parts(first), *_parts(self)])
+        return ComposedLosses.of([*_parts(first), *_parts(self)])
 
     def self_compose(self, times: int) -> PrivacyLoss:
         """Return the losses of ``times`` such releases together."""
-        return Sum.of([(self, as_integer(times, "times", minimum=1))])
+        return ComposedLosses.of([(self, as_integer(times, "times", minimum=1))])
 
 
 @dataclass(frozen=True)
-class Sum(PrivacyLoss):
+class ComposedLosses(PrivacyLoss):
     """The losses of independent releases together, or of adaptive ones that they dominate.
 
     >>> from tacit.core.losses.distribution import dominating_pair
@@ -131,12 +126,12 @@ class Sum(PrivacyLoss):
 
     def after(self, first: PrivacyLoss) -> PrivacyLoss:
         """Return the losses of two releases together; these are those of the second."""
-        return Sum.of([*_parts(first), *self.parts])
+        return ComposedLosses.of([*_parts(first), *self.parts])
 
     def self_compose(self, times: int) -> PrivacyLoss:
         """Return the losses of ``times`` such releases together."""
         count = as_integer(times, "times", minimum=1)
-        return Sum.of([(part, k * count) for part, k in self.parts])
+        return ComposedLosses.of([(part, k * count) for part, k in self.parts])
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Enclose the least delta at ``epsilon``."""
@@ -284,7 +279,7 @@ class Sum(PrivacyLoss):
         return LatticeSums(listed, together * step, origins)
 
     def _own_step(
-        self, listed: list[tuple[Listed | Spread, int]]
+        self, listed: list[tuple[ListedLosses | SpreadLosses, int]]
     ) -> tuple[float, list[float]] | None:
         """Return the step that all losses stand on, and the origin of each, if there is one."""
         lattices = [part.lattice() for part, _ in self.parts]
@@ -292,7 +287,7 @@ class Sum(PrivacyLoss):
         steps = {lattice.step for lattice in known}
         if len(known) < len(lattices) or len(steps) != 1:
             return None
-        if any(isinstance(m, Spread) or m.places is None for m, _ in listed):
+        if any(isinstance(m, SpreadLosses) or m.places is None for m, _ in listed):
             return None
         (step,) = steps
         return float(step.value.middle), [float(lattice.origin.value.middle) for lattice in known]
@@ -311,7 +306,9 @@ class Sum(PrivacyLoss):
         return math.sqrt(sum(k * part.spread()[0] ** 2 for part, k in self.parts))
 
     def _step(
-        self, listed: list[tuple[Listed | Spread, int]], wanted: Callable[[Parts], float]
+        self,
+        listed: list[tuple[ListedLosses | SpreadLosses, int]],
+        wanted: Callable[[Parts], float],
     ) -> float:
         """Return a step of a lattice that is fine beside every summand, where it matters."""
         largest = max(float(np.abs(ends(losses)).max()) for losses, _ in listed) or 1.0
@@ -331,7 +328,7 @@ class Sum(PrivacyLoss):
 
 def _parts(losses: PrivacyLoss) -> tuple[tuple[Summand, int], ...]:
     """Return the summands of losses in one direction."""
-    if isinstance(losses, Sum):
+    if isinstance(losses, ComposedLosses):
         return losses.parts
     if isinstance(losses, Summand):
         return ((losses, 1),)

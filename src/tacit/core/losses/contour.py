@@ -11,22 +11,14 @@ import numpy as np
 
 from tacit.core.losses.lattice import Floats
 from tacit.core.losses.summands import (
-    Ends,
-    Family,
+    SummandFamily,
     Summands,
+    TwoEndSummands,
     min_epsilon,
     moments,
     tilt_at,
     tilt_near,
 )
-
-__all__ = [
-    "REST",
-    "Contour",
-    "enclosed_epsilon",
-    "enclosed_log_deltas",
-    "max_beyond",
-]
 
 # The frequencies at which nothing is added up: what the product of all factors is at most there.
 #
@@ -49,7 +41,7 @@ _MAX_WORK = 1 << 23
 _MAX_CELLS = 1 << 17
 
 
-def max_beyond(ends: Ends, tilt: float, band: float, variance: float) -> float:
+def max_beyond(ends: TwoEndSummands, tilt: float, band: float, variance: float) -> float:
     """Return the largest product beyond the band; one where it is not bounded."""
     k = ends.times
     p, q = (one * (1 - 2.0**-40) for one in ends.weights(tilt))
@@ -271,7 +263,7 @@ class Contour:
         return bool(np.isfinite(self._error))
 
     def _product(
-        self, family: Family, at: Floats, z: Any, w: Floats
+        self, family: SummandFamily, at: Floats, z: Any, w: Floats
     ) -> tuple[Floats, Floats, Floats, Floats]:
         """Return the product of powers: log, turn, log of what it is below, relative error."""
         factors = family.factors(z) / at[:, None]

@@ -27,26 +27,17 @@ from tacit.core.losses.base import (
     BITS,
     Atom,
     Dominating,
-    Lattice,
     Loss,
+    LossGrid,
     PrivacyLoss,
     enclosed_delta,
     enclosed_epsilon,
     placed,
 )
 from tacit.core.losses.composition import Summand
-from tacit.core.losses.lattice import SLACK, Floats, Listed, Spread
+from tacit.core.losses.lattice import SLACK, Floats, ListedLosses, SpreadLosses
 from tacit.core.losses.summands import Generating
 from tacit.errors import UsageError
-
-__all__ = [
-    "BoundedRange",
-    "PrivacyLossDistribution",
-    "dominating_pair",
-    "range_of",
-    "response_losses",
-    "three_losses",
-]
 
 # Privacy losses of a pair of output distributions: exact atoms, and how they compose.
 #
@@ -138,34 +129,22 @@ class PrivacyLossDistribution(Summand):
         )
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """Enclose the smallest delta at ``epsilon``.
-
-        Args:
-            epsilon: at least 0.
-        """
+        """Enclose the smallest delta at ``epsilon``."""
         return enclosed_delta(self._curves, epsilon)
 
     def epsilon(self, delta: Number) -> Enclosure | float:
-        """Enclose the smallest epsilon at ``delta``; ``math.inf`` where no finite one suffices.
-
-        Args:
-            delta: from 0 to below 1.
-        """
+        """Enclose the smallest epsilon at ``delta``; ``math.inf`` where no finite one suffices."""
         return enclosed_epsilon(self._curves, delta)
 
-    def lattice(self) -> Lattice | None:
+    def lattice(self) -> LossGrid | None:
         """Return the lattice that the losses lie on, if there is one."""
         return self._placed[0] if self._placed else None
 
-    def in_floats(self, dust: float) -> Listed:
-        """Return the losses in floats; none is left out.
-
-        Args:
-            dust: a mass that other losses may leave out; here none is.
-        """
+    def in_floats(self, dust: float) -> ListedLosses:
+        """Return the losses in floats; none is left out."""
         nothing = Enclosure.of(0), Enclosure(_ZERO, Fraction(1, 1 << 990))  # no mass, but in floats
         rows = [(a.loss.value, a.p) for a in self.atoms] or [nothing]
-        return Listed(
+        return ListedLosses(
             np.array([float_down(loss.lower) for loss, _ in rows]),
             np.array([float_up(loss.upper) for loss, _ in rows]),
             np.array([float_down(max(p.lower, _ZERO)) for _, p in rows]),
@@ -203,15 +182,11 @@ class PrivacyLossDistribution(Summand):
         return Generating(listed=(both[0], both[1]), infinite=infinite)
 
     @cached_property
-    def _placed(self) -> tuple[Lattice, list[int]] | None:
+    def _placed(self) -> tuple[LossGrid, list[int]] | None:
         return placed([atom.loss for atom in self.atoms])
 
     def after(self, first: PrivacyLoss) -> PrivacyLoss:
-        """Return the losses of two releases together: listed again where they are few.
-
-        Args:
-            first: the losses of the release before.
-        """
+        """Return the losses of two releases together: listed again where they are few."""
         if isinstance(first, PrivacyLossDistribution):
             together = first.product(self)
             if together is not None:
@@ -219,11 +194,7 @@ class PrivacyLossDistribution(Summand):
         return super().after(first)
 
     def self_compose(self, times: int) -> PrivacyLoss:
-        """Return the losses of ``times`` such releases together: listed where they are few.
-
-        Args:
-            times: at least 1.
-        """
+        """Return the losses of ``times`` such releases together: listed where they are few."""
         left = as_integer(times, "times", minimum=1)
         power: PrivacyLossDistribution | None = self
         composed: PrivacyLossDistribution | None = None
@@ -417,7 +388,7 @@ class BoundedRange(Summand):
         """Return itself twice: one direction is as the other."""
         return self, self
 
-    def lattice(self) -> Lattice | None:
+    def lattice(self) -> LossGrid | None:
         """Return None: the losses have a density."""
         return None
 
@@ -430,7 +401,7 @@ class BoundedRange(Summand):
         """Return its range."""
         return Generating(range=float(self.range))
 
-    def in_floats(self, dust: float) -> Spread:
+    def in_floats(self, dust: float) -> SpreadLosses:
         """Return the losses in floats; none is left out."""
         end = float(self.range)
         total = -math.expm1(-end)
@@ -440,7 +411,9 @@ class BoundedRange(Summand):
             return np.exp((losses[1:] - end) / 2) * share, np.exp(-(losses[:-1] + end) / 2) * share
 
         low = np.array([-end])
-        return Spread((-end, end), masses, Listed(low, low, np.zeros(1), np.zeros(1)), 2 * SLACK)
+        return SpreadLosses(
+            (-end, end), masses, ListedLosses(low, low, np.zeros(1), np.zeros(1)), 2 * SLACK
+        )
 
 
 def range_of(losses: PrivacyLoss | None) -> Fraction | None:

@@ -11,22 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "SLACK",
-    "Floats",
-    "Listed",
-    "Side",
-    "Spread",
-    "above",
-    "below",
-    "gaussian_losses",
-    "laplace_losses",
-    "on_own_lattice",
-    "raised",
-    "spread_of",
-    "summed",
-]
-
 # The privacy losses of one release in floats, put on a lattice from above and from below.
 #
 # Only the distribution of the loss L under P matters here: ``delta(epsilon) = E max(0, 1 -
@@ -84,7 +68,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedLosses:
     """Losses one by one, each between two floats, as its mass is.
 
     Attributes:
@@ -105,7 +89,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Spread:
+class SpreadLosses:
     """Losses too many to list.
 
     Attributes:
@@ -118,15 +102,15 @@ class Spread:
 
     ends: tuple[float, float]
     masses: Callable[[Floats], tuple[Floats, Floats]]
-    alone: Listed
+    alone: ListedLosses
     slack: float = SLACK
 
 
 def on_own_lattice(
-    losses: Listed | Spread, step: float, origin: float, *, upper: bool = True
+    losses: ListedLosses | SpreadLosses, step: float, origin: float, *, upper: bool = True
 ) -> Side:
     """Return one side of losses that stand on a lattice of their own: nothing is moved."""
-    assert isinstance(losses, Listed)
+    assert isinstance(losses, ListedLosses)
     assert losses.places is not None
     first = int(losses.places.min())
     size = int(losses.places.max()) - first + 1
@@ -134,20 +118,20 @@ def on_own_lattice(
     return Side(step, origin, first, masses, losses.infinite[upper], _blur(losses))
 
 
-def raised(losses: Listed | Spread, floor: float) -> Listed | Spread:
+def raised(losses: ListedLosses | SpreadLosses, floor: float) -> ListedLosses | SpreadLosses:
     """Return losses of which those below a floor stand there, which no other ones make up for."""
     # From below they have no mass.
-    alone = losses if isinstance(losses, Listed) else losses.alone
+    alone = losses if isinstance(losses, ListedLosses) else losses.alone
     under = alone.low < floor
     low, high = np.maximum(alone.low, floor), np.maximum(alone.high, floor)
     minimum, maximum = np.where(under, 0.0, alone.least), alone.most
-    if isinstance(losses, Listed):
-        return Listed(low, high, minimum, maximum, alone.infinite) if under.any() else losses
+    if isinstance(losses, ListedLosses):
+        return ListedLosses(low, high, minimum, maximum, alone.infinite) if under.any() else losses
     if floor <= losses.ends[0]:
         return losses
     gone, _ = losses.masses(np.linspace(losses.ends[0], floor, _FINE))
     mass = float(gone.sum()) * (1 + 2 * losses.slack)
-    listed = Listed(
+    listed = ListedLosses(
         np.append(low, floor),
         np.append(high, floor),
         np.append(minimum, 0.0),
@@ -155,17 +139,17 @@ def raised(losses: Listed | Spread, floor: float) -> Listed | Spread:
         alone.infinite,
     )
     ends = (floor, max(losses.ends[1], floor))
-    return Spread(ends, losses.masses, listed, losses.slack)
+    return SpreadLosses(ends, losses.masses, listed, losses.slack)
 
 
-def above(losses: Listed | Spread, step: float, origin: float = 0.0) -> Side:
+def above(losses: ListedLosses | SpreadLosses, step: float, origin: float = 0.0) -> Side:
     """Put losses on the multiples of a step behind an origin, from above."""
-    alone = losses if isinstance(losses, Listed) else losses.alone
+    alone = losses if isinstance(losses, ListedLosses) else losses.alone
     cell, rest = _cell_of(alone.high - origin, step)
     share = np.where(rest > 0, -np.expm1(-rest) / -math.expm1(-step) + 1e-12, 0.0)
     pieces = [_shared(cell, alone.most, share)]
     blur = _blur(losses)
-    if isinstance(losses, Spread):
+    if isinstance(losses, SpreadLosses):
         cells, p, q = _halves(losses, step, origin)
         cells //= 2
         remaining = np.exp(cells * step + origin) * (q / p) * (1 - 4 * losses.slack)
@@ -176,14 +160,14 @@ def above(losses: Listed | Spread, step: float, origin: float = 0.0) -> Side:
     return _grouped(step, origin, points, masses, alone.infinite[1], blur)
 
 
-def below(losses: Listed | Spread, step: float, origin: float, tilt: float) -> Side:
+def below(losses: ListedLosses | SpreadLosses, step: float, origin: float, tilt: float) -> Side:
     """Put losses on a lattice of a step, from below; near an origin, to be moved from it."""
     # They matter as their mass times ``e^(tilt loss)`` here, but any tilt gives a bound.
-    alone = losses if isinstance(losses, Listed) else losses.alone
+    alone = losses if isinstance(losses, ListedLosses) else losses.alone
     nearest = np.rint((alone.low - origin) / step).astype(np.int64)
     p, q = alone.least, alone.least * np.exp(origin - alone.low)
     blur, unsure = _blur(losses), _GUARD
-    if isinstance(losses, Spread):
+    if isinstance(losses, SpreadLosses):
         halves, p_spread, q_spread = _halves(losses, step, origin)
         nearest = np.concatenate([nearest, (halves + 1) // 2])
         p = np.concatenate([p, p_spread * (1 - losses.slack)])
@@ -217,10 +201,10 @@ def below(losses: Listed | Spread, step: float, origin: float, tilt: float) -> S
     return _grouped(step, origin - down, indices, mixed_masses, alone.infinite[0], blur)
 
 
-def spread_of(losses: Listed | Spread) -> tuple[float, float]:
+def spread_of(losses: ListedLosses | SpreadLosses) -> tuple[float, float]:
     """Return about the standard deviation of losses, and the largest size that matters."""
-    alone = losses if isinstance(losses, Listed) else losses.alone
-    ends = () if isinstance(losses, Listed) else losses.ends
+    alone = losses if isinstance(losses, ListedLosses) else losses.alone
+    ends = () if isinstance(losses, ListedLosses) else losses.ends
     radius = float(max(np.abs(alone.high).max(initial=0.0), *map(abs, ends), 1e-300))
     side = above(losses, radius / _FINEST)
     indices = side.step * (side.first + np.arange(len(side.masses)))
@@ -280,12 +264,12 @@ def _mixed(
     return (points + (rise & ~left)).astype(np.int64), remaining, left
 
 
-def _blur(losses: Listed | Spread) -> float:
+def _blur(losses: ListedLosses | SpreadLosses) -> float:
     """Return more than the rounding errors of what is added to the largest of some losses."""
     # An outcome that is too fine for floats to tell its ends apart is moved by less.
-    alone = losses if isinstance(losses, Listed) else losses.alone
+    alone = losses if isinstance(losses, ListedLosses) else losses.alone
     largest = float(max(np.abs(alone.low).max(), np.abs(alone.high).max()))
-    if isinstance(losses, Spread):
+    if isinstance(losses, SpreadLosses):
         largest = max(largest, *map(abs, losses.ends))
     return 2.0**-49 * largest
 
@@ -306,7 +290,9 @@ def _cell_of(losses: Floats, step: float) -> tuple[NDArray[np.int64], Floats]:
     return point.astype(np.int64), rest
 
 
-def _halves(losses: Spread, step: float, origin: float) -> tuple[NDArray[np.int64], Floats, Floats]:
+def _halves(
+    losses: SpreadLosses, step: float, origin: float
+) -> tuple[NDArray[np.int64], Floats, Floats]:
     """Return the half steps that hold losses, with their masses of P and Q."""
     low, high = losses.ends
     first, last = math.floor(2 * (low - origin) / step), math.ceil(2 * (high - origin) / step)
@@ -376,7 +362,7 @@ _NODES = [math.sqrt(5 + sign * 2 * math.sqrt(10 / 7)) / 3 for sign in (-1, 1)]
 _WEIGHTS = [128 / 225, *((322 - sign * 13 * math.sqrt(70)) / 900 for sign in (-1, 1))]
 
 
-def laplace_losses(scale: Fraction, shift: int) -> Listed | Spread:
+def laplace_losses(scale: Fraction, shift: int) -> ListedLosses | SpreadLosses:
     """Return the losses of discrete Laplace noise against itself, shifted."""
     rate, largest = float(1 / scale), float(shift / scale)
     both = 1 + math.exp(-rate)
@@ -394,10 +380,10 @@ def laplace_losses(scale: Fraction, shift: int) -> Listed | Spread:
         width = -np.expm1(-rate * np.diff(first)) / both
         return np.exp(rate * (first[1:] - 1)) * width, np.exp(-rate * (first[:-1] + shift)) * width
 
-    return Spread((-largest + rate, largest - rate), masses_between, alone, 2 * SLACK)
+    return SpreadLosses((-largest + rate, largest - rate), masses_between, alone, 2 * SLACK)
 
 
-def gaussian_losses(sigma: Fraction, shift: int, dust: float) -> Listed | Spread:
+def gaussian_losses(sigma: Fraction, shift: int, dust: float) -> ListedLosses | SpreadLosses:
     """Return the losses of discrete Gaussian noise against itself, shifted."""
     # dust: the mass that may be left out at each end; it is below ``e^(-u^2 / 2)`` beyond u
     #   standard deviations.
@@ -424,8 +410,8 @@ def gaussian_losses(sigma: Fraction, shift: int, dust: float) -> Listed | Spread
     gap = float(shift / sigma**2)
     ends = (middle - ratio * deviations, middle + ratio * deviations)
     below = np.array([ends[0]])
-    alone = Listed(below, below, np.zeros(1), np.full(1, dust), infinite)
-    return Spread(ends, masses_between, alone, 2 * SLACK)
+    alone = ListedLosses(below, below, np.zeros(1), np.full(1, dust), infinite)
+    return SpreadLosses(ends, masses_between, alone, 2 * SLACK)
 
 
 def _listed(
@@ -433,8 +419,10 @@ def _listed(
     masses: Any,
     indices: NDArray[np.int64] | None,
     infinite: tuple[float, float] = (0.0, 0.0),
-) -> Listed:
-    return Listed(losses, losses, masses * (1 - SLACK), masses * (1 + SLACK), infinite, indices)
+) -> ListedLosses:
+    return ListedLosses(
+        losses, losses, masses * (1 - SLACK), masses * (1 + SLACK), infinite, indices
+    )
 
 
 def _integrals(density: Callable[[Floats], Floats], ends: Floats) -> Floats:

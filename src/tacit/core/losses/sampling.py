@@ -13,23 +13,12 @@ from tacit.arithmetic.enclosure import Enclosure, exp, log
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.arithmetic.roots_and_bisection import narrowed
 from tacit.core.losses.additive_noise import ShiftedLoss
-from tacit.core.losses.base import BITS, Atom, BothWays, Dominating, Lattice, Loss, PrivacyLoss
+from tacit.core.losses.base import BITS, Atom, BothWays, Dominating, Loss, LossGrid, PrivacyLoss
 from tacit.core.losses.composition import Summand
 from tacit.core.losses.distribution import BoundedRange, PrivacyLossDistribution
-from tacit.core.losses.lattice import SLACK, Floats, Listed, Spread, spread_of, summed
+from tacit.core.losses.lattice import SLACK, Floats, ListedLosses, SpreadLosses, spread_of, summed
 from tacit.core.losses.summands import Generating
 from tacit.errors import UsageError
-
-__all__ = [
-    "DUST",
-    "ExchangedLoss",
-    "LossFromSample",
-    "SampledLoss",
-    "as_probability",
-    "few_losses",
-    "sampled",
-    "sampled_without_replacement",
-]
 
 # What privacy losses of a release from a sample have in common, however it is drawn.
 
@@ -41,7 +30,7 @@ _MAX_LISTED = 1 << 10
 class LossFromSample(Summand):
     """Losses of a release from a sample, in one direction."""
 
-    def lattice(self) -> Lattice | None:
+    def lattice(self) -> LossGrid | None:
         """Return None: a logarithm of a sum stands on no lattice."""
         return None
 
@@ -54,7 +43,7 @@ class LossFromSample(Summand):
         return spread_of(self.in_floats(1e-15))
 
 
-def few_losses(base: PrivacyLoss) -> Listed | None:
+def few_losses(base: PrivacyLoss) -> ListedLosses | None:
     """List the losses of noise that has few outcomes that matter; None for any other release.
 
     >>> from tacit.core.losses.additive_noise import LaplaceShift
@@ -64,7 +53,7 @@ def few_losses(base: PrivacyLoss) -> Listed | None:
     if not isinstance(base, ShiftedLoss) or not base.shift:
         return None
     listed = base.in_floats(DUST)
-    return listed if isinstance(listed, Listed) and len(listed.low) <= _MAX_LISTED else None
+    return listed if isinstance(listed, ListedLosses) and len(listed.low) <= _MAX_LISTED else None
 
 
 # Privacy losses of a release from a secret sample: each record is in it with probability q.
@@ -186,14 +175,14 @@ class SampledLoss(LossFromSample):
         masses = other if self.adding else (1 - rate) * other + rate * own
         return Generating(listed=(self._loss(base.low, rate), masses), infinite=(0.0, 2 * DUST))
 
-    def in_floats(self, dust: float) -> Listed | Spread:
+    def in_floats(self, dust: float) -> ListedLosses | SpreadLosses:
         """Return the losses in floats; both masses of a loss l of P against Q are at hand there."""
         # What Q has beyond the losses of P that are listed has a loss of ``ln(1 - q)`` up to that
         # of the smallest one listed, or minus that.
         base = self.forward.in_floats(dust)
-        alone = base if isinstance(base, Listed) else base.alone
+        alone = base if isinstance(base, ListedLosses) else base.alone
         rate = float(self.rate)
-        if isinstance(base, Listed):
+        if isinstance(base, ListedLosses):
             ends = [float(base.low.min())]
             rest = 1 - float((base.least * np.exp(-base.high)).sum())
             return self._listed(alone, ends[0], rest, rate)
@@ -213,9 +202,9 @@ class SampledLoss(LossFromSample):
 
         low, high = (self._loss(np.array([end]), rate)[0] for end in base.ends)
         listed = self._listed(alone, lowest, rest, rate)
-        return Spread((min(low, high), max(low, high)), masses, listed, 2 * base.slack)
+        return SpreadLosses((min(low, high), max(low, high)), masses, listed, 2 * base.slack)
 
-    def _listed(self, alone: Listed, lowest: float, rest: float, rate: float) -> Listed:
+    def _listed(self, alone: ListedLosses, lowest: float, rest: float, rate: float) -> ListedLosses:
         low, high = self._loss(alone.low, rate), self._loss(alone.high, rate)
         under, over = alone.least * np.exp(-alone.high), alone.most * np.exp(-alone.low)
         unseen = max(rest, 0.0) + 4 * SLACK
@@ -229,7 +218,7 @@ class SampledLoss(LossFromSample):
             unseen *= 1 - rate
             infinite = (rate * alone.infinite[0], rate * alone.infinite[1])
         margin = 2.0**-48 * (np.abs(low) + np.abs(high))
-        return Listed(
+        return ListedLosses(
             np.append(low - margin, edge.min()),
             np.append(high + margin, edge.max()),
             np.append(minimum * (1 - 2 * SLACK), 0.0),
@@ -355,11 +344,11 @@ class ExchangedLoss(LossFromSample):
         )
         return Generating(listed=listed, infinite=(0.0, 4 * DUST))
 
-    def in_floats(self, dust: float) -> Listed | Spread:
+    def in_floats(self, dust: float) -> ListedLosses | SpreadLosses:
         """Return the losses in floats: those above zero, their mirror images, and zero."""
         # They are cut between two outcomes.
         listed = self._removing.in_floats(dust)
-        if isinstance(listed, Listed):
+        if isinstance(listed, ListedLosses):
             return self._mirrored(listed, 0.0, 0.0)
         lattice, edge, rate = self.base.lattice(), 0.0, float(self.rate)
         if lattice is not None and isinstance(self.base, ShiftedLoss) and not self.base.shift % 2:
@@ -385,9 +374,9 @@ class ExchangedLoss(LossFromSample):
         high = listed.ends[1]
         total = sum(float(side.sum()) for side in beyond(np.linspace(cut, high, _FINE)))
         alone = self._mirrored(listed.alone, total, listed.slack)
-        return Spread((-high, high), masses, alone, listed.slack)
+        return SpreadLosses((-high, high), masses, alone, listed.slack)
 
-    def _mirrored(self, removing: Listed, total: float, slack: float) -> Listed:
+    def _mirrored(self, removing: ListedLosses, total: float, slack: float) -> ListedLosses:
         """Return losses above zero, their mirror images, and zero with what is left."""
         up = removing.high > 0
         low, high, minimum, maximum = (
@@ -400,7 +389,7 @@ class ExchangedLoss(LossFromSample):
             1 - total * (1 + slack) - float(maximum.sum() + over.sum()) - gone - 4 * SLACK,
             1 - total * (1 - slack) - float(minimum.sum() + under.sum()) + 4 * SLACK,
         )
-        return Listed(
+        return ListedLosses(
             np.concatenate([-high, [0.0], low]),
             np.concatenate([-low, [0.0], high]),
             np.concatenate([under, [max(rest[0], 0.0)], minimum]),

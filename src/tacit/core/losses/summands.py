@@ -18,24 +18,6 @@ from tacit.arithmetic.roots_and_bisection import narrowed
 from tacit.arithmetic.special_functions import mills_ratio, normal_cdf
 from tacit.core.losses.lattice import Floats
 
-__all__ = [
-    "Ends",
-    "Family",
-    "GaussianSum",
-    "Generating",
-    "Lists",
-    "Normals",
-    "Ranges",
-    "Summands",
-    "ends_of",
-    "min_epsilon",
-    "min_part",
-    "moments",
-    "renyi_epsilon",
-    "tilt_at",
-    "tilt_near",
-]
-
 # The smallest epsilon at which a bound on the logarithm of delta is at most a target.
 
 
@@ -314,11 +296,11 @@ def _log(value: Fraction) -> float:
 # - *A list* of losses with their masses: the sum itself.  What has an infinite loss is not in M.
 
 
-AnyFamily = TypeVar("AnyFamily", bound="Family")
+AnyFamily = TypeVar("AnyFamily", bound="SummandFamily")
 
 
 @dataclass(frozen=True)
-class Family(ABC):
+class SummandFamily(ABC):
     """Summands of one kind: arrays whose first axis is the summand."""
 
     times: Floats  # how often each stands
@@ -348,7 +330,7 @@ def columns(values: Floats, z: Any) -> Floats:
 
 
 @dataclass(frozen=True)
-class Normals(Family):
+class Normals(SummandFamily):
     """Discrete Gaussian noise.
 
     >>> one = Normals(np.ones(1), np.array([100.0]), np.array([100.0]))
@@ -387,7 +369,7 @@ class Normals(Family):
 
 
 @dataclass(frozen=True)
-class Ranges(Family):
+class Ranges(SummandFamily):
     """The loss that dominates releases of a bounded range.
 
     >>> one = Ranges(np.ones(1), np.ones(1))
@@ -409,7 +391,7 @@ class Ranges(Family):
 
 
 @dataclass(frozen=True)
-class Lists(Family):
+class Lists(SummandFamily):
     """Losses one by one, equally many of each summand.
 
     >>> one = Lists(np.ones(1), np.array([[1.0, -1.0]]), np.array([[0.75, 0.25]]))
@@ -471,7 +453,7 @@ def listed(rows: Iterable[tuple[int, Floats, Floats]]) -> list[Lists]:
 
 
 @dataclass(frozen=True)
-class Ends(Family):
+class TwoEndSummands(SummandFamily):
     """Summands of discrete Laplace noise, or of randomized response: an entry for each.
 
     >>> one = ends_of([(1 / 4, 2, 1)])
@@ -514,10 +496,10 @@ class Ends(Family):
         return np.exp(t * e) / total, np.exp(-e - t * e) / total
 
 
-def ends_of(rows: Sequence[tuple[float, int, int]]) -> Ends:
+def ends_of(rows: Sequence[tuple[float, int, int]]) -> TwoEndSummands:
     """Return summands from the rate, the shift and the count of each."""
     ends = np.array(rows, dtype=np.float64).reshape(-1, 3)
-    return Ends(ends[:, 2].copy(), ends[:, 0].copy(), ends[:, 1].copy())
+    return TwoEndSummands(ends[:, 2].copy(), ends[:, 0].copy(), ends[:, 1].copy())
 
 
 # Summands of several families together: what their generating functions come to.
@@ -554,14 +536,14 @@ class Summands:
     (2, 5.0, 0.0)
     """
 
-    families: tuple[Family, ...]  # each with a row for each summand
+    families: tuple[SummandFamily, ...]  # each with a row for each summand
     infinite: tuple[float, float] = (0.0, 0.0)  # two ends of the mass of an infinite loss of any
 
     @classmethod
     def of(cls, rows: Iterable[tuple[Generating, int]]) -> Summands:
         """Return summands, each with how often it stands."""
         known = list(rows)
-        families: list[Family] = []
+        families: list[SummandFamily] = []
         laplace = [(*one.laplace, k) for one, k in known if one.laplace]
         if laplace:
             families.append(ends_of(laplace))
@@ -580,9 +562,9 @@ class Summands:
         return cls(tuple(families), (low * (1 - 2.0**-40), high * (1 + 2.0**-40)))
 
     @property
-    def ends(self) -> Ends | None:
+    def ends(self) -> TwoEndSummands | None:
         """Those that are Laplace noise or randomized response."""
-        return next((one for one in self.families if isinstance(one, Ends)), None)
+        return next((one for one in self.families if isinstance(one, TwoEndSummands)), None)
 
     @property
     def count(self) -> float:
@@ -616,7 +598,7 @@ class Summands:
                 total += float(family.times @ np.log(logs))
         return total
 
-    def pieces(self, maximum: int) -> Iterator[Family]:
+    def pieces(self, maximum: int) -> Iterator[SummandFamily]:
         """Yield all summands in pieces of so many exponentials at most, but a summand at least."""
         for family in self.families:
             size = max(maximum // family.terms, 1)

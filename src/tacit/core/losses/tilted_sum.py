@@ -14,27 +14,14 @@ from tacit.arithmetic.roots_and_bisection import narrowed
 from tacit.core.losses.lattice import (
     SLACK,
     Floats,
-    Listed,
+    ListedLosses,
     Side,
-    Spread,
+    SpreadLosses,
     above,
     below,
     on_own_lattice,
 )
 from tacit.core.losses.summands import min_part
-
-__all__ = [
-    "LatticeSums",
-    "Parts",
-    "TiltedSum",
-    "ends",
-    "ends_weigh",
-    "largest_exponent",
-    "moments",
-    "sum_infinite",
-    "tilt_for_delta",
-    "tilt_for_epsilon",
-]
 
 # A sum of many independent privacy losses, by one Fourier transform, its errors bounded.
 #
@@ -402,7 +389,7 @@ class LatticeSums:
 
     def __init__(
         self,
-        listed: list[tuple[Listed | Spread, int]],
+        listed: list[tuple[ListedLosses | SpreadLosses, int]],
         step: float,
         origins: list[float],
         *,
@@ -469,19 +456,19 @@ class LatticeSums:
         return max(min(epsilons), 0.0) * (1 + 2.0**-50)
 
 
-def _alone(masses: Listed | Spread) -> Listed:
-    return masses if isinstance(masses, Listed) else masses.alone
+def _alone(masses: ListedLosses | SpreadLosses) -> ListedLosses:
+    return masses if isinstance(masses, ListedLosses) else masses.alone
 
 
-def ends(losses: Listed | Spread) -> Floats:
+def ends(losses: ListedLosses | SpreadLosses) -> Floats:
     """Return the losses that have a mass of their own, and the ends of all others."""
     alone = _alone(losses)
-    others = () if isinstance(losses, Listed) else losses.ends
+    others = () if isinstance(losses, ListedLosses) else losses.ends
     points: Floats = np.concatenate([alone.low, alone.high, others])
     return points
 
 
-def ends_weigh(losses: Listed | Spread) -> bool:
+def ends_weigh(losses: ListedLosses | SpreadLosses) -> bool:
     """Return whether the first or the last of some losses has a mass that matters."""
     masses = _alone(losses).least
     return bool(max(masses[0], masses[-1]) > 1e-6)

@@ -44,12 +44,6 @@ from tacit.local.random_bits import (
     read_loss,
 )
 
-__all__ = [
-    "SummationHistogram",
-    "ThresholdHistogram",
-    "UnaryEncoding",
-]
-
 # Unary encoding: one bit for each item, every bit flipped on its own.
 
 
@@ -145,11 +139,7 @@ class UnaryEncoding(PureOracle):
         return count_bits(reports, len(self.domain))
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`.
-
-        Args:
-            value: one answer, as :meth:`perturb` takes it.
-        """
+        """See :meth:`~tacit.local.Oracle.distribution`."""
         k, mine = len(self.domain), self.domain.index(value)
         refuse_large(self.domain, 20, "the whole distribution of unary reports", "fewer items")
         set_with = [self.p if i == mine else self.q for i in range(k)]
@@ -287,39 +277,22 @@ class SummationHistogram(FrequencyOracle):
         return noise.DiscreteLaplace(self.scale).variance() / self.units**2
 
     def variance(self, n: int, frequency: object = 0) -> Fraction:
-        """See :meth:`~tacit.local.FrequencyOracle.variance`; rounded up, within 2**-50.
-
-        Args:
-            n: how many reports there are.
-            frequency: the true share of people with the item, from 0 to 1.
-        """
+        """See :meth:`~tacit.local.FrequencyOracle.variance`; rounded up, within 2**-50."""
         read_share(frequency)
         return read_size(n) * self._noise_variance().upper
 
     def exact_counts(self, state: State) -> list[Fraction]:
-        """See :meth:`~tacit.local.FrequencyOracle.exact_counts`.
-
-        Args:
-            state: what :meth:`aggregate` returned.
-        """
+        """See :meth:`~tacit.local.FrequencyOracle.exact_counts`."""
         return [Fraction(s, self.units) for s in self._state(state).sums.tolist()]
 
     def estimate(self, reports: object) -> Estimate:
-        """See :meth:`~tacit.local.FrequencyOracle.estimate`.
-
-        Args:
-            reports: a state, or a batch of reports.
-        """
+        """See :meth:`~tacit.local.FrequencyOracle.estimate`."""
         state = self._state(reports)
         base = state.n * float(self._noise_variance())
         return Estimate(self.domain.labels, state.n, state.sums / self.units, base)
 
     def distribution(self, value: object) -> dict[Hashable, Enclosure]:  # type: ignore[override]
-        """See :meth:`~tacit.local.Oracle.distribution`; the probabilities are enclosures.
-
-        Args:
-            value: one answer, as :meth:`perturb` takes it.
-        """
+        """See :meth:`~tacit.local.Oracle.distribution`; the probabilities are enclosures."""
         k, limit, mine = len(self.domain), self.layout.limit, self.domain.index(value)
         if limit**k > 1 << 20:
             raise UsageError("there are too many reports to list: take fewer items and units")

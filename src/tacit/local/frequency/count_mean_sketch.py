@@ -37,8 +37,6 @@ from tacit.local.random_bits import (
     uniform_below,
 )
 
-__all__ = ["CountMeanSketch", "HadamardCountMeanSketch"]
-
 
 @public
 class _Sketch(Oracle):
@@ -258,11 +256,7 @@ class CountMeanSketch(_Sketch):
         return noise, noise + Fraction(self.buckets - 1, self.buckets**2)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`.
-
-        Args:
-            value: one answer, as :meth:`perturb` takes it.
-        """
+        """See :meth:`~tacit.local.Oracle.distribution`."""
         if self.layout.width > 16:
             raise UsageError("there are too many reports to list: take fewer functions and buckets")
         masses: dict[Hashable, Fraction] = {}
@@ -363,11 +357,7 @@ class HadamardCountMeanSketch(_Sketch):
         return square - 1, square - Fraction(1, self.buckets**2)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`.
-
-        Args:
-            value: one answer, as :meth:`perturb` takes it.
-        """
+        """See :meth:`~tacit.local.Oracle.distribution`."""
         cells = self.functions * self.buckets
         if cells > 1 << 16:
             raise UsageError("there are too many reports to list: take fewer functions and buckets")

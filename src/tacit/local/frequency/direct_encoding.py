@@ -17,12 +17,6 @@ from tacit.local.items import Items
 from tacit.local.oracle import Layout, PureOracle, one_of
 from tacit.local.random_bits import coins, count_values, truth_probability, uniform_below
 
-__all__ = [
-    "GRR",
-    "DirectEncoding",
-    "RandomizedResponse",
-]
-
 # Direct encoding, also called k-ary or generalised randomized response.
 
 
@@ -118,11 +112,7 @@ class DirectEncoding(PureOracle):
         return count_values(reports, len(self.domain))
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`.
-
-        Args:
-            value: one answer, as :meth:`perturb` takes it.
-        """
+        """See :meth:`~tacit.local.Oracle.distribution`."""
         mine = self.domain.index(value)
         return {i: self.p if i == mine else self.q for i in range(len(self.domain))}
 

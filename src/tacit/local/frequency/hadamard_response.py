@@ -33,8 +33,6 @@ from tacit.local.random_bits import (
     uniform_below,
 )
 
-__all__ = ["HadamardResponse", "hadamard_transform"]
-
 LARGEST = 1 << 24
 
 
@@ -195,20 +193,13 @@ class HadamardResponse(FrequencyOracle):
         return size * (elsewhere + here * together - share)
 
     def exact_counts(self, state: State) -> list[Fraction]:
-        """See :meth:`~tacit.local.FrequencyOracle.exact_counts`.
-
-        Args:
-            state: what :meth:`aggregate` returned.
-        """
+        """See :meth:`~tacit.local.FrequencyOracle.exact_counts`."""
         return [score / self.keep for score in self.scores(self._state(state).sums).tolist()]
 
     def estimate(self, reports: object) -> Estimate:
         """See :meth:`~tacit.local.FrequencyOracle.estimate`.
 
         With several blocks the variance uses the estimated total of each block, within 0..n.
-
-        Args:
-            reports: a state, or a batch of reports.
         """
         state = self._state(reports)
         counts = self.scores(state.sums) / float(self.keep)
@@ -220,11 +211,7 @@ class HadamardResponse(FrequencyOracle):
         return Estimate(self.domain.labels, state.n, counts, base, -1.0)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`.
-
-        Args:
-            value: one answer, as :meth:`perturb` takes it.
-        """
+        """See :meth:`~tacit.local.Oracle.distribution`."""
         refuse_large(self.domain, 1 << 16, "the whole distribution", "fewer items")
         block, row = self.domain.index(value) % self.blocks, self.domain.index(value) // self.blocks
         total = self.layout.limit

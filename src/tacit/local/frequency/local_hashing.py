@@ -19,8 +19,6 @@ from tacit.local.oracle import Layout, PureOracle, one_of, refuse_large
 from tacit.local.random_bits import coins, exp_at_most, truth_probability, uniform_below
 from tacit.noise.bits import words32
 
-__all__ = ["BinaryLocalHashing", "LocalHashing", "OptimizedLocalHashing"]
-
 MAX_BUCKETS = 1 << 12
 LARGEST = 1 << 24
 
@@ -127,11 +125,7 @@ class LocalHashing(PureOracle):
         )
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`: for seeds of at most 16 bits.
-
-        Args:
-            value: one answer, as :meth:`perturb` takes it.
-        """
+        """See :meth:`~tacit.local.Oracle.distribution`: for seeds of at most 16 bits."""
         if self.seed_bits > 16:
             raise UsageError(
                 "a distribution over 2**32 seeds is too long to list; ask an oracle made with "

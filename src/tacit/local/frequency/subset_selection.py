@@ -29,8 +29,6 @@ from tacit.local.random_bits import (
     probability,
 )
 
-__all__ = ["SubsetSelection"]
-
 LARGEST = 1 << 14
 
 
@@ -130,11 +128,7 @@ class SubsetSelection(PureOracle):
         return Layout("bits", len(self.domain), 2)
 
     def valid(self, reports: object) -> NDArray[np.bool_]:
-        """See :meth:`~tacit.local.Oracle.valid`: a set has exactly w members.
-
-        Args:
-            reports: a batch of reports.
-        """
+        """See :meth:`~tacit.local.Oracle.valid`: a set has exactly w members."""
         array = self.layout.check(reports)
         valid = self.layout.valid(array)
         valid &= count_ones(array.astype(np.uint8, copy=False)) == self.size
@@ -158,11 +152,7 @@ class SubsetSelection(PureOracle):
         return count_bits(reports, len(self.domain))
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`.
-
-        Args:
-            value: one answer, as :meth:`perturb` takes it.
-        """
+        """See :meth:`~tacit.local.Oracle.distribution`."""
         refuse_large(self.domain, 20, "the whole distribution of sets", "fewer items")
         k, w, mine = len(self.domain), self.size, self.domain.index(value)
         with_mine, without = self.p / comb(k - 1, w - 1), (1 - self.p) / comb(k - 1, w)

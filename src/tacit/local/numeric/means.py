@@ -42,17 +42,6 @@ from tacit.local.random_bits import (
 )
 from tacit.noise.bits import words32
 
-__all__ = [
-    "Duchi",
-    "HybridMean",
-    "LaplaceMean",
-    "LinearMean",
-    "MeanOracle",
-    "NumberOracle",
-    "Piecewise",
-    "Window",
-]
-
 # The mean of a number in [L, U]: what its mechanisms share, on exact grids.
 #
 # An answer is clamped to [L, U], read as a whole number of 2**-32 of the range, and rounded *at
@@ -129,11 +118,7 @@ class MeanOracle(NumberOracle):
         """Return the variance of one report's unbiased answer on 0..1."""
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return each answer in units of 2**-32 of the range, from 0 to 2**32.
-
-        Args:
-            values: the answers of many people, in the unit of the range.
-        """
+        """Return each answer in units of 2**-32 of the range, from 0 to 2**32."""
         answers = values_of(values)
         numbers = numbers_of(answers)
         if numbers is not None and self._fits_floats:
@@ -166,11 +151,7 @@ class MeanOracle(NumberOracle):
         return self._report(rounded).astype(self.layout.dtype)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`.
-
-        Args:
-            value: one answer, as :meth:`perturb` takes it.
-        """
+        """See :meth:`~tacit.local.Oracle.distribution`."""
         below, rest = divmod(self._read(value) * self.steps, 1 << FINE)
         up = Fraction(rest, 1 << FINE)
         distribution: dict[Hashable, Any] = {

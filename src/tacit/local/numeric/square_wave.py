@@ -21,8 +21,6 @@ from tacit.local.numeric.means import NumberOracle, Window
 from tacit.local.oracle import Layout, State
 from tacit.local.random_bits import count_values, exp_at_most, probability
 
-__all__ = ["SquareWave"]
-
 
 @public
 @dataclass(frozen=True, init=False)
@@ -119,11 +117,7 @@ class SquareWave(NumberOracle):
         return [self.lower + i * step for i in range(self.bins + 1)]
 
     def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return the bin of each answer: those on an edge belong to the bin above it.
-
-        Args:
-            values: the answers of many people, as they were given.
-        """
+        """Return the bin of each answer: those on an edge belong to the bin above it."""
         return np.fromiter((self._read(v) for v in values_of(values)), np.int64)
 
     def _read(self, value: Any) -> int:
@@ -136,11 +130,7 @@ class SquareWave(NumberOracle):
         return count_values(reports, self.window.total)
 
     def distribution(self, value: object) -> dict[Hashable, Fraction]:
-        """See :meth:`~tacit.local.Oracle.distribution`.
-
-        Args:
-            value: one answer, as :meth:`perturb` takes it.
-        """
+        """See :meth:`~tacit.local.Oracle.distribution`."""
         return dict(enumerate(self.window.law(self._read(value))))
 
     def estimate(

@@ -9,8 +9,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
-from tacit.accounting.budget import Budget, merged, rounded_up
-from tacit.accounting.budget import Part as BudgetPart
+from tacit.accounting.budget import Budget, BudgetPart, merged, rounded_up
 from tacit.arithmetic.exact import as_fraction, show
 from tacit.core import Measurement, PureDP, Step, compose
 from tacit.core.losses.distribution import range_of

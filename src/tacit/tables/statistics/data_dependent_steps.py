@@ -27,10 +27,10 @@ from tacit.core import (
     register,
     step_from,
 )
+from tacit.core.divergences import Product
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.aggregators import BinFunction, MeanOfBins, coordinates
 from tacit.mechanisms.local_statistic import LocalStatistic
-from tacit.mechanisms.output_distribution import Product
 from tacit.mechanisms.sample_and_aggregate import sample_and_aggregate
 from tacit.report.text import clamped_column, for_each_group, say_step, so_many, step_words
 from tacit.statistics.samples import CountedSample, Sample

@@ -10,8 +10,8 @@ from functools import partial
 from tacit.arithmetic.roots_and_bisection import narrowed
 from tacit.audit.attack_suite.system import (
     LARGE_EPSILON,
+    CaseOutcome,
     NotOfferedError,
-    Outcome,
     System,
     attempt,
     case,
@@ -36,7 +36,7 @@ _MATRIX = "Li, Hay, Rastogi, Miklau, McGregor, Optimizing linear counting querie
     "does the mean of answers under one charge tell more than the charge says?",
     _MATRIX,
 )
-def _(system: System) -> Outcome:
+def _(system: System) -> CaseOutcome:
     def release(rows: Sequence[str]) -> Callable[[], Sequence[float]]:
         return lambda: system.planned_counts(rows, [], 16, epsilon=1.0)
 
@@ -56,7 +56,7 @@ def _moved(name: str, key: str) -> None:
         "does a row move the answers of a plan by more than one in each table?",
         _MATRIX,
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         return moved_at_most(
             lambda: system.planned_counts(["a", "b", key], ["a", "b"], 1, epsilon=LARGE_EPSILON),
             lambda: system.planned_counts(["a", "b"], ["a", "b"], 1, epsilon=LARGE_EPSILON),
@@ -78,7 +78,7 @@ _AVERAGE = "averaging of repeats: Dinur, Nissim (2003)"
     "is an answer at no charge anything but a function of what was released?",
     _AVERAGE,
 )
-def _(system: System) -> Outcome:
+def _(system: System) -> CaseOutcome:
     released, derived, charged = system.derived("total", ["a", "b", "b"], ["a", "b"], epsilon=0.5)
     if derived is None:
         return holds("no answer is given at no charge")
@@ -89,7 +89,7 @@ def _(system: System) -> Outcome:
 
 def _undetermined(name: str, ask: str) -> None:
     @case(_FREE, name, "is a number given at no charge that no release determines?", _AVERAGE)
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         _, derived, charged = system.derived(ask, ["a", "b", "b"], ["a", "b"], epsilon=0.5)
         if derived is None or charged > 0:
             return holds("nothing is given at no charge")
@@ -107,7 +107,7 @@ def _keys(name: str, groups: int, delta: float) -> None:
         "is some key of one person shown more often than delta allows?",
         "Desfontaines, Voss, Gipson, Mandayam, Differentially private partition selection (2022)",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         own = [(7, f"k{number}") for number in range(groups)]
 
         def release(rows: Sequence[tuple[int, str]]) -> Callable[[], Sequence[str]]:
@@ -145,7 +145,7 @@ def _forged(change: str) -> None:
         "does a changed certificate, with its seals made anew, still verify?",
         _FORGED,
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         if not system.verifies(system.certificate()):
             raise NotOfferedError("a certificate that verifies")
         changed = system.forgeries()
@@ -179,7 +179,7 @@ def _ratio(form: str, epsilon: float) -> None:
         "is the ratio of the probabilities of a report within exp(epsilon)?",
         "Cormode, Maddock, Maple, Frequency estimation under local DP (2021): loose constants",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         found = system.local(4, epsilon, form).losses()
         told = f"the largest log ratio is {found:.6g} at a claim of {epsilon:g}"
         return holds(told) if found <= epsilon * (1 + _SLACK) else falls(told)
@@ -197,7 +197,7 @@ def _memo(name: str, reports: int) -> None:
         "does a device that is asked again send fresh noise, which averages out?",
         "Erlingsson, Pihur, Korolova, RAPPOR (2014); Tang et al. on a deployed client (2017)",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         device = system.local(8, 1.0, "direct").device()
         sent = {repr(device.report(3)) for _ in range(reports)}
         told = f"{len(sent)} different reports of one answer in {reports}"
@@ -215,7 +215,7 @@ def _hostile(number: int) -> None:
         "does the collector take a report that no honest device can send?",
         "Cheu, Smith, Ullman, Manipulation attacks in local DP (2021)",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         mechanism = system.local(4, 1.0, "direct")
         reports = mechanism.impossible()
         report = reports[number % len(reports)]
@@ -237,7 +237,7 @@ def _outside(name: str, item: object) -> None:
         "does an item outside of the domain give a report that shows it?",
         "Wang et al.; published local libraries whose reports of such items are impossible",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         mechanism = system.local(4, 1.0, "direct")
         honest = {type(mechanism.report(0)) for _ in range(3)}
         for _ in range(60):
@@ -262,7 +262,7 @@ def _share(name: str, hostile: int, limit: float) -> None:
         "by how much do a few hostile devices move the estimate of an item?",
         "Cao, Jia, Gong, Data poisoning attacks to local DP protocols (USENIX 2021)",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         mechanism = system.local(2, 1.0, "binary")
         honest = [mechanism.report(0) for _ in range(500)]
         bad = [mechanism.report(1) for _ in range(hostile)]
@@ -288,7 +288,7 @@ _CLAIMS_SLACK = 1e-6
 
 def _claim(attack: str, name: str, question: str, source: str, truth: Callable[[], float]) -> None:
     @case(attack, name, question, source)
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         claimed, true = system.claim(f"{attack}: {name}"), truth()
         told = f"claimed {claimed:.6g}, true is {true:.6g}"
         return holds(told) if claimed >= true * (1 - _CLAIMS_SLACK) else falls(told)

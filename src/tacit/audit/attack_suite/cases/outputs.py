@@ -17,10 +17,10 @@ import numpy as np
 
 from tacit.audit.attack_suite.system import (
     LARGE_EPSILON,
-    Account,
+    CaseOutcome,
     NotOfferedError,
-    Outcome,
     System,
+    SystemBudget,
     attempt,
     case,
     falls,
@@ -47,7 +47,7 @@ def _greedy(
         "does a person with many rows move a sum by more than the declared rows?",
         _RECORDER,
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         rows_each, groups_each = each
 
         def release(given: Sequence[tuple[int, str, float]]) -> object:
@@ -88,7 +88,7 @@ def _join(name: str, public: Sequence[int | None], key: int | None) -> None:
         "does a join with a public table multiply the rows of a person?",
         "a join that ignores duplicated keys, dp-recorder (PETS 2026)",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         rows: list[int | None] = [1, 2, 2]
         return moved_beyond_noise(
             lambda epsilon: system.joined_count([*rows, key], public, epsilon=epsilon),
@@ -109,7 +109,7 @@ def _readings(rows_each: int) -> None:
         "does a source that shows other rows to each reading let a person count for more?",
         "a view with random(), read twice (found in a development state of Tacit)",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         found = max(system.changing_source(rows_each, epsilon=LARGE_EPSILON) for _ in range(3))
         told = f"one person whose rows change weighed {found:.4g}, where {rows_each} are allowed"
         return holds(told) if found <= rows_each * 1.01 else falls(told)
@@ -126,7 +126,7 @@ def _predicate(predicate: str, odd: object, plain: object) -> None:
         "does a filter that fails on a chosen row raise only where that row exists?",
         "side channels of user code: Haeberlen, Pierce, Narayan, Differential privacy under fire",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         rows = [plain] * 50
         left = attempt(
             lambda: system.filtered_count(predicate, [*rows, odd], epsilon=LARGE_EPSILON)
@@ -160,7 +160,7 @@ def _raises(name: str, kind: str, left: Sequence[Any], right: Sequence[Any]) -> 
         "is an error raised for a data set and not for its neighbour?",
         _ORACLE,
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         return moved_at_most(
             lambda: system.statistic(kind, left, bounds=(0.0, 10.0), epsilon=LARGE_EPSILON),
             lambda: system.statistic(kind, right, bounds=(0.0, 10.0), epsilon=LARGE_EPSILON),
@@ -185,7 +185,7 @@ def _message_shown(name: str, ask: Any) -> None:
         "does the text of an error carry a value of the table?",
         _ORACLE,
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         _, error = attempt(lambda: ask(system))
         if error is None:
             return holds("no error was raised")
@@ -238,7 +238,7 @@ def _written(where: str, attack: str, name: str) -> None:
         f"does a {where} hold the exact number of rows, or a cell?",
         "metadata of releases, SP 800-226 (NIST 2025)",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         rows = [_VALUE, *[1.0] * (_SIZE - 1)]
         texts = [system.written(where, rows) for _ in range(_RUNS)]
         exact = all(re.search(rf"(?<![\d.]){_SIZE}(?![\d])", text) for text in texts)
@@ -260,7 +260,7 @@ for _place, _attack in _WHERE.items():
     "does the log of a failed release hold a cell?",
     "metadata of releases, SP 800-226 (NIST 2025)",
 )
-def _log_of_failure(system: System) -> Outcome:
+def _log_of_failure(system: System) -> CaseOutcome:
     text = system.written("log of a failure", [_VALUE] * 50)
     told = f"{len(text)} letters were logged"
     return falls(f"{told}, with a cell") if str(_VALUE) in text else holds(told)
@@ -272,7 +272,7 @@ def _log_of_failure(system: System) -> Outcome:
     "does the object that holds the data show them?",
     "metadata of releases, SP 800-226 (NIST 2025)",
 )
-def _session(system: System) -> Outcome:
+def _session(system: System) -> CaseOutcome:
     text = system.written("session", [_VALUE] * _SIZE)
     shown = str(_VALUE) in text or str(_SIZE) in text
     told = f"it shows {len(text)} letters of itself"
@@ -286,7 +286,7 @@ def _timing(name: str, draws: int) -> None:
         "does the time of a draw tell how large its noise is?",
         "Jin, McMurtry, Rubinstein, Ohrimenko, Are we there yet? (S&P 2022)",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         found = np.array(system.noise_costs(draws), dtype=np.float64)
         ranks = [column.argsort().argsort() for column in found.T]
         if np.unique(found[:, 1]).size == 1:
@@ -308,7 +308,7 @@ def _seed(name: str, seed: int) -> None:
         "does the noise repeat once the generators of the program are seeded?",
         "Garfinkel, Leclerc, Randomness concerns when deploying DP (2020)",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         first, second = list(system.seeded(seed)), list(system.seeded(seed))
         if first == second:
             return falls(f"the same {len(first)} answers after the same seed")
@@ -325,7 +325,7 @@ _seed("seed 1", 1)
     "do two processes forked from one have the same noise?",
     "Garfinkel, Leclerc, Randomness concerns when deploying DP (2020)",
 )
-def _fork(system: System) -> Outcome:
+def _fork(system: System) -> CaseOutcome:
     first, second = map(list, system.forked())
     if first == second:
         return falls(f"two forked processes gave the same {len(first)} answers")
@@ -342,7 +342,7 @@ _LEDGER = "attacks on ledgers, Haeberlen, Pierce, Narayan (USENIX 2011)"
 
 def _odd(name: str, epsilon: float) -> None:
     @case("odd amounts", name, "is an epsilon that is no price accepted?", _ZERO)
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         account = system.account(1.0)
         answer, error = attempt(lambda: account.ask(epsilon, "odd"))
         if error is not None:
@@ -356,7 +356,7 @@ _odd("NaN", float("nan"))
 _odd("infinite", float("inf"))
 
 
-def _granted(account: Account, epsilon: float, times: int) -> int:
+def _granted(account: SystemBudget, epsilon: float, times: int) -> int:
     done = 0
     for number in range(times):
         _, error = attempt(partial(account.ask, epsilon, f"n{number}"))
@@ -368,7 +368,7 @@ def _granted(account: Account, epsilon: float, times: int) -> int:
 
 def _cap(name: str, budget: float, epsilon: float, fits: int) -> None:
     @case("a cap that does not hold", name, "are answers given beyond the budget?", _CAP)
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         found = _granted(system.account(budget), epsilon, fits + 5)
         told = f"{found} releases at {epsilon:g} under a budget of {budget:g}"
         return falls(told) if found > fits else holds(told)
@@ -386,7 +386,7 @@ def _repeat(name: str, label: Callable[[int], str]) -> None:
         "can one question be asked again for other noise without being charged?",
         "Dinur, Nissim (2003); differencing of repeated answers",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         account = system.account(1.0)
         answers = []
         for number in range(4):
@@ -406,7 +406,7 @@ _repeat("two in turn", lambda n: f"name {n % 2}")
 
 def _racing(name: str, threads: int, handles: bool) -> None:
     @case("spending at once", name, "do releases at the same time overdraw a budget?", _LEDGER)
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         account = system.account(1.0)
         others = [account.again() if handles else account for _ in range(threads)]
         gate, given = threading.Barrier(threads), list[float]()
@@ -438,7 +438,7 @@ def _failing(name: str, times: int) -> None:
         "is a release that fails while rows are read free of charge?",
         "an exact oracle by an error (found in a development state of Tacit)",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         account = system.account(1.0)
         for number in range(times):
             attempt(partial(account.fail, 0.25, f"f{number}"))
@@ -451,14 +451,14 @@ for _times in (1, 2, 4):
     _failing(f"{_times} failures", _times)
 
 
-def _file(name: str, trick: Callable[[Account, Path], Account]) -> None:
+def _file(name: str, trick: Callable[[SystemBudget, Path], SystemBudget]) -> None:
     @case(
         "copied and rolled-back ledgers",
         name,
         "can a spent budget be spent again from another name or an older copy of its file?",
         _LEDGER,
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         account = system.account(0.5)
         files = account.files()
         if not files:
@@ -473,14 +473,14 @@ def _file(name: str, trick: Callable[[Account, Path], Account]) -> None:
         return falls("a budget of 0.5 paid for two releases of 0.5")
 
 
-def _copy_after(account: Account, folder: Path) -> Account:
+def _copy_after(account: SystemBudget, folder: Path) -> SystemBudget:
     account.ask(0.5, "first")
     (file,) = account.files()[:1]
     shutil.copy(file, folder / "copy.ledger")
     return account.opened_at(str(folder / "copy.ledger"))
 
 
-def _hard_link(account: Account, folder: Path) -> Account:
+def _hard_link(account: SystemBudget, folder: Path) -> SystemBudget:
     (file,) = account.files()[:1]
     link = Path(file).with_name("second-name.ledger")
     os.link(file, link)
@@ -488,14 +488,14 @@ def _hard_link(account: Account, folder: Path) -> Account:
     return account.opened_at(str(link))
 
 
-def _symbolic_link(account: Account, folder: Path) -> Account:
+def _symbolic_link(account: SystemBudget, folder: Path) -> SystemBudget:
     (file,) = account.files()[:1]
     account.ask(0.5, "first")
     (folder / "link.ledger").symlink_to(file)
     return account.opened_at(str(folder / "link.ledger"))
 
 
-def _put_back(account: Account, folder: Path) -> Account:
+def _put_back(account: SystemBudget, folder: Path) -> SystemBudget:
     (file,) = account.files()[:1]
     shutil.copy(file, folder / "old.ledger")
     account.ask(0.5, "first")
@@ -516,7 +516,7 @@ def _raised(name: str, bounds: tuple[float, float]) -> None:
         "is an answer under other bounds another release, with its own charge?",
         "post-hoc choice of bounds, SP 800-226 (NIST 2025)",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         account = system.account(1.0)
         account.ask(0.25, "bounds 0 to 10")
         account.ask(0.25, f"bounds {bounds[0]:g} to {bounds[1]:g}")

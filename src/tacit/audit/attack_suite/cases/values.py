@@ -8,7 +8,7 @@ from typing import Any
 
 from tacit.audit.attack_suite.system import (
     LARGE_EPSILON,
-    Outcome,
+    CaseOutcome,
     System,
     attempt,
     case,
@@ -43,7 +43,7 @@ def _float_gaps(kind: str) -> None:
         "do the low bits of an answer tell the number before the noise?",
         _MIRONOV if kind != "gaussian noise" else _HANEY,
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         def release(value: float) -> Any:
             if kind.endswith("noise"):
                 return system.noise(kind.split()[0], value, 2.0)
@@ -65,7 +65,7 @@ for _kind in ("sum", "mean", "laplace noise", "gaussian noise"):
 
 def _moved(
     system: System, rows: Sequence[float], others: Sequence[float], bound: float, change: str
-) -> float | Outcome:
+) -> float | CaseOutcome:
     """Return how far two sums are apart whose noise is below a millionth."""
     left, right = (
         lambda r=given: system.statistic(
@@ -74,7 +74,7 @@ def _moved(
         for given in (rows, others)
     )
     found = compared(left, right, change)
-    return found if isinstance(found, Outcome) else abs(found[0][0] - found[1][0])
+    return found if isinstance(found, CaseOutcome) else abs(found[0][0] - found[1][0])
 
 
 def _order(name: str, rows: Sequence[float], bound: float) -> None:
@@ -84,9 +84,9 @@ def _order(name: str, rows: Sequence[float], bound: float) -> None:
         "does the order of the rows, which no analyst may learn, change a sum?",
         _CASACUBERTA,
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         moved = _moved(system, rows, rows[::-1], bound, "turning the order round")
-        if isinstance(moved, Outcome):
+        if isinstance(moved, CaseOutcome):
             return moved
         told = f"the same rows in another order moved the sum by {moved:.6g}"
         return holds(told) if moved < 0.5 else falls(f"{told}; it may not move at all")
@@ -104,7 +104,7 @@ def _overflow(name: str, rows: Sequence[Any], bound: float, kind: str = "sum") -
         "does a sum that is too wide for its type wrap around or become infinite?",
         _CASACUBERTA,
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         fewer = rows[:-1]
         allowed = bound if kind == "sum" else bound * bound / 4  # no variance is above that
         return moved_at_most(
@@ -128,9 +128,9 @@ def _rounding(name: str, rows: Sequence[float], bound: float) -> None:
         "does a large row make the others round, so that it moves a sum by more than itself?",
         _CASACUBERTA,
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         moved = _moved(system, rows, rows[1:], bound, "the large row")
-        if isinstance(moved, Outcome):
+        if isinstance(moved, CaseOutcome):
             return moved
         more = moved - bound
         stated = system.sum_sensitivity(rows, (-bound, bound)) - bound
@@ -153,7 +153,7 @@ def _left_out(kind: str) -> None:
         "are all rows of a large table read?",
         "an open report on a sum of unknown size that reads 2^20 rows",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         size = 2**20 + 4096
         edges = [0.0, 2.0] if kind == "histogram" else None
         rows = [1.0] * size
@@ -180,7 +180,7 @@ def _cut_noise(kind: str) -> None:
         "is the noise of a count cut towards zero, which biases every answer?",
         "a cut of Laplace noise to an integer, seen in a published SQL library",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         runs = 150
         edges = [0.0, 2.0] if kind == "histogram" else None
         total = 0.0
@@ -210,7 +210,7 @@ _MOVES = {"count": 1.0, "sum": 10.0, "mean": 1.0, "median": 10.0, "variance": 5.
 
 def _value(attack: str, value: Any, kind: str, source: str, question: str) -> None:
     @case(attack, kind, question, source)
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         edges = _EDGES if kind == "histogram" else None
 
         def release(rows: Sequence[Any]) -> Any:
@@ -265,7 +265,7 @@ def _edge(name: str, value: float) -> None:
         "is each row counted in one bin at most?",
         "dp-recorder (PETS 2026): a row in two partitions",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         def release(rows: Sequence[float]) -> Any:
             return system.statistic(
                 "histogram", rows, edges=_EDGES, bounds=(0.0, 10.0), epsilon=LARGE_EPSILON
@@ -300,7 +300,7 @@ def _bounds(kind: str) -> None:
         "what if the analyst names no bounds?",
         f"{_STADLER}; a default of a published library",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         answer, error = attempt(
             lambda: system.statistic(kind, [1.0, 2.0, 3.0, 1e6], bounds=None, epsilon=1.0)
         )
@@ -323,7 +323,7 @@ def _rare(name: str, people: int, delta: float) -> None:
         "does a group of few people show by its key alone?",
         "Korolova et al., Releasing search queries and clicks privately (2009)",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         common = ["a"] * 300
         shown, error = attempt(
             lambda: (
@@ -362,7 +362,7 @@ def _threshold(name: str, delta: float, epsilon: float) -> None:
         "does a key of one person appear more often than delta allows?",
         "an open report on a threshold that claims 0.0049 and has 0.013; Desfontaines (2020)",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         return distinguished(
             lambda: system.group_counts(["only"], None, epsilon=epsilon, delta=delta),
             lambda: system.group_counts([], None, epsilon=epsilon, delta=delta),
@@ -386,7 +386,7 @@ def _public(name: str, public: Sequence[Any]) -> None:
         "are exactly the public keys shown, whatever the rows have?",
         "Stadler et al. (2022); dp-recorder (PETS 2026)",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         found = system.group_counts(["a", "b", "odd"], public, epsilon=1.0)
         told = f"asked for {len(public)} keys and shown {sorted(map(str, found))}"
         return holds(told) if set(found) == set(public) else falls(told)
@@ -404,7 +404,7 @@ def _equal(name: str, one: str, other: str) -> None:
         "does one row count under two keys that look alike?",
         "collations of PostgreSQL and DuckDB",
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         return moved_at_most(
             lambda: system.group_counts([one] * 3, [one, other], epsilon=LARGE_EPSILON),
             lambda: system.group_counts([one] * 2, [one, other], epsilon=LARGE_EPSILON),
@@ -428,7 +428,7 @@ def _sniffing(name: str, line: str, allowed: float) -> None:
         "does one odd line change how the other lines are read?",
         _RECORDER,
     )
-    def _(system: System) -> Outcome:
+    def _(system: System) -> CaseOutcome:
         return moved_at_most(
             lambda: system.read_sum(_LINES + line, "x", "integer", (0, 10), epsilon=LARGE_EPSILON),
             lambda: system.read_sum(_LINES, "x", "integer", (0, 10), epsilon=LARGE_EPSILON),

@@ -33,8 +33,6 @@ from tacit.mechanisms import (
 from tacit.statistics import Values, sensitivity
 from tacit.transformations import Count, CountByCategory, TreeCounts
 
-__all__ = ["SYSTEM", "TacitFramework"]
-
 _NUMBER = Space(Number("float"), AbsoluteDistance())
 _BIT = Space(Category((0, 1)), DiscreteDistance())
 _GRID = "1/1048576"

@@ -17,8 +17,6 @@ from tacit.local import (
 )
 from tacit.local import RandomizedResponse as OneBit
 
-__all__ = ["SYSTEM", "TacitLocal"]
-
 
 class TacitQuestion(LocalMechanism):
     """One question over the items 0, 1, ..."""

@@ -11,7 +11,13 @@ from typing import Any
 
 from tacit.accounting import epsilon as epsilon_budget
 from tacit.accounting.open_ledger import in_memory
-from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, NotReadyError, Rows
+from tacit.audit.attack_suite.system import (
+    Bounds,
+    NotOfferedError,
+    NotReadyError,
+    Rows,
+    SystemBudget,
+)
 from tacit.audit.attack_suite.systems.tacit_session import (
     Column,
     TacitAccount,
@@ -23,8 +29,6 @@ from tacit.audit.attack_suite.systems.tacit_session import (
 from tacit.errors import need
 from tacit.tables import Session, one_row_each, unit
 from tacit.tables import sum as total
-
-__all__ = ["ADDRESS", "SYSTEM", "TacitPostgres"]
 
 # The environment variable with the address of a database in which tables may be made.
 ADDRESS = "TACIT_ATTACKED_POSTGRESQL"
@@ -83,7 +87,7 @@ class TacitPostgres(TacitSession):
         finally:
             _run(f"drop view {name}")
 
-    def account(self, budget: float) -> Account:
+    def account(self, budget: float) -> SystemBudget:
         """Return a session with its ledger in the database too."""
         self._end(_OPEN - 1)  # a server has this many connections, and one case one account
         until = contextlib.ExitStack()
@@ -99,7 +103,7 @@ class TacitPostgres(TacitSession):
             self._accounts.popleft().close()
 
 
-class _PostgresAccount(Account):
+class _PostgresAccount(SystemBudget):
     """A table of its own, and a ledger of its own beside it."""
 
     def __init__(self, name: str, budget: Any, until: contextlib.ExitStack) -> None:
@@ -124,7 +128,7 @@ class _PostgresAccount(Account):
         """Return what the ledger says."""
         return float(self._session.spent.amount)
 
-    def again(self) -> Account:
+    def again(self) -> SystemBudget:
         """Open the same table with the same ledger, as another host does."""
         return _PostgresAccount(self._name, None, self._until)
 

@@ -16,7 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from tacit.accounting import epsilon as epsilon_budget
-from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, NotReadyError, Rows
+from tacit.audit.attack_suite.system import (
+    Bounds,
+    NotOfferedError,
+    NotReadyError,
+    Rows,
+    SystemBudget,
+)
 from tacit.audit.attack_suite.systems.tacit_session import (
     UNBOUNDED_EPSILON,
     Column,
@@ -31,8 +37,6 @@ from tacit.client.connection import Connection, connect
 from tacit.errors import DataSourceError, MissingExtraError, need
 from tacit.tables import col, count, one_row_each
 from tacit.tables import sum as total
-
-__all__ = ["SYSTEM", "TacitService"]
 
 _REPLY_TIMEOUT = 60.0
 _DAY = 86_400
@@ -137,7 +141,7 @@ class TacitService(TacitSession):
         """Curators declare files, which do not change by being read."""
         raise NotOfferedError("views through this adapter")
 
-    def account(self, budget: float) -> Account:
+    def account(self, budget: float) -> SystemBudget:
         """Return a data set of its own, asked by one analyst."""
         service = self._service
         name = service.fresh()
@@ -159,7 +163,7 @@ class TacitService(TacitSession):
         return text
 
 
-class _ServiceAccount(Account):
+class _ServiceAccount(SystemBudget):
     """A data set of the service, and the connection of one analyst."""
 
     def __init__(self, service: _Served, name: str, path: Path) -> None:
@@ -175,7 +179,7 @@ class _ServiceAccount(Account):
         """Return what the service says."""
         return float(self._connection.spent.amount)
 
-    def again(self) -> Account:
+    def again(self) -> SystemBudget:
         """Connect as another analyst."""
         return _ServiceAccount(self._service, self._name, self._path)
 

@@ -26,11 +26,11 @@ import numpy as np
 from tacit.accounting import epsilon, epsilon_delta
 from tacit.accounting.open_ledger import in_memory
 from tacit.audit.attack_suite.system import (
-    Account,
     Bounds,
     NotOfferedError,
     Rows,
     System,
+    SystemBudget,
     forked_numbers,
     seed_everything,
 )
@@ -42,24 +42,10 @@ from tacit.tables import Session, col, count, histogram, mean, median, one_row_e
 from tacit.tables import sum as total
 from tacit.tables.dataset.declaration import open_dataset
 
-__all__ = [
-    "SYSTEM",
-    "TABLE",
-    "UNBOUNDED_EPSILON",
-    "Column",
-    "TacitAccount",
-    "TacitSession",
-    "budget_for",
-    "columns_of",
-    "duckdb_table",
-    "quiet",
-    "write_parquet",
-]
-
 # A budget of a session: its ledger in a file, next to a CSV file that can be taken away.
 
 
-class TacitAccount(Account):
+class TacitAccount(SystemBudget):
     """A session over a CSV file with its ledger in a file."""
 
     def __init__(
@@ -100,7 +86,7 @@ class TacitAccount(Account):
         """Return what the ledger says."""
         return float(self._session.spent.amount)
 
-    def again(self) -> Account:
+    def again(self) -> SystemBudget:
         """Open the same source with the same ledger."""
         return self.opened_at(str(self._folder / "own.ledger"))
 
@@ -108,7 +94,7 @@ class TacitAccount(Account):
         """Return the ledger."""
         return [str(self._folder / "own.ledger")]
 
-    def opened_at(self, path: str) -> Account:
+    def opened_at(self, path: str) -> SystemBudget:
         """Open a ledger of another name for the same source."""
         source = self._opens(self._source)
         opened = Session(source, one_row_each, ledger=path, name=self._source.name)
@@ -116,7 +102,7 @@ class TacitAccount(Account):
         other._kept = self  # the folder lives as long as someone has a handle
         return other
 
-    _kept: Account | None = None
+    _kept: SystemBudget | None = None
 
     def fail(self, epsilon: float, label: str) -> None:
         """Take the file away after the charge: reading it fails."""
@@ -404,7 +390,7 @@ class TacitSession(System):
         with quiet(), opened as session:
             return _value(session.agg(s=total("x", 0, 1)).release(epsilon=epsilon), "s")
 
-    def account(self, budget: float) -> Account:
+    def account(self, budget: float) -> SystemBudget:
         """Return a session with a ledger in a file."""
         return TacitAccount.fresh(budget)
 

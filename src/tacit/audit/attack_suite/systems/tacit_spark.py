@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from tacit.accounting.open_ledger import in_memory
-from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, NotReadyError, Rows
+from tacit.audit.attack_suite.system import (
+    Bounds,
+    NotOfferedError,
+    NotReadyError,
+    Rows,
+    SystemBudget,
+)
 from tacit.audit.attack_suite.systems.tacit_session import (
     Column,
     TacitAccount,
@@ -26,8 +32,6 @@ from tacit.audit.attack_suite.systems.tacit_session import (
 from tacit.errors import need
 from tacit.tables import Session, unit
 from tacit.tables import sum as total
-
-__all__ = ["SYSTEM", "TacitSpark"]
 
 _SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -101,7 +105,7 @@ class TacitSpark(TacitSession):
             answer: Any = session.agg(s=total("x", 0, 1)).release(epsilon=epsilon)
             return float(answer.value("s"))
 
-    def account(self, budget: float) -> Account:
+    def account(self, budget: float) -> SystemBudget:
         """Return a session on a CSV file that Spark reads, with its ledger in a file."""
         return TacitAccount.fresh(budget, self._csv)
 

@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, Rows, seed_everything
+from tacit.audit.attack_suite.system import (
+    Bounds,
+    NotOfferedError,
+    Rows,
+    SystemBudget,
+    seed_everything,
+)
 from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary, refuse_texts
-
-__all__ = ["SYSTEM", "Diffprivlib"]
 
 
 def _tools() -> Any:
@@ -55,7 +59,7 @@ class Diffprivlib(PeerLibrary):
         function = getattr(tools, {"variance": "var"}.get(kind, kind))
         return float(function(values, epsilon=epsilon, bounds=bounds))
 
-    def account(self, budget: float) -> Account:
+    def account(self, budget: float) -> SystemBudget:
         """Return its budget accountant."""
         return _Accountant(budget)
 
@@ -72,7 +76,7 @@ class Diffprivlib(PeerLibrary):
         return [self.statistic("sum", [1.0] * 9, bounds=(0, 1), epsilon=0.1) for _ in range(3)]
 
 
-class _Accountant(Account):
+class _Accountant(SystemBudget):
     def __init__(self, budget: float) -> None:
         self._own = importlib.import_module("diffprivlib").BudgetAccountant(budget, 0)
 

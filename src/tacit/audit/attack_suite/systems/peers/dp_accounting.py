@@ -9,8 +9,6 @@ from typing import Any
 from tacit.audit.attack_suite.system import NotOfferedError
 from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
 
-__all__ = ["SYSTEM", "DpAccounting"]
-
 
 class DpAccounting(PeerLibrary):
     """``PLDAccountant``, pessimistic, at its default interval."""

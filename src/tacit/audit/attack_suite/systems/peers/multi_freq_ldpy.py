@@ -14,8 +14,6 @@ from tacit.audit.attack_suite.system import (
 )
 from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
 
-__all__ = ["SYSTEM", "MultiFreqLdpy"]
-
 
 class _MultiFreqQuestion(LocalMechanism):
     """Generalised randomised response over 0, ..., size - 1."""

@@ -16,8 +16,6 @@ from tacit.audit.attack_suite.system import (
     seed_everything,
 )
 
-__all__ = ["PeerLibrary", "refuse_texts"]
-
 
 class PeerLibrary(System):
     """A library that is installed under a name of its own."""

@@ -11,8 +11,6 @@ from typing import Any
 from tacit.audit.attack_suite.system import LocalMechanism, forked_numbers, seed_everything
 from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
 
-__all__ = ["SYSTEM", "PureLdp"]
-
 _HOME = "pure_ldp.frequency_oracles"
 _MODULES = {"direct": ("direct_encoding", "DE"), "unary": ("unary_encoding", "UE")}
 

@@ -9,8 +9,6 @@ from typing import Any
 from tacit.audit.attack_suite.system import Bounds, NotOfferedError, Rows
 from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary, refuse_texts
 
-__all__ = ["SYSTEM", "PyDP"]
-
 _NAMES = {"sum": "BoundedSum", "mean": "BoundedMean", "variance": "BoundedVariance"}
 
 

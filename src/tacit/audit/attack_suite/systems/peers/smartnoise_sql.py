@@ -9,8 +9,6 @@ from typing import Any
 from tacit.audit.attack_suite.system import Bounds, NotOfferedError, Rows, seed_everything
 from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
 
-__all__ = ["SYSTEM", "SmartNoiseSql"]
-
 _WORDS = {"count": "COUNT(*)", "sum": "SUM(x)", "mean": "AVG(x)", "variance": "VAR(x)"}
 _FILTERS = {
     "quotient": "1 / x > 0",

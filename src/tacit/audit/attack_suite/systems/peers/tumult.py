@@ -11,10 +11,14 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from tacit.audit.attack_suite.system import Account, Bounds, NotOfferedError, Rows, seed_everything
+from tacit.audit.attack_suite.system import (
+    Bounds,
+    NotOfferedError,
+    Rows,
+    SystemBudget,
+    seed_everything,
+)
 from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
-
-__all__ = ["SYSTEM", "Tumult"]
 
 _METHODS = {"sum": "sum", "mean": "average", "variance": "variance", "median": "median"}
 _FILTERS = {"quotient": "1 / x > 0", "logarithm": "ln(x) > 0", "number": "double(x) > 0"}
@@ -226,7 +230,7 @@ class Tumult(PeerLibrary):
         query = self._library.QueryBuilder("rows").join_public("sites").count(name="n")
         return float(session.evaluate(query, budget).collect()[0][0])
 
-    def account(self, budget: float) -> Account:
+    def account(self, budget: float) -> SystemBudget:
         """Return a session, which holds its budget."""
         made = self._session(self._pure(budget), "x long", [(i % 10,) for i in range(100)])
         return _Budget(self, made, budget)
@@ -237,7 +241,7 @@ class Tumult(PeerLibrary):
         return [self._released("count", [1.0] * 9, None, None, 0.01)[0] for _ in range(3)]
 
 
-class _Budget(Account):
+class _Budget(SystemBudget):
     def __init__(self, system: Tumult, session: Any, budget: float) -> None:
         self._system, self._session, self._budget = system, session, budget
 
