@@ -41,7 +41,9 @@ def listed(edges: Any) -> list[Number]:
 
 Key = tuple[Any, ...]
 
-_FEW = 12  # so many keys are compared one after another, which is less to write than halves of them
+_FEW = (
+    12  # this many keys are compared one after another, which is less to write than halves of them
+)
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ class Axis:
         return Axis(self.columns, (*self.keys, *more), self.edges, self.whole and other.whole)
 
     def places(self, other: Axis) -> list[int]:
-        """Return where the keys or bins of another axis stand in this one."""
+        """Return where the keys or bins of another axis are in this one."""
         if self.edges:
             return list(range(self.listed))
         return [self.exact_places[_exactly(key)] for key in other.keys]

@@ -172,10 +172,10 @@ def check(
 def _is_csv(source: Any, table: str | None) -> bool:
     if table is not None or not isinstance(source, (str, os.PathLike)):
         return False
-    from tacit.tables.engines.duckdb.source import holds_csv
+    from tacit.tables.engines.duckdb.source import is_csv_source
     from tacit.tables.engines.files import database_file
 
-    return not database_file(source) and holds_csv(source)
+    return not database_file(source) and is_csv_source(source)
 
 
 def _open_csv(

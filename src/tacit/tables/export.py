@@ -63,7 +63,7 @@ class Column(NamedTuple):
         >>> Column("site", [1, "x", None], False).plain
         ['1', 'x', None]
         """
-        # Whole numbers that 64 bits do not hold, or that stand beside others, are floats; keys of
+        # Integers that 64 bits do not hold, or that are next to others, are floats; keys of
         # several types are text.
         known = [value for value in self.values if value is not None]
         types = {type(value) for value in known}
@@ -140,7 +140,7 @@ def _wide(one: Statistic) -> list[Column]:
 def _long(
     by: Sequence[str], keys: Sequence[Sequence[Any]], statistics: Sequence[Statistic]
 ) -> list[Column]:
-    """Return a row for each number, group by group: the names first, and its interval beside it."""
+    """Return a row per number, group by group: its names, the number, and its interval."""
     names = ["statistic"]
     if any("bins" in one.column for one in statistics):
         names.append("bin")
@@ -178,7 +178,7 @@ def _rows(one: Statistic, place: int) -> Iterable[dict[str, Any]]:
 
 
 def _apart(by: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """Return the names of the grouping columns, beside those of the long form.
+    """Return the names of the grouping columns, next to those of the long form.
 
     >>> _apart(["site", "value"], ["statistic", "value"])
     ['site', 'group_value']
@@ -213,7 +213,7 @@ def csv_text(columns: Sequence[Column], *, escape_formulas: bool = True) -> str:
     >>> csv_text([Column("site", ["=1+1", "-5"], False), Column("n", [2, None], True)])
     "site,n\n'=1+1,2\n-5,\n"
     """
-    # escape_formulas: whether text that a spreadsheet would run as a formula (it begins with ``=``,
+    # escape_formulas: whether text that a spreadsheet would run as a formula (it starts with ``=``,
     #   ``+``, ``-`` or ``@`` and is no number) gets an apostrophe before it.
     #
     # Source: OWASP, *CSV injection*.
@@ -234,7 +234,7 @@ def _harmless(value: Any) -> Any:
 
 
 def _field(value: Any) -> str:
-    """Return a cell; text that is empty, or would end a cell or a line, stands in quotes."""
+    """Return a cell; text that is empty, or would end a cell or a line, is in quotes."""
     # The writer of the standard library leaves a lone carriage return bare, which others read as
     # the end of a line.
     if value is None:

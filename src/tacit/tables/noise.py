@@ -114,7 +114,7 @@ class NoiseLaw:
         return np.where(alone, total * self._one(level), wide) if alone.any() else wide
 
     def _one(self, level: float) -> float:
-        """Return the least t on the grid with ``P(|X| > t) = 2 r^(t+1) / (1 + r) <= 1 - level``."""
+        """Return the smallest grid point t with ``P(|X| > t) = 2 r^(t+1) / (1 + r) <= 1 - level``."""
         step = self.grid / self.scale
         if step > 700:
             return 0.0
@@ -286,7 +286,7 @@ def half_widths(law: NoiseLaw, weights: Array, level: float, times: Array | None
 
 
 def _known_quantiles(shares: Array, powers: Array | None, level: float) -> Array:
-    """Return :func:`_laplace_quantiles`, which noise of every scale has in common, of late ones."""
+    """Return :func:`_laplace_quantiles` of any scale, from a cache of recent ones."""
     if shares.nbytes > _KEPT_BYTES:
         return _laplace_quantiles(shares, powers, level)
     times = None if powers is None else powers.tobytes()
@@ -306,7 +306,7 @@ def _kept_quantiles(
 
 def _laplace_quantiles(shares: Array, powers: Array | None, level: float) -> Array:
     """Quantiles of ``|sum w_i X_i|`` for X_i standard Laplace, from ``w_i^2``, of sum one."""
-    # Where powers are given, so many X have each weight.
+    # Where powers are given, this many X have each weight.
     #
     # Independent Gaussian noise of deviation 0.2 is added: a sum of symmetric unimodal variables
     # only gets wider by another one, and here by 1 percent (the variance grows from 2 to 2.04).
@@ -325,7 +325,7 @@ def _laplace_quantiles(shares: Array, powers: Array | None, level: float) -> Arr
     most = math.log(11 / (1 - level)) / 0.9
     step = 2 * math.pi / (most + _ROOM)
     u: Array = step * np.arange(1.0, math.ceil(_CUT / step) + 1, dtype=np.float64)
-    # rows that are equal up to order are worked out once, and so many at a time
+    # rows that are equal up to order are computed once, and this many at a time
     alike = np.sort(shares, axis=-1) if powers is None else np.hstack((shares, powers))
     rows, back = np.unique(alike, axis=0, return_inverse=True)
     width = shares.shape[-1]
@@ -377,7 +377,7 @@ class Band:
 
     @property
     def low(self) -> Array:
-        """The least that it can be."""
+        """The smallest that it can be."""
         return self.centre - self.radius
 
     @property

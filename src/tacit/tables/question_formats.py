@@ -222,7 +222,7 @@ def _kept(rows: Question, conditions: Sequence[Expression]) -> Question:
 #     argument := or | missing
 #
 # A function is one of :mod:`tacit.expressions.functions` or ``abs``, ``clamp``, ``cut``, ``fill``,
-# ``starts_with`` and the readings of text, its first operand in the place of the column:
+# ``starts_with`` and the readings of text, its first operand in the position of the column:
 # ``clamp(cost, 0, 100)``.  ``when(condition, value, other)`` chooses.
 
 

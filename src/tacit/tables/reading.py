@@ -6,7 +6,7 @@
 # nothing, and has the keys that it had before readings were described.
 #
 # The kind of a column is described where the question reads the column: to declare another one asks
-# nothing else anew.
+# nothing else again.
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Reading:
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def at(self, place: str | None) -> Reading:
-        """Return the reading of a file at a place; None for the default one."""
+        """Return the reading of a file at a position; None for the default one."""
         return self if place is None else Reading({**self.options, "path": place}, self.columns)
 
     def describe(self, used: Iterable[str]) -> dict[str, object]:

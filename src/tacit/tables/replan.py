@@ -1,7 +1,7 @@
 """A release planned again from what its certificate says: by the code that planned it first."""
 
 # What a certificate claims is never run.  From its public parts (the question, the kinds of the
-# columns, the request, what was left) the plan is made anew, and all that follows from it is there
+# columns, the request, what was left) the plan is made again, and all that follows from it is there
 # to compare: every chain, number by number, what they lose together, the price, and, from the
 # numbers that were released, every value with its error and its interval.
 
@@ -47,17 +47,17 @@ class Replanned(ABC):
 
     @property
     def unknown_keys(self) -> bool:
-        """Whether the groups were found in the data."""
+        """True if the groups were found in the data."""
         return bool(self.query.unknown_keys)
 
     @property
     def chooses(self) -> bool:
-        """Whether a method, or an option of one, was chosen by expected errors."""
+        """True if a method, or an option of one, was chosen by expected errors."""
         return any(has_choice(aggregate) for _, aggregate in self.query.aggregates)
 
     @property
     def joins_public(self) -> bool:
-        """Whether the rows of a public table stand beside those that were asked."""
+        """True if the rows of a public table are next to those that were asked."""
         asked = self.query if self.query.inner is None else self.query.inner
         return any(join.public is not None for join in asked.joins)
 
@@ -81,7 +81,7 @@ class Replanned(ABC):
 
     @abstractmethod
     def columns(self, keys: Any) -> list[dict[str, Any]]:
-        """Return what is known of the answer's columns without the numbers; the rest lacks."""
+        """Return what is known of the answer's columns without the numbers; the rest is missing."""
 
 
 class _Release(Replanned):
@@ -120,7 +120,7 @@ class _Release(Replanned):
 
     @property
     def confused(self) -> bool:
-        """Whether it is a plan in which an earlier version took one axis for another."""
+        """True if it is a plan in which an earlier version took one axis for another."""
         cells = (part for part in self.plan.parts if isinstance(part, CellsPart))
         return not self.states_axes and any(part.has_one_name_twice for part in cells)
 
@@ -150,7 +150,7 @@ class _Release(Replanned):
         for numbers in released:
             for number in numbers:
                 _check_number(number)
-        with np.errstate(all="ignore"):  # what somebody made up may be infinite
+        with np.errstate(all="ignore"):  # what someone made up may be infinite
             found = answer_of(self.plan, keys, released, level)
         return {**found, "columns": self._with_methods(found["columns"])}
 

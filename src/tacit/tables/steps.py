@@ -193,7 +193,7 @@ def _described_space(description: Mapping[str, Any]) -> Space:
 
 # The chain from a table to integers, as steps whose maps a certificate can re-derive.
 #
-# A question to a table is answered by one scan inside the engine; what comes out is held in
+# A question to a table is answered by one scan inside the engine; what comes out is stored in
 # :class:`~tacit.tables.steps.Answers`, one integer vector for each step that ends a chain.
 # The steps here state what such a vector is and how far one person can move it;
 # ``tacit.tables.query.integer_query`` computes it.
@@ -259,7 +259,7 @@ class DerivedColumn(TableStep):
 @register
 @dataclass(frozen=True)
 class JoinTable(TableStep):
-    """Put the columns of another table beside the rows, by the person or by a public key."""
+    """Put the columns of another table next to the rows, by the person or by a public key."""
 
     # **Map.** ``d -> d``: a row of a join by the person is made of rows of one person, in whose
     # tables it is added and removed; a row that meets a public table is a function of itself and of
@@ -302,7 +302,7 @@ class BoundContributions(TableStep):
     # **Map.** ``d -> rows d``, from people to rows under the symmetric distance.  What is kept of a
     # person, and with which weight, is decided from that person's own rows (and public or fresh
     # random choices) alone; so a person who comes or goes adds or removes at most ``rows`` rows'
-    # weight and moves nobody else's.
+    # weight and moves no one else's.
 
     rows: int
     groups: int
@@ -371,7 +371,7 @@ class PerPerson(TableStep):
     # versions of a person may have one total.)
 
     columns: Any  # names and kinds of the columns that come out, the person first
-    values: Any  # the columns beside the person, each with what it is of a person's rows
+    values: Any  # the columns next to the person, each with what it is of a person's rows
 
     name: ClassVar[str] = "per_person"
 
@@ -454,7 +454,7 @@ class Basis:
     # a bound, so they are exact; the roots are rounded up.
 
     cells: tuple[int, ...]
-    squares: tuple[int, ...]  # the places of the columns whose squares are needed
+    squares: tuple[int, ...]  # the positions of the columns whose squares are needed
     corners: bool  # whether the coordinates are those of corners
 
     @classmethod
@@ -465,7 +465,7 @@ class Basis:
     @classmethod
     @lru_cache(maxsize=64)
     def of(cls, cells: tuple[int, ...], squares: tuple[int, ...], corners: bool) -> Basis:
-        """Return a basis, the same one for the same columns: its matrices are worked out once."""
+        """Return a basis, the same one for the same columns: its matrices are computed once."""
         return cls(cells, squares, corners)
 
     @property
@@ -482,7 +482,7 @@ class Basis:
 
     @cached_property
     def products(self) -> tuple[Factors, ...]:
-        """The products of offsets that the coordinates are made of, but for the number of rows."""
+        """The products of offsets in the coordinates, without the number of rows."""
         if not self.corners:
             return self.monomials[1:]
         places = range(len(self.cells))
@@ -589,8 +589,8 @@ class Basis:
 class ProductsByGroup(VectorStep):
     """Add up products of columns, centred, over the rows that have all of them, in each group."""
 
-    # Columns are clamped to their bounds, on grids of so many ``cells``; the coordinates are those
-    # of :class:`Basis`.  A row in which one of the columns is missing adds nothing.
+    # Columns are clamped to their bounds, on grids of this many ``cells``; the coordinates are
+    # those of :class:`Basis`.  A row in which one of the columns is missing adds nothing.
     #
     # **Map.** ``d -> d`` times the sensitivity of the basis in the norm, for one row: d rows move
     # the vector by at most d times that, by the triangle inequality; weights scale what a row adds.

@@ -17,7 +17,7 @@ from tacit.errors import BudgetError, DataSourceError, UsageError
 from tacit.tables.plan.plan import Plan
 from tacit.tables.query.integer_query import Query
 from tacit.tables.release import release as collect
-from tacit.tables.release import release as rehearsal
+from tacit.tables.release import release as dry_run
 from tacit.tables.release.release import (
     Collector,
     TableQuestion,
@@ -313,9 +313,9 @@ PEOPLE = pyarrow.table({"site": [0, 1, 1], "age": [31, 45, 52], "who": [1, 1, 2]
 def tried(monkeypatch):
     """Return what was rehearsed, as it grows."""
     found = []
-    genuine = rehearsal.rehearse
+    genuine = dry_run.rehearse
     monkeypatch.setattr(
-        rehearsal, "rehearse", lambda *asked, **how: found.append(asked) or genuine(*asked, **how)
+        dry_run, "rehearse", lambda *asked, **how: found.append(asked) or genuine(*asked, **how)
     )
     return found
 

@@ -56,7 +56,7 @@ NUMERIC = ("integer", "float", "decimal", "boolean", "undeclared", "missing")
 
 def open_table(said: TableDeclaration, name: str, folder: Path) -> OpenedTable:
     """Open a declared table, and refuse it where it is not as declared; no row is read."""
-    # The label stands in messages and pictures; the ledger goes by the data set.
+    # The label is in messages and pictures; the ledger goes by the data set.
     opened = OpenedTable(said.within(folder), said.options(name, folder))
     try:
         _as_declared(opened.source, said, name, folder)
@@ -67,7 +67,7 @@ def open_table(said: TableDeclaration, name: str, folder: Path) -> OpenedTable:
 
 
 def open_public(said: TableDeclaration, name: str, folder: Path, beside: Source) -> Source:
-    """Open a public table, to be brought beside another, wherever that is."""
+    """Open a public table, to be brought next to another, wherever that is."""
     return open_table(said, name, folder).source
 
 
@@ -134,7 +134,7 @@ class Dataset:
             ``spark``), how it is read, and of each of its ``columns`` the ``kind``, ``bounds``,
             ``keys``, ``meaning`` and ``unit``.  The first that is protected is the default.
         budget: ``{"epsilon": 1}``, ``{"epsilon": 1, "delta": "1e-6"}`` or ``{"rho": "0.1"}``.
-        ledger: the file or the address of the ledger; by default ``NAME.ledger`` beside the file
+        ledger: the file or the address of the ledger; by default ``NAME.ledger`` next to the file
             of the declaration.
         purpose: what the data set is used for.
         owner: who is responsible for it.
@@ -304,7 +304,7 @@ class Dataset:
         return {name: value for name, value in said.items() if value is not None}
 
     def open_fields(self) -> list[str]:
-        """Return the places of the fields of a draft that a person still has to fill in."""
+        """Return the positions of the fields of a draft that a person still has to fill in."""
         fields: Any = self.to_fields()
         for table in fields["tables"].values():
             for taken in _TAKEN:
@@ -460,7 +460,7 @@ def open_dataset(
 
     The session asks the first protected table, or the one that is named; questions take the bounds
     and keys that the data set declares where they have none of their own.  All tables share one
-    ledger, ``NAME.ledger`` beside the file unless the declaration names another place.
+    ledger, ``NAME.ledger`` next to the file unless the declaration names another place.
 
     Args:
         source: the path of the file, or a :class:`tacit.Dataset`.
@@ -565,7 +565,7 @@ def _people(dataset: Dataset) -> tuple[tuple[str, str | None], ...]:
 
 def identity(dataset: Dataset) -> str:
     """Return what the ledger of a data set protects: its name, and a digest of its tables."""
-    # All protected tables stand in it with their person columns, because one budget is that of the
+    # All protected tables are in it with their person columns, because one budget is that of the
     # same people in all of them.
     digest = identity_of(dataset.name, list(map(list, _people(dataset))))
     return f"{dataset.name} ({digest[:16]})"

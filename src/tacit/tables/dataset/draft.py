@@ -66,7 +66,7 @@ class TableShape:
 
     @property
     def public(self) -> bool:
-        """Whether everyone may know its rows."""
+        """True if everyone may know its rows."""
         return self.unit is None
 
     def to_json(self) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _shape(dataset: Dataset, name: str) -> TableShape:
 # A first declaration of a table, from the names and declared types of its columns alone.
 #
 # No row is read: what a draft says is as public as the first line of the file.  Wherever a person
-# must decide there is a question mark, and the question is explained beside it.
+# must decide there is a question mark, and the question is explained next to it.
 
 
 _PERSON = re.compile(

@@ -115,7 +115,7 @@ def flag(said: Mapping[str, Any], name: str, where: str) -> bool | Open:
 
 
 def whole(said: Mapping[str, Any], name: str, where: str) -> int | Open | None:
-    """Return a whole number above zero, the open question, or None where nothing is said."""
+    """Return an integer above zero, the open question, or None where nothing is said."""
     value = said.get(name)
     if value is None:
         return None
@@ -198,7 +198,7 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        # JSON writes a text as TOML reads it, but for a lone surrogate and DEL.
+        # JSON writes a text as TOML reads it, except for a lone surrogate and DEL.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, (int, float)):
         return repr(value)
@@ -232,7 +232,7 @@ class ColumnDeclaration:
     kind: str | Open | None = None
     meaning: str | Open | None = None  # what the column says of a person, in words
     unit: str | Open | None = None  # the physical unit of its numbers, such as ``"euro"``
-    # the least and the greatest number; questions without bounds of their own use them
+    # the smallest and the greatest number; questions without bounds of their own use them
     bounds: tuple[Fraction, Fraction] | Open | None = None
     # the categories; questions grouped by the column without keys use them
     keys: tuple[str | int, ...] | Open | None = None
@@ -360,7 +360,7 @@ class TableDeclaration:
     # running Spark
     source: str
     table: str | None = None  # the table's name within a database
-    # how a CSV file is written, as :class:`tacit.Session` takes it, but for ``types``
+    # how a CSV file is written, as :class:`tacit.Session` takes it, except for ``types``
     reading: Mapping[str, Declared] = field(default_factory=dict)
     # ``memory_limit``, ``threads`` and ``timeout`` of the engine
     limits: Mapping[str, Declared] = field(default_factory=dict)
@@ -449,9 +449,9 @@ class TableDeclaration:
 
     def _is_text(self, folder: Path) -> bool:
         """Return whether the place holds CSV files, which declare no types of their own."""
-        from tacit.tables.engines.duckdb.source import holds_csv
+        from tacit.tables.engines.duckdb.source import is_csv_source
 
-        return self.place == "path" and self.table is None and holds_csv(self.located(folder))
+        return self.place == "path" and self.table is None and is_csv_source(self.located(folder))
 
     def within(self, folder: Path) -> object:
         """Return the source as it is opened, a path as seen from the folder of the declaration."""

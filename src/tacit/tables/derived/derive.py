@@ -72,7 +72,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _MOST_NUMBERS = 200_000
-_MOST_WEIGHTS = 20_000_000  # so many numbers a matrix of weights may have
+_MOST_WEIGHTS = 20_000_000  # this many numbers a matrix of weights may have
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class Followed:
     """An answer that follows from earlier releases."""
 
     answer: dict[str, Any]  # keys and columns, as plain JSON values
-    sources: dict[str, int]  # of each label, the place of the release that it follows from
+    sources: dict[str, int]  # of each label, the position of the release that it follows from
 
 
 def follows(query: Query, releases: Sequence[Release]) -> Followed | None:
@@ -305,7 +305,7 @@ class Earlier:
         return Free({"query": query.describe(), "tag": self._tag}, found.answer, sources)
 
     def errors(self, query: Query) -> dict[str, float] | None:
-        """Return the root mean square of the standard errors of each label; None if one lacks."""
+        """Return the root mean square standard error of each label; None if one is missing."""
         # Nothing is written down.
         found = self.find(query)
         return None if found is None else found.errors

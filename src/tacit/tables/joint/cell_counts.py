@@ -101,12 +101,12 @@ def shares_up_to(family: Family, paid: Noise, counts: Array, lifted: Array) -> E
 
 
 def expected_share_error(family: Family, paid: Noise, rows: float) -> float:
-    """Return the root mean square of the errors of the shares of so many values, at most."""
+    """Return the root mean square of the errors of the shares of this many values, at most."""
     return float(np.sqrt(np.mean(_largest(family, paid)) * family.law(paid).variance)) / rows
 
 
 def share_half_width(family: Family, paid: Noise, rows: float, level: float) -> float:
-    """Return how far an interval of a share of so many values is expected to reach, at most."""
+    """Return how far an interval of a share of this many values is expected to reach, at most."""
     half = family.reach(paid, level) * np.sqrt(_largest(family, paid)) + _steps(family, paid)
     return min(float(np.max(half)) / rows, 1.0)
 
@@ -184,7 +184,7 @@ class CellsOfPlan(Part):
 
     @property
     def has_one_name_twice(self) -> bool:
-        """Whether two axes are called the same: earlier versions took one for the other."""
+        """True if two axes are called the same: earlier versions took one for the other."""
         names = [axis.name for axis in self.axes]
         return len(set(names)) < len(names)
 
@@ -439,7 +439,7 @@ class CellsPart(CellsOfPlan):
 
     @property
     def nonnegative(self) -> bool:
-        """Whether no published count may be below zero."""
+        """True if no published count may be below zero."""
         return any(asked.nonnegative for asked in self.asked)
 
     def _values(

@@ -48,7 +48,7 @@ class CellCounts(VectorStep):
     # of Q, which has on each axis ``n - 1`` once and ``-1`` in the other n - 1 places: the squared
     # norm is ``prod ((n - 1)^2 + (n - 1)) = prod n (n - 1)``, so d rows move it by at most
     # ``d sqrt(prod n (n - 1))`` in L2; and by ``d prod 2 (n - 1)`` in L1.  Both are attained, by d
-    # rows in one cell. Sums are a matrix of whole numbers on one axis, for each cell of the others:
+    # rows in one cell. Sums are a matrix of integers on one axis, for each cell of the others:
     # a row moves them by one column of it, and d rows by at most d times the largest norm of a
     # column, attained too.
 
@@ -57,7 +57,7 @@ class CellCounts(VectorStep):
     residual: bool = False  # whether the counts are combined into the residual
     one: int = 1
     sums: Any = ()  # a matrix by which they are combined on one axis, a row a sum; none without
-    along: int = 0  # the place of that axis
+    along: int = 0  # the position of that axis
     # of each axis its columns, and the edges where it has bins; left out where every axis is the
     # column that it is called.  A name does not say which: two axes of one column may have as many
     # bins, and a column may be called as an axis is.
@@ -266,7 +266,7 @@ def laplace_reach(level: float) -> float:
 # Questions that read the bins of one column in order, answered from one strategy.
 #
 # Ranges and prefix sums by the same groups are sums of the same cells: for each cell of the other
-# axes, a matrix W of zeros and ones times the counts of the bins.  One strategy A of whole numbers,
+# axes, a matrix W of zeros and ones times the counts of the bins.  One strategy A of integers,
 # found for all of these questions (:mod:`tacit.workload.range_strategies`), is multiplied with the
 # counts and gets noise; the counts of the bins follow by least squares, and with them every answer.
 # A row is in one cell of the other axes, where it moves the numbers by one column of A.
@@ -298,7 +298,7 @@ class Family:
     """Questions about the cells of the same axes, of which one is read in order."""
 
     axes: tuple[Axis, ...]
-    along: int  # the place of the one that is read in order
+    along: int  # the position of the one that is read in order
     # of each reading how many times it is asked, each by its weight: the number of cells of the
     # other axes times the importance
     weights: tuple[tuple[str, int], ...]

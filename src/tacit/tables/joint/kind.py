@@ -306,7 +306,7 @@ for _sums_of_bins_name, _make, _order, _noun, _reading in (
 #
 # A plan asks about all rows at once, so the group of a row is part of what is read.  With M cells
 # of the axes of the groups (:mod:`tacit.tables.cell_axis`) and values on a grid of C steps,
-# every row with a value becomes the whole number ``cell (C + 1) + z``, z being the offset of its
+# every row with a value becomes the integer ``cell (C + 1) + z``, z being the offset of its
 # value; the engine counts the rows of each such number that occurs.  From these counts follow,
 # exactly, all that the part of the same statistic by groups needs; so its chain, its noise and its
 # proof are those of that part, with the cells as groups.  A row is in one cell, whatever its values
@@ -314,12 +314,12 @@ for _sums_of_bins_name, _make, _order, _noun, _reading in (
 #
 # *Theorem.*  The number of a row determines its cell and an offset within 0..C.  *Proof.*  The
 # value
-# is clamped to the bounds of the grid and scaled to a number in [0, C]; with the whole number
+# is clamped to the bounds of the grid and scaled to a number in [0, C]; with the integer
 # ``cell
 # (C + 1)`` added, it is rounded to the nearest whole number, which is at least ``cell (C + 1)`` and
 # at most ``cell (C + 1) + C``.  (Whatever floating point did, the number is held within 0..M (C +
 # 1)
-# - 1, and every whole number there is of one cell and one offset.)
+# - 1, and every integer there is of one cell and one offset.)
 
 
 BY_CELLS = "by_cells"
@@ -405,7 +405,7 @@ class GroupedPart(Part):
         for power, column in ((0, 0), (1, 2), (2, 3)):
             np.add.at(sums[:, column], cells, weighed * moved**power)
         asked = self.inner.request(step, Columns({}, alone=False))
-        if isinstance(asked, Total):  # of grid points, in the place of offsets
+        if isinstance(asked, Total):  # of grid points, in the position of offsets
             first = self.inner.grid.value(0) / self.inner.grid.step
             return self.inner.vector(step, sums[:, 2] + int(first) * sums[:, 0])
         assert isinstance(asked, Moments)
@@ -421,11 +421,11 @@ class GroupedPart(Part):
         return Estimate(*(np.asarray(each)[self.places].reshape(1, -1) for each in parts))
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
-        """Return the error in a group of so many rows."""
+        """Return the error in a group of this many rows."""
         return self.inner.expected_error(kind, noise, rows)
 
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
-        """Return how far an interval reaches in a group of so many rows."""
+        """Return how far an interval reaches in a group of this many rows."""
         return self.inner.half_width(kind, noise, rows, level)
 
 

@@ -46,7 +46,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 READINGS = ("cells", "ranges", "prefix_sums")
-SHARES = "shares"  # prefix sums beside their total: what is counted are prefix sums
+SHARES = "shares"  # prefix sums next to their total: what is counted are prefix sums
 
 
 def counted_as(reading: str) -> str:
@@ -147,7 +147,7 @@ def _pairs(bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 #
 # the same for every cell of the marginal.
 #
-# *Gaussian noise* goes to whole numbers: ``Q_B = prod_(i in B) (n_i I - 1 1^T)`` of the marginal on
+# *Gaussian noise* goes to integers: ``Q_B = prod_(i in B) (n_i I - 1 1^T)`` of the marginal on
 # B.  One row is in one cell and moves it by a column of Q_B, whose squared norm is exactly ``prod
 # n_i (n_i - 1)``.  With ``w_A`` for the number of cells asked of A times their weight, the total
 # ``sum w_A v_A`` is ``sum c_B s_B``, and is least where the share of B in rho goes with ``g_B =
@@ -165,14 +165,14 @@ def _pairs(bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 # *Laplace noise* goes to whole marginals; a row moves each by 1.  The best split one by one (shares
 # with ``w_A^(1/3)``), the best found by descent, and unions of what is asked
 # (:mod:`tacit.workload.marginals`) are compared, and the best is taken; least squares is at most
-# the answer of the first by itself, since no linear unbiased estimate has less variance (Gauss and
+# the answer of the first on its own, since no linear unbiased estimate has less variance (Gauss and
 # Markov).
 #
-# Shares are whole multiples of a public unit, worked out in whole numbers for Gaussian noise, so
+# Shares are whole multiples of a public unit, computed in integers for Gaussian noise, so
 # that every machine finds the same.
 
 
-MOST_CELLS = 1 << 22  # so many cells all marginals that get noise may have together
+MOST_CELLS = 1 << 22  # this many cells all marginals that get noise may have together
 _MOST_SETS = 20_000
 _BITS = 40
 _UNIT = 1 << 20
@@ -336,15 +336,15 @@ class CellStrategy:
 
 # Which cells the engine counts, so that the counts of all sets of axes are sums of them.
 #
-# The counts on a set of axes are sums of those on any set that holds it, in whole numbers.  Only
-# cells that occur come out of the engine, so one query about eight columns can stand for the
+# The counts on a set of axes are sums of those on any set that holds it, in integers.  Only
+# cells that occur come out of the engine, so one query about eight columns can represent the
 # queries about all their pairs.  Where many sets are asked for, the axes are put into blocks of at
 # most 2^10 cells, in their order; a set is counted within the union of the blocks that it touches,
-# if this has at most 2^20 cells, and else by itself.  All pairs of m columns, b to a block, take
+# if this has at most 2^20 cells, and else on its own.  All pairs of m columns, b to a block, take
 # about ``(m / b)^2 / 2`` queries in place of ``m^2 / 2``.
 
 
-_FEW = 16  # so many sets are counted each by itself
+_FEW = 16  # this many sets are counted each on its own
 _BLOCK = 1 << 10
 
 
@@ -400,7 +400,7 @@ def summed(cells: Any, weights: Any, counted: Subset, subset: Subset, sizes: Seq
     >>> summed([0, 3, 4], [5, 6, 7], (0, 1), (0,), [2, 3]).tolist()
     [5, 13]
     """
-    # weights: their weights, whole numbers.  Their sum is the weight of all rows, which has 64 bits
+    # weights: their weights, integers.  Their sum is the weight of all rows, which has 64 bits
     #   like each of them, being that of the one cell of no axes.
     shape = tuple(sizes[i] for i in subset)
     rest = np.asarray(cells, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""A plan beside its questions one by one, as a table, a plot and a page."""
+"""A plan next to its questions one by one, as a table, a plot and a page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
     "plan_page",
 ]
 
-# The expected errors of a plan beside those of asking one question after the other.
+# The expected errors of a plan next to those of asking one question after the other.
 
 
 _UNIT = 1 << 20
@@ -61,7 +61,7 @@ class Comparison:
 
 
 def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) -> Comparison:
-    """Return the errors of a plan beside those of the best split of the loss one by one."""
+    """Return the errors of a plan next to those of the best split of the loss one by one."""
     # Every answer has an even share of the loss; the counts share what they have together, each in
     # proportion to the square root of its weighted total squared error (rho), or to its cube root
     # (epsilon), which makes their total the least.  Cumulative shares are among the counts: what is
@@ -113,7 +113,7 @@ def _total(query: Query, loss: Budget, numbers: int, rows: int) -> float:
 
 
 def _interval(query: Query, loss: Budget) -> float:
-    """Return how far the interval of a percentile is expected to reach, asked by itself."""
+    """Return how far the interval of a percentile is expected to reach, asked on its own."""
     # That is what is stated of percentiles that are chosen together.
     plan = Plan(query, loss)
     (part,) = plan.parts
@@ -135,7 +135,7 @@ def _alone(query: Query, loss: Budget, rows: int) -> float:
 
 _MOST = 12
 _ACROSS = 3
-_LONGEST = 30  # so many characters of a label fit over its axis
+_LONGEST = 30  # this many characters of a label fit over its axis
 _FACTORS = tuple(Fraction(2) ** power for power in range(-3, 4))
 
 

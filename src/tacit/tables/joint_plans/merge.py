@@ -41,8 +41,8 @@ __all__ = [
 # How much can be planned together: refused with its number before anything is made of it.
 
 
-_MOST_KEYS = 100_000  # so many keys all questions may list together
-# So many keys the columns of a question may have together: the cell of a row is an expression.
+_MOST_KEYS = 100_000  # this many keys all questions may list together
+# This many keys the columns of a question may have together: the cell of a row is an expression.
 _MOST_LISTED = 450
 
 
@@ -89,7 +89,7 @@ def check_listed(groups: Sequence[Sequence[Axis]]) -> None:
 # squares of that, together (the widest reach counts for each) and one by one with the best split
 # of the loss.
 # Both depend on public facts alone: the grid, which percentiles, and the kind of the noise.  Where
-# the noise is wide beside one row, a loss is a common factor of both.
+# the noise is wide next to one row, a loss is a common factor of both.
 #
 # *The best split.*  With an even share each, let r_i be the reach of interval i, one of m.  With
 # the share ``s_i / m`` it is ``r_i / s_i`` under an epsilon, and ``r_i / sqrt(s_i)`` under a rho.
@@ -114,7 +114,7 @@ class SharedPercentiles:
     # the answers by label, each set of percentiles where its first one stood
     asked: list[tuple[str, Aggregate]]
     shared: Shared  # where the labels are that are no longer among them
-    # of each new label those that it stands for, one for each percentile
+    # of each new label those that it represents, one for each percentile
     members: Mapping[str, tuple[str, ...]]
     # of each new label all those that it answers, as they were asked
     served: Mapping[str, tuple[str, ...]]
@@ -196,14 +196,14 @@ def _free(name: str, taken: set[str]) -> str:
     return next(each for each in tried if each not in taken)
 
 
-# Several questions as one: their counts from one strategy, their other answers beside it.
+# Several questions as one: their counts from one strategy, their other answers next to it.
 
 
 _PARTS = ("value", "standard_error", "low", "high")
 _MOST_LABELS = 10_000
 _UNIT = 1 << 10
 _LARGEST_WEIGHT = 10**300
-# So many computed columns, filters included: each is a step of the chain from the table.
+# This many computed columns, filters included: each is a step of the chain from the table.
 _MOST_COMPUTED = 400
 
 
@@ -298,12 +298,12 @@ def merged(
     """Return several questions about one table as one."""
     # Every count and histogram becomes a count of cells: its grouping columns are axes, and so are
     # its bins, and its filter where the questions have different ones.  Everything else is asked
-    # beside them, by groups in the cells of these axes.  Where there is something else, the counts
+    # next to them, by groups in the cells of these axes.  Where there is something else, the counts
     # share what they would share if every label had an even share: so no other answer has less than
     # asked one by one.  Percentiles of the same values are chosen together where that is better
     # (:mod:`tacit.tables.joint_plans.merge`), with the loss of all of them.
     #
-    # weights: how much the squared errors of a label count, whole numbers; 1 without.
+    # weights: how much the squared errors of a label count, integers; 1 without.
     # nonnegative: whether the counts are fitted so that none is below zero.
     check_size(queries)
     first = queries[0]
@@ -362,8 +362,8 @@ def merged(
     several = shared_percentiles(asked, whole, noise)
     every = [label for label, _ in several.asked]
     check_labels(every, ())
-    # the least weighted sum of squared errors is where a rho goes with the root of a weight, and an
-    # epsilon with its cube root
+    # the smallest weighted sum of squared errors is where a rho goes with the root of a weight, and
+    # an epsilon with its cube root
     power = 1 / 2 if noise == "gaussian" else 1 / 3
     alone = {label: round(_UNIT * weight**power) for label, weight in counted.items()}
     # one by one every label has an even share: what answers several takes that of all of them

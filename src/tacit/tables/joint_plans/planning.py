@@ -46,7 +46,9 @@ __all__ = [
 # From accuracy to cost: what each part of a plan must lose to be within its targets.
 
 
-Needed = dict[str, tuple[int, Fraction]]  # of each label the place of its part, and what that loses
+Needed = dict[
+    str, tuple[int, Fraction]
+]  # of each label the position of its part, and what that loses
 
 
 def read_targets(targets: Mapping[str, Number | str], labels: Sequence[str]) -> dict[str, Fraction]:
@@ -72,8 +74,8 @@ def needed_losses(
     level: Fraction,
 ) -> Needed:
     """Return of each label what its part must lose for all of its targets."""
-    # The parts lose one after the other, and each interval depends on its own part alone; so the
-    # least total is the sum of what each part needs by itself.
+    # The parts lose sequentially, and each interval depends on its own part alone; so the
+    # least total is the sum of what each part needs on its own.
     read_rows(rows, "the table")
     plan, asked = Plan(query, Budget(kind, Fraction(1))), dict(query.aggregates)
     parts = {label: plan.parts_of(aggregate)[0] for label, aggregate in asked.items()}
@@ -228,8 +230,8 @@ class QuestionPlan(FreeAnswers, Shown):
     sums of cells, and every count follows from these by least squares.  So they agree with one
     another, and their total squared error is at most that of asking one by one with the best split
     of the budget (:mod:`tacit.tables.joint.strategy`).  Ranges and prefix sums come from a
-    strategy of their own, the one with the least error (:mod:`tacit.tables.joint.family`).
-    Sums, means, variances and quantiles, in all or by listed groups, are answered beside them.
+    strategy of their own, the one with the smallest error (:mod:`tacit.tables.joint.family`).
+    Sums, means, variances and quantiles, in all or by listed groups, are answered next to them.
 
     Example:
         >>> import pyarrow as pa, tacit as tc
@@ -397,7 +399,7 @@ class QuestionPlan(FreeAnswers, Shown):
         *,
         rows: int = 1000,
     ) -> CheapestPlan:
-        """Return the least loss, and its split, whose expected errors are within the targets.
+        """Return the smallest loss, and its split, whose expected errors are within the targets.
 
         Reads no row, as :meth:`tacit.tables.question.Question.epsilon_for`, whose targets these
         are.  All counts share one amount; every other part takes what its own target needs.
@@ -434,7 +436,7 @@ class QuestionPlan(FreeAnswers, Shown):
     def plot(
         self, epsilon: Number | None = None, *, rho: Number | None = None, rows: int = 1000
     ) -> Figure:
-        """Draw the expected error of every answer against the loss, beside asking one by one.
+        """Draw the expected error of every answer against the loss, next to asking one by one.
 
         One by one, every answer has an even share of the loss, and the counts split theirs so that
         their total squared error is least.  No row is read.
@@ -537,7 +539,7 @@ class QuestionPlan(FreeAnswers, Shown):
 @public
 @dataclass(frozen=True)
 class CheapestPlan:
-    """The least loss of a plan whose answers are within their targets.
+    """The smallest loss of a plan whose answers are within their targets.
 
     Attributes:
         loss: a rho or an epsilon.

@@ -129,12 +129,13 @@ def _shown(edges: Sequence[Fraction]) -> str:
 # Weights of the answers of a plan with which its largest error is least, or its relative error.
 #
 # Let ``v_i(w)`` be the mean squared error of the counts of label i under the strategy that is best
-# for the weights w.  The least largest error is found where the weights go with the errors: ``max
-# over w, sum w = 1, of min over strategies of sum w_i v_i`` is the dual of ``min over strategies of
-# max v_i``.  It is ascended by multiplying each weight with its error, and the weights with the
-# smallest largest error of all rounds are taken, those of the start among them: so it is never
-# larger than that of a plan with equal weights.  (Errors are compared where the noise is wide
-# beside one row, so that the loss is only a common factor of all of them.)
+# for the weights w.  The smallest largest error is found where the weights go with the errors:
+# ``max over w, sum w = 1, of min over strategies of sum w_i v_i`` is the dual of
+# ``min over strategies of max v_i``.  It is ascended by multiplying each weight with its error, and
+# the weights with the smallest largest error of all rounds are taken, those of the start among
+# them: so it is never larger than that of a plan with equal weights.  (Errors are compared where
+#   the noise is wide
+# next to one row, so that the loss is only a common factor of all of them.)
 
 
 _ROUNDS, _FEW = 40, 8
@@ -144,7 +145,7 @@ _LARGEST = 1 << 20
 def worst_weights(
     counts: Mapping[str, Aggregate], kind: Literal["laplace", "gaussian"]
 ) -> dict[str, int]:
-    """Return the weight of each label, a whole number."""
+    """Return the weight of each label, an integer."""
     noise = Noise(kind, Fraction(1, 1000), 1)
     weights = dict.fromkeys(counts, 1.0)
     best, least = dict.fromkeys(counts, 1), float("inf")
@@ -200,20 +201,20 @@ class Planning:
             weights: the weight of the squared errors of a label, such as ``{"n": 10}``; whole
                 numbers, 1 by default.
             least: which error of the counts is minimised: the ``"total"`` of all squared errors
-                (the default); the ``"relative"`` one, each beside the count that a cell of its
+                (the default); the ``"relative"`` one, each next to the count that a cell of its
                 label has on average; or the ``"worst"`` over the labels.  For Gaussian noise where
                 the budget is a rho, else for Laplace noise.
-            unlisted: what becomes of rows with a value that is no key and in no bin of a column
+            unlisted: what becomes of rows with a value that is not a key and in no bin of a column
                 that any question counts by.  By default they count wherever that column is not
                 asked about, and each column has a cell for them, which costs a little error; with
-                ``"drop"`` they are left out of the whole plan, and it has the least error of its
+                ``"drop"`` they are left out of the whole plan, and it has the smallest error of its
                 strategy for the listed cells alone.
             nonnegative: whether no count may be below zero: the nearest such counts are published,
                 which still add up (:mod:`tacit.workload.synthetic`).  Standard errors and
                 intervals are those of least squares without it, and hold all the same.
 
         Raises:
-            UsageError: weights beside the worst error, no questions, questions of another session,
+            UsageError: weights next to the worst error, no questions, questions of another session,
                 groups that are not listed, statistics by group that a plan does not answer, or
                 keys, edges or bounds of which nothing is within what the data set declares.
         """

@@ -1,4 +1,4 @@
-"""The method of each statistic: stated, or the one with the least expected error."""
+"""The method of each statistic: stated, or the one with the smallest expected error."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 # Methods as a certificate states them: a choice is taken over, and what it led to is compared.
 #
 # Where a question leaves the method (or the noise, or the number of bins) to be chosen, it is the
-# one with the least expected error on made-up rows.  That decides how exact an answer is, and
+# one with the smallest expected error on made-up rows.  That decides how exact an answer is, and
 # nothing of what it loses; and to work the errors out again may take minutes.  So a choice is
 # planned with as it is stated, which proves the loss of what was stated, and the errors themselves
 # stay unchecked.
@@ -102,7 +102,7 @@ def record_of(
     }
 
 
-# Which method answers an aggregate: the one asked for, or the one with the least expected error.
+# Which method answers an aggregate: the one asked for, or the one with the smallest expected error.
 #
 # The choice reads public facts alone (the bounds, the kind of the column, the unit, the budget, the
 # rows to plan for), so it reveals nothing of the data and anyone can make it again.  Which method
@@ -169,7 +169,7 @@ def choose(
     counted: bool,
     noises: tuple[Noise, Noise],
 ) -> Choice:
-    """Return the method with the least mean absolute error over made-up rows of every shape."""
+    """Return the method with the smallest mean absolute error over made-up rows of every shape."""
     asked = aggregate.method
     assert asked is not None
     rows = asked.planned

@@ -38,7 +38,7 @@ __all__ = [
 # A question about people rather than rows: one row a person is made first, of all of their rows.
 #
 # What can be made of a person's rows is a count, of rows or of different values, a sum, a mean, a
-# least and a greatest value: each is the same on every engine, for any rows, in whole numbers
+# least and a greatest value: each is the same on every engine, for any rows, in integers
 # (:mod:`tacit.tables.query.keys`).
 
 
@@ -321,7 +321,7 @@ def _keys(listed: Any, parts: int) -> tuple[tuple[Any, ...], ...] | None:
 
 
 def _key_part(part: Any) -> Any:
-    """Return a part of a key; one of a column that nobody declared says that it is a date."""
+    """Return a part of a key; one of a column that no one declared says that it is a date."""
     if isinstance(part, dict) and set(part) == {"date"}:
         return datetime.date.fromisoformat(part["date"])
     return part
@@ -340,7 +340,7 @@ def first_schemas(
     described: Mapping[str, Any], chains: Sequence[Mapping[str, Any]]
 ) -> tuple[Schema, Schema]:
     """Return the columns that a certificate of the first format is about, which names no kinds."""
-    # Nothing is worked out from a kind but whether a column holds whole numbers (its grid is one of
+    # Nothing is computed from a kind but whether a column holds integers (its grid is one of
     # ones then), and its chains state that.  Of a derived column they state the kind.
     #
     # Returns: the columns of the table, and the same with the derived ones.
@@ -354,7 +354,7 @@ def first_schemas(
 
 
 def _whole(name: str, steps: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether every grid of a column is one of whole numbers."""
+    """Return whether every grid of a column is one of integers."""
     grids = [step for step in steps if step["column"] == name]
     return bool(grids) and all(map(_is_whole, grids))
 

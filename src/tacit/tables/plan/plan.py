@@ -150,7 +150,7 @@ class Asked(Protocol):
 
     @property
     def joins(self) -> Sequence[Join]:
-        """Other tables whose columns stand beside those of the source."""
+        """Other tables whose columns are next to those of the source."""
 
     @property
     def where(self) -> Sequence[Expression]:
@@ -231,7 +231,7 @@ class Chains:
 
     def describe(self) -> dict[str, Any]:
         """Return every chain with its distances, and what they lose together, as JSON values."""
-        # Beside them stand the kinds of the columns: public facts that the plan was made from, and
+        # Next to them stand the kinds of the columns: public facts that the plan was made from, and
         # that the question does not say.
         whole, loss = self._composed
         return {
@@ -262,7 +262,7 @@ def for_each_step(ends: Sequence[tuple[Step, Step]], make: Callable[[Step], _T])
     return [made[id(step)] for step, _ in ends]
 
 
-# The part of a release that finds the keys that nobody listed.
+# The part of a release that finds the keys that no one listed.
 
 
 _FEW = 2  # where a person has so few keys, truncated noise shows those of the fewest people
@@ -274,7 +274,7 @@ _FIRST = Fraction(1, 10)
 
 @dataclass(frozen=True)
 class KeysPart:
-    """The release of keys that nobody listed."""
+    """The release of keys that no one listed."""
 
     step: Step  # the mechanism on the counts of people
     norm: str
@@ -481,8 +481,8 @@ class Plan:
         return tuple(self._placed.values())
 
     def parts_of(self, aggregate: Aggregate) -> list[int]:
-        """Return the places of the parts that answer an aggregate."""
-        # It is one part, but for what other parts answer too, as moments do a count of rows.
+        """Return the positions of the parts that answer an aggregate."""
+        # It is one part, except for what other parts answer too, as moments do a count of rows.
         answering = set(self._answering(self.used(aggregate)))
         return [place for place, key in enumerate(self._placed) if key in answering]
 
@@ -548,7 +548,7 @@ class Plan:
                 f"{aggregate.kind} needs numbers, and {column.name!r} holds {column.kind}; name "
                 f"another column ({did_you_mean(column.name, self._numeric_columns())})"
             )
-        # Whole numbers lie on a grid of ones, unless an edge between them must be distinguished.
+        # Integers lie on a grid of ones, unless an edge between them must be distinguished.
         whole = column.kind in ("integer", "boolean")
         whole = whole and all(edge.denominator == 1 for edge in aggregate.edges or ())
         lower, upper = as_fraction(aggregate.lower or 0), as_fraction(aggregate.upper or 0)
@@ -577,7 +577,7 @@ class Plan:
         return self.noises[self.parts_of(aggregate)[0]]
 
     def expected_error(self, aggregate: Aggregate, rows: float) -> float:
-        """Return the error of an answer in a group of so many rows, without any data."""
+        """Return the error of an answer in a group of this many rows, without any data."""
         places, key = self.parts_of(aggregate), kind_of(aggregate.kind).key(aggregate)
         noises = [self.noises[place] for place in places]
         errors = [
@@ -616,7 +616,7 @@ class Plan:
         return keys_part(unit.groups, self._even.loss, delta, self.keys_by, rounds)
 
     def chains(self, size: int) -> list[list[tuple[Step, Step]]]:
-        """Return each part's chains, for so many groups: what is computed, and the noise on it."""
+        """Return each part's chains for this many groups: its computation, and the noise on it."""
         return self._built(size).ends
 
     def requests(self, size: int) -> list[list[Request]]:
@@ -635,7 +635,7 @@ class Plan:
         return self._asked[id(part), step]
 
     def measurements(self, size: int) -> list[list[Measurement]]:
-        """Return each part's whole chains, from the table to the noise, for so many groups."""
+        """Return each part's whole chains, from the table to the noise, for this many groups."""
         return self._built(size).measurements
 
     def _built(self, size: int) -> BuiltChains:

@@ -1,4 +1,4 @@
-"""Expected errors, the least epsilon for a target, and what a question is warned of."""
+"""Expected errors, the smallest epsilon for a target, and what a question is warned of."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Preview(Shown):
         protects: whom the answers protect, in one line.
         whereabouts: where the budget is kept, as the end of a sentence.
         notes: what else a reader should know: of the declared columns, and of a table without name.
-        weak: why the privacy loss protects hardly anybody; None where it protects people.
+        weak: why the privacy loss protects hardly anyone; None where it protects people.
         confidence: the level of the intervals, where they were asked for.
         intervals: for each label the expected half-width of its interval at each size, in the unit
             of its error; none where that depends on the data.
@@ -168,7 +168,7 @@ class Preview(Shown):
 
     @property
     def affordable(self) -> bool:
-        """Whether the budget covers the cost; many small parts may cost less than their sum."""
+        """True if the budget covers the cost; many small parts may cost less than their sum."""
         return self.remaining.covers(self.cost) if self.granted is None else self.granted
 
     def refused(self) -> dict[str, str]:
@@ -308,7 +308,7 @@ def _endless(numbers: Mapping[str, Sequence[float | None]]) -> dict[str, tuple[f
     return {k: tuple(math.inf if v is None else float(v) for v in n) for k, n in numbers.items()}
 
 
-# What a reader of a preview should know beside the errors, and what is warned of before a charge.
+# What a reader of a preview should know next to the errors, and what is warned of before a charge.
 #
 # An undeclared column has no type that could be refused, so that its readings are stated: by the
 # preview, and, where a statistic takes it for numbers, by a warning before the charge.  Both follow
@@ -335,7 +335,7 @@ def noted(
     named: bool,
     confidence: Fraction | None = None,
 ) -> Preview:
-    """A preview with notes: of columns as declared, the ledger, a name that lacks, the odds."""
+    """A preview with notes: the columns as declared, the ledger, a missing name, the odds."""
     found = declared_words(declared.about(plan.query), plan.query.describe())
     if not named:
         found.append(
@@ -357,7 +357,7 @@ def noted(
 
 
 def _of_groups(plan: Plan) -> list[str]:
-    """Return a note where the noise grows with a number of groups that nobody named."""
+    """Return a note where the noise grows with a number of groups that no one named."""
     query = plan.query
     if not isinstance(query.unit, PersonUnit) or query.unit.most_groups is not None:
         return []
@@ -379,12 +379,12 @@ def _unused(plan: Plan, size: int | None) -> str | None:
 
 
 def asked_loss(plan: Plan) -> Budget:
-    """Return what a release may lose: all that was asked for, but for a delta that nothing uses."""
+    """Return the loss of a release: all that was requested, except a delta that nothing uses."""
     return plan.request if plan.cost.delta else plan.cost
 
 
 def warn_if_weak(loss: Budget | None, size: int | None) -> None:
-    """Warn of a loss that protects hardly anybody, before it is charged: at the user's line.
+    """Warn of a loss that protects hardly anyone, before it is charged: at the user's line.
 
     >>> from tacit.accounting import epsilon
     >>> warn_if_weak(epsilon(10), None)

@@ -110,7 +110,7 @@ def priced(
 
 
 def read_weights(given: Mapping[str, Number], labels: Sequence[str]) -> tuple[tuple[str, int], ...]:
-    """Return weights as whole numbers in lowest terms, in the order of the labels.
+    """Return weights as integers in lowest terms, in the order of the labels.
 
     >>> read_weights({"cost": 3, "n": "1/2"}, ["n", "cost"])
     (('n', 1), ('cost', 6))
@@ -138,7 +138,7 @@ def read_weights(given: Mapping[str, Number], labels: Sequence[str]) -> tuple[tu
     return () if len(set(least)) <= 1 else tuple(zip(labels, least, strict=True))
 
 
-# The least epsilon with which answers are as exact as they must be; no data is touched.
+# The smallest epsilon with which answers are as exact as they must be; no data is touched.
 #
 # How far the interval of an answer is expected to reach follows from the noise and, for means and
 # the like, from the public size of a group: it is the interval that comes of the expected sums, of
@@ -168,7 +168,7 @@ def read_rows(rows: int, of: str) -> int:
     return rows
 
 
-_DIGITS = 1000  # a candidate is a whole number from this to ten times it, times a power of ten
+_DIGITS = 1000  # a candidate is an integer from this to ten times it, times a power of ten
 _LOWEST, _DECADES = 6, 10  # the candidates reach from 10^-6 to 10^4
 
 
@@ -193,7 +193,7 @@ def min_epsilon(
     rows: int,
     delta: Number | None,
 ) -> Fraction:
-    """Return the least epsilon with which every interval is expected to reach so far at most."""
+    """Return the smallest epsilon with which every interval is expected to reach so far at most."""
     # targets: for each label how far its interval may reach, in the unit of its error.
     asked = dict(query.aggregates)
     if not isinstance(targets, Mapping) or not targets:
@@ -241,7 +241,7 @@ def min_epsilon(
 
 
 def least_amount(holds: Callable[[Fraction], bool]) -> tuple[Fraction, bool]:
-    """Return the least amount of loss at which something holds, and whether it does at any.
+    """Return the smallest amount of loss at which something holds, and whether it does at any.
 
     >>> least_amount(lambda amount: amount >= Fraction(1, 3))
     (Fraction(1667, 5000), True)

@@ -62,7 +62,7 @@ class Query:
     # the rows that people are made of, where the table asked has one row a person: ``schema`` is
     # that of people then (:mod:`tacit.tables.plan.parse_question`)
     inner: Query | None = None
-    # the other tables of the data set whose columns stand beside those of the source
+    # the other tables of the data set whose columns are next to those of the source
     joins: tuple[Join, ...] = ()
     rounds: int = 1  # how often people are counted to release unknown keys
     reading: Reading = DEFAULT_READING  # how the table is read, where that is not the default
@@ -77,7 +77,7 @@ class Query:
         return Schema(list(columns.values())).with_derived(own)
 
     def with_column(self, name: str, expression: Expression) -> Query:
-        """Return the question with one more derived column, the others not looked at again."""
+        """Return the question with one more derived column, the others not examined again."""
         query = replace(self, derived=(*self.derived, (name, expression)))
         return query._of_columns(self.columns.with_derived([(name, expression.kind)]))
 
@@ -118,12 +118,12 @@ class Query:
 
     @property
     def unknown_keys(self) -> bool:
-        """Whether the keys themselves must be released."""
+        """True if the keys themselves must be released."""
         return bool(self.by) and self.keys is None
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is about one table, in listed groups, by methods that no price changes."""
+        """True if it is about one table, in listed groups, by methods that no price changes."""
         if self.joins or self.inner is not None or self.unknown_keys:
             return False
         return all(aggregate.method is None for _, aggregate in self.aggregates)
@@ -142,7 +142,7 @@ class Query:
 
     def _described_keys(self) -> list[list[Any]] | None:
         """Return the public keys as plain JSON values: what they mean is what is written."""
-        # A column of dates reads the text of a date as that date.  One that nobody declared may
+        # A column of dates reads the text of a date as that date.  One that no one declared may
         # read the two differently, and did so before both were dates, so that a date is written as
         # one there.  Text stays text: that is what older ledgers and certificates hold, and how
         # they are read back.

@@ -35,19 +35,19 @@ __all__ = [
 # where p is within the limit, and less where p is beyond it.  Call p *heavy* in the second case,
 # and ``one - w_p`` what each row of p has *lost*.
 #
-# *Theorem.*  For any whole numbers ``x_i``, such as indicators of a group or a cell, offsets, or
+# *Theorem.*  For any integers ``x_i``, such as indicators of a group or a cell, offsets, or
 # their squares,
 #
 #     ``sum_i w_p(i) x_i  =  one sum_i x_i  -  sum_(i of heavy people) (one - w_p(i)) x_i``.
 #
 # *Proof.*  ``w = one - (one - w)``, and ``one - w = 0`` for everyone who is not heavy.  All of it
-# is in whole numbers, so it is an equality of bits.
+# is in integers, so it is an equality of bits.
 #
 # So the rows are added up as they are, at the speed of the plain aggregate, and only those of heavy
 # people meet another table.  Where it costs an engine more to read the rows once more than to look
 # everybody up, it adds up ``w x`` itself.
 #
-# *One reading.*  All of this holds for rows that are the same whenever they are looked at.  A view
+# *One reading.*  All of this holds for rows that are the same whenever they are examined.  A view
 # that draws its rows, a file that is replaced, a function that is not deterministic show others to
 # each scan, of one statement too.  So the rows are read once: the engine keeps what it read, in a
 # table of its own or a named subquery that is materialised, and people are counted and given
@@ -66,7 +66,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Term:
-    """What is added up over rows: a product of whole numbers, or the rows themselves."""
+    """What is added up over rows: a product of integers, or the rows themselves."""
 
     factors: tuple[Whole, ...] = ()  # the numbers; none of them for the number of rows
     # without factors, a column: only rows that have it count
@@ -120,7 +120,7 @@ class BoundedRows:
         # A sum over the weighted rows of a place is the sum over its lines of ``scale`` times
         # theirs.
         #
-        # place: SQL of a whole number that a row is counted at; empty for 0, of all rows.
+        # place: SQL of an integer that a row is counted at; empty for 0, of all rows.
         # where: a test that rows must pass; empty for none.
         d = self.dialect
         test = f" where {where}" if where else ""
@@ -185,26 +185,26 @@ def weighted(rows: BoundedRows) -> str:
 # Sums over rows whose people are bounded, where people are added up first, in a single pass.
 #
 # An engine may be one that cannot promise to keep what it has read: what stands twice in a
-# statement may be read twice, and two readings may differ.  So the rows stand in it once.  They are
-# added up by person and place; each of these sums meets the mass that its person has in all places,
-# in a window; and then the sums, times their person's weight, are added up by place.
+# statement may be read twice, and two readings may differ.  So the rows are in it once.  They are
+# added up by person and place; each of these sums meets the mass that its person has in all
+# positions, in a window; and then the sums, times their person's weight, are added up by place.
 #
-# *Theorem.*  For a place P and whole numbers ``x_i`` of rows, ``sum_(i in P) w_p(i) x_i = sum_p w_p
+# *Theorem.*  For a place P and integers ``x_i`` of rows, ``sum_(i in P) w_p(i) x_i = sum_p w_p
 # sum_(i of p in P) x_i``.  *Proof.*  The weight is the same in all rows of a person.  All of it is
-# in whole numbers, so it is an equality of bits.
+# in integers, so it is an equality of bits.
 #
 # *A person with very many rows.*  Sums by person and place are made in part where the rows are, so
 # a task emits a line for each place that a person has rows in, however many those are; and what
 # meets in one task of the window is a line a place, of which there are as many as numbers in the
 # answer.  So no task ever holds, sorts or receives more of one person than the answer is long,
-# beside the rows that it reads itself.
+# next to the rows that it reads itself.
 #
 # *Widths.*  Let ``|x_i| <= m_i c`` with the mass ``m_i`` of row i and a public c.  Then of a person
 # p within the limit ``|w_p sum x_i| <= one m_p c <= one limit c``, and of one beyond it ``w_p sum
 # m_i c <= one limit c``: so the product of a sum and its weight is at most ``one limit c``, and all
 # of them together are at most ``one c`` times the mass of all rows.  A sum of the ``x_i`` beyond
 # ``one limit c`` belongs to a person of more mass than ``one limit``, whose weight is 0: so it may
-# be a near one, and so may the mass of a person in a place.
+# be a near one, and so may the mass of a person at a position.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,14 +247,14 @@ class PeopleFirst(BoundedRows):
 
     @property
     def _mass(self) -> Whole:
-        """A person's mass in a place."""
+        """A person's mass at a position."""
         if self.mass is None:
             return Whole("count(*)", 0, ROWS)
         return self.mass.near_total(self._within, self.dialect)
 
     @property
     def _everywhere(self) -> str:
-        """The SQL of a person's mass in all places, of which there are fewer than rows."""
+        """The SQL of a person's mass in all positions, of which there are fewer than rows."""
         total = self.dialect.wide_total if self.mass else "sum({x})"
         return f"{total.format(x='m')} over (partition by u)"
 
@@ -273,7 +273,7 @@ class PeopleFirst(BoundedRows):
         return product(term.factors, self.dialect).most
 
     def _own(self, term: Term) -> Whole:
-        """Return what is added up of a person in a place."""
+        """Return what is added up of a person at a position."""
         if not term.factors:
             return Whole(f"count({term.present or '*'})", 0, ROWS)
         own = product(term.factors, self.dialect)
@@ -289,15 +289,15 @@ class PeopleFirst(BoundedRows):
 # Rows that are kept whole or left out: what mechanisms on data sets need of people with many rows.
 #
 # Weights (:mod:`tacit.tables.privacy_unit`) bound a sum; they make no data set.  Where a
-# mechanism reads records, so many rows of a person are kept as a person may have, and each counts
-# one.
+# mechanism reads records, this many rows of a person are stored as a person may have, and each
+# counts one.
 #
 # *Theorem.*  For every salt, a person who comes or goes adds or removes at most ``rows`` rows, in
-# at most ``groups`` groups and, where people are put in bins, in one bin of each; and nobody else's
+# at most ``groups`` groups and, where people are put in bins, in one bin of each; and no one else's
 # rows or bins change.  *Proof.*  What is kept, and the bin, are functions of the salt and the
 # person's own rows: they are put in the order of a digest, the first are kept, and the bin is a
 # digest of the person.  Rows that tie are equal in all that is read of them.  No property of the
-# digest is used beside its being a function; how evenly it spreads people only makes answers
+# digest is used next to its being a function; how evenly it spreads people only makes answers
 # better.
 
 
@@ -327,7 +327,7 @@ class WholeCells(Cells):
 
 
 def whole_rows(base: str, rows: int, groups: int | None, dialect: Dialect, person: str) -> str:
-    """Return the SQL of rows ``u, code, z0`` with a value, and how many such are kept as ``w``."""
+    """Return the SQL of rows ``u, code, z0`` with a value, and the number ``w`` of equal ones."""
     # A person's rows that are equal are one line from the beginning, made in one pass over what is
     # read.  Each line is at least one row, so the lines after the first ``rows`` hold none that is
     # kept.
@@ -381,7 +381,7 @@ def in_bins(kept: str, bins: int, dialect: Dialect, person: str) -> str:
 # The plan without groups: each person is added up first, and then bounded as one row.
 #
 # A person's weight is the same in all their rows, so ``sum_i w x_i = w sum_i x_i``; the rows of a
-# person are never looked at again once they are added up, and there is no join.
+# person are never examined again once they are added up, and there is no join.
 
 
 def people_sql(
@@ -460,7 +460,7 @@ def clamped_total_sql(base: str, point: Whole, unit: PersonUnit, dialect: Dialec
 # The numbers of rows and the sums of offsets, of their squares and products, in one query.
 #
 # A product of offsets is added up over the rows in which none of its columns is missing: a product
-# is NULL where a factor is, and its first factor is looked at only where the other columns are
+# is NULL where a factor is, and its first factor is examined only where the other columns are
 # there.
 
 
@@ -491,7 +491,7 @@ class MomentSums:
 
     @property
     def by_people(self) -> bool:
-        """Whether each person can be added up first: not where rows lack some of the factors."""
+        """True if each person can be added up first: not where rows lack some of the factors."""
         return not any(isinstance(r, Products) for r in self._places)
 
     def _products(self, request: Sums) -> list[tuple[tuple[str, ...], tuple[int, ...]]]:

@@ -120,7 +120,7 @@ def _counted(
         codes = several[0] if several else np.zeros_like(occurring)
         order = (codes * cells + occurring).argsort()  # each comes once
         return [codes[order], occurring[order], rows.one * numbers[order]]
-    # of rows that weigh differently, group and cell are one whole number, by which an engine groups
+    # of rows that weigh differently, group and cell are one integer, by which an engine groups
     # fastest that keeps this number of each row first: it knows then how far the numbers reach
     place = found
     if lists > 1:
@@ -150,14 +150,14 @@ def _read(lines: str, cells: int, engine: Engine) -> list[Any]:
 def _in_order(places: Any, weights: Any, cells: int) -> list[Any]:
     order = np.argsort(places, kind="stable")
     places, weights = places[order], weights[order]
-    del order  # these are as long as there are places, beside the memory that the engine may use
+    del order  # these are as long as there are places, next to the memory that the engine may use
     # a place with rows of heavy people comes twice: with all its rows, and with what they lose
     first = np.flatnonzero(np.diff(places, prepend=-1))
     places, weights = places[first], np.add.reduceat(weights, first) if len(first) else weights
     return [*np.divmod(places, cells), weights]
 
 
-# The exact integer plan: from a table, in its engine, to vectors of whole numbers.
+# The exact integer plan: from a table, in its engine, to vectors of integers.
 #
 # ``select`` the person, the group's code and every value's grid offset of the rows that the filter
 # keeps; bound each person's weight; add up weights and weighted offsets as wide integers.
@@ -165,7 +165,7 @@ def _in_order(places: Any, weights: Any, cells: int) -> list[Any]:
 # those of the public keys; a group without rows is zeros, and the shape of an answer is public.
 
 
-_MOST_WRITTEN = 64  # the SQL of the values of so many requests is remembered
+_MOST_WRITTEN = 64  # the SQL of the values of this many requests is remembered
 
 
 class Query:
@@ -354,7 +354,7 @@ class Query:
 
     @property
     def _numbers(self) -> bool:
-        """Whether people are distinguished by numbers."""
+        """True if people are distinguished by numbers."""
         kind = self.source.schema.column(str(self.unit.column)).kind
         return kind not in ("text", "undeclared")
 
@@ -490,7 +490,7 @@ class Query:
 # A query that is answered for one part of the people after another, where memory is short.
 #
 # Every person belongs to one part, by a hash of the person, and every exact answer is a sum of
-# whole numbers over people: each person's weights read their own rows alone, and people are counted
+# integers over people: each person's weights read their own rows alone, and people are counted
 # one by one.  So the sum over the parts is the answer itself, with the same bits however many parts
 # there are.  (A hash that sends many people to one part costs memory, and never privacy: a part is
 # a set of whole people, whatever the hash.)  Different values are no such sum, for two people may

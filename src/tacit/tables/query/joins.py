@@ -45,13 +45,13 @@ __all__ = [
 
 HOW = ("left", "inner")  # whether rows without a match stay, with missing values, or go
 # The most rows of a person in a protected table that is joined: who has more has no match there,
-# so that the rows of a join are at most so many times those of the table that is asked.
+# so that the rows of a join are at most this many times those of the table that is asked.
 MOST_ROWS = 1000
 
 
 @dataclass(frozen=True)
 class Join:
-    """Another table whose columns stand beside those of the rows that are asked.
+    """Another table whose columns are next to those of the rows that are asked.
 
     >>> sites = Join("sites", "left", (("site", "site"),), (("region", "region", "text"),), "ab12")
     >>> sites == Join.read(sites.describe())
@@ -162,11 +162,11 @@ def names_beside(taken: Iterable[str], table: str, added: Iterable[str]) -> dict
 # person, and is in the join if and only if both are in their tables.  So the rows of the join whose
 # person is x are those made of x's rows of T and S, and the rows of every other person are made of
 # that person's own.  An outer row (r, nothing) is there if and only if no row of S has the person
-# ``p(r)``: a function of that person's rows again.  A missing person equals nobody: its rows meet
+# ``p(r)``: a function of that person's rows again.  A missing person equals no one: its rows meet
 # nothing, and the unit leaves them out.
 #
 # *Persons with very many rows in S.*  Of S only the rows of people with at most ``most`` of them
-# are joined; others have no match.  That leaves the theorem as it is, for whether q has so many
+# are joined; others have no match.  That leaves the theorem as it is, for whether q has this many
 # rows is a function of q's own.  Without it one person with a million rows in both tables would
 # make a million times as many in the join, and whether a release ends would reveal that there is
 # such a person. With it the join has at most ``most`` rows for each row of T, whatever people are
@@ -180,11 +180,11 @@ def names_beside(taken: Iterable[str], table: str, added: Iterable[str]) -> dict
 # *What equality is.*  Two values are one person in the join if and only if they are one person for
 # the unit (:meth:`tacit.tables.privacy_unit.PersonUnit.person`): texts by their characters,
 # whatever the collation, floats with one zero and no NaN.  Columns of different kinds are refused.
-# A column of a CSV file that nobody declared is text: beside whole numbers these are written out,
+# A column of a CSV file that no one declared is text: next to integers these are written out,
 # and that is one to one.
 #
 # *By a public key.*  Let U be a public table whose key k is unique (checked on its rows, which
-# everyone may know), and c columns of T.  A row r becomes r beside the row u of U with ``k(u) =
+# everyone may know), and c columns of T.  A row r becomes r next to the row u of U with ``k(u) =
 # c(r)``, of which there is at most one, or beside missing values (or goes, where ``how`` is inner).
 # *Theorem.*  That is a function of r and of public values alone, and makes at most one row of one:
 # the map is ``d -> d``, as that of a derived column and a filter.
@@ -204,7 +204,7 @@ class Beside:
 
 
 def joined(source: Source, join: Join, beside: Beside) -> Source:
-    """Return the rows of a source with the columns of another relation beside them."""
+    """Return the rows of a source with the columns of another relation next to them."""
     # One query, in which each of the two is read once.
     d = source.engine.dialect
     usable = {name: c for name, c in source.schema.items() if c.kind != "other" or c.reads}
@@ -234,7 +234,7 @@ def of_people(source: Source, other: Source, join: Join) -> Beside:
 
 
 def _few_rows(sql: str, labels: str, most: int | None, d: Dialect) -> str:
-    """Return the rows of people ``tacit_k0`` with at most so many, of rows that are read once."""
+    """Return the rows of people ``tacit_k0`` with at most this many, of rows that are read once."""
     if most is None:
         return sql
     if d.one_scan:
@@ -360,8 +360,8 @@ class PublicRows:
         ]
         texts = [[row[i] for row in self.rows] for i in range(len(casts))]
         _refuse_nul(texts, d)
-        with engine.rehearsal():  # nothing of a protected table is brought in for it
-            raw = engine.keep_text(texts)
+        with engine.dry_run():  # nothing of a protected table is brought in for it
+            raw = engine.store_text(texts)
             try:
                 kept = engine.materialise(f"select {', '.join(shown)} from {raw}")
             finally:

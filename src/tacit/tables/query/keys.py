@@ -47,7 +47,7 @@ __all__ = [
 # Public keys of groups, as a table in SQL: checked against the kinds of their columns.
 
 
-# A value of each kind, to stand for NULL where the other side is not NULL.
+# A value of each kind, to represent NULL where the other side is not NULL.
 _FILLERS = {
     "text": "",
     "integer": 0,
@@ -56,7 +56,7 @@ _FILLERS = {
     "undeclared": "",
     "missing": "",
 }
-_LISTED = 200  # up to so many public keys stand in the query itself; more are kept in a table
+_LISTED = 200  # up to this many public keys are in the query itself; more are stored in a table
 _KINDS = ("text", "integer", "boolean", "date", "missing")
 _HOLDS = {
     "text": "text",
@@ -95,7 +95,7 @@ def check_keys(
 
 
 def sample_keys(kinds: Sequence[str]) -> tuple[tuple[Any, ...], ...]:
-    """Return keys that stand for any others of these kinds, where a question is only tried out.
+    """Return keys that represent any others of these kinds, where a question is only tried out.
 
     >>> sample_keys(["text", "integer"])
     ((None, None), ('', 0))
@@ -169,7 +169,7 @@ def fit_keys(keys: Sequence[tuple[Any, ...]], names: Sequence[str], columns: Sch
 
 
 def fit_number(value: Any, name: str, kind: str) -> None:
-    """Refuse a key of a column of doubles or decimals that is not a whole number they can be."""
+    """Refuse a key of a column of doubles or decimals that is not an integer they can be."""
     whole = value is None or (type(value) is int and abs(value) <= EXACT)
     if not whole:
         raise UsageError(
@@ -229,7 +229,7 @@ def _keep_keys(keys: Sequence[tuple[Any, ...]], kinds: Sequence[str], engine: En
     # Return the name of the table, which is to be dropped.
     d = engine.dialect
     columns = [_texts(column) for column in zip(*keys, strict=True)]
-    raw = engine.keep_text([*columns, list(map(str, range(len(keys))))])
+    raw = engine.store_text([*columns, list(map(str, range(len(keys))))])
     casts = [
         f"{d.cast(f'c{i}', _column_type(kind, [key[i] for key in keys]))} as tacit_key{i}"
         for i, kind in enumerate(kinds)
@@ -268,7 +268,7 @@ def key_part_sql(expression: Expression, kind: str, schema: Schema, dialect: Dia
     sql = expression.sql(schema, dialect)
     if kind == "text":
         return dialect.name_of(dialect.unicode.format(x=sql))
-    if expression.operation in _NARROW:  # within these ends by itself
+    if expression.operation in _NARROW:  # within these ends on its own
         return sql
     if kind == "date":
         ends: tuple[Any, Any] = (datetime.date.min, datetime.date.max)
@@ -281,7 +281,7 @@ def key_part_sql(expression: Expression, kind: str, schema: Schema, dialect: Dia
 
 
 def _is_narrow(expression: Expression, schema: Schema) -> bool:
-    """Whether a whole number is a column of an engine's type of at most 64 bits."""
+    """True if an integer is a column of an engine's type of at most 64 bits."""
     if expression.operation != "col":
         return False
     declared = schema.column(constants_of(expression)[0]).declared.upper()
@@ -295,7 +295,7 @@ def byte_of_key(
     dialect: Dialect,
 ) -> tuple[str, str] | None:
     """Return the SQL of a row's code, and of whether it has one, where neither needs a table."""
-    # So it is for keys such as 0, 1, 2: whole numbers that follow one another, of a column that
+    # So it is for keys such as 0, 1, 2: integers that follow one another, of a column that
     # holds such, and at most 256.  The code is missing for every other value, and none can make it
     # fail.
     #
@@ -337,13 +337,13 @@ def same_key(
 # A person is *in* a pair of a group and a value where a row of theirs has that value in that group.
 # Of the pairs that a person is in at most ``rows`` are kept, the first in the order of a digest of
 # a fresh secret salt, the person and the pair.  What is counted in a group are the values of the
-# pairs that anybody has kept.
+# pairs that anyone has kept.
 #
 # *Theorem.*  For every salt, a person who comes or goes changes the counts of all groups together
-# by at most ``rows``, and moves nobody else's pairs.  *Proof.*  Which pairs are kept of a person is
+# by at most ``rows``, and moves no one else's pairs.  *Proof.*  Which pairs are kept of a person is
 # a function of the salt and the person's own rows.  So with one person more the set of kept pairs
 # is a union with a set of at most ``rows`` pairs, and each pair that is new adds one to the count
-# of one group.  It is attained by someone whose values nobody else has.
+# of one group.  It is attained by someone whose values no one else has.
 #
 # Two values are one if and only if their kind says so: texts by their characters, numbers by what
 # they are (a decimal is the double nearest to it, and there is one zero), dates by their day.
@@ -431,7 +431,7 @@ def offset_sql(
 # other row changes.  *Proof.*  The rows are grouped by the person (by nothing that a person could
 # share with another: see :meth:`~tacit.tables.privacy_unit.PersonUnit.person`), and the values
 # of a row are functions of the multiset of that person's rows that the filter keeps: a count, a sum
-# of whole numbers, a least or a greatest.  Who has no such row has none here.  So the table is a
+# of integers, a least or a greatest.  Who has no such row has none here.  So the table is a
 # disjoint union over people, whatever was read, and as many rows of a person as there are may
 # count.
 #
@@ -447,7 +447,7 @@ def offset_sql(
 #   different values**, which are distinguished as in :mod:`tacit.tables.query.keys`: a
 #   missing value is none.
 #
-# For whole numbers p is zero.  Else it is the largest for which the bounds are at most ``2^46`` in
+# For integers p is zero.  Else it is the largest for which the bounds are at most ``2^46`` in
 # those units (0 to 22), and what comes out, ``n / 10^p``, is a quotient of two numbers that doubles
 # hold exactly: the double nearest to the decimal number, the same on every engine, and 30.3 for
 # three times 10.1.  A value is off by half a unit at most, about ``10^-13`` of the larger bound.
@@ -460,10 +460,10 @@ def offset_sql(
 Statistic: TypeAlias = Literal["count", "distinct", "sum", "mean", "min", "max"]
 
 _FAR = 61  # one value of a sum is at most 2^61 units from zero, and so is a whole bound
-# A bound of fractions is at most so many units from zero, and at least so many.
+# A bound of fractions is at most this many units from zero, and at least this many.
 _FINE, _COARSE = 1 << 46, 1 << 20
 _EXACT = 1 << 53
-_TENS = 22  # whole numbers and powers of ten up to which all are doubles
+_TENS = 22  # integers and powers of ten up to which all are doubles
 
 
 @dataclass(frozen=True)
@@ -547,7 +547,7 @@ def person_source(
 
 
 def _row_sql(of: Expression, value: PersonValue, schema: Schema, d: Dialect) -> str:
-    """Return the SQL of what is looked at in a row."""
+    """Return the SQL of what is examined in a row."""
     if value.statistic == "distinct":
         return identity_sql(of, schema, d)[0]
     if value.grid is None:

@@ -1,7 +1,7 @@
-"""What can be asked of the engine in whole numbers, and the object that holds the answers."""
+"""What can be asked of the engine in integers, and the object that holds the answers."""
 
 # Weights are multiples of ``1 / unit.one`` (:mod:`tacit.tables.privacy_unit`), so every count
-# and sum below is ``unit.one`` times the number that it stands for.
+# and sum below is ``unit.one`` times the number that it represents.
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Products:
     # missing, then for each product ``sum w z_i z_j ...`` over these rows.
 
     columns: tuple[tuple[Expression, Grid], ...]  # the values, each with its grid
-    # the places of the factors among the columns, such as ``(0,)`` and ``(0, 1)``
+    # the positions of the factors among the columns, such as ``(0,)`` and ``(0, 1)``
     products: tuple[tuple[int, ...], ...]
 
     weighted: ClassVar[bool] = True
@@ -144,7 +144,7 @@ class Cells(_OfValue):
 
 @dataclass(frozen=True, eq=False)
 class Distinct:
-    """How many values each group has, each person adding so many at most: shape (groups,)."""
+    """How many values each group has, each person adding this many at most: shape (groups,)."""
 
     value: Expression
 

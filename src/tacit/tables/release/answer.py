@@ -272,7 +272,7 @@ def _height(panel: _Panel) -> float:
 
 
 def _draw(place: Any, panel: _Panel, slots: int) -> None:
-    """Draw a panel, its groups from the top in so many slots: bars of a row are equally thick."""
+    """Draw a panel, its groups from the top in this many slots: bars of a row are equally thick."""
     across = range(len(panel.names))
     known = [i for i in across if panel.value[i] is not None]
     if panel.bars:

@@ -130,7 +130,7 @@ def _other(others: Mapping[str, OtherTable], own: str | None, name: str) -> Othe
 
 
 def _named(other: OtherTable, on: On) -> list[tuple[str, str]]:
-    """Return the pairs that are said; a column alone is equal to the key in its place."""
+    """Return the pairs that are said; a column alone is equal to the key in its position."""
     if isinstance(on, Mapping):
         return [(str(here), str(there)) for here, there in on.items()]
     columns = [on] if isinstance(on, str) else list(on or other.key)
@@ -182,7 +182,7 @@ _T = TypeVar("_T")
 
 
 class OpenedTable:
-    """A table that can be opened anew, and what its engine keeps of earlier questions."""
+    """A table that can be opened again, and what its engine keeps of earlier questions."""
 
     # called: the name that the user gave it; None where it has that of its file.
     # joined: what it was joined with since it was opened last, as
@@ -237,10 +237,10 @@ class OpenedTable:
 
 
 class SharedTable(OpenedTable):
-    """A table that somebody else holds open, for one of the many who ask it."""
+    """A table that someone else holds open, for one of the many who ask it."""
 
     # The plans of the questions, and what of them was tried on no rows, are kept apart: a question
-    # that is answered faster because somebody asked the same a moment ago tells that they did.
+    # that is answered faster because someone asked the same a moment ago tells that they did.
     # What the table was joined with is shared: a public table is read once for all.
 
     def __init__(self, whole: OpenedTable) -> None:
@@ -316,7 +316,7 @@ def settled(ask: Callable[[], _T], outcome: str) -> _T:
     raise failed(message)
 
 
-# A table with the columns of another one beside it, opened where the table is.
+# A table with the columns of another one next to it, opened where the table is.
 #
 # A public table is read when it is joined, which costs nothing; what was read then is joined by
 # every question of this table.  A protected one is read by the questions alone, in the statement
@@ -324,7 +324,7 @@ def settled(ask: Callable[[], _T], outcome: str) -> _T:
 
 
 class JoinedTable(OpenedTable):
-    """A table beside which another one stands; it is opened anew when the table is."""
+    """A table next to which another one stands; it is opened again when the table is."""
 
     def __init__(
         self, base: OpenedTable, other: OtherTable, join: Join, rows: PublicRows | None
@@ -379,7 +379,7 @@ class JoinedTable(OpenedTable):
 def join_table(
     table: OpenedTable, query: Query, declared: Declared, name: str, on: On, how: str | None
 ) -> tuple[OpenedTable, Query, Declared]:
-    """Return a table with another one of its data set beside it, the question, what is declared."""
+    """Return a table with another of its data set, the question, and the declarations."""
     other, how, pairs = asked_join(table.others, query, name, on, how)
     known = (name, how, pairs)
     if known not in table.joined:
@@ -392,7 +392,7 @@ def _join(
     table: OpenedTable, other: OtherTable, how: str, pairs: tuple[tuple[str, str], ...]
 ) -> tuple[OpenedTable, Join]:
     base, rows = table.source, None
-    with base.engine.rehearsal():  # it is looked at, and opened for good once it fits
+    with base.engine.dry_run():  # it is examined, and opened for good once it fits
         opened = other.opened(base)
     for here, there in pairs:
         base.schema.column(here), opened.schema.column(there)

@@ -64,7 +64,7 @@ __all__ = [
     "without_rows",
 ]
 
-# A question at its price, as a ledger knows it: what stands for it, and the plan that it pays.
+# A question at its price, as a ledger knows it: what represents it, and the plan that it pays.
 #
 # What is asked may be a query of a table, or a count that is continued over time: a charge needs
 # its public description and, for a loss that is granted, its plan.
@@ -149,8 +149,8 @@ class TableQuestion:
 class KeptPlans:
     """The latest plans: a release that was priced before, on paper, is not planned again."""
 
-    # Of one question the latest price is kept; another price goes on from what no price changes.  A
-    # table that was opened anew is planned anew: its columns may be of other kinds.
+    # Of one question the latest price is kept; another price continues from what no price changes.
+    # A table that was opened again is planned again: its columns may be of other kinds.
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[Schema | None, str, Budget, Any]] = {}
@@ -189,12 +189,12 @@ class Standing:
 
     @property
     def is_charged(self) -> bool:
-        """Whether the release costs nothing more: it is answered, or still open."""
+        """True if the release costs nothing more: it is answered, or still open."""
         return self.entry is not None
 
     @property
     def is_answered(self) -> bool:
-        """Whether a recorded answer is there to be replayed."""
+        """True if a recorded answer is there to be replayed."""
         return self.entry is not None and self.entry.answer is not None
 
 
@@ -204,12 +204,12 @@ class Charge(Generic[P]):
 
     ledger: Ledger
     asked: Asked[P]  # the question, with what it may spend
-    plans: KeptPlans  # those that were made of late for the same table
+    plans: KeptPlans  # those that were made recently for the same table
 
     @cached_property
     def public(self) -> dict[str, Any]:
         """The identity of its release."""
-        # A charge from before readings were part of it goes on, and replays, without one.  It may
+        # A charge from before readings were part of it continues, and replays, without one.  It may
         # be of another reading, which is warned of: a second charge would be the larger surprise.
         now = self.asked.public
         before: dict[str, Any] = without_reading(now)
@@ -304,7 +304,7 @@ class Collector:
             return self._queries[name]
 
     def forget(self) -> None:
-        """Drop what is cached, so that the next question reads the table anew."""
+        """Drop what is cached, so that the next question reads the table again."""
         with self._lock:
             self._queries.clear()
             self._drop_unused()
@@ -430,14 +430,14 @@ def _condition(asked: Query, derived: Mapping[str, Expression]) -> Expression | 
 
 
 _LAST = 32
-# So many public keys stand for all: beyond a smaller number they go another way to the engine.
+# This many public keys represent all: beyond a smaller number they go another way to the engine.
 _KEYS = 256
 
 
 class Rehearsed:
-    """What was rehearsed of late on a table that nobody changes: it need not be again."""
+    """What was rehearsed recently on a table that no one changes: it need not be again."""
 
-    # apart: whether what others asked of late, of this table or of one of its shape, is tried
+    # apart: whether what others asked recently, of this table or of one of its shape, is tried
     #   again: a question that is answered faster because of them tells that they asked it.
 
     def __init__(self, *, apart: bool = False) -> None:
@@ -459,7 +459,7 @@ class Rehearsed:
 
 
 def _refuse_other_kinds(asked: Schema, source: Source) -> None:
-    """Refuse a question that was made before the table was opened anew with columns that differ."""
+    """Raise if a question was made before the table was opened again with other columns."""
     for name, column in () if asked is source.schema else asked.items():
         kind = source.schema[name].kind if name in source.schema else column.kind
         if kind != column.kind:
@@ -470,7 +470,7 @@ def _refuse_other_kinds(asked: Schema, source: Source) -> None:
 
 
 def _planner_of(source: Source, plan: Plan, anew: bool = False) -> Callable[[str], None] | None:
-    return source.engine.planner(anew=anew) if plan.query.unit.column is None else None
+    return source.engine.planner(again=anew) if plan.query.unit.column is None else None
 
 
 def rehearse(source: Source, plan: Plan, *, anew: bool = False) -> None:
@@ -479,7 +479,7 @@ def rehearse(source: Source, plan: Plan, *, anew: bool = False) -> None:
     collector = Collector(without_rows(source) if planner is None else _planned(source, planner))
     keys = plan.query.keys
     asked = requests_of(plan)
-    whole = collector.query(plan.query, keys)  # each of the keys is looked at, and none asked for
+    whole = collector.query(plan.query, keys)  # each of the keys is examined, and none asked for
     for request in asked:
         whole.check(request)
     if plan.keys is not None:
@@ -518,25 +518,25 @@ class _Rehearsed:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Run a query on no rows."""
-        with self._engine.rehearsal():
+        with self._engine.dry_run():
             return self._engine.rows(sql)
 
     def integers(self, sql: str) -> list[NDArray[np.int64]]:
         """Run a query on no rows."""
-        with self._engine.rehearsal():
+        with self._engine.dry_run():
             return self._engine.integers(sql)
 
     def materialise(self, sql: str) -> str:
         """Keep the result of a query on no rows."""
-        with self._engine.rehearsal():
+        with self._engine.dry_run():
             return self._engine.materialise(sql)
 
-    def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
+    def store_text(self, columns: Sequence[Sequence[str | None]]) -> str:
         """Keep public text."""
-        with self._engine.rehearsal():
-            return self._engine.keep_text(columns)
+        with self._engine.dry_run():
+            return self._engine.store_text(columns)
 
-    def rehearsal(self) -> AbstractContextManager[object]:
+    def dry_run(self) -> AbstractContextManager[object]:
         """Return an empty block: this is one."""
         return nullcontext()
 
@@ -545,14 +545,14 @@ class _Rehearsed:
         return nullcontext()
 
     def close(self) -> None:
-        """Do nothing: the engine goes on."""
+        """Do nothing: the engine continues."""
 
     def planner(self, *, anew: bool = False) -> None:
         """Return None: what is rehearsed is not run."""
 
 
 class _Planned(_Rehearsed):
-    """An engine that plans what it is asked; public keys alone are kept in it, as they are."""
+    """An engine that plans what it is asked; public keys alone are stored in it, as they are."""
 
     def __init__(self, engine: Engine, planner: Callable[[str], None]) -> None:
         super().__init__(engine)

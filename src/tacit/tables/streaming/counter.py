@@ -49,7 +49,7 @@ class PeriodAnswer(Answer):
     """Counts by period, and running totals, with their errors: a line a period.
 
     As every :class:`Answer` it becomes a table (``to_pandas()`` and the like), with the columns
-    ``period`` (where it begins), ``count`` and ``total``, each with its error and interval.  A
+    ``period`` (where it starts), ``count`` and ``total``, each with its error and interval.  A
     number that was published never changes.  A total adds other noise than the counts: it is
     more exact than their sum, and may go down by a little.
     """
@@ -180,7 +180,7 @@ class TimeCounter:
     **How the proof carries over to updates.**  The noise of a block is drawn once for what is
     published: an update makes one part of all blocks that closed since the last recorded part, and
     the ledger writes it, in an exclusive transaction, only if that part is still the last.  Of two
-    updates at once one is written, and the other throws its own away, unseen, and begins again.
+    updates at once one is written, and the other throws its own away, unseen, and starts again.
     Hence: each block is published once, with one noise, replayed ever after; and each part was
     read from the table after all parts before it were written, which is the order of reads that
     :class:`~tacit.tables.streaming.periods.CountsOverTime` asks for.  A process that dies before
@@ -225,7 +225,7 @@ class TimeCounter:
 
     @property
     def begun(self) -> bool:
-        """Whether it was paid for: the next update costs nothing."""
+        """True if it was paid for: the next update costs nothing."""
         return self._charge.look().is_charged
 
     def preview(self) -> CounterPreview:
@@ -254,14 +254,14 @@ class TimeCounter:
 
         Args:
             now: up to when the table is complete; by default the machine's clock, and for a
-                column of whole numbers it must be given.  An earlier ``now`` than before releases
+                column of integers it must be given.  An earlier ``now`` than before releases
                 nothing new.
 
         Raises:
             BudgetError: the first update costs more than remains; nothing was spent.
             UsageError: ``now`` does not fit the column.
             DataSourceError: the table cannot be read; what was paid stays paid, and the next
-                update goes on.
+                update continues.
         """
         closed = self.closed(now)
         ledger = self._ledger
@@ -288,9 +288,9 @@ class TimeCounter:
         return self._line.closed(self._line.now(now) - self._grace)
 
     def due(self, periods: int) -> int | None:
-        """Return when so many periods are over, with their grace: seconds since 1970, in UTC.
+        """Return when this many periods are over, with their grace: seconds since 1970, in UTC.
 
-        None where the column holds whole numbers, of which no clock says how far they have come.
+        None where the column holds integers, of which no clock says how far they have come.
         """
         lengths = {"seconds": 1, "days": 86400}
         if self._line.reads not in lengths:
@@ -301,7 +301,7 @@ class TimeCounter:
         """Return what was published so far; reads no row, and costs nothing.
 
         Args:
-            periods: leave out what was published of later periods than so many.
+            periods: leave out what was published of later periods than this many.
 
         Raises:
             UsageError: there was no update yet.
@@ -379,7 +379,7 @@ class CounterPreview(Shown):
         largest_total_error: the standard error of the running total with the largest one.
         protects: whom the counts protect, in one line.
         whereabouts: where the budget is kept, as the end of a sentence.
-        notes: how columns are read that nobody declared, one sentence each.
+        notes: how columns are read that no one declared, one sentence each.
     """
 
     cost: Budget
@@ -396,7 +396,7 @@ class CounterPreview(Shown):
 
     @property
     def affordable(self) -> bool:
-        """Whether what remains covers the cost."""
+        """True if what remains covers the cost."""
         return self.remaining.covers(self.cost)
 
     def __str__(self) -> str:

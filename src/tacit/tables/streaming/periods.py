@@ -48,7 +48,7 @@ __all__ = [
 
 # The tree over periods: which blocks of periods are counted, and what a running total adds up.
 #
-# The blocks of level l are ``branching^l`` periods long, one after the other; those that are whole
+# The blocks of level l are ``branching^l`` periods long, sequentially; those that are whole
 # within the periods are *nodes*.  The total up to t adds, from the longest blocks to the shortest,
 # as many blocks of each level as the digit of t in base ``branching`` says.
 #
@@ -96,7 +96,7 @@ class PeriodTree:
 
     def closing(self, before: int, after: int) -> list[tuple[int, int, int]]:
         """Return the blocks that are over after ``after`` periods and not after ``before``."""
-        # Returns: for each level with such blocks its place, and the first and the end of the
+        # Returns: for each level with such blocks its position, and the first and the end of the
         # blocks' places in it; from the shortest level to the longest.
         ends = [(level, before // w, after // w) for level, w in enumerate(self.widths)]
         return [(level, first, end) for level, first, end in ends if first < end]
@@ -136,7 +136,7 @@ class PeriodTree:
 
 
 def best_branching(periods: int, *, squared: bool) -> int:
-    """Return the branching with the least mean variance of the running totals.
+    """Return the branching with the smallest mean variance of the running totals.
 
     >>> best_branching(24 * 365, squared=True), best_branching(24 * 365, squared=False)
     (21, 5)
@@ -268,7 +268,7 @@ class CountsOverTime(TableStep):
         )
 
     def output(self, size: int) -> Space:
-        """Return the space of the counts of so many blocks."""
+        """Return the space of the counts of this many blocks."""
         metric = L1Distance() if self.norm == "L1" else L2Distance()
         return Space(Vector(Number("int", grid=Fraction(1)), size=size), metric)
 
@@ -419,7 +419,7 @@ class PeriodQuestion:
     line: Timeline
     request: Budget  # what all periods together may spend
     tag: str | None = None  # text that makes it another release of the same question
-    # how many blocks make one of the next level; None for the least error
+    # how many blocks make one of the next level; None for the smallest error
     branching: int | None = None
 
     def __post_init__(self) -> None:
