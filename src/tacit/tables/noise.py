@@ -114,7 +114,7 @@ class NoiseLaw:
         return np.where(alone, total * self._one(level), wide) if alone.any() else wide
 
     def _one(self, level: float) -> float:
-        """Return the smallest grid point t with ``P(|X| > t) = 2 r^(t+1) / (1 + r) <= 1 - level``."""
+        """Return the smallest point t with ``P(|X| > t) = 2 r^(t+1) / (1 + r) <= 1 - level``."""
         step = self.grid / self.scale
         if step > 700:
             return 0.0

@@ -243,7 +243,7 @@ def test_progress_is_shown_on_a_terminal_alone(spark, monkeypatch, capsys):
         pass
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("tacit.tables.engines.spark._PATIENCE", 0.01)
+    monkeypatch.setattr("tacit.tables.engines.spark._POLL_INTERVAL", 0.01)
     seen = []
     monkeypatch.setattr(
         "tacit.tables.engines.spark._line",
@@ -591,7 +591,7 @@ class Status:
 
 def progress_told(status, monkeypatch, caplog):
     """The warnings while a block runs."""
-    monkeypatch.setattr(spark_progress, "_PATIENCE", 0.001)
+    monkeypatch.setattr(spark_progress, "_POLL_INTERVAL", 0.001)
     monkeypatch.setattr(spark_progress, "_now", status.seconds)
     session = types.SimpleNamespace(sparkContext=status)
     with caplog.at_level(logging.WARNING), spark_progress.shown(session):

@@ -327,7 +327,7 @@ class WholeCells(Cells):
 
 
 def whole_rows(base: str, rows: int, groups: int | None, dialect: Dialect, person: str) -> str:
-    """Return the SQL of rows ``u, code, z0`` with a value, and the number ``w`` of equal ones."""
+    """Return the SQL of rows ``u, code, z0`` with a value, each kept ``w`` times."""
     # A person's rows that are equal are one line from the beginning, made in one pass over what is
     # read.  Each line is at least one row, so the lines after the first ``rows`` hold none that is
     # kept.
