@@ -46,7 +46,7 @@ from tacit.tables.engines.postgres import POSTGRES
 from tacit.tables.engines.spark import SPARK, SparkEngine, failure_of, in_spark, shown
 from tacit.tables.open_source import open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.contribution_bounding import WholeCells
+from tacit.tables.query.contribution_bounding import RowCells
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
 
@@ -476,8 +476,8 @@ ASKED = {
     "cells": [Cells(col("age"), ROUND)],
     "bins": [Bins(col("age"), ROUND, (0, 32, ROUND.cells))],
     "people": [People()],
-    "whole rows": [WholeCells(col("age"), ROUND)],
-    "bins of people": [WholeCells(col("age"), ROUND, parts=3, groups=1)],
+    "whole rows": [RowCells(col("age"), ROUND)],
+    "bins of people": [RowCells(col("age"), ROUND, parts=3, groups=1)],
 }
 
 

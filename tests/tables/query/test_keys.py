@@ -39,7 +39,7 @@ DERIVED = {"pay": when(col("flag")).then(col("select") * col("cents")).otherwise
 
 
 def number(name: str, statistic: Any, column: str, low: Any, high: Any, whole: bool) -> PersonValue:
-    grid, places = units_of(Fraction(low), Fraction(high), whole=whole)
+    grid, places = units_of(Fraction(low), Fraction(high), integers=whole)
     return PersonValue(name, statistic, "integer" if whole else "float", column, grid, places)
 
 
@@ -227,7 +227,7 @@ def test_one_person_is_one_row_whatever_each_statement_reads(tmp_path: Path) -> 
 )
 def test_bounds_that_no_unit_fits_are_refused(low: Any, high: Any, whole: bool) -> None:
     with pytest.raises(Exception, match="too far from zero"):
-        units_of(Fraction(low), Fraction(high), whole=whole)
+        units_of(Fraction(low), Fraction(high), integers=whole)
 
 
 # Keys in SQL: in a row, listed, or in a table, they match alike whatever the values.

@@ -30,7 +30,7 @@ from tacit.tables.open_source import open_source as cell_counts_open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query import integer_query as parted
 from tacit.tables.query.contribution_bounding import BoundedRows, MomentSums, column_names
-from tacit.tables.query.integer_query import PartedQuery, Query, bins, cells, check_places
+from tacit.tables.query.integer_query import PartedQuery, Query, bins, cells, check_cell_indices
 from tacit.tables.query.requests import (
     Bins,
     Cells,
@@ -426,6 +426,6 @@ def test_a_table_without_a_value_has_no_cells():
 
 
 def test_more_places_than_can_be_distinguished_are_refused():
-    check_places(1 << 31, 1 << 32)
+    check_cell_indices(1 << 31, 1 << 32)
     with pytest.raises(UsageError, match="more than can be distinguished"):
-        check_places((1 << 31) + 1, 1 << 32)
+        check_cell_indices((1 << 31) + 1, 1 << 32)

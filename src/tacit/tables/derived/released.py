@@ -20,7 +20,7 @@ from tacit.expressions.functions import Node
 from tacit.report.issued import FORMAT, canonical_text, planner
 from tacit.tables.cell_axis import Axis
 from tacit.tables.joint.cell_counts import CellsPart
-from tacit.tables.joint.family import Family, laplace_half_width, laplace_reach
+from tacit.tables.joint.family import Family, laplace_half_width, laplace_tail_bound
 from tacit.tables.noise import NoiseLaw
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query, plain_key
@@ -264,7 +264,7 @@ class CountedCells(ABC):
         deviation = np.sqrt(sum(law.scale**2 * squares for law, squares, _ in terms))
         steps = sum(law.grid * sizes for law, _, sizes in terms)
         if any(law.kind == "laplace" for law, _, _ in terms):
-            return np.asarray(math.sqrt(2) * laplace_reach(LEVEL) * deviation + steps)
+            return np.asarray(math.sqrt(2) * laplace_tail_bound(LEVEL) * deviation + steps)
         z = NoiseLaw("gaussian", 1.0, 0.0).half_width((1.0,), LEVEL)
         return np.asarray(z * deviation + steps)
 

@@ -154,7 +154,7 @@ def _value(label: str, asked: Aggregate, columns: Schema) -> PersonValue:
         raise UsageError(
             f"{label}: {statistic} of {column!r} is a whole number; its bounds must be whole too"
         )
-    grid, places = units_of(asked.lower, asked.upper, whole=whole)
+    grid, places = units_of(asked.lower, asked.upper, integers=whole)
     return PersonValue(label, statistic, "integer" if whole else "float", column, grid, places)
 
 

@@ -1,4 +1,4 @@
-"""What can be asked of the engine in integers, and the object that holds the answers."""
+"""Requests to the engine in integers, and their answers."""
 
 # Weights are multiples of ``1 / unit.one`` (:mod:`tacit.tables.privacy_unit`), so every count
 # and sum below is ``unit.one`` times the number that it represents.
@@ -40,7 +40,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class People:
-    """How many people each group has: integers of shape (groups,), never scaled by weights."""
+    """The number of people of each group: integers of shape (groups,), without weights."""
 
     columns: ClassVar[tuple[tuple[Expression, Grid], ...]] = ()
 
@@ -144,7 +144,7 @@ class Cells(_OfValue):
 
 @dataclass(frozen=True, eq=False)
 class Distinct:
-    """How many values each group has, each person adding this many at most: shape (groups,)."""
+    """The number of values of each group, with a bound per person: shape (groups,)."""
 
     value: Expression
 
@@ -168,20 +168,19 @@ class ExactAggregates:
     <exact aggregates of 0 requests in 3 groups, not shown>
     """
 
-    __slots__ = ("_found", "groups")
+    __slots__ = ("_answers", "groups")
 
-    def __init__(self, found: Mapping[Any, Any], groups: int) -> None:
-        self._found = dict(found)
+    def __init__(self, answers: Mapping[Any, Any], groups: int) -> None:
+        self._answers = dict(answers)
         self.groups = groups
 
     def of(self, request: Request) -> Any:
         """Return the exact answer to a request, for noise to be added to."""
-        return self._found[request]
+        return self._answers[request]
 
     def __repr__(self) -> str:
-        return (
-            f"<exact aggregates of {len(self._found)} requests in {self.groups} groups, not shown>"
-        )
+        size = f"{len(self._answers)} requests in {self.groups} groups"
+        return f"<exact aggregates of {size}, not shown>"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("exact aggregates cannot be copied or pickled: they are not private")

@@ -19,7 +19,7 @@ from tacit.tables.query.joins import (
     PublicRows,
     joined,
     key_kind,
-    names_beside,
+    names_after_join,
     of_people,
     person_pair,
     read_public,
@@ -92,7 +92,7 @@ def columns_beside(
     >>> columns_beside(["person", "age"], "patients", {"age": "integer"})
     (('patients.age', 'age', 'integer'),)
     """
-    names = names_beside(taken, table, added)
+    names = names_after_join(taken, table, added)
     return tuple((names[name], name, kind) for name, kind in added.items())
 
 
@@ -362,7 +362,7 @@ class JoinedTable(OpenedTable):
         join = self._join
         if self._rows is not None:
             names = [here for here, _ in join.on]
-            return joined(base, join, self._rows.beside(names, base.schema, base.engine))
+            return joined(base, join, self._rows.import_into(names, base.schema, base.engine))
         # what is opened for it is closed with it
         self._opened = other = self._other.opened(base)
         kinds = {name: column.kind for name, column in other.schema.items()}

@@ -454,7 +454,7 @@ class Rehearsed:
         # keys last: where they are many, they are compared of the same requests alone
         known = requests_of(plan), rounds, source.relation, query.rows, query.keys
         if _planner_of(source, plan) is None or known not in self._last:
-            rehearse(source, plan, anew=self._apart)
+            rehearse(source, plan, again=self._apart)
             self._last.append(known)
 
 
@@ -469,13 +469,13 @@ def _refuse_other_kinds(asked: Schema, source: Source) -> None:
             )
 
 
-def _planner_of(source: Source, plan: Plan, anew: bool = False) -> Callable[[str], None] | None:
-    return source.engine.planner(again=anew) if plan.query.unit.column is None else None
+def _planner_of(source: Source, plan: Plan, again: bool = False) -> Callable[[str], None] | None:
+    return source.engine.planner(again=again) if plan.query.unit.column is None else None
 
 
-def rehearse(source: Source, plan: Plan, *, anew: bool = False) -> None:
+def rehearse(source: Source, plan: Plan, *, again: bool = False) -> None:
     """Carry a plan out up to the noise, on no rows."""
-    planner = _planner_of(source, plan, anew)
+    planner = _planner_of(source, plan, again)
     collector = Collector(without_rows(source) if planner is None else _planned(source, planner))
     keys = plan.query.keys
     asked = requests_of(plan)
@@ -547,7 +547,7 @@ class _Rehearsed:
     def close(self) -> None:
         """Do nothing: the engine continues."""
 
-    def planner(self, *, anew: bool = False) -> None:
+    def planner(self, *, again: bool = False) -> None:
         """Return None: what is rehearsed is not run."""
 
 
