@@ -73,23 +73,23 @@ class Axis:
 
     @property
     def listed(self) -> int:
-        """How many keys or bins there are."""
+        """The number of keys or bins."""
         return len(self.keys) if self.keys else len(self.edges) - 1
 
     @property
     def size(self) -> int:
-        """How many cells there are, the one for everything else included; at least two."""
+        """The number of cells, with the one for everything else; at least two."""
         return max(self.listed, 2) if self.whole else self.listed + 1
 
     @property
     def name(self) -> str:
-        """What the axis is called: its columns, and the number of its bins."""
+        """The name of the axis: its columns, and the number of its bins."""
         joined = " and ".join(self.columns)
         return f"{joined} in {self.listed} bins" if self.edges else joined
 
     @property
     def names(self) -> list[str]:
-        """What its keys or bins are called."""
+        """The names of its keys or bins."""
         if self.edges:
             return bin_names(self.edges)
         shown = [["missing" if part is None else str(part) for part in key] for key in self.keys]
@@ -122,7 +122,7 @@ class Axis:
 
     @cached_property
     def exact_places(self) -> dict[Key, int]:
-        """Where each key stands, each part with its type: 1 is not true.
+        """The index of each key, each part with its type: 1 is not true.
 
         >>> Axis(("site",), ((1,), (True,))).exact_places[((bool, True),)]
         1

@@ -42,7 +42,7 @@ WRONG = {
 
 @dataclass(frozen=True)
 class ColumnCheck:
-    """What a column holds.  Exact counts: not private."""
+    """Contents of a column.  Exact counts: not private."""
 
     kind: str  # what it is declared as, or ``"undeclared"``
     filled: int  # how many cells are not empty
@@ -72,7 +72,7 @@ class ColumnCheck:
 
 @dataclass(frozen=True)
 class TableCheck(Shown):
-    """What :func:`check` found.  Exact counts: not private.
+    """Result of :func:`check`.  Exact counts: not private.
 
     Attributes:
         name: of the table.
@@ -90,7 +90,7 @@ class TableCheck(Shown):
 
     @property
     def types(self) -> dict[str, str]:
-        """What to declare: ``types=`` for a session."""
+        """The declaration to use: ``types=`` for a session."""
         return {n: c.suggestion for n, c in self.columns.items() if c.suggestion is not None}
 
     def to_json(self) -> dict[str, object]:

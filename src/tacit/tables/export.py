@@ -80,7 +80,7 @@ _FORMS = get_args(Form)
 
 
 class Statistic(NamedTuple):
-    """What was released under a label.
+    """The released numbers of a label.
 
     Attributes:
         label: what it is called.

@@ -72,7 +72,7 @@ class OneRowEach:
     one = 1
 
     def __call__(self) -> NoReturn:
-        """Refuse a call: it is a value.
+        """Raise: it is a value, not a function.
 
         Raises:
             UsageError: always.

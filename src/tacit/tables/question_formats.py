@@ -163,7 +163,7 @@ class Asked:
 
     @property
     def price(self) -> Price:
-        """What the release may spend, as the methods of a question take it."""
+        """The loss of the release, as the methods of a question take it."""
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,

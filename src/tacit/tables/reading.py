@@ -1,4 +1,4 @@
-"""How a table is read, as far as it was declared: a part of the identity of each question."""
+"""The declared reading of a table: a part of the identity of each question."""
 
 # A null text, an encoding, a date format or another file changes what a cell says.  So the answer
 # of one reading is never the answer of another: what differs from the default is in the description
@@ -23,7 +23,7 @@ READING = "reading"  # the name of a reading in the description of a question
 
 @dataclass(frozen=True)
 class Reading:
-    """How a table is read, where that is not the default.
+    """The reading of a table, where it is not the default.
 
     Attributes:
         options: of the whole file, by name, as plain JSON: ``null``, ``encoding``, ``path`` ...

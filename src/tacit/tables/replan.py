@@ -37,7 +37,7 @@ __all__ = ["Replanned", "of_certificate", "replan"]
 
 
 class Replanned(ABC):
-    """What follows from a question, its request and the numbers that were released."""
+    """Consequences of a question, its request and the released numbers."""
 
     grows = False  # whether it was answered period by period, of a table that grew
 
@@ -69,7 +69,7 @@ class Replanned(ABC):
     @property
     @abstractmethod
     def steps(self) -> int:
-        """How many steps all chains have together."""
+        """The number of steps of all chains."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:

@@ -470,7 +470,7 @@ class Basis:
 
     @property
     def width(self) -> int:
-        """How many coordinates a group has."""
+        """The number of coordinates of a group."""
         return len(self._coordinates)
 
     @cached_property

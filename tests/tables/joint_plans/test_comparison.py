@@ -298,7 +298,7 @@ def test_they_are_together_where_the_widest_interval_is_shorter(kind, upper, sev
     shares, loss = SHARES[:several], Fraction(1, 100)
     with shared_percentiles_opened(tc.epsilon(1) if kind == "laplace" else tc.rho(1)) as session:
         plan = session.plan([session.agg(**labels(shares, upper))])
-        whole = dict(held_by(plan._whole).query.aggregates)
+        whole = dict(held_by(plan._question).query.aggregates)
         alone = dict(held_by(session.agg(**labels(shares, upper))).query.aggregates)
         parts = plan._plan.percentiles
     grid = Grid.for_bounds(Fraction(0), Fraction(upper), bits=16, whole=True)

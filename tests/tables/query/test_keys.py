@@ -99,7 +99,7 @@ def made(rows: Sequence[Mapping[str, Any]], value: PersonValue) -> Any:
     first, last = value.grid.first, value.grid.last
     wide = value.statistic == "sum"
     ends = (-(1 << 61), 1 << 61) if wide else (first, last)
-    numbers = [held(u, *ends) for u in (units(x, value.places) for x in found) if u is not None]
+    numbers = [held(u, *ends) for u in (units(x, value.digits) for x in found) if u is not None]
     if not numbers:
         return None
     whole = {
@@ -108,7 +108,7 @@ def made(rows: Sequence[Mapping[str, Any]], value: PersonValue) -> Any:
         "min": lambda: min(numbers),
         "max": lambda: max(numbers),
     }[value.statistic]()
-    return whole if value.kind == "integer" else whole / 10**value.places
+    return whole if value.kind == "integer" else whole / 10**value.digits
 
 
 def people_of(rows: Sequence[Mapping[str, Any]]) -> dict[Any, list[Mapping[str, Any]]]:

@@ -156,7 +156,7 @@ def test_a_full_disk_leaves_the_release_open_and_no_file(tmp_path, monkeypatch):
     )
     (tmp_path / "spill").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "spill"))
-    monkeypatch.setattr(parted, "_MOST", 1)
+    monkeypatch.setattr(parted, "_MAX_PARTS", 1)
     session = tc.Session(
         path, unit=tc.unit("person", rows=1), budget=tc.epsilon(1), memory_limit="64MB", threads=1
     )

@@ -290,7 +290,7 @@ def test_tables_of_an_old_question_stay_while_another_thread_uses_them(monkeypat
     thread = threading.Thread(target=slow, name="slow")
     thread.start()
     assert made.wait(20)
-    for i in range(1, 3 * collect._COLLECTOR_KEPT):
+    for i in range(1, 3 * collect._MAX_COLLECTED):
         ask_twice(i)
     during = tables_in(session.source)
     go_on.set()
@@ -299,7 +299,7 @@ def test_tables_of_an_old_question_stay_while_another_thread_uses_them(monkeypat
     ask_twice(99)
     after = tables_in(session.source)
     assert len(during - after) >= 1  # the slow one's table went when it was done
-    assert len(after - own) <= collect._COLLECTOR_KEPT
+    assert len(after - own) <= collect._MAX_COLLECTED
     session.close()
 
 

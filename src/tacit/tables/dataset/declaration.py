@@ -97,7 +97,7 @@ def _as_declared(source: Source, said: TableDeclaration, name: str, folder: Path
 
 
 def _fits(kind: str, column: str, said: ColumnDeclaration, table: str) -> None:
-    """Refuse a column that holds another kind than is declared."""
+    """Raise if a column has another kind than is declared."""
     declared = _KINDS.get(str(said.kind), said.kind)
     if isinstance(declared, str) and kind not in (declared, "missing"):
         raise UsageError(f"{column!r} of {table!r} is declared {said.kind}, and holds {kind}")

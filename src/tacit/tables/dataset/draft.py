@@ -42,7 +42,7 @@ _BROKEN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 
 @dataclass(frozen=True)
 class TableShape:
-    """What is public of one table.
+    """The public shape of one table.
 
     >>> schema = schema_from([["person", "integer"]])
     >>> shape = TableShape("visits", schema, PersonUnit("person", 5, 5), ("person",))

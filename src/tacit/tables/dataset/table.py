@@ -48,7 +48,7 @@ class _Open(Enum):
 
     @property
     def sign(self) -> str:
-        """How a file writes it."""
+        """Its spelling in a file."""
         return self.value
 
     def __repr__(self) -> str:
@@ -66,7 +66,7 @@ _LONGEST = 300
 
 
 def known_fields(said: Mapping[str, Any], fields: Iterable[str], where: str) -> None:
-    """Refuse a field that does not exist, with the nearest one that does."""
+    """Raise for an unknown field, with the nearest known one."""
     known = tuple(fields)
     for name in said:
         if name not in known:
@@ -225,7 +225,7 @@ _BOUNDED = ("integer", "float", "decimal", None)
 
 @dataclass(frozen=True)
 class ColumnDeclaration:
-    """What is public of a column."""
+    """The declaration of a column."""
 
     # integer, float, text, boolean, date or timestamp; of a table that declares its own types,
     # decimal too; None leaves it to the table, or to each question of a CSV file
@@ -263,7 +263,7 @@ class ColumnDeclaration:
         return found
 
     def _agrees(self, where: str) -> None:
-        """Refuse keys of another kind than is declared, and keys out of bounds."""
+        """Raise if keys are of another kind than is declared, or out of bounds."""
         if isinstance(self.kind, str):
             self.refuse_keys(self.kind, where)
         if isinstance(self.bounds, tuple) and isinstance(self.keys, tuple):
@@ -276,7 +276,7 @@ class ColumnDeclaration:
                 )
 
     def refuse_keys(self, kind: str, where: str) -> None:
-        """Refuse keys that a column of a kind cannot hold."""
+        """Raise if keys do not fit a column of a kind."""
         if not isinstance(self.keys, tuple) or kind in ("undeclared", "missing"):
             return
         if kind in ("float", "decimal"):
@@ -293,7 +293,7 @@ class ColumnDeclaration:
 
     @property
     def told(self) -> dict[str, str]:
-        """What readers are shown: the meaning and the unit, where they are said."""
+        """The description for readers: the meaning and the unit, where declared."""
         said = {"meaning": self.meaning, "unit": self.unit}
         return {name: text for name, text in said.items() if isinstance(text, str)}
 
@@ -353,7 +353,7 @@ _TABLE_FIELDS = (
 
 @dataclass(frozen=True)
 class TableDeclaration:
-    """What is public of a table."""
+    """The declaration of a table."""
 
     place: str  # ``"path"``, ``"url"`` or ``"spark"``: what ``source`` is
     # a file, folder or glob; the address of a PostgreSQL database; or the name of a table of the
@@ -410,7 +410,7 @@ class TableDeclaration:
         return found
 
     def _agrees(self, where: str) -> None:
-        """Refuse fields that contradict each other."""
+        """Raise if fields contradict each other."""
         reading: Any = self.reading
         csv_format(**reading)
         if self.public is True and self.person is not None:
@@ -438,7 +438,7 @@ class TableDeclaration:
         return {name: value for name, value in said.items() if value not in (None, False, [], {})}
 
     def options(self, name: str, folder: Path) -> dict[str, Declared]:
-        """How the table is opened, as :func:`tacit.tables.open_source.open_source` takes it."""
+        """Options to open the table, as :func:`tacit.tables.open_source.open_source` takes them."""
         types = {
             column: said.kind
             for column, said in self.columns.items()

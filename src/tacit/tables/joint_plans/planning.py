@@ -23,7 +23,7 @@ from tacit.tables.joint_plans.comparison import Comparison, compared, plan_figur
 from tacit.tables.joint_plans.merge import Merged
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
-from tacit.tables.plan.price import least_amount, read_confidence, read_rows, read_weights
+from tacit.tables.plan.price import read_confidence, read_rows, read_weights, smallest_amount
 from tacit.tables.plan.query import Query
 from tacit.tables.question import Question, held_by
 from tacit.tables.release.answer import Answer
@@ -114,7 +114,7 @@ def _min_loss(
             raise UsageError(f"no interval of {label!r} is known in advance: look at preview(...)")
         return reached
 
-    smallest, reached_target = least_amount(lambda amount: half(amount) <= target)
+    smallest, reached_target = smallest_amount(lambda amount: half(amount) <= target)
     if not reached_target:
         raise UsageError(
             f"no loss brings {label!r} within {show(target)} in {show(100 * level)} of 100 "

@@ -24,7 +24,7 @@ from tacit.tables.query.joins import (
     person_pair,
     read_public,
 )
-from tacit.tables.release.release import Collector, KeptPlans, Rehearsed
+from tacit.tables.release.release import Collector, PlanCache, Rehearsed
 
 __all__ = [
     "JoinedTable",
@@ -35,8 +35,8 @@ __all__ = [
     "asked_join",
     "beside",
     "changed_columns",
-    "columns_beside",
     "join_table",
+    "joined_columns",
     "settled",
 ]
 
@@ -84,7 +84,7 @@ def asked_join(
     return other, how or ("left" if other.public else "inner"), pairs
 
 
-def columns_beside(
+def joined_columns(
     taken: Iterable[str], table: str, added: Mapping[str, str]
 ) -> tuple[tuple[str, str, str], ...]:
     """Return of each column that a join adds its name here, its name there, and its kind.
@@ -196,7 +196,7 @@ class OpenedTable:
         self.called = options.get("name")
         self._source = open_source(opened, **options)
         self._collector = Collector(self._source)
-        self.plans, self.rehearsed = KeptPlans(), Rehearsed()
+        self.plans, self.rehearsed = PlanCache(), Rehearsed()
         self.others: Mapping[str, OtherTable] = {}
         self.joined: dict[Any, Any] = {}
 
@@ -207,7 +207,7 @@ class OpenedTable:
 
     @property
     def collector(self) -> Collector:
-        """What is asked of the table, and what of that is kept."""
+        """The queries of the table, and their cache."""
         return self._collector
 
     def reopen(self) -> Source:
@@ -244,28 +244,28 @@ class SharedTable(OpenedTable):
     # What the table was joined with is shared: a public table is read once for all.
 
     def __init__(self, whole: OpenedTable) -> None:
-        self._whole, self.named, self.called = whole, whole.named, whole.called
-        self.others, self.plans = whole.others, KeptPlans()
+        self._table, self.named, self.called = whole, whole.named, whole.called
+        self.others, self.plans = whole.others, PlanCache()
         self._tried: tuple[Source, Rehearsed] | None = None
 
     @property
     def source(self) -> Source:
         """The table as it was opened last."""
-        return self._whole.source
+        return self._table.source
 
     @property
     def collector(self) -> Collector:
-        """What is asked of the table, and what of that is kept."""
-        return self._whole.collector
+        """The queries of the table, and their cache."""
+        return self._table.collector
 
     @property
     def joined(self) -> dict[Any, Any]:  # type: ignore[override]
-        """What the table was joined with since it was opened."""
-        return self._whole.joined
+        """The tables that were joined with it since it was opened."""
+        return self._table.joined
 
     @property
     def rehearsed(self) -> Rehearsed:  # type: ignore[override]
-        """What was tried on no rows since the table was opened."""
+        """The plans that were validated since the table was opened."""
         source, tried = self.source, self._tried
         if tried is None or tried[0] is not source:
             self._tried = tried = source, Rehearsed(apart=True)
@@ -273,7 +273,7 @@ class SharedTable(OpenedTable):
 
     def reopen(self) -> Source:
         """Return the table, opened after this was called."""
-        return self._whole.reopen()
+        return self._table.reopen()
 
     def beside(self, made: OpenedTable) -> OpenedTable:
         """Return a join of the table, with plans kept apart as well."""
@@ -291,13 +291,13 @@ def changed_columns(before: Iterable[str], after: Iterable[str]) -> str:
         "gone": [name for name in old if name not in new],
         "new": [name for name in new if name not in old],
     }
-    told = [
+    changes = [
         f"{word}: {', '.join(map(repr, names[:5]))}"
         + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         for word, names in parts.items()
         if names
     ]
-    return f" ({'; '.join(told) or 'their order'})"
+    return f" ({'; '.join(changes) or 'their order'})"
 
 
 def settled(ask: Callable[[], _T], outcome: str) -> _T:
@@ -333,7 +333,7 @@ class JoinedTable(OpenedTable):
         self._lock = threading.RLock()
         self._of: Source | None = None
         self.others, self.joined = base.others, {}
-        self.plans, self.rehearsed = KeptPlans(), Rehearsed()
+        self.plans, self.rehearsed = PlanCache(), Rehearsed()
         self.named, self.called = base.named, base.called
 
     @property
@@ -343,7 +343,7 @@ class JoinedTable(OpenedTable):
 
     @property
     def collector(self) -> Collector:
-        """What is asked of the join, and what of that is kept."""
+        """The queries of the join, and their cache."""
         return self._at(self._base.source)[1]
 
     def reopen(self) -> Source:
@@ -410,7 +410,7 @@ def _join(
             for name, column in opened.schema.items()
             if name not in other.key and column.kind not in ("other", "missing")
         }
-    columns = columns_beside(base.schema, other.name, added)
+    columns = joined_columns(base.schema, other.name, added)
     if rows is None:
         reading = opened.reading
         join = Join(other.name, how, pairs, columns, most=MOST_ROWS, reading=reading)

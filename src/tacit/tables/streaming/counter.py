@@ -60,8 +60,8 @@ class PeriodAnswer(Answer):
     ) -> PeriodAnswer:
         """Return the answer that the parts of a charge make, with its certificate."""
         released = published(entry.question, parts)
-        told = replace(entry, answer={**(entry.answer or {}), **released})
-        return cls(("period",), released, issue(told, ledger), entry.cost, replayed)
+        entry_with = replace(entry, answer={**(entry.answer or {}), **released})
+        return cls(("period",), released, issue(entry_with, ledger), entry.cost, replayed)
 
     def plot(self) -> Figure:
         """Draw the counts and the running totals, with their 95% intervals, over time.
@@ -77,17 +77,17 @@ class PeriodAnswer(Answer):
             raise UsageError("no period is over yet: there is nothing to draw")
         need("matplotlib.dates", "plot")
         fig = plotting.figure(8, 5)
-        places = plotting.axes(fig, len(self.labels), 1)
+        grid = plotting.axes(fig, len(self.labels), 1)
         across = [_instant(key[0]) for key in self.keys]
-        for (place,), label in zip(places, self.labels, strict=True):
+        for (axes,), label in zip(grid, self.labels, strict=True):
             column = self.column(label)
-            place.fill_between(
+            axes.fill_between(
                 across, column["low"], column["high"], color=plotting.FAINT, linewidth=0
             )
-            place.plot(across, column["value"], color=plotting.ACCENT, linewidth=1.3)
-            place.plot(across[-1:], column["value"][-1:], color=plotting.ACCENT, marker="o")
-            place.margins(x=0.01)
-            plotting.title(place, label, _DETAIL[label])
+            axes.plot(across, column["value"], color=plotting.ACCENT, linewidth=1.3)
+            axes.plot(across[-1:], column["value"][-1:], color=plotting.ACCENT, marker="o")
+            axes.margins(x=0.01)
+            plotting.title(axes, label, _DETAIL[label])
         figure: Figure = fig
         return figure
 
@@ -125,9 +125,9 @@ def published(
 
 def periods_of(question: Mapping[str, Any]) -> tuple[Timeline, PeriodTree]:
     """Return the periods of a question, and their blocks."""
-    asked = question["query"]["aggregates"][0][1]
-    line = Timeline(*(asked[name] for name in ("column", "reads", "start", "every", "periods")))
-    return line, PeriodTree(line.periods, asked["branching"])
+    described = question["query"]["aggregates"][0][1]
+    line = Timeline(*(described[name] for name in ("column", "reads", "start", "every", "periods")))
+    return line, PeriodTree(line.periods, described["branching"])
 
 
 def answer_of_blocks(
@@ -137,11 +137,11 @@ def answer_of_blocks(
     line, tree = periods_of(question)
     closed = len(blocks[0])
     totals = [0]
-    for earlier, level, place in tree.steps(closed):
-        totals.append(totals[earlier] + blocks[level][place])
+    for earlier, level, index in tree.steps(closed):
+        totals.append(totals[earlier] + blocks[level][index])
     law = law_of(question)
     return {
-        "keys": [[line.label(place)] for place in range(closed)],
+        "keys": [[line.label(index)] for index in range(closed)],
         "columns": [
             _column("count", list(blocks[0]), [1] * closed, law),
             _column("total", totals[1:], tree.terms[1 : closed + 1], law),
@@ -211,17 +211,17 @@ class TimeCounter:
         self._query = query
         self._line = line
         self._grace = grace
-        asked = PeriodQuestion(query, line, request, tag, branching)
-        self._charge = Charge(ledger, asked, table.plans)
+        question = PeriodQuestion(query, line, request, tag, branching)
+        self._charge = Charge(ledger, question, table.plans)
         self._charge.plan_within(ledger.remaining)  # refuses now what can be refused
 
     @property
     def cost(self) -> Budget:
-        """What all periods together take from the budget, once."""
-        standing = self._charge.look()
-        if standing.entry is not None:
-            return standing.entry.cost
-        return self._charge.plan_within(standing.remaining).cost
+        """The cost of all periods together, charged once."""
+        existing = self._charge.look()
+        if existing.entry is not None:
+            return existing.entry.cost
+        return self._charge.plan_within(existing.remaining).cost
 
     @property
     def begun(self) -> bool:
@@ -233,17 +233,17 @@ class TimeCounter:
         remaining = self._ledger.remaining
         plan = self._charge.plan_within(remaining)
         cost = plan.cost.cost_in(remaining.kind)
-        law, tree = law_of(plan.question), plan.step.tree
+        noise, tree = law_of(plan.question), plan.step.tree
         mean = sum(tree.terms[1:]) / self._line.periods
         return CounterPreview(
             cost,
             remaining,
             self._line.periods,
             tree.branching,
-            math.sqrt(law.variance),
-            sum_half_width(law, 1),
-            math.sqrt(mean * law.variance),
-            math.sqrt(max(tree.terms) * law.variance),
+            math.sqrt(noise.variance),
+            sum_half_width(noise, 1),
+            math.sqrt(mean * noise.variance),
+            math.sqrt(max(tree.terms) * noise.variance),
             protects_line(self._query.unit.describe()),
             self._ledger.whereabouts,
             period_notes(self._query, self._line),
@@ -366,7 +366,7 @@ class TimeCounter:
 @public
 @dataclass(frozen=True)
 class CounterPreview(Shown):
-    """What a count over time would cost, and how far off its numbers would be.
+    """The cost of a count over time, and the expected errors of its numbers.
 
     Attributes:
         cost: what the first update takes, for all periods together.
@@ -400,15 +400,15 @@ class CounterPreview(Shown):
         return self.remaining.covers(self.cost)
 
     def __str__(self) -> str:
-        one, mean, most = (
+        one, mean, largest = (
             show(float(f"{error:.3g}"))
             for error in (self.count_error, self.total_error, self.largest_total_error)
         )
-        place = f", {self.whereabouts}" if self.whereabouts else ""
+        location = f", {self.whereabouts}" if self.whereabouts else ""
         return (
             f"{self.protects}\n"
             f"{self.periods} periods: a count is off by {one} (standard error), a running total by "
-            f"{mean} on average and {most} at most\n"
-            f"cost {self.cost!r} of the {self.remaining!r} that is left{place}; "
+            f"{mean} on average and {largest} at most\n"
+            f"cost {self.cost!r} of the {self.remaining!r} that is left{location}; "
             "once for all periods" + "".join(f"\n{note}" for note in self.notes)
         )
