@@ -240,7 +240,7 @@ def _tail(terms: Sequence[Term]) -> Callable[[float], float]:
 def laplace_tail_bound(level: float) -> float:
     """Return t with ``P(|S| <= t sd(S)) >= level`` for every weighted sum S of Laplace noises.
 
-    >>> round(laplace_reach(0.95), 2)
+    >>> round(laplace_tail_bound(0.95), 2)
     2.16
     """
     # *Proof.*  A Laplace variable of variance 1 is ``sqrt(E) Z`` for an exponential E of mean 1 and

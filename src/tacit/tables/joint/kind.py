@@ -67,7 +67,7 @@ def requested_cells(
 ) -> Aggregate:
     """Ask for the number of rows in each listed cell of some axes, or cumulative shares of them.
 
-    >>> print(cells_asked([Axis(("sex",), (("f",), ("m",)))]))
+    >>> print(requested_cells([Axis(("sex",), (("f",), ("m",)))]))
     cell_counts(sex)
     """
     return Aggregate(
@@ -337,7 +337,7 @@ _BITS, _MIN_BITS = 30, 8
 def statistic_by_cells(axes: Sequence[Axis], of: Aggregate) -> Aggregate:
     """Ask for a statistic in each listed cell of some axes.
 
-    >>> print(asked_by_cells([Axis(("sex",), (("f",), ("m",)))], mean("age", 0, 100)))
+    >>> print(statistic_by_cells([Axis(("sex",), (("f",), ("m",)))], mean("age", 0, 100)))
     by_cells(mean(age, 0, 100), sex)
     """
     return Aggregate(BY_CELLS, axes=tuple(axes), of=of)

@@ -132,7 +132,8 @@ def _value(label: str, aggregate: Aggregate, columns: Schema) -> PersonValue:
         how = "" if aggregate.method is None else f", without method={aggregate.method.name!r}"
         raise UsageError(
             f"{label}: {aggregate.kind} cannot be made of the rows of one person; "
-            f"{', '.join(others)} and {last} can{how}. They are exact for each person, and the same on every engine"
+            f"{', '.join(others)} and {last} can{how}. They are exact for each person, and the "
+            "same on every engine"
         )
     statistic = cast(Statistic, "distinct" if aggregate.kind == _DIFFERENT else aggregate.kind)
     if statistic == "count":

@@ -135,7 +135,7 @@ def joins_from(
 def names_after_join(taken: Iterable[str], table: str, added: Iterable[str]) -> dict[str, str]:
     """Return what columns of a joined table are called: ``table.column`` where a name is taken.
 
-    >>> names_beside(["person", "age"], "patients", ["Age", "sex"])
+    >>> names_after_join(["person", "age"], "patients", ["Age", "sex"])
     {'Age': 'patients.Age', 'sex': 'sex'}
     """
     used = {name.casefold() for name in taken}

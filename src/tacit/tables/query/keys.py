@@ -483,7 +483,7 @@ class PersonValue:
 def units_of(lower: Fraction, upper: Fraction, *, integers: bool) -> tuple[Grid, int]:
     """Return the bounds of a person's value in whole units, and how many digits units have.
 
-    >>> grid, places = units_of(Fraction(0), Fraction(5000), whole=False)
+    >>> grid, places = units_of(Fraction(0), Fraction(5000), integers=False)
     >>> grid.last == 5000 * 10**places, places
     (True, 10)
     """

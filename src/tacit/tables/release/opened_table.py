@@ -89,7 +89,7 @@ def joined_columns(
 ) -> tuple[tuple[str, str, str], ...]:
     """Return of each column that a join adds its name here, its name there, and its kind.
 
-    >>> columns_beside(["person", "age"], "patients", {"age": "integer"})
+    >>> joined_columns(["person", "age"], "patients", {"age": "integer"})
     (('patients.age', 'age', 'integer'),)
     """
     names = names_after_join(taken, table, added)
