@@ -55,19 +55,19 @@ class ColumnCheck:
     changed_as: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        told = [f"{self.filled} cells filled"]
+        parts = [f"{self.filled} cells filled"]
         if self.kind in self.missing_as:
             missing = self.missing_as[self.kind]
             if missing and missing == self.filled:
-                return f"{told[0]}, and NONE of them is read as {self.kind}: all are missing"
-            told += [f"{missing} missing as {self.kind}"] if missing else []
-            return "; ".join(told)
+                return f"{parts[0]}, and NONE of them is read as {self.kind}: all are missing"
+            parts += [f"{missing} missing as {self.kind}"] if missing else []
+            return "; ".join(parts)
         fits = {k: n for k, n in self.missing_as.items() if n < self.filled}
         cells = [
             f"{kind} {missing}" + (f" ({n} change)" if (n := self.changed_as.get(kind)) else "")
             for kind, missing in fits.items()
         ]
-        return "; would be missing as ".join([*told, *([", ".join(cells)] if cells else [])])
+        return "; would be missing as ".join([*parts, *([", ".join(cells)] if cells else [])])
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def check(
         with opened.engine.reading():
             total = int(opened.engine.rows(f"select count(*) from {opened.relation} as t")[0][0])
             columns = _columns(opened.schema, opened.relation, opened.engine, form)
-        places = {name: tuple(found) for name, found in where.items()}
+        places = {name: tuple(numbers) for name, numbers in where.items()}
         return TableCheck(opened.name, total, columns, wrong, places)
 
 
@@ -215,13 +215,13 @@ def _columns(schema: Schema, relation: str, engine: Engine, form: CsvFormat) -> 
     typed = {name for name, c in schema.items() if c.kind not in ("other", "undeclared")}
     counted = ", ".join(f"count({d.identifier(name)})" for name in schema if name in typed)
     row = engine.rows(f"select {counted} from {relation} as t")[0] if typed else ()
-    filled, found = iter(map(int, row)), {}
+    filled, columns = iter(map(int, row)), {}
     for name, column in schema.items():
         if column.kind != "undeclared":
-            found[name] = ColumnCheck(column.kind, next(filled) if name in typed else 0)
+            columns[name] = ColumnCheck(column.kind, next(filled) if name in typed else 0)
         else:
-            found[name] = _text(d.identifier(name), form.types.get(name), relation, engine, form)
-    return found
+            columns[name] = _text(d.identifier(name), form.types.get(name), relation, engine, form)
+    return columns
 
 
 def _text(

@@ -151,8 +151,8 @@ class _Release(Replanned):
             for number in numbers:
                 _check_number(number)
         with np.errstate(all="ignore"):  # what someone made up may be infinite
-            found = answer_of(self.plan, keys, released, level)
-        return {**found, "columns": self._with_methods(found["columns"])}
+            answer = answer_of(self.plan, keys, released, level)
+        return {**answer, "columns": self._with_methods(answer["columns"])}
 
     def columns(self, keys: Any) -> list[dict[str, Any]]:
         self._keys(keys)
@@ -164,29 +164,29 @@ class _Release(Replanned):
 
     def _with_methods(self, columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return columns with the records of choices that were not made again."""
-        for column, (label, asked) in zip(columns, self.query.aggregates, strict=True):
-            if has_choice(asked):
+        for column, (label, aggregate) in zip(columns, self.query.aggregates, strict=True):
+            if has_choice(aggregate):
                 stated = self.methods.get(label) or {}
                 used = column.get("method") or {"used": "global"}
-                column["method"] = record_of(asked, stated, used, self._shares(asked))
+                column["method"] = record_of(aggregate, stated, used, self._shares(aggregate))
         return columns
 
-    def _shares(self, asked: Aggregate) -> list[str]:
-        shares = shares_of(self.query, self.plan.request, asked)
+    def _shares(self, aggregate: Aggregate) -> list[str]:
+        shares = shares_of(self.query, self.plan.request, aggregate)
         return [str(noise.loss) for noise in shares]
 
     def _column(self, aggregate: Any, groups: int) -> dict[str, Any]:
-        found: dict[str, Any] = {"kind": aggregate.kind}
+        column: dict[str, Any] = {"kind": aggregate.kind}
         names = kind_of(aggregate.kind).names(aggregate)
         if kind_of(aggregate.kind).amount:
             error: Any = self.plan.expected_error(aggregate, 1)
             if names is not None:
                 error = [error] * len(names)
-            found["standard_error"] = [error] * groups
+            column["standard_error"] = [error] * groups
         if names is not None:
-            found["bins"] = names
+            column["bins"] = names
         method = self.plan.record(aggregate)
-        return found if method is None else {**found, "method": method}
+        return column if method is None else {**column, "method": method}
 
 
 def _without_axes(described: Mapping[str, Any]) -> dict[str, Any]:

@@ -54,12 +54,12 @@ _KINDS = {"timestamp": "date"}  # what the schema calls a declared kind, where i
 NUMERIC = ("integer", "float", "decimal", "boolean", "undeclared", "missing")
 
 
-def open_table(said: TableDeclaration, name: str, folder: Path) -> OpenedTable:
+def open_table(table: TableDeclaration, name: str, folder: Path) -> OpenedTable:
     """Open a declared table, and refuse it where it is not as declared; no row is read."""
     # The label is in messages and pictures; the ledger goes by the data set.
-    opened = OpenedTable(said.within(folder), said.options(name, folder))
+    opened = OpenedTable(table.within(folder), table.options(name, folder))
     try:
-        _as_declared(opened.source, said, name, folder)
+        _as_declared(opened.source, table, name, folder)
     except BaseException:
         opened.source.close()
         raise
@@ -86,13 +86,13 @@ def open_joined(
     return source
 
 
-def _as_declared(source: Source, said: TableDeclaration, name: str, folder: Path) -> None:
-    if said.place == "spark":
-        source.label = said.source
+def _as_declared(source: Source, table: TableDeclaration, name: str, folder: Path) -> None:
+    if table.place == "spark":
+        source.label = table.source
     source.reading = source.reading_from(os.path.realpath(folder))
-    for key in said.key:
+    for key in table.key:
         source.schema.column(key)
-    for column, one in said.columns.items():
+    for column, one in table.columns.items():
         _fits(source.schema.column(column).kind, column, one, name)
 
 
@@ -259,12 +259,12 @@ class Dataset:
         Raises:
             UsageError: the file does not exist, is not TOML, or is refused by :class:`Dataset`.
         """
-        place = Path(typed(path))
-        said = read_toml(place, str(place))
+        location = Path(typed(path))
+        fields = read_toml(location, str(location))
         try:
-            return cls.from_fields(said, place.parent)
+            return cls.from_fields(fields, location.parent)
         except UsageError as error:
-            raise type(error)(f"{place}: {error}") from None
+            raise type(error)(f"{location}: {error}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the declaration to a TOML file, with paths relative to its folder.
@@ -275,9 +275,9 @@ class Dataset:
         Raises:
             UsageError: the file cannot be written, or exists.
         """
-        place = Path(typed(path))
-        moved = Path(os.path.relpath(self.folder, place.parent))
-        write_new(place, toml_of(self.to_fields(moved)))
+        location = Path(typed(path))
+        moved = Path(os.path.relpath(self.folder, location.parent))
+        write_new(location, toml_of(self.to_fields(moved)))
 
     def to_fields(self, folder: Path | None = None) -> dict[str, Declared]:
         """Return what :meth:`from_fields` reads, with paths relative to ``folder`` if given.
@@ -398,8 +398,8 @@ def _sign(value: Any) -> Any:
 
 
 def _from(folder: Path, path: str) -> str:
-    whole = "://" in path or os.path.isabs(typed(path))
-    return path if whole else os.path.normpath(folder / path)
+    complete = "://" in path or os.path.isabs(typed(path))
+    return path if complete else os.path.normpath(folder / path)
 
 
 def _unit(said: Any) -> None:
@@ -439,10 +439,10 @@ def _open_in(value: Any, place: str) -> list[str]:
     if value is OPEN or value == OPEN.sign:
         return [place]
     if isinstance(value, Mapping):
-        found: list[str] = []
+        positions: list[str] = []
         for name, one in value.items():
-            found += _open_in(one, f"{place}.{name}" if place else str(name))
-        return found
+            positions += _open_in(one, f"{place}.{name}" if place else str(name))
+        return positions
     return []
 
 

@@ -37,7 +37,7 @@ __all__ = [
 # from the declaration and from the types of the table; no row is read.
 
 
-_BROKEN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+_PARSE_ERRORS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class TableShape:
         """Return the shape that :meth:`to_json` described."""
         try:
             return cls._read(name, said)
-        except _BROKEN:
+        except _PARSE_ERRORS:
             raise UsageError(
                 f"the description of the table {name!r} is not in the form that Tacit writes"
             ) from None

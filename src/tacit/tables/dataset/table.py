@@ -251,7 +251,7 @@ class ColumnDeclaration:
         kind = text(said, "kind", where)
         if isinstance(kind, str) and kind not in (*TYPES, "decimal"):
             raise UsageError(f"kind of {where} is one of {', '.join(TYPES)}, not {kind!r}")
-        found = cls(
+        column = cls(
             kind,
             line(said, "meaning", where),
             line(said, "unit", where),
@@ -259,8 +259,8 @@ class ColumnDeclaration:
             _keys(said.get("keys"), where),
             flag(said, "public", where),
         )
-        found._agrees(where)
-        return found
+        column._agrees(where)
+        return column
 
     def _agrees(self, where: str) -> None:
         """Raise if keys are of another kind than is declared, or out of bounds."""
@@ -335,11 +335,11 @@ def _keys(given: Any, where: str) -> tuple[str | int, ...] | Open | None:
 # What is public of one table of a data set: where it is, how it is read, its columns.
 
 
-_PLACES = ("path", "url", "spark")
+_SOURCE_KINDS = ("path", "url", "spark")
 _READING = tuple(name for name in CsvOptions.__annotations__ if name != "types")
 _LIMITS = ("memory_limit", "threads", "timeout")
 _TABLE_FIELDS = (
-    *_PLACES,
+    *_SOURCE_KINDS,
     "table",
     *_LIMITS,
     *_READING,
@@ -382,7 +382,7 @@ class TableDeclaration:
         """Read a table as a file declares it."""
         fields = mapping(said, where)
         known_fields(fields, _TABLE_FIELDS, where)
-        places = [name for name in _PLACES if name in fields]
+        places = [name for name in _SOURCE_KINDS if name in fields]
         if len(places) != 1:
             raise UsageError(
                 f"{where} must say where it is: path = 'visits.csv', or url = 'postgresql://...' "
@@ -474,12 +474,12 @@ def _said(said: Mapping[str, Any], name: str, where: str, optional: bool = False
 
 
 def _limits(said: Mapping[str, Any], where: str) -> dict[str, Any]:
-    found = {
+    limits = {
         "memory_limit": text(said, "memory_limit", where),
         "threads": whole(said, "threads", where),
         "timeout": said.get("timeout"),
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in limits.items() if value is not None}
 
 
 def _names(given: Any, name: str, where: str) -> tuple[str, ...]:
