@@ -180,7 +180,7 @@ def _rows(one: Statistic, index: int) -> Iterable[dict[str, Any]]:
 def _distinct_names(by: Iterable[str], taken: Iterable[str]) -> list[str]:
     """Return the names of the grouping columns, next to those of the long form.
 
-    >>> _apart(["site", "value"], ["statistic", "value"])
+    >>> _distinct_names(["site", "value"], ["statistic", "value"])
     ['site', 'group_value']
     """
     reserved = set(taken)
