@@ -80,14 +80,14 @@ _ARGUMENTS = {
 }
 
 
-def listed(given: Iterable[T], suggestion_for: str) -> tuple[T, ...]:
+def listed(given: Iterable[T], instead_of: str) -> tuple[T, ...]:
     """Return what was given as a tuple; say what to give where it is no list."""
     try:  # an array of no dimension has an __iter__ that raises
         each = iter(given) if isinstance(given, Iterable) else None
     except TypeError:
         each = None
     if each is None:  # a question has brackets that raise, and is no list either
-        raise UsageError(suggestion_for)
+        raise UsageError(instead_of)
     return tuple(each)
 
 

@@ -257,7 +257,7 @@ def test_what_measures_otherwise_is_no_kind_of_a_metric(parent):
     """
     with pytest.raises(UsageError, match="derive it from Metric itself"):
         type("Mine", (parent,), {"distance": twice})
-    beside = type("JoinableTable", (), {"distance": twice})
+    beside = type("Beside", (), {"distance": twice})
     with pytest.raises(UsageError, match="changes the distance of"):
         type("Mixed", (beside, parent), {})
     assert type("Named", (parent,), {"sentence": "mine"}).distance is parent.distance

@@ -69,7 +69,7 @@ def release(session):
 # Where a fault can be put: the object, its method, whether the fault comes before or after the
 # work of the method, and whether the charge stands by then.
 STEPS = {
-    "dry_run": (Rehearsed, "rehearse", "before", False),
+    "rehearsal": (Rehearsed, "rehearse", "before", False),
     "charge": (Ledger, "charge", "before", False),
     "charged": (Ledger, "charge", "after", True),
     "read": (Collector, "collect", "before", True),

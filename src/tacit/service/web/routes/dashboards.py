@@ -122,7 +122,7 @@ def begin_dashboard(
     waits (202), and is paid for once somebody approved it.
     """
     counted = body.counted()
-    if state.datasets.of(name).settings.approval and not _start(state, name, counted, caller):
+    if state.datasets.of(name).settings.approval and not _begun(state, name, counted, caller):
         response.status_code = 202
         return _waiting(state.dashboard_requests.ask(name, counted, caller))
     return _reply(state.dashboards.begin(name, counted, caller))
@@ -187,7 +187,7 @@ def _seen(caller: Caller, found: DashboardRequest) -> bool:
     return own or decide(caller, "see_releases", found.dataset).allowed
 
 
-def _start(state: State, name: str, counted: Counted, caller: Caller) -> bool:
+def _begun(state: State, name: str, counted: Counted, caller: Caller) -> bool:
     try:
         state.dashboards.find(state.dashboards.identity(name, counted, caller))
     except Problem:
