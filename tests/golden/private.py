@@ -40,4 +40,4 @@ def key_over_time(counter: Any) -> tuple[str, dict[str, Any]]:
 
 def key_of_plan(plan: Any, **price: Any) -> tuple[str, dict[str, Any]]:
     """The same of a plan of several questions."""
-    return key_and_question(plan._whole, **price)
+    return key_and_question(plan._question, **price)

@@ -157,7 +157,7 @@ class Engine:
             if name == "sites":
                 public = read_public(other, name, ("site",), ("integer",))
                 join = Join(name, how, (("site", "site"),), ADDED[name], public.digest)
-                beside = public.beside(["site"], source.schema, source.engine)
+                beside = public.import_into(["site"], source.schema, source.engine)
             else:
                 join = Join(name, how, (("person", "id"),), ADDED[name], None, most)
                 beside = of_people(source, other, join)

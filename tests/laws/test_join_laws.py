@@ -46,7 +46,7 @@ class Tables:
         sites = read_public(public, "sites", ("site",), ("integer",))
         region = (("region", "region", "text"),)
         by_key = Join("sites", "left", (("site", "site"),), region, sites.digest)
-        beside = sites.beside(["site"], made.schema, made.engine)
+        beside = sites.import_into(["site"], made.schema, made.engine)
         self.source, self.schema = joined(made, by_key, beside), base.schema
         self.joins = (people, by_key)
 

@@ -20,7 +20,7 @@ from tacit.expressions.expression import Expression, col, when
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.contribution_bounding import WholeCells
+from tacit.tables.query.contribution_bounding import RowCells
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Bins, Moments, Rows, Total
 
@@ -361,8 +361,8 @@ def test_more_places_than_numbers_are_refused_when_the_question_is_made(load):
         for keys, bins in (([1, 2], 1 << 31), (None, 1 << 13), (range(300), 1 << 24)):
             query = Query(source, unit, by={"p": col("p")}, keys=keys)
             with pytest.raises(UsageError, match="more than can be distinguished"):
-                query.check(WholeCells(col("x"), grid, parts=bins, groups=1))
-            query.check(WholeCells(col("x"), grid, parts=1 << 11, groups=1))
+                query.check(RowCells(col("x"), grid, parts=bins, groups=1))
+            query.check(RowCells(col("x"), grid, parts=1 << 11, groups=1))
 
 
 def test_a_histogram_of_a_boolean_column(load):

@@ -16,7 +16,7 @@ from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.contribution_bounding import WholeCells
+from tacit.tables.query.contribution_bounding import RowCells
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Moments, People, Rows
 
@@ -110,7 +110,7 @@ def test_one_bad_row_changes_no_fate(way: str, tmp_path: Path) -> None:
                 for unit in (OneRowEach(), PersonUnit("p", rows=600))
                 for request in REQUESTS[: 2 if unit.column else 1]
             ]
-            number = WholeCells(col("n"), GRID, parts=3, groups=2)
+            number = RowCells(col("n"), GRID, parts=3, groups=2)
             Query(source, PersonUnit("p", rows=5), by={"g": col("g")}, keys=["a"]).run([number])
             asked += [Query(source, OneRowEach(), by={"g": col("g")}).people_by_key()[("a",)]]
             found.append(asked)

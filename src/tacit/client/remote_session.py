@@ -23,7 +23,7 @@ from tacit.tables.query.joins import MOST_ROWS, Join
 from tacit.tables.question import AskedTable, Asking
 from tacit.tables.reading import DEFAULT_READING
 from tacit.tables.release.answer import AS_IT_IS, Answer, Arrangement
-from tacit.tables.release.opened_table import On, OtherTable, asked_join, beside, columns_beside
+from tacit.tables.release.opened_table import On, OtherTable, asked_join, beside, joined_columns
 
 __all__ = [
     "Job",
@@ -408,7 +408,7 @@ class RemoteQuestion(Asking, _Sent):
             for name, column in shape.schema.items()
             if name not in other.key and column.kind not in ("other", "missing")
         }
-        columns = columns_beside(query.columns, table, added)
+        columns = joined_columns(query.columns, table, added)
         public, maximum = ("", None) if other.public else (None, MOST_ROWS)
         reading = DEFAULT_READING if other.public else shape.reading
         join = Join(table, which, pairs, columns, public, maximum, reading)

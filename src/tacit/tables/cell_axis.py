@@ -41,7 +41,9 @@ def listed(edges: Any) -> list[Number]:
 
 Key = tuple[Any, ...]
 
-_FEW = 12  # so many keys are compared one after another, which is less to write than halves of them
+_FEW = (
+    12  # this many keys are compared one after another, which is less to write than halves of them
+)
 
 
 @dataclass(frozen=True)
@@ -71,23 +73,23 @@ class Axis:
 
     @property
     def listed(self) -> int:
-        """How many keys or bins there are."""
+        """The number of keys or bins."""
         return len(self.keys) if self.keys else len(self.edges) - 1
 
     @property
     def size(self) -> int:
-        """How many cells there are, the one for everything else included; at least two."""
+        """The number of cells, with the one for everything else; at least two."""
         return max(self.listed, 2) if self.whole else self.listed + 1
 
     @property
     def name(self) -> str:
-        """What the axis is called: its columns, and the number of its bins."""
+        """The name of the axis: its columns, and the number of its bins."""
         joined = " and ".join(self.columns)
         return f"{joined} in {self.listed} bins" if self.edges else joined
 
     @property
     def names(self) -> list[str]:
-        """What its keys or bins are called."""
+        """The names of its keys or bins."""
         if self.edges:
             return bin_names(self.edges)
         shown = [["missing" if part is None else str(part) for part in key] for key in self.keys]
@@ -113,35 +115,35 @@ class Axis:
         return Axis(self.columns, (*self.keys, *more), self.edges, self.whole and other.whole)
 
     def places(self, other: Axis) -> list[int]:
-        """Return where the keys or bins of another axis stand in this one."""
+        """Return where the keys or bins of another axis are in this one."""
         if self.edges:
             return list(range(self.listed))
         return [self.exact_places[_exactly(key)] for key in other.keys]
 
     @cached_property
     def exact_places(self) -> dict[Key, int]:
-        """Where each key stands, each part with its type: 1 is not true.
+        """The index of each key, each part with its type: 1 is not true.
 
         >>> Axis(("site",), ((1,), (True,))).exact_places[((bool, True),)]
         1
         """
-        return {_exactly(key): place for place, key in enumerate(self.keys)}
+        return {_exactly(key): index for index, key in enumerate(self.keys)}
 
     def code(self, value: Callable[[str], Expression], stride: int = 1) -> Expression:
         """Return the number of a row's cell, from 0; the last one for what is not listed."""
         other = (self.size - 1) * stride
         if self.edges:
-            labels = [str(place * stride) for place in range(self.listed)]
+            labels = [str(index * stride) for index in range(self.listed)]
             cut = value(self.columns[0]).cut(self.edges, labels)
             return cut.read_number().fill(other)
-        held = [value(name) for name in self.columns]
+        values = [value(name) for name in self.columns]
         if len(self.keys) <= _FEW:
-            found: Any = other
-            for place, key in reversed(list(enumerate(self.keys))):
-                found = when(_among(held, [key])).then(place * stride).otherwise(found)
-            return found  # type: ignore[no-any-return]
-        inside = _among(held, self.keys)
-        return when(inside).then(_tree(held, self.keys, 0, stride)).otherwise(other)
+            code: Any = other
+            for index, key in reversed(list(enumerate(self.keys))):
+                code = when(_among(values, [key])).then(index * stride).otherwise(code)
+            return code  # type: ignore[no-any-return]
+        inside = _among(values, self.keys)
+        return when(inside).then(_tree(values, self.keys, 0, stride)).otherwise(other)
 
     def holds(
         self, value: Callable[[str], Expression], booleans: Container[str] = ()
@@ -153,12 +155,12 @@ class Axis:
         >>> [ages.holds(col).evaluate({"age": age}) for age in (18, 19, None)]
         [True, False, False]
         """
-        held = [value(name) for name in self.columns]
+        values = [value(name) for name in self.columns]
         if self.edges:
             if self.columns[0] in booleans:  # true and false compare with no number
-                return ~held[0].cut((self.edges[0], self.edges[-1]), ["0"]).is_null()
-            return held[0].between(self.edges[0], self.edges[-1])
-        return _among(held, self.keys)
+                return ~values[0].cut((self.edges[0], self.edges[-1]), ["0"]).is_null()
+            return values[0].between(self.edges[0], self.edges[-1])
+        return _among(values, self.keys)
 
     def to_json(self) -> dict[str, object]:
         """Return the axis as plain JSON values."""
@@ -175,16 +177,16 @@ def axis_from(described: Any) -> Axis:
     >>> axis_from({"columns": ["sex"], "keys": [["f"], ["m"]]}).names
     ['f', 'm']
     """
-    whole = bool(described.get("whole", False))
+    complete = bool(described.get("whole", False))
     if set(described) - {"whole"} == {"column", "edges"}:
         edges = tuple(as_fraction(edge, "an edge") for edge in described["edges"])
-        return Axis((str(described["column"]),), edges=edges, whole=whole)
+        return Axis((str(described["column"]),), edges=edges, whole=complete)
     columns = tuple(str(name) for name in described["columns"])
     keys = tuple(tuple(key) for key in described["keys"])
     plain = all(part is None or isinstance(part, (str, int, bool)) for key in keys for part in key)
     if not plain or any(len(key) != len(columns) for key in keys):
         raise UsageError("a key is text, a number or nothing for each column")
-    return Axis(columns, keys, whole=whole)
+    return Axis(columns, keys, whole=complete)
 
 
 def every_listed(axes: Sequence[Axis], booleans: Container[str] = ()) -> Expression | None:
@@ -195,11 +197,11 @@ def every_listed(axes: Sequence[Axis], booleans: Container[str] = ()) -> Express
     """
     found: list[Axis] = []
     for axis in axes:
-        place = next((i for i, known in enumerate(found) if known.same(axis)), None)
-        if place is None:
+        index = next((i for i, known in enumerate(found) if known.same(axis)), None)
+        if index is None:
             found.append(axis)
         else:
-            found[place] = found[place].joined(axis)
+            found[index] = found[index].joined(axis)
     return _both([axis.holds(col, booleans) for axis in found]) if found else None
 
 
@@ -208,28 +210,29 @@ def _exactly(key: Key) -> tuple[tuple[type, Any], ...]:
     return tuple((type(part), part) for part in key)
 
 
-def _tree(held: Sequence[Expression], keys: Sequence[Key], first: int, stride: int) -> Any:
+def _tree(columns: Sequence[Expression], keys: Sequence[Key], first: int, stride: int) -> Any:
     """Return the number of the key of a row that has one: halves are distinguished, then theirs."""
     if len(keys) == 1:
         return first
     half = len(keys) // 2
-    low = _tree(held, keys[:half], first, stride)
-    high = _tree(held, keys[half:], first + half * stride, stride)
-    return when(_among(held, keys[:half])).then(low).otherwise(high)
+    low = _tree(columns, keys[:half], first, stride)
+    high = _tree(columns, keys[half:], first + half * stride, stride)
+    return when(_among(columns, keys[:half])).then(low).otherwise(high)
 
 
-def _among(held: Sequence[Expression], keys: Sequence[Key]) -> Expression:
+def _among(columns: Sequence[Expression], keys: Sequence[Key]) -> Expression:
     """Return whether a row has one of the keys."""
-    if len(held) > 1:
+    if len(columns) > 1:
         each = [
-            _both([_among([h], [(part,)]) for h, part in zip(held, k, strict=True)]) for k in keys
+            _both([_among([h], [(part,)]) for h, part in zip(columns, k, strict=True)])
+            for k in keys
         ]
         return _either(each)
     listed = [part for (part,) in keys if part is not None]
-    found = [held[0].is_in(listed)] if listed else []
+    tests = [columns[0].is_in(listed)] if listed else []
     if len(listed) < len(keys):
-        found.append(held[0].is_null())
-    return _either(found)
+        tests.append(columns[0].is_null())
+    return _either(tests)
 
 
 def _both(conditions: Sequence[Expression]) -> Expression:
@@ -259,17 +262,17 @@ def public_keys(by: Sequence[str], keys: Any) -> tuple[tuple[Any, ...], ...]:
     """
     # keys: a list of values, or of tuples for several columns; a mapping of column to values, of
     #   which all combinations are meant; or a *public* table with these columns.
-    found = [tuple(_plain(value) for value in key) for key in _rows(by, keys)]
-    if not found:
+    checked = [tuple(_plain(value) for value in key) for key in _rows(by, keys)]
+    if not checked:
         raise UsageError("the list of keys is empty; list at least one")
-    for key in found:
+    for key in checked:
         if len(key) != len(by):
             raise UsageError(
                 f"a key has a value for each of {', '.join(by)}; one of them has {len(key)}"
             )
-    if len(set(found)) < len(found):
+    if len(set(checked)) < len(checked):
         raise UsageError("a key is given twice; list each once")
-    return tuple(found)
+    return tuple(checked)
 
 
 def _rows(by: Sequence[str], keys: Any) -> list[Sequence[Any]]:

@@ -42,7 +42,7 @@ WRONG = {
 
 @dataclass(frozen=True)
 class ColumnCheck:
-    """What a column holds.  Exact counts: not private."""
+    """Contents of a column.  Exact counts: not private."""
 
     kind: str  # what it is declared as, or ``"undeclared"``
     filled: int  # how many cells are not empty
@@ -55,24 +55,24 @@ class ColumnCheck:
     changed_as: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        told = [f"{self.filled} cells filled"]
+        parts = [f"{self.filled} cells filled"]
         if self.kind in self.missing_as:
             missing = self.missing_as[self.kind]
             if missing and missing == self.filled:
-                return f"{told[0]}, and NONE of them is read as {self.kind}: all are missing"
-            told += [f"{missing} missing as {self.kind}"] if missing else []
-            return "; ".join(told)
+                return f"{parts[0]}, and NONE of them is read as {self.kind}: all are missing"
+            parts += [f"{missing} missing as {self.kind}"] if missing else []
+            return "; ".join(parts)
         fits = {k: n for k, n in self.missing_as.items() if n < self.filled}
         cells = [
             f"{kind} {missing}" + (f" ({n} change)" if (n := self.changed_as.get(kind)) else "")
             for kind, missing in fits.items()
         ]
-        return "; would be missing as ".join([*told, *([", ".join(cells)] if cells else [])])
+        return "; would be missing as ".join([*parts, *([", ".join(cells)] if cells else [])])
 
 
 @dataclass(frozen=True)
 class TableCheck(Shown):
-    """What :func:`check` found.  Exact counts: not private.
+    """Result of :func:`check`.  Exact counts: not private.
 
     Attributes:
         name: of the table.
@@ -90,7 +90,7 @@ class TableCheck(Shown):
 
     @property
     def types(self) -> dict[str, str]:
-        """What to declare: ``types=`` for a session."""
+        """The declaration to use: ``types=`` for a session."""
         return {n: c.suggestion for n, c in self.columns.items() if c.suggestion is not None}
 
     def to_json(self) -> dict[str, object]:
@@ -165,17 +165,17 @@ def check(
         with opened.engine.reading():
             total = int(opened.engine.rows(f"select count(*) from {opened.relation} as t")[0][0])
             columns = _columns(opened.schema, opened.relation, opened.engine, form)
-        places = {name: tuple(found) for name, found in where.items()}
+        places = {name: tuple(numbers) for name, numbers in where.items()}
         return TableCheck(opened.name, total, columns, wrong, places)
 
 
 def _is_csv(source: Any, table: str | None) -> bool:
     if table is not None or not isinstance(source, (str, os.PathLike)):
         return False
-    from tacit.tables.engines.duckdb.source import holds_csv
+    from tacit.tables.engines.duckdb.source import is_csv_source
     from tacit.tables.engines.files import database_file
 
-    return not database_file(source) and holds_csv(source)
+    return not database_file(source) and is_csv_source(source)
 
 
 def _open_csv(
@@ -215,13 +215,13 @@ def _columns(schema: Schema, relation: str, engine: Engine, form: CsvFormat) -> 
     typed = {name for name, c in schema.items() if c.kind not in ("other", "undeclared")}
     counted = ", ".join(f"count({d.identifier(name)})" for name in schema if name in typed)
     row = engine.rows(f"select {counted} from {relation} as t")[0] if typed else ()
-    filled, found = iter(map(int, row)), {}
+    filled, columns = iter(map(int, row)), {}
     for name, column in schema.items():
         if column.kind != "undeclared":
-            found[name] = ColumnCheck(column.kind, next(filled) if name in typed else 0)
+            columns[name] = ColumnCheck(column.kind, next(filled) if name in typed else 0)
         else:
-            found[name] = _text(d.identifier(name), form.types.get(name), relation, engine, form)
-    return found
+            columns[name] = _text(d.identifier(name), form.types.get(name), relation, engine, form)
+    return columns
 
 
 def _text(

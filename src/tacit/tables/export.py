@@ -44,7 +44,7 @@ Form = Literal["wide", "long"]  # how an answer becomes a table
 
 _SUFFIXES = (("", "value"), ("_error", "standard_error"), ("_low", "low"), ("_high", "high"))
 _LONG = (("value", "value"), ("lower", "low"), ("upper", "high"))
-_MOST = 2**63 - 1
+_MAX_INTEGER = 2**63 - 1
 
 
 class Column(NamedTuple):
@@ -63,11 +63,11 @@ class Column(NamedTuple):
         >>> Column("site", [1, "x", None], False).plain
         ['1', 'x', None]
         """
-        # Whole numbers that 64 bits do not hold, or that stand beside others, are floats; keys of
+        # Integers that 64 bits do not hold, or that are next to others, are floats; keys of
         # several types are text.
         known = [value for value in self.values if value is not None]
         types = {type(value) for value in known}
-        if types == {int} and all(-_MOST <= value <= _MOST for value in known):
+        if types == {int} and all(-_MAX_INTEGER <= value <= _MAX_INTEGER for value in known):
             return self.values
         if self.number or (types and types <= {int, float}):
             return [None if value is None else float(value) for value in self.values]
@@ -80,7 +80,7 @@ _FORMS = get_args(Form)
 
 
 class Statistic(NamedTuple):
-    """What was released under a label.
+    """The released numbers of a label.
 
     Attributes:
         label: what it is called.
@@ -114,10 +114,10 @@ def columns_of(
         )
     if form == "long":
         return _long(by, keys, statistics)
-    found = _groups(by, keys)
+    columns = _groups(by, keys)
     for one in statistics:
-        found += _wide(one)
-    return found
+        columns += _wide(one)
+    return columns
 
 
 def _groups(by: Iterable[str], keys: Sequence[Sequence[Any]]) -> list[Column]:
@@ -140,7 +140,7 @@ def _wide(one: Statistic) -> list[Column]:
 def _long(
     by: Sequence[str], keys: Sequence[Sequence[Any]], statistics: Sequence[Statistic]
 ) -> list[Column]:
-    """Return a row for each number, group by group: the names first, and its interval beside it."""
+    """Return a row per number, group by group: its names, the number, and its interval."""
     names = ["statistic"]
     if any("bins" in one.column for one in statistics):
         names.append("bin")
@@ -148,23 +148,23 @@ def _long(
         names += ["bin_lower", "bin_upper"]
     numbers = [*(name for name, _ in _LONG), "standard_error"]
     table: dict[str, list[Any]] = {name: [] for name in [*names, *numbers]}
-    places: list[int] = []
-    for place in range(len(keys)):
+    indices: list[int] = []
+    for index in range(len(keys)):
         for one in statistics:
-            for row in _rows(one, place):
-                places.append(place)
+            for row in _rows(one, index):
+                indices.append(index)
                 for name, cells in table.items():
                     cells.append(row.get(name))
-    called = _apart(by, table)
-    groups = [Column(n, [keys[p][i] for p in places], False) for i, n in enumerate(called)]
+    called = _distinct_names(by, table)
+    groups = [Column(n, [keys[p][i] for p in indices], False) for i, n in enumerate(called)]
     texts = ("statistic", "bin")
     return groups + [Column(name, cells, name not in texts) for name, cells in table.items()]
 
 
-def _rows(one: Statistic, place: int) -> Iterable[dict[str, Any]]:
+def _rows(one: Statistic, index: int) -> Iterable[dict[str, Any]]:
     """Return the numbers of a label in a group, a row each."""
-    parts: dict[str, Any] = {name: one.column[part][place] for name, part in _LONG}
-    parts["standard_error"] = one.column["standard_error"][place]
+    parts: dict[str, Any] = {name: one.column[part][index] for name, part in _LONG}
+    parts["standard_error"] = one.column["standard_error"][index]
     bins = one.column.get("bins")
     if bins is None:
         return [{"statistic": one.label, **parts}]
@@ -177,22 +177,22 @@ def _rows(one: Statistic, place: int) -> Iterable[dict[str, Any]]:
     return rows
 
 
-def _apart(by: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """Return the names of the grouping columns, beside those of the long form.
+def _distinct_names(by: Iterable[str], taken: Iterable[str]) -> list[str]:
+    """Return the names of the grouping columns, next to those of the long form.
 
-    >>> _apart(["site", "value"], ["statistic", "value"])
+    >>> _distinct_names(["site", "value"], ["statistic", "value"])
     ['site', 'group_value']
     """
     reserved = set(taken)
     used = reserved | {*by}
-    found = []
+    names = []
     for name in by:
         if name in reserved:
             while name in used:
                 name = f"group_{name}"
             used.add(name)
-        found.append(name)
-    return found
+        names.append(name)
+    return names
 
 
 # Tables as files of other tools: CSV, Excel, Arrow and Parquet.
@@ -203,7 +203,7 @@ _BREAKS = re.compile(r'[",\r\n]')
 _NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?")
 
 # What a sheet of Excel holds: rows with the header, columns, characters of a cell.
-_MOST_ROWS, _MOST_COLUMNS, _LONGEST = 1_048_576, 16_384, 32_767
+_MAX_ROWS, _MAX_COLUMNS, _LONGEST = 1_048_576, 16_384, 32_767
 _EXACT = 10**15  # Excel holds fifteen digits of a number
 
 
@@ -213,7 +213,7 @@ def csv_text(columns: Sequence[Column], *, escape_formulas: bool = True) -> str:
     >>> csv_text([Column("site", ["=1+1", "-5"], False), Column("n", [2, None], True)])
     "site,n\n'=1+1,2\n-5,\n"
     """
-    # escape_formulas: whether text that a spreadsheet would run as a formula (it begins with ``=``,
+    # escape_formulas: whether text that a spreadsheet would run as a formula (it starts with ``=``,
     #   ``+``, ``-`` or ``@`` and is no number) gets an apostrophe before it.
     #
     # Source: OWASP, *CSV injection*.
@@ -234,7 +234,7 @@ def _harmless(value: Any) -> Any:
 
 
 def _field(value: Any) -> str:
-    """Return a cell; text that is empty, or would end a cell or a line, stands in quotes."""
+    """Return a cell; text that is empty, or would end a cell or a line, is in quotes."""
     # The writer of the standard library leaves a lone carriage return bare, which others read as
     # the end of a line.
     if value is None:
@@ -268,9 +268,9 @@ def parquet_bytes(columns: Sequence[Column]) -> bytes:
 def excel_bytes(columns: Sequence[Column], about: Iterable[tuple[str, str]] = ()) -> bytes:
     """Return a table as a workbook of Excel, in which no text is a formula."""
     rows = len(columns[0].values) if columns else 0
-    if rows >= _MOST_ROWS or len(columns) > _MOST_COLUMNS:
+    if rows >= _MAX_ROWS or len(columns) > _MAX_COLUMNS:
         raise UsageError(
-            f"a sheet of Excel holds {_MOST_ROWS - 1:,} rows and {_MOST_COLUMNS:,} columns, and "
+            f"a sheet of Excel holds {_MAX_ROWS - 1:,} rows and {_MAX_COLUMNS:,} columns, and "
             f"this table has {rows:,} and {len(columns):,}; use to_csv or to_parquet"
         )
     made = need("xlsxwriter", "excel")
@@ -279,12 +279,12 @@ def excel_bytes(columns: Sequence[Column], about: Iterable[tuple[str, str]] = ()
     head = book.add_format({"bold": True, "bottom": 1, "align": "left"})
     fill = book.add_format({"text_wrap": True, "valign": "top"})
     sheet = book.add_worksheet("answer")
-    for place, column in enumerate(columns):
-        _write(sheet, 0, place, column.name, head)
+    for index, column in enumerate(columns):
+        _write(sheet, 0, index, column.name, head)
         for row, value in enumerate(column.values, start=1):
-            _write(sheet, row, place, value)
+            _write(sheet, row, index, value)
         longest = max([len(str(v)) for v in (column.name, *column.values[:200])])
-        sheet.set_column(place, place, min(max(longest + 2, 8), 40))
+        sheet.set_column(index, index, min(max(longest + 2, 8), 40))
     sheet.freeze_panes(1, 0)
     if rows and columns:
         sheet.autofilter(0, 0, rows, len(columns) - 1)

@@ -114,7 +114,7 @@ class NoiseLaw:
         return np.where(alone, total * self._one(level), wide) if alone.any() else wide
 
     def _one(self, level: float) -> float:
-        """Return the least t on the grid with ``P(|X| > t) = 2 r^(t+1) / (1 + r) <= 1 - level``."""
+        """Return the smallest point t with ``P(|X| > t) = 2 r^(t+1) / (1 + r) <= 1 - level``."""
         step = self.grid / self.scale
         if step > 700:
             return 0.0
@@ -205,7 +205,7 @@ def _counted(weights: tuple[float, ...]) -> list[tuple[float, int]]:
 # How far the sum of several independent, equal noises is off: the exact discrete quantile.
 
 
-_MOST_POINTS = 1 << 21
+_MAX_POINTS = 1 << 21
 _SLACK = 1e-9  # more than the rounding of the transform and the mass beyond its window come to
 
 
@@ -225,7 +225,7 @@ def sum_half_width(law: NoiseLaw, terms: int, level: float = 0.95) -> float:
     if not terms:
         return 0.0
     points = 64 * math.ceil(max(law.scale, 1.0) * math.sqrt(terms))
-    if points > _MOST_POINTS:
+    if points > _MAX_POINTS:
         return law.half_width((1.0,) * terms, level)
     size = 1 << points.bit_length()
     summed = np.fft.irfft(_transform(law, size) ** terms, size)
@@ -237,8 +237,8 @@ def sum_half_width(law: NoiseLaw, terms: int, level: float = 0.95) -> float:
 @lru_cache(maxsize=8)
 def _transform(law: NoiseLaw, size: int) -> NDArray[np.complex128]:
     """Return the transform of the distribution of one noise on a window that wraps around."""
-    place = np.minimum(np.arange(size), size - np.arange(size)).astype(np.float64)
-    exponent = place / law.scale if law.kind == "laplace" else (place / law.scale) ** 2 / 2
+    distance = np.minimum(np.arange(size), size - np.arange(size)).astype(np.float64)
+    exponent = distance / law.scale if law.kind == "laplace" else (distance / law.scale) ** 2 / 2
     weight = np.exp(-exponent)
     return np.asarray(np.fft.rfft(weight / weight.sum()), dtype=np.complex128)
 
@@ -255,7 +255,7 @@ _CUT = 25.0
 _ROOM = 26.0
 _ROWS = 4096
 # Of weights that are remembered: those of a question are few, those of many answers are not.
-_KEPT_BYTES = 1 << 14
+_MAX_CACHED_BYTES = 1 << 14
 _HALVINGS = 14  # to a 16,384th of where the quantile can be, upwards
 
 
@@ -274,39 +274,39 @@ def half_widths(law: NoiseLaw, weights: Array, level: float, times: Array | None
     #   each by default.
     each: Array = np.ones_like(weights) if times is None else np.asarray(times, dtype=np.float64)
     size = np.sqrt((each * weights**2).sum(axis=-1))
-    whole = law.grid * (each * np.abs(weights)).sum(axis=-1)
+    bound = law.grid * (each * np.abs(weights)).sum(axis=-1)
     if law.kind == "gaussian":
         quantile, _ = narrowed(lambda z: math.erfc(z / math.sqrt(2)) <= 1 - level, 40.0, 0.0, 100)
-        return np.asarray(size * law.scale * quantile * (1 + 1e-9) + whole)
+        return np.asarray(size * law.scale * quantile * (1 + 1e-9) + bound)
     shares = (weights / np.maximum(size, 1e-300)[..., None]) ** 2
     flat = shares.reshape(-1, weights.shape[-1])
     powers = None if times is None else each.reshape(flat.shape)
-    found = _known_quantiles(flat, powers, level).reshape(size.shape)
-    return np.asarray(size * law.scale * found + whole)
+    quantiles = _known_quantiles(flat, powers, level).reshape(size.shape)
+    return np.asarray(size * law.scale * quantiles + bound)
 
 
 def _known_quantiles(shares: Array, powers: Array | None, level: float) -> Array:
-    """Return :func:`_laplace_quantiles`, which noise of every scale has in common, of late ones."""
-    if shares.nbytes > _KEPT_BYTES:
+    """Return :func:`_laplace_quantiles` of any scale, from a cache of recent ones."""
+    if shares.nbytes > _MAX_CACHED_BYTES:
         return _laplace_quantiles(shares, powers, level)
     times = None if powers is None else powers.tobytes()
-    return _kept_quantiles(shares.tobytes(), times, shares.shape, level)
+    return _cached_quantiles(shares.tobytes(), times, shares.shape, level)
 
 
 @lru_cache(maxsize=64)
-def _kept_quantiles(
+def _cached_quantiles(
     shares: bytes, powers: bytes | None, shape: tuple[int, int], level: float
 ) -> Array:
     rows = np.frombuffer(shares).reshape(shape)
     times = None if powers is None else np.frombuffer(powers).reshape(shape)
-    found = _laplace_quantiles(rows, times, level)
-    found.flags.writeable = False
-    return found
+    quantiles = _laplace_quantiles(rows, times, level)
+    quantiles.flags.writeable = False
+    return quantiles
 
 
 def _laplace_quantiles(shares: Array, powers: Array | None, level: float) -> Array:
     """Quantiles of ``|sum w_i X_i|`` for X_i standard Laplace, from ``w_i^2``, of sum one."""
-    # Where powers are given, so many X have each weight.
+    # Where powers are given, this many X have each weight.
     #
     # Independent Gaussian noise of deviation 0.2 is added: a sum of symmetric unimodal variables
     # only gets wider by another one, and here by 1 percent (the variance grows from 2 to 2.04).
@@ -322,21 +322,21 @@ def _laplace_quantiles(shares: Array, powers: Array | None, level: float) -> Arr
     # w_i^2)``, where the product is at most ``1 / (1 - theta^2)`` since ``-log(1 - theta^2
     # p)`` is convex in p: with theta = 9/10, ``11 exp(-0.9 x)``, that is below 8e-10 for x = 26,
     # and the quantile is below the x that makes it ``1 - level``.
-    most = math.log(11 / (1 - level)) / 0.9
-    step = 2 * math.pi / (most + _ROOM)
+    upper = math.log(11 / (1 - level)) / 0.9
+    step = 2 * math.pi / (upper + _ROOM)
     u: Array = step * np.arange(1.0, math.ceil(_CUT / step) + 1, dtype=np.float64)
-    # rows that are equal up to order are worked out once, and so many at a time
+    # rows that are equal up to order are computed once, and this many at a time
     alike = np.sort(shares, axis=-1) if powers is None else np.hstack((shares, powers))
     rows, back = np.unique(alike, axis=0, return_inverse=True)
     width = shares.shape[-1]
     parts = [
-        _quantiles(some[:, :width], some[:, width:], u, most, level)
+        _quantiles(some[:, :width], some[:, width:], u, upper, level)
         for some in (rows[i : i + _ROWS] for i in range(0, len(rows), _ROWS))
     ]
     return np.asarray(np.concatenate([np.zeros(0), *parts])[back.reshape(-1)])
 
 
-def _quantiles(rows: Array, powers: Array, u: Array, most: float, level: float) -> Array:
+def _quantiles(rows: Array, powers: Array, u: Array, upper: float, level: float) -> Array:
     """Return the quantiles of some rows, from the points of the integral and an upper end."""
     step = float(u[0])
     decay = np.exp(-(_EXTRA**2) * u**2 / 2) / u
@@ -344,7 +344,7 @@ def _quantiles(rows: Array, powers: Array, u: Array, most: float, level: float) 
     for i, column in enumerate(rows.T):
         spread = 1 + column[:, None] * u**2
         factor /= spread ** powers[:, i, None] if powers.size else spread
-    low, high = np.zeros(len(rows)), np.full(len(rows), most)
+    low, high = np.zeros(len(rows)), np.full(len(rows), upper)
     for _ in range(_HALVINGS):
         t = (low + high) / 2
         inside = (step / math.pi) * (t + 2 * (np.sin(t[:, None] * u) * factor).sum(axis=1))
@@ -377,7 +377,7 @@ class Band:
 
     @property
     def low(self) -> Array:
-        """The least that it can be."""
+        """The smallest that it can be."""
         return self.centre - self.radius
 
     @property

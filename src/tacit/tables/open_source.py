@@ -31,7 +31,7 @@ class Source:
         name: the public name of the data set.
         schema: its columns.
         engine: where it is.
-        relation: the quoted SQL that stands for it after ``from``.
+        relation: the quoted SQL that represents it after ``from``.
         counted: that of a table with as many rows or more, which costs less to count.
         reading: how it is read, where that is not the default.
         label: what it is called where it is; its name, where none was given.
@@ -102,17 +102,17 @@ def open_beside(first: Source, source: Any, options: Mapping[str, Any]) -> Sourc
     name, table = options.get("name"), options.get("table")
     engine: Any = first.engine  # what opened the first kind of table opens another of that kind
     csv: Any = {n: v for n, v in options.items() if n in CsvOptions.__annotations__}
-    from tacit.tables.engines.postgres import beside_in_postgres, in_postgres
-    from tacit.tables.engines.spark import beside_in_spark, in_spark
+    from tacit.tables.engines.postgres import in_postgres, open_another_in_postgres
+    from tacit.tables.engines.spark import in_spark, open_another_in_spark
 
     if in_postgres(source):
-        opened = beside_in_postgres(str(table), engine)
+        opened = open_another_in_postgres(str(table), engine)
     elif in_spark(source):
-        opened = beside_in_spark(source, engine)
+        opened = open_another_in_spark(source, engine)
     else:
-        from tacit.tables.engines.duckdb.source import beside_in_duckdb
+        from tacit.tables.engines.duckdb.source import open_another_in_duckdb
 
-        opened = beside_in_duckdb(source, table, csv, engine)
+        opened = open_another_in_duckdb(source, table, csv, engine)
     return _source(opened, name, source, csv)
 
 

@@ -1,14 +1,14 @@
 """The unit of privacy, and how the weight of one person is bounded."""
 
 # A row counts with a *weight*, a whole multiple of ``1 / one``.  Let a person have rows i with
-# masses ``m_i >= 0`` (whole numbers), of total ``m``, and let ``limit`` be the most mass allowed.
+# masses ``m_i >= 0`` (integers), of total ``m``, and let ``limit`` be the most mass allowed.
 # Each of the rows gets the weight
 #
 #     ``w = one``                         if ``m <= limit``,
 #     ``w = floor(one * limit / m)``      otherwise.
 #
 # *Theorem.*  The weighted mass of a person, over all rows and so over any division of them into
-# groups and bins, is at most ``one * limit``; and nobody else's weights depend on that person.
+# groups and bins, is at most ``one * limit``; and no one else's weights depend on that person.
 # *Proof.*  ``w m <= one m <= one limit`` in the first case and ``w m <= one limit`` in the second.
 # The weight is a function of the person's own rows and public numbers.
 #
@@ -72,7 +72,7 @@ class OneRowEach:
     one = 1
 
     def __call__(self) -> NoReturn:
-        """Refuse a call: it is a value.
+        """Raise: it is a value, not a function.
 
         Raises:
             UsageError: always.
@@ -145,7 +145,7 @@ class PersonUnit:
         """Return the SQL of the person of a row, or refuse a column that holds no persons.
 
         Two rows are of one person if and only if their values are identical: texts by their
-        characters, numbers by what they are.  A text of more than 65,536 bytes names nobody.
+        characters, numbers by what they are.  A text of more than 65,536 bytes names no one.
         """
         column = schema.column(self.column)
         if column.problem:

@@ -23,9 +23,15 @@ from tacit.report import Certificate
 from tacit.report.text import aggregate_words, protects_line, question_words
 from tacit.tables.cell_axis import Keys, public_keys
 from tacit.tables.derived.derive import Earlier, free_errors_of
-from tacit.tables.plan.parse_question import asked_per_person
+from tacit.tables.plan.parse_question import per_person_question
 from tacit.tables.plan.plan import Plan, check_rounds, read_rounds
-from tacit.tables.plan.preview import Preview, asked_loss, noted, warn_if_undeclared, warn_if_weak
+from tacit.tables.plan.preview import (
+    Preview,
+    noted,
+    requested_loss,
+    warn_if_undeclared,
+    warn_if_weak,
+)
 from tacit.tables.plan.price import (
     Amount,
     Price,
@@ -36,16 +42,16 @@ from tacit.tables.plan.price import (
 )
 from tacit.tables.plan.query import (
     ANSWERS,
-    INSTEAD,
     NOTHING_DECLARED,
+    SUGGESTIONS,
     Declared,
     Query,
     Unit,
     check_labels,
     columns_named,
-    instead_of,
     labels_of,
     refuse_brackets,
+    suggestion_for,
 )
 from tacit.tables.query.keys import fit_keys
 from tacit.tables.release.answer import AS_IT_IS, Answer, Arrangement
@@ -79,7 +85,7 @@ _A = TypeVar("_A", bound="Asking")
 
 
 @public
-@instead(**{**INSTEAD, "to_pandas": INSTEAD["to_dict"].replace("to_dict", "to_pandas")})
+@instead(**{**SUGGESTIONS, "to_pandas": SUGGESTIONS["to_dict"].replace("to_dict", "to_pandas")})
 class Asking(Shown, ABC):
     """The parts of a question."""
 
@@ -99,7 +105,7 @@ class Asking(Shown, ABC):
         """Join the rows with another table of the declared data set."""
 
     def _instead_of(self, name: str) -> str:
-        return instead_of(self.schema, name)
+        return suggestion_for(self.schema, name)
 
     @property
     def schema(self) -> Schema:
@@ -194,7 +200,7 @@ class Asking(Shown, ABC):
             >>> 0 <= answer.value("visits") <= 100
             True
         """
-        query, said = asked_per_person(self._query, self._declared, labels_of([], aggregates))
+        query, said = per_person_question(self._query, self._declared, labels_of([], aggregates))
         return self._of(query, said, AS_IT_IS)
 
     def group_by(self: _A, *by: str | Sequence[str], keys: Keys = None, rounds: int = 1) -> _A:
@@ -296,7 +302,7 @@ _FIRST = "say first what is asked: session.agg(n=tc.count()).release(epsilon='1/
 
 
 @public
-@instead(**{**INSTEAD, **dict.fromkeys(("preview", "release", "cost", *ANSWERS), _FIRST)})
+@instead(**{**SUGGESTIONS, **dict.fromkeys(("preview", "release", "cost", *ANSWERS), _FIRST)})
 class AskedTable(ABC, Generic[Q]):
     """A table that questions begin at."""
 
@@ -308,7 +314,7 @@ class AskedTable(ABC, Generic[Q]):
         """Return a question about all rows, with nothing asked yet."""
 
     def _instead_of(self, name: str) -> str:
-        return instead_of(self._question().schema, name)
+        return suggestion_for(self._question().schema, name)
 
     def join(self, table: str, *, on: On = None, how: str | None = None) -> Q:
         """Join the rows with another declared table; see :meth:`Question.join`."""
@@ -604,7 +610,7 @@ class Question(Asking, Priced):
             return Answer.of(standing, ledger, self._arrangement, replayed=True)
         # What is charged already was tried before; what fails now leaves it open all the same.
         plan = charge.plan(standing) if standing else self._tried(charge, None)
-        warn_if_weak(None if standing else asked_loss(plan), self._declared.size)
+        warn_if_weak(None if standing else requested_loss(plan), self._declared.size)
         if standing is None:
             warn_if_undeclared(plan)
 

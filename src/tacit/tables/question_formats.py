@@ -60,15 +60,15 @@ def join_text(text: str) -> JoinText:
     >>> join_text("inner sites on home, year")
     JoinText(table='sites', on=('home', 'year'), how='inner')
     """
-    found = _FORM.fullmatch(text.strip())
-    columns = None if found is None or found[3] is None else found[3].split(",")
-    if found is None or (columns is not None and not all(map(str.strip, columns))):
+    match = _FORM.fullmatch(text.strip())
+    columns = None if match is None or match[3] is None else match[3].split(",")
+    if match is None or (columns is not None and not all(map(str.strip, columns))):
         raise UsageError(
             f"a join is the name of a table, such as patients, 'left patients' or 'sites on home', "
             f"not {text!r}"
         )
     on = None if columns is None else tuple(map(str.strip, columns))
-    return JoinText(found[2], on, found[1])
+    return JoinText(match[2], on, match[1])
 
 
 # One question in writing: what is asked of a table, and what the answer may spend.
@@ -146,10 +146,10 @@ class Asked:
         for name, expression in self.derived.items():
             rows = rows.with_column(name, expression)
         if self.per_person:
-            rows = _kept(rows, self.where).per_person(**self.per_person)
+            rows = _filtered(rows, self.where).per_person(**self.per_person)
         for name, cut in self.cuts.items():
             rows = rows.with_column(name, cut)
-        return _kept(rows, self.where_person if self.per_person else self.where)
+        return _filtered(rows, self.where_person if self.per_person else self.where)
 
     def _keys(self, asked: Question) -> Any:
         """Return the public keys: given, declared, or those that a computed column can have."""
@@ -163,7 +163,7 @@ class Asked:
 
     @property
     def price(self) -> Price:
-        """What the release may spend, as the methods of a question take it."""
+        """The loss of the release, as the methods of a question take it."""
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -187,13 +187,13 @@ class Asked:
         return read_loss(whole[0], self.delta, whole[1], flag)
 
 
-def _kept(rows: Question, conditions: Sequence[Expression]) -> Question:
+def _filtered(rows: Question, conditions: Sequence[Expression]) -> Question:
     """Return the rows that conditions keep, which were read from text: a word names a column."""
     for condition in conditions:
         for name in sorted(condition.columns() - {*rows.schema}):
             near = did_you_mean(name, rows.schema)
-            told = "" if near.endswith("?") else f". A text is written in quotes: '{name}'"
-            raise UsageError(f"there is no column {name!r}; {near}{told}")
+            remedy = "" if near.endswith("?") else f". A text is written in quotes: '{name}'"
+            raise UsageError(f"there is no column {name!r}; {near}{remedy}")
     return rows.filter(*conditions)
 
 
@@ -222,7 +222,7 @@ def _kept(rows: Question, conditions: Sequence[Expression]) -> Question:
 #     argument := or | missing
 #
 # A function is one of :mod:`tacit.expressions.functions` or ``abs``, ``clamp``, ``cut``, ``fill``,
-# ``starts_with`` and the readings of text, its first operand in the place of the column:
+# ``starts_with`` and the readings of text, its first operand in the position of the column:
 # ``clamp(cost, 0, 100)``.  ``when(condition, value, other)`` chooses.
 
 
@@ -260,7 +260,7 @@ _CALLS: dict[str, tuple[int, int]] = {
 _DIGITS = 1000
 _RESERVED = {"and", "or", "not", "in", "is", "between", "missing", "null", "true", "false"}
 _DEEPEST = 50
-_MOST_TOKENS = 1000
+_MAX_TOKENS = 1000
 _HELP_DERIVED = "write it like: rate = cost / visits, or group = when(age < 18, 'young', 'old')"
 _HELP = "write it like: age >= 18 and not (state in ('NY', 'NJ') or pay is missing)"
 
@@ -289,14 +289,14 @@ def columns_of(texts: Sequence[str]) -> dict[str, Expression]:
     >>> columns_of(["share = clamp(cost / (visits + 1), 0, 100)"])
     {'share': clamp((cost / (visits + 1)), 0.0, 100.0)}
     """
-    found: dict[str, Expression] = {}
+    columns: dict[str, Expression] = {}
     for text in texts:
         reader = _Reader(text, "column", _HELP_DERIVED)
         name = reader.named()
-        if name in found:
+        if name in columns:
             raise UsageError(f"the column {name!r} is given twice; name each once")
-        found[name] = reader.whole()
-    return found
+        columns[name] = reader.whole()
+    return columns
 
 
 class _Reader:
@@ -330,9 +330,9 @@ class _Reader:
             raise self._wrong("'and', 'or' or the end")
 
     def whole(self) -> Expression:
-        found = self.either()
+        condition = self.either()
         self.end()
-        return found
+        return condition
 
     def named(self) -> str:
         """Step over ``name =``, and return the name."""
@@ -347,24 +347,24 @@ class _Reader:
         self.depth += 1
         if self.depth > _DEEPEST:
             raise UsageError(f"a {self.what} is nested at most {_DEEPEST} deep")
-        found = self._both()
+        condition = self._both()
         while self._word("or"):
-            found = found | self._both()
+            condition = condition | self._both()
         self.depth -= 1
-        return found
+        return condition
 
     def _both(self) -> Expression:
-        found = self._single()
+        condition = self._single()
         while self._word("and"):
-            found = found & self._single()
-        return found
+            condition = condition & self._single()
+        return condition
 
     def _single(self) -> Expression:
         negated = False
         while self._word("not"):
             negated = not negated
-        found = self._comparison()
-        return ~found if negated else found
+        condition = self._comparison()
+        return ~condition if negated else condition
 
     def _comparison(self) -> Expression:
         left = self._sum()
@@ -383,22 +383,22 @@ class _Reader:
             return ~left.is_null() if negated else left.is_null()
         negated = self._word("not")
         if self._word("like"):
-            found = left.like(self._text())
+            condition = left.like(self._text())
         elif negated or self._word("in"):
             if negated:
                 self._require("in", "like")
-            found = left.is_in(self._listed())
+            condition = left.is_in(self._listed())
         else:
             return left
-        return ~found if negated else found
+        return ~condition if negated else condition
 
     def _listed(self) -> list[Expression]:
         self._require("(")
-        found = [self._sum()]
+        values = [self._sum()]
         while self._word(","):
-            found.append(self._sum())
+            values.append(self._sum())
         self._require(")")
-        return found
+        return values
 
     def _text(self) -> str:
         kind, token, _ = self.tokens[self.place]
@@ -419,24 +419,24 @@ class _Reader:
             ) from None
 
     def _sum(self) -> Expression:
-        found = self._product()
+        value = self._product()
         while True:
             if self._word("+"):
-                found = found + self._product()
+                value = value + self._product()
             elif self._word("-"):
-                found = found - self._product()
+                value = value - self._product()
             else:
-                return found
+                return value
 
     def _product(self) -> Expression:
-        found = self._signed()
+        value = self._signed()
         while True:
             if self._word("*"):
-                found = found * self._signed()
+                value = value * self._signed()
             elif self._word("/"):
-                found = found / self._signed()
+                value = value / self._signed()
             else:
-                return found
+                return value
 
     def _signed(self) -> Expression:
         """Read a value with its signs; a number below zero is a constant, as it is in Python."""
@@ -446,18 +446,18 @@ class _Reader:
             negated ^= self._word("-")
             self._word("+")
         number = self.tokens[self.place][0] == "number"
-        found = self._value()
+        value = self._value()
         if negated and number:
-            return literal(-constants_of(found)[0])
-        return -found if negated else found
+            return literal(-constants_of(value)[0])
+        return -value if negated else value
 
     def _value(self) -> Expression:
         kind, token, _ = self.tokens[self.place]
         lowered = token.lower()
         if kind == "sign" and self._word("("):
-            found = self.either()
+            value = self.either()
             self._require(")")
-            return found
+            return value
         if kind in ("sign", "end") or (kind == "word" and lowered in _RESERVED - {"true", "false"}):
             raise self._wrong("a column, a number or a text")
         if kind == "text":
@@ -511,22 +511,22 @@ class _Reader:
 
 
 def _tokens(text: str, what: str, help: str) -> list[tuple[str, str, int]]:
-    found: list[tuple[str, str, int]] = []
-    place = 0
-    while text[place:].strip():
-        match = _TOKEN.match(text, place)
+    tokens: list[tuple[str, str, int]] = []
+    position = 0
+    while text[position:].strip():
+        match = _TOKEN.match(text, position)
         if match is None:
-            at = place + len(text[place:]) - len(text[place:].lstrip())
+            at = position + len(text[position:]) - len(text[position:].lstrip())
             raise UsageError(
                 f"the {what} {text!r} has {text[at]!r} at character {at + 1}, which has no "
                 f"meaning there; {help}"
             )
         kind = str(match.lastgroup)
-        found.append((kind, match[kind], match.start(kind)))
-        place = match.end()
-        if len(found) > _MOST_TOKENS:
-            raise UsageError(f"a {what} has at most {_MOST_TOKENS} words and signs")
-    return [*found, ("end", "", len(text))]
+        tokens.append((kind, match[kind], match.start(kind)))
+        position = match.end()
+        if len(tokens) > _MAX_TOKENS:
+            raise UsageError(f"a {what} has at most {_MAX_TOKENS} words and signs")
+    return [*tokens, ("end", "", len(text))]
 
 
 # The fields of one question, as a plan has them in ``[[question]]`` and a service in JSON.
@@ -609,7 +609,7 @@ def _columns(question: Mapping[str, Any]) -> dict[str, Expression]:
 
 
 def _cuts(question: Mapping[str, Any]) -> dict[str, Expression]:
-    found = {}
+    cuts = {}
     for name, said in mapping(question.get("cut", {}), "cut").items():
         part = mapping(said, f"the cut {name!r}")
         if set(part) != {"column", "edges"} or not isinstance(part["edges"], list):
@@ -617,8 +617,8 @@ def _cuts(question: Mapping[str, Any]) -> dict[str, Expression]:
                 f'the cut {name!r} must be like {{ column = "age", edges = [0, 18, 65] }}'
             )
         column = text_of(part, "column", f"the cut {name!r}", required=True)
-        found[name] = col(str(column)).cut(part["edges"])
-    return found
+        cuts[name] = col(str(column)).cut(part["edges"])
+    return cuts
 
 
 def _keys(

@@ -1,4 +1,4 @@
-"""How a table is read, as far as it was declared: a part of the identity of each question."""
+"""The declared reading of a table: a part of the identity of each question."""
 
 # A null text, an encoding, a date format or another file changes what a cell says.  So the answer
 # of one reading is never the answer of another: what differs from the default is in the description
@@ -6,7 +6,7 @@
 # nothing, and has the keys that it had before readings were described.
 #
 # The kind of a column is described where the question reads the column: to declare another one asks
-# nothing else anew.
+# nothing else again.
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ READING = "reading"  # the name of a reading in the description of a question
 
 @dataclass(frozen=True)
 class Reading:
-    """How a table is read, where that is not the default.
+    """The reading of a table, where it is not the default.
 
     Attributes:
         options: of the whole file, by name, as plain JSON: ``null``, ``encoding``, ``path`` ...
@@ -38,7 +38,7 @@ class Reading:
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def at(self, place: str | None) -> Reading:
-        """Return the reading of a file at a place; None for the default one."""
+        """Return the reading of a file at a position; None for the default one."""
         return self if place is None else Reading({**self.options, "path": place}, self.columns)
 
     def describe(self, used: Iterable[str]) -> dict[str, object]:

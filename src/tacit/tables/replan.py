@@ -1,7 +1,7 @@
 """A release planned again from what its certificate says: by the code that planned it first."""
 
 # What a certificate claims is never run.  From its public parts (the question, the kinds of the
-# columns, the request, what was left) the plan is made anew, and all that follows from it is there
+# columns, the request, what was left) the plan is made again, and all that follows from it is there
 # to compare: every chain, number by number, what they lose together, the price, and, from the
 # numbers that were released, every value with its error and its interval.
 
@@ -37,7 +37,7 @@ __all__ = ["Replanned", "of_certificate", "replan"]
 
 
 class Replanned(ABC):
-    """What follows from a question, its request and the numbers that were released."""
+    """Consequences of a question, its request and the released numbers."""
 
     grows = False  # whether it was answered period by period, of a table that grew
 
@@ -47,17 +47,17 @@ class Replanned(ABC):
 
     @property
     def unknown_keys(self) -> bool:
-        """Whether the groups were found in the data."""
+        """True if the groups were found in the data."""
         return bool(self.query.unknown_keys)
 
     @property
     def chooses(self) -> bool:
-        """Whether a method, or an option of one, was chosen by expected errors."""
+        """True if a method, or an option of one, was chosen by expected errors."""
         return any(has_choice(aggregate) for _, aggregate in self.query.aggregates)
 
     @property
     def joins_public(self) -> bool:
-        """Whether the rows of a public table stand beside those that were asked."""
+        """True if the rows of a public table are next to those that were asked."""
         asked = self.query if self.query.inner is None else self.query.inner
         return any(join.public is not None for join in asked.joins)
 
@@ -69,7 +69,7 @@ class Replanned(ABC):
     @property
     @abstractmethod
     def steps(self) -> int:
-        """How many steps all chains have together."""
+        """The number of steps of all chains."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class Replanned(ABC):
 
     @abstractmethod
     def columns(self, keys: Any) -> list[dict[str, Any]]:
-        """Return what is known of the answer's columns without the numbers; the rest lacks."""
+        """Return what is known of the answer's columns without the numbers; the rest is missing."""
 
 
 class _Release(Replanned):
@@ -120,7 +120,7 @@ class _Release(Replanned):
 
     @property
     def confused(self) -> bool:
-        """Whether it is a plan in which an earlier version took one axis for another."""
+        """True if it is a plan in which an earlier version took one axis for another."""
         cells = (part for part in self.plan.parts if isinstance(part, CellsPart))
         return not self.states_axes and any(part.has_one_name_twice for part in cells)
 
@@ -150,9 +150,9 @@ class _Release(Replanned):
         for numbers in released:
             for number in numbers:
                 _check_number(number)
-        with np.errstate(all="ignore"):  # what somebody made up may be infinite
-            found = answer_of(self.plan, keys, released, level)
-        return {**found, "columns": self._with_methods(found["columns"])}
+        with np.errstate(all="ignore"):  # what someone made up may be infinite
+            answer = answer_of(self.plan, keys, released, level)
+        return {**answer, "columns": self._with_methods(answer["columns"])}
 
     def columns(self, keys: Any) -> list[dict[str, Any]]:
         self._keys(keys)
@@ -164,29 +164,29 @@ class _Release(Replanned):
 
     def _with_methods(self, columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return columns with the records of choices that were not made again."""
-        for column, (label, asked) in zip(columns, self.query.aggregates, strict=True):
-            if has_choice(asked):
+        for column, (label, aggregate) in zip(columns, self.query.aggregates, strict=True):
+            if has_choice(aggregate):
                 stated = self.methods.get(label) or {}
                 used = column.get("method") or {"used": "global"}
-                column["method"] = record_of(asked, stated, used, self._shares(asked))
+                column["method"] = record_of(aggregate, stated, used, self._shares(aggregate))
         return columns
 
-    def _shares(self, asked: Aggregate) -> list[str]:
-        shares = shares_of(self.query, self.plan.request, asked)
+    def _shares(self, aggregate: Aggregate) -> list[str]:
+        shares = shares_of(self.query, self.plan.request, aggregate)
         return [str(noise.loss) for noise in shares]
 
     def _column(self, aggregate: Any, groups: int) -> dict[str, Any]:
-        found: dict[str, Any] = {"kind": aggregate.kind}
+        column: dict[str, Any] = {"kind": aggregate.kind}
         names = kind_of(aggregate.kind).names(aggregate)
         if kind_of(aggregate.kind).amount:
             error: Any = self.plan.expected_error(aggregate, 1)
             if names is not None:
                 error = [error] * len(names)
-            found["standard_error"] = [error] * groups
+            column["standard_error"] = [error] * groups
         if names is not None:
-            found["bins"] = names
+            column["bins"] = names
         method = self.plan.record(aggregate)
-        return found if method is None else {**found, "method": method}
+        return column if method is None else {**column, "method": method}
 
 
 def _without_axes(described: Mapping[str, Any]) -> dict[str, Any]:

@@ -65,15 +65,15 @@ KINDS: dict[str, Any] = {"integer": int, "float": float, "decimal": float, "bool
 class Answers:
     """Exact integer vectors, by the step that asked for them.  Never shown, never pickled."""
 
-    def __init__(self, found: Mapping[Step, Any]) -> None:
-        self._found = dict(found)
+    def __init__(self, answers: Mapping[Step, Any]) -> None:
+        self._answers = dict(answers)
 
     def of(self, step: Step) -> Any:
         """Return the exact vector for a step."""
-        return self._found[step]
+        return self._answers[step]
 
     def __repr__(self) -> str:
-        return f"<exact aggregates of {len(self._found)} parts, not shown>"
+        return f"<exact aggregates of {len(self._answers)} parts, not shown>"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("exact aggregates cannot be pickled: they are not private")
@@ -155,12 +155,12 @@ class UnitDistance(Metric):
         return Fraction(total)
 
     def _people(self, data: Any) -> dict[Any, Counter[Any]]:
-        found: dict[Any, Counter[Any]] = {}
+        rows_of: dict[Any, Counter[Any]] = {}
         names = list(data)
         for row in zip(*(np.asarray(data[n]).tolist() for n in names), strict=True):
             record = dict(zip(names, map(str, row), strict=True))
-            found.setdefault(record[str(self.column)], Counter())[tuple(record.items())] += 1
-        return found
+            rows_of.setdefault(record[str(self.column)], Counter())[tuple(record.items())] += 1
+        return rows_of
 
     def describe(self) -> dict[str, Any]:
         """Return the metric as plain JSON values."""
@@ -193,7 +193,7 @@ def _described_space(description: Mapping[str, Any]) -> Space:
 
 # The chain from a table to integers, as steps whose maps a certificate can re-derive.
 #
-# A question to a table is answered by one scan inside the engine; what comes out is held in
+# A question to a table is answered by one scan inside the engine; what comes out is stored in
 # :class:`~tacit.tables.steps.Answers`, one integer vector for each step that ends a chain.
 # The steps here state what such a vector is and how far one person can move it;
 # ``tacit.tables.query.integer_query`` computes it.
@@ -249,8 +249,8 @@ class DerivedColumn(TableStep):
     def build(self, space: Space) -> Transformation:
         """Return the table with one column more (or replaced)."""
         self._require(space, UnitDistance)
-        kept = [(n, d) for n, d in space.domain.columns if n != self.column]  # type: ignore[attr-defined]
-        domain = Table((*kept, (self.column, KINDS.get(self.kind, Category()))))
+        columns = [(n, d) for n, d in space.domain.columns if n != self.column]  # type: ignore[attr-defined]
+        domain = Table((*columns, (self.column, KINDS.get(self.kind, Category()))))
         return Transformation(
             space, Space(domain, space.metric), lambda answers: answers, lambda d: d, step=self
         )
@@ -259,7 +259,7 @@ class DerivedColumn(TableStep):
 @register
 @dataclass(frozen=True)
 class JoinTable(TableStep):
-    """Put the columns of another table beside the rows, by the person or by a public key."""
+    """Put the columns of another table next to the rows, by the person or by a public key."""
 
     # **Map.** ``d -> d``: a row of a join by the person is made of rows of one person, in whose
     # tables it is added and removed; a row that meets a public table is a function of itself and of
@@ -302,7 +302,7 @@ class BoundContributions(TableStep):
     # **Map.** ``d -> rows d``, from people to rows under the symmetric distance.  What is kept of a
     # person, and with which weight, is decided from that person's own rows (and public or fresh
     # random choices) alone; so a person who comes or goes adds or removes at most ``rows`` rows'
-    # weight and moves nobody else's.
+    # weight and moves no one else's.
 
     rows: int
     groups: int
@@ -371,7 +371,7 @@ class PerPerson(TableStep):
     # versions of a person may have one total.)
 
     columns: Any  # names and kinds of the columns that come out, the person first
-    values: Any  # the columns beside the person, each with what it is of a person's rows
+    values: Any  # the columns next to the person, each with what it is of a person's rows
 
     name: ClassVar[str] = "per_person"
 
@@ -454,7 +454,7 @@ class Basis:
     # a bound, so they are exact; the roots are rounded up.
 
     cells: tuple[int, ...]
-    squares: tuple[int, ...]  # the places of the columns whose squares are needed
+    squares: tuple[int, ...]  # the positions of the columns whose squares are needed
     corners: bool  # whether the coordinates are those of corners
 
     @classmethod
@@ -465,28 +465,28 @@ class Basis:
     @classmethod
     @lru_cache(maxsize=64)
     def of(cls, cells: tuple[int, ...], squares: tuple[int, ...], corners: bool) -> Basis:
-        """Return a basis, the same one for the same columns: its matrices are worked out once."""
+        """Return a basis, the same one for the same columns: its matrices are computed once."""
         return cls(cells, squares, corners)
 
     @property
     def width(self) -> int:
-        """How many coordinates a group has."""
+        """The number of coordinates of a group."""
         return len(self._coordinates)
 
     @cached_property
     def monomials(self) -> tuple[Factors, ...]:
         """The products whose sums are asked for: of none, of one and of two columns."""
-        places = range(len(self.cells))
-        pairs = [*itertools.combinations(places, 2), *((i, i) for i in self.squares)]
-        return ((), *((i,) for i in places), *pairs)
+        indices = range(len(self.cells))
+        pairs = [*itertools.combinations(indices, 2), *((i, i) for i in self.squares)]
+        return ((), *((i,) for i in indices), *pairs)
 
     @cached_property
     def products(self) -> tuple[Factors, ...]:
-        """The products of offsets that the coordinates are made of, but for the number of rows."""
+        """The products of offsets in the coordinates, without the number of rows."""
         if not self.corners:
             return self.monomials[1:]
-        places = range(len(self.cells))
-        several = [f for n in places for f in itertools.combinations(places, n + 1)]
+        indices = range(len(self.cells))
+        several = [f for n in indices for f in itertools.combinations(indices, n + 1)]
         return (*several, *((i, i) for i in self.squares))
 
     def stretch(self, norm: str) -> Fraction:
@@ -504,7 +504,7 @@ class Basis:
     @cached_property
     def _coordinates(self) -> list[dict[Factors, Fraction]]:
         """Each coordinate as a polynomial of the s."""
-        places = range(len(self.cells))
+        indices = range(len(self.cells))
         if self.corners:
             every = ((), *(f for f in self.products if len({*f}) == len(f)))
             size = Fraction(1, 2 ** len(self.cells))
@@ -513,22 +513,22 @@ class Basis:
                 for h in itertools.product((-1, 1), repeat=len(self.cells))
             ]
         else:
-            pairs = itertools.combinations(places, 2)
-            plain = [{f: Fraction(1)} for f in [(), *((i,) for i in places), *pairs]]
+            pairs = itertools.combinations(indices, 2)
+            plain = [{f: Fraction(1)} for f in [(), *((i,) for i in indices), *pairs]]
         a = self._share
         return plain + [{(i, i): a, (): -a / 2} for i in self.squares]
 
     def _expanded(self, factors: Factors) -> dict[Factors, Fraction]:
         """Return a product of s as a polynomial of the offsets: ``s = 2 z / Q - 1``."""
-        found: dict[Factors, Fraction] = {(): Fraction(1)}
+        terms: dict[Factors, Fraction] = {(): Fraction(1)}
         for i in factors:
             step: dict[Factors, Fraction] = {}
-            for f, c in found.items():
+            for f, c in terms.items():
                 above = (*f, i)
                 step[above] = step.get(above, Fraction(0)) + c * Fraction(2, self.cells[i])
                 step[f] = step.get(f, Fraction(0)) - c
-            found = step
-        return found
+            terms = step
+        return terms
 
     @cached_property
     def _in_offsets(self) -> list[list[Fraction]]:
@@ -548,31 +548,31 @@ class Basis:
         """The coordinates of rows are multiples of one over this."""
         return math.lcm(*(c.denominator for line in self._in_offsets for c in line))
 
-    def vector(self, found: Any) -> list[int]:
+    def vector(self, sums: Any) -> list[int]:
         """The coordinates of each group, in units of ``1 / unit``, from what was added up."""
-        whole = [[int(c * self.unit) for c in line] for line in self._in_offsets]
-        rows = np.asarray(found, dtype=object).tolist()
+        integers = [[int(c * self.unit) for c in line] for line in self._in_offsets]
+        rows = np.asarray(sums, dtype=object).tolist()
         return [
             sum(c * int(value) for c, value in zip(line, row, strict=True))
             for row in rows
-            for line in whole
+            for line in integers
         ]
 
     @cached_property
     def decoding(self) -> Array:
         """The sums of the monomials of s by the coordinates: shape (monomials, coordinates)."""
-        found = np.zeros((len(self.monomials), self.width))
+        matrix = np.zeros((len(self.monomials), self.width))
         plain = self.width - len(self.squares)
         for row, factors in enumerate(self.monomials):
             if len(factors) == 2 and factors[0] == factors[1]:
-                found[row] = found[0] / 2
-                found[row, plain + self.squares.index(factors[0])] = 1 / self._share
+                matrix[row] = matrix[0] / 2
+                matrix[row, plain + self.squares.index(factors[0])] = 1 / self._share
             elif self.corners:
                 corners = itertools.product((-1, 1), repeat=len(self.cells))
-                found[row, :plain] = [math.prod(h[i] for i in factors) for h in corners]
+                matrix[row, :plain] = [math.prod(h[i] for i in factors) for h in corners]
             else:
-                found[row, row] = 1.0
-        return found
+                matrix[row, row] = 1.0
+        return matrix
 
     def even(self, rows: float) -> Array:
         """Return the coordinates of rows that are spread evenly over all bounds, independently."""
@@ -589,8 +589,8 @@ class Basis:
 class ProductsByGroup(VectorStep):
     """Add up products of columns, centred, over the rows that have all of them, in each group."""
 
-    # Columns are clamped to their bounds, on grids of so many ``cells``; the coordinates are those
-    # of :class:`Basis`.  A row in which one of the columns is missing adds nothing.
+    # Columns are clamped to their bounds, on grids of this many ``cells``; the coordinates are
+    # those of :class:`Basis`.  A row in which one of the columns is missing adds nothing.
     #
     # **Map.** ``d -> d`` times the sensitivity of the basis in the norm, for one row: d rows move
     # the vector by at most d times that, by the triangle inequality; weights scale what a row adds.

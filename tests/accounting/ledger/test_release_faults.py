@@ -218,7 +218,7 @@ def test_what_the_engine_refuses_whatever_the_rows_costs_nothing(monkeypatch):
     from tacit.tables.query.integer_query import Query
 
     with Session(TABLE, unit=tc.one_row_each, budget=tc.epsilon_delta(9, "1e-3")) as session:
-        monkeypatch.setattr(Query, "_places", lambda self, request: ["no_such_function(1)"])
+        monkeypatch.setattr(Query, "_offsets_sql", lambda self, request: ["no_such_function(1)"])
         with pytest.raises(DataSourceError, match="nothing was spent"):
             release(session)  # with unknown keys, whose answers are computed last
         assert session.spent.is_nothing

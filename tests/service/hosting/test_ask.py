@@ -52,7 +52,7 @@ from tacit.service.settings import Settings
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.release import release as charge
-from tacit.tables.release import release as rehearsal
+from tacit.tables.release import release as dry_run
 
 ADA = Caller("ada", "oncology", (), "t", 0)
 FIELDS = {
@@ -327,7 +327,7 @@ def test_a_request_does_not_wait_for_the_engine_of_the_workers(open_folder: Any)
         question.pay(epsilon=1)
         asked.set()
 
-    with working.rehearsal():  # which holds the engine, as a query does
+    with working.dry_run():  # which holds the engine, as a query does
         thread = threading.Thread(target=request)
         thread.start()
         assert asked.wait(30)
@@ -529,7 +529,7 @@ def test_a_question_takes_as_much_work_as_if_nobody_had_asked_it(
     """Every caller's first preview and first question is planned and rehearsed for them."""
     hosted, _ = clinic
     work: list[str] = []
-    plan, rehearse = Plan.__init__, rehearsal.rehearse
+    plan, rehearse = Plan.__init__, dry_run.rehearse
 
     def planned(self: Plan, *given: Any) -> None:
         work.append("planned")
@@ -540,7 +540,7 @@ def test_a_question_takes_as_much_work_as_if_nobody_had_asked_it(
         rehearse(*given, **how)
 
     monkeypatch.setattr(charge.Plan, "__init__", planned)
-    monkeypatch.setattr(rehearsal, "rehearse", rehearsed)
+    monkeypatch.setattr(dry_run, "rehearse", rehearsed)
     took = []
     for caller in CALLERS:
         work.clear()

@@ -676,7 +676,7 @@ def test_an_engine_in_place_keeps_nothing_and_names_no_two_queries_alike() -> No
     one, two = (InPlaceEngine().materialise("select 1") for _ in range(2))
     assert one.startswith("(select 1) as tacit_")
     assert one != two
-    with InPlaceEngine().rehearsal():
+    with InPlaceEngine().dry_run():
         assert PostgresEngine.memory is None
 
 

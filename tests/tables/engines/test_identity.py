@@ -24,7 +24,7 @@ from tacit.expressions.grid import Grid
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.contribution_bounding import WholeCells
+from tacit.tables.query.contribution_bounding import RowCells
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.keys import PersonValue, person_column, person_source
 from tacit.tables.query.requests import People, Rows
@@ -283,7 +283,7 @@ def test_a_person_is_in_one_bin_however_the_number_is_written(postgres: Any) -> 
         f"insert into data values {', '.join(f'({one})' for one in written)}",
     )
     grid = Grid.for_bounds(0, 8, whole=True)
-    request = WholeCells(literal(1), grid, parts=64)
+    request = RowCells(literal(1), grid, parts=64)
     with open_source(postgres.dsn(), "data") as source:
         cells = Query(source, PersonUnit("v", rows=20)).run([request]).of(request)
     assert [int(weights.sum()) for _, weights in cells if len(weights)] == [len(written)]

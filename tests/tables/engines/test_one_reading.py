@@ -28,7 +28,7 @@ from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import Source, open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.contribution_bounding import WholeCells
+from tacit.tables.query.contribution_bounding import RowCells
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
 
@@ -44,8 +44,8 @@ ASKED: dict[str, list[Any]] = {
     "wide total": [Total(AGE, WIDE)],
     "bins": [Bins(AGE, GRID, (0, 100, GRID.cells))],
     "cells": [Cells(AGE, GRID)],
-    "whole rows": [WholeCells(AGE, GRID)],
-    "bins of people": [WholeCells(AGE, GRID, parts=3, groups=2)],
+    "whole rows": [RowCells(AGE, GRID)],
+    "bins of people": [RowCells(AGE, GRID, parts=3, groups=2)],
     "people": [People()],
     "several": [Moments(AGE, GRID, squares=False), Cells(AGE, GRID), People()],
 }
@@ -57,7 +57,7 @@ def weight(request: Any, answer: Any) -> tuple[float, float]:
     most = UNIT.rows * UNIT.one
     if isinstance(request, People):
         return sum(answer), UNIT.groups
-    if isinstance(request, WholeCells):
+    if isinstance(request, RowCells):
         return sum(int(weights.sum()) for _, weights in answer), UNIT.rows
     if isinstance(request, Cells):
         return sum(int(weights.sum()) for _, weights in answer), most
@@ -286,7 +286,7 @@ def test_the_engine_agrees_with_the_definition(load, rows, bins, groups):
         table = drawn(f"{rows} {bins} {seed}")
         with load(table, TYPES) as source:
             query = Query(source, unit, by={"g": col("g")}, keys=METHOD_KEYS)
-            request = WholeCells(col("x"), METHOD_GRID, parts=bins, groups=groups)
+            request = RowCells(col("x"), METHOD_GRID, parts=bins, groups=groups)
             found = query.run([request]).of(request)
         counted = [
             Counter(dict(zip(cells.tolist(), counts.tolist(), strict=True)))

@@ -46,7 +46,7 @@ from tacit.tables.engines.postgres import POSTGRES
 from tacit.tables.engines.spark import SPARK, SparkEngine, failure_of, in_spark, shown
 from tacit.tables.open_source import open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.query.contribution_bounding import WholeCells
+from tacit.tables.query.contribution_bounding import RowCells
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Bins, Cells, Moments, People, Rows, Total
 
@@ -243,7 +243,7 @@ def test_progress_is_shown_on_a_terminal_alone(spark, monkeypatch, capsys):
         pass
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("tacit.tables.engines.spark._PATIENCE", 0.01)
+    monkeypatch.setattr("tacit.tables.engines.spark._POLL_INTERVAL", 0.01)
     seen = []
     monkeypatch.setattr(
         "tacit.tables.engines.spark._line",
@@ -476,8 +476,8 @@ ASKED = {
     "cells": [Cells(col("age"), ROUND)],
     "bins": [Bins(col("age"), ROUND, (0, 32, ROUND.cells))],
     "people": [People()],
-    "whole rows": [WholeCells(col("age"), ROUND)],
-    "bins of people": [WholeCells(col("age"), ROUND, parts=3, groups=1)],
+    "whole rows": [RowCells(col("age"), ROUND)],
+    "bins of people": [RowCells(col("age"), ROUND, parts=3, groups=1)],
 }
 
 
@@ -591,7 +591,7 @@ class Status:
 
 def progress_told(status, monkeypatch, caplog):
     """The warnings while a block runs."""
-    monkeypatch.setattr(spark_progress, "_PATIENCE", 0.001)
+    monkeypatch.setattr(spark_progress, "_POLL_INTERVAL", 0.001)
     monkeypatch.setattr(spark_progress, "_now", status.seconds)
     session = types.SimpleNamespace(sparkContext=status)
     with caplog.at_level(logging.WARNING), spark_progress.shown(session):

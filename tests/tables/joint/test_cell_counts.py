@@ -23,9 +23,9 @@ from tacit.core.space import step_from
 from tacit.errors import MismatchError, UsageError
 from tacit.expressions.grid import Grid
 from tacit.tables.cell_axis import Axis
-from tacit.tables.joint.cell_counts import AskedCells, CellsPart, key_of
+from tacit.tables.joint.cell_counts import CellsPart, RequestedCells, key_of
 from tacit.tables.joint.family import CellCounts
-from tacit.tables.joint.kind import GROUPED, asked_by_cells, cells_asked
+from tacit.tables.joint.kind import GROUPED, requested_cells, statistic_by_cells
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
@@ -57,7 +57,7 @@ def vectors(rows, unit, request):
     columns = {"person": "int64", "g": "str", "x": "int64", "s": "int64"}
     frame = pd.DataFrame(rows, columns=list(columns)).astype(columns)
     source = open_source(frame, name="drawn")
-    asked = tuple((label, cells_asked(axes)) for label, axes in ASKED.items())
+    asked = tuple((label, requested_cells(axes)) for label, axes in ASKED.items())
     plan = Plan(Query(source.schema, unit, aggregates=asked), request)
     (found,) = Collector(source).collect(plan).vectors(plan.chains(1), [()])
     source.close()
@@ -124,7 +124,7 @@ NOISES = [
 
 
 def part_of():
-    return CellsPart(tuple(AskedCells(axes) for axes in ASKED.values()))
+    return CellsPart(tuple(RequestedCells(axes) for axes in ASKED.values()))
 
 
 @pytest.mark.full
@@ -217,7 +217,7 @@ def test_a_step_is_built_from_its_description():
 @pytest.mark.full
 def test_a_column_twice_in_a_question_is_refused():
     with pytest.raises(UsageError, match="twice"):
-        CellsPart((AskedCells((SEX, SEX)),)).strategy("gaussian")
+        CellsPart((RequestedCells((SEX, SEX)),)).strategy("gaussian")
 
 
 @pytest.mark.full
@@ -249,7 +249,7 @@ def test_consistent_answers_cover_as_often_as_they_say(noise):
 # Cumulative shares: their definition, their intervals, and plans that ask for them.
 
 
-SHARES_ASKED = AskedCells((SHARES_SEX, SHARES_BINS), reading="shares")
+SHARES_ASKED = RequestedCells((SHARES_SEX, SHARES_BINS), reading="shares")
 EDGES = [0, 20, 50, 97]
 AGES = [(i * 37) % 97 for i in range(400)]
 
@@ -463,7 +463,7 @@ def kind_part_of(asked, axes=AXES):
     def grid(each, bits):
         return Grid.for_bounds(each.lower, each.upper, bits=bits)
 
-    whole = asked_by_cells(axes, asked)
+    whole = statistic_by_cells(axes, asked)
     return kind_of(whole.kind).part(whole, Setting(grid, 1, False), None).settled()
 
 

@@ -13,9 +13,9 @@ import tacit as tc
 from tacit.core.space import step_from
 from tacit.errors import UsageError
 from tacit.tables.cell_axis import Axis
-from tacit.tables.joint.cell_counts import AskedCells, CellsPart, key_of
-from tacit.tables.joint.family import CellCounts, Family, laplace_half_width, laplace_reach
-from tacit.tables.joint.kind import cells_asked
+from tacit.tables.joint.cell_counts import CellsPart, RequestedCells, key_of
+from tacit.tables.joint.family import CellCounts, Family, laplace_half_width, laplace_tail_bound
+from tacit.tables.joint.kind import requested_cells
 from tacit.tables.joint.strategy import READINGS, taken
 from tacit.tables.noise import NoiseLaw
 from tacit.tables.open_source import open_source
@@ -27,11 +27,11 @@ from tacit.tables.statistics.base import Noise
 SEX = Axis(("g",), (("a",), ("b",)))
 BINS = Axis(("x",), edges=tuple(map(Fraction, (0, 2, 5, 7))))
 ASKED = (
-    AskedCells(()),
-    AskedCells((SEX,)),
-    AskedCells((BINS,), reading="ranges"),
-    AskedCells((SEX, BINS), 3, "prefix_sums"),
-    AskedCells((BINS, SEX)),
+    RequestedCells(()),
+    RequestedCells((SEX,)),
+    RequestedCells((BINS,), reading="ranges"),
+    RequestedCells((SEX, BINS), 3, "prefix_sums"),
+    RequestedCells((BINS, SEX)),
 )
 NOISES = [
     Noise("gaussian", Fraction(1, 50), 1),
@@ -55,7 +55,7 @@ def vectors(rows, unit, request):
     frame = pd.DataFrame(rows, columns=list(columns)).astype(columns)
     source = open_source(frame, name="drawn")
     asked = tuple(
-        (f"q{i}", cells_asked(each.axes, each.importance, each.reading))
+        (f"q{i}", requested_cells(each.axes, each.importance, each.reading))
         for i, each in enumerate(ASKED)
     )
     plan = Plan(Query(source.schema, unit, aggregates=asked), request)
@@ -252,9 +252,9 @@ def test_one_reach_is_enough_for_every_sum_and_not_much_more(level, weights):
     terms = tuple((law, float(weight), 1) for weight in weights)
     deviation = math.sqrt(2 * sum(weight**2 for weight in weights))
     quantile = laplace_half_width(terms, level) / (1.021 if len(weights) > 3 else 1.002)
-    assert quantile <= laplace_reach(level) * deviation
+    assert quantile <= laplace_tail_bound(level) * deviation
     if 0.9 < level < 0.99:
-        assert laplace_reach(level) * deviation <= 1.13 * quantile
+        assert laplace_tail_bound(level) * deviation <= 1.13 * quantile
 
 
 # The step that counts cells and combines the counts: what it states, and what it refuses.

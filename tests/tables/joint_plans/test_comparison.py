@@ -12,8 +12,8 @@ import tacit as tc
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
 from tacit.tables.cell_axis import Axis
-from tacit.tables.joint.cell_counts import AskedCells, CellsPart, key_of
-from tacit.tables.joint.kind import cells_asked
+from tacit.tables.joint.cell_counts import CellsPart, RequestedCells, key_of
+from tacit.tables.joint.kind import requested_cells
 from tacit.tables.joint_plans import comparison
 from tacit.tables.joint_plans.comparison import compared, plan_figure
 from tacit.tables.joint_plans.session_plans import worst_weights
@@ -244,11 +244,15 @@ def test_what_is_no_plan_of_this_session_is_refused():
 
 SEX = Axis(("g",), (("a",), ("b",)))
 BINS = Axis(("x",), edges=tuple(map(Fraction, (0, 2, 5, 7))))
-COUNTS = {"n": cells_asked([]), "sex": cells_asked([SEX]), "both": cells_asked([SEX, BINS])}
+COUNTS = {
+    "n": requested_cells([]),
+    "sex": requested_cells([SEX]),
+    "both": requested_cells([SEX, BINS]),
+}
 
 
 def worst(weights, kind):
-    asked = [AskedCells(each.axes, weights[label]) for label, each in COUNTS.items()]
+    asked = [RequestedCells(each.axes, weights[label]) for label, each in COUNTS.items()]
     part, noise = CellsPart(tuple(asked)), Noise(kind, Fraction(1, 1000), 1)
     return max(part.expected_error(key_of(each), noise, 1) for each in asked)
 
@@ -294,7 +298,7 @@ def test_they_are_together_where_the_widest_interval_is_shorter(kind, upper, sev
     shares, loss = SHARES[:several], Fraction(1, 100)
     with shared_percentiles_opened(tc.epsilon(1) if kind == "laplace" else tc.rho(1)) as session:
         plan = session.plan([session.agg(**labels(shares, upper))])
-        whole = dict(held_by(plan._whole).query.aggregates)
+        whole = dict(held_by(plan._question).query.aggregates)
         alone = dict(held_by(session.agg(**labels(shares, upper))).query.aggregates)
         parts = plan._plan.percentiles
     grid = Grid.for_bounds(Fraction(0), Fraction(upper), bits=16, whole=True)

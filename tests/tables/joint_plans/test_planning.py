@@ -431,7 +431,7 @@ def test_groups_that_are_not_all_combinations_are_one_axis(session):
     full = [("m", 2), ("f", 1), ("m", 1), ("f", 2)]
     found = whole(session.group_by("sex", "site", keys=full).agg(n=tc.count()))
     assert axes(found.query.aggregates[0][1]) == ["sex", "site"]
-    assert found.members[0].places == (0, 3, 1, 2)
+    assert found.members[0].positions == (0, 3, 1, 2)
 
 
 def test_weights_are_how_much_an_answer_counts(session):

@@ -35,13 +35,13 @@ PEOPLE = pyarrow.table({"site": ["a", "b", "b"], "age": [31, 45, 52]})
 @pytest.fixture
 def built(monkeypatch):
     ends = []
-    chains = Plan._whole
+    chains = Plan._full_chains
 
     def counted(plan, given, people):
         ends.extend(given)
         return chains(plan, given, people)
 
-    monkeypatch.setattr(Plan, "_whole", counted)
+    monkeypatch.setattr(Plan, "_full_chains", counted)
     return ends
 
 

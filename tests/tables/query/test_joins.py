@@ -325,7 +325,7 @@ def test_what_is_read_of_a_public_table_is_what_is_joined() -> None:
         tuple((name, name, kind) for name, _, kind in sites.columns),
         sites.digest,
     )
-    made = joined(source, join, sites.beside(["place"], source.schema, source.engine))
+    made = joined(source, join, sites.import_into(["place"], source.schema, source.engine))
     shown = "place, region, rate, cast(since as varchar), open"
     found = source.engine.rows(f"select {shown} from {made.relation} as r")
     north = (1, "north", 0.25, "2024-01-31 10:30:00", True)
@@ -342,7 +342,7 @@ def test_an_empty_public_table_joins_nothing(rows: list[Row]) -> None:
     source = open_source(connection, "visits")
     columns = tuple((name, name, kind) for name, _, kind in sites.columns)
     join = Join("sites", "left", (("place", "site"),), columns, sites.digest)
-    made = joined(source, join, sites.beside(["place"], source.schema, source.engine))
+    made = joined(source, join, sites.import_into(["place"], source.schema, source.engine))
     assert source.engine.rows(f"select * from {made.relation} as r") == [(1, *[None] * 4)]
 
 
@@ -360,6 +360,6 @@ def test_a_key_is_unique_as_it_is_compared(twice: Any) -> None:
 
 
 def test_a_public_table_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.tables.query.joins._MOST", 2)
+    monkeypatch.setattr("tacit.tables.query.joins._MAX_PUBLIC_ROWS", 2)
     with pytest.raises(UsageError, match="more than 2 rows"):
         read_public(open_public(SITES, TYPES), "sites", ("site",), ("integer",))

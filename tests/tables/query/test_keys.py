@@ -39,7 +39,7 @@ DERIVED = {"pay": when(col("flag")).then(col("select") * col("cents")).otherwise
 
 
 def number(name: str, statistic: Any, column: str, low: Any, high: Any, whole: bool) -> PersonValue:
-    grid, places = units_of(Fraction(low), Fraction(high), whole=whole)
+    grid, places = units_of(Fraction(low), Fraction(high), integers=whole)
     return PersonValue(name, statistic, "integer" if whole else "float", column, grid, places)
 
 
@@ -99,7 +99,7 @@ def made(rows: Sequence[Mapping[str, Any]], value: PersonValue) -> Any:
     first, last = value.grid.first, value.grid.last
     wide = value.statistic == "sum"
     ends = (-(1 << 61), 1 << 61) if wide else (first, last)
-    numbers = [held(u, *ends) for u in (units(x, value.places) for x in found) if u is not None]
+    numbers = [held(u, *ends) for u in (units(x, value.digits) for x in found) if u is not None]
     if not numbers:
         return None
     whole = {
@@ -108,7 +108,7 @@ def made(rows: Sequence[Mapping[str, Any]], value: PersonValue) -> Any:
         "min": lambda: min(numbers),
         "max": lambda: max(numbers),
     }[value.statistic]()
-    return whole if value.kind == "integer" else whole / 10**value.places
+    return whole if value.kind == "integer" else whole / 10**value.digits
 
 
 def people_of(rows: Sequence[Mapping[str, Any]]) -> dict[Any, list[Mapping[str, Any]]]:
@@ -227,7 +227,7 @@ def test_one_person_is_one_row_whatever_each_statement_reads(tmp_path: Path) -> 
 )
 def test_bounds_that_no_unit_fits_are_refused(low: Any, high: Any, whole: bool) -> None:
     with pytest.raises(Exception, match="too far from zero"):
-        units_of(Fraction(low), Fraction(high), whole=whole)
+        units_of(Fraction(low), Fraction(high), integers=whole)
 
 
 # Keys in SQL: in a row, listed, or in a table, they match alike whatever the values.

@@ -30,7 +30,7 @@ from tacit.tables.open_source import open_source as cell_counts_open_source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query import integer_query as parted
 from tacit.tables.query.contribution_bounding import BoundedRows, MomentSums, column_names
-from tacit.tables.query.integer_query import PartedQuery, Query, bins, cells, check_places
+from tacit.tables.query.integer_query import PartedQuery, Query, bins, cells, check_cell_indices
 from tacit.tables.query.requests import (
     Bins,
     Cells,
@@ -156,7 +156,7 @@ def test_a_full_disk_leaves_the_release_open_and_no_file(tmp_path, monkeypatch):
     )
     (tmp_path / "spill").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "spill"))
-    monkeypatch.setattr(parted, "_MOST", 1)
+    monkeypatch.setattr(parted, "_MAX_PARTS", 1)
     session = tc.Session(
         path, unit=tc.unit("person", rows=1), budget=tc.epsilon(1), memory_limit="64MB", threads=1
     )
@@ -426,6 +426,6 @@ def test_a_table_without_a_value_has_no_cells():
 
 
 def test_more_places_than_can_be_distinguished_are_refused():
-    check_places(1 << 31, 1 << 32)
+    check_cell_indices(1 << 31, 1 << 32)
     with pytest.raises(UsageError, match="more than can be distinguished"):
-        check_places((1 << 31) + 1, 1 << 32)
+        check_cell_indices((1 << 31) + 1, 1 << 32)

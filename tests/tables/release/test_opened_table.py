@@ -25,7 +25,7 @@ from tacit.tables.release.opened_table import (
     SharedTable,
     asked_join,
     beside,
-    columns_beside,
+    joined_columns,
 )
 
 VISITS = [(1, 1, 20), (2, 2, 35), (2, 3, 7), (3, 9, 1), (None, 1, 5), (2, None, 8)]
@@ -534,7 +534,7 @@ def test_a_table_of_no_data_set_is_joined_with_none():
 
 
 def test_what_is_declared_of_the_columns_comes_with_them():
-    columns = columns_beside(SCHEMA, "sites", {"size": "integer", "region": "text"})
+    columns = joined_columns(SCHEMA, "sites", {"size": "integer", "region": "text"})
     assert columns == (("sites.size", "size", "integer"), ("region", "region", "text"))
     join = Join("sites", "left", (("site", "site"),), columns, "ab")
     query, said = beside(ASKED, Declared(), join, ASKED_JOIN_SITES)
@@ -544,6 +544,6 @@ def test_what_is_declared_of_the_columns_comes_with_them():
 
 def test_a_computed_column_of_that_name_is_refused():
     query = Query(SCHEMA, tc.one_row_each, derived=(("region", col("site") + 1),))
-    columns = columns_beside(SCHEMA, "sites", {"region": "text"})
+    columns = joined_columns(SCHEMA, "sites", {"region": "text"})
     with pytest.raises(UsageError, match="join before with_column"):
         beside(query, Declared(), Join("sites", "left", (), columns, "ab"), ASKED_JOIN_SITES)

@@ -17,7 +17,7 @@ from tacit.errors import BudgetError, DataSourceError, UsageError
 from tacit.tables.plan.plan import Plan
 from tacit.tables.query.integer_query import Query
 from tacit.tables.release import release as collect
-from tacit.tables.release import release as rehearsal
+from tacit.tables.release import release as dry_run
 from tacit.tables.release.release import (
     Collector,
     TableQuestion,
@@ -290,7 +290,7 @@ def test_tables_of_an_old_question_stay_while_another_thread_uses_them(monkeypat
     thread = threading.Thread(target=slow, name="slow")
     thread.start()
     assert made.wait(20)
-    for i in range(1, 3 * collect._COLLECTOR_KEPT):
+    for i in range(1, 3 * collect._MAX_COLLECTED):
         ask_twice(i)
     during = tables_in(session.source)
     go_on.set()
@@ -299,7 +299,7 @@ def test_tables_of_an_old_question_stay_while_another_thread_uses_them(monkeypat
     ask_twice(99)
     after = tables_in(session.source)
     assert len(during - after) >= 1  # the slow one's table went when it was done
-    assert len(after - own) <= collect._COLLECTOR_KEPT
+    assert len(after - own) <= collect._MAX_COLLECTED
     session.close()
 
 
@@ -313,9 +313,9 @@ PEOPLE = pyarrow.table({"site": [0, 1, 1], "age": [31, 45, 52], "who": [1, 1, 2]
 def tried(monkeypatch):
     """Return what was rehearsed, as it grows."""
     found = []
-    genuine = rehearsal.rehearse
+    genuine = dry_run.rehearse
     monkeypatch.setattr(
-        rehearsal, "rehearse", lambda *asked, **how: found.append(asked) or genuine(*asked, **how)
+        dry_run, "rehearse", lambda *asked, **how: found.append(asked) or genuine(*asked, **how)
     )
     return found
 

@@ -34,7 +34,7 @@ from tacit.tables.streaming.periods import (
     PeriodQuestion,
     PeriodTree,
     best_branching,
-    counts_asked,
+    count_aggregates,
     counts_of_periods,
     question_of,
 )
@@ -420,7 +420,7 @@ def test_a_plan_follows_from_its_question_as_a_ledger_has_it() -> None:
 def test_a_key_is_the_question_without_what_was_chosen() -> None:
     asked = question_of(PEOPLE, LINE, None, None, SAID)
     assert list(asked) == ["query", "request", "tag", "noise"]
-    assert asked["query"]["aggregates"] == counts_asked(LINE, None)
+    assert asked["query"]["aggregates"] == count_aggregates(LINE, None)
     made = PeriodPlan.calibrated(PEOPLE, LINE, 2, tc.epsilon(1), SAID).question
     assert {**made, "noise": None, "query": asked["query"]} == asked
     assert made["query"]["where"] == asked["query"]["where"] != []

@@ -54,12 +54,12 @@ _KINDS = {"timestamp": "date"}  # what the schema calls a declared kind, where i
 NUMERIC = ("integer", "float", "decimal", "boolean", "undeclared", "missing")
 
 
-def open_table(said: TableDeclaration, name: str, folder: Path) -> OpenedTable:
+def open_table(table: TableDeclaration, name: str, folder: Path) -> OpenedTable:
     """Open a declared table, and refuse it where it is not as declared; no row is read."""
-    # The label stands in messages and pictures; the ledger goes by the data set.
-    opened = OpenedTable(said.within(folder), said.options(name, folder))
+    # The label is in messages and pictures; the ledger goes by the data set.
+    opened = OpenedTable(table.within(folder), table.options(name, folder))
     try:
-        _as_declared(opened.source, said, name, folder)
+        _as_declared(opened.source, table, name, folder)
     except BaseException:
         opened.source.close()
         raise
@@ -67,7 +67,7 @@ def open_table(said: TableDeclaration, name: str, folder: Path) -> OpenedTable:
 
 
 def open_public(said: TableDeclaration, name: str, folder: Path, beside: Source) -> Source:
-    """Open a public table, to be brought beside another, wherever that is."""
+    """Open a public table, to be brought next to another, wherever that is."""
     return open_table(said, name, folder).source
 
 
@@ -86,18 +86,18 @@ def open_joined(
     return source
 
 
-def _as_declared(source: Source, said: TableDeclaration, name: str, folder: Path) -> None:
-    if said.place == "spark":
-        source.label = said.source
+def _as_declared(source: Source, table: TableDeclaration, name: str, folder: Path) -> None:
+    if table.place == "spark":
+        source.label = table.source
     source.reading = source.reading_from(os.path.realpath(folder))
-    for key in said.key:
+    for key in table.key:
         source.schema.column(key)
-    for column, one in said.columns.items():
+    for column, one in table.columns.items():
         _fits(source.schema.column(column).kind, column, one, name)
 
 
 def _fits(kind: str, column: str, said: ColumnDeclaration, table: str) -> None:
-    """Refuse a column that holds another kind than is declared."""
+    """Raise if a column has another kind than is declared."""
     declared = _KINDS.get(str(said.kind), said.kind)
     if isinstance(declared, str) and kind not in (declared, "missing"):
         raise UsageError(f"{column!r} of {table!r} is declared {said.kind}, and holds {kind}")
@@ -134,7 +134,7 @@ class Dataset:
             ``spark``), how it is read, and of each of its ``columns`` the ``kind``, ``bounds``,
             ``keys``, ``meaning`` and ``unit``.  The first that is protected is the default.
         budget: ``{"epsilon": 1}``, ``{"epsilon": 1, "delta": "1e-6"}`` or ``{"rho": "0.1"}``.
-        ledger: the file or the address of the ledger; by default ``NAME.ledger`` beside the file
+        ledger: the file or the address of the ledger; by default ``NAME.ledger`` next to the file
             of the declaration.
         purpose: what the data set is used for.
         owner: who is responsible for it.
@@ -259,12 +259,12 @@ class Dataset:
         Raises:
             UsageError: the file does not exist, is not TOML, or is refused by :class:`Dataset`.
         """
-        place = Path(typed(path))
-        said = read_toml(place, str(place))
+        location = Path(typed(path))
+        fields = read_toml(location, str(location))
         try:
-            return cls.from_fields(said, place.parent)
+            return cls.from_fields(fields, location.parent)
         except UsageError as error:
-            raise type(error)(f"{place}: {error}") from None
+            raise type(error)(f"{location}: {error}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the declaration to a TOML file, with paths relative to its folder.
@@ -275,9 +275,9 @@ class Dataset:
         Raises:
             UsageError: the file cannot be written, or exists.
         """
-        place = Path(typed(path))
-        moved = Path(os.path.relpath(self.folder, place.parent))
-        write_new(place, toml_of(self.to_fields(moved)))
+        location = Path(typed(path))
+        moved = Path(os.path.relpath(self.folder, location.parent))
+        write_new(location, toml_of(self.to_fields(moved)))
 
     def to_fields(self, folder: Path | None = None) -> dict[str, Declared]:
         """Return what :meth:`from_fields` reads, with paths relative to ``folder`` if given.
@@ -304,7 +304,7 @@ class Dataset:
         return {name: value for name, value in said.items() if value is not None}
 
     def open_fields(self) -> list[str]:
-        """Return the places of the fields of a draft that a person still has to fill in."""
+        """Return the positions of the fields of a draft that a person still has to fill in."""
         fields: Any = self.to_fields()
         for table in fields["tables"].values():
             for taken in _TAKEN:
@@ -398,8 +398,8 @@ def _sign(value: Any) -> Any:
 
 
 def _from(folder: Path, path: str) -> str:
-    whole = "://" in path or os.path.isabs(typed(path))
-    return path if whole else os.path.normpath(folder / path)
+    complete = "://" in path or os.path.isabs(typed(path))
+    return path if complete else os.path.normpath(folder / path)
 
 
 def _unit(said: Any) -> None:
@@ -439,10 +439,10 @@ def _open_in(value: Any, place: str) -> list[str]:
     if value is OPEN or value == OPEN.sign:
         return [place]
     if isinstance(value, Mapping):
-        found: list[str] = []
+        positions: list[str] = []
         for name, one in value.items():
-            found += _open_in(one, f"{place}.{name}" if place else str(name))
-        return found
+            positions += _open_in(one, f"{place}.{name}" if place else str(name))
+        return positions
     return []
 
 
@@ -460,7 +460,7 @@ def open_dataset(
 
     The session asks the first protected table, or the one that is named; questions take the bounds
     and keys that the data set declares where they have none of their own.  All tables share one
-    ledger, ``NAME.ledger`` beside the file unless the declaration names another place.
+    ledger, ``NAME.ledger`` next to the file unless the declaration names another place.
 
     Args:
         source: the path of the file, or a :class:`tacit.Dataset`.
@@ -565,7 +565,7 @@ def _people(dataset: Dataset) -> tuple[tuple[str, str | None], ...]:
 
 def identity(dataset: Dataset) -> str:
     """Return what the ledger of a data set protects: its name, and a digest of its tables."""
-    # All protected tables stand in it with their person columns, because one budget is that of the
+    # All protected tables are in it with their person columns, because one budget is that of the
     # same people in all of them.
     digest = identity_of(dataset.name, list(map(list, _people(dataset))))
     return f"{dataset.name} ({digest[:16]})"

@@ -37,12 +37,12 @@ __all__ = [
 # from the declaration and from the types of the table; no row is read.
 
 
-_BROKEN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+_PARSE_ERRORS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 
 
 @dataclass(frozen=True)
 class TableShape:
-    """What is public of one table.
+    """The public shape of one table.
 
     >>> schema = schema_from([["person", "integer"]])
     >>> shape = TableShape("visits", schema, PersonUnit("person", 5, 5), ("person",))
@@ -66,7 +66,7 @@ class TableShape:
 
     @property
     def public(self) -> bool:
-        """Whether everyone may know its rows."""
+        """True if everyone may know its rows."""
         return self.unit is None
 
     def to_json(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class TableShape:
         """Return the shape that :meth:`to_json` described."""
         try:
             return cls._read(name, said)
-        except _BROKEN:
+        except _PARSE_ERRORS:
             raise UsageError(
                 f"the description of the table {name!r} is not in the form that Tacit writes"
             ) from None
@@ -157,7 +157,7 @@ def _shape(dataset: Dataset, name: str) -> TableShape:
 # A first declaration of a table, from the names and declared types of its columns alone.
 #
 # No row is read: what a draft says is as public as the first line of the file.  Wherever a person
-# must decide there is a question mark, and the question is explained beside it.
+# must decide there is a question mark, and the question is explained next to it.
 
 
 _PERSON = re.compile(

@@ -48,7 +48,7 @@ class _Open(Enum):
 
     @property
     def sign(self) -> str:
-        """How a file writes it."""
+        """Its spelling in a file."""
         return self.value
 
     def __repr__(self) -> str:
@@ -66,7 +66,7 @@ _LONGEST = 300
 
 
 def known_fields(said: Mapping[str, Any], fields: Iterable[str], where: str) -> None:
-    """Refuse a field that does not exist, with the nearest one that does."""
+    """Raise for an unknown field, with the nearest known one."""
     known = tuple(fields)
     for name in said:
         if name not in known:
@@ -115,7 +115,7 @@ def flag(said: Mapping[str, Any], name: str, where: str) -> bool | Open:
 
 
 def whole(said: Mapping[str, Any], name: str, where: str) -> int | Open | None:
-    """Return a whole number above zero, the open question, or None where nothing is said."""
+    """Return an integer above zero, the open question, or None where nothing is said."""
     value = said.get(name)
     if value is None:
         return None
@@ -198,7 +198,7 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        # JSON writes a text as TOML reads it, but for a lone surrogate and DEL.
+        # JSON writes a text as TOML reads it, except for a lone surrogate and DEL.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, (int, float)):
         return repr(value)
@@ -225,14 +225,14 @@ _BOUNDED = ("integer", "float", "decimal", None)
 
 @dataclass(frozen=True)
 class ColumnDeclaration:
-    """What is public of a column."""
+    """The declaration of a column."""
 
     # integer, float, text, boolean, date or timestamp; of a table that declares its own types,
     # decimal too; None leaves it to the table, or to each question of a CSV file
     kind: str | Open | None = None
     meaning: str | Open | None = None  # what the column says of a person, in words
     unit: str | Open | None = None  # the physical unit of its numbers, such as ``"euro"``
-    # the least and the greatest number; questions without bounds of their own use them
+    # the smallest and the greatest number; questions without bounds of their own use them
     bounds: tuple[Fraction, Fraction] | Open | None = None
     # the categories; questions grouped by the column without keys use them
     keys: tuple[str | int, ...] | Open | None = None
@@ -251,7 +251,7 @@ class ColumnDeclaration:
         kind = text(said, "kind", where)
         if isinstance(kind, str) and kind not in (*TYPES, "decimal"):
             raise UsageError(f"kind of {where} is one of {', '.join(TYPES)}, not {kind!r}")
-        found = cls(
+        column = cls(
             kind,
             line(said, "meaning", where),
             line(said, "unit", where),
@@ -259,11 +259,11 @@ class ColumnDeclaration:
             _keys(said.get("keys"), where),
             flag(said, "public", where),
         )
-        found._agrees(where)
-        return found
+        column._agrees(where)
+        return column
 
     def _agrees(self, where: str) -> None:
-        """Refuse keys of another kind than is declared, and keys out of bounds."""
+        """Raise if keys are of another kind than is declared, or out of bounds."""
         if isinstance(self.kind, str):
             self.refuse_keys(self.kind, where)
         if isinstance(self.bounds, tuple) and isinstance(self.keys, tuple):
@@ -276,7 +276,7 @@ class ColumnDeclaration:
                 )
 
     def refuse_keys(self, kind: str, where: str) -> None:
-        """Refuse keys that a column of a kind cannot hold."""
+        """Raise if keys do not fit a column of a kind."""
         if not isinstance(self.keys, tuple) or kind in ("undeclared", "missing"):
             return
         if kind in ("float", "decimal"):
@@ -293,7 +293,7 @@ class ColumnDeclaration:
 
     @property
     def told(self) -> dict[str, str]:
-        """What readers are shown: the meaning and the unit, where they are said."""
+        """The description for readers: the meaning and the unit, where declared."""
         said = {"meaning": self.meaning, "unit": self.unit}
         return {name: text for name, text in said.items() if isinstance(text, str)}
 
@@ -335,11 +335,11 @@ def _keys(given: Any, where: str) -> tuple[str | int, ...] | Open | None:
 # What is public of one table of a data set: where it is, how it is read, its columns.
 
 
-_PLACES = ("path", "url", "spark")
+_SOURCE_KINDS = ("path", "url", "spark")
 _READING = tuple(name for name in CsvOptions.__annotations__ if name != "types")
 _LIMITS = ("memory_limit", "threads", "timeout")
 _TABLE_FIELDS = (
-    *_PLACES,
+    *_SOURCE_KINDS,
     "table",
     *_LIMITS,
     *_READING,
@@ -353,14 +353,14 @@ _TABLE_FIELDS = (
 
 @dataclass(frozen=True)
 class TableDeclaration:
-    """What is public of a table."""
+    """The declaration of a table."""
 
     place: str  # ``"path"``, ``"url"`` or ``"spark"``: what ``source`` is
     # a file, folder or glob; the address of a PostgreSQL database; or the name of a table of the
     # running Spark
     source: str
     table: str | None = None  # the table's name within a database
-    # how a CSV file is written, as :class:`tacit.Session` takes it, but for ``types``
+    # how a CSV file is written, as :class:`tacit.Session` takes it, except for ``types``
     reading: Mapping[str, Declared] = field(default_factory=dict)
     # ``memory_limit``, ``threads`` and ``timeout`` of the engine
     limits: Mapping[str, Declared] = field(default_factory=dict)
@@ -382,7 +382,7 @@ class TableDeclaration:
         """Read a table as a file declares it."""
         fields = mapping(said, where)
         known_fields(fields, _TABLE_FIELDS, where)
-        places = [name for name in _PLACES if name in fields]
+        places = [name for name in _SOURCE_KINDS if name in fields]
         if len(places) != 1:
             raise UsageError(
                 f"{where} must say where it is: path = 'visits.csv', or url = 'postgresql://...' "
@@ -410,7 +410,7 @@ class TableDeclaration:
         return found
 
     def _agrees(self, where: str) -> None:
-        """Refuse fields that contradict each other."""
+        """Raise if fields contradict each other."""
         reading: Any = self.reading
         csv_format(**reading)
         if self.public is True and self.person is not None:
@@ -438,7 +438,7 @@ class TableDeclaration:
         return {name: value for name, value in said.items() if value not in (None, False, [], {})}
 
     def options(self, name: str, folder: Path) -> dict[str, Declared]:
-        """How the table is opened, as :func:`tacit.tables.open_source.open_source` takes it."""
+        """Options to open the table, as :func:`tacit.tables.open_source.open_source` takes them."""
         types = {
             column: said.kind
             for column, said in self.columns.items()
@@ -449,9 +449,9 @@ class TableDeclaration:
 
     def _is_text(self, folder: Path) -> bool:
         """Return whether the place holds CSV files, which declare no types of their own."""
-        from tacit.tables.engines.duckdb.source import holds_csv
+        from tacit.tables.engines.duckdb.source import is_csv_source
 
-        return self.place == "path" and self.table is None and holds_csv(self.located(folder))
+        return self.place == "path" and self.table is None and is_csv_source(self.located(folder))
 
     def within(self, folder: Path) -> object:
         """Return the source as it is opened, a path as seen from the folder of the declaration."""
@@ -474,12 +474,12 @@ def _said(said: Mapping[str, Any], name: str, where: str, optional: bool = False
 
 
 def _limits(said: Mapping[str, Any], where: str) -> dict[str, Any]:
-    found = {
+    limits = {
         "memory_limit": text(said, "memory_limit", where),
         "threads": whole(said, "threads", where),
         "timeout": said.get("timeout"),
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in limits.items() if value is not None}
 
 
 def _names(given: Any, name: str, where: str) -> tuple[str, ...]:

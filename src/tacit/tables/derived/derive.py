@@ -72,7 +72,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _MOST_NUMBERS = 200_000
-_MOST_WEIGHTS = 20_000_000  # so many numbers a matrix of weights may have
+_MOST_WEIGHTS = 20_000_000  # this many numbers a matrix of weights may have
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class Followed:
     """An answer that follows from earlier releases."""
 
     answer: dict[str, Any]  # keys and columns, as plain JSON values
-    sources: dict[str, int]  # of each label, the place of the release that it follows from
+    sources: dict[str, int]  # of each label, the position of the release that it follows from
 
 
 def follows(query: Query, releases: Sequence[Release]) -> Followed | None:
@@ -152,17 +152,17 @@ class _Wanted:
 
     @property
     def bins(self) -> int:
-        """How many numbers a group has."""
+        """The number of values of a group."""
         return size_of(self.reading, len(self.edges) - 1) if self.edges else 1
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
+        """The number of values."""
         return len(self.groups) * self.bins
 
     @cached_property
     def conditions(self) -> dict[str, Condition]:
-        """What its filters ask for."""
+        """The conditions of its filters."""
         return conditions_of(self.query)
 
     @cached_property
@@ -177,7 +177,7 @@ class _Wanted:
 
     @cached_property
     def rows(self) -> str:
-        """Which rows it is about before its filters."""
+        """The rows that it is about before its filters."""
         return rows_of(self.query)
 
     def beyond(self, release: Release) -> dict[str, Condition]:
@@ -298,17 +298,17 @@ class Earlier:
 
     def find(self, query: Query) -> Free | None:
         """Return the answer that follows from the releases, or None; nothing is written down."""
-        found = follows(query, self._releases)
-        if found is None:
+        derived = follows(query, self._releases)
+        if derived is None:
             return None
-        sources = {label: self._releases[place] for label, place in found.sources.items()}
-        return Free({"query": query.describe(), "tag": self._tag}, found.answer, sources)
+        sources = {label: self._releases[index] for label, index in derived.sources.items()}
+        return Free({"query": query.describe(), "tag": self._tag}, derived.answer, sources)
 
     def errors(self, query: Query) -> dict[str, float] | None:
-        """Return the root mean square of the standard errors of each label; None if one lacks."""
+        """Return the root mean square standard error of each label; None if one is missing."""
         # Nothing is written down.
-        found = self.find(query)
-        return None if found is None else found.errors
+        derived = self.find(query)
+        return None if derived is None else derived.errors
 
     def certificates(
         self, queries: Sequence[Query], most: int | None = None
@@ -326,25 +326,27 @@ class Earlier:
         return [None if body is None else Certificate(body) for body in bodies]
 
     def _body(self, query: Query) -> dict[str, Any] | None:
-        found = self.find(query)
-        if found is None:
+        derived = self.find(query)
+        if derived is None:
             return None
-        told = set(map(id, found.sources.values()))
+        told = set(map(id, derived.sources.values()))
         used = [release for release in self._releases if id(release) in told]
-        by_label = {label: used.index(release) for label, release in found.sources.items()}
+        by_label = {label: used.index(release) for label, release in derived.sources.items()}
         sources = [release.body for release in used]
         texts = [release.text for release in used]
-        return following_body(found.question, found.answer, by_label, sources, versions(), texts)
+        return following_body(
+            derived.question, derived.answer, by_label, sources, versions(), texts
+        )
 
 
 def free_again(
     question: Mapping[str, Any], bodies: Sequence[dict[str, Any]], made_with: Mapping[str, str]
 ) -> Certificate | None:
     """The certificate of an answer again, from the releases that it was said to follow from."""
-    found = followed(question["query"], bodies[0]["table"], bodies)
-    if found is None:
+    derived = followed(question["query"], bodies[0]["table"], bodies)
+    if derived is None:
         return None
-    return Certificate(following_body(question, *found, bodies, made_with))
+    return Certificate(following_body(question, *derived, bodies, made_with))
 
 
 def free_errors_of(queries: Sequence[Query], ledger: Ledger) -> list[dict[str, float]]:

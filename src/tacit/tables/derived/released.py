@@ -20,7 +20,7 @@ from tacit.expressions.functions import Node
 from tacit.report.issued import FORMAT, canonical_text, planner
 from tacit.tables.cell_axis import Axis
 from tacit.tables.joint.cell_counts import CellsPart
-from tacit.tables.joint.family import Family, laplace_half_width, laplace_reach
+from tacit.tables.joint.family import Family, laplace_half_width, laplace_tail_bound
 from tacit.tables.noise import NoiseLaw
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query, plain_key
@@ -112,79 +112,79 @@ def conditions_of(query: Query) -> dict[str, Condition]:
     >>> list(conditions_of(asked).values())
     [Between(column='age', low=Fraction(0, 1), high=Fraction(65, 1), closed=True)]
     """
-    found: dict[str, Condition] = {}
+    conditions: dict[str, Condition] = {}
     bounds: dict[str, list[tuple[str, Fraction]]] = {}
-    said: dict[str, list[Node]] = {}
-    for one in _apart(condition.substitute(query.resolved) for condition in query.where):
+    nodes: dict[str, list[Node]] = {}
+    for one in _separate(condition.substitute(query.resolved) for condition in query.where):
         bound = _bound(one)
         if bound is None:
-            found[text_of(one)] = _listed(one) or Whole(text_of(one))
+            conditions[text_of(one)] = _listed(one) or Whole(text_of(one))
             continue
         column, kind, value = bound
         bounds.setdefault(column, []).append((kind, value))
-        said.setdefault(column, []).append(one)
+        nodes.setdefault(column, []).append(one)
     for column, both in bounds.items():
-        texts = [text_of(one) for one in said[column]]
+        texts = [text_of(one) for one in nodes[column]]
         lower = [low for kind, low in both if kind == ">="]
         upper = [(high, kind == "<=") for kind, high in both if kind != ">="]
         if len(lower) == len(upper) == 1:
             between = Between(column, lower[0], *upper[0])
-            found[canonical(sorted(texts))] = between
+            conditions[canonical(sorted(texts))] = between
         else:
-            found |= {text: Whole(text) for text in texts}
-    return found
+            conditions |= {text: Whole(text) for text in texts}
+    return conditions
 
 
-def _apart(conditions: Iterable[Node]) -> list[Node]:
+def _separate(conditions: Iterable[Node]) -> list[Node]:
     """Return the conditions that all must hold, each once."""
-    found: dict[str, Node] = {}
+    nodes: dict[str, Node] = {}
     for condition in conditions:
         if condition.operation == "&":
-            found |= {text_of(one): one for one in _apart(condition.operands)}
+            nodes |= {text_of(one): one for one in _separate(condition.operands)}
         else:
-            found[text_of(condition)] = condition
-    return list(found.values())
+            nodes[text_of(condition)] = condition
+    return list(nodes.values())
 
 
 def _bound(condition: Node) -> tuple[str, str, Fraction] | None:
     if condition.operation not in (">=", "<", "<=") or len(condition.operands) != 2:
         return None
-    held, bound = condition.operands
+    column, bound = condition.operands
     value = bound.parameters[0] if bound.operation == "literal" else None
     if (
-        held.operation == "literal"
+        column.operation == "literal"
         or isinstance(value, bool)
         or not isinstance(value, (int, float))
     ):
         return None
-    return _name(held), condition.operation, as_fraction(value)
+    return _name(column), condition.operation, as_fraction(value)
 
 
 def _listed(condition: Node) -> Listed | None:
     if not condition.operands:
         return None
-    held, *values = condition.operands
-    if held.operation == "literal" or any(v.operation != "literal" for v in values):
+    column, *values = condition.operands
+    if column.operation == "literal" or any(v.operation != "literal" for v in values):
         return None
     if condition.operation == "is_null" and not values:
-        return Listed(_name(held), frozenset([typed(None)]))
+        return Listed(_name(column), frozenset([typed(None)]))
     if condition.operation == "is_in" or (condition.operation == "==" and len(values) == 1):
-        told = [value.parameters[0] for value in values]
-        if told and not any(value is None or isinstance(value, float) for value in told):
-            return Listed(_name(held), frozenset(map(typed, told)))
+        listed = [value.parameters[0] for value in values]
+        if listed and not any(value is None or isinstance(value, float) for value in listed):
+            return Listed(_name(column), frozenset(map(typed, listed)))
     return None
 
 
-def _name(held: Node) -> str:
-    return str(held.parameters[0]) if held.operation == "col" else text_of(held)
+def _name(node: Node) -> str:
+    return str(node.parameters[0]) if node.operation == "col" else text_of(node)
 
 
 def rows_of(query: Query) -> str:
     """Return which rows a question is about before its filters: the same text, the same rows."""
     every = replace(query, where=(), derived=(), by=(), keys=None, aggregates=(), weights=())
-    said: Mapping[str, Any] = every.describe()
+    fields: Mapping[str, Any] = every.describe()
     names: Sequence[str] = ("table", "tables", "joins", "unit", "inner")
-    same = {name: said[name] for name in names if name in said}
+    same = {name: fields[name] for name in names if name in fields}
     return canonical({**same, "reading": query.reading.describe(())})
 
 
@@ -240,15 +240,15 @@ class CountedCells(ABC):
 
     def sums(self, weights: Sequence[Array]) -> tuple[Array, Array, Array]:
         """Return sums of cells, their standard errors and the half-widths of their intervals."""
-        several = [place for place, each in enumerate(weights) if len(each) > 1]
+        several = [index for index, each in enumerate(weights) if len(each) > 1]
         rest = self.values
-        for place in reversed(range(len(weights))):
-            if place not in several:
-                rest = np.tensordot(rest, weights[place][0], (place, 0))
+        for index in reversed(range(len(weights))):
+            if index not in several:
+                rest = np.tensordot(rest, weights[index][0], (index, 0))
         if len(several) == 1:
             value = weights[several[0]] @ rest
         else:
-            each = zip(*(weights[place] for place in several), strict=True)
+            each = zip(*(weights[index] for index in several), strict=True)
             value = np.array(
                 [reduce(lambda a, t: np.tensordot(t, a, (0, 0)), one, rest) for one in each]
                 if several
@@ -264,7 +264,7 @@ class CountedCells(ABC):
         deviation = np.sqrt(sum(law.scale**2 * squares for law, squares, _ in terms))
         steps = sum(law.grid * sizes for law, _, sizes in terms)
         if any(law.kind == "laplace" for law, _, _ in terms):
-            return np.asarray(math.sqrt(2) * laplace_reach(LEVEL) * deviation + steps)
+            return np.asarray(math.sqrt(2) * laplace_tail_bound(LEVEL) * deviation + steps)
         z = NoiseLaw("gaussian", 1.0, 0.0).half_width((1.0,), LEVEL)
         return np.asarray(z * deviation + steps)
 
@@ -300,9 +300,9 @@ class FamilyCells(CountedCells):
     def terms(self, weights: Sequence[Array]) -> list[Term]:
         """Return the squares and the sizes of the weights of the noisy numbers."""
         strategy, along = self.family.strategy(self.paid.norm), self.family.along
-        told = [w @ strategy.inverse if i == along else w for i, w in enumerate(weights)]
-        squares = _product((each**2).sum(axis=1) for each in told)
-        sizes = _product(np.abs(each).sum(axis=1) for each in told)
+        decoded = [w @ strategy.inverse if i == along else w for i, w in enumerate(weights)]
+        squares = _product((each**2).sum(axis=1) for each in decoded)
+        sizes = _product(np.abs(each).sum(axis=1) for each in decoded)
         return [(self.family.law(self.paid), squares, sizes)]
 
 
@@ -319,11 +319,11 @@ class MarginalCells(CountedCells):
         own = dict(zip(self.subset, weights, strict=True))
         mean = {i: each.mean(axis=1) for i, each in own.items()}
         bent = {i: each - each.mean(axis=1, keepdims=True) for i, each in own.items()}
-        found = []
-        for measured, law, told in self.part.told(self.noise):
+        terms = []
+        for measured, law, shares in self.part.told(self.noise):
             squares, sizes = np.zeros(1), np.zeros(1)
             size = {i: self.part.axes[i].size for i in measured}
-            for part, share in told:
+            for part, share in shares:
                 if not set(part) <= set(self.subset):
                     continue
                 copies = math.prod(size[i] for i in measured if i not in part)
@@ -334,15 +334,15 @@ class MarginalCells(CountedCells):
                 sizes = sizes + abs(share) * copies * np.abs(rest) * _product(
                     np.abs(bent[i]).sum(axis=1) for i in part
                 )
-            found.append((law, squares, sizes))
-        return found
+            terms.append((law, squares, sizes))
+        return terms
 
 
 def _product(each: Iterator[Array] | Sequence[Array]) -> Array:
-    found = np.ones(1)
+    product = np.ones(1)
     for one in each:
-        found = found * one
-    return found
+        product = product * one
+    return product
 
 
 # Which cells of a table a count adds up: those that hold exactly what is asked of each column.
@@ -369,21 +369,21 @@ def weights_of(
     table: CountedCells,
     names: Sequence[Sequence[str]],
     filters: Sequence[Mapping[str, Condition]],
-    asked: Mapping[str, Condition],
+    wanted: Mapping[str, Condition],
     bins: tuple[int, Array] | None,
 ) -> list[Array] | None:
     """Return of each axis which cells are added up; None where no cells are just what is asked."""
-    left, found = dict(asked), []
-    for place, axis in enumerate(table.axes):
-        if bins is not None and place == bins[0]:
+    left, found = dict(wanted), []
+    for index, axis in enumerate(table.axes):
+        if bins is not None and index == bins[0]:
             found.append(bins[1])
             continue
-        cells = np.zeros((1, table.values.shape[place]))
-        used = _cells(axis, names[place], filters[place], left, cells)
+        cells = np.zeros((1, table.values.shape[index]))
+        used = _cells(axis, names[index], filters[index], left, cells)
         if used is None:
             return None
         if not used:
-            if not table.complete[place]:
+            if not table.complete[index]:
                 return None
             cells[:] = 1.0
         for text in used:
@@ -424,10 +424,10 @@ def _cells(
     known, many = axis.exact_places, math.prod(map(len, allowed))
     if many > len(known):  # a value that has no cell of its own
         return None
-    kept = [known.get(key, -1) for key in itertools.product(*allowed)]
-    if -1 in kept:
+    indices = [known.get(key, -1) for key in itertools.product(*allowed)]
+    if -1 in indices:
         return None
-    cells[:, kept] = 1.0
+    cells[:, indices] = 1.0
     return used
 
 
@@ -444,12 +444,12 @@ class Release:
 
     @cached_property
     def rows(self) -> str:
-        """Which rows it is about before its filters."""
+        """The rows that it is about before its filters."""
         return rows_of(self.query)
 
     @cached_property
     def conditions(self) -> dict[str, Condition]:
-        """What its filters ask for."""
+        """The conditions of its filters."""
         return conditions_of(self.query)
 
     @cached_property
@@ -488,14 +488,14 @@ def release_of(body: Mapping[str, Any]) -> Release | None:
     if plan.query.unknown_keys or again.confused:
         return None
     numbers = iter(body["answer"]["released"])
-    found: list[CountedCells] = []
+    releases: list[CountedCells] = []
     for part, noise, ends in zip(plan.parts, plan.noises, plan.chains(plan.size), strict=True):
         released = [next(numbers) for _ in ends]
         if isinstance(part, CellsPart):
-            found += _of_plan(part, released, noise)
+            releases += _of_plan(part, released, noise)
         elif isinstance(part, (RowsPart, HistogramPart)):
-            found.append(_alone(plan.query, part, released[0], noise))
-    return Release(body, plan.query, tuple(found)) if found else None
+            releases.append(_alone(plan.query, part, released[0], noise))
+    return Release(body, plan.query, tuple(releases)) if releases else None
 
 
 def _alone(

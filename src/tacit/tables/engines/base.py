@@ -1,4 +1,4 @@
-"""What an engine answers, how its statements are interrupted, and where it spills."""
+"""The interface of engines, the interrupts of their queries, and their spill folders."""
 
 from __future__ import annotations
 
@@ -33,12 +33,6 @@ __all__ = [
     "refuse_like_names",
 ]
 
-# What the plan needs of an engine: the seam between the integer plan and where the rows are.
-#
-# An engine is an object with the methods of :class:`Engine` and a dialect of its own; those that
-# there are stand in :mod:`tacit.tables.engines`.
-
-
 _serial = itertools.count()
 
 
@@ -47,42 +41,42 @@ class EngineMemoryError(DataSourceError):
 
 
 class Engine(Protocol):
-    """What the plan needs of an engine; rows of the data never come out of it."""
+    """The seam between the integer plan and the rows, which never come out of an engine."""
 
     dialect: Dialect
 
     @property
     def memory(self) -> int | None:
-        """How many bytes it may use, where the dialect divides the work by that."""
+        """The bytes that it may use, where the dialect divides the work by that."""
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """Run a query and return its rows; whole numbers are exact Python integers."""
+        """Run a query and return its rows; integers are exact Python integers."""
 
     def integers(self, sql: str) -> list[NDArray[np.int64]]:
         """Run a query of 64-bit integer columns, none of them NULL, and return the columns."""
 
     def materialise(self, sql: str) -> str:
-        """Return a relation with the rows of a query, to stand after ``from`` or ``join``."""
-        # It is kept inside the engine, so that a later question need not make it again; an engine
-        # that may keep nothing returns the query itself, in parentheses and with a name.
+        """Return a relation with the rows of a query, to follow ``from`` or ``join``."""
+        # Stored in the engine, so that a later question need not make it again; an engine that may
+        # store nothing returns the query itself, in parentheses and with a name.
 
-    def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
+    def store_text(self, columns: Sequence[Sequence[str | None]]) -> str:
         """Return a relation with public text in the columns ``c0``, ``c1``, ..."""
 
     def drop(self, relation: str) -> None:
-        """Remove what :meth:`materialise` or :meth:`keep_text` kept."""
+        """Remove what :meth:`materialise` or :meth:`store_text` stored."""
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a block in which all queries see the table in one state."""
         # An engine whose tables do not change while they are open has nothing to do there.
 
-    def planner(self, *, anew: bool = False) -> Callable[[str], None] | None:
+    def planner(self, *, again: bool = False) -> Callable[[str], None] | None:
         """Return what plans a query, and reads no row, so that it can be run next."""
         # None where a plan made now may not fit the table then.
         #
-        # anew: whether to plan a query again that was planned before.
+        # again: whether to plan a query again that was planned before.
 
-    def rehearsal(self) -> AbstractContextManager[object]:
+    def dry_run(self) -> AbstractContextManager[object]:
         """Return a block of queries that ask for no row, before which nothing is brought in."""
 
     def close(self) -> None:
@@ -90,18 +84,18 @@ class Engine(Protocol):
 
 
 class InPlaceEngine:
-    """What engines share that read a table where it is: nothing is brought in, and no row kept."""
+    """Base of engines that read a table where it is: no row is imported or stored."""
 
     memory: int | None = None  # the engine divides its work by its own memory
 
     def materialise(self, sql: str) -> str:
-        """Return the query itself as a relation: each question reads the table anew."""
+        """Return the query itself as a relation: each question reads the table again."""
         return f"({sql}) as {new_name()}"
 
-    def planner(self, *, anew: bool = False) -> None:
-        """Return None: others may change the table at any time."""
+    def planner(self, *, again: bool = False) -> None:
+        """Return None: anyone may change the table at any time."""
 
-    def rehearsal(self) -> AbstractContextManager[object]:
+    def dry_run(self) -> AbstractContextManager[object]:
         """Return an empty block: nothing is brought in before a query."""
         return nullcontext()
 
@@ -116,7 +110,7 @@ def new_name() -> str:
 
 
 class Opened(NamedTuple):
-    """A table that an engine has found: what it is called there, its columns, and its SQL."""
+    """A table of an engine: its name there, its columns, and its SQL."""
 
     label: str
     schema: Schema
@@ -126,7 +120,7 @@ class Opened(NamedTuple):
 
 @contextmanager
 def closed_on_failure(engine: Engine) -> Iterator[None]:
-    """Return a block in which a table is looked for: whatever ends it early closes the engine."""
+    """Return a block that opens a table: an error in it closes the engine."""
     try:
         yield
     except BaseException:
@@ -135,7 +129,7 @@ def closed_on_failure(engine: Engine) -> Iterator[None]:
 
 
 def refuse_like_names(names: Collection[str]) -> None:
-    """Refuse columns that an engine could take for each other.
+    """Raise if an engine could take columns for each other.
 
     >>> refuse_like_names(["age", "site"])
     """
@@ -146,15 +140,12 @@ def refuse_like_names(names: Collection[str]) -> None:
 
 
 def checked_timeout(timeout: float | None) -> float | None:
-    """Return the most seconds of a query, where they are a time."""
+    """Return the maximum seconds of a query; raise if they are not a time."""
     if timeout is not None:
         seconds = timeout if isinstance(timeout, (int, float)) else 0
         if isinstance(timeout, bool) or not 0.001 <= seconds <= 2_000_000:
             raise UsageError(f"timeout is a number of seconds above zero, not {timeout!r}")
     return timeout
-
-
-# A query of DuckDB that the keyboard, or a signal, can end.
 
 
 _T = TypeVar("_T")
@@ -166,16 +157,16 @@ def interruptible(connection: Any, ask: Callable[[], _T]) -> _T:
     """Return what ``ask`` returns; where a signal raises meanwhile, end the query first."""
     # Python handles signals in its main thread alone, and not while DuckDB works in it: DuckDB
     # looks for them between its tasks, but not while it waits for those of its other threads.  So
-    # the main thread only waits here, and another one asks.
+    # the main thread only waits here, and another one runs the query.
     if threading.current_thread() is not threading.main_thread():
         return ask()
-    found: list[_T] = []
+    results: list[_T] = []
     failed: list[BaseException] = []
     done = threading.Event()
 
     def run() -> None:
         try:
-            found.append(ask())
+            results.append(ask())
         except BaseException as error:
             failed.append(error)
         finally:
@@ -189,7 +180,7 @@ def interruptible(connection: Any, ask: Callable[[], _T]) -> _T:
         connection.interrupt()
         pauses = 0
         while not done.wait(_PAUSE) and pauses < _PAUSES:
-            connection.interrupt()  # a query that begins only now forgets the first word
+            connection.interrupt()  # a query that starts only now forgets the first word
             pauses += thread.ident is None  # it may be about to begin, or never have been made
         raise
     finally:
@@ -199,17 +190,17 @@ def interruptible(connection: Any, ask: Callable[[], _T]) -> _T:
             thread.join()
     if failed:
         raise failed.pop()
-    return found.pop()
+    return results.pop()
 
 
 # The private folder that an engine spills rows to: removed at the end, or at the next start.
 #
-# A process that is killed cannot tidy up.  So each folder holds a file that its owner keeps locked
-# for as long as it lives, and whoever makes a folder first removes those that nobody holds.  A
-# folder of a living process is never touched, nor is one of another user.
+# A process that is killed cannot tidy up.  So each folder has a file that its owner locks for as
+# long as it lives, and making a folder first removes those without a lock.  A folder of a living
+# process, or of another user, is never touched.
 
 
-_BEGINS, _LOCK = "tacit-spill-", "owner"
+_PREFIX, _LOCK = "tacit-spill-", "owner"
 
 
 class SpillFolder:
@@ -222,17 +213,17 @@ class SpillFolder:
 
     def __init__(self) -> None:
         remove_forsaken()
-        self.path = Path(tempfile.mkdtemp(prefix=_BEGINS))
+        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
         self._process = os.getpid()
-        # Locked before it has its name, so that nobody sees it unlocked while this process lives.
+        # Locked before it has its name, so that no one sees it unlocked while this process lives.
         new = self.path / f"{_LOCK}.new"
-        self._held = os.open(new, os.O_RDWR | os.O_CREAT, 0o600)
-        _lock(self._held)
+        self._lock_file = os.open(new, os.O_RDWR | os.O_CREAT, 0o600)
+        _lock(self._lock_file)
         new.rename(self.path / _LOCK)
 
     @property
-    def holds_anything(self) -> bool:
-        """Whether anything stands in it besides its lock."""
+    def has_content(self) -> bool:
+        """True if anything is in it except its lock."""
         with contextlib.suppress(OSError):
             return any(name != _LOCK for name in os.listdir(self.path))
         return False
@@ -243,37 +234,37 @@ class SpillFolder:
             return
         shutil.rmtree(self.path, ignore_errors=True)
         with contextlib.suppress(OSError):
-            os.close(self._held)
+            os.close(self._lock_file)
 
 
 def remove_forsaken() -> None:
     """Remove the folders of this user whose owner has died."""
     with contextlib.suppress(OSError):
-        for path in Path(tempfile.gettempdir()).glob(f"{_BEGINS}*"):
+        for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
             with contextlib.suppress(OSError):
                 if _is_forsaken(path):
                     shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_forsaken(path: Path) -> bool:
-    """Whether a folder is this user's own and nobody holds its lock; False where nobody can say."""
+    """True if a folder is this user's own and its lock is free; False if that is unknown."""
     if path.is_symlink() or path.stat().st_uid != _user():
         return False
-    held = os.open(path / _LOCK, os.O_RDWR)  # one without it is about to be made: left alone
+    file = os.open(path / _LOCK, os.O_RDWR)  # one without it is about to be made: left alone
     try:
-        return _lock(held)
+        return _lock(file)
     finally:
-        os.close(held)
+        os.close(file)
 
 
-def _lock(held: int) -> bool:
+def _lock(file: int) -> bool:
     """Lock an open file; return whether that was possible.  Without such locks nothing is."""
     try:
         import fcntl
     except ImportError:
         return False
     try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
     return True

@@ -61,7 +61,7 @@ _TIME_PARTS = _DATE_PARTS | set("HMSfIp")
 
 
 class CsvOptions(TypedDict, total=False):
-    """What can be said of a CSV file; :class:`CsvFormat` says what each means."""
+    """Options of a CSV file; :class:`CsvFormat` defines each."""
 
     types: Mapping[str, str] | None
     header: bool | Sequence[str]
@@ -80,15 +80,15 @@ class CsvFormat:
 
     # kinds of columns, by name: integer, float, text, boolean, date or timestamp
     types: Mapping[str, str] = field(default_factory=dict)
-    # whether the first line holds the names; else their list, or False, where ``types`` names every
+    # whether the first line has the names; else their list, or False, where ``types`` names every
     # column in its order
     header: bool | tuple[str, ...] = True
     # what parts the fields; None is a comma, or a tab in a file named ``.tsv``
     delimiter: str | None = None
-    quote: str = '"'  # what stands around a field, doubled within; none where it is empty
+    quote: str = '"'  # the sign around a field, doubled within; none where it is empty
     # how the text is written: UTF-8, or an encoding of one byte a character
     encoding: str = "utf-8"
-    # texts that are missing values, besides the empty one; spaces around them do not count
+    # texts that are missing values, like the empty one; spaces around them do not count
     null: tuple[str, ...] = ()
     # how declared dates are written, such as ``"%d.%m.%Y"``; None is ISO 8601
     date_format: str | None = None
@@ -97,31 +97,31 @@ class CsvFormat:
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The names that were given; None where the first line holds them."""
+        """The names that were given; None if they are in the first line."""
         if self.header is True:
             return None
         return tuple(self.types) if self.header is False else self.header
 
     def for_file(self, path: str) -> CsvFormat:
-        """Return the format with the delimiter that the name of a file says."""
+        """Return the format with the delimiter by the name of a file."""
         if self.delimiter is not None:
             return self
         tab = path.casefold().removesuffix(".gz").endswith(".tsv")
         return replace(self, delimiter="\t" if tab else ",")
 
     def reading(self, path: str) -> Reading:
-        """Return what of the format is not the default of a file, as a question describes it.
+        """Return the options that are not the default of a file, as a question describes them.
 
         >>> csv_format(null=["99"], delimiter=",").reading("visits.csv").options
         {'null': ['99']}
         """
-        said, default = self.for_file(path), CsvFormat().for_file(path)
+        given, default = self.for_file(path), CsvFormat().for_file(path)
         options: dict[str, Any] = {
-            "header": list(said.names or ()),
-            "null": sorted({*said.null} - {""}),
+            "header": list(given.names or ()),
+            "null": sorted({*given.null} - {""}),
         }
         for option in fields(self):
-            value = options.get(option.name, getattr(said, option.name))
+            value = options.get(option.name, getattr(given, option.name))
             options[option.name] = value
             if option.name in _OF_COLUMNS or value in (getattr(default, option.name), []):
                 del options[option.name]
@@ -137,7 +137,7 @@ _OF_COLUMNS = ("types", "date_format", "time_format")
 
 
 def csv_format(**given: Unpack[CsvOptions]) -> CsvFormat:
-    """Check what was said of a CSV file.
+    """Check the options of a CSV file.
 
     >>> csv_format(delimiter=";", null="NA").null
     ('NA',)
@@ -145,32 +145,32 @@ def csv_format(**given: Unpack[CsvOptions]) -> CsvFormat:
     for name in given:
         if name not in CsvOptions.__annotations__:
             raise UsageError(f"there is no option {name}=; {did_you_mean(name, _OPTIONS)}")
-    said: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
-    null = said.get("null", ())
-    found = CsvFormat(
-        types=_types(said.get("types", {})),
-        header=_header(said.get("header", True)),
-        delimiter=_sign(said.get("delimiter"), "delimiter"),
-        quote=_sign(said.get("quote", '"'), "quote") or "",
-        encoding=_encoding(said.get("encoding", "utf-8")),
+    options: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
+    null = options.get("null", ())
+    form = CsvFormat(
+        types=_types(options.get("types", {})),
+        header=_header(options.get("header", True)),
+        delimiter=_sign(options.get("delimiter"), "delimiter"),
+        quote=_sign(options.get("quote", '"'), "quote") or "",
+        encoding=_encoding(options.get("encoding", "utf-8")),
         null=_texts((null,) if isinstance(null, str) else null, "null"),
-        date_format=_moments(said.get("date_format"), "date_format", _DATE_PARTS),
-        time_format=_moments(said.get("time_format"), "time_format", _TIME_PARTS),
-        multiline=as_integer(said.get("multiline", 1), "multiline", minimum=1),
+        date_format=_moments(options.get("date_format"), "date_format", _DATE_PARTS),
+        time_format=_moments(options.get("time_format"), "time_format", _TIME_PARTS),
+        multiline=as_integer(options.get("multiline", 1), "multiline", minimum=1),
     )
-    if found.header is False and not found.types:
+    if form.header is False and not form.types:
         raise UsageError(
             "a file without a line of column names needs the names from you: header=['id', "
             "'age'], or header=False with types={'id': 'text', 'age': 'integer'} for every "
             "column in order"
         )
-    if found.delimiter and found.delimiter == found.quote:
+    if form.delimiter and form.delimiter == form.quote:
         raise UsageError("delimiter= and quote= are the same character")
-    if found.multiline > MULTILINE_LIMIT:
+    if form.multiline > MULTILINE_LIMIT:
         raise UsageError(f"a field runs over at most {MULTILINE_LIMIT} lines; multiline= is more")
-    if found.multiline > 1 and not found.quote:
+    if form.multiline > 1 and not form.quote:
         raise UsageError("multiline= is for quoted fields, and quote='' says that there are none")
-    return found
+    return form
 
 
 _OPTIONS = tuple(CsvOptions.__annotations__)
@@ -243,30 +243,28 @@ def _moments(given: Any, name: str, known: set[str]) -> str | None:
 
 
 def refuse_csv(csv: CsvOptions, why: str) -> None:
-    """Refuse what can be said of CSV files only."""
-    said = [name for name, value in csv.items() if value is not None]
-    if said:
-        raise UsageError(f"{said[0]}= is for CSV files; {why}")
+    """Raise if options of CSV files are given."""
+    names = [name for name, value in csv.items() if value is not None]
+    if names:
+        raise UsageError(f"{names[0]}= is for CSV files; {why}")
 
 
-# What the lines of a CSV file say: the definition that the fast reader is held to.
+# The meaning of the lines of a CSV file: the definition that the fast reader must agree with.
 #
 # A file is bytes.  A byte order mark of UTF-8 at its beginning is left out.  LF, CR LF and CR alone
-# end a line; what stands behind the last of them is a line too, unless it is empty.  Without
+# end a line; text behind the last of them is a line too, unless it is empty.  Without
 # ``multiline`` a line is a row, and
 #
-# - an *empty* line is no row, unless the table has one column: then it is a row whose cell is
+# - an *empty* line is not a row, unless the table has one column: then it is a row whose cell is
 #   missing;
 # - a line is *spoiled*, a row in which everything is missing, where it is longer than
 #   :data:`~tacit.tables.engines.csv.LINE_LIMIT` bytes, holds a NUL, is not text in the
-#   encoding, has a quote that is not closed, or goes on behind a closed quote with anything but a
+#   encoding, has a quote that is not closed, or continues behind a closed quote with anything but a
 #   delimiter;
-# - a field that begins with a quote ends at the next quote that is not doubled; any other field
-#   ends
-#   at the next delimiter, and a quote within it is a character like others;
+# - a field that starts with a quote ends at the next quote that is not doubled; any other field
+#   ends at the next delimiter, and a quote within it is a character like others;
 # - where a line has *too few* fields the rest are missing; where it has *too many*, all are
-#   missing,
-#   since nobody can know which of them is too many;
+#   missing, since no one can know which of them is too many;
 # - a cell is missing where it is empty, quoted or not, or one of the texts of ``null=``, spaces
 #   before and behind left out;
 # - nothing else has a meaning: no comments, no escapes, and spaces belong to the cell.
@@ -275,10 +273,10 @@ def refuse_csv(csv: CsvOptions, why: str) -> None:
 # no quote, and each line's cells are a function of that line, the declared format and the number of
 # names; so a line that is added, removed or changed leaves the rows of all others as they are.
 #
-# With ``multiline=N`` a line in which a quote stays open goes on with the next, up to N lines
-# together; where none of these closes it, the first line alone is spoiled, and the next one begins
-# anew.  Then an unclosed quote can take up to N - 1 lines after it along, and the claim above holds
-# only for files whose writer closes every quote, as programs do.
+# With ``multiline=N`` a line in which a quote stays open continues with the next, up to N lines
+# together; where none of these closes it, the first line alone is spoiled, and the next one starts
+# again.  Then an unclosed quote can take up to N - 1 lines after it along, and the claim above
+# holds only for files whose writer closes every quote, as programs do.
 
 
 BOM = b"\xef\xbb\xbf"
@@ -306,8 +304,8 @@ def records(
     lines: Iterable[bytes], form: CsvFormat, width: int
 ) -> Iterator[tuple[int, str, Cells]]:
     """Yield, for each row, how many lines it has, what is wrong with it, and its cells."""
-    # What is wrong is nothing, ``"spoiled"``, ``"short"`` or ``"long"``; a line that is no row is
-    # left out, and counts with the next one.
+    # What is wrong is nothing, ``"spoiled"``, ``"short"`` or ``"long"``; a line that is not a row
+    # is left out, and counts with the next one.
     waiting: deque[bytes] = deque()
     source = iter(lines)
     skipped = 0
@@ -363,39 +361,39 @@ def split(line: bytes, form: CsvFormat) -> list[str] | str:
     delimiter, quote = form.delimiter or ",", form.quote
     if not quote or quote not in text:
         return text.split(delimiter)
-    fields, place = [], 0
+    fields, position = [], 0
     while True:
-        if text.startswith(quote, place):
-            end = _closing(text, place + 1, quote)
+        if text.startswith(quote, position):
+            end = _closing(text, position + 1, quote)
             if end < 0:
                 return OPEN
-            fields.append(text[place + 1 : end].replace(2 * quote, quote))
-            place = end + 1
-            if place < len(text) and text[place] != delimiter:
+            fields.append(text[position + 1 : end].replace(2 * quote, quote))
+            position = end + 1
+            if position < len(text) and text[position] != delimiter:
                 return SPOILED
         else:
-            end = text.find(delimiter, place)
+            end = text.find(delimiter, position)
             end = len(text) if end < 0 else end
-            fields.append(text[place:end])
-            place = end
-        if place == len(text):
+            fields.append(text[position:end])
+            position = end
+        if position == len(text):
             return fields
-        place += 1
+        position += 1
 
 
-def _closing(text: str, place: int, quote: str) -> int:
+def _closing(text: str, position: int, quote: str) -> int:
     """Return where the quote is that closes a field, or -1."""
     while True:
-        end = text.find(quote, place)
+        end = text.find(quote, position)
         if end < 0 or not text.startswith(quote, end + 1):
             return end
-        place = end + 2
+        position = end + 2
 
 
 def file_lines(file: BinaryIO, encoding: str = "utf-8", block: int = _BLOCK) -> Iterator[bytes]:
     """Yield the lines of a file in blocks: bytes in which every line ends with LF."""
-    # Never more than a few blocks are held: of a line beyond the limit only so much is kept that it
-    # is seen to be too long.
+    # Only a few blocks are in memory: a line beyond the limit is cut where it is seen to be too
+    # long.
     rest = file.read(len(BOM))
     if encoding == "utf-8" and rest == BOM:
         rest = b""
@@ -404,8 +402,8 @@ def file_lines(file: BinaryIO, encoding: str = "utf-8", block: int = _BLOCK) -> 
         more = file.read(block)
         ended = not more
         rest += more
-        held = b"\r" if rest.endswith(b"\r") and not ended else b""
-        rest = rest[: len(rest) - len(held)]
+        pending = b"\r" if rest.endswith(b"\r") and not ended else b""
+        rest = rest[: len(rest) - len(pending)]
         if b"\r" in rest:
             rest = rest.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if ended and rest and not rest.endswith(b"\n"):
@@ -413,25 +411,25 @@ def file_lines(file: BinaryIO, encoding: str = "utf-8", block: int = _BLOCK) -> 
         cut = rest.rfind(b"\n") + 1
         if cut:
             yield rest[:cut]
-        rest = rest[cut:][: LINE_LIMIT + 1] + held
+        rest = rest[cut:][: LINE_LIMIT + 1] + pending
 
 
 # Bring the lines of a CSV file into a form that an engine can only read in one way.
 #
-# :func:`cleaned` yields the rows of :mod:`tacit.tables.engines.csv` written anew in UTF-8:
+# :func:`cleaned` yields the rows of :mod:`tacit.tables.engines.csv` written again in UTF-8:
 # every row on lines of its own, with as many fields as there are names.  Lines that are in that
-# form already, nearly all of them in most files, are found by counting bytes in arrays and pass as
-# they are.
+# form already, nearly all of them in most files, are recognised by counting bytes in arrays and
+# pass as they are.
 #
 # *Clean lines are read alike.*  A line passes if it is not empty, no longer than the limit, without
 # NUL, text in the encoding, and every quote in it, counted from the line's start, either opens (an
-# even number before it, and it stands at the start or behind a delimiter or a quote) or closes (an
+# even number before it, and it is at the start or behind a delimiter or a quote) or closes (an
 # odd number before it, and a delimiter, a quote or the end follows); if their number is even; and
 # if the delimiters with an even number of quotes before them are one fewer than the names.  By
 # induction over the quotes such a line is a list of fields each of which is quoted as a whole, with
-# quotes doubled within, or holds no quote: what every reader of CSV agrees on.  In UTF-8 and in
-# encodings of one byte a character that hold ASCII no byte of another character is a delimiter, a
-# quote or the end of a line.  All other lines go through the definition itself.
+# quotes doubled within, or has no quote: what every reader of CSV agrees on.  In UTF-8 and in
+# encodings of one byte a character that include ASCII no byte of another character is a delimiter,
+# a quote or the end of a line.  All other lines go through the definition itself.
 
 
 # Called with the number of a line, the first being 0, and what is wrong with it.
@@ -442,7 +440,7 @@ _LF, _HIGH = 10, 128
 def cleaned(
     blocks: Iterable[bytes], form: CsvFormat, width: int, notice: Notice | None = None
 ) -> Iterator[bytes]:
-    """Yield the rows in blocks, written anew."""
+    """Yield the rows in blocks, rewritten."""
     number = 0
     if form.multiline > 1:
         lines = (line for block in blocks for line in block[:-1].split(b"\n"))
@@ -479,21 +477,21 @@ def _rewritten(
     number: int,
     notice: Notice | None,
 ) -> Iterator[bytes]:
-    begun = 0
-    for place in np.flatnonzero(dirty).tolist():
-        start = int(ends[place - 1]) + 1 if place else 0
-        end = int(ends[place])
-        if start > begun:
-            yield _in_utf8(block[begun:start], form)
-        begun = end + 1
+    copied = 0
+    for index in np.flatnonzero(dirty).tolist():
+        start = int(ends[index - 1]) + 1 if index else 0
+        end = int(ends[index])
+        if start > copied:
+            yield _in_utf8(block[copied:start], form)
+        copied = end + 1
         if start == end and width > 1:
             continue
         wrong, cells = cells_of(split(block[start:end], form), form, width)
         if wrong and notice is not None:
-            notice(number + place, wrong)
+            notice(number + index, wrong)
         yield written(cells, form)
-    if begun < len(block):
-        yield _in_utf8(block[begun:], form)
+    if copied < len(block):
+        yield _in_utf8(block[copied:], form)
 
 
 def _in_utf8(block: bytes, form: CsvFormat) -> bytes:
@@ -521,10 +519,10 @@ def _dirty(
         _mark_quotes(array, quotes, before, ends, form, dirty)
         line = np.searchsorted(ends, delimiters)
         inside = (np.searchsorted(quotes, delimiters) - before[line]) & 1
-        found = np.bincount(line[inside == 0], minlength=len(ends))
+        counts = np.bincount(line[inside == 0], minlength=len(ends))
     else:
-        found = np.diff(np.searchsorted(delimiters, ends), prepend=0)
-    return ends, dirty | (found != width - 1)
+        counts = np.diff(np.searchsorted(delimiters, ends), prepend=0)
+    return ends, dirty | (counts != width - 1)
 
 
 def _mark_quotes(
@@ -539,10 +537,14 @@ def _mark_quotes(
     dirty |= ((np.searchsorted(quotes, ends) - before) & 1) == 1
     line = np.searchsorted(ends, quotes)
     opens = ((np.arange(len(quotes)) - before[line]) & 1) == 0
-    beside = np.where(opens, array[quotes - 1], array[quotes + 1])
+    neighbours = np.where(opens, array[quotes - 1], array[quotes + 1])
     if quotes[0] == 0:
-        beside[0] = _LF
-    fits = (beside == _LF) | (beside == ord(form.delimiter or ",")) | (beside == ord(form.quote))
+        neighbours[0] = _LF
+    fits = (
+        (neighbours == _LF)
+        | (neighbours == ord(form.delimiter or ","))
+        | (neighbours == ord(form.quote))
+    )
     dirty[line[~fits]] = True
 
 
@@ -579,8 +581,8 @@ def declared_sql(cell: str, kind: str | None, form: CsvFormat, d: Dialect) -> st
     if own is not None:
         parsed = f"try_strptime(trim(left({cell}, 100)), {d.literal(own)})"
         low, high = "timestamp '0001-01-01'", "timestamp '9999-12-31 23:59:59'"
-        held = f"[case when tacit_t between {low} and {high} then tacit_t end for tacit_t in "
-        value = f"{held}[{parsed}]][1]"
+        bounded = f"[case when tacit_t between {low} and {high} then tacit_t end for tacit_t in "
+        value = f"{bounded}[{parsed}]][1]"
         return f"cast({value} as date)" if kind == "date" else value
     if kind == "timestamp":
         seconds = reading_sql("read_seconds", cell, d)
@@ -588,7 +590,7 @@ def declared_sql(cell: str, kind: str | None, form: CsvFormat, d: Dialect) -> st
     return reading_sql(_READINGS[kind], cell, d) if kind in _READINGS else cell
 
 
-# Which kind of a column of text keeps what its cells say: how they are written, counted.
+# The kind of a column of text that loses nothing: how its cells are written, counted.
 #
 # A kind is suggested where every cell is the canonical writing of its value, so that no two cells
 # that differ become one value: then declaring the kind loses nothing.  Numbers with leading zeros
@@ -597,18 +599,18 @@ def declared_sql(cell: str, kind: str | None, form: CsvFormat, d: Dialect) -> st
 # ``NO``) stay text.
 #
 # *Why nothing is lost.*  Within each of the styles below, the text of a cell, without spaces around
-# it, is a function of the value that is read, hence no two texts have one value: whole numbers of
+# it, is a function of the value that is read, hence no two texts have one value: integers of
 # at most 18 digits without leading zeros; decimals that are what a double is written as (in one
 # style ``1.0``, in the other ``1``, never both in a column); decimals of at most 15 digits, all
 # with the same number of places; days; times down to the second, all in one writing; and for truth
 # values one writing each for true and for false.  Where this does not follow from the writing, of
 # times with offsets and of dates and times in a format of their own, it is counted: as many texts
-# as values.  Cells such as ``NA`` that say that nothing is known are missing in every kind.
+# as values.  Cells such as ``NA``, for an unknown value, are missing in every kind.
 
 
 KINDS = ("integer", "float", "date", "timestamp", "boolean")
 _UNKNOWN = ("", "na", "n/a", "nan", "null", "none", ".", "-", "?")
-_WHOLE = "(0|-?[1-9][0-9]{0,17})"
+_INTEGER = "(0|-?[1-9][0-9]{0,17})"
 _FIXED = "-?(0|[1-9][0-9]{0,14})[.][0-9]{1,15}"
 _SECONDS = "[^.]*([.]0+([^0-9].*)?)?"
 _OFFSET = ".{11}.*[+-].*"
@@ -616,16 +618,16 @@ _OFFSET = ".{11}.*[+-].*"
 
 @dataclass(frozen=True)
 class Writing:
-    """How many cells of a column are written in each style; exact counts: not private."""
+    """Numbers of cells of a column in each style; exact counts: not private."""
 
-    unknown: int  # those that say that nothing is known
-    whole: int
+    unknown: int  # those such as ``NA``
+    integers: int
     shortest: int  # decimals as a double is written, ``1.0``
-    general: int  # the same, whole numbers without a point, ``1``
+    general: int  # the same, integers without a point, ``1``
     fixed: int  # decimals with any number of places
-    # fewest, most: the least and the greatest number of places among these
-    fewest: int
-    most: int
+    # of these, the smallest and the greatest number of places
+    min_places: int
+    max_places: int
     days: int  # days without a time
     merged_days: int  # how many texts of them are the day of another one
     seconds: int  # days and times without fractions of a second
@@ -638,10 +640,10 @@ class Writing:
     writings: int  # how many texts are written for them
 
     def restored(self, kind: str) -> int:
-        """Return how many cells are read as a kind, and can be written again as they were."""
-        fixed = self.fixed if self.fewest == self.most else 0
+        """Return the number of cells that a kind reads and can write again as they were."""
+        fixed = self.fixed if self.min_places == self.max_places else 0
         return {
-            "integer": self.whole,
+            "integer": self.integers,
             "float": max(self.shortest, self.general, fixed),
             "date": 0 if self.merged_days else self.days,
             "timestamp": self.seconds if self.clocks == 1 and not self.merged_seconds else 0,
@@ -649,11 +651,11 @@ class Writing:
         }[kind]
 
     def suggestion(self, filled: int) -> str | None:
-        """Return the first kind that restores every cell that says something, else text."""
-        told = filled - self.unknown
+        """Return the first kind that restores every known cell, else text."""
+        known = filled - self.unknown
         if not filled:
             return None
-        kinds = [kind for kind in KINDS if told and self.restored(kind) == told]
+        kinds = [kind for kind in KINDS if known and self.restored(kind) == known]
         if kinds[:1] == ["boolean"] and self.writings > 2:
             return "text"
         return kinds[0] if kinds else "text"
@@ -677,7 +679,7 @@ def writing_sql(form: CsvFormat, d: Dialect) -> list[str]:
     places = f"case when {fixed} then length(split_part(text, '.', 2)) end"
     return [
         f"{known} (where lower(text) in ({unknown}))",
-        f"{known} (where as_integer is not null and {_like(_WHOLE, d)})",
+        f"{known} (where as_integer is not null and {_like(_INTEGER, d)})",
         f"{known} (where {signed} and {again} = text)",
         f"{known} (where {signed} and replace({again} || ' ', '.0 ', ' ') = text || ' ')",
         f"{known} (where {fixed})",

@@ -31,7 +31,7 @@ __all__ = [
     "unread",
 ]
 
-# The kind of a file: by its name, and by its first bytes where the name does not say.
+# The kind of a file: by its name, else by its first bytes.
 #
 # A name such as ``.csv`` or ``.parquet`` decides, so that no row of a file can change how the file
 # is read.  Of any other file the first bytes decide whether it is a Parquet file or a database of
@@ -197,17 +197,17 @@ _JSON = re.compile(rb"\s*(\{\s*[\"}]|\[\s*[\[{\"])")
 
 
 def has_data_name(path: str) -> bool:
-    """Whether the name says that it is a CSV or Parquet file."""
+    """True if the name is that of a CSV or Parquet file."""
     return path.casefold().endswith(_CSV + _TEXT + _PARQUET)
 
 
 def is_text_name(path: str) -> bool:
-    """Whether the name is that of text, which may be a CSV file or a note such as README.txt."""
+    """True if the name is that of text, which may be a CSV file or a note such as README.txt."""
     return path.casefold().endswith(_TEXT)
 
 
 def is_packed(kind: str) -> bool:
-    """Whether files of a kind hold another file, packed."""
+    """True if files of a kind contain another file, packed."""
     return _KINDS[kind].remedy == _UNPACK if kind in _KINDS else False
 
 
@@ -220,7 +220,7 @@ def kind_of(path: str) -> str:
 
 
 def misnamed(path: str) -> str:
-    """Return what a file is if it is not what its name says, and the remedy; else nothing."""
+    """Return the kind of a file that its name belies, and the remedy; else nothing."""
     # For a file that could not be read as its name says: the message of a healthy one.
     content, name = _content(path), path.casefold()
     if name.endswith(_PARQUET):
@@ -231,15 +231,15 @@ def misnamed(path: str) -> str:
             return "is not packed, and its name ends in .gz: name it without"
     else:
         expected = _PLAIN
-    return "" if content in expected else f"is {_told(content, path)}"
+    return "" if content in expected else f"is {_description(content, path)}"
 
 
 def unread(path: str, kind: str) -> str:
-    """Return the message about a file of a kind that is not read."""
-    return f"{path} is {_told(kind, path)}"
+    """Return the message for a file of a kind that is not read."""
+    return f"{path} is {_description(kind, path)}"
 
 
-def _told(kind: str, path: str) -> str:
+def _description(kind: str, path: str) -> str:
     known = _KINDS[kind]
     return f"{known.what}: {known.remedy.format(file=Path(path).name)}"
 
@@ -263,7 +263,7 @@ def _content(path: str) -> str:
 
 
 def _is_plain(head: bytes) -> bool:
-    """Whether the bytes are text of some encoding that holds ASCII."""
+    """True if the bytes are text of some encoding that includes ASCII."""
     return b"\0" not in head and not any(byte < 32 and byte not in b"\t\n\f\r\x1b" for byte in head)
 
 
@@ -272,12 +272,12 @@ def _head(path: str) -> bytes:
     # Where this process has the file open, it is read through that descriptor: to close another one
     # would release the locks of the process, and so those that DuckDB has on its database.
     with suppress(OSError):
-        found = os.stat(path)
-        if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for
             return b""
         for number in _descriptors():
             with suppress(OSError):
-                if os.path.samestat(os.fstat(number), found):
+                if os.path.samestat(os.fstat(number), status):
                     return os.pread(number, _HEAD, 0)
         with open(path, "rb") as file:
             return file.read(_HEAD)
@@ -331,7 +331,7 @@ _FORMATS = {
 
 
 class TableFormatError(DataSourceError):
-    """Files belong to a table whose log says which of them count."""
+    """Files belong to a table whose log lists those that count."""
 
 
 @dataclass(frozen=True)
@@ -346,15 +346,15 @@ class ConfinedPath(os.PathLike[str]):
 
     @property
     def _steps(self) -> tuple[str, ...]:
-        """What was typed: the parts of the path behind the folder that holds ``root``."""
+        """The parts of the path behind the parent of ``root``, as typed."""
         return Path(self.path).parts[len(self.root.parent.parts) :]
 
-    def check(self, place: str) -> None:
-        """Raise if a place leads out of the folder."""
+    def check(self, location: str) -> None:
+        """Raise if a location is outside of the folder."""
         try:
-            with suppress(FileNotFoundError):  # a pattern, or what opening it says
-                os.path.realpath(place, strict=True)
-            inside = Path(os.path.realpath(place)).is_relative_to(os.path.realpath(self.root))
+            with suppress(FileNotFoundError):  # a pattern, or opening it raises
+                os.path.realpath(location, strict=True)
+            inside = Path(os.path.realpath(location)).is_relative_to(os.path.realpath(self.root))
         except (OSError, ValueError):  # links in a circle, a name that is too long, a NUL
             inside = False
         if not inside or os.pardir in self._steps:
@@ -370,7 +370,7 @@ def typed(path: str | os.PathLike[str]) -> str:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a name in a folder is left out, as Spark does.
+    """True if a name in a folder is skipped, as Spark does.
 
     >>> [is_hidden(n) for n in ("_temporary", ".crc", "_site=1", ".site=1", "a_b", "x._COPYING_")]
     [True, True, False, True, False, True]
@@ -384,64 +384,64 @@ def is_hidden(name: str) -> bool:
 
 def data_files(path: str | os.PathLike[str]) -> list[str]:
     """Return the data files that a path, a folder or a pattern names, sorted; all of one kind."""
-    told = os.fspath(path)
-    if not told:
+    shown = os.fspath(path)
+    if not shown:
         raise DataSourceError("the path is empty: name a file or a folder ('.' is this one)")
-    check = path.check if isinstance(path, ConfinedPath) else _anything
-    place = Path(typed(path))
+    check = path.check if isinstance(path, ConfinedPath) else _check_nothing
+    location = Path(typed(path))
     try:
-        found, hint = _found(place, check)
+        files, hint = _find(location, check)
     except PermissionError:
-        raise DataSourceError(f"{told}: {_NO_RIGHT}") from None
+        raise DataSourceError(f"{shown}: {_NO_RIGHT}") from None
     except OSError:
-        found, hint = [], "it cannot be looked through; name the files with a glob"
-    for file in found:
+        files, hint = [], "its folders cannot be listed; name the files with a glob"
+    for file in files:
         check(file)
-    refuse_table_format(found, str(place) if place.is_dir() else None)
-    if place.is_dir():
-        _refuse_depths(place, found)
-    if not found:
-        raise DataSourceError(f"{told}: {hint}")
+    refuse_table_format(files, str(location) if location.is_dir() else None)
+    if location.is_dir():
+        _refuse_depths(location, files)
+    if not files:
+        raise DataSourceError(f"{shown}: {hint}")
     seen: dict[tuple[int, int], str] = {}
-    for file in found:
+    for file in files:
         status = _readable(file)
         twin = seen.setdefault((status.st_dev, status.st_ino), file)
         if twin != file:
             raise DataSourceError(
                 f"{twin} and {file} are one file, whose rows would count twice: name one of them"
             )
-    kinds = {"text" if is_text_name(file) else _kind(file): file for file in found}
+    kinds = {"text" if is_text_name(file) else _kind(file): file for file in files}
     if len(kinds) > 1:
         names = " and ".join(Path(file).name for file in list(kinds.values())[:2])
-        raise DataSourceError(f"{told} mixes kinds of files, {names}: name one kind with a glob")
-    return found
+        raise DataSourceError(f"{shown} mixes kinds of files, {names}: name one kind with a glob")
+    return files
 
 
 def database_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a path names a database of DuckDB: by its content, or by the name of no file."""
-    told = os.fspath(path)
-    if "://" in told:
+    """True if a path names a database of DuckDB: by its content, or by the name of no file."""
+    shown = os.fspath(path)
+    if "://" in shown:
         return False
-    place = typed(path)
-    if os.path.isfile(place):
-        return kind_of(place) == "duckdb"
-    return place.casefold().endswith(_DATABASE) and not os.path.exists(place)
+    location = typed(path)
+    if os.path.isfile(location):
+        return kind_of(location) == "duckdb"
+    return location.casefold().endswith(_DATABASE) and not os.path.exists(location)
 
 
 def refuse_table_format(files: Sequence[str], folder: str | None = None) -> None:
     """Raise if files or a folder belong to a table whose log says which rows count."""
     ways = [way for file in files for way in (os.path.abspath(file), os.path.realpath(file))]
-    places = [os.path.dirname(way) for way in ways]
+    folders = [os.path.dirname(way) for way in ways]
     if folder is not None:
-        places += [os.path.abspath(folder), os.path.realpath(folder)]
+        folders += [os.path.abspath(folder), os.path.realpath(folder)]
     known: dict[str, tuple[str, str]] = {}
-    found = [_format_of(place, known) for place in dict.fromkeys(places)]
-    found += [
+    formats = [_format_of(directory, known) for directory in dict.fromkeys(folders)]
+    formats += [
         ("DuckLake", os.path.dirname(way))
         for way in ways
         if _DUCKLAKE.fullmatch(os.path.basename(way))
     ]
-    for kind, root in found:
+    for kind, root in formats:
         if kind:
             raise TableFormatError(
                 f"{root} is a table of {kind}, whose log says which of its files count: read as "
@@ -450,18 +450,18 @@ def refuse_table_format(files: Sequence[str], folder: str | None = None) -> None
             )
 
 
-def _format_of(place: str, known: dict[str, tuple[str, str]]) -> tuple[str, str]:
+def _format_of(folder: str, known: dict[str, tuple[str, str]]) -> tuple[str, str]:
     """Return the format of the table that a folder belongs to, and where that table is."""
-    if place not in known:
-        above = os.path.dirname(place)
-        kind = _own_format(place)
-        known[place] = (kind, place) if kind or above == place else _format_of(above, known)
-    return known[place]
+    if folder not in known:
+        above = os.path.dirname(folder)
+        kind = _own_format(folder)
+        known[folder] = (kind, folder) if kind or above == folder else _format_of(above, known)
+    return known[folder]
 
 
-def _own_format(place: str) -> str:
-    """Return the format of which a folder is a table; nothing for any other folder."""
-    if place.endswith(".ducklake.files"):
+def _own_format(folder: str) -> str:
+    """Return the format of the table in a folder; nothing for any other folder."""
+    if folder.endswith(".ducklake.files"):
         return "DuckLake"
     below = {
         "_delta_log": "Delta",
@@ -469,20 +469,20 @@ def _own_format(place: str) -> str:
         "_spark_metadata": "Spark's streaming sink",
     }
     for name, kind in below.items():
-        if os.path.isdir(os.path.join(place, name)):
+        if os.path.isdir(os.path.join(folder, name)):
             return kind
-    metadata = os.path.join(place, "metadata")
+    metadata = os.path.join(folder, "metadata")
     if os.path.isdir(metadata) and any(".metadata.json" in n for n in _names(metadata)):
         return "Iceberg"
     parts = ("manifest", "snapshot", "schema")
-    if all(os.path.isdir(os.path.join(place, name)) for name in parts):
+    if all(os.path.isdir(os.path.join(folder, name)) for name in parts):
         return "Paimon"
-    return "Databricks" if _has_superseded(place) else ""
+    return "Databricks" if _has_superseded(folder) else ""
 
 
-def _has_superseded(place: str) -> bool:
-    """Whether a folder holds files that a commit of Databricks removed, or that none added."""
-    names = _names(place)
+def _has_superseded(folder: str) -> bool:
+    """True if a folder has files that a commit of Databricks removed, or that none added."""
+    names = _names(folder)
     noted = {name for name in names if name.startswith("_committed_")}
     started = {name.removeprefix("_started_") for name in names if name.startswith("_started_")}
     pending = started - {name.removeprefix("_committed_") for name in noted}
@@ -491,7 +491,7 @@ def _has_superseded(place: str) -> bool:
     removed: set[str] = set()
     for name in noted:
         damaged = suppress(OSError, ValueError, KeyError, TypeError)
-        with damaged, open(os.path.join(place, name), encoding="utf-8") as file:
+        with damaged, open(os.path.join(folder, name), encoding="utf-8") as file:
             removed.update(json.load(file)["removed"])
     return not removed.isdisjoint(names)
 
@@ -503,76 +503,79 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def _anything(place: str) -> None:
+def _check_nothing(location: str) -> None:
     """Check nothing: the path is the user's own."""
 
 
-def _found(place: Path, check: Callable[[str], None]) -> tuple[list[str], str]:
-    """Return the files at a place, and what to say where there are none."""
-    parts = place.parts
+def _find(location: Path, check: Callable[[str], None]) -> tuple[list[str], str]:
+    """Return the files at a location, and the message if there are none."""
+    parts = location.parts
     magic = [index for index, part in enumerate(parts) if any(sign in part for sign in "*?[")]
-    before = Path(*parts[: magic[0]]) if magic else place
+    before = Path(*parts[: magic[0]]) if magic else location
     check(str(before))
-    if place.is_dir():
-        return _in_folder(place, check)
-    if place.exists():
-        return [str(place)], ""
+    if location.is_dir():
+        return _in_folder(location, check)
+    if location.exists():
+        return [str(location)], ""
     if not magic:
-        return [str(place)] if place.is_symlink() else [], _missing(place)
+        return [str(location)] if location.is_symlink() else [], _missing(location)
     if not before.is_dir():
         return [], f"there is no folder {before}"
     named = set(_matches(str(before), list(parts[magic[0] :]), check))
-    # The ledger is beside the files by default: visits* means the tables.
-    hint = "file not found" if len(magic) > 1 or magic[0] < len(parts) - 1 else _missing(place)
+    # The ledger is next to the files by default: visits* means the tables.
+    hint = "file not found" if len(magic) > 1 or magic[0] < len(parts) - 1 else _missing(location)
     return sorted(file for file in named if not file.endswith(_LEDGER)), hint
 
 
-def _in_folder(place: Path, check: Callable[[str], None]) -> tuple[list[str], str]:
+def _in_folder(location: Path, check: Callable[[str], None]) -> tuple[list[str], str]:
     """Return the data files of a folder."""
     named = [
-        file for folder in _walked(str(place), check) for file in _listed(folder) if _is_file(file)
+        file
+        for folder in _walked(str(location), check)
+        for file in _listed(folder)
+        if _is_file(file)
     ]
     for file in named:  # rows that would be left out without a word
         if _PACKED.search(file) and is_packed(kind := kind_of(file)):
             raise DataSourceError(unread(file, kind))
-    found = sorted(file for file in named if not is_text_name(file) and _is_data(file))
+    data = sorted(file for file in named if not is_text_name(file) and _is_data(file))
     hint = "it holds no .csv or .parquet file"
     if any(map(is_text_name, named)):
         hint += "; name files of text with a glob, as in *.txt"
-    return found, hint
+    return data, hint
 
 
-def _refuse_depths(place: Path, found: Sequence[str]) -> None:
+def _refuse_depths(location: Path, files: Sequence[str]) -> None:
     """Raise if files are in a folder and others below it: a backup counts everybody twice."""
-    depths = {_plain_parts(file, place): file for file in found}
+    depths = {_plain_parts(file, location): file for file in files}
     if len({len(parts) for parts in depths}) > 1:
         nested = max(depths, key=len)
         end = Path(depths[nested]).suffix
         raise DataSourceError(
-            f"{place} holds files of a table, and more of them in the folder {nested[0]}, which "
-            f"may be another one: name those that count, as in {place}/*{end} or, for all, "
-            f"{place}/**/*{end}"
+            f"{location} holds files of a table, and more of them in the folder {nested[0]}, which "
+            f"may be another one: name those that count, as in {location}/*{end} or, for all, "
+            f"{location}/**/*{end}"
         )
 
 
-def _plain_parts(file: str, place: Path) -> tuple[str, ...]:
-    """Return the folders between a place and a file that are not parts such as ``site=1``."""
-    between = Path(file).parts[len(place.parts) : -1]
+def _plain_parts(file: str, location: Path) -> tuple[str, ...]:
+    """Return the folders between a location and a file that are not parts as ``site=1``."""
+    between = Path(file).parts[len(location.parts) : -1]
     return tuple(part for part in between if "=" not in part)
 
 
 def _is_data(file: str) -> bool:
-    """Whether a file in a folder is data: by its name, or a Parquet file by its content."""
+    """True if a file in a folder is data: by its name, or a Parquet file by its content."""
     return has_data_name(file) or kind_of(file) == "parquet"
 
 
 def _is_file(file: str) -> bool:
-    """Whether a place in a folder is no folder; what it is otherwise is said when it is opened."""
+    """True if a path is not a folder; opening it checks what else it is."""
     return not os.path.isdir(file)
 
 
 def _listed(folder: str) -> list[str]:
-    """Return what a folder holds, without hidden names, sorted."""
+    """Return the paths in a folder, without hidden names, sorted."""
     return [os.path.join(folder, n) for n in sorted(os.listdir(folder)) if not is_hidden(n)]
 
 
@@ -611,20 +614,21 @@ def _matches(folder: str, pattern: list[str], check: Callable[[str], None]) -> I
             if fnmatchcase(name, first) and (not is_hidden(name) or name[0] == first[0])
         ]
     for name in names:
-        place = os.path.join(folder, name)
-        if rest and os.path.isdir(place):
-            yield from _matches(place, rest, check)
-        elif not rest and _is_file(place):
-            yield str(Path(place))
+        path = os.path.join(folder, name)
+        if rest and os.path.isdir(path):
+            yield from _matches(path, rest, check)
+        elif not rest and _is_file(path):
+            yield str(Path(path))
 
 
-def _missing(place: Path) -> str:
-    """Return why there is no file at a place."""
-    if not place.parent.is_dir():
-        return f"there is no folder {place.parent}"
-    if not os.access(place.parent, os.R_OK | os.X_OK):
+def _missing(location: Path) -> str:
+    """Return why there is no file at a location."""
+    if not location.parent.is_dir():
+        return f"there is no folder {location.parent}"
+    if not os.access(location.parent, os.R_OK | os.X_OK):
         return _NO_RIGHT
-    return f"file not found; {did_you_mean(place.name, [f.name for f in place.parent.iterdir()])}"
+    names = [file.name for file in location.parent.iterdir()]
+    return f"file not found; {did_you_mean(location.name, names)}"
 
 
 def _readable(file: str) -> os.stat_result:

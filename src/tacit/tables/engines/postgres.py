@@ -39,10 +39,10 @@ __all__ = [
     "Link",
     "OwnLink",
     "PostgresEngine",
-    "beside_in_postgres",
     "check_server",
     "failure_of",
     "in_postgres",
+    "open_another_in_postgres",
     "open_in_postgres",
 ]
 
@@ -63,7 +63,7 @@ POSTGRES = Dialect(
     like_any="",
     floor_divide="({x} / {y})",
     wide_divide="div({x}, {y})",
-    # sums of 32 bits are held in 64; a sum of 64 bits takes a piece of memory for every group
+    # sums of 32 bits are stored in 64; a sum of 64 bits takes a piece of memory for every group
     short_total="sum(cast({x} as integer))",
     near_total="(least(greatest(coalesce(sum(cast(({x}) >> 21 as integer)) +"
     " (sum(cast(({x}) & 2097151 as integer)) >> 21), 0), -2199023255552), 2199023255551) * 2097152"
@@ -72,7 +72,7 @@ POSTGRES = Dialect(
     same="(coalesce({x}, {filler}) = coalesce({y}, {filler}) and ({x} is null) = ({y} is null))",
     apart=False,
     once="materialized",  # else every process of a parallel query makes it for itself
-    # without an offset the planner writes a value out again wherever its name stands; behind this
+    # without an offset the planner repeats a value wherever its name is used; behind this
     # one it makes no partial sums either, in which every process would hold all people or cells
     fence="{sql} offset 0",
     let="(select {body} from (select {x} as tacit_v offset 0) as tacit_l)",
@@ -84,7 +84,7 @@ POSTGRES = Dialect(
     meets="least({x}) = {y}",
     seconds="(case when isfinite({x}) then floor(extract(epoch from {x})) end)",
     days="(case when isfinite({x}) then {x} - date '1970-01-01' end)",
-    # a text of 270 MB is no place to look for a pattern in: its first characters suffice
+    # a text of 270 MB is not a place to look for a pattern in: its first characters suffice
     matches="textregexeq(left({x}, 101), {p})",
     whole="^(?:{p})$",
     part=None,
@@ -93,7 +93,7 @@ POSTGRES = Dialect(
 )
 
 
-# What PostgreSQL's errors mean, in our own words: the server's may quote rows of the data.
+# Messages for PostgreSQL's errors, in our own words: the server's may quote rows of the data.
 
 
 _CUT = (
@@ -111,7 +111,7 @@ _MEMORY = {
 _MEANING = {
     "57014": (
         "PostgreSQL ended the query: it took longer than timeout= or the server's own "
-        "statement_timeout allows, or somebody cancelled it there; give it more time and ask again"
+        "statement_timeout allows, or someone cancelled it there; give it more time and ask again"
     ),
     "42501": (
         "no right to read the table (any more), or a function that its view calls; ask its owner "
@@ -121,8 +121,8 @@ _MEANING = {
     "42703": "a column of the table is not there any more; open the table again",
     "53300": "PostgreSQL takes no more connections at present; ask again later",
     "54001": "the question is too deep for PostgreSQL (max_stack_depth): make it smaller",
-    "55P03": "the table is locked by somebody else for longer than lock_timeout; ask again later",
-    "40P01": "the table was locked by somebody else at the same time; ask again",
+    "55P03": "the table is locked by another session for longer than lock_timeout; ask again later",
+    "40P01": "the table was locked by another session at the same time; ask again",
     "25P03": "the connection was idle for too long within a question; ask again",
 }
 _CHANGED = (
@@ -133,11 +133,11 @@ _CHANGED = (
 
 @dataclass(frozen=True)
 class Failure:
-    """What went wrong."""
+    """An error of PostgreSQL."""
 
     message: str  # in our words
     lost: bool = False  # whether the connection is gone
-    memory: bool = False  # whether the server lacks room
+    memory: bool = False  # whether the server is out of memory
 
     def error(self) -> DataSourceError:
         """Return the exception to raise."""
@@ -145,7 +145,7 @@ class Failure:
 
 
 def failure_of(state: str | None, connection: Connection[Any], *, closed: bool = False) -> Failure:
-    """Return what an error with this SQLSTATE means; only its class is looked at."""
+    """Return the failure for a SQLSTATE; only its class is examined."""
     # state: five characters, or None where the error is not the server's.
     lost = is_cut(state, connection)
     if closed:
@@ -171,13 +171,13 @@ def failure_of(state: str | None, connection: Connection[Any], *, closed: bool =
 
 
 _OLDEST = 12
-_PATIENCE = 5.0  # seconds to wait for a server to hear of a cancellation
+_CANCEL_TIMEOUT = 5.0  # seconds to wait for a server to hear of a cancellation
 
 
 class Link(Protocol):
     """A way to a server."""
 
-    renews: bool  # whether a connection that was cut is made anew
+    renews: bool  # whether a connection that was cut is made again
 
     def connection(self) -> Connection[Any]:
         """Return an open connection that is in no transaction."""
@@ -195,7 +195,7 @@ class Link(Protocol):
 class OwnLink:
     """A connection of our own, made when it is needed and again when it was cut."""
 
-    # url: of the database; what libpq knows may stand in it, TLS options and a password too.
+    # url: of the database, with any option of libpq, such as TLS options and a password.
 
     renews = True
 
@@ -245,7 +245,7 @@ class OwnLink:
 
 
 class GivenLink:
-    """An open connection of the user's, which is left as it was found."""
+    """An open connection of the user's, which is left as it was."""
 
     renews = False
 
@@ -289,7 +289,7 @@ class GivenLink:
 
 
 def check_server(connection: Connection[Any]) -> None:
-    """Refuse a server that is too old, or whose text is not Unicode."""
+    """Raise if a server is too old, or its text is not Unicode."""
     version = connection.info.server_version // 10_000
     if version < _OLDEST:
         raise DataSourceError(
@@ -305,11 +305,11 @@ def check_server(connection: Connection[Any]) -> None:
 
 
 def _cause(refused: Refused) -> str:
-    """Return why there is no connection, from words that libpq has for it."""
-    told = refused.told.casefold()
-    if refused.password and "failed" not in told.partition("password")[2]:
+    """Return why there is no connection, from the words of libpq."""
+    message = refused.told.casefold()
+    if refused.password and "failed" not in message.partition("password")[2]:
         return "it asks for a password; set PGPASSWORD, or write a line in ~/.pgpass"
-    if (cause := tls_cause(told)) is not None:
+    if (cause := tls_cause(message)) is not None:
         return cause
     causes = {
         "invalid connection option": "the URL has an option that libpq does not know",
@@ -320,7 +320,7 @@ def _cause(refused: Refused) -> str:
         "timeout expired": "it does not answer in time (connect_timeout)",
         # before pg_hba.conf: libpq tries once more without TLS, which may not be let in at all
         "password authentication failed": "it does not know this user with this password",
-        "pg_hba.conf": "its pg_hba.conf lets nobody in from here with this user and database",
+        "pg_hba.conf": "its pg_hba.conf lets no one in from here with this user and database",
         "unsupported startup parameter": (
             "a pooler in between takes no options= in the URL: leave them out, set them for the "
             "role, or name them in its ignore_startup_parameters"
@@ -332,7 +332,7 @@ def _cause(refused: Refused) -> str:
         "too many": "it takes no more connections at present",
     }
     for words, cause in causes.items():
-        if words in told:
+        if words in message:
             return cause
     return "look at host, port, user and database in the URL, and whether the server runs"
 
@@ -349,7 +349,7 @@ def _rolled_back(connection: Connection[Any]) -> bool:
 
 def _cancel(connection: Connection[Any]) -> None:
     with contextlib.suppress(Exception):  # the server may be gone, and the query with it
-        connection.cancel_safe(timeout=_PATIENCE)
+        connection.cancel_safe(timeout=_CANCEL_TIMEOUT)
 
 
 def _shut(connection: Connection[Any]) -> None:
@@ -369,7 +369,7 @@ def _shut(connection: Connection[Any]) -> None:
 # private.
 
 
-# What the meaning of the queries rests on; all of it ends with the transaction.
+# Settings that the meaning of the queries rests on; all of them end with the transaction.
 _SETTINGS = {
     "search_path": "pg_catalog, pg_temp",
     "client_encoding": "UTF8",
@@ -390,7 +390,7 @@ _T = TypeVar("_T")
 
 
 class PostgresEngine(InPlaceEngine):
-    """A database of PostgreSQL, asked over one connection, one block of queries at a time."""
+    """A database of PostgreSQL over one connection, one block of queries at a time."""
 
     # timeout: the most seconds of one query; None leaves it to the server, the role and the URL.
     # memory_limit: such as ``"256MB"``: ``work_mem``, what each step of a query may use before it
@@ -424,15 +424,15 @@ class PostgresEngine(InPlaceEngine):
         """Run a query of 64-bit integer columns and return the columns."""
         return self._run(lambda connection: _fetch_integers(connection, sql))
 
-    def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
-        """Return a relation that holds public text as arrays in the query itself."""
+    def store_text(self, columns: Sequence[Sequence[str | None]]) -> str:
+        """Return a relation of public text, as arrays in the query itself."""
         arrays = (self.dialect.literal(_array(column)) for column in columns)
         listed = ", ".join(f"cast({array} as text[])" for array in arrays)
         names = ", ".join(f"c{i}" for i in range(len(columns)))
         return f"unnest({listed}) as {new_name()}({names})"
 
     def drop(self, relation: str) -> None:
-        """Do nothing: nothing was kept."""
+        """Do nothing: nothing was stored."""
 
     def close(self) -> None:
         """Cancel the query that runs, if any, and close the connection."""
@@ -463,10 +463,10 @@ class PostgresEngine(InPlaceEngine):
 
     def _run(self, ask: Callable[[Connection[Any]], _T]) -> _T:
         with self.reading():
-            found = self._attempt(ask, self.connection)
-        if isinstance(found, Failure):
-            raise found.error()
-        return found
+            result = self._attempt(ask, self.connection)
+        if isinstance(result, Failure):
+            raise result.error()
+        return result
 
     def _begin(self) -> Connection[Any]:
         """Begin a transaction; where the connection was cut since the last one, on a new one."""
@@ -490,7 +490,7 @@ class PostgresEngine(InPlaceEngine):
     def _attempt(
         self, ask: Callable[[Connection[Any]], _T], connection: Connection[Any]
     ) -> _T | Failure:
-        """Return what was found, or the failure; the server's own exception ends here."""
+        """Return the result, or the failure; the server's own exception ends here."""
         psycopg = need("psycopg", "postgres")
         try:
             return ask(connection)
@@ -536,7 +536,7 @@ def _number(text: str) -> int | Decimal:
 
 
 # By the numbers of PostgreSQL's own types, which never change.  Not by psycopg's loaders: those of
-# a connection that is not ours may be somebody's own.
+# a connection that is not ours may be someone's own.
 _READ: dict[int, Callable[[str], Any]] = {
     **dict.fromkeys((20, 21, 23), int),
     **dict.fromkeys((700, 701), float),
@@ -565,10 +565,10 @@ def _fetch(connection: Connection[Any], sql: str) -> list[tuple[Any, ...]]:
 
 
 def _fetch_integers(connection: Connection[Any], sql: str) -> list[NDArray[np.int64]]:
-    """Return 64-bit columns by a binary copy: each value stands behind its length in bytes."""
+    """Return 64-bit columns by a binary copy: each value follows its length in bytes."""
     psycopg = need("psycopg", "postgres")
-    asked = f"copy ({sql}) to stdout (format binary)"
-    with psycopg.Cursor(connection) as cursor, cursor.copy(asked) as copy:
+    query = f"copy ({sql}) to stdout (format binary)"
+    with psycopg.Cursor(connection) as cursor, cursor.copy(query) as copy:
         raw = b"".join(bytes(block) for block in copy)
     body = raw[_HEADER:-2]
     width = int.from_bytes(body[:2], "big") if body else 0
@@ -622,7 +622,7 @@ where typtype <> 'd' order by place"""
 
 
 def in_postgres(source: Any) -> bool:
-    """Whether a source is a URL of PostgreSQL or an open connection to one.
+    """True if a source is a URL of PostgreSQL or an open connection to one.
 
     >>> in_postgres("postgresql://ann@db.example/clinic"), in_postgres("visits.csv")
     (True, False)
@@ -646,17 +646,17 @@ def open_in_postgres(
     engine = PostgresEngine(link, timeout, memory_limit, threads)
     with closed_on_failure(engine):
         check_server(link.connection())
-        return beside_in_postgres(table, engine)
+        return open_another_in_postgres(table, engine)
 
 
-def beside_in_postgres(table: str, engine: PostgresEngine) -> Opened:
-    """Open a table of the database that an engine asks; see :func:`open_in_postgres`."""
+def open_another_in_postgres(table: str, engine: PostgresEngine) -> Opened:
+    """Open a table of the database of an engine; see :func:`open_in_postgres`."""
     with engine.reading():
-        found = _find(table, engine)
-        columns = _columns(found, engine)
-        label = f"{engine.connection.info.dbname}.{found.name}"
-    schema = Schema([column.public(found.name) for column in columns])
-    return Opened(label, schema, engine, _quoted(found, engine))
+        match = _find(table, engine)
+        columns = _columns(match, engine)
+        label = f"{engine.connection.info.dbname}.{match.name}"
+    schema = Schema([column.public(match.name) for column in columns])
+    return Opened(label, schema, engine, _quoted(match, engine))
 
 
 def _link(source: Any) -> Link:
@@ -684,7 +684,7 @@ class _Table(NamedTuple):
         return f"{self.schema}.{self.table}"
 
 
-class _Found(NamedTuple):
+class _CatalogColumn(NamedTuple):
     """A column as the catalogue describes it; ``base`` is the type below all domains."""
 
     name: str
@@ -708,12 +708,12 @@ class _Found(NamedTuple):
 
     @property
     def scale(self) -> int:
-        """Of a numeric with a precision: how many digits stand after the point."""
+        """The number of digits after the point, of a numeric with a precision."""
         return (((self.modifier - 4) & 0x7FF) ^ 0x400) - 0x400
 
     @property
     def digits(self) -> int:
-        """Of a numeric with a precision: how many digits stand before the point."""
+        """The number of digits before the point, of a numeric with a precision."""
         return ((self.modifier - 4) >> 16 & 0xFFFF) - self.scale
 
     def public(self, table: str) -> Column:
@@ -726,24 +726,24 @@ class _Found(NamedTuple):
         if self.base == "numeric" and self.built_in:
             itself = f"nullif({{x}}, {_NAN})"
             return Column(
-                self.name, self.kind, self.declared, "", self._held(), itself, self._written()
+                self.name, self.kind, self.declared, "", self._bounded(), itself, self._written()
             )
-        # in capitals: the type DATE is known not to have a time, the kind alone says nothing of it
+        # in capitals: the type DATE has no time, which the kind alone does not imply
         declared = self.declared.upper() if self.kind == "date" else self.declared
         return Column(self.name, self.kind, declared)
 
-    def _held(self) -> str:
+    def _bounded(self) -> str:
         """Return the SQL of a numeric without NaN, within the range that the plan computes in."""
         if self._short:
             return f"nullif({{x}}, {_NAN})"
-        places = 0 if self.kind == "integer" else _DIGITS
+        decimals = 0 if self.kind == "integer" else _DIGITS
         far = f"cast('1e{_DIGITS}' as numeric)"
-        held = f"greatest(least(trunc({{x}}, {places}), {far}), -{far})"
-        return f"(case when {{x}} < {_NAN} then {held} end)"
+        bounded = f"greatest(least(trunc({{x}}, {decimals}), {far}), -{far})"
+        return f"(case when {{x}} < {_NAN} then {bounded} end)"
 
     def _written(self) -> str:
         """Return the SQL of a numeric as text: one of any scale without the zeros at its end."""
-        # It is written in one way then, and what is drawn by that is the same for all its rows.
+        # So it is written in one way, and a draw by that text is the same for all its rows.
         text = "cast({x} as text)"
         if self.modifier >= 0:
             return text
@@ -751,7 +751,7 @@ class _Found(NamedTuple):
 
     @property
     def _short(self) -> bool:
-        """Whether all digits of a numeric are within those that the plan computes in."""
+        """True if all digits of a numeric are within those that the plan computes in."""
         return self.modifier >= 0 and self.digits <= _DIGITS and self.scale <= _DIGITS
 
 
@@ -761,14 +761,15 @@ def _find(table: str, engine: PostgresEngine) -> _Table:
     name = d.literal(table)
     full = f"n.nspname || '.' || c.relname = {name}"
     exact = f"({full} or n.nspname = 'public' and c.relname = {name})"
-    found = [_Table(*row) for row in engine.rows(f"{_TABLES} {exact} order by {full} desc")]
-    if found:
-        if not found[0].readable:
+    matches = [_Table(*row) for row in engine.rows(f"{_TABLES} {exact} order by {full} desc")]
+    if matches:
+        match = matches[0]
+        if not match.readable:
             raise DataSourceError(
-                f"no right to read {found[0].name}; its owner gives it with GRANT USAGE ON SCHEMA "
-                f"{d.identifier(found[0].schema)} and GRANT SELECT ON {_quoted(found[0], engine)}"
+                f"no right to read {match.name}; its owner gives it with GRANT USAGE ON SCHEMA "
+                f"{d.identifier(match.schema)} and GRANT SELECT ON {_quoted(match, engine)}"
             )
-        return found[0]
+        return match
     own = "n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')"
     known = [_Table(*row) for row in engine.rows(f"{_TABLES} {own} order by 1, 2")]
     names = [t.name for t in known if t.readable]
@@ -777,8 +778,8 @@ def _find(table: str, engine: PostgresEngine) -> _Table:
     )
 
 
-def _columns(table: _Table, engine: PostgresEngine) -> list[_Found]:
-    return [_Found(*row) for row in engine.rows(_COLUMNS.format(table=table.oid))]
+def _columns(table: _Table, engine: PostgresEngine) -> list[_CatalogColumn]:
+    return [_CatalogColumn(*row) for row in engine.rows(_COLUMNS.format(table=table.oid))]
 
 
 def _quoted(table: _Table, engine: PostgresEngine) -> str:

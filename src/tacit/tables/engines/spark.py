@@ -36,12 +36,12 @@ from tacit.tables.engines.spark_parquet import as_stored, input_files, millis_in
 __all__ = [
     "SPARK",
     "SparkEngine",
-    "beside_in_spark",
     "failure_of",
     "has_ended",
     "in_spark",
     "is_connect",
     "is_sparks",
+    "open_another_in_spark",
     "open_in_spark",
     "shown",
 ]
@@ -49,7 +49,7 @@ __all__ = [
 # How Spark (4.0 and newer) spells the integer plan, whatever the session's settings are.
 #
 # Text is written as bytes, for what a backslash, a quote or ``${...}`` means within quotes is a
-# setting.  Sums of 64-bit numbers are made of sums of 21 bits each: those of ``bigint`` wrap around
+# setting.  Sums of 64-bit numbers consist of sums of 21 bits each: those of ``bigint`` wrap around
 # or raise, by a setting, and those of ``decimal`` cost several times as much.
 
 
@@ -135,18 +135,18 @@ _MEANING = (
         "Spark lost executors more often than it retries (spark.task.maxFailures); ask again when "
         "the cluster is well")),
     (("OPERATION_CANCELED", "cancelled", "canceled"), False, (
-        "somebody cancelled the query in Spark; ask again")),
+        "someone cancelled the query in Spark; ask again")),
 )  # fmt: skip
 
 
 def is_sparks(error: Exception) -> bool:
-    """Whether an exception comes from Spark, or from the connection to it."""
+    """True if an exception comes from Spark, or from the connection to it."""
     origin = type(error).__module__.split(".")[0]
     return origin in ("pyspark", "py4j", "grpc") or isinstance(error, (ConnectionError, EOFError))
 
 
 def has_ended(session: Any) -> bool:
-    """Whether a session was stopped; of one over Connect only its errors show it."""
+    """True if a session was stopped; of one over Connect only its errors show it."""
     return getattr(getattr(session, "_sc", session), "_jsc", session) is None
 
 
@@ -168,12 +168,12 @@ def failure_of(error: Exception, *, ended: bool = False, late: bool = False) -> 
     )
 
 
-# How far Spark is, on a terminal; and anywhere, in the log, that nothing goes on.
+# The progress of Spark, on a terminal; and in the log, anywhere, that it stopped.
 
 
-_PATIENCE = 1.0  # seconds before a query is worth a line, and between two looks at it
+_POLL_INTERVAL = 1.0  # seconds before a query is worth a line, and between two looks at it
 _STANDSTILL = 30.0  # seconds without any task that runs, while some are to, until that is reported
-_NOBODY = (
+_NO_EXECUTOR = (
     "Spark has tasks to do and has run none for %d seconds: no executor takes the work. Spark "
     "waits for one without end; add workers, end the question with Ctrl-C, or give each query "
     "a time, as in tc.Session(..., timeout=600)"
@@ -183,7 +183,7 @@ _now = time.monotonic
 
 
 def is_connect(session: Any) -> bool:
-    """Whether a session is one of Spark Connect."""
+    """True if a session is one of Spark Connect."""
     return ".connect." in f"{type(session).__module__}."
 
 
@@ -229,7 +229,7 @@ def _follow_classic(session: Any, show: Callable[[int, int], None] | None) -> It
     def look() -> None:
         warn = _Standstill().look
         with contextlib.suppress(Exception):  # the context may end meanwhile
-            while not over.wait(_PATIENCE):
+            while not over.wait(_POLL_INTERVAL):
                 stages = _stages(session.sparkContext.statusTracker())
                 if show is not None:
                     show(sum(s.numCompletedTasks for s in stages), sum(s.numTasks for s in stages))
@@ -259,23 +259,23 @@ class _Standstill:
 
     def __init__(self) -> None:
         self._since: float | None = None
-        self._told = False
+        self._warned = False
 
     def look(self, stages: Sequence[Any]) -> None:
         """Take notice of the stages as they are now."""
         waits = any(s.numCompletedTasks < s.numTasks for s in stages)
         if not waits or any(s.numActiveTasks for s in stages):
-            self._since, self._told = None, False
+            self._since, self._warned = None, False
         elif self._since is None:
             self._since = _now()
-        elif not self._told and _now() - self._since >= _STANDSTILL:
-            self._told = True
-            _LOG.warning(_NOBODY, _STANDSTILL)
+        elif not self._warned and _now() - self._since >= _STANDSTILL:
+            self._warned = True
+            _LOG.warning(_NO_EXECUTOR, _STANDSTILL)
 
 
 @contextlib.contextmanager
 def _follow_connect(session: Any, show: Callable[[int, int], None]) -> Iterator[None]:
-    """Let the server report, as it does."""
+    """Let the server report the tasks."""
 
     def handler(*, stages: Any, **more: Any) -> None:
         listed = list(stages or ())
@@ -333,52 +333,52 @@ class SparkEngine(InPlaceEngine):
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Run a query and return its rows."""
-        found = self.attempt(lambda: self.session.sql(sql).collect())
-        return [tuple(map(_plain, row)) for row in found]
+        lines = self.attempt(lambda: self.session.sql(sql).collect())
+        return [tuple(map(_plain, row)) for row in lines]
 
     def integers(self, sql: str) -> list[NDArray[np.int64]]:
         """Run a query of 64-bit integer columns and return the columns."""
-        found = self.attempt(lambda: _columns(self.session.sql(sql)))
-        return [np.asarray(column, dtype=np.int64) for column in found]
+        columns = self.attempt(lambda: _columns(self.session.sql(sql)))
+        return [np.asarray(column, dtype=np.int64) for column in columns]
 
     def materialise(self, sql: str) -> str:
-        """Return the query itself as a relation: raw rows are not kept anywhere."""
-        # One that reads public text becomes a view, which holds that text when it is dropped.
+        """Return the query itself as a relation: raw rows are not stored anywhere."""
+        # One that reads public text becomes a view, which contains that text when it is dropped.
         if _TEXT in sql:
             return self.view(lambda: self.session.sql(sql))
         return super().materialise(sql)
 
-    def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
+    def store_text(self, columns: Sequence[Sequence[str | None]]) -> str:
         """Give columns of public text to Spark, and return the name of their view."""
         shape = ", ".join(f"c{i} string" for i in range(len(columns)))
         lines = list(zip(*columns, strict=True))
         return self.view(lambda: self.session.createDataFrame(lines, shape), _TEXT)
 
-    def view(self, make: Callable[[], Any], begins: str = "tacit_") -> str:
+    def view(self, make: Callable[[], Any], prefix: str = "tacit_") -> str:
         """Name a DataFrame within the session, and return the quoted name."""
-        name = begins + secrets.token_hex(8)
+        name = prefix + secrets.token_hex(8)
         self.attempt(lambda: make().createOrReplaceTempView(name))
         self._views.add(name)
         return self.dialect.identifier(name)
 
     def drop(self, relation: str) -> None:
-        """Remove the view of :meth:`keep_text`; there is nothing else to remove."""
+        """Remove the view of :meth:`store_text`; there is nothing else to remove."""
         name = relation.strip(self.dialect.quote)
         if name in self._views and not self.closed:
             self._views.discard(name)
             self.attempt(lambda: self.session.catalog.dropTempView(name))
 
     def reading(self) -> AbstractContextManager[object]:
-        """Return an empty block: each query of the plan bounds people by itself."""
+        """Return an empty block: each query of the plan bounds people on its own."""
         return nullcontext()
 
     def close(self) -> None:
-        """Forget the session, and remove the views in it; the session itself goes on."""
+        """Remove the views in the session, which itself stays open."""
         self._close()
 
     @property
     def closed(self) -> bool:
-        """Whether :meth:`close` was called."""
+        """True if :meth:`close` was called."""
         return not self._close.alive
 
     def attempt(self, ask: Callable[[], _T]) -> _T:
@@ -395,25 +395,25 @@ class SparkEngine(InPlaceEngine):
             if not (ended or is_sparks(error)):
                 raise
             failure = failure_of(error, ended=ended, late=over.is_set())
-        # raised here, not above: Spark's error must not hang on it as its context
+        # raised here, not above: Spark's error must not be its context
         raise failure
 
 
 def _plain(value: Any) -> Any:
-    """Return a whole decimal as an integer."""
+    """Return a decimal without a fraction as an integer."""
     if isinstance(value, Decimal) and value.as_tuple().exponent == 0:
         return int(value)
     return value
 
 
-def _columns(found: Any) -> list[Any]:
+def _columns(frame: Any) -> list[Any]:
     """Return the columns of a DataFrame, by way of Arrow where that is there."""
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        lines = found.collect()
-        return [[line[i] for line in lines] for i in range(len(found.columns))]
-    return [column.to_numpy() for column in found.toArrow().columns]
+        lines = frame.collect()
+        return [[line[i] for line in lines] for i in range(len(frame.columns))]
+    return [column.to_numpy() for column in frame.toArrow().columns]
 
 
 @contextlib.contextmanager
@@ -429,7 +429,7 @@ def _tagged(session: Any, timeout: float | None, over: threading.Event) -> Itera
         if done.wait(timeout):
             return
         over.set()
-        while not done.wait(_PAUSE):  # a job that begins only now is to end too
+        while not done.wait(_PAUSE):  # a job that starts only now is to end too
             with contextlib.suppress(Exception):  # a session that has ended has no jobs
                 session.interruptTag(tag) if context is None else context.cancelJobsWithTag(tag)
 
@@ -458,7 +458,7 @@ def _silent() -> Iterator[None]:
     """Keep pyspark from writing the message of an error, which may quote the data."""
     from pyspark.logger import PySparkLogger
 
-    logger = PySparkLogger.getLogger(_LOGGER)  # a class of its own, whoever asks for it first
+    logger = PySparkLogger.getLogger(_LOGGER)  # a class of its own, whoever creates it first
     logger.addFilter(_refuse)
     try:
         yield
@@ -479,8 +479,8 @@ def _drop_all(session: Any, views: set[str]) -> None:
 # Open a table for Spark: a DataFrame, or a table that a session knows.
 #
 # Text is compared by its bytes, whatever its collation. Columns keep their names and their types,
-# but for times: a ``timestamp`` is an instant, which Spark would show in the zone of the session,
-# and is read as the time in UTC, so that no setting moves it to another day.
+# except for times: a ``timestamp`` is an instant, which Spark would show in the zone of the
+# session, and is read as the time in UTC, so that no setting moves it to another day.
 
 
 _OLDEST = (4, 0)
@@ -501,7 +501,7 @@ _MILLIS = (
 
 
 def in_spark(source: Any) -> bool:
-    """Whether a source is Spark's; asked of the classes' names, for Spark need not be there.
+    """True if a source is Spark's, by the names of its classes: Spark need not be installed.
 
     >>> in_spark("people.csv")
     False
@@ -520,27 +520,27 @@ def open_in_spark(
     timeout: float | None = None,
 ) -> Opened:
     """Open a DataFrame, or a table of a session."""
-    # table: the name of a table or view that the session knows, as Spark SQL writes it.
-    whole = not hasattr(source, "sparkSession")
-    if whole and table is None:
+    # table: the name of a table or view of the session, as Spark SQL writes it.
+    is_session = not hasattr(source, "sparkSession")
+    if is_session and table is None:
         raise UsageError("name the table: tc.Session(spark, table='db.visits', ...)")
-    if not whole and table is not None:
+    if not is_session and table is not None:
         raise UsageError("table= belongs to a database; this source is a single table")
     if memory_limit is not None or threads is not None:
         raise UsageError("set memory and cores of Spark in its own settings, not for a table")
-    session = source if whole else source.sparkSession
+    session = source if is_session else source.sparkSession
     engine = SparkEngine(session, timeout)
     with closed_on_failure(engine):
         _check_version(engine)
-        if not whole:
-            return beside_in_spark(source, engine)
+        if not is_session:
+            return open_another_in_spark(source, engine)
         relation = _named(str(table), engine)
         frame = engine.attempt(lambda: session.table(relation))
         return _opened(frame, relation, str(table), engine)
 
 
-def beside_in_spark(frame: Any, engine: SparkEngine) -> Opened:
-    """Open a DataFrame of the session that an engine asks; see :func:`open_in_spark`."""
+def open_another_in_spark(frame: Any, engine: SparkEngine) -> Opened:
+    """Open a DataFrame of the session of an engine; see :func:`open_in_spark`."""
     return _opened(frame, engine.view(lambda: frame), "table", engine)
 
 
@@ -567,8 +567,8 @@ def _opened(frame: Any, relation: str, label: str, engine: SparkEngine) -> Opene
 
 def _check_version(engine: SparkEngine) -> None:
     version = engine.attempt(lambda: str(engine.session.version))
-    found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
-    if found < _OLDEST:
+    numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    if numbers < _OLDEST:
         oldest = ".".join(map(str, _OLDEST))
         raise DataSourceError(f"this is Spark {version}; Tacit needs Spark {oldest} or newer")
 
@@ -596,21 +596,21 @@ def _nearest(names: list[str], engine: SparkEngine) -> str:
 
 
 def _describe(relation: str, engine: SparkEngine) -> Schema:
-    streams, found = engine.attempt(lambda: _looked_at(engine.session, relation))
+    streams, fields = engine.attempt(lambda: _inspected(engine.session, relation))
     if streams:
         raise DataSourceError(
             "a streaming DataFrame never ends, so it cannot be counted: write it to a table, "
             "and open that"
         )
-    names = [name for name, _ in found]
+    names = [name for name, _ in fields]
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise DataSourceError(f"two columns are both named {twice!r}; rename one of them")
     refuse_like_names(names)
-    return Schema([_column(name, declared) for name, declared in found])
+    return Schema([_column(name, declared) for name, declared in fields])
 
 
-def _looked_at(session: Any, relation: str) -> tuple[bool, list[tuple[str, str]]]:
+def _inspected(session: Any, relation: str) -> tuple[bool, list[tuple[str, str]]]:
     """Return whether a relation never ends, and the names and types of its columns."""
     frame = session.sql(f"select * from {relation}")
     fields = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
@@ -618,7 +618,7 @@ def _looked_at(session: Any, relation: str) -> tuple[bool, list[tuple[str, str]]
 
 
 def _column(name: str, declared: str) -> Column:
-    """Return a column; a decimal without a fraction is a whole number.
+    """Return a column; a decimal without a fraction is an integer.
 
     >>> _column("n", "decimal(20,0)").kind, _column("t", "timestamp").declared
     ('integer', 'TIMESTAMP')
@@ -628,9 +628,9 @@ def _column(name: str, declared: str) -> Column:
         kind, reads = "text", "({x} collate UTF8_BINARY)"
     if re.fullmatch(r"(var)?char\(\d+\)", declared):
         kind = "text"
-    places = re.fullmatch(r"decimal\(\d+,(\d+)\)", declared)
-    if places:
-        kind = "decimal" if int(places[1]) else "integer"
+    decimals = re.fullmatch(r"decimal\(\d+,(\d+)\)", declared)
+    if decimals:
+        kind = "decimal" if int(decimals[1]) else "integer"
     return Column(name, kind, {"int": "INTEGER"}.get(declared, declared.upper()), "", reads)
 
 
@@ -646,10 +646,10 @@ def _in_utc(relation: str, schema: Schema, stored: Collection[str], engine: Spar
         else:
             shown.append(_utc(f"unix_micros({sql})") if column.declared == "TIMESTAMP" else sql)
         shown[-1] += f" as {sql}"
-    # all names are asked for, so that one which cannot be is refused now
-    found = f"(select {', '.join(shown)} from {relation})"
-    engine.attempt(lambda: engine.session.sql(f"select * from {found} as r").schema)
-    return found
+    # all names are selected, so that an unreadable one is refused now
+    query = f"(select {', '.join(shown)} from {relation})"
+    engine.attempt(lambda: engine.session.sql(f"select * from {query} as r").schema)
+    return query
 
 
 def _utc(micros: str) -> str:

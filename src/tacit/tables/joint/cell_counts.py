@@ -37,10 +37,10 @@ from tacit.workload.marginals import Subset
 from tacit.workload.synthetic import centred, nonnegative_cells, nonnegative_marginals
 
 __all__ = [
-    "AskedCells",
     "CellsOfPlan",
     "CellsPart",
     "FamilyKey",
+    "RequestedCells",
     "expected_share_error",
     "key_of",
     "share_half_width",
@@ -64,21 +64,23 @@ __all__ = [
 
 
 Array = NDArray[np.float64]
-_LEAST = 1e-9
+_TOLERANCE = 1e-9
 
 
 def shares_up_to(family: Family, paid: Noise, counts: Array, lifted: Array) -> Estimate:
     """Return the share of the values up to each edge."""
     # Returns: numbers of the shape of the counts; the last of each line is 1.
-    own, cross, whole = _variances(family, paid)
-    reach, law = family.reach(paid, LEVEL), family.law(paid)
+    own, cross, whole_variance = _variances(family, paid)
+    bound, law = family.reach(paid, LEVEL), family.law(paid)
     steps = _steps(family, paid)
-    middle = reach * np.sqrt(np.maximum(own - cross + whole / 4, _LEAST * whole))
-    loose = np.maximum(steps / middle, _LEAST)
-    wide, added = (1 + loose) * reach**2, (1 + 1 / loose) * steps**2
+    middle = bound * np.sqrt(
+        np.maximum(own - cross + whole_variance / 4, _TOLERANCE * whole_variance)
+    )
+    loose = np.maximum(steps / middle, _TOLERANCE)
+    wide, added = (1 + loose) * bound**2, (1 + 1 / loose) * steps**2
     sums = np.cumsum(counts, axis=-1)
     total = sums[..., -1:]
-    a = total**2 - wide * whole
+    a = total**2 - wide * whole_variance
     b = -2 * sums * total + 2 * wide * cross
     c = sums**2 - wide * own - added
     root = np.sqrt(np.maximum(b**2 - 4 * a * c, 0.0))
@@ -92,21 +94,21 @@ def shares_up_to(family: Family, paid: Noise, counts: Array, lifted: Array) -> E
     bins = lifted.shape[-1]
     even = np.broadcast_to(np.arange(1, bins + 1) / bins, sums.shape)
     value = np.where(total > 0, sums / np.where(total > 0, total, 1.0), even)
-    squared = np.maximum(own - 2 * value * cross + value**2 * whole, 0.0) * law.variance
+    squared = np.maximum(own - 2 * value * cross + value**2 * whole_variance, 0.0) * law.variance
     # a number within [0, 1] has a deviation of at most a half
-    error = np.minimum(np.sqrt(squared) / np.maximum(total, _LEAST), 0.5)
+    error = np.minimum(np.sqrt(squared) / np.maximum(total, _TOLERANCE), 0.5)
     for each, end in ((value, 1.0), (low, 1.0), (high, 1.0), (error, 0.0)):
         each[..., -1] = end
     return Estimate(value, error, low, high)
 
 
 def expected_share_error(family: Family, paid: Noise, rows: float) -> float:
-    """Return the root mean square of the errors of the shares of so many values, at most."""
+    """Return the root mean square of the errors of the shares of this many values, at most."""
     return float(np.sqrt(np.mean(_largest(family, paid)) * family.law(paid).variance)) / rows
 
 
 def share_half_width(family: Family, paid: Noise, rows: float, level: float) -> float:
-    """Return how far an interval of a share of so many values is expected to reach, at most."""
+    """Return how far an interval of a share of this many values is expected to reach, at most."""
     half = family.reach(paid, level) * np.sqrt(_largest(family, paid)) + _steps(family, paid)
     return min(float(np.max(half)) / rows, 1.0)
 
@@ -121,10 +123,10 @@ def _variances(family: Family, paid: Noise) -> tuple[Array, Array, float]:
 
 def _largest(family: Family, paid: Noise) -> Array:
     """Return the largest variance of ``a - f b`` for any f in [0, 1]: at an end, being convex."""
-    own, cross, whole = _variances(family, paid)
-    found = np.maximum(own, own - 2 * cross + whole)
-    found[-1] = 0.0
-    return found
+    own, cross, total = _variances(family, paid)
+    variances = np.maximum(own, own - 2 * cross + total)
+    variances[-1] = 0.0
+    return variances
 
 
 def _steps(family: Family, paid: Noise) -> Array:
@@ -139,11 +141,11 @@ def _steps(family: Family, paid: Noise) -> Array:
 
 FamilyKey = tuple[Subset, int]  # the axes of a family, and which of these is read in order
 _UNIT = 1 << 20
-_MOST_LIFTED = 1 << 18
+_MAX_LIFTED = 1 << 18
 
 
 @dataclass(frozen=True)
-class AskedCells:
+class RequestedCells:
     """The cells of one question: all listed ones of some axes."""
 
     axes: tuple[Axis, ...]  # the axes, in the order in which its numbers stand; none for all rows
@@ -155,40 +157,40 @@ class AskedCells:
 
     @property
     def listed(self) -> int:
-        """How many cells it has."""
+        """The number of cells."""
         return math.prod(axis.listed for axis in self.axes)
 
 
 @dataclass(frozen=True)
 class CellsOfPlan(Part):
-    """What is asked of cells, without how it is answered."""
+    """Requests for counts of cells, without their strategy."""
 
-    asked: tuple[AskedCells, ...]
+    asked: tuple[RequestedCells, ...]
 
     @property
     def title(self) -> str:
-        """Say what the part is."""
+        """Describe the part."""
         return f"counts of {so_many(str(len(self.asked)), 'question', 'questions')} together"
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
         """The axes of all questions, each column once, with the keys of all of them."""
-        found: list[Axis] = []
+        axes: list[Axis] = []
         for axis in (axis for asked in self.asked for axis in asked.axes):
-            place = next((i for i, known in enumerate(found) if known.same(axis)), None)
-            if place is None:
-                found.append(axis)
+            index = next((i for i, known in enumerate(axes) if known.same(axis)), None)
+            if index is None:
+                axes.append(axis)
             else:
-                found[place] = found[place].joined(axis)
-        return tuple(found)
+                axes[index] = axes[index].joined(axis)
+        return tuple(axes)
 
     @property
     def has_one_name_twice(self) -> bool:
-        """Whether two axes are called the same: earlier versions took one for the other."""
+        """True if two axes are called the same: earlier versions took one for the other."""
         names = [axis.name for axis in self.axes]
         return len(set(names)) < len(names)
 
-    def subset(self, asked: AskedCells) -> tuple[int, ...]:
+    def subset(self, asked: RequestedCells) -> tuple[int, ...]:
         """Return which axes a question is about, in its own order."""
         same = [[known.same(axis) for known in self.axes].index(True) for axis in asked.axes]
         if len(set(same)) < len(same):
@@ -209,9 +211,9 @@ class CellsOfPlan(Part):
 
     def _check_lifted(self) -> None:
         cells = sum(asked.listed for asked in self.asked)
-        if cells > _MOST_LIFTED and any(asked.nonnegative for asked in self.asked):
+        if cells > _MAX_LIFTED and any(asked.nonnegative for asked in self.asked):
             raise UsageError(
-                f"counts that are not below zero are found for at most {_MOST_LIFTED:,} cells, and "
+                f"counts that are not below zero are found for at most {_MAX_LIFTED:,} cells, and "
                 f"the questions have {cells:,}: ask for fewer columns at once, or leave "
                 "nonnegative= out"
             )
@@ -223,9 +225,9 @@ class CellsOfPlan(Part):
     # ---- families: questions that read bins in order, and what is asked of the same cells
 
     @cached_property
-    def _family_of(self) -> dict[AskedCells, FamilyKey]:
+    def _family_of(self) -> dict[RequestedCells, FamilyKey]:
         """Of questions that read bins in order the axes, and which of these; and of the like."""
-        found: dict[AskedCells, FamilyKey] = {}
+        found: dict[RequestedCells, FamilyKey] = {}
         along: dict[Subset, int] = {}
         for asked in self.asked:
             if asked.reading != "cells":
@@ -242,11 +244,11 @@ class CellsOfPlan(Part):
     def families(self) -> dict[FamilyKey, Family]:
         """The families, by their axes and which of these is read in order."""
         weights: dict[FamilyKey, dict[str, int]] = {}
-        for asked, key in self._family_of.items():
+        for query, key in self._family_of.items():
             bins = self.axes[key[1]].listed
             known = weights.setdefault(key, {})
-            more = asked.importance * (asked.listed // bins)
-            reading = counted_as(asked.reading)
+            more = query.importance * (query.listed // bins)
+            reading = counted_as(query.reading)
             known[reading] = known.get(reading, 0) + more
         return {
             key: Family(
@@ -256,7 +258,7 @@ class CellsOfPlan(Part):
         }
 
     @cached_property
-    def _alone(self) -> list[AskedCells]:
+    def _alone(self) -> list[RequestedCells]:
         """The questions of no family."""
         return [asked for asked in self.asked if asked not in self._family_of]
 
@@ -288,32 +290,32 @@ class CellsOfPlan(Part):
     def measured(self, kind: str) -> list[tuple[tuple[Axis, ...], int, Fraction]]:
         """Return what gets noise of a kind: its axes, how many numbers, its share of the loss."""
         alone, shares = self.split(kind)
-        found = []
+        measured = []
         if self._alone:
             strategy = self.strategy(kind)
-            found = [
+            measured = [
                 (tuple(self.axes[i] for i in subset), strategy.cells(subset), alone * share)
                 for subset, share in strategy.measured
             ]
         for key, family in self.families.items():
             sums = len(family.strategy("L2" if kind == "gaussian" else "L1").matrix)
-            found.append((family.axes, family.others * sums, shares[key]))
-        return found
+            measured.append((family.axes, family.others * sums, shares[key]))
+        return measured
 
     def _paid(self, noise: Noise) -> list[tuple[Family, Noise]]:
         """Return the families, each with its share of the loss."""
         shares = self.split(noise.kind)[1]
         return [(family, noise.split(shares[key])) for key, family in self.families.items()]
 
-    def _family(self, asked: AskedCells, noise: Noise) -> tuple[Family, Noise]:
-        key = self._family_of[asked]
+    def _family(self, query: RequestedCells, noise: Noise) -> tuple[Family, Noise]:
+        key = self._family_of[query]
         return self.families[key], noise.split(self.split(noise.kind)[1][key])
 
 
-def key_of(asked: AskedCells) -> str:
+def key_of(query: RequestedCells) -> str:
     """Return what the part knows a question by."""
-    axes = [[axis.columns, axis.keys, axis.edges] for axis in asked.axes]
-    return repr([axes, asked.reading] if asked.reading != "cells" else axes)
+    axes = [[axis.columns, axis.keys, axis.edges] for axis in query.axes]
+    return repr([axes, query.reading] if query.reading != "cells" else axes)
 
 
 # Counts of cells that get noise together: the part that answers them.
@@ -354,7 +356,7 @@ class CellsPart(CellsOfPlan):
                 f"ranges and prefix sums by {', '.join(by)} are answered in a plan: "
                 "session.plan([question]).release(...)"
             )
-        found: list[tuple[Step, Step]] = []
+        chains: list[tuple[Step, Step]] = []
         for subset, share, moved in self._shares(noise):
             axes = [self.axes[i] for i in subset]
             step = CellCounts.of(
@@ -364,16 +366,16 @@ class CellsPart(CellsOfPlan):
                 residual=noise.kind == "gaussian",
                 one=noise.one,
             )
-            found.append((step, added_noise(share, moved)))
-        return [*found, *(family.chain(paid) for family, paid in self._paid(noise))]
+            chains.append((step, added_noise(share, moved)))
+        return [*chains, *(family.chain(paid) for family, paid in self._paid(noise))]
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        return {str(axis.described()): place for place, axis in enumerate(self.axes)}
+    def _indices(self) -> dict[str, int]:
+        return {str(axis.described()): index for index, axis in enumerate(self.axes)}
 
     def _of(self, step: Step) -> Subset:
         assert isinstance(step, CellCounts)
-        return tuple(self._places[str(axis)] for axis in step.counted)
+        return tuple(self._indices[str(axis)] for axis in step.counted)
 
     @cached_property
     def _covers(self) -> dict[Subset, Subset]:
@@ -404,11 +406,11 @@ class CellsPart(CellsOfPlan):
             codes.append(axis.code(columns.value, stride))
         return reduce(lambda a, b: a + b, codes) if codes else _NOTHING
 
-    def vector(self, step: Step, found: Any) -> Any:
+    def vector(self, step: Step, exact: Any) -> Any:
         """Return the counts of the cells, or their residual, from the cells that occur."""
         subset = self._of(step)
         cover = self._covers.get(subset, subset)
-        ((cells, weights),) = found
+        ((cells, weights),) = exact
         sizes = [axis.size for axis in self.axes]
         assert isinstance(step, CellCounts)
         return step.combined(summed(cells, weights, cover, subset, sizes))
@@ -439,12 +441,12 @@ class CellsPart(CellsOfPlan):
 
     @property
     def nonnegative(self) -> bool:
-        """Whether no published count may be below zero."""
-        return any(asked.nonnegative for asked in self.asked)
+        """True if no published count may be below zero."""
+        return any(query.nonnegative for query in self.asked)
 
     def _values(
         self, released: Sequence[Any], noise: Noise, *, lifted: bool
-    ) -> dict[AskedCells, Array]:
+    ) -> dict[RequestedCells, Array]:
         """Return the numbers of each question; of shares, those of the bins in lines."""
         lines: dict[FamilyKey, Array] = {}
         for key, (family, _, counts) in zip(
@@ -459,38 +461,38 @@ class CellsPart(CellsOfPlan):
         if lifted and tables:
             weights = self.strategy(noise.kind).weights
             tables = nonnegative_marginals(tables, {part: 1 / w for part, w in weights.items()})
-        found = {}
+        values = {}
         for asked in self.asked:
             order = self.subset(asked)
             if asked in self._family_of:
-                whole = self._listed(asked, lines[self._family_of[asked]])
+                listed = self._listed(asked, lines[self._family_of[asked]])
                 bins = asked.reading == SHARES
-                found[asked] = whole if bins else taken(asked.reading, whole).reshape(1, -1)
+                values[asked] = listed if bins else taken(asked.reading, listed).reshape(1, -1)
                 continue
             if lifted:
                 cover = covers[tuple(sorted(order))]
-                gone = tuple(place for place, i in enumerate(cover) if i not in order)
-                whole = np.asarray(tables[cover].sum(axis=gone))
+                gone = tuple(index for index, i in enumerate(cover) if i not in order)
+                listed = np.asarray(tables[cover].sum(axis=gone))
             else:
-                whole = self._added_up(tuple(sorted(order)), residuals)
-            found[asked] = self._listed(asked, whole).reshape((1, -1) if order else (1,))
-        return found
+                listed = self._added_up(tuple(sorted(order)), residuals)
+            values[asked] = self._listed(asked, listed).reshape((1, -1) if order else (1,))
+        return values
 
     def _residuals(self, released: Sequence[Any], noise: Noise) -> Mapping[Subset, Array]:
         """Return the residual of each set of axes, from all noisy numbers that tell of it."""
         laws = self._laws(noise)
         shares = self._details(noise)[0]
-        found: dict[Subset, Array] = {}
+        residuals: dict[Subset, Array] = {}
         for (subset, _), numbers in zip(laws, released, strict=False):  # families come after
             shape = tuple(self.axes[i].size for i in subset)
             noisy = np.asarray(numbers, dtype=np.float64).reshape(shape)
             parts = [subset] if noise.kind == "gaussian" else self._parts(subset)
             for part in parts:
                 share = shares.get((part, subset), 0.0)
-                gone = tuple(place for place, i in enumerate(subset) if i not in part)
-                told = centred(noisy.sum(axis=gone) if gone else noisy) * share
-                found[part] = found[part] + told if part in found else told
-        return found
+                gone = tuple(index for index, i in enumerate(subset) if i not in part)
+                residual = centred(noisy.sum(axis=gone) if gone else noisy) * share
+                residuals[part] = residuals[part] + residual if part in residuals else residual
+        return residuals
 
     def _parts(self, measured: Subset) -> list[Subset]:
         """Return the sets whose residuals are needed and lie within one that gets noise."""
@@ -515,8 +517,8 @@ class CellsPart(CellsOfPlan):
                 self._known[noise] = alone, {s: law.variance / n[s] ** 2 for s, law in laws}
             else:
                 self._known[noise] = self._combined(laws)
-        found: _Details = self._known[noise]
-        return found
+        details: _Details = self._known[noise]
+        return details
 
     def _combined(
         self, laws: Sequence[tuple[Subset, NoiseLaw]]
@@ -526,9 +528,9 @@ class CellsPart(CellsOfPlan):
             for part in self._parts(subset):
                 rest = math.prod(self.axes[i].size for i in subset if i not in part)
                 precise.setdefault(part, {})[subset] = 1 / (max(law.variance, 1e-300) * rest)
-        whole = {part: sum(each.values()) for part, each in precise.items()}
-        told = {(p, s): v / whole[p] for p, each in precise.items() for s, v in each.items()}
-        return told, {part: 1 / total for part, total in whole.items()}
+        totals = {part: sum(each.values()) for part, each in precise.items()}
+        shares = {(p, s): v / totals[p] for p, each in precise.items() for s, v in each.items()}
+        return shares, {part: 1 / total for part, total in totals.items()}
 
     @cached_property
     def _known(self) -> dict[Noise, Any]:
@@ -561,55 +563,55 @@ class CellsPart(CellsOfPlan):
         ]
 
     def _added_up(self, subset: Subset, residuals: Mapping[Subset, Array]) -> Array:
-        whole = np.zeros(tuple(self.axes[i].size for i in subset))
+        total = np.zeros(tuple(self.axes[i].size for i in subset))
         for part in subsets_of(subset):
-            kept = tuple(self.axes[i].size if i in part else 1 for i in subset)
+            shape = tuple(self.axes[i].size if i in part else 1 for i in subset)
             rest = math.prod(self.axes[i].size for i in subset if i not in part)
-            whole = whole + residuals[part].reshape(kept) / rest
-        return whole
+            total = total + residuals[part].reshape(shape) / rest
+        return total
 
-    def _listed(self, asked: AskedCells, whole: Array) -> Array:
+    def _listed(self, query: RequestedCells, values: Array) -> Array:
         """Return the listed cells of a question in its own order, from those of its axes."""
-        order = self.subset(asked)
+        order = self.subset(query)
         if not order:
-            return whole
-        own = whole.transpose([sorted(order).index(i) for i in order])
-        listed = [self.axes[i].places(axis) for i, axis in zip(order, asked.axes, strict=True)]
+            return values
+        own = values.transpose([sorted(order).index(i) for i in order])
+        listed = [self.axes[i].places(axis) for i, axis in zip(order, query.axes, strict=True)]
         return np.asarray(own[np.ix_(*listed)])
 
-    def _error(self, asked: AskedCells, noise: Noise) -> Array:
+    def _error(self, query: RequestedCells, noise: Noise) -> Array:
         """Return the standard error of every number of a question, or one for all of them."""
-        if asked in self._family_of:
-            family, paid = self._family(asked, noise)
-            return self._each(asked, family.errors(counted_as(asked.reading), paid))
-        return np.array(self._one_error(asked, noise))
+        if query in self._family_of:
+            family, paid = self._family(query, noise)
+            return self._each(query, family.errors(counted_as(query.reading), paid))
+        return np.array(self._one_error(query, noise))
 
-    def _each(self, asked: AskedCells, along: Array) -> Array:
+    def _each(self, query: RequestedCells, along: Array) -> Array:
         """Return what each number of a question has, from what those along its axis have."""
-        place = self.subset(asked).index(self._family_of[asked][1])
-        shape = [axis.listed for axis in asked.axes]
-        shape[place] = len(along)
-        wide = along.reshape([-1 if i == place else 1 for i in range(len(shape))])
+        index = self.subset(query).index(self._family_of[query][1])
+        shape = [axis.listed for axis in query.axes]
+        shape[index] = len(along)
+        wide = along.reshape([-1 if i == index else 1 for i in range(len(shape))])
         return np.broadcast_to(wide, shape).reshape(1, -1)
 
-    def _one_error(self, asked: AskedCells, noise: Noise) -> float:
-        subset, variances = self.subset(asked), self._variances(noise)
+    def _one_error(self, query: RequestedCells, noise: Noise) -> float:
+        subset, variances = self.subset(query), self._variances(noise)
         total = 0.0
         for part in subsets_of(tuple(sorted(subset))):
             rest = math.prod(self.axes[i].size for i in subset if i not in part)
-            kept = math.prod(1 - 1 / self.axes[i].size for i in part)
-            total += variances[part] * kept / rest**2
+            factor = math.prod(1 - 1 / self.axes[i].size for i in part)
+            total += variances[part] * factor / rest**2
         return math.sqrt(total)
 
-    def _half_width(self, asked: AskedCells, noise: Noise, level: float) -> Array:
+    def _half_width(self, query: RequestedCells, noise: Noise, level: float) -> Array:
         """Return the half-width of the interval of each number, or one for all of them."""
-        if asked in self._family_of:
-            family, paid = self._family(asked, noise)
-            return self._each(asked, family.half_widths(asked.reading, paid, level))
-        return np.array(self._one_half_width(asked, noise, level))
+        if query in self._family_of:
+            family, paid = self._family(query, noise)
+            return self._each(query, family.half_widths(query.reading, paid, level))
+        return np.array(self._one_half_width(query, noise, level))
 
-    def _one_half_width(self, asked: AskedCells, noise: Noise, level: float) -> float:
-        subset = tuple(sorted(self.subset(asked)))
+    def _one_half_width(self, query: RequestedCells, noise: Noise, level: float) -> float:
+        subset = tuple(sorted(self.subset(query)))
         if noise.kind == "laplace":
             return laplace_half_width(tuple(self._terms(subset, noise)), level)
         z = NoiseLaw("gaussian", 1.0, 0.0).half_width((1.0,), level)
@@ -618,24 +620,24 @@ class CellsPart(CellsOfPlan):
         for part in subsets_of(subset):
             rest = math.prod(self.axes[i].size for i in subset)
             steps += math.prod(2 * (1 - 1 / self.axes[i].size) for i in part) / rest
-        return z * self._one_error(asked, noise) + steps / noise.one
+        return z * self._one_error(query, noise) + steps / noise.one
 
     def _terms(self, subset: Subset, noise: Noise) -> list[Term]:
         """Return the weights of all noisy numbers in one cell, the equal ones together."""
-        told, found = self._details(noise)[0], []
+        shares, terms = self._details(noise)[0], []
         sizes = [axis.size for axis in self.axes]
         for measured, law in self._laws(noise):
             shared = tuple(i for i in subset if i in measured)
-            apart = math.prod(sizes[i] for i in measured if i not in shared)
+            others = math.prod(sizes[i] for i in measured if i not in shared)
             for equal in subsets_of(shared):
                 weight = 0.0
                 for part in subsets_of(shared):
                     rest = math.prod(sizes[i] for i in subset if i not in part)
                     bent = math.prod((i in equal) - 1 / sizes[i] for i in part)
-                    weight += told[part, measured] * bent / rest
-                copies = apart * math.prod(sizes[i] - 1 for i in shared if i not in equal)
-                found.append((law, weight, copies))
-        return found
+                    weight += shares[part, measured] * bent / rest
+                copies = others * math.prod(sizes[i] - 1 for i in shared if i not in equal)
+                terms.append((law, weight, copies))
+        return terms
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the root mean square of the standard errors of a question, for any data."""
@@ -657,7 +659,7 @@ class CellsPart(CellsOfPlan):
         return float(np.max(self._half_width(asked, noise, level)))
 
     @cached_property
-    def _asked(self) -> dict[str, AskedCells]:
+    def _asked(self) -> dict[str, RequestedCells]:
         return {key_of(asked): asked for asked in self.asked}
 
 

@@ -32,7 +32,7 @@ __all__ = [
     "Term",
     "added_noise",
     "laplace_half_width",
-    "laplace_reach",
+    "laplace_tail_bound",
 ]
 
 # The step of a chain that counts the cells of some columns, and combines the counts.
@@ -48,7 +48,7 @@ class CellCounts(VectorStep):
     # of Q, which has on each axis ``n - 1`` once and ``-1`` in the other n - 1 places: the squared
     # norm is ``prod ((n - 1)^2 + (n - 1)) = prod n (n - 1)``, so d rows move it by at most
     # ``d sqrt(prod n (n - 1))`` in L2; and by ``d prod 2 (n - 1)`` in L1.  Both are attained, by d
-    # rows in one cell. Sums are a matrix of whole numbers on one axis, for each cell of the others:
+    # rows in one cell. Sums are a matrix of integers on one axis, for each cell of the others:
     # a row moves them by one column of it, and d rows by at most d times the largest norm of a
     # column, attained too.
 
@@ -57,7 +57,7 @@ class CellCounts(VectorStep):
     residual: bool = False  # whether the counts are combined into the residual
     one: int = 1
     sums: Any = ()  # a matrix by which they are combined on one axis, a row a sum; none without
-    along: int = 0  # the place of that axis
+    along: int = 0  # the position of that axis
     # of each axis its columns, and the edges where it has bins; left out where every axis is the
     # column that it is called.  A name does not say which: two axes of one column may have as many
     # bins, and a column may be called as an axis is.
@@ -106,14 +106,14 @@ class CellCounts(VectorStep):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many numbers there are along each axis."""
+        """The number of values along each axis."""
         if not self.sums:
             return tuple(self.cells)
         return (*self.cells[: self.along], len(self.sums), *self.cells[self.along + 1 :])
 
     @property
     def stretch(self) -> Fraction:
-        """How far one row moves the vector, exact or rounded up."""
+        """The sensitivity of the vector to one row, exact or rounded up."""
         if self.sums:
             columns = list(zip(*self.sums, strict=True))
             if self.norm == "L1":
@@ -178,8 +178,8 @@ _FEW = 3
 _PIECES = 4000
 # The deviation of the normal noise that is added in thought, in deviations of the sum.
 _SMOOTH = 0.01
-_REACH = 4.0
-_BEYOND = math.erfc(_REACH / math.sqrt(2))
+_TAIL_BOUND = 4.0
+_BEYOND = math.erfc(_TAIL_BOUND / math.sqrt(2))
 _STEP = 0.05  # of the integral, in one over a deviation: what wraps around lies 120 deviations away
 
 
@@ -205,17 +205,17 @@ def laplace_half_width(terms: tuple[Term, ...], level: float) -> float:
     if not used:
         return 0.0
     if sum(copies for _, _, copies in used) <= _FEW:
-        least = min(law.scale for law, _, _ in used)
-        weights = tuple(w * law.scale / least for law, w, n in used for _ in range(n))
+        smallest = min(law.scale for law, _, _ in used)
+        weights = tuple(w * law.scale / smallest for law, w, n in used for _ in range(n))
         widest = max(law.grid for law, _, _ in used)
-        return NoiseLaw("laplace", least, widest).half_width(weights, level)
+        return NoiseLaw("laplace", smallest, widest).half_width(weights, level)
     deviation = math.sqrt(sum(n * w * w * law.variance for law, w, n in used))
     if not deviation:
         return 0.0
     exceeds = _tail([(law, w / deviation, n) for law, w, n in used])
     limit = (1 - level) * (1 - _BEYOND)
     high, _ = narrowed(lambda t: exceeds(t) <= limit, 2 / math.sqrt(1 - level), 0.0, 60)
-    return deviation * (high + _REACH * _SMOOTH) * (1 + 1e-9)
+    return deviation * (high + _TAIL_BOUND * _SMOOTH) * (1 + 1e-9)
 
 
 def _tail(terms: Sequence[Term]) -> Callable[[float], float]:
@@ -237,10 +237,10 @@ def _tail(terms: Sequence[Term]) -> Callable[[float], float]:
 
 
 @lru_cache(maxsize=64)
-def laplace_reach(level: float) -> float:
+def laplace_tail_bound(level: float) -> float:
     """Return t with ``P(|S| <= t sd(S)) >= level`` for every weighted sum S of Laplace noises.
 
-    >>> round(laplace_reach(0.95), 2)
+    >>> round(laplace_tail_bound(0.95), 2)
     2.16
     """
     # *Proof.*  A Laplace variable of variance 1 is ``sqrt(E) Z`` for an exponential E of mean 1 and
@@ -266,7 +266,7 @@ def laplace_reach(level: float) -> float:
 # Questions that read the bins of one column in order, answered from one strategy.
 #
 # Ranges and prefix sums by the same groups are sums of the same cells: for each cell of the other
-# axes, a matrix W of zeros and ones times the counts of the bins.  One strategy A of whole numbers,
+# axes, a matrix W of zeros and ones times the counts of the bins.  One strategy A of integers,
 # found for all of these questions (:mod:`tacit.workload.range_strategies`), is multiplied with the
 # counts and gets noise; the counts of the bins follow by least squares, and with them every answer.
 # A row is in one cell of the other axes, where it moves the numbers by one column of A.
@@ -298,7 +298,7 @@ class Family:
     """Questions about the cells of the same axes, of which one is read in order."""
 
     axes: tuple[Axis, ...]
-    along: int  # the place of the one that is read in order
+    along: int  # the position of the one that is read in order
     # of each reading how many times it is asked, each by its weight: the number of cells of the
     # other axes times the importance
     weights: tuple[tuple[str, int], ...]
@@ -308,22 +308,22 @@ class Family:
 
     @property
     def bins(self) -> int:
-        """How many bins are read in order."""
+        """The number of bins in order."""
         return self.axes[self.along].listed
 
     @property
     def others(self) -> int:
-        """How many cells the other axes have."""
-        return math.prod(a.size for place, a in enumerate(self.axes) if place != self.along)
+        """The number of cells of the other axes."""
+        return math.prod(a.size for index, a in enumerate(self.axes) if index != self.along)
 
     @cached_property
     def _gram(self) -> tuple[int, Array]:
         """The common factor of the weights, and W^T W without it."""
         common = math.gcd(*(weight for _, weight in self.weights))
-        found = np.zeros((self.bins, self.bins))
+        gram = np.zeros((self.bins, self.bins))
         for reading, weight in self.weights:
-            found += gram_of(reading, self.bins) * (weight // common)
-        return common, found
+            gram += gram_of(reading, self.bins) * (weight // common)
+        return common, gram
 
     def strategy(self, norm: str) -> Strategy:
         """Return what is combined for noise of a norm."""
@@ -365,8 +365,8 @@ class Family:
         shape = [axis.size for axis in self.axes]
         shape[self.along] = len(strategy.matrix)
         noisy = np.asarray(numbers, dtype=np.float64).reshape(shape)
-        found = np.tensordot(strategy.inverse, noisy, (1, self.along))
-        return np.asarray(np.moveaxis(found, 0, self.along))
+        counts = np.tensordot(strategy.inverse, noisy, (1, self.along))
+        return np.asarray(np.moveaxis(counts, 0, self.along))
 
     def errors(self, reading: str, noise: Noise) -> Array:
         """Return the standard error of each number of a question along the axis."""
@@ -388,5 +388,5 @@ class Family:
         # Steps of the grid come on top of it.
         law = self.law(noise)
         if law.kind == "laplace":
-            return math.sqrt(2) * law.scale * laplace_reach(level)
+            return math.sqrt(2) * law.scale * laplace_tail_bound(level)
         return NoiseLaw("gaussian", 1.0, 0.0).half_width((1.0,), level) * law.scale

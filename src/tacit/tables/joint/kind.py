@@ -18,7 +18,7 @@ from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
 from tacit.report.text import aggregate_words, bins_words, listed
 from tacit.tables.cell_axis import Axis, axis_from
-from tacit.tables.joint.cell_counts import AskedCells, CellsPart, key_of
+from tacit.tables.joint.cell_counts import CellsPart, RequestedCells, key_of
 from tacit.tables.joint.strategy import READINGS, SHARES, names_of, size_of
 from tacit.tables.noise import Estimate
 from tacit.tables.query.requests import Cells, Moments, Request, Total
@@ -45,11 +45,11 @@ __all__ = [
     "CELL_KINDS",
     "GROUPED",
     "GroupedPart",
-    "asked_by_cells",
     "cdf",
-    "cells_asked",
     "prefix_sums",
     "ranges",
+    "requested_cells",
+    "statistic_by_cells",
 ]
 
 # Counts of cells as a kind of answer, which only a plan of several questions asks for.
@@ -58,7 +58,7 @@ __all__ = [
 CELL_KINDS = ("cell_counts", "cell_shares")
 
 
-def cells_asked(
+def requested_cells(
     axes: Sequence[Axis],
     importance: int = 1,
     reading: str = "cells",
@@ -67,7 +67,7 @@ def cells_asked(
 ) -> Aggregate:
     """Ask for the number of rows in each listed cell of some axes, or cumulative shares of them.
 
-    >>> print(cells_asked([Axis(("sex",), (("f",), ("m",)))]))
+    >>> print(requested_cells([Axis(("sex",), (("f",), ("m",)))]))
     cell_counts(sex)
     """
     return Aggregate(
@@ -79,24 +79,26 @@ def cells_asked(
     )
 
 
-def _asked(aggregate: Aggregate) -> AskedCells:
+def _asked(aggregate: Aggregate) -> RequestedCells:
     axes, importance = aggregate.axes or (), aggregate.importance
-    return AskedCells(axes, importance, aggregate.reading, aggregate.nonnegative)
+    return RequestedCells(axes, importance, aggregate.reading, aggregate.nonnegative)
 
 
 class _CellCounts(Kind):
-    def key(self, asked: Aggregate) -> str:
-        return key_of(_asked(asked))
+    def key(self, aggregate: Aggregate) -> str:
+        return key_of(_asked(aggregate))
 
-    def label(self, asked: Aggregate) -> str:
-        return "_by_".join(["count", *(axis.name for axis in asked.axes or ())])
+    def label(self, aggregate: Aggregate) -> str:
+        return "_by_".join(["count", *(axis.name for axis in aggregate.axes or ())])
 
-    def names(self, asked: Aggregate) -> list[str] | None:
+    def names(self, aggregate: Aggregate) -> list[str] | None:
         """Return what its cells are called."""
-        if not asked.axes:
+        if not aggregate.axes:
             return None
-        *groups, last = asked.axes
-        own = last.names if asked.reading == "cells" else names_of(asked.reading, last.edges)
+        *groups, last = aggregate.axes
+        own = (
+            last.names if aggregate.reading == "cells" else names_of(aggregate.reading, last.edges)
+        )
         each = [*(axis.names for axis in groups), own]
         return [", ".join(cell) for cell in itertools.product(*each)]
 
@@ -111,7 +113,7 @@ class _CellCounts(Kind):
         lifted = described.get("nonnegative", False)
         if lifted is not ("nonnegative" in described):
             raise UsageError("nonnegative is true, or is left out")
-        return cells_asked(axes, importance, reading or "cells", nonnegative=lifted)
+        return requested_cells(axes, importance, reading or "cells", nonnegative=lifted)
 
     def words(self, described: Mapping[str, Any]) -> str:
         axes = [axis_from(axis) for axis in described["axes"]]
@@ -120,12 +122,12 @@ class _CellCounts(Kind):
             each[-1] = f"every range of the bins of {each[-1]}"
         elif described.get("reading") == "prefix_sums":
             each[-1] = f"the bins of {each[-1]} added up from the first one"
-        least = ", none below zero" if described.get("nonnegative") else ""
+        floor_words = ", none below zero" if described.get("nonnegative") else ""
         if described.get("reading") == SHARES:
             *groups, last = each
             by = f" by {listed(groups)}" if groups else ""
             return f"the share of the values of {last} up to the end of each bin{by}"
-        return "the number of rows" + (f" by {listed(each)}" if each else "") + least
+        return "the number of rows" + (f" by {listed(each)}" if each else "") + floor_words
 
     def shared(self, asked: Aggregate) -> Any:
         return CellsPart
@@ -142,7 +144,7 @@ for _name, _what, _each in zip(
         _CellCounts(
             name=_name,
             order=1000 + 10 * CELL_KINDS.index(_name),
-            make=cells_asked,
+            make=requested_cells,
             help=f"The {_what} each cell of some columns.",
             noun=f"the {_what} each cell",
             fields=("axes",),
@@ -250,9 +252,9 @@ def _of_bins(kind: str, column: str, edges: Sequence[Number]) -> Aggregate:
         raise UsageError(f'{kind} are asked for one column: tc.{kind}("age", [0, 18, 65])')
     bins = len(made.edges or ()) - 1
     check_bins(bins)
-    asked = replace(made, kind=kind)
-    check_numbers(size_of(kind_of(asked.kind).reading, bins), bins)
-    return asked
+    aggregate = replace(made, kind=kind)
+    check_numbers(size_of(kind_of(aggregate.kind).reading, bins), bins)
+    return aggregate
 
 
 class _SumsOfBins(Kind):
@@ -273,9 +275,9 @@ class _SumsOfBins(Kind):
         known = before.asked if isinstance(before, CellsPart) else ()
         return CellsPart((*known, self._asked(asked)))
 
-    def _asked(self, asked: Aggregate) -> AskedCells:
+    def _asked(self, asked: Aggregate) -> RequestedCells:
         axis = Axis((asked.require_column(),), edges=asked.edges or ())
-        return AskedCells((axis,), reading=self.reading)
+        return RequestedCells((axis,), reading=self.reading)
 
 
 _RANGES = "the number of values of {column} in every range of {bins} bins"
@@ -306,7 +308,7 @@ for _sums_of_bins_name, _make, _order, _noun, _reading in (
 #
 # A plan asks about all rows at once, so the group of a row is part of what is read.  With M cells
 # of the axes of the groups (:mod:`tacit.tables.cell_axis`) and values on a grid of C steps,
-# every row with a value becomes the whole number ``cell (C + 1) + z``, z being the offset of its
+# every row with a value becomes the integer ``cell (C + 1) + z``, z being the offset of its
 # value; the engine counts the rows of each such number that occurs.  From these counts follow,
 # exactly, all that the part of the same statistic by groups needs; so its chain, its noise and its
 # proof are those of that part, with the cells as groups.  A row is in one cell, whatever its values
@@ -314,12 +316,12 @@ for _sums_of_bins_name, _make, _order, _noun, _reading in (
 #
 # *Theorem.*  The number of a row determines its cell and an offset within 0..C.  *Proof.*  The
 # value
-# is clamped to the bounds of the grid and scaled to a number in [0, C]; with the whole number
+# is clamped to the bounds of the grid and scaled to a number in [0, C]; with the integer
 # ``cell
 # (C + 1)`` added, it is rounded to the nearest whole number, which is at least ``cell (C + 1)`` and
 # at most ``cell (C + 1) + C``.  (Whatever floating point did, the number is held within 0..M (C +
 # 1)
-# - 1, and every whole number there is of one cell and one offset.)
+# - 1, and every integer there is of one cell and one offset.)
 
 
 BY_CELLS = "by_cells"
@@ -329,13 +331,13 @@ _FAMILIES = tuple(type(kind_of(made.kind)) for made in _ALIKE)
 _CHOSEN = (QuantilePart, PercentilesPart)
 # The kinds that are answered by groups in a plan.
 GROUPED = tuple(kind.name for kind in kinds() if isinstance(kind, _FAMILIES))
-_BITS, _LEAST = 30, 8
+_BITS, _MIN_BITS = 30, 8
 
 
-def asked_by_cells(axes: Sequence[Axis], of: Aggregate) -> Aggregate:
+def statistic_by_cells(axes: Sequence[Axis], of: Aggregate) -> Aggregate:
     """Ask for a statistic in each listed cell of some axes.
 
-    >>> print(asked_by_cells([Axis(("sex",), (("f",), ("m",)))], mean("age", 0, 100)))
+    >>> print(statistic_by_cells([Axis(("sex",), (("f",), ("m",)))], mean("age", 0, 100)))
     by_cells(mean(age, 0, 100), sex)
     """
     return Aggregate(BY_CELLS, axes=tuple(axes), of=of)
@@ -351,17 +353,17 @@ class GroupedPart(Part):
 
     @property
     def title(self) -> str:
-        """Say what the part is."""
+        """Describe the part."""
         return f"{self.inner.title} by {listed([axis.name for axis in self.axes])}"
 
     @property
     def size(self) -> int:
-        """How many cells there are, those of other values included."""
+        """The number of cells, those of other values included."""
         return math.prod(axis.size for axis in self.axes)
 
     @property
     def places(self) -> list[int]:
-        """Where the listed cells stand among all, in the order of the keys."""
+        """The indices of the listed cells among all, in the order of the keys."""
         shape = tuple(axis.size for axis in self.axes)
         each = itertools.product(*(range(axis.listed) for axis in self.axes))
         return [int(np.ravel_multi_index(cell, shape)) for cell in each]
@@ -391,9 +393,9 @@ class GroupedPart(Part):
         last = Fraction(self.size * (grid.cells + 1) - 1)
         return Cells(code * (grid.cells + 1) + offset, Grid(Fraction(0), last, 0))
 
-    def vector(self, step: Step, found: Any) -> Any:
+    def vector(self, step: Step, exact: Any) -> Any:
         """Return what the inner part makes of the rows of each cell."""
-        ((numbers, weights),) = found
+        ((numbers, weights),) = exact
         cells, offsets = np.divmod(np.asarray(numbers, dtype=np.int64), self.inner.grid.cells + 1)
         weights = np.asarray(weights)
         if isinstance(self.inner, _CHOSEN):
@@ -404,28 +406,28 @@ class GroupedPart(Part):
         weighed, moved = weights.astype(object), offsets.astype(object)
         for power, column in ((0, 0), (1, 2), (2, 3)):
             np.add.at(sums[:, column], cells, weighed * moved**power)
-        asked = self.inner.request(step, Columns({}, alone=False))
-        if isinstance(asked, Total):  # of grid points, in the place of offsets
+        request = self.inner.request(step, Columns({}, alone=False))
+        if isinstance(request, Total):  # of grid points, in the position of offsets
             first = self.inner.grid.value(0) / self.inner.grid.step
             return self.inner.vector(step, sums[:, 2] + int(first) * sums[:, 0])
-        assert isinstance(asked, Moments)
+        assert isinstance(request, Moments)
         return self.inner.vector(step, sums)
 
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
         """Return the answers in the listed cells."""
-        found = self.inner.estimates(released, noise)
-        return {kind: self._listed(estimate) for kind, estimate in found.items()}
+        estimates = self.inner.estimates(released, noise)
+        return {kind: self._listed(estimate) for kind, estimate in estimates.items()}
 
-    def _listed(self, found: Estimate) -> Estimate:
-        parts = (found.value, found.standard_error, found.lower, found.upper)
+    def _listed(self, estimate: Estimate) -> Estimate:
+        parts = (estimate.value, estimate.standard_error, estimate.lower, estimate.upper)
         return Estimate(*(np.asarray(each)[self.places].reshape(1, -1) for each in parts))
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
-        """Return the error in a group of so many rows."""
+        """Return the error in a group of this many rows."""
         return self.inner.expected_error(kind, noise, rows)
 
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
-        """Return how far an interval reaches in a group of so many rows."""
+        """Return how far an interval reaches in a group of this many rows."""
         return self.inner.half_width(kind, noise, rows, level)
 
 
@@ -457,7 +459,7 @@ class _ByCells(Kind):
         axes = [axis_from(axis) for axis in described["axes"]]
         if not axes:
             raise UsageError("a statistic by groups has at least one column of groups")
-        return asked_by_cells(axes, made)
+        return statistic_by_cells(axes, made)
 
     def words(self, described: Mapping[str, Any]) -> str:
         axes = [axis_from(axis) for axis in described["axes"]]
@@ -471,13 +473,15 @@ class _ByCells(Kind):
     def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
         axes, of = asked.axes or (), _of(asked)
         cells = math.prod(axis.size for axis in axes)
-        room = _BITS - (cells - 1).bit_length()
-        if room < _LEAST:
+        offset_bits = _BITS - (cells - 1).bit_length()
+        if offset_bits < _MIN_BITS:
             raise UsageError(
                 f"{of} by {listed([axis.name for axis in axes])} has {cells:,} groups, and a plan "
-                f"answers at most {1 << _BITS - _LEAST:,}: list fewer keys"
+                f"answers at most {1 << _BITS - _MIN_BITS:,}: list fewer keys"
             )
-        own = Setting(lambda each, bits: setting.grid(each, min(bits, room)), setting.groups, False)
+        own = Setting(
+            lambda each, bits: setting.grid(each, min(bits, offset_bits)), setting.groups, False
+        )
         known = before.inner if isinstance(before, GroupedPart) else None
         inner: Any = kind_of(of.kind).part(of, own, known)
         return GroupedPart(inner, axes)
@@ -501,7 +505,7 @@ register_kind(
     _ByCells(
         name=BY_CELLS,
         order=1003,
-        make=asked_by_cells,
+        make=statistic_by_cells,
         help="A statistic in each cell of some columns.",
         noun="a statistic in each cell",
         fields=("axes", "of"),

@@ -47,7 +47,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 READINGS = ("cells", "ranges", "prefix_sums")
-SHARES = "shares"  # prefix sums beside their total: what is counted are prefix sums
+SHARES = "shares"  # prefix sums next to their total: what is counted are prefix sums
 
 
 def counted_as(reading: str) -> str:
@@ -104,8 +104,8 @@ def taken(reading: str, cells: Array) -> Array:
     if reading == "prefix_sums":
         return np.asarray(sums)
     low, high = _pairs(cells.shape[-1])
-    whole = np.concatenate([np.zeros_like(sums[..., :1]), sums], axis=-1)
-    return np.asarray(whole[..., high] - whole[..., low])
+    prefix = np.concatenate([np.zeros_like(sums[..., :1]), sums], axis=-1)
+    return np.asarray(prefix[..., high] - prefix[..., low])
 
 
 def squares(reading: str, covariance: Array) -> Array:
@@ -116,18 +116,18 @@ def squares(reading: str, covariance: Array) -> Array:
     if reading == "prefix_sums":
         return np.asarray(np.diag(sums))
     low, high = _pairs(len(covariance))
-    whole = np.pad(sums, ((1, 0), (1, 0)))
-    found = whole[high, high] + whole[low, low] - 2 * whole[low, high]
-    return np.asarray(np.maximum(found, 0.0))
+    padded = np.pad(sums, ((1, 0), (1, 0)))
+    sums_of_squares = padded[high, high] + padded[low, low] - 2 * padded[low, high]
+    return np.asarray(np.maximum(sums_of_squares, 0.0))
 
 
 def magnitudes(reading: str, weights: Array) -> Array:
     """Return the sum of the sizes of the weights that each answer has, from those of the bins."""
     # weights: of each bin the weights of the noisy numbers, shape (bins, numbers).
-    found = np.zeros(size_of(reading, len(weights)))
+    largest = np.zeros(size_of(reading, len(weights)))
     for column in weights.T:
-        found += np.abs(taken(reading, column))
-    return found
+        largest += np.abs(taken(reading, column))
+    return largest
 
 
 def _pairs(bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -148,7 +148,7 @@ def _pairs(bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 #
 # the same for every cell of the marginal.
 #
-# *Gaussian noise* goes to whole numbers: ``Q_B = prod_(i in B) (n_i I - 1 1^T)`` of the marginal on
+# *Gaussian noise* goes to integers: ``Q_B = prod_(i in B) (n_i I - 1 1^T)`` of the marginal on
 # B.  One row is in one cell and moves it by a column of Q_B, whose squared norm is exactly ``prod
 # n_i (n_i - 1)``.  With ``w_A`` for the number of cells asked of A times their weight, the total
 # ``sum w_A v_A`` is ``sum c_B s_B``, and is least where the share of B in rho goes with ``g_B =
@@ -169,12 +169,12 @@ def _pairs(bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 # answer of the first by itself, since no linear unbiased estimate has less variance (Gauss and
 # Markov).
 #
-# Shares are whole multiples of a public unit, worked out in whole numbers for Gaussian noise, so
+# Shares are whole multiples of a public unit, computed in integers for Gaussian noise, so
 # that every machine finds the same.
 
 
-MOST_CELLS = 1 << 22  # so many cells all marginals that get noise may have together
-_MOST_SETS = 20_000
+MOST_CELLS = 1 << 22  # this many cells all marginals that get noise may have together
+_MAX_SETS = 20_000
 _BITS = 40
 _UNIT = 1 << 20
 _LAPLACE_UNIT = 1 << 12
@@ -192,7 +192,7 @@ def subsets_of(subset: Subset) -> Iterator[Subset]:
 
 @dataclass(frozen=True)
 class CellStrategy:
-    """What gets noise, and which share of the loss.
+    """The counts that get noise, with their shares of the loss.
 
     >>> pairs = CellStrategy((2, 3), (((0, 1), 2), ((0,), 1)), residual=True)
     >>> [subset for subset, _ in pairs.measured], sum(share for _, share in pairs.measured)
@@ -201,16 +201,16 @@ class CellStrategy:
 
     sizes: tuple[int, ...]  # how many cells each axis has
     # the marginals that are asked, each with the number of its cells times their weight
-    asked: tuple[tuple[Subset, int], ...]
+    wanted: tuple[tuple[Subset, int], ...]
     residual: bool  # whether residuals get noise (Gaussian), or whole marginals (Laplace)
 
     def __post_init__(self) -> None:
-        sets = sum(1 << len(subset) for subset, _ in self.asked)
-        cells = sum(self.cells(subset) for subset, _ in self.asked)
-        if cells > MOST_CELLS or sets > 8 * _MOST_SETS or len(self.needed) > _MOST_SETS:
+        sets = sum(1 << len(subset) for subset, _ in self.wanted)
+        cells = sum(self.cells(subset) for subset, _ in self.wanted)
+        if cells > MOST_CELLS or sets > 8 * _MAX_SETS or len(self.needed) > _MAX_SETS:
             raise UsageError(
                 f"the questions have {cells:,} cells in {sets:,} sets of columns, beyond what is "
-                f"planned together (at most {MOST_CELLS:,} cells and {_MOST_SETS:,} sets): ask for "
+                f"planned together (at most {MOST_CELLS:,} cells and {_MAX_SETS:,} sets): ask for "
                 "fewer columns at once, list fewer keys, or use wider bins"
             )
 
@@ -221,15 +221,15 @@ class CellStrategy:
     @cached_property
     def needed(self) -> tuple[Subset, ...]:
         """The sets whose residuals the answers are made of, the smaller first."""
-        found = {part for subset, _ in self.asked for part in subsets_of(subset)}
-        return tuple(sorted(found, key=lambda subset: (len(subset), subset)))
+        needed = {part for subset, _ in self.wanted for part in subsets_of(subset)}
+        return tuple(sorted(needed, key=lambda subset: (len(subset), subset)))
 
     @cached_property
     def measured(self) -> tuple[tuple[Subset, Fraction], ...]:
-        """What gets noise, with its share; the shares add up to one."""
-        whole = self._gaussian() if self.residual else self._laplace()
-        total = sum(whole.values())
-        return tuple((subset, Fraction(share, total)) for subset, share in whole.items())
+        """The counts that get noise, with their shares, which add up to one."""
+        measured = self._gaussian() if self.residual else self._laplace()
+        total = sum(measured.values())
+        return tuple((subset, Fraction(share, total)) for subset, share in measured.items())
 
     @cached_property
     def total(self) -> float:
@@ -240,22 +240,22 @@ class CellStrategy:
                 known[subset] = self.squared_stretch(subset) / float(share) / cells(subset) ** 2
                 continue
             # a union of what is asked has more subsets than are needed; there are few then
-            told = subsets_of(subset) if subset in known else self._needed_within(subset)
-            for part in told:
+            parts = subsets_of(subset) if subset in known else self._needed_within(subset)
+            for part in parts:
                 known[part] += float(share) ** 2 * cells(part) / cells(subset)
         if not self.residual:
             known = {part: 1 / precision for part, precision in known.items()}
-        found = 0.0
-        for subset, weight in self.asked:
+        total = 0.0
+        for subset, weight in self.wanted:
             for part in subsets_of(subset):
-                kept = math.prod(1 - 1 / self.sizes[i] for i in part)
+                factor = math.prod(1 - 1 / self.sizes[i] for i in part)
                 rest = cells(subset) // cells(part)
-                found += weight * known[part] * kept / rest**2
-        return found
+                total += weight * known[part] * factor / rest**2
+        return total
 
     @cached_property
     def weights(self) -> dict[Subset, float]:
-        """How much the square of each residual counts in the weighted total over all cells.
+        """Weights of the squared residuals in the weighted total over all cells.
 
         >>> CellStrategy((2, 3), (((0, 1), 6), ((0,), 2)), residual=True).weights[0,]
         1.3333333333333333
@@ -263,35 +263,35 @@ class CellStrategy:
         # A marginal on S is the sum over its parts A of the residuals of A, each spread evenly over
         # the rest of S; these are orthogonal, so the square of its norm is
         # ``sum_A |r_A|^2 / rest``.
-        found = dict.fromkeys(self.needed, 0.0)
-        for subset, weight in self.asked:
+        weights = dict.fromkeys(self.needed, 0.0)
+        for subset, weight in self.wanted:
             for part in subsets_of(subset):
-                found[part] += weight * self.cells(part) / self.cells(subset) ** 2
-        return found
+                weights[part] += weight * self.cells(part) / self.cells(subset) ** 2
+        return weights
 
     def _needed_within(self, subset: Subset) -> list[Subset]:
         return [part for part in self.needed if set(part) <= set(subset)]
 
     def _gaussian(self) -> dict[Subset, int]:
         squares = dict.fromkeys(self.needed, 0)
-        for subset, weight in self.asked:
+        for subset, weight in self.wanted:
             below = self.cells(subset) ** 2
             for part in subsets_of(subset):
                 above = math.prod(self.sizes[i] - 1 for i in part) ** 2
                 squares[part] += (weight * above << 2 * _BITS) // below
         roots = {part: math.isqrt(square) for part, square in squares.items()}
-        whole = sum(roots.values())
-        return {part: max(1, root * _UNIT // whole) for part, root in roots.items()}
+        total = sum(roots.values())
+        return {part: max(1, root * _UNIT // total) for part, root in roots.items()}
 
     def _laplace(self) -> dict[Subset, int]:
         counts: dict[Subset, float] = {}
-        for subset, weight in self.asked:
+        for subset, weight in self.wanted:
             for part in subsets_of(subset):
                 rest = math.prod(self.sizes[i] for i in subset if i not in part)
-                kept = math.prod(1 - 1 / self.sizes[i] for i in part)
-                counts[part] = counts.get(part, 0.0) + weight * kept / rest**2
+                factor = math.prod(1 - 1 / self.sizes[i] for i in part)
+                counts[part] = counts.get(part, 0.0) + weight * factor / rest**2
         alone: dict[Subset, float] = {}
-        for subset, weight in self.asked:
+        for subset, weight in self.wanted:
             alone[subset] = alone.get(subset, 0.0) + weight
         cover = cheapest_cover(self.sizes, counts, MOST_CELLS)
         tried = [
@@ -310,12 +310,12 @@ class CellStrategy:
 
     def _in_units(self, shares: Mapping[Subset, float]) -> dict[Subset, int]:
         """Return shares in whole units; all that is asked lies within something that has one."""
-        found = {subset: round(share * _LAPLACE_UNIT) for subset, share in shares.items()}
-        found = {subset: share for subset, share in found.items() if share}
-        for subset, _ in self.asked:
-            if subset not in found and not any(set(subset) <= set(known) for known in found):
-                found[subset] = 1
-        return found
+        units = {subset: round(share * _LAPLACE_UNIT) for subset, share in shares.items()}
+        units = {subset: share for subset, share in units.items() if share}
+        for subset, _ in self.wanted:
+            if subset not in units and not any(set(subset) <= set(known) for known in units):
+                units[subset] = 1
+        return units
 
     def squared_stretch(self, subset: Subset) -> int:
         """Return the square of how far one row moves what gets noise, exactly.
@@ -330,15 +330,15 @@ class CellStrategy:
 
 # Which cells the engine counts, so that the counts of all sets of axes are sums of them.
 #
-# The counts on a set of axes are sums of those on any set that holds it, in whole numbers.  Only
-# cells that occur come out of the engine, so one query about eight columns can stand for the
+# The counts on a set of axes are sums of those on any set that holds it, in integers.  Only
+# cells that occur come out of the engine, so one query about eight columns can represent the
 # queries about all their pairs.  Where many sets are asked for, the axes are put into blocks of at
 # most 2^10 cells, in their order; a set is counted within the union of the blocks that it touches,
-# if this has at most 2^20 cells, and else by itself.  All pairs of m columns, b to a block, take
+# if this has at most 2^20 cells, and else on its own.  All pairs of m columns, b to a block, take
 # about ``(m / b)^2 / 2`` queries in place of ``m^2 / 2``.
 
 
-_FEW = 16  # so many sets are counted each by itself
+_FEW = 16  # this many sets are counted each on its own
 _BLOCK = 1 << 10
 
 
@@ -348,12 +348,12 @@ def largest_sets(wanted: Iterable[Subset]) -> dict[Subset, Subset]:
     >>> largest_sets([(0,), (0, 1), (2,)])[0,]
     (0, 1)
     """
-    found: dict[Subset, Subset] = {}
+    largest: dict[Subset, Subset] = {}
     for subset in sorted(set(wanted), key=lambda s: (-len(s), s)):
-        if subset not in found:
+        if subset not in largest:
             for part in subsets_of(subset):
-                found.setdefault(part, subset)
-    return found
+                largest.setdefault(part, subset)
+    return largest
 
 
 def counted_sets(wanted: Iterable[Subset], sizes: Sequence[int]) -> dict[Subset, Subset]:
@@ -363,29 +363,29 @@ def counted_sets(wanted: Iterable[Subset], sizes: Sequence[int]) -> dict[Subset,
     >>> len(set(counted_sets(pairs, [5] * 8).values())), counted_sets(pairs, [5] * 8)[0, 7]
     (3, (0, 1, 2, 3, 4, 5, 6, 7))
     """
-    found = largest_sets(wanted)
-    largest = list(dict.fromkeys(found.values()))
+    sets = largest_sets(wanted)
+    largest = list(dict.fromkeys(sets.values()))
     if len(largest) <= _FEW:
-        return found
+        return sets
     blocks = _blocks(sorted({i for subset in largest for i in subset}), sizes)
     unions = {}
     for subset in largest:
         union = tuple(sorted({i for axis in subset for i in blocks[axis]}))
         within = math.prod(sizes[i] for i in union) <= _BLOCK**2
         unions[subset] = union if within else subset
-    return {part: unions[subset] for part, subset in found.items()}
+    return {part: unions[subset] for part, subset in sets.items()}
 
 
 def _blocks(axes: Sequence[int], sizes: Sequence[int]) -> dict[int, Subset]:
     """Return the block of each axis."""
-    found: dict[int, Subset] = {}
+    blocks: dict[int, Subset] = {}
     block: list[int] = []
     for axis in axes:
         if block and math.prod(sizes[i] for i in (*block, axis)) > _BLOCK:
-            found |= dict.fromkeys(block, tuple(block))
+            blocks |= dict.fromkeys(block, tuple(block))
             block = []
         block.append(axis)
-    return found | dict.fromkeys(block, tuple(block))
+    return blocks | dict.fromkeys(block, tuple(block))
 
 
 def summed(cells: Any, weights: Any, counted: Subset, subset: Subset, sizes: Sequence[int]) -> Any:
@@ -394,17 +394,17 @@ def summed(cells: Any, weights: Any, counted: Subset, subset: Subset, sizes: Seq
     >>> summed([0, 3, 4], [5, 6, 7], (0, 1), (0,), [2, 3]).tolist()
     [5, 13]
     """
-    # weights: their weights, whole numbers.  Their sum is the weight of all rows, which has 64 bits
+    # weights: their weights, integers.  Their sum is the weight of all rows, which has 64 bits
     #   like each of them, being that of the one cell of no axes.
     shape = tuple(sizes[i] for i in subset)
     rest = np.asarray(cells, dtype=np.int64)
-    place = np.zeros_like(rest)
+    index = np.zeros_like(rest)
     stride = 1
     for axis in reversed(counted):
         rest, own = np.divmod(rest, sizes[axis])
         if axis in subset:
-            place += own * stride
+            index += own * stride
             stride *= sizes[axis]
-    whole = np.zeros(math.prod(shape), dtype=np.int64)
-    np.add.at(whole, place, np.asarray(weights, dtype=np.int64))
-    return whole.astype(object).reshape(shape)
+    totals = np.zeros(math.prod(shape), dtype=np.int64)
+    np.add.at(totals, index, np.asarray(weights, dtype=np.int64))
+    return totals.astype(object).reshape(shape)

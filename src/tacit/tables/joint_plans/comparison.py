@@ -1,4 +1,4 @@
-"""A plan beside its questions one by one, as a table, a plot and a page."""
+"""A plan next to its questions one by one, as a table, a plot and a page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
     "plan_page",
 ]
 
-# The expected errors of a plan beside those of asking one question after the other.
+# The expected errors of a plan next to those of asking one question after the other.
 
 
 _UNIT = 1 << 20
@@ -61,23 +61,27 @@ class Comparison:
 
 
 def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) -> Comparison:
-    """Return the errors of a plan beside those of the best split of the loss one by one."""
+    """Return the errors of a plan next to those of the best split of the loss one by one."""
     # Every answer has an even share of the loss; the counts share what they have together, each in
     # proportion to the square root of its weighted total squared error (rho), or to its cube root
     # (epsilon), which makes their total the least.  Cumulative shares are among the counts: what is
     # counted for them, and what their squared errors are there, are prefix sums.
     power = 1 / 2 if loss.kind == "concentrated" else 1 / 3
-    whole = Plan(plan.query, loss)
+    whole_plan = Plan(plan.query, loss)
     merged_as = dict(plan.query.aggregates)
     each = [
-        (member.labels[label], replace(query, aggregates=((label, asked),), weights=()), asked)
+        (
+            member.labels[label],
+            replace(query, aggregates=((label, aggregate),), weights=()),
+            aggregate,
+        )
         for member, query in zip(plan.members, queries, strict=True)
-        for label, asked in query.aggregates
+        for label, aggregate in query.aggregates
     ]
     counts, sizes = {}, {}
-    for name, query, asked in each:
-        kind = kind_of(asked.kind)
-        bins = size_of(kind.reading, len(asked.edges) - 1) if asked.edges else 1
+    for name, query, aggregate in each:
+        kind = kind_of(aggregate.kind)
+        bins = size_of(kind.reading, len(aggregate.edges) - 1) if aggregate.edges else 1
         sizes[name] = bins * len(query.keys or ((),))
         if kind.counts:
             importance = merged_as[plan.serving(name)].importance
@@ -88,23 +92,25 @@ def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) ->
         units = {n: max(1, round(root / total * _UNIT)) for n, root in counts.items()}
         pool = even * len(counts)
         shares |= {n: pool * Fraction(unit, sum(units.values())) for n, unit in units.items()}
-    found = []
-    for name, query, asked in each:
+    compared_rows = []
+    for name, query, aggregate in each:
         answering = merged_as[plan.serving(name)]
-        served = whole.parts[whole.parts_of(answering)[0]]
+        served = whole_plan.parts[whole_plan.parts_of(answering)[0]]
         part = replace(loss, amount=loss.amount * shares[name])
         together = name not in merged_as
         one = _interval(query, part) if together else _alone(query, part, rows)
         unit = _REACHED if together else served.error_unit
-        errors = whole.expected_error(answering, rows), one
-        found.append(Compared(name, query, asked, sizes[name], *errors, shares[name], unit))
-    return Comparison(loss, rows, tuple(found))
+        errors = whole_plan.expected_error(answering, rows), one
+        compared_rows.append(
+            Compared(name, query, aggregate, sizes[name], *errors, shares[name], unit)
+        )
+    return Comparison(loss, rows, tuple(compared_rows))
 
 
 def _total(query: Query, loss: Budget, numbers: int, rows: int) -> float:
     """Return the total squared error, in rows, of a question with one answer, a count."""
-    ((_, asked),) = query.aggregates
-    if kind_of(asked.kind).amount:
+    ((_, aggregate),) = query.aggregates
+    if kind_of(aggregate.kind).amount:
         return numbers * _alone(query, loss, rows) ** 2
     plan = Plan(merged([query]).query, loss)
     ((part,), (noise,)) = plan.parts, plan.noises
@@ -113,7 +119,7 @@ def _total(query: Query, loss: Budget, numbers: int, rows: int) -> float:
 
 
 def _interval(query: Query, loss: Budget) -> float:
-    """Return how far the interval of a percentile is expected to reach, asked by itself."""
+    """Return how far the interval of a percentile is expected to reach, asked on its own."""
     # That is what is stated of percentiles that are chosen together.
     plan = Plan(query, loss)
     (part,) = plan.parts
@@ -123,19 +129,19 @@ def _interval(query: Query, loss: Budget) -> float:
 
 def _alone(query: Query, loss: Budget, rows: int) -> float:
     """Return the expected error of a question with one answer; ranges by groups are a plan."""
-    ((_, asked),) = query.aggregates
-    if query.by and kind_of(asked.kind).reading != "cells":
+    ((_, aggregate),) = query.aggregates
+    if query.by and kind_of(aggregate.kind).reading != "cells":
         query = merged([query]).query
-    ((_, asked),) = query.aggregates
-    return Plan(query, loss).expected_error(asked, rows)
+    ((_, aggregate),) = query.aggregates
+    return Plan(query, loss).expected_error(aggregate, rows)
 
 
 # The expected errors of a plan against its loss, as a picture.
 
 
-_MOST = 12
+_MAX_PANELS = 12
 _ACROSS = 3
-_LONGEST = 30  # so many characters of a label fit over its axis
+_LONGEST = 30  # this many characters of a label fit over its axis
 _FACTORS = tuple(Fraction(2) ** power for power in range(-3, 4))
 
 
@@ -143,16 +149,16 @@ def plan_figure(compare: Callable[[Budget, int], Comparison], loss: Budget, rows
     """Draw for each answer its expected error at several losses, in the plan and one by one."""
     runs = [compare(replace(loss, amount=loss.amount * factor), rows) for factor in _FACTORS]
     amounts = [float(run.loss.amount) for run in runs]
-    shown = runs[0].answers[:_MOST]
+    shown = runs[0].answers[:_MAX_PANELS]
     across = min(_ACROSS, len(shown))
     down = -(-len(shown) // across)
     figure = plotting.figure(3.1 * across + 0.4, 2.5 * down + 0.7)
     grid = [one for row in plotting.axes(figure, down, across) for one in row]
     name = "rho" if loss.kind == "concentrated" else "epsilon"
-    for place, (answer, one) in enumerate(zip(shown, grid, strict=False)):
+    for index, (answer, one) in enumerate(zip(shown, grid, strict=False)):
         lines = [
-            ("in the plan", [run.answers[place].planned for run in runs]),
-            ("one by one", [run.answers[place].alone for run in runs]),
+            ("in the plan", [run.answers[index].planned for run in runs]),
+            ("one by one", [run.answers[index].alone for run in runs]),
         ]
         for number, (label, errors) in enumerate(lines):
             one.plot(
@@ -201,17 +207,19 @@ def _short(label: str) -> str:
 
 
 def _detail(numbers: int, unit: str) -> str:
-    """Say what an error is in; short enough for the width of an axis."""
+    """Return the unit of an error, short enough for the width of an axis."""
     return f"{unit}, RMS of {numbers:,} numbers" if numbers > 1 else unit
 
 
 # A plan as a page: its questions, what gets noise, its errors with and without the plan.
 
 
-_MOST_BARS = 40
+_MAX_BARS = 40
 
 
-def plan_page(found: Comparison, protects: str, strategy: Sequence[Mapping[str, object]]) -> str:
+def plan_page(
+    comparison: Comparison, protects: str, strategy: Sequence[Mapping[str, object]]
+) -> str:
     """Return the page."""
     lines = [
         {
@@ -223,14 +231,14 @@ def plan_page(found: Comparison, protects: str, strategy: Sequence[Mapping[str, 
             "unit": one.unit,
             "times": f"{one.alone / one.planned:.2f}" if one.planned else "",
         }
-        for one in found.answers
+        for one in comparison.answers
     ]
     marks = [
         Mark(one.label, one.alone / one.planned, None, None, f"{one.alone / one.planned:.2f}")
-        for one in found.answers[:_MOST_BARS]
+        for one in comparison.answers[:_MAX_BARS]
         if one.planned
     ]
-    told = [
+    notes = [
         {
             "columns": " and ".join(_names(one["columns"])) or "all rows",
             "cells": f"{one['cells']:,}",
@@ -238,17 +246,17 @@ def plan_page(found: Comparison, protects: str, strategy: Sequence[Mapping[str, 
         }
         for one in strategy
     ]
-    name = "rho" if found.loss.kind == "concentrated" else "epsilon"
+    name = "rho" if comparison.loss.kind == "concentrated" else "epsilon"
     words = "how many times larger the error is when asked one by one"
     given = {
-        "loss": f"{name} {show(found.loss.amount)}",
-        "rows": f"{found.rows:,}",
+        "loss": f"{name} {show(comparison.loss.amount)}",
+        "rows": f"{comparison.rows:,}",
         "protects": protects,
         "answers": lines,
         "chart": drawing(chart(marks, bars=True, title=words)) if marks else "",
         "narrow": drawing(chart(marks, True, words, PHONE_WIDTH)) if marks else "",
-        "left_out": max(0, len(found.answers) - _MOST_BARS),
-        "strategy": told,
+        "left_out": max(0, len(comparison.answers) - _MAX_BARS),
+        "strategy": notes,
     }
     return render("tacit.report", "plan.html", given)
 

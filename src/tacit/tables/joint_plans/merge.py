@@ -17,7 +17,13 @@ from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import Expression
 from tacit.report.text import listed
 from tacit.tables.cell_axis import Axis, every_listed
-from tacit.tables.joint.kind import CELL_KINDS, GROUPED, GroupedPart, asked_by_cells, cells_asked
+from tacit.tables.joint.kind import (
+    CELL_KINDS,
+    GROUPED,
+    GroupedPart,
+    requested_cells,
+    statistic_by_cells,
+)
 from tacit.tables.joint.strategy import MOST_CELLS, size_of
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
@@ -41,42 +47,42 @@ __all__ = [
 # How much can be planned together: refused with its number before anything is made of it.
 
 
-_MOST_KEYS = 100_000  # so many keys all questions may list together
-# So many keys the columns of a question may have together: the cell of a row is an expression.
-_MOST_LISTED = 450
+_MAX_KEYS = 100_000  # this many keys all questions may list together
+# This many keys the columns of a question may have together: the cell of a row is an expression.
+_MAX_LISTED = 450
 
 
 def check_size(queries: Sequence[Query]) -> None:
-    """Refuse more keys and cells than can be planned, before anything is made of them."""
+    """Raise if there are more keys and cells than can be planned."""
     keys = sum(len(query.keys or ()) for query in queries)
     numbers = sum(
         len(query.keys or ((),))
-        * size_of(kind_of(asked.kind).reading, max(len(asked.edges or ()) - 1, 1))
+        * size_of(kind_of(aggregate.kind).reading, max(len(aggregate.edges or ()) - 1, 1))
         for query in queries
-        for _, asked in query.aggregates
+        for _, aggregate in query.aggregates
     )
-    if keys > _MOST_KEYS or numbers > MOST_CELLS:
+    if keys > _MAX_KEYS or numbers > MOST_CELLS:
         raise UsageError(
             f"the questions list {keys:,} keys and ask for {numbers:,} numbers; at most "
-            f"{_MOST_KEYS:,} keys and {MOST_CELLS:,} numbers are planned together: list fewer "
+            f"{_MAX_KEYS:,} keys and {MOST_CELLS:,} numbers are planned together: list fewer "
             "keys, use wider bins, or ask the largest question by itself, "
             "session.group_by(...).agg(...).release(...)"
         )
 
 
 def check_listed(groups: Sequence[Sequence[Axis]]) -> None:
-    """Refuse groups whose columns list more keys than can be distinguished in one expression."""
+    """Raise if columns list more keys than one expression can distinguish."""
     # The questions share their cells: of a column, the keys of all of them count.
     known: dict[tuple[str, ...], set[Any]] = {}
     for axis in itertools.chain.from_iterable(groups):
         known.setdefault(axis.columns, set()).update(axis.exact_places)
     for axes in groups:
         keys = sum(len(known[axis.columns]) * len(axis.columns) for axis in axes)
-        if keys > _MOST_LISTED:
+        if keys > _MAX_LISTED:
             columns = ", ".join(name for axis in axes for name in axis.columns)
             raise UsageError(
                 f"the questions list {keys:,} keys of the columns {columns} together, and at most "
-                f"{_MOST_LISTED} are planned together: list fewer keys, or ask it by itself, "
+                f"{_MAX_LISTED} are planned together: list fewer keys, or ask it by itself, "
                 "session.group_by(...).agg(...).release(...)"
             )
 
@@ -89,7 +95,7 @@ def check_listed(groups: Sequence[Sequence[Axis]]) -> None:
 # squares of that, together (the widest reach counts for each) and one by one with the best split
 # of the loss.
 # Both depend on public facts alone: the grid, which percentiles, and the kind of the noise.  Where
-# the noise is wide beside one row, a loss is a common factor of both.
+# the noise is wide next to one row, a loss is a common factor of both.
 #
 # *The best split.*  With an even share each, let r_i be the reach of interval i, one of m.  With
 # the share ``s_i / m`` it is ``r_i / s_i`` under an epsilon, and ``r_i / sqrt(s_i)`` under a rho.
@@ -98,10 +104,10 @@ def check_listed(groups: Sequence[Sequence[Axis]]) -> None:
 
 
 # Percentages with at most this denominator are asked for exactly by several at once.
-_MOST_DIGITS = 100
+_MAX_DIGITS = 100
 _WIDE = Fraction(1, 1000)
 
-Asked = Sequence[tuple[str, Aggregate]]
+LabelledAggregates = Sequence[tuple[str, Aggregate]]
 # Of a label that another one answers: which, the place among its numbers of a group, and how many
 # there are of these.
 Shared = Mapping[str, tuple[str, int, int]]
@@ -109,19 +115,19 @@ Shared = Mapping[str, tuple[str, int, int]]
 
 @dataclass(frozen=True)
 class SharedPercentiles:
-    """What is asked, with the percentiles that are chosen together as one."""
+    """The aggregates, with percentiles that are chosen together as one."""
 
     # the answers by label, each set of percentiles where its first one stood
     asked: list[tuple[str, Aggregate]]
     shared: Shared  # where the labels are that are no longer among them
-    # of each new label those that it stands for, one for each percentile
+    # of each new label those that it represents, one for each percentile
     members: Mapping[str, tuple[str, ...]]
     # of each new label all those that it answers, as they were asked
     served: Mapping[str, tuple[str, ...]]
 
 
 def shared_percentiles(
-    asked: Asked, whole: Query, noise: Literal["laplace", "gaussian"]
+    asked: LabelledAggregates, query: Query, noise: Literal["laplace", "gaussian"]
 ) -> SharedPercentiles:
     """Return what a plan asks, with percentiles together where their intervals are shorter."""
     sets: dict[Any, dict[Fraction, list[str]]] = {}
@@ -130,7 +136,7 @@ def shared_percentiles(
         if one.method is None and one.q is not None and 0 < one.q < 100:  # no extreme
             axes = None if each.axes is None else str([axis.to_json() for axis in each.axes])
             known = sets.setdefault((axes, one.clamped), {})
-            if one.q.denominator <= _MOST_DIGITS:
+            if one.q.denominator <= _MAX_DIGITS:
                 known.setdefault(one.q, []).append(label)
     of = dict(asked)
     made: dict[str, tuple[str, Aggregate]] = {}
@@ -143,18 +149,18 @@ def shared_percentiles(
         if len(rising) < 2:
             continue
         together = _as_one(of[first[0]], rising)
-        if not _is_shorter(together, [of[label] for label in first], whole, noise):
+        if not _is_shorter(together, [of[label] for label in first], query, noise):
             continue
         name = _free(_label(together), {*of, *members})
         members[name] = tuple(first)
         every = [label for q in rising for label in several[q]]
         served[name] = tuple(label for label, _ in asked if label in every)
         made[served[name][0]] = name, together
-        for place, q in enumerate(rising):
-            shared |= dict.fromkeys(several[q], (name, place, len(rising)))
-    kept = [(label, each) for label, each in asked if label not in shared or label in made]
-    found = [made.get(label, (label, each)) for label, each in kept]
-    return SharedPercentiles(found, shared, members, served)
+        for index, q in enumerate(rising):
+            shared |= dict.fromkeys(several[q], (name, index, len(rising)))
+    remaining = [(label, each) for label, each in asked if label not in shared or label in made]
+    replaced = [made.get(label, (label, each)) for label, each in remaining]
+    return SharedPercentiles(replaced, shared, members, served)
 
 
 def _as_one(first: Aggregate, percentages: Sequence[Fraction]) -> Aggregate:
@@ -168,25 +174,25 @@ def _label(together: Aggregate) -> str:
     return kind_of(made.kind).label(made)
 
 
-def _is_shorter(together: Aggregate, single: Sequence[Aggregate], whole: Query, noise: Any) -> bool:
+def _is_shorter(together: Aggregate, single: Sequence[Aggregate], query: Query, noise: Any) -> bool:
     """Return whether the widest interval of the percentiles together reaches less far."""
-    unit = whole.unit
+    unit = query.unit
     each = Noise(noise, _WIDE, unit.rows, unit.one)
     several = Noise(noise, _WIDE * len(single), unit.rows, unit.one)
-    part: Any = _part(together, whole)
+    part: Any = _part(together, query)
     assert isinstance(part, PercentilesPart)
-    m, reaches = len(single), []
-    for asked in single:
-        alone: Any = _part(asked, whole)
+    m, factors = len(single), []
+    for aggregate in single:
+        alone: Any = _part(aggregate, query)
         assert isinstance(alone, QuantilePart)
-        reaches.append(alone.interval(each, LEVEL))
+        factors.append(alone.interval(each, LEVEL))
     power, root = (2 / 3, 3) if noise == "laplace" else (1, 2)
-    least = sum(reach**power for reach in reaches) ** root / m ** (root - 1)
-    return bool(m * part.half_width(together.kind, several, 1, LEVEL) ** 2 < least)
+    shortest = sum(factor**power for factor in factors) ** root / m ** (root - 1)
+    return bool(m * part.half_width(together.kind, several, 1, LEVEL) ** 2 < shortest)
 
 
-def _part(asked: Aggregate, whole: Query) -> Any:
-    query = replace(whole, by=(), keys=None, aggregates=(("asked", asked),), weights=())
+def _part(aggregate: Aggregate, all_questions: Query) -> Any:
+    query = replace(all_questions, by=(), keys=None, aggregates=(("asked", aggregate),), weights=())
     (part,) = Plan(query, Budget("pure", Fraction(1))).parts
     return part.inner if isinstance(part, GroupedPart) else part
 
@@ -196,15 +202,15 @@ def _free(name: str, taken: set[str]) -> str:
     return next(each for each in tried if each not in taken)
 
 
-# Several questions as one: their counts from one strategy, their other answers beside it.
+# Several questions as one: their counts from one strategy, their other answers next to it.
 
 
 _PARTS = ("value", "standard_error", "low", "high")
-_MOST_LABELS = 10_000
+_MAX_LABELS = 10_000
 _UNIT = 1 << 10
 _LARGEST_WEIGHT = 10**300
-# So many computed columns, filters included: each is a step of the chain from the table.
-_MOST_COMPUTED = 400
+# This many computed columns, filters included: each is a step of the chain from the table.
+_MAX_COMPUTED = 400
 
 
 @dataclass(frozen=True)
@@ -214,7 +220,7 @@ class Member:
     query: Query
     labels: Mapping[str, str]  # of each of its labels, the one in the plan
     # of each group, where its first number stands among those of a label with cells
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     # of each label with cells, how many numbers a group has; None for the others
     bins: Mapping[str, int | None]
     shared: Shared  # of each label of the plan that is no longer asked there, what answers it
@@ -227,18 +233,20 @@ class Member:
     def _column(self, label: str, columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         own = self.labels[label]
         name, first, step = self.shared.get(own, (own, 0, 1))
-        whole, bins = columns[name], self.bins[label]
+        column, bins = columns[name], self.bins[label]
         if bins is None and name == own:
-            return {**whole, "label": label}
-        asked = dict(self.query.aggregates)[label]
-        names = kind_of(asked.kind).names(asked)
-        found: dict[str, Any] = {"label": label, "kind": asked.kind}
+            return {**column, "label": label}
+        aggregate = dict(self.query.aggregates)[label]
+        names = kind_of(aggregate.kind).names(aggregate)
+        shown: dict[str, Any] = {"label": label, "kind": aggregate.kind}
         for part in _PARTS:
-            numbers = whole[part][0] if isinstance(whole[part][0], list) else whole[part]
+            numbers = column[part][0] if isinstance(column[part][0], list) else column[part]
             numbers, width = numbers[first::step], bins or 1
-            each = [numbers[place * width : (place + 1) * width] for place in self.places]
-            found[part] = each if names is not None else [number for (number,) in each]
-        return found if names is None else {**found, "bins": names}
+            each = [
+                numbers[position * width : (position + 1) * width] for position in self.positions
+            ]
+            shown[part] = each if names is not None else [number for (number,) in each]
+        return shown if names is None else {**shown, "bins": names}
 
 
 @dataclass(frozen=True)
@@ -256,25 +264,25 @@ class Merged:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What every answer is called, in the order of the questions."""
+        """The label of every answer, in the order of the questions."""
         return tuple(name for member in self.members for name in member.labels.values())
 
     def aimed(self, targets: Mapping[str, Fraction]) -> dict[str, Fraction]:
         """Return targets of answers as those of the labels of the query."""
-        found: dict[str, Fraction] = {}
+        losses: dict[str, Fraction] = {}
         for label, target in targets.items():
             name = self.serving(label)
-            found[name] = min(target, found.get(name, target))
-        return found
+            losses[name] = min(target, losses.get(name, target))
+        return losses
 
-    def by_label(self, found: Preview) -> Preview:
+    def by_label(self, preview: Preview) -> Preview:
         """Return a preview of the query as one of the answers."""
         if not self.percentiles:
-            return found
+            return preview
         fields = ("errors", "units", "methods", "refusals", "bounds", "intervals")
-        asked = {name: getattr(found, name) for name in fields}
+        values = {name: getattr(preview, name) for name in fields}
         own = {label: self.serving(label) for label in self.labels}
-        told = [
+        notes = [
             f"{listed(list(served))} are chosen together, as {name}; their error is how far an "
             "interval is expected to reach"
             for name, served in self.percentiles.items()
@@ -282,9 +290,9 @@ class Merged:
         shown: dict[str, Any] = {
             name: {label: each[of] for label, of in own.items() if of in each}
             | {label: each[label] for label in each if label not in own.values()}
-            for name, each in asked.items()
+            for name, each in values.items()
         }
-        return replace(found, **shown, notes=(*found.notes, *told))
+        return replace(preview, **shown, notes=(*preview.notes, *notes))
 
 
 def merged(
@@ -298,12 +306,12 @@ def merged(
     """Return several questions about one table as one."""
     # Every count and histogram becomes a count of cells: its grouping columns are axes, and so are
     # its bins, and its filter where the questions have different ones.  Everything else is asked
-    # beside them, by groups in the cells of these axes.  Where there is something else, the counts
+    # next to them, by groups in the cells of these axes.  Where there is something else, the counts
     # share what they would share if every label had an even share: so no other answer has less than
     # asked one by one.  Percentiles of the same values are chosen together where that is better
     # (:mod:`tacit.tables.joint_plans.merge`), with the loss of all of them.
     #
-    # weights: how much the squared errors of a label count, whole numbers; 1 without.
+    # weights: how much the squared errors of a label count, integers; 1 without.
     # nonnegative: whether the counts are fitted so that none is below zero.
     check_size(queries)
     first = queries[0]
@@ -311,10 +319,10 @@ def merged(
         _check(query, first)
     alike = all(_same_rows(query, first) for query in queries)
     derived, filters = _columns(queries, alike)
-    if len(derived) > _MOST_COMPUTED:
+    if len(derived) > _MAX_COMPUTED:
         raise UsageError(
             f"the questions have {len(derived):,} filters and computed columns that differ, and at "
-            f"most {_MOST_COMPUTED} are planned together: plan fewer questions at once"
+            f"most {_MAX_COMPUTED} are planned together: plan fewer questions at once"
         )
     names = _labels(queries)
     counted = _weights({} if weights is None else weights, names, queries)
@@ -323,10 +331,10 @@ def merged(
         booleans = {n for q in queries for n, c in q.columns.items() if c.kind == "boolean"}
         listed_rows = every_listed([a for q in queries for a in _listed_axes(q)], booleans)
     only = () if listed_rows is None else (listed_rows,)
-    members, asked = [], []
+    members, aggregates = [], []
     grouped = [_groups(query, drop) for query in queries]
     check_listed([axes for axes, _ in grouped])
-    for query, labels, where, (own_axes, places) in zip(
+    for query, labels, where, (own_axes, positions) in zip(
         queries, names, filters, grouped, strict=True
     ):
         axes = list(own_axes)
@@ -335,35 +343,35 @@ def merged(
         for label, aggregate in query.aggregates:
             kind = kind_of(aggregate.kind)
             if not kind.counts and not axes:
-                asked.append((labels[label], aggregate))
+                aggregates.append((labels[label], aggregate))
                 bins[label] = None
                 continue
             if not kind.counts:
                 _refuse_by_groups(query, label, aggregate)
-                asked.append((labels[label], asked_by_cells(axes, aggregate)))
+                aggregates.append((labels[label], statistic_by_cells(axes, aggregate)))
                 bins[label] = len(kind.names(aggregate) or [label])
                 continue
             own = _bins(aggregate, drop)
             bins[label] = math.prod(size_of(kind.reading, axis.listed) for axis in own)
             weight = counted[labels[label]]
-            cells = cells_asked([*axes, *own], weight, kind.reading, nonnegative=nonnegative)
-            asked.append((labels[label], cells))
+            cells = requested_cells([*axes, *own], weight, kind.reading, nonnegative=nonnegative)
+            aggregates.append((labels[label], cells))
         shown = replace(query, where=(*query.where, *only))
-        members.append(Member(shown, labels, places, bins, {}))
-    whole = replace(
+        members.append(Member(shown, labels, positions, bins, {}))
+    query_of_all = replace(
         first,
         where=(*(first.where if alike else ()), *only),
         derived=derived,
         by=(),
         keys=None,
-        aggregates=tuple(asked),
+        aggregates=tuple(aggregates),
         weights=(),
     )
-    several = shared_percentiles(asked, whole, noise)
+    several = shared_percentiles(aggregates, query_of_all, noise)
     every = [label for label, _ in several.asked]
     check_labels(every, ())
-    # the least weighted sum of squared errors is where a rho goes with the root of a weight, and an
-    # epsilon with its cube root
+    # the smallest weighted sum of squared errors is where a rho goes with the root of a weight, and
+    # an epsilon with its cube root
     power = 1 / 2 if noise == "gaussian" else 1 / 3
     alone = {label: round(_UNIT * weight**power) for label, weight in counted.items()}
     # one by one every label has an even share: what answers several takes that of all of them
@@ -371,13 +379,15 @@ def merged(
     shares = {label: len(counts) * _UNIT if label in counts else 0 for label in every}
     for label in (label for label in every if label not in counts):
         shares[label] = sum(alone[own] for own in several.members.get(label, (label,)))
-    query = replace(whole, aggregates=tuple(several.asked), weights=read_weights(shares, every))
+    query = replace(
+        query_of_all, aggregates=tuple(several.asked), weights=read_weights(shares, every)
+    )
     named = tuple(replace(member, shared=several.shared) for member in members)
     return Merged(query, named, several.served)
 
 
 def _check(query: Query, first: Query) -> None:
-    """Refuse a question that cannot be planned, or is about another table than the first."""
+    """Raise if a question cannot be planned, or is about another table than the first."""
     if query.unknown_keys:
         raise UsageError(
             f"the groups of {', '.join(query.by)} are not listed, and a plan needs listed "
@@ -390,8 +400,8 @@ def _check(query: Query, first: Query) -> None:
                 "the questions of a plan must be about the same rows: the same table, with the "
                 "same joins, and all or none of them about one row per person"
             )
-    if len(query.aggregates) > _MOST_LABELS:
-        raise UsageError(f"at most {_MOST_LABELS:,} answers are planned together")
+    if len(query.aggregates) > _MAX_LABELS:
+        raise UsageError(f"at most {_MAX_LABELS:,} answers are planned together")
 
 
 def _same_rows(query: Query, first: Query) -> bool:
@@ -402,15 +412,15 @@ def _columns(
     queries: Sequence[Query], alike: bool
 ) -> tuple[tuple[tuple[str, Expression], ...], list[str | None]]:
     """Return the columns that are computed, and of each question the one that is its filter."""
-    found: dict[str, Expression] = {}
+    columns: dict[str, Expression] = {}
     for name, expression in itertools.chain.from_iterable(query.derived for query in queries):
-        known = found.setdefault(name, expression)
+        known = columns.setdefault(name, expression)
         if known.to_json() != expression.to_json():
             raise UsageError(
                 f"two questions compute a column {name!r}, in different ways: give one of them "
                 "another name"
             )
-    taken = {*queries[0].columns, *found}
+    taken = {*queries[0].columns, *columns}
     free = (name for n in itertools.count(1) if (name := f"filter {n}") not in taken)
     known_filters: dict[str, str] = {}
     filters: list[str | None] = []
@@ -418,13 +428,13 @@ def _columns(
         if alike or not query.where:
             filters.append(None)
             continue
-        whole = reduce(lambda a, b: a & b, query.where)
-        text = str(whole.to_json())
+        condition = reduce(lambda a, b: a & b, query.where)
+        text = str(condition.to_json())
         if text not in known_filters:
             known_filters[text] = next(free)
-            found[known_filters[text]] = whole
+            columns[known_filters[text]] = condition
         filters.append(known_filters[text])
-    return tuple(found.items()), filters
+    return tuple(columns.items()), filters
 
 
 def _labels(queries: Sequence[Query]) -> list[dict[str, str]]:
@@ -436,7 +446,7 @@ def _labels(queries: Sequence[Query]) -> list[dict[str, str]]:
         yield f"{label}_{number}"
         yield from (f"{label}_{number}_{again}" for again in itertools.count(2))
 
-    found = []
+    labels = []
     for number, query in enumerate(queries, 1):
         own = {}
         for label, _ in query.aggregates:
@@ -444,8 +454,8 @@ def _labels(queries: Sequence[Query]) -> list[dict[str, str]]:
             if many[label] > 1:
                 own[label] = next(name for name in free(label, number) if name not in taken)
                 taken.add(own[label])
-        found.append(own)
-    return found
+        labels.append(own)
+    return labels
 
 
 def _weights(
@@ -467,11 +477,11 @@ def _weights(
     return {label: exact.get(label, 1) for label in known}
 
 
-def _bins(aggregate: Aggregate, whole: bool) -> list[Axis]:
+def _bins(aggregate: Aggregate, complete: bool) -> list[Axis]:
     """Return the axis of the bins of a count; none without."""
     if not aggregate.edges:
         return []
-    return [Axis((aggregate.require_column(),), edges=aggregate.edges, whole=whole)]
+    return [Axis((aggregate.require_column(),), edges=aggregate.edges, whole=complete)]
 
 
 def _listed_axes(query: Query) -> list[Axis]:
@@ -480,7 +490,7 @@ def _listed_axes(query: Query) -> list[Axis]:
     return [*_groups(query, True)[0], *itertools.chain.from_iterable(bins)]
 
 
-def _groups(query: Query, whole: bool) -> tuple[list[Axis], tuple[int, ...]]:
+def _groups(query: Query, complete: bool) -> tuple[list[Axis], tuple[int, ...]]:
     """Return the axes of a question's groups, and where each group stands among their cells."""
     # Groups that are all combinations of the keys of their columns have an axis a column; others
     # have one axis for all columns.
@@ -492,18 +502,18 @@ def _groups(query: Query, whole: bool) -> tuple[list[Axis], tuple[int, ...]]:
         for column in zip(*keys, strict=True)
     ]
     typed = [tuple((type(part), part) for part in key) for key in keys]
-    product = {key: place for place, key in enumerate(itertools.product(*each))}
+    product = {key: index for index, key in enumerate(itertools.product(*each))}
     if len(product) == len(keys):
         axes = [
-            Axis((name,), tuple((part,) for _, part in column), whole=whole)
+            Axis((name,), tuple((part,) for _, part in column), whole=complete)
             for name, column in zip(query.by, each, strict=True)
         ]
         return axes, tuple(product[key] for key in typed)
-    return [Axis(query.by, tuple(keys), whole=whole)], tuple(range(len(keys)))
+    return [Axis(query.by, tuple(keys), whole=complete)], tuple(range(len(keys)))
 
 
 def _refuse_by_groups(query: Query, label: str, aggregate: Aggregate) -> None:
-    """Refuse what a plan does not answer by groups, or of fewer rows than other questions."""
+    """Raise for statistics that a plan does not answer by groups, or of fewer rows."""
     if aggregate.kind not in GROUPED or aggregate.method is not None:
         by = f" by {', '.join(query.by)}" if query.by else ", of other rows than other questions,"
         raise UsageError(

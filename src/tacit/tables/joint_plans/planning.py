@@ -23,7 +23,7 @@ from tacit.tables.joint_plans.comparison import Comparison, compared, plan_figur
 from tacit.tables.joint_plans.merge import Merged
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
-from tacit.tables.plan.price import least_amount, read_confidence, read_rows, read_weights
+from tacit.tables.plan.price import read_confidence, read_rows, read_weights, smallest_amount
 from tacit.tables.plan.query import Query
 from tacit.tables.question import Question, held_by
 from tacit.tables.release.answer import Answer
@@ -46,22 +46,24 @@ __all__ = [
 # From accuracy to cost: what each part of a plan must lose to be within its targets.
 
 
-Needed = dict[str, tuple[int, Fraction]]  # of each label the place of its part, and what that loses
+Needed = dict[
+    str, tuple[int, Fraction]
+]  # of each label the position of its part, and what that loses
 
 
 def read_targets(targets: Mapping[str, Number | str], labels: Sequence[str]) -> dict[str, Fraction]:
     """Return how far each interval may reach; a noun behind the number is left out."""
     if not isinstance(targets, Mapping) or not targets:
         raise UsageError('name a target for a label: cheapest({"n": "5 people"})')
-    found = {}
+    checked = {}
     for label, target in targets.items():
         if label not in labels:
             raise UsageError(f"there is no answer {label!r}; {did_you_mean(str(label), labels)}")
         words = target.split() if isinstance(target, str) else [target]
         if not words:
             raise UsageError(f"the target of {label!r} is a number, such as '5 people'")
-        found[label] = positive(words[0], f"the target of {label!r}")
-    return found
+        checked[label] = positive(words[0], f"the target of {label!r}")
+    return checked
 
 
 def needed_losses(
@@ -72,55 +74,55 @@ def needed_losses(
     level: Fraction,
 ) -> Needed:
     """Return of each label what its part must lose for all of its targets."""
-    # The parts lose one after the other, and each interval depends on its own part alone; so the
-    # least total is the sum of what each part needs by itself.
+    # The parts lose sequentially, and each interval depends on its own part alone; so the
+    # least total is the sum of what each part needs on its own.
     read_rows(rows, "the table")
-    plan, asked = Plan(query, Budget(kind, Fraction(1))), dict(query.aggregates)
-    parts = {label: plan.parts_of(aggregate)[0] for label, aggregate in asked.items()}
+    plan, aggregates = Plan(query, Budget(kind, Fraction(1))), dict(query.aggregates)
+    parts = {label: plan.parts_of(aggregate)[0] for label, aggregate in aggregates.items()}
     aimed: dict[int, list[str]] = {}
     for label in targets:
-        if asked[label].method is not None:
+        if aggregates[label].method is not None:
             raise UsageError(
                 f"the error of {label!r} depends on the data, since it names a method: leave "
                 "method= out, or look at preview()"
             )
         aimed.setdefault(parts[label], []).append(label)
-    lacking = [label for label, place in parts.items() if place not in aimed]
+    lacking = [label for label, index in parts.items() if index not in aimed]
     if lacking:
         raise UsageError(
             f"name a target for {', '.join(map(repr, lacking))} too: its share of the privacy "
             "loss follows from its target"
         )
     losses: dict[int, Fraction] = {}
-    for place, labels in aimed.items():
-        losses[place] = max(
-            _least(plan, label, place, targets[label], rows, level) for label in labels
+    for index, labels in aimed.items():
+        losses[index] = max(
+            _min_loss(plan, label, index, targets[label], rows, level) for label in labels
         )
-    return {label: (place, losses[place]) for label, place in parts.items()}
+    return {label: (index, losses[index]) for label, index in parts.items()}
 
 
-def _least(
-    plan: Plan, label: str, place: int, target: Fraction, rows: int, level: Fraction
+def _min_loss(
+    plan: Plan, label: str, index: int, target: Fraction, rows: int, level: Fraction
 ) -> Fraction:
-    unit, asked = plan.query.unit, dict(plan.query.aggregates)[label]
-    noise: Literal["laplace", "gaussian"] = plan.noises[place].kind
+    unit, aggregate = plan.query.unit, dict(plan.query.aggregates)[label]
+    noise: Literal["laplace", "gaussian"] = plan.noises[index].kind
 
     def half(amount: Fraction) -> float:
         noises = [Noise(noise, amount, unit.rows, unit.one)]
-        reached = plan.reach(asked, [plan.parts[place]], noises, rows, float(level))
+        reached = plan.reach(aggregate, [plan.parts[index]], noises, rows, float(level))
         if reached is None:
             raise UsageError(f"no interval of {label!r} is known in advance: look at preview(...)")
         return reached
 
-    found, holds = least_amount(lambda amount: half(amount) <= target)
-    if not holds:
+    smallest, reached_target = smallest_amount(lambda amount: half(amount) <= target)
+    if not reached_target:
         raise UsageError(
             f"no loss brings {label!r} within {show(target)} in {show(100 * level)} of 100 "
-            f"releases of {rows} rows: at {show(found)}, which protects nobody, it is "
-            f"{show(half(found))}. Ask for a wider target, plan for more rows, or give closer "
+            f"releases of {rows} rows: at {show(smallest)}, which protects nobody, it is "
+            f"{show(half(smallest))}. Ask for a wider target, plan for more rows, or give closer "
             "bounds"
         )
-    return found
+    return smallest
 
 
 def set_of_parts(needed: Needed) -> dict[int, Fraction]:
@@ -137,9 +139,9 @@ def set_of_parts(needed: Needed) -> dict[int, Fraction]:
 
 @public
 class FreeAnswers:
-    """What a plan adds: the answers to its questions that follow from earlier releases."""
+    """The answers to the questions of a plan that follow from earlier releases."""
 
-    _whole: Question
+    _question: Question
     _plan: Merged
     _questions: Sequence[Question]
 
@@ -174,11 +176,11 @@ class FreeAnswers:
             [True, False]
             >>> rest = session.plan([one for one, answer in zip(asked, free) if answer is None])
         """
-        earlier = Earlier(held_by(self._whole).ledger, certificates, tag)
-        found = earlier.certificates([member.query for member in self._plan.members])
+        earlier = Earlier(held_by(self._question).ledger, certificates, tag)
+        derived = earlier.certificates([member.query for member in self._plan.members])
         return [
             None if one is None else Answer.free(one, held_by(question).arrangement)
-            for question, one in zip(self._questions, found, strict=True)
+            for question, one in zip(self._questions, derived, strict=True)
         ]
 
     def free_errors(
@@ -197,19 +199,19 @@ class FreeAnswers:
         Raises:
             UsageError: as :meth:`free_answers`.
         """
-        earlier = Earlier(held_by(self._whole).ledger, certificates, tag)
+        earlier = Earlier(held_by(self._question).ledger, certificates, tag)
         return [earlier.errors(member.query) for member in self._plan.members]
 
     def _free(self) -> dict[str, float]:
         """Return for a preview, by label of the plan, the errors of the answers that are free."""
-        held = held_by(self._whole)
-        if isinstance(held.table, SharedTable):  # see Question.preview
+        parts = held_by(self._question)
+        if isinstance(parts.table, SharedTable):  # see Question.preview
             return {}
         members = self._plan.members
-        found = free_errors_of([member.query for member in members], held.ledger)
+        free = free_errors_of([member.query for member in members], parts.ledger)
         return {
             member.labels[label]: error
-            for member, errors in zip(members, found, strict=True)
+            for member, errors in zip(members, free, strict=True)
             for label, error in errors.items()
         }
 
@@ -228,8 +230,8 @@ class QuestionPlan(FreeAnswers, Shown):
     sums of cells, and every count follows from these by least squares.  So they agree with one
     another, and their total squared error is at most that of asking one by one with the best split
     of the budget (:mod:`tacit.tables.joint.strategy`).  Ranges and prefix sums come from a
-    strategy of their own, the one with the least error (:mod:`tacit.tables.joint.family`).
-    Sums, means, variances and quantiles, in all or by listed groups, are answered beside them.
+    strategy of their own, the one with the smallest error (:mod:`tacit.tables.joint.family`).
+    Sums, means, variances and quantiles, in all or by listed groups, are answered next to them.
 
     Example:
         >>> import pyarrow as pa, tacit as tc
@@ -252,10 +254,10 @@ class QuestionPlan(FreeAnswers, Shown):
         whole: Question,
         plan: Merged,
         questions: Sequence[Question],
-        told: Sequence[str] = (),
+        notes: Sequence[str] = (),
     ) -> None:
-        self._whole, self._plan = whole, plan
-        self._questions, self._told = tuple(questions), tuple(told)
+        self._question, self._plan = whole, plan
+        self._questions, self._notes = tuple(questions), tuple(notes)
 
     def preview(
         self,
@@ -281,9 +283,9 @@ class QuestionPlan(FreeAnswers, Shown):
         Raises:
             UsageError: as :meth:`release`.
         """
-        found = self._whole.preview(epsilon, delta, rho, rows=rows, confidence=confidence)
-        found = self._plan.by_label(found)
-        return replace(found, notes=(*found.notes, *self._told), free=self._free())
+        preview = self._question.preview(epsilon, delta, rho, rows=rows, confidence=confidence)
+        preview = self._plan.by_label(preview)
+        return replace(preview, notes=(*preview.notes, *self._notes), free=self._free())
 
     def release(
         self,
@@ -316,11 +318,11 @@ class QuestionPlan(FreeAnswers, Shown):
                 :meth:`tacit.tables.question.Question.release`.
         """
         try:
-            whole = self._whole.release(epsilon, delta, rho, tag=tag)
+            released = self._question.release(epsilon, delta, rho, tag=tag)
         except BudgetError as error:
             raise type(error)(f"{error}{self._fitting(epsilon, delta, rho)}") from None
-        columns = {label: whole.column(label) for label in whole.labels}
-        found = []
+        columns = {label: released.column(label) for label in released.labels}
+        answers = []
         for question, member in zip(self._questions, self._plan.members, strict=True):
             query = member.query.describe()
             arrangement = held_by(question).arrangement
@@ -329,24 +331,24 @@ class QuestionPlan(FreeAnswers, Shown):
             answer = {**answer, "columns": [*answer["columns"], *derived]}
             answer = arrangement.shown(member.query.by, answer)
             names = arrangement.called(member.query.by)
-            paid = whole.certificate, whole.cost, whole.replayed
-            found.append(Answer(names, answer, *paid, query))
-        return found
+            paid = released.certificate, released.cost, released.replayed
+            answers.append(Answer(names, answer, *paid, query))
+        return answers
 
     def _fitting(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> str:
         """Describe how far a plan is too expensive, and its errors at what is left."""
         # Everything said is public: what is left of the budget, and the errors of a preview.
-        left = held_by(self._whole).ledger.remaining
-        cost = self._whole.cost(epsilon=epsilon, delta=delta, rho=rho)
+        left = held_by(self._question).ledger.remaining
+        cost = self._question.cost(epsilon=epsilon, delta=delta, rho=rho)
         if delta or cost.kind != left.kind or not 0 < left.amount < cost.amount:
             return ""
         name = "rho" if left.kind == "concentrated" else "epsilon"
         price: dict[str, Any] = {name: left.amount}
-        told = [
+        notes = [
             f"{label} {errors[0]:.3g}" for label, errors in self.preview(**price).errors.items()
         ]
-        more = "" if len(told) <= _FEW_ERRORS else ", ..."
-        shown = ", ".join(told[:_FEW_ERRORS])
+        more = "" if len(notes) <= _FEW_ERRORS else ", ..."
+        shown = ", ".join(notes[:_FEW_ERRORS])
         return (
             f". The plan takes {show(cost.amount - left.amount)} too much; release({name}="
             f"{str(left.amount)!r}) would fit, with these expected errors: {shown}{more}"
@@ -361,7 +363,7 @@ class QuestionPlan(FreeAnswers, Shown):
         tag: str | None = None,
     ) -> Budget:
         """Return what :meth:`release` would charge now: zero if it is answered or was charged."""
-        return self._whole.cost(epsilon=epsilon, delta=delta, rho=rho, tag=tag)
+        return self._question.cost(epsilon=epsilon, delta=delta, rho=rho, tag=tag)
 
     def is_answered(
         self,
@@ -372,7 +374,7 @@ class QuestionPlan(FreeAnswers, Shown):
         tag: str | None = None,
     ) -> bool:
         """Return whether :meth:`release` would replay recorded answers, at no cost."""
-        return self._whole.is_answered(epsilon, delta, rho, tag=tag)
+        return self._question.is_answered(epsilon, delta, rho, tag=tag)
 
     def is_charged(
         self,
@@ -383,12 +385,12 @@ class QuestionPlan(FreeAnswers, Shown):
         tag: str | None = None,
     ) -> bool:
         """Return whether :meth:`release` would cost nothing more: answered, or charged before."""
-        return self._whole.is_charged(epsilon, delta, rho, tag=tag)
+        return self._question.is_charged(epsilon, delta, rho, tag=tag)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is worth knowing of the plan, as :attr:`tacit.tables.question.Question.notes`."""
-        return (*self._whole.notes, *self._told)
+        """Notes on the plan, as :attr:`tacit.tables.question.Question.notes`."""
+        return (*self._question.notes, *self._notes)
 
     def cheapest(
         self,
@@ -397,7 +399,7 @@ class QuestionPlan(FreeAnswers, Shown):
         *,
         rows: int = 1000,
     ) -> CheapestPlan:
-        """Return the least loss, and its split, whose expected errors are within the targets.
+        """Return the smallest loss, and its split, whose expected errors are within the targets.
 
         Reads no row, as :meth:`tacit.tables.question.Question.epsilon_for`, whose targets these
         are.  All counts share one amount; every other part takes what its own target needs.
@@ -418,15 +420,17 @@ class QuestionPlan(FreeAnswers, Shown):
         """
         level, query = read_confidence(confidence), self._plan.query
         aimed = self._plan.aimed(read_targets(targets, self.labels))
-        of_rho = held_by(self._whole).ledger.kind == "concentrated"
+        of_rho = held_by(self._question).ledger.kind == "concentrated"
         kind: Literal["pure", "concentrated"] = "concentrated" if of_rho else "pure"
         needed = needed_losses(query, aimed, kind, rows, level)
         total = sum(set_of_parts(needed).values(), Fraction(0))
         weights = read_weights({label: loss for label, (_, loss) in needed.items()}, [*needed])
-        whole = replace(query, weights=weights)
-        held = held_by(self._whole)
-        asked = Question(held.table, held.ledger, whole, held.declared)
-        plan = QuestionPlan(asked, replace(self._plan, query=whole), self._questions, self._told)
+        weighted = replace(query, weights=weights)
+        own = held_by(self._question)
+        question = Question(own.table, own.ledger, weighted, own.declared)
+        plan = QuestionPlan(
+            question, replace(self._plan, query=weighted), self._questions, self._notes
+        )
         parts = {label: needed[self._plan.serving(label)] for label in self.labels}
         shares = {label: loss / total for label, (_, loss) in parts.items()}
         return CheapestPlan(Budget(kind, total), shares, plan)
@@ -434,7 +438,7 @@ class QuestionPlan(FreeAnswers, Shown):
     def plot(
         self, epsilon: Number | None = None, *, rho: Number | None = None, rows: int = 1000
     ) -> Figure:
-        """Draw the expected error of every answer against the loss, beside asking one by one.
+        """Draw the expected error of every answer against the loss, next to asking one by one.
 
         One by one, every answer has an even share of the loss, and the counts split theirs so that
         their total squared error is least.  No row is read.
@@ -479,17 +483,17 @@ class QuestionPlan(FreeAnswers, Shown):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What every answer is called in a preview of the plan, in the order of the questions."""
+        """The label of every answer in a preview of the plan, in the order of the questions."""
         return self._plan.labels
 
     @property
     def strategy(self) -> list[dict[str, object]]:
-        """What gets noise for the counts: the columns, how many numbers, their share of the loss.
+        """The counts that get noise: columns, numbers of counts, shares of the loss.
 
         For the noise that the budget of the session implies: Gaussian for a rho, else Laplace.
         Empty where nothing is counted.
         """
-        kind = "gaussian" if held_by(self._whole).ledger.kind == "concentrated" else "laplace"
+        kind = "gaussian" if held_by(self._question).ledger.kind == "concentrated" else "laplace"
         if self._counts is None:
             return []
         return [
@@ -501,14 +505,14 @@ class QuestionPlan(FreeAnswers, Shown):
     def _noisy(self) -> list[dict[str, object]]:
         """The strategy, with filters in words."""
         words = {name: f"where {condition}" for name, condition in self._plan.query.derived}
-        told = self.strategy
-        for one in told:
+        strategy = self.strategy
+        for one in strategy:
             columns: Any = one["columns"]
             one["columns"] = [
                 words[name] if str(name).startswith("filter ") and name in words else name
                 for name in columns
             ]
-        return told
+        return strategy
 
     @cached_property
     def _counts(self) -> CellsPart | None:
@@ -520,13 +524,13 @@ class QuestionPlan(FreeAnswers, Shown):
         query = self._plan.query
         rows = [[label, aggregate_words(a.to_json())] for label, a in query.aggregates]
         parts = [Table(["label", "what is asked"], rows)]
-        told = [
+        notes = [
             [_shown(one["columns"]), str(one["cells"]), show(Fraction(str(one["share"])))]
             for one in self._noisy
         ]
-        if told:
+        if notes:
             head = ["noise is added to counts of", "cells", "share of the loss of the counts"]
-            parts.append(Table(head, told))
+            parts.append(Table(head, notes))
         todo = "nothing is spent yet: .preview(rho=...) shows the errors, .release(...) answers"
         return Card("Plan", protects_line(query.unit.describe()), parts, [todo])
 
@@ -537,7 +541,7 @@ class QuestionPlan(FreeAnswers, Shown):
 @public
 @dataclass(frozen=True)
 class CheapestPlan:
-    """The least loss of a plan whose answers are within their targets.
+    """The smallest loss of a plan whose answers are within their targets.
 
     Attributes:
         loss: a rho or an epsilon.

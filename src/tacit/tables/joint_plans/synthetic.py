@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SyntheticTable", "synthetic_table"]
 
-_MOST_ROWS = 10_000_000
-_MOST_CELLS = 1 << 24
+_MAX_ROWS = 10_000_000
+_MAX_CELLS = 1 << 24
 _METHODS = ("gradual", "graphical")
 
 
@@ -38,27 +38,27 @@ class _Column:
     name: str
     keys: list[Any]
     edges: tuple[Fraction, ...] = ()
-    whole: bool = False
+    integers: bool = False
 
     @property
     def size(self) -> int:
         return len(self.edges) - 1 if self.edges else len(self.keys)
 
-    def values(self, places: Any, stream: Repeatable) -> list[Any]:
+    def values(self, indices: Any, stream: Repeatable) -> list[Any]:
         """Return a value for each place: the key, or a number of the bin, each as likely."""
         if not self.edges:
-            return [self.keys[place] for place in places.tolist()]
-        turns = stream.words(len(places)).astype(np.float64) / 2.0**64
+            return [self.keys[index] for index in indices.tolist()]
+        turns = stream.words(len(indices)).astype(np.float64) / 2.0**64
         last = len(self.edges) - 2
-        low = np.array([float(edge) for edge in self.edges[:-1]])[places]
-        high = np.array([float(edge) for edge in self.edges[1:]])[places]
-        if self.whole:
-            found: list[Any] = (
-                np.minimum(np.floor(low + turns * (high - low + (places == last))), high)
+        low = np.array([float(edge) for edge in self.edges[:-1]])[indices]
+        high = np.array([float(edge) for edge in self.edges[1:]])[indices]
+        if self.integers:
+            values: list[Any] = (
+                np.minimum(np.floor(low + turns * (high - low + (indices == last))), high)
                 .astype(np.int64)
                 .tolist()
             )
-            return found
+            return values
         spread: list[Any] = (low + turns * (high - low)).tolist()
         return spread
 
@@ -162,10 +162,10 @@ def synthetic_table(
     _of_same_rows(given)
     columns: dict[str, _Column] = {}
     unused: list[str] = []
-    found: list[tuple[str, tuple[str, ...], Any, Any, list[tuple[Any, ...]]]] = []
+    parts: list[tuple[str, tuple[str, ...], Any, Any, list[tuple[Any, ...]]]] = []
     for answer in given:
         aggregates: Any = answer.question["aggregates"]
-        asked = dict(aggregates)
+        own_aggregates = dict(aggregates)
         for label in answer.labels:
             column: Any = answer.column(label)
             kind = kind_of(column["kind"])
@@ -174,21 +174,21 @@ def synthetic_table(
                 continue
             _add_keys(columns, answer)
             names = answer.by
-            if "edges" in asked[label]:
-                _add_bins(columns, asked[label], answer)
-                names = (*names, asked[label]["column"])
-            found.append((label, names, column["value"], column["standard_error"], answer.keys))
-    if not any(names for _, names, *_ in found):
+            if "edges" in own_aggregates[label]:
+                _add_bins(columns, own_aggregates[label], answer)
+                names = (*names, own_aggregates[label]["column"])
+            parts.append((label, names, column["value"], column["standard_error"], answer.keys))
+    if not any(names for _, names, *_ in parts):
         raise UsageError(
             "none of these answers counts rows by group or in bins; ask for "
             "group_by(..., keys=...).agg(n=tc.count()) or for tc.histogram(...)"
         )
-    return _made(list(columns.values()), found, rows, method, seed, given, tuple(unused))
+    return _made(list(columns.values()), parts, rows, method, seed, given, tuple(unused))
 
 
 def _made(
     columns: list[_Column],
-    found: list[tuple[str, tuple[str, ...], Any, Any, list[tuple[Any, ...]]]],
+    parts: list[tuple[str, tuple[str, ...], Any, Any, list[tuple[Any, ...]]]],
     rows: int | None,
     method: str,
     seed: int | None,
@@ -197,18 +197,18 @@ def _made(
 ) -> SyntheticTable:
     import pyarrow as pa
 
-    place_of = {column.name: place for place, column in enumerate(columns)}
+    index_of = {column.name: index for index, column in enumerate(columns)}
     marginals: list[Marginal] = []
     spreads: list[Any] = []
-    for _, names, values, spread, keys in found:
-        axes = tuple(place_of[name] for name in names)
+    for _, names, values, spread, keys in parts:
+        axes = tuple(index_of[name] for name in names)
         marginals.append((axes, _counts(columns, axes, values, keys, 0.0)))
         spreads.append(_counts(columns, axes, spread, keys, math.inf))
     totals = [float(counts.sum()) for _, counts in marginals]
     count = round(math.fsum(totals) / len(totals)) if rows is None else as_integer(rows, "rows", 1)
-    if not 1 <= count <= _MOST_ROWS:
+    if not 1 <= count <= _MAX_ROWS:
         raise UsageError(
-            f"a synthetic table has from 1 to {_MOST_ROWS:,} rows, not {count:,}; give rows="
+            f"a synthetic table has from 1 to {_MAX_ROWS:,} rows, not {count:,}; give rows="
         )
     stream = Repeatable(secrets.randbits(64) if seed is None else as_integer(seed, "seed"))
     sizes = [column.size for column in columns]
@@ -218,7 +218,7 @@ def _made(
         table = fitted_rows(sizes, marginals, count, stream)
     errors: list[dict[str, str | int | float]] = []
     for (label, _, _, spread, _), (axes, counts), total in zip(
-        found, marginals, totals, strict=True
+        parts, marginals, totals, strict=True
     ):
         made = counts_of(table, axes, counts.shape) * (max(total, 0.0) / count)
         errors.append(
@@ -229,14 +229,14 @@ def _made(
                 "standard_error": float(np.mean(np.asarray(spread, dtype=np.float64))),
             }
         )
-    held = {c.name: c.values(table[:, place], stream) for place, c in enumerate(columns)}
+    columns_of = {c.name: c.values(table[:, index], stream) for index, c in enumerate(columns)}
     digests = sorted({str(answer.certificate.body["digest"]) for answer in answers})
-    told = {b"tacit synthetic table": json.dumps({"made of certificates": digests}).encode()}
-    return SyntheticTable(pa.table(held).replace_schema_metadata(told), errors, unused)
+    metadata = {b"tacit synthetic table": json.dumps({"made of certificates": digests}).encode()}
+    return SyntheticTable(pa.table(columns_of).replace_schema_metadata(metadata), errors, unused)
 
 
 def _of_same_rows(answers: Sequence[Answer]) -> None:
-    """Refuse answers about different rows: what public words say of them."""
+    """Raise if answers are about different rows, by their public descriptions."""
     named = ("unit", "where", "table", "joins", "inner")
     rows = {json.dumps([a.question.get(name) for name in named], sort_keys=True) for a in answers}
     sets = {str(answer.certificate.body["dataset"]) for answer in answers}
@@ -248,25 +248,25 @@ def _of_same_rows(answers: Sequence[Answer]) -> None:
 
 
 def _add_keys(columns: dict[str, _Column], answer: Answer) -> None:
-    for place, name in enumerate(answer.by):
+    for index, name in enumerate(answer.by):
         column = columns.setdefault(name, _Column(name, []))
         if column.edges:
             raise _both(name)
         known = {(type(key), key) for key in column.keys}
-        for key in (key[place] for key in answer.keys):
+        for key in (key[index] for key in answer.keys):
             if (type(key), key) not in known:
                 known.add((type(key), key))
                 column.keys.append(key)
 
 
-def _add_bins(columns: dict[str, _Column], asked: Any, answer: Answer) -> None:
-    name = str(asked["column"])
-    edges = tuple(as_fraction(edge, "an edge") for edge in asked["edges"])
+def _add_bins(columns: dict[str, _Column], aggregate: Any, answer: Answer) -> None:
+    name = str(aggregate["column"])
+    edges = tuple(as_fraction(edge, "an edge") for edge in aggregate["edges"])
     body: Any = answer.certificate.body
     kinds = {column[0]: column[1] for column in body.get("table", [])}
-    whole = all(edge.denominator == 1 and abs(edge) <= 1 << 53 for edge in edges)
-    whole = whole and kinds.get(name) == "integer"
-    column = columns.setdefault(name, _Column(name, [], edges, whole))
+    integers = all(edge.denominator == 1 and abs(edge) <= 1 << 53 for edge in edges)
+    integers = integers and kinds.get(name) == "integer"
+    column = columns.setdefault(name, _Column(name, [], edges, integers))
     if not column.edges:
         raise _both(name)
     if column.edges != edges:
@@ -284,15 +284,15 @@ def _counts(
     columns: list[_Column], axes: tuple[int, ...], values: Any, keys: Any, unknown: float
 ) -> Any:
     shape = tuple(columns[axis].size for axis in axes)
-    if math.prod(shape) > _MOST_CELLS:
+    if math.prod(shape) > _MAX_CELLS:
         raise UsageError(
-            f"an answer about {math.prod(shape):,} cells is too large; at most {_MOST_CELLS:,}"
+            f"an answer about {math.prod(shape):,} cells is too large; at most {_MAX_CELLS:,}"
         )
     counts = np.full(shape, unknown)
-    places = [
-        {(type(key), key): place for place, key in enumerate(columns[axis].keys)} for axis in axes
+    indices = [
+        {(type(key), key): index for index, key in enumerate(columns[axis].keys)} for axis in axes
     ]
     for key, value in zip(keys, values, strict=True):
-        at = tuple(places[i][type(part), part] for i, part in enumerate(key))
+        at = tuple(indices[i][type(part), part] for i, part in enumerate(key))
         counts[at] = np.asarray(value, dtype=np.float64)
     return counts

@@ -1,1 +1,1 @@
-"""What a release will publish, with which noise, and what it costs."""
+"""Plan of a release: its statistics, their noise, and their cost."""

@@ -1,4 +1,4 @@
-"""The method of each statistic: stated, or the one with the least expected error."""
+"""The method of each statistic: stated, or the one with the smallest expected error."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 # Methods as a certificate states them: a choice is taken over, and what it led to is compared.
 #
 # Where a question leaves the method (or the noise, or the number of bins) to be chosen, it is the
-# one with the least expected error on made-up rows.  That decides how exact an answer is, and
+# one with the smallest expected error on made-up rows.  That decides how exact an answer is, and
 # nothing of what it loses; and to work the errors out again may take minutes.  So a choice is
 # planned with as it is stated, which proves the loss of what was stated, and the errors themselves
 # stay unchecked.
@@ -45,64 +45,64 @@ __all__ = [
 _CHOSEN = {"smooth": "distribution", "sample_and_aggregate": "bins"}
 
 
-def has_choice(asked: Aggregate) -> bool:
+def has_choice(aggregate: Aggregate) -> bool:
     """Return whether something of the method was left to be chosen."""
-    method = asked.method
+    method = aggregate.method
     if method is None or method.name == "auto":
         return method is not None
     return method.name in _CHOSEN and getattr(method, _CHOSEN[method.name]) is None
 
 
-def as_stated(asked: Aggregate, stated: Mapping[str, Any] | None) -> Aggregate:
+def as_stated(aggregate: Aggregate, stated: Mapping[str, Any] | None) -> Aggregate:
     """Return an aggregate with the method that is stated, where one was to be chosen."""
-    method = asked.method
-    if method is None or not has_choice(asked):
-        return asked
-    told = dict(stated or {})
-    used = told.get("used")
+    method = aggregate.method
+    if method is None or not has_choice(aggregate):
+        return aggregate
+    options = dict(stated or {})
+    used = options.get("used")
     if used not in METHODS or used == "auto" or (method.name != "auto" and used != method.name):
         raise UsageError(f"{used!r} is not a method that {method} can choose")
     if used == "global":
-        return replace(asked, method=None)
+        return replace(aggregate, method=None)
     option = {**_CHOSEN, "ptr": "bound"}[used]
-    given = {option: told.get(option)}
-    if getattr(method, option) not in (None, told.get(option)) and used != "ptr":
+    given = {option: options.get(option)}
+    if getattr(method, option) not in (None, options.get(option)) and used != "ptr":
         raise UsageError(f"{option} was asked to be {getattr(method, option)}")
     if used == "ptr":
         given = {option: method.bound or "search"}
     if given[option] is None:
         raise UsageError(f"it does not state its {option}")
-    made = read_method(asked.kind, asked.column, used, **given)
-    return replace(asked, method=made and replace(made, rows=method.rows))
+    made = read_method(aggregate.kind, aggregate.column, used, **given)
+    return replace(aggregate, method=made and replace(made, rows=method.rows))
 
 
 def record_of(
-    asked: Aggregate, stated: Mapping[str, Any], used: Mapping[str, Any], shares: list[str]
+    aggregate: Aggregate, stated: Mapping[str, Any], used: Mapping[str, Any], shares: list[str]
 ) -> dict[str, Any]:
     """Return the record of a choice: the errors as stated, all else as it follows."""
-    assert asked.method is not None
-    told = {name: value for name, value in used.items() if name != "asked"}
-    if asked.method.name != "auto":
-        return {"asked": asked.method.name, **told}
+    assert aggregate.method is not None
+    record = {name: value for name, value in used.items() if name != "asked"}
+    if aggregate.method.name != "auto":
+        return {"asked": aggregate.method.name, **record}
     errors, left_out = stated["errors"], stated["left_out"]
     known = all(type(e) is float and 0 <= e < math.inf for e in errors.values())
     reasons = all(isinstance(reason, str) for reason in left_out.values())
     if not known or not reasons or not {*errors, *left_out} <= set(METHODS[:-1]):
         raise UsageError("expected errors are numbers, by method, and reasons are text")
-    if errors and (told["used"] not in errors or errors[told["used"]] > min(errors.values())):
-        raise UsageError(f"{told['used']} does not have the least of the expected errors")
+    if errors and (record["used"] not in errors or errors[record["used"]] > min(errors.values())):
+        raise UsageError(f"{record['used']} does not have the least of the expected errors")
     return {
         "asked": "auto",
-        "rows": asked.method.planned,
+        "rows": aggregate.method.planned,
         "shapes": list(SHAPES),
         "shares": shares,
         "errors": errors,
         "left_out": left_out,
-        **told,
+        **record,
     }
 
 
-# Which method answers an aggregate: the one asked for, or the one with the least expected error.
+# Which method answers an aggregate: the one asked for, or the one with the smallest expected error.
 #
 # The choice reads public facts alone (the bounds, the kind of the column, the unit, the budget, the
 # rows to plan for), so it reveals nothing of the data and anyone can make it again.  Which method
@@ -116,7 +116,7 @@ _SURE = 0.01  # the probability of a refusal on the made-up rows up to which a t
 
 @dataclass(frozen=True)
 class Choice:
-    """What ``auto`` chose, and the numbers that it chose by."""
+    """The choice of ``auto``, and the errors that it compared."""
 
     used: Aggregate  # the aggregate with the method that answers it
     rows: int  # how many rows the errors are for
@@ -138,9 +138,11 @@ class Choice:
         }
 
     def __str__(self) -> str:
-        told = ", ".join(f"{name} {show(error)}" for name, error in self.errors)
+        errors = ", ".join(f"{name} {show(error)}" for name, error in self.errors)
         used = self.used.method.name if self.used.method else "global"
-        return f"{used}, by the expected error at {self.rows} rows of {len(SHAPES)} shapes: {told}"
+        return (
+            f"{used}, by the expected error at {self.rows} rows of {len(SHAPES)} shapes: {errors}"
+        )
 
 
 def local_part(
@@ -169,7 +171,7 @@ def choose(
     counted: bool,
     noises: tuple[Noise, Noise],
 ) -> Choice:
-    """Return the method with the least mean absolute error over made-up rows of every shape."""
+    """Return the method with the smallest mean absolute error over made-up rows of every shape."""
     asked = aggregate.method
     assert asked is not None
     rows = asked.planned
@@ -199,11 +201,11 @@ def choose(
     return Choice(used[best], rows, shares, tuple(errors.items()), tuple(left_out.items()))
 
 
-def _candidates(asked: Method) -> Iterator[tuple[str, Method]]:
-    rows = asked.rows
-    yield "smooth", Method("smooth", distribution=asked.distribution, rows=rows)
-    yield "ptr", Method("ptr", bound=asked.bound or "search", rows=rows)
-    yield "sample_and_aggregate", Method("sample_and_aggregate", bins=asked.bins, rows=rows)
+def _candidates(method: Method) -> Iterator[tuple[str, Method]]:
+    rows = method.rows
+    yield "smooth", Method("smooth", distribution=method.distribution, rows=rows)
+    yield "ptr", Method("ptr", bound=method.bound or "search", rows=rows)
+    yield "sample_and_aggregate", Method("sample_and_aggregate", bins=method.bins, rows=rows)
 
 
 def _mean(errors: Iterable[float]) -> float:

@@ -26,10 +26,10 @@ from tacit.tables.statistics.counts import count_distinct
 
 __all__ = [
     "aggregate_from",
-    "asked_per_person",
     "check_people",
     "first_schemas",
     "people_schema",
+    "per_person_question",
     "person_values",
     "query_from",
     "schema_from",
@@ -38,21 +38,21 @@ __all__ = [
 # A question about people rather than rows: one row a person is made first, of all of their rows.
 #
 # What can be made of a person's rows is a count, of rows or of different values, a sum, a mean, a
-# least and a greatest value: each is the same on every engine, for any rows, in whole numbers
+# least and a greatest value: each is the same on every engine, for any rows, in integers
 # (:mod:`tacit.tables.query.keys`).
 
 
 _DIFFERENT = count_distinct("column").kind
 _STATISTICS = ("count", _DIFFERENT, "sum", "mean", "min", "max")
-_WHOLE = ("integer", "boolean")
-_NUMBERS = (*_WHOLE, "float", "decimal", "undeclared", "missing")
+_INTEGER_KINDS = ("integer", "boolean")
+_NUMBERS = (*_INTEGER_KINDS, "float", "decimal", "undeclared", "missing")
 _DECLARED = {"integer": "BIGINT", "float": "DOUBLE", "text": "VARCHAR", "date": "DATE"}
 _DISTINCT = (*_NUMBERS, "text", "date")  # kinds whose values can be distinguished
 _ORDERED = ("text", "date")  # kinds that have a least and a greatest value without bounds
 
 
-def asked_per_person(
-    query: Query, declared: Declared, asked: Sequence[tuple[str, Aggregate]]
+def per_person_question(
+    query: Query, declared: Declared, aggregates: Sequence[tuple[str, Aggregate]]
 ) -> tuple[Query, Declared]:
     """Return the question about people, and what is declared of the columns that it has."""
     if query.by or query.aggregates:
@@ -60,7 +60,7 @@ def asked_per_person(
             "one row a person is made before anything is grouped or asked: "
             "session.filter(...).per_person(...).group_by(...).agg(...)"
         )
-    bounded = [(label, _bounded(a, query, declared)) for label, a in asked]
+    bounded = [(label, _bounded(a, query, declared)) for label, a in aggregates]
     inner = replace(query, aggregates=tuple(bounded), table=None, tables=())
     people = Query(
         people_schema(inner), _unit_of_people(inner), table=query.table, tables=query.tables
@@ -73,18 +73,23 @@ def asked_per_person(
     return replace(people, inner=inner), replace(declared, bounds=known, keys={})
 
 
-def _bounded(asked: Aggregate, query: Query, declared: Declared) -> Aggregate:
+def _bounded(aggregate: Aggregate, query: Query, declared: Declared) -> Aggregate:
     """Return a statistic with the bounds that are declared, where it needs some and names none."""
     # Those of a total are the bounds of one row times the most rows of a person that the unit
     # allows.
-    if asked.column is None or query.columns.column(asked.column).kind in _ORDERED:
-        return asked
-    found = declared.bounded(asked, query.derived)
-    if found is asked or asked.kind != "sum" or found.lower is None or found.upper is None:
-        return found
-    low, high = found.lower, found.upper
+    if aggregate.column is None or query.columns.column(aggregate.column).kind in _ORDERED:
+        return aggregate
+    bounded = declared.bounded(aggregate, query.derived)
+    if (
+        bounded is aggregate
+        or aggregate.kind != "sum"
+        or bounded.lower is None
+        or bounded.upper is None
+    ):
+        return bounded
+    low, high = bounded.lower, bounded.upper
     return replace(
-        found, lower=min(low, low * query.unit.rows), upper=max(high, high * query.unit.rows)
+        bounded, lower=min(low, low * query.unit.rows), upper=max(high, high * query.unit.rows)
     )
 
 
@@ -118,21 +123,22 @@ def people_schema(inner: Query) -> Schema:
 
 def person_values(inner: Query) -> list[PersonValue]:
     """Return what is made of a person's rows."""
-    return [_value(label, asked, inner.columns) for label, asked in inner.aggregates]
+    return [_value(label, aggregate, inner.columns) for label, aggregate in inner.aggregates]
 
 
-def _value(label: str, asked: Aggregate, columns: Schema) -> PersonValue:
-    if asked.kind not in _STATISTICS or asked.method is not None:
-        *most, last = _STATISTICS
-        how = "" if asked.method is None else f", without method={asked.method.name!r}"
+def _value(label: str, aggregate: Aggregate, columns: Schema) -> PersonValue:
+    if aggregate.kind not in _STATISTICS or aggregate.method is not None:
+        *others, last = _STATISTICS
+        how = "" if aggregate.method is None else f", without method={aggregate.method.name!r}"
         raise UsageError(
-            f"{label}: {asked.kind} cannot be made of the rows of one person; {', '.join(most)} "
-            f"and {last} can{how}. They are exact for each person, and the same on every engine"
+            f"{label}: {aggregate.kind} cannot be made of the rows of one person; "
+            f"{', '.join(others)} and {last} can{how}. They are exact for each person, and the "
+            "same on every engine"
         )
-    statistic = cast(Statistic, "distinct" if asked.kind == _DIFFERENT else asked.kind)
+    statistic = cast(Statistic, "distinct" if aggregate.kind == _DIFFERENT else aggregate.kind)
     if statistic == "count":
         return PersonValue(label, statistic, "integer")
-    column = asked.require_column()
+    column = aggregate.require_column()
     kind = columns.column(column).kind
     col(column).kind(columns)  # refuses what has no use, and says why
     if statistic == "distinct":
@@ -140,26 +146,26 @@ def _value(label: str, asked: Aggregate, columns: Schema) -> PersonValue:
             raise UsageError(f"{label}: the values of {column!r} ({kind}) cannot be distinguished")
         return PersonValue(label, statistic, "integer", column)
     if kind in _ORDERED and statistic in ("min", "max"):
-        if asked.lower is not None:
+        if aggregate.lower is not None:
             raise UsageError(
                 f"{label}: {column!r} holds {kind}, which has no bounds: leave them out"
             )
         return PersonValue(label, statistic, kind, column)
     if kind not in _NUMBERS:
         raise UsageError(f"{label}: {statistic} needs numbers, and {column!r} holds {kind}")
-    if asked.lower is None or asked.upper is None:
+    if aggregate.lower is None or aggregate.upper is None:
         raise UsageError(f"{label}: {statistic} of {column!r} needs public bounds")
-    whole = kind in _WHOLE and statistic != "mean"
-    if whole and not asked.lower.denominator == asked.upper.denominator == 1:
+    integers = kind in _INTEGER_KINDS and statistic != "mean"
+    if integers and not aggregate.lower.denominator == aggregate.upper.denominator == 1:
         raise UsageError(
             f"{label}: {statistic} of {column!r} is a whole number; its bounds must be whole too"
         )
-    grid, places = units_of(asked.lower, asked.upper, whole=whole)
-    return PersonValue(label, statistic, "integer" if whole else "float", column, grid, places)
+    grid, digits = units_of(aggregate.lower, aggregate.upper, integers=integers)
+    return PersonValue(label, statistic, "integer" if integers else "float", column, grid, digits)
 
 
 def check_people(query: Query) -> None:
-    """Refuse a question about people whose columns or unit are not those of its people."""
+    """Raise if the columns or the unit of a question about people are not those of its people."""
     if query.inner is not None and query.unit != _unit_of_people(query.inner):
         raise UsageError("a table of one row a person protects that person, with one row")
 
@@ -172,8 +178,8 @@ def check_people(query: Query) -> None:
 
 
 _Tables: TypeAlias = tuple[str | None, tuple[tuple[str, str | None], ...]]
-_MOST_STEPS = 1000  # filters and derived columns
-_MOST_ASKED = 10_000
+_MAX_STEPS = 1000  # filters and derived columns
+_MAX_AGGREGATES = 10_000
 _BITS = (SUM_BITS, SQUARE_BITS, QUANTILE_BITS)
 
 
@@ -196,10 +202,10 @@ def query_from(
 ) -> Query:
     """Return the question that :meth:`Query.describe` described, to a table of such columns."""
     steps = [*described["where"], *described["derived"], *described.get("joins", ())]
-    if len(steps) > _MOST_STEPS:
-        raise UsageError(f"more than {_MOST_STEPS} filters and columns are too many to plan again")
-    if len(described["aggregates"]) > _MOST_ASKED:
-        raise UsageError(f"more than {_MOST_ASKED} answers are too many to plan again")
+    if len(steps) > _MAX_STEPS:
+        raise UsageError(f"more than {_MAX_STEPS} filters and columns are too many to plan again")
+    if len(described["aggregates"]) > _MAX_AGGREGATES:
+        raise UsageError(f"more than {_MAX_AGGREGATES} answers are too many to plan again")
     of = _tables(described) if of is None else of
     table, tables = of if "tables" in described else (None, ())
     inner = None
@@ -255,7 +261,7 @@ class _Stated(Query):
 
 
 def _fits(query: Query) -> None:
-    """Refuse what a session would refuse: see :class:`~tacit.tables.question.Question`."""
+    """Raise where a session would: see :class:`~tacit.tables.question.Question`."""
     names = [name for name, _ in query.derived]
     names += [name for join in query.joins for name, _, _ in join.columns]
     if len({*query.schema, *names}) < len(query.schema) + len(names):
@@ -278,8 +284,8 @@ def _tables(described: Mapping[str, Any]) -> _Tables:
     if "tables" not in described:
         return None, ()
     tables = tuple((str(name), person) for name, person in described["tables"])
-    asked = described["table"], described["unit"]["column"]
-    if len(dict(tables)) < len(tables) or asked not in tables:
+    request = described["table"], described["unit"]["column"]
+    if len(dict(tables)) < len(tables) or request not in tables:
         raise UsageError("a data set has other tables, or other people, than the question asks")
     return str(described["table"]), tables
 
@@ -321,7 +327,7 @@ def _keys(listed: Any, parts: int) -> tuple[tuple[Any, ...], ...] | None:
 
 
 def _key_part(part: Any) -> Any:
-    """Return a part of a key; one of a column that nobody declared says that it is a date."""
+    """Return a part of a key; one of a column that no one declared says that it is a date."""
     if isinstance(part, dict) and set(part) == {"date"}:
         return datetime.date.fromisoformat(part["date"])
     return part
@@ -340,7 +346,7 @@ def first_schemas(
     described: Mapping[str, Any], chains: Sequence[Mapping[str, Any]]
 ) -> tuple[Schema, Schema]:
     """Return the columns that a certificate of the first format is about, which names no kinds."""
-    # Nothing is worked out from a kind but whether a column holds whole numbers (its grid is one of
+    # Nothing is computed from a kind but whether a column holds integers (its grid is one of
     # ones then), and its chains state that.  Of a derived column they state the kind.
     #
     # Returns: the columns of the table, and the same with the derived ones.
@@ -354,7 +360,7 @@ def first_schemas(
 
 
 def _whole(name: str, steps: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether every grid of a column is one of whole numbers."""
+    """Return whether every grid of a column is one of integers."""
     grids = [step for step in steps if step["column"] == name]
     return bool(grids) and all(map(_is_whole, grids))
 

@@ -111,8 +111,8 @@ def by_weight(even: Noise, weights: Sequence[int]) -> tuple[Noise, ...]:
     """
     if len(set(weights)) <= 1:
         return (even,) * len(weights)
-    whole = sum(weights)
-    return tuple(even.split(Fraction(len(weights) * weight, whole)) for weight in weights)
+    total = sum(weights)
+    return tuple(even.split(Fraction(len(weights) * weight, total)) for weight in weights)
 
 
 def error_of_mean(errors: Sequence[float], noises: Sequence[Noise]) -> float:
@@ -133,7 +133,7 @@ _T = TypeVar("_T")
 
 
 class Asked(Protocol):
-    """What a question says of the rows that it is about."""
+    """Interface of the rows that a question is about."""
 
     @property
     def schema(self) -> Schema:
@@ -145,11 +145,11 @@ class Asked(Protocol):
 
     @property
     def unit(self) -> OneRowEach | PersonUnit:
-        """What is protected."""
+        """The protected unit."""
 
     @property
     def joins(self) -> Sequence[Join]:
-        """Other tables whose columns stand beside those of the source."""
+        """Other tables whose columns are next to those of the source."""
 
     @property
     def where(self) -> Sequence[Expression]:
@@ -161,26 +161,26 @@ class Asked(Protocol):
 
     @property
     def aggregates(self) -> Sequence[tuple[str, Aggregate]]:
-        """What is asked, by label."""
+        """The aggregates, by label."""
 
     @property
     def inner(self) -> Asked | None:
         """The rows that people are made of, where there is one row a person."""
 
 
-def chain_of_rows(asked: Asked) -> Any:
+def chain_of_rows(request: Asked) -> Any:
     """Return the chain from the table to the rows that a question is about, or its space alone."""
-    if asked.inner is None:
-        kinds = {name: column.kind for name, column in asked.schema.items()}
-        chain: Any = table_space(kinds, asked.unit.column)
+    if request.inner is None:
+        kinds = {name: column.kind for name, column in request.schema.items()}
+        chain: Any = table_space(kinds, request.unit.column)
     else:
-        values = [[label, value.to_json()] for label, value in asked.inner.aggregates]
-        chain = chain_of_rows(asked.inner) >> PerPerson(asked.schema.kinds(), values)
-    for join in asked.joins:
+        values = [[label, value.to_json()] for label, value in request.inner.aggregates]
+        chain = chain_of_rows(request.inner) >> PerPerson(request.schema.kinds(), values)
+    for join in request.joins:
         chain = chain >> JoinTable(**join.added())
-    for name, expression in asked.derived:
-        chain = chain >> DerivedColumn(name, asked.columns[name].kind, expression.to_json())
-    for expression in asked.where:
+    for name, expression in request.derived:
+        chain = chain >> DerivedColumn(name, request.columns[name].kind, expression.to_json())
+    for expression in request.where:
         chain = chain >> FilterRows(expression.to_json())
     return chain
 
@@ -230,7 +230,7 @@ class Chains:
 
     def describe(self) -> dict[str, Any]:
         """Return every chain with its distances, and what they lose together, as JSON values."""
-        # Beside them stand the kinds of the columns: public facts that the plan was made from, and
+        # Next to them stand the kinds of the columns: public facts that the plan was made from, and
         # that the question does not say.
         whole, loss = self._composed
         return {
@@ -261,19 +261,19 @@ def for_each_step(ends: Sequence[tuple[Step, Step]], make: Callable[[Step], _T])
     return [made[id(step)] for step, _ in ends]
 
 
-# The part of a release that finds the keys that nobody listed.
+# The part of a release that finds the keys that no one listed.
 
 
 _FEW = 2  # where a person has so few keys, truncated noise shows those of the fewest people
 # A third round finds no more, measured on tables whose groups are as uneven as words are.
-_MOST_ROUNDS = 2
+_MAX_ROUNDS = 2
 # What the first of two rounds spends of the noise: the threshold of the second grows by 5%.
 _FIRST = Fraction(1, 10)
 
 
 @dataclass(frozen=True)
 class KeysPart:
-    """The release of keys that nobody listed."""
+    """The release of keys that no one listed."""
 
     step: Step  # the mechanism on the counts of people
     norm: str
@@ -285,12 +285,12 @@ class KeysPart:
 
     @property
     def rounds(self) -> int:
-        """How often people are counted."""
+        """The number of rounds that count people."""
         return len(self.before) + 1
 
     @property
     def note(self) -> str | None:
-        """Say what the rounds are; None where there is one."""
+        """Describe the rounds; None if there is one."""
         if not self.before:
             return None
         first, many = self.before[0], "one group" if self.groups == 1 else f"{self.groups} groups"
@@ -309,13 +309,13 @@ class KeysPart:
 
 def read_rounds(rounds: object) -> int:
     """Return in how many rounds unknown keys are released."""
-    if type(rounds) is not int or not 1 <= rounds <= _MOST_ROUNDS:
-        raise UsageError(f"rounds is 1 or {_MOST_ROUNDS}: a third finds no more keys")
+    if type(rounds) is not int or not 1 <= rounds <= _MAX_ROUNDS:
+        raise UsageError(f"rounds is 1 or {_MAX_ROUNDS}: a third finds no more keys")
     return rounds
 
 
 def check_rounds(by: object, keys: object, person: object) -> None:
-    """Refuse rounds where they find nothing."""
+    """Raise if rounds find nothing."""
     if not by or keys is not None:
         raise UsageError("rounds are for the keys of groups that nobody listed; leave rounds out")
     if person is None:
@@ -354,20 +354,20 @@ def _truncated(groups: int, epsilon: Fraction, delta: Fraction) -> KeysPart:
 
 
 def _gaussian(groups: int, epsilon: Fraction, delta: Fraction) -> KeysPart:
-    found = min_noise_and_threshold(groups, epsilon, delta)
-    if found is None:
+    smallest = min_noise_and_threshold(groups, epsilon, delta)
+    if smallest is None:
         raise UsageError("no Gaussian noise releases keys at this epsilon and delta")
-    scale, threshold = found
+    scale, threshold = smallest
     return KeysPart(GaussianKeys(scale, threshold, epsilon), "sparse", threshold, groups)
 
 
 def _in_rounds(groups: int, epsilon: Fraction, delta: Fraction) -> KeysPart:
-    found = min_noise_and_thresholds(groups, epsilon, delta, (_FIRST, 1 - _FIRST))
-    if found is None:
+    smallest = min_noise_and_thresholds(groups, epsilon, delta, (_FIRST, 1 - _FIRST))
+    if smallest is None:
         raise UsageError(
             "no Gaussian noise releases keys at this epsilon and delta; ask in one round, rounds=1"
         )
-    scales, thresholds = zip(*found, strict=True)
+    scales, thresholds = zip(*smallest, strict=True)
     step = GaussianKeysInRounds(scales, thresholds, epsilon)
     return KeysPart(step, "sparse", thresholds[-1], groups, thresholds[:-1])
 
@@ -434,24 +434,24 @@ class Plan:
     @cached_property
     def _placed(self) -> dict[Any, Part]:
         """The parts by what they answer, in the order in which they are first asked for."""
-        return self._place_all([self.used(aggregate) for _, aggregate in self.query.aggregates])
+        return self._parts_by_key([self.used(aggregate) for _, aggregate in self.query.aggregates])
 
-    def _place_all(self, aggregates: Sequence[Aggregate]) -> dict[Any, Part]:
-        found: dict[Any, Part] = {}
+    def _parts_by_key(self, aggregates: Sequence[Aggregate]) -> dict[Any, Part]:
+        parts: dict[Any, Part] = {}
         last: dict[Any, Aggregate] = {}
         for aggregate in aggregates:
-            key = self._place(aggregate)
+            key = self._add_part(aggregate)
             if kind_of(aggregate.kind).joins is None:
-                found[key] = self._part(aggregate, found.get(key))
+                parts[key] = self._part(aggregate, parts.get(key))
             else:
                 last[key] = aggregate
-        placed = {key: part.settled() for key, part in found.items()}
+        placed = {key: part.settled() for key, part in parts.items()}
         for key, aggregate in last.items():
             if not any(kind_of(aggregate.kind).answered_by(part) for part in placed.values()):
                 placed[key] = self._part(aggregate, None)
         return placed
 
-    def _place(self, aggregate: Aggregate) -> Any:
+    def _add_part(self, aggregate: Aggregate) -> Any:
         """Return what the aggregates that one part answers have in common."""
         if aggregate.method is not None:
             return ("local", aggregate.kind, str(aggregate))
@@ -480,16 +480,16 @@ class Plan:
         return tuple(self._placed.values())
 
     def parts_of(self, aggregate: Aggregate) -> list[int]:
-        """Return the places of the parts that answer an aggregate."""
-        # It is one part, but for what other parts answer too, as moments do a count of rows.
+        """Return the positions of the parts that answer an aggregate."""
+        # It is one part, except for what other parts answer too, as moments do a count of rows.
         answering = set(self._answering(self.used(aggregate)))
-        return [place for place, key in enumerate(self._placed) if key in answering]
+        return [index for index, key in enumerate(self._placed) if key in answering]
 
     def _answering(self, used: Aggregate) -> list[Any]:
         """Return what the parts that answer an aggregate, by the method it names, are known by."""
         kind = kind_of(used.kind)
         if kind.joins is None:
-            return [self._place(used)]
+            return [self._add_part(used)]
         return [key for key, part in self._placed.items() if kind.answered_by(part)]
 
     def used(self, aggregate: Aggregate) -> Aggregate:
@@ -518,7 +518,7 @@ class Plan:
         )
 
     def told(self, aggregate: Aggregate) -> str:
-        """Say which method answers, and why; nothing where none was asked."""
+        """Describe the method that answers, and why; nothing if none was requested."""
         record = self.record(aggregate)
         if record is None:
             return ""
@@ -534,10 +534,10 @@ class Plan:
         if aggregate.method is None:
             return None
         used = self.parts[self.parts_of(aggregate)[0]]
-        told = used.record(self.noise_of(aggregate))
+        record = used.record(self.noise_of(aggregate))
         if aggregate.method.name != "auto":
-            return {"asked": aggregate.method.name, **told}
-        return {**self.choice(aggregate).record(), **told}
+            return {"asked": aggregate.method.name, **record}
+        return {**self.choice(aggregate).record(), **record}
 
     def _grid(self, aggregate: Aggregate, bits: int) -> Grid:
         column = self.query.columns.column(aggregate.require_column())
@@ -547,11 +547,11 @@ class Plan:
                 f"{aggregate.kind} needs numbers, and {column.name!r} holds {column.kind}; name "
                 f"another column ({did_you_mean(column.name, self._numeric_columns())})"
             )
-        # Whole numbers lie on a grid of ones, unless an edge between them must be distinguished.
-        whole = column.kind in ("integer", "boolean")
-        whole = whole and all(edge.denominator == 1 for edge in aggregate.edges or ())
+        # Integers lie on a grid of ones, unless an edge between them must be distinguished.
+        integers = column.kind in ("integer", "boolean")
+        integers = integers and all(edge.denominator == 1 for edge in aggregate.edges or ())
         lower, upper = as_fraction(aggregate.lower or 0), as_fraction(aggregate.upper or 0)
-        return Grid.for_bounds(lower, upper, bits=bits, whole=whole)
+        return Grid.for_bounds(lower, upper, bits=bits, whole=integers)
 
     def _numeric_columns(self) -> list[str]:
         return [name for name, c in self.query.columns.items() if c.kind in _NUMERIC]
@@ -576,19 +576,19 @@ class Plan:
         return self.noises[self.parts_of(aggregate)[0]]
 
     def expected_error(self, aggregate: Aggregate, rows: float) -> float:
-        """Return the error of an answer in a group of so many rows, without any data."""
-        places, key = self.parts_of(aggregate), kind_of(aggregate.kind).key(aggregate)
-        noises = [self.noises[place] for place in places]
+        """Return the error of an answer in a group of this many rows, without any data."""
+        indices, key = self.parts_of(aggregate), kind_of(aggregate.kind).key(aggregate)
+        noises = [self.noises[index] for index in indices]
         errors = [
-            self.parts[place].expected_error(key, noise, rows)
-            for place, noise in zip(places, noises, strict=True)
+            self.parts[index].expected_error(key, noise, rows)
+            for index, noise in zip(indices, noises, strict=True)
         ]
         return error_of_mean(errors, noises)
 
     def half_width(self, aggregate: Aggregate, rows: float, level: float) -> float | None:
         """Return how far the interval of an answer is expected to reach; None where unknown."""
-        places = self.parts_of(aggregate)
-        parts, noises = [self.parts[i] for i in places], [self.noises[i] for i in places]
+        indices = self.parts_of(aggregate)
+        parts, noises = [self.parts[i] for i in indices], [self.noises[i] for i in indices]
         return self.reach(aggregate, parts, noises, rows, level)
 
     def reach(
@@ -607,7 +607,7 @@ class Plan:
 
     @cached_property
     def keys(self) -> KeysPart | None:
-        """How unknown keys are released, if they are."""
+        """The release of unknown keys, if any."""
         if not self.query.unknown_keys:
             return None
         delta = self._even.delta or self.request.delta
@@ -615,7 +615,7 @@ class Plan:
         return keys_part(unit.groups, self._even.loss, delta, self.keys_by, rounds)
 
     def chains(self, size: int) -> list[list[tuple[Step, Step]]]:
-        """Return each part's chains, for so many groups: what is computed, and the noise on it."""
+        """Return each part's chains for this many groups: its computation, and the noise on it."""
         return self._built(size).ends
 
     def requests(self, size: int) -> list[list[Request]]:
@@ -634,7 +634,7 @@ class Plan:
         return self._asked[id(part), step]
 
     def measurements(self, size: int) -> list[list[Measurement]]:
-        """Return each part's whole chains, from the table to the noise, for so many groups."""
+        """Return each part's whole chains, from the table to the noise, for this many groups."""
         return self._built(size).measurements
 
     def _built(self, size: int) -> BuiltChains:
@@ -644,7 +644,7 @@ class Plan:
                 for part, noise in zip(self.parts, self.noises, strict=True)
             ]
             whole = [
-                self._whole(chain, part.on_people)
+                self._full_chains(chain, part.on_people)
                 for part, chain in zip(self.parts, ends, strict=True)
             ]
             titled = list(zip([part.title for part in self.parts], whole, strict=True))
@@ -663,7 +663,7 @@ class Plan:
 
     @cached_property
     def key_chain(self) -> tuple[Step, Measurement] | None:
-        """What is counted to release unknown keys, and its whole chain, if they are released."""
+        """The count that releases unknown keys, and its whole chain, if any."""
         if self.keys is None:
             return None
         end: tuple[Step, Step] = self.keys.chain(self.query.by)
@@ -671,9 +671,9 @@ class Plan:
 
     def measurement(self, end: tuple[Step, Step], people: bool) -> Measurement:
         """Return the whole chain to an end; it starts from people, or else from bounded rows."""
-        return self._whole([end], people)[0]
+        return self._full_chains([end], people)[0]
 
-    def _whole(self, ends: Sequence[tuple[Step, Step]], people: bool) -> list[Measurement]:
+    def _full_chains(self, ends: Sequence[tuple[Step, Step]], people: bool) -> list[Measurement]:
         """Return the whole chains to the ends of a part; see :meth:`measurement`."""
         start = self._people if people else self._rows
 
@@ -703,7 +703,7 @@ class Plan:
 
     @property
     def size(self) -> int:
-        """How many groups there are; 1 where the keys are unknown, whose number costs nothing."""
+        """The number of groups; 1 for unknown keys, whose number costs nothing."""
         return 1 if self.query.keys is None else len(self.query.keys)
 
     @cached_property
@@ -721,9 +721,9 @@ def shares_of(query: Query, request: Budget, aggregate: Aggregate) -> tuple[Nois
     """Return the noise of an answer by ``auto`` if every choice falls on one method."""
     # Returns: the noise where that is the global method, and where it is another one.
 
-    def fallen(asked: Aggregate, method: Method | None) -> Aggregate:
-        chosen = asked.method is not None and asked.method.name == "auto"
-        return replace(asked, method=method) if chosen else asked
+    def fallen(aggregate: Aggregate, method: Method | None) -> Aggregate:
+        chosen = aggregate.method is not None and aggregate.method.name == "auto"
+        return replace(aggregate, method=method) if chosen else aggregate
 
     def noise(method: Method | None) -> Noise:
         asked = tuple((label, fallen(each, method)) for label, each in query.aggregates)

@@ -1,4 +1,4 @@
-"""Expected errors, the least epsilon for a target, and what a question is warned of."""
+"""Expected errors, the smallest epsilon for a target, and what a question is warned of."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Preview",
-    "asked_loss",
     "noted",
     "period_notes",
+    "requested_loss",
     "warn_if_undeclared",
     "warn_if_weak",
     "warn_of_budget",
@@ -70,7 +70,7 @@ class Preview(Shown):
         protects: whom the answers protect, in one line.
         whereabouts: where the budget is kept, as the end of a sentence.
         notes: what else a reader should know: of the declared columns, and of a table without name.
-        weak: why the privacy loss protects hardly anybody; None where it protects people.
+        weak: why the privacy loss protects hardly anyone; None where it protects people.
         confidence: the level of the intervals, where they were asked for.
         intervals: for each label the expected half-width of its interval at each size, in the unit
             of its error; none where that depends on the data.
@@ -127,9 +127,9 @@ class Preview(Shown):
             served = plan.parts[plan.parts_of(aggregate)[0]]
             errors[label] = tuple(plan.expected_error(aggregate, size) for size in rows)
             units[label] = served.error_unit
-            told = plan.told(aggregate)
-            if told:
-                methods[label] = told
+            note = plan.told(aggregate)
+            if note:
+                methods[label] = note
             chances = [served.refusal(plan.noise_of(aggregate), size) for size in rows]
             known = tuple(chance for chance in chances if chance is not None)
             if known:
@@ -145,7 +145,7 @@ class Preview(Shown):
             for one in a.clamped
             if one.column in computed and one.lower is not None and one.upper is not None
         }
-        found = cls(
+        preview = cls(
             cost,
             remaining,
             rows,
@@ -158,44 +158,44 @@ class Preview(Shown):
             protects_line(plan.query.unit.describe()),
         )
         if confidence is None:
-            return found
+            return preview
         intervals = {}
         for label, aggregate in plan.query.aggregates:
             halves = [plan.half_width(aggregate, size, float(confidence)) for size in rows]
             intervals[label] = tuple(half for half in halves if half is not None)
         intervals = {label: halves for label, halves in intervals.items() if halves}
-        return replace(found, confidence=confidence, intervals=intervals)
+        return replace(preview, confidence=confidence, intervals=intervals)
 
     @property
     def affordable(self) -> bool:
-        """Whether the budget covers the cost; many small parts may cost less than their sum."""
+        """True if the budget covers the cost; many small parts may cost less than their sum."""
         return self.remaining.covers(self.cost) if self.granted is None else self.granted
 
     def refused(self) -> dict[str, str]:
-        """Say for each label at which sizes its test may refuse, and with which probability."""
+        """Describe, by label, the sizes at which a test may refuse, with the probability."""
         found = {}
         for label, chances in self.refusals.items():
             at = zip(self.rows, chances, strict=True)
-            told = [f"{show(chance)} at {size} rows" for size, chance in at if chance > _NEVER]
-            if told:
-                found[label] = ", ".join(told)
+            shown = [f"{show(chance)} at {size} rows" for size, chance in at if chance > _NEVER]
+            if shown:
+                found[label] = ", ".join(shown)
         return found
 
     def within(self) -> dict[str, str]:
-        """Say for each label the expected half-width of its interval at each size."""
+        """Describe, by label, the expected half-width of the interval at each size."""
         if self.confidence is None:
             return {}
         sure = f"in {show(100 * self.confidence)} of 100 releases"
-        found = {}
+        widths = {}
         for label, halves in self.intervals.items():
             at = zip(halves, self.rows, strict=True)
-            told = ", ".join(f"{show(half)} at {size} rows" for half, size in at)
+            shown = ", ".join(f"{show(half)} at {size} rows" for half, size in at)
             unit = "" if self.units[label] == _PLAIN else f" ({self.units[label]})"
-            found[label] = f"within {told} of the true value{unit} {sure}"
-        return found
+            widths[label] = f"within {shown} of the true value{unit} {sure}"
+        return widths
 
     def clamped(self) -> dict[str, str]:
-        """Say for each label whose column is computed what that column is clamped to."""
+        """Describe, by label, the bounds that a computed column is clamped to."""
         return {
             label: f"clamped to [{show(low)}, {show(high)}]; the closer the bounds, the smaller the"
             " error: narrow them with .clamp(lower, upper)"
@@ -208,22 +208,22 @@ class Preview(Shown):
             "label": list(self.errors),
             "error in": list(self.units.values()),
         }
-        for place, size in enumerate(self.rows):
-            table[f"{size} rows"] = [errors[place] for errors in self.errors.values()]
+        for index, size in enumerate(self.rows):
+            table[f"{size} rows"] = [errors[index] for errors in self.errors.values()]
         return table
 
     def to_json(self) -> dict[str, object]:
         """Return all of it as plain JSON values; an infinite error is null."""
-        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {
-            **found,
+            **values,
             "cost": self.cost.to_json(),
             "remaining": self.remaining.to_json(),
             "rows": list(self.rows),
             "notes": list(self.notes),
             "bounds": {k: [str(end) for end in ends] for k, ends in self.bounds.items()},
             "confidence": None if self.confidence is None else str(self.confidence),
-            **{name: _finite(found[name]) for name in _NUMBERS},
+            **{name: _finite(values[name]) for name in _NUMBERS},
         }
 
     @classmethod
@@ -233,21 +233,23 @@ class Preview(Shown):
         Raises:
             UsageError: these values do not describe a preview.
         """
-        said: Any = described
+        fields_: Any = described
         try:
-            confidence = said["confidence"]
+            confidence = fields_["confidence"]
             read: dict[str, Any] = {
-                "cost": Budget.from_json(said["cost"]),
-                "remaining": Budget.from_json(said["remaining"]),
-                "rows": tuple(map(int, said["rows"])),
-                "notes": tuple(map(str, said["notes"])),
-                "bounds": {k: (Fraction(a), Fraction(b)) for k, (a, b) in said["bounds"].items()},
+                "cost": Budget.from_json(fields_["cost"]),
+                "remaining": Budget.from_json(fields_["remaining"]),
+                "rows": tuple(map(int, fields_["rows"])),
+                "notes": tuple(map(str, fields_["notes"])),
+                "bounds": {
+                    k: (Fraction(a), Fraction(b)) for k, (a, b) in fields_["bounds"].items()
+                },
                 "confidence": None if confidence is None else Fraction(confidence),
-                "free": {k: float(v) for k, v in said.get("free", {}).items()},
-                **{name: _endless(said[name]) for name in _NUMBERS},
+                "free": {k: float(v) for k, v in fields_.get("free", {}).items()},
+                **{name: _endless(fields_[name]) for name in _NUMBERS},
             }
             rest = {each.name for each in fields(cls)} - set(read)
-            return cls(**{name: said[name] for name in rest} | read)
+            return cls(**{name: fields_[name] for name in rest} | read)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
             raise UsageError("this is not a preview of Tacit") from None
 
@@ -263,18 +265,18 @@ class Preview(Shown):
             [v if isinstance(v, str) else show(float(v)) for v in row]
             for row in zip(*table.values(), strict=True)
         ]
-        notes = [f"{label}: {told}" for label, told in self.methods.items()]
-        notes += [f"{label}: {told}" for label, told in self.clamped().items()]
-        notes += [f"{label}: {told}" for label, told in self.within().items()]
+        notes = [f"{label}: {method}" for label, method in self.methods.items()]
+        notes += [f"{label}: {method}" for label, method in self.clamped().items()]
+        notes += [f"{label}: {method}" for label, method in self.within().items()]
         refused = self.refused().items()
-        notes += [f"{label}: refused with probability {told}" for label, told in refused]
+        notes += [f"{label}: refused with probability {method}" for label, method in refused]
         notes += [
             f"{label}: follows from earlier releases at no cost, with a standard error of "
             f"{show(float(f'{error:.3g}'))}; .free_answer() of the question gives it"
             for label, error in self.free.items()
         ]
-        place = f", {self.whereabouts}" if self.whereabouts else ""
-        notes.append(f"cost {self.cost!r} of the {self.remaining!r} that is left{place}")
+        location = f", {self.whereabouts}" if self.whereabouts else ""
+        notes.append(f"cost {self.cost!r} of the {self.remaining!r} that is left{location}")
         if self.threshold is not None:
             notes.append(f"a key is released where its noisy count of people is {self.threshold}+")
         notes += [*self.notes, *([self.weak] if self.weak else [])]
@@ -308,7 +310,7 @@ def _endless(numbers: Mapping[str, Sequence[float | None]]) -> dict[str, tuple[f
     return {k: tuple(math.inf if v is None else float(v) for v in n) for k, n in numbers.items()}
 
 
-# What a reader of a preview should know beside the errors, and what is warned of before a charge.
+# What a reader of a preview should know next to the errors, and what is warned of before a charge.
 #
 # An undeclared column has no type that could be refused, so that its readings are stated: by the
 # preview, and, where a statistic takes it for numbers, by a warning before the charge.  Both follow
@@ -335,29 +337,29 @@ def noted(
     named: bool,
     confidence: Fraction | None = None,
 ) -> Preview:
-    """A preview with notes: of columns as declared, the ledger, a name that lacks, the odds."""
-    found = declared_words(declared.about(plan.query), plan.query.describe())
+    """A preview with notes: the columns as declared, the ledger, a missing name, the odds."""
+    notes = declared_words(declared.about(plan.query), plan.query.describe())
     if not named:
-        found.append(
+        notes.append(
             "the table has no name of its own: give it one, name='visits', by which its ledger and "
             "its certificates tell it from others"
         )
-    found += _said([*_numbers(plan), *_conditions(plan.query)])
+    notes += _listed_values([*_numbers(plan), *_conditions(plan.query)])
     if plan.keys is not None and plan.keys.note is not None:
-        found.append(plan.keys.note)
-    found += _of_groups(plan)
+        notes.append(plan.keys.note)
+    notes += _of_groups(plan)
     expected = Preview.of(plan, ledger.remaining, rows, confidence)
     return replace(
         expected,
         granted=ledger.chain.affords(expected.cost),
         whereabouts=ledger.whereabouts,
-        notes=tuple(found),
-        weak=weak_guarantee(asked_loss(plan), declared.size) or _unused(plan, declared.size),
+        notes=tuple(notes),
+        weak=weak_guarantee(requested_loss(plan), declared.size) or _unused(plan, declared.size),
     )
 
 
 def _of_groups(plan: Plan) -> list[str]:
-    """Return a note where the noise grows with a number of groups that nobody named."""
+    """Return a note where the noise grows with a number of groups that no one named."""
     query = plan.query
     if not isinstance(query.unit, PersonUnit) or query.unit.most_groups is not None:
         return []
@@ -373,18 +375,18 @@ def _of_groups(plan: Plan) -> list[str]:
 
 
 def _unused(plan: Plan, size: int | None) -> str | None:
-    """Say of a delta that no answer uses that it would be too large."""
+    """Return a note on a delta that is too large, and that no answer uses."""
     weak = weak_guarantee(plan.request, size) if plan.request.delta else None
     return None if weak is None else f"{weak}; no answer uses this delta, so leave it out"
 
 
-def asked_loss(plan: Plan) -> Budget:
-    """Return what a release may lose: all that was asked for, but for a delta that nothing uses."""
+def requested_loss(plan: Plan) -> Budget:
+    """Return the loss of a release: all that was requested, except a delta that nothing uses."""
     return plan.request if plan.cost.delta else plan.cost
 
 
 def warn_if_weak(loss: Budget | None, size: int | None) -> None:
-    """Warn of a loss that protects hardly anybody, before it is charged: at the user's line.
+    """Warn of a loss that protects hardly anyone, before it is charged: at the user's line.
 
     >>> from tacit.accounting import epsilon
     >>> warn_if_weak(epsilon(10), None)
@@ -436,7 +438,7 @@ def warn_of_periods(query: Query, line: Timeline) -> None:
 def period_notes(query: Query, line: Timeline) -> tuple[str, ...]:
     """Return how undeclared columns are read by a count over time, one sentence each."""
     timed = [Expression(line.reading, (col(line.column),))] if _timed(query, line) else []
-    return tuple(_said([*timed, *_conditions(query)]))
+    return tuple(_listed_values([*timed, *_conditions(query)]))
 
 
 def _timed(query: Query, line: Timeline) -> bool:
@@ -451,17 +453,17 @@ def _warn(text: str) -> None:
     warnings.warn(text, DataSourceWarning, stacklevel=calls_inside())
 
 
-def _said(expressions: Iterable[Expression]) -> list[str]:
+def _listed_values(expressions: Iterable[Expression]) -> list[str]:
     """Return which undeclared columns are read as other than text, one sentence per reading."""
-    found: dict[str, dict[str, None]] = {}
+    values: dict[str, dict[str, None]] = {}
     for expression in expressions:
         for name, reading in readings_in(expression):
             if reading in _READS:
-                found.setdefault(reading, {})[name] = None
+                values.setdefault(reading, {})[name] = None
     return [
         f"{listed(list(names))} {'is' if len(names) == 1 else 'are'} not declared: a cell is read "
         f"as {_READS[reading]}, and any other cell is missing"
-        for reading, names in found.items()
+        for reading, names in values.items()
     ]
 
 

@@ -20,7 +20,6 @@ __all__ = [
     "MOST_ROWS",
     "Amount",
     "Price",
-    "least_amount",
     "min_epsilon",
     "priced",
     "read_confidence",
@@ -28,6 +27,7 @@ __all__ = [
     "read_tag",
     "read_weights",
     "request_of",
+    "smallest_amount",
 ]
 
 # What a release may spend, as a caller says it: an amount, or weights that split a total.
@@ -38,7 +38,7 @@ Amount: TypeAlias = Number | Mapping[str, Number]
 
 
 class Price(TypedDict, total=False):
-    """What a release may spend, as its arguments."""
+    """The loss of a release, as its arguments."""
 
     epsilon: Amount | None
     delta: Number | None
@@ -48,7 +48,7 @@ class Price(TypedDict, total=False):
 
 _LARGEST = 1 << 128  # no weight, in lowest terms, is larger: more digits than any two doubles need
 # No amount is smaller: errors of the noise, also of a share of it, are then doubles.
-_LEAST = Fraction(1, _LARGEST)
+_MIN_AMOUNT = Fraction(1, _LARGEST)
 
 
 def read_tag(tag: str | None) -> str | None:
@@ -71,7 +71,7 @@ def request_of(
     if request is None:
         example = "rho='1/10'" if kind == "concentrated" else "epsilon='1/2'"
         raise UsageError(f"say what this release may spend: release({example})")
-    if request.amount < _LEAST:
+    if request.amount < _MIN_AMOUNT:
         raise UsageError(
             f"{'rho' if request.kind == 'concentrated' else 'epsilon'} is below 1e-38, and the "
             "noise would hide every answer: ask for more"
@@ -110,7 +110,7 @@ def priced(
 
 
 def read_weights(given: Mapping[str, Number], labels: Sequence[str]) -> tuple[tuple[str, int], ...]:
-    """Return weights as whole numbers in lowest terms, in the order of the labels.
+    """Return weights as integers in lowest terms, in the order of the labels.
 
     >>> read_weights({"cost": 3, "n": "1/2"}, ["n", "cost"])
     (('n', 1), ('cost', 6))
@@ -130,15 +130,15 @@ def read_weights(given: Mapping[str, Number], labels: Sequence[str]) -> tuple[tu
         )
     exact = [positive(given[label], f"the weight of {label!r}") for label in labels]
     common = math.lcm(*(weight.denominator for weight in exact))
-    whole = [int(weight * common) for weight in exact]
-    shared = math.gcd(*whole)
-    least = [weight // shared for weight in whole]
-    if max(least, default=0) > _LARGEST:
+    integers = [int(weight * common) for weight in exact]
+    shared = math.gcd(*integers)
+    lowest = [weight // shared for weight in integers]
+    if max(lowest, default=0) > _LARGEST:
         raise UsageError("the weights have too many digits: write whole numbers such as 1 and 3")
-    return () if len(set(least)) <= 1 else tuple(zip(labels, least, strict=True))
+    return () if len(set(lowest)) <= 1 else tuple(zip(labels, lowest, strict=True))
 
 
-# The least epsilon with which answers are as exact as they must be; no data is touched.
+# The smallest epsilon with which answers are as exact as they must be; no data is touched.
 #
 # How far the interval of an answer is expected to reach follows from the noise and, for means and
 # the like, from the public size of a group: it is the interval that comes of the expected sums, of
@@ -168,7 +168,7 @@ def read_rows(rows: int, of: str) -> int:
     return rows
 
 
-_DIGITS = 1000  # a candidate is a whole number from this to ten times it, times a power of ten
+_DIGITS = 1000  # a candidate is an integer from this to ten times it, times a power of ten
 _LOWEST, _DECADES = 6, 10  # the candidates reach from 10^-6 to 10^4
 
 
@@ -193,15 +193,17 @@ def min_epsilon(
     rows: int,
     delta: Number | None,
 ) -> Fraction:
-    """Return the least epsilon with which every interval is expected to reach so far at most."""
+    """Return the smallest epsilon with which every interval is expected to reach so far at most."""
     # targets: for each label how far its interval may reach, in the unit of its error.
-    asked = dict(query.aggregates)
+    aggregates = dict(query.aggregates)
     if not isinstance(targets, Mapping) or not targets:
         raise UsageError('name a target for a label: epsilon_for({"cost": 2})')
     for label in targets:
-        if label not in asked:
-            raise UsageError(f"there is no answer {label!r}; {did_you_mean(str(label), asked)}")
-        if asked[label].method is not None:
+        if label not in aggregates:
+            raise UsageError(
+                f"there is no answer {label!r}; {did_you_mean(str(label), aggregates)}"
+            )
+        if aggregates[label].method is not None:
             raise UsageError(
                 f"the error of {label!r} depends on the data, since it names a method: leave "
                 "method= out, or look at preview(epsilon=...)"
@@ -212,11 +214,11 @@ def min_epsilon(
         pure if delta is None else lambda amount: epsilon_delta(amount, delta)
     )
 
-    def reach(number: int) -> dict[str, float]:
+    def half_widths(number: int) -> dict[str, float]:
         plan = Plan(query, request(_candidate(number)))
         found = {}
         for label in exact:
-            half = plan.half_width(asked[label], rows, float(confidence))
+            half = plan.half_width(aggregates[label], rows, float(confidence))
             if half is None:
                 raise UsageError(
                     f"no interval of {label!r} is known in advance: look at preview(epsilon=...)"
@@ -224,12 +226,12 @@ def min_epsilon(
             found[label] = half
         return found
 
-    def holds(number: int) -> bool:
-        return all(half <= exact[label] for label, half in reach(number).items())
+    def is_within(number: int) -> bool:
+        return all(half <= exact[label] for label, half in half_widths(number).items())
 
-    number = smallest_integer_until(holds, last := 9 * _DIGITS * _DECADES)
+    number = smallest_integer_until(is_within, last := 9 * _DIGITS * _DECADES)
     if number is None:
-        far = {label: half for label, half in reach(last).items() if half > exact[label]}
+        far = {label: half for label, half in half_widths(last).items() if half > exact[label]}
         label, half = next(iter(far.items()))
         raise UsageError(
             f"no epsilon brings {label!r} within {show(exact[label])} in {show(100 * confidence)} "
@@ -240,15 +242,15 @@ def min_epsilon(
     return _candidate(number)
 
 
-def least_amount(holds: Callable[[Fraction], bool]) -> tuple[Fraction, bool]:
-    """Return the least amount of loss at which something holds, and whether it does at any.
+def smallest_amount(is_enough: Callable[[Fraction], bool]) -> tuple[Fraction, bool]:
+    """Return the smallest amount of loss at which something holds, and whether it does at any.
 
-    >>> least_amount(lambda amount: amount >= Fraction(1, 3))
+    >>> smallest_amount(lambda amount: amount >= Fraction(1, 3))
     (Fraction(1667, 5000), True)
     """
     # holds: of an amount; once it holds, it holds for every larger one.
     last = 9 * _DIGITS * _DECADES
-    number = smallest_integer_until(lambda n: holds(_candidate(n)), last)
+    number = smallest_integer_until(lambda n: is_enough(_candidate(n)), last)
     return (_candidate(last), False) if number is None else (_candidate(number), True)
 
 

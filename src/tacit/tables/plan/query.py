@@ -21,17 +21,17 @@ from tacit.tables.statistics.base import Aggregate, Clamped, kind_of, kinds
 
 __all__ = [
     "ANSWERS",
-    "INSTEAD",
     "NOTHING_DECLARED",
+    "SUGGESTIONS",
     "Declared",
     "Query",
     "Unit",
     "check_labels",
     "columns_named",
-    "instead_of",
     "labels_of",
     "plain_key",
     "refuse_brackets",
+    "suggestion_for",
 ]
 
 # A question to a table, from public facts alone: its identity.
@@ -62,7 +62,7 @@ class Query:
     # the rows that people are made of, where the table asked has one row a person: ``schema`` is
     # that of people then (:mod:`tacit.tables.plan.parse_question`)
     inner: Query | None = None
-    # the other tables of the data set whose columns stand beside those of the source
+    # the other tables of the data set whose columns are next to those of the source
     joins: tuple[Join, ...] = ()
     rounds: int = 1  # how often people are counted to release unknown keys
     reading: Reading = DEFAULT_READING  # how the table is read, where that is not the default
@@ -77,7 +77,7 @@ class Query:
         return Schema(list(columns.values())).with_derived(own)
 
     def with_column(self, name: str, expression: Expression) -> Query:
-        """Return the question with one more derived column, the others not looked at again."""
+        """Return the question with one more derived column, the others not examined again."""
         query = replace(self, derived=(*self.derived, (name, expression)))
         return query._of_columns(self.columns.with_derived([(name, expression.kind)]))
 
@@ -96,7 +96,7 @@ class Query:
 
     @property
     def row_steps(self) -> int:
-        """How many steps of a chain lead from the table to the rows that are asked about."""
+        """The number of steps of a chain from the table to the rows of the question."""
         own = len(self.joins) + len(self.where) + len(self.derived)
         return own if self.inner is None else self.inner.row_steps + 1 + own
 
@@ -118,19 +118,19 @@ class Query:
 
     @property
     def unknown_keys(self) -> bool:
-        """Whether the keys themselves must be released."""
+        """True if the keys themselves must be released."""
         return bool(self.by) and self.keys is None
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is about one table, in listed groups, by methods that no price changes."""
+        """True if it is about one table, in listed groups, by methods that no price changes."""
         if self.joins or self.inner is not None or self.unknown_keys:
             return False
         return all(aggregate.method is None for _, aggregate in self.aggregates)
 
     @cached_property
     def rows(self) -> str:
-        """Which rows of the table it is about, and by which columns: equal text, equal rows."""
+        """A text of the rows and columns that it is about: equal text, equal rows."""
         where, derived = self._conditions()
         inner = None if self.inner is None else self.inner.describe()
         return repr([self.unit.describe(), where, derived, list(self.by), inner])
@@ -142,7 +142,7 @@ class Query:
 
     def _described_keys(self) -> list[list[Any]] | None:
         """Return the public keys as plain JSON values: what they mean is what is written."""
-        # A column of dates reads the text of a date as that date.  One that nobody declared may
+        # A column of dates reads the text of a date as that date.  One that no one declared may
         # read the two differently, and did so before both were dates, so that a date is written as
         # one there.  Text stays text: that is what older ledgers and certificates hold, and how
         # they are read back.
@@ -193,7 +193,7 @@ def _dated_key(value: Any) -> Any:
 # What a question is given: columns by name, and aggregates with the labels of their answers.
 
 
-_ASKED = 'ask for statistics in agg: agg(n=tc.count(), age=tc.mean("age", 0, 100))'
+_NO_STATISTICS = 'ask for statistics in agg: agg(n=tc.count(), age=tc.mean("age", 0, 100))'
 _RELEASED = "release it first: answer = question.release(epsilon='1/2'), then answer."
 # What an answer becomes, which people look for in a question.
 ANSWERS = ("to_polars", "to_arrow", "to_csv", "to_excel", "to_parquet", "to_dict", "plot")
@@ -202,7 +202,7 @@ _RUN = "it is answered by release: question.release(epsilon='1/2')"
 _CHANGED = 'compute a column with with_column("filled", tc.col("age").fill(0))'
 _DISTINCT = 'different values are counted: agg(sites=tc.count_distinct("site"))'
 # What to write for names of other libraries that people look for.
-INSTEAD = {
+SUGGESTIONS = {
     **{name: f"{_RELEASED}{name}()" for name in ANSWERS},
     **{name: f"{_RELEASED}{name}('n')" for name in ("value", "interval", "column")},
     **dict.fromkeys(("collect", "compute", "execute", "run", "fetchall", "result"), _RUN),
@@ -221,12 +221,12 @@ INSTEAD = {
         ("dtypes", "info", "names"),
         "the columns with their kinds: session.columns, question.schema",
     ),
-    **dict.fromkeys(("shape", "size", "nrow", "len"), _ASKED),
-    **dict.fromkeys(("hist", "crosstab", "pivot_table", "summarise", "summarize"), _ASKED),
-    **dict.fromkeys(("sd", "n", "avg", "average", "stddev", "aggregate"), _ASKED),
-    **dict.fromkeys((kind.name for kind in kinds()), _ASKED),
-    **dict.fromkeys(("mode", "corr", "cov", "nunique"), _ASKED),
-    **dict.fromkeys(("quantile", "describe", "value_counts", "select"), _ASKED),
+    **dict.fromkeys(("shape", "size", "nrow", "len"), _NO_STATISTICS),
+    **dict.fromkeys(("hist", "crosstab", "pivot_table", "summarise", "summarize"), _NO_STATISTICS),
+    **dict.fromkeys(("sd", "n", "avg", "average", "stddev", "aggregate"), _NO_STATISTICS),
+    **dict.fromkeys((kind.name for kind in kinds()), _NO_STATISTICS),
+    **dict.fromkeys(("mode", "corr", "cov", "nunique"), _NO_STATISTICS),
+    **dict.fromkeys(("quantile", "describe", "value_counts", "select"), _NO_STATISTICS),
     **dict.fromkeys(("where", "query"), 'keep rows with filter(tc.col("age") >= 18)'),
     **dict.fromkeys(
         ("head", "tail", "sample", "iloc", "loc", "to_pandas"), "no row can be seen: ask with agg"
@@ -235,7 +235,7 @@ INSTEAD = {
 }
 
 
-def instead_of(columns: Iterable[str], name: str) -> str:
+def suggestion_for(columns: Iterable[str], name: str) -> str:
     """Return how a column is named, where a name that an object has not is that of a column."""
     wanted = name.lower()
     known = [each for each in columns if each.lower() == wanted]
@@ -246,7 +246,7 @@ def instead_of(columns: Iterable[str], name: str) -> str:
 
 
 def refuse_brackets(_table: object, name: object) -> NoReturn:
-    """Say what to write in place of ``table["age"]``."""
+    """Return the message with the spelling that replaces ``table["age"]``."""
     column = name if isinstance(name, str) and name.isidentifier() else "age"
     raise UsageError(
         "no column can be read out: ask for a statistic of it, as in "
@@ -296,7 +296,7 @@ def labels_of(
 
 
 def check_labels(labels: Sequence[str], by: Sequence[str]) -> None:
-    """Refuse labels that the columns of an answer could not be distinguished by."""
+    """Raise if labels do not distinguish the columns of an answer."""
     if set(labels) & set(by) or len(set(labels)) < len(labels):
         raise UsageError("each answer needs a label of its own, other than the grouping columns")
     shown = [label + suffix for label in labels for suffix in ("", "_error", "_low", "_high")]
@@ -359,15 +359,15 @@ class Declared:
         if not aggregate.lacks_bounds:
             return aggregate
         known = self.ranges(_read_by([one.column for one in aggregate.clamped], derived))
-        found = []
+        bounded = []
         for one in aggregate.clamped:
             if one.lower is None and one.column not in known:
                 raise UsageError(self._remedies(aggregate, one.column, dict(derived)))
             lower, upper = known[one.column] if one.lower is None else (one.lower, one.upper)
             if lower == upper:
                 lower, upper = min(lower, Fraction(0)), max(upper, Fraction(not upper))
-            found.append(Clamped(one.column, lower, upper))
-        first, *others = found
+            bounded.append(Clamped(one.column, lower, upper))
+        first, *others = bounded
         return replace(aggregate, lower=first.lower, upper=first.upper, others=tuple(others))
 
     def ranges(
@@ -376,16 +376,20 @@ class Declared:
         """Return the bounds of columns: those declared, and those that follow for derived ones."""
         known = dict(self.bounds)
         for name, expression in derived:
-            found = range_of(expression, known)
-            if found is not None:
-                known[name] = found
+            value_range = range_of(expression, known)
+            if value_range is not None:
+                known[name] = value_range
         return known
 
-    def _remedies(self, asked: Aggregate, column: str, derived: Mapping[str, Expression]) -> str:
-        """Say how a statistic of a column gets bounds."""
-        kind = asked.kind
-        said = f"..., bounds={{{column!r}: (0, 100)}}" if asked.others else f"{column!r}, 0, 100"
-        given = f"give them, such as tc.{kind}({said})"
+    def _remedies(
+        self, aggregate: Aggregate, column: str, derived: Mapping[str, Expression]
+    ) -> str:
+        """Return the ways to give a statistic of a column bounds."""
+        kind = aggregate.kind
+        example = (
+            f"..., bounds={{{column!r}: (0, 100)}}" if aggregate.others else f"{column!r}, 0, 100"
+        )
+        given = f"give them, such as tc.{kind}({example})"
         if column not in derived:
             remedy = f"{given}, or declare them for the column in a data set, {column} = "
             remedy += "{ bounds = [0, 100] }"
@@ -411,9 +415,9 @@ class Declared:
         """
         ranges, known = self.ranges(derived), dict(self.keys)
         for name, expression in derived:
-            found = public_values(expression, ranges, known)
-            if found:
-                known[name] = found
+            values = public_values(expression, ranges, known)
+            if values:
+                known[name] = values
         if not all(name in known for name in by):
             return None
         return {name: list(known[name]) for name in by}
@@ -439,33 +443,33 @@ class Declared:
         bounds or keys go beyond the declared ones, the declared bounds and the keys beyond.  A
         question that stays within says no more than it did.
         """
-        asked = [a for _, a in query.aggregates if a.column is not None]
-        names = dict.fromkeys([a.require_column() for a in asked] + list(query.by))
-        found: dict[str, dict[str, Any]] = {name: {**self.told.get(name, {})} for name in names}
+        aggregates = [a for _, a in query.aggregates if a.column is not None]
+        names = dict.fromkeys([a.require_column() for a in aggregates] + list(query.by))
+        about: dict[str, dict[str, Any]] = {name: {**self.told.get(name, {})} for name in names}
         if query.inner is None:
-            for aggregate in asked:
+            for aggregate in aggregates:
                 name = aggregate.require_column()
                 if name in self.bounds and _wider(aggregate, *self.bounds[name]):
-                    found[name]["bounds"] = [str(end) for end in self.bounds[name]]
-            for place, name in enumerate(query.by):
+                    about[name]["bounds"] = [str(end) for end in self.bounds[name]]
+            for index, name in enumerate(query.by):
                 known = {(type(key), key) for key in map(plain_key, self.keys.get(name, ()))}
-                keys = dict.fromkeys(plain_key(key[place]) for key in query.keys or ())
+                keys = dict.fromkeys(plain_key(key[index]) for key in query.keys or ())
                 beyond = [key for key in keys if known and (type(key), key) not in known]
                 if beyond:
-                    found[name]["keys_beyond"] = beyond
-        return {name: said for name, said in found.items() if said}
+                    about[name]["keys_beyond"] = beyond
+        return {name: words for name, words in about.items() if words}
 
 
 def _read_by(
     columns: Sequence[str], derived: Sequence[tuple[str, Expression]]
 ) -> list[tuple[str, Expression]]:
     """Return the derived columns that these are, or that they are computed from, in their order."""
-    wanted, found = set(columns), []
+    wanted, read = set(columns), []
     for name, expression in reversed(derived):
         if name in wanted:
             wanted |= expression.columns()
-            found.append((name, expression))
-    return found[::-1]
+            read.append((name, expression))
+    return read[::-1]
 
 
 def _wider(aggregate: Aggregate, low: Fraction, high: Fraction) -> bool:

@@ -1,4 +1,4 @@
-"""Contribution bounding: what one person may move, in SQL."""
+"""Contribution bounding, in SQL."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = [
     "BoundedRows",
     "MomentSums",
     "PeopleFirst",
+    "RowCells",
     "Term",
-    "WholeCells",
     "clamped_total_sql",
     "column_names",
     "heavy_people",
@@ -35,19 +35,19 @@ __all__ = [
 # where p is within the limit, and less where p is beyond it.  Call p *heavy* in the second case,
 # and ``one - w_p`` what each row of p has *lost*.
 #
-# *Theorem.*  For any whole numbers ``x_i``, such as indicators of a group or a cell, offsets, or
+# *Theorem.*  For any integers ``x_i``, such as indicators of a group or a cell, offsets, or
 # their squares,
 #
 #     ``sum_i w_p(i) x_i  =  one sum_i x_i  -  sum_(i of heavy people) (one - w_p(i)) x_i``.
 #
 # *Proof.*  ``w = one - (one - w)``, and ``one - w = 0`` for everyone who is not heavy.  All of it
-# is in whole numbers, so it is an equality of bits.
+# is in integers, so it is an equality of bits.
 #
 # So the rows are added up as they are, at the speed of the plain aggregate, and only those of heavy
 # people meet another table.  Where it costs an engine more to read the rows once more than to look
 # everybody up, it adds up ``w x`` itself.
 #
-# *One reading.*  All of this holds for rows that are the same whenever they are looked at.  A view
+# *One reading.*  All of this holds for rows that are the same whenever they are examined.  A view
 # that draws its rows, a file that is replaced, a function that is not deterministic show others to
 # each scan, of one statement too.  So the rows are read once: the engine keeps what it read, in a
 # table of its own or a named subquery that is materialised, and people are counted and given
@@ -66,14 +66,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Term:
-    """What is added up over rows: a product of whole numbers, or the rows themselves."""
+    """A summand over rows: a product of integers, or the rows themselves."""
 
     factors: tuple[Whole, ...] = ()  # the numbers; none of them for the number of rows
     # without factors, a column: only rows that have it count
     present: str = ""
     # what the product with the weight is proven to be at most in absolute value; None for what the
     # intervals of the factors say
-    most: int | None = None
+    bound: int | None = None
     # what all the products together are proven to be at most; None for what
     # :data:`~tacit.expressions.grid.ROWS` of them could be
     in_all: int | None = None
@@ -81,7 +81,7 @@ class Term:
     def product(self, weight: Whole | None, dialect: Dialect) -> Whole:
         """Return the product, times the weight if there is one."""
         weights = [] if weight is None else [weight]
-        return product([*self.factors, *weights], dialect, self.most)
+        return product([*self.factors, *weights], dialect, self.bound)
 
     def sum(self, weight: Whole | None, dialect: Dialect) -> str:
         """Return the SQL of the sum, each row times its weight if it has one."""
@@ -107,30 +107,30 @@ class BoundedRows:
     heavy: str = ""
     # whether ``base`` reads a table that the engine keeps for this query alone, and that need not
     # be kept once more
-    kept: bool = False
+    stored: bool = False
 
     @property
     def named(self) -> str:
         """The SQL that names ``base``, which is read once, and ``heavy``."""
-        keep = "not materialized" if self.kept else "materialized"
+        keep = "not materialized" if self.stored else "materialized"
         return f"with base as {keep} ({self.base}), heavy as {self.dialect.once} ({self.heavy})"
 
-    def sums(self, place: str, terms: Sequence[Term], where: str = "") -> str:
-        """Return the SQL of lines ``place, scale, sums ...``, of which a place may have several."""
+    def sums(self, cell: str, terms: Sequence[Term], where: str = "") -> str:
+        """Return the SQL of lines ``cell, scale, sums ...``, of which a place may have several."""
         # A sum over the weighted rows of a place is the sum over its lines of ``scale`` times
         # theirs.
         #
-        # place: SQL of a whole number that a row is counted at; empty for 0, of all rows.
+        # place: SQL of an integer that a row is counted at; empty for 0, of all rows.
         # where: a test that rows must pass; empty for none.
         d = self.dialect
         test = f" where {where}" if where else ""
-        group = f" group by {place}" if place else ""
-        place = place or d.literal(0)
+        group = f" group by {cell}" if cell else ""
+        cell = cell or d.literal(0)
 
         def lines(rows: str, weight: str, scale: int) -> str:
             weighs = Whole(weight, 0, self.one) if weight else None
             parts = ", ".join(f"{term.sum(weighs, d)} as s{i}" for i, term in enumerate(terms))
-            shown = f"{place} as place, {d.literal(scale)} as scale, {parts}"
+            shown = f"{cell} as place, {d.literal(scale)} as scale, {parts}"
             return f"select {shown} from {rows}{test}{group}"
 
         if not self.heavy:
@@ -165,11 +165,11 @@ def heavy_people(
     share = dialect.divide(dialect.literal(one * limit), total, wide=mass is not None)
     lost = f"{dialect.literal(one)} - {dialect.cast(share, 'integer')}"
     rows = dialect.ordered.format(rows="base") if numbers and mass is None else "base"
-    found = (
+    heavy = (
         f"select u as v, {lost} as lost from {rows} group by u "
         f"having {total} > {dialect.literal(limit)}"
     )
-    return dialect.few.format(sql=found)
+    return dialect.few.format(sql=heavy)
 
 
 def weighted(rows: BoundedRows) -> str:
@@ -185,26 +185,26 @@ def weighted(rows: BoundedRows) -> str:
 # Sums over rows whose people are bounded, where people are added up first, in a single pass.
 #
 # An engine may be one that cannot promise to keep what it has read: what stands twice in a
-# statement may be read twice, and two readings may differ.  So the rows stand in it once.  They are
-# added up by person and place; each of these sums meets the mass that its person has in all places,
-# in a window; and then the sums, times their person's weight, are added up by place.
+# statement may be read twice, and two readings may differ.  So the rows are in it once.  They are
+# added up by person and place; each of these sums meets the mass that its person has in all
+# positions, in a window; and then the sums, times their person's weight, are added up by place.
 #
-# *Theorem.*  For a place P and whole numbers ``x_i`` of rows, ``sum_(i in P) w_p(i) x_i = sum_p w_p
+# *Theorem.*  For a place P and integers ``x_i`` of rows, ``sum_(i in P) w_p(i) x_i = sum_p w_p
 # sum_(i of p in P) x_i``.  *Proof.*  The weight is the same in all rows of a person.  All of it is
-# in whole numbers, so it is an equality of bits.
+# in integers, so it is an equality of bits.
 #
 # *A person with very many rows.*  Sums by person and place are made in part where the rows are, so
 # a task emits a line for each place that a person has rows in, however many those are; and what
 # meets in one task of the window is a line a place, of which there are as many as numbers in the
 # answer.  So no task ever holds, sorts or receives more of one person than the answer is long,
-# beside the rows that it reads itself.
+# next to the rows that it reads itself.
 #
 # *Widths.*  Let ``|x_i| <= m_i c`` with the mass ``m_i`` of row i and a public c.  Then of a person
 # p within the limit ``|w_p sum x_i| <= one m_p c <= one limit c``, and of one beyond it ``w_p sum
 # m_i c <= one limit c``: so the product of a sum and its weight is at most ``one limit c``, and all
 # of them together are at most ``one c`` times the mass of all rows.  A sum of the ``x_i`` beyond
 # ``one limit c`` belongs to a person of more mass than ``one limit``, whose weight is 0: so it may
-# be a near one, and so may the mass of a person in a place.
+# be a near one, and so may the mass of a person at a position.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,20 +216,20 @@ class PeopleFirst(BoundedRows):
     # value; None where every row has mass 1
     mass: Whole | None = None
 
-    def sums(self, place: str, terms: Sequence[Term], where: str = "") -> str:
-        """Return the SQL of lines ``place, scale, sums ...``, one a place."""
+    def sums(self, cell: str, terms: Sequence[Term], where: str = "") -> str:
+        """Return the SQL of lines ``cell, scale, sums ...``, one a place."""
         d = self.dialect
         if where:
-            place = f"case when {where} then {place or d.literal(0)} end"
-        rows = f"select *, {place} as place from ({self.base}) as b" if place else self.base
-        people, own = self._people(rows, "u, place" if place else "u", terms)
-        met = f"select *, {self._everywhere if place else 'm'} as own from ({people}) as s"
+            cell = f"case when {where} then {cell or d.literal(0)} end"
+        rows = f"select *, {cell} as place from ({self.base}) as b" if cell else self.base
+        people, own = self._people(rows, "u, place" if cell else "u", terms)
+        met = f"select *, {self._everywhere if cell else 'm'} as own from ({people}) as s"
         weighed = f"select *, {self._weight} as w from ({met}) as p"
-        found = ", ".join(
+        sums = ", ".join(
             f"{self._sum(*each)} as s{i}" for i, each in enumerate(zip(terms, own, strict=True))
         )
-        shown = f"{'place' if place else d.literal(0)} as place, {d.literal(1)} as scale, {found}"
-        end = " where place is not null group by place" if place else ""
+        shown = f"{'place' if cell else d.literal(0)} as place, {d.literal(1)} as scale, {sums}"
+        end = " where place is not null group by place" if cell else ""
         return f"select {shown} from ({weighed}) as w{end}"
 
     def _people(self, rows: str, by: str, terms: Sequence[Term]) -> tuple[str, list[Whole]]:
@@ -247,14 +247,14 @@ class PeopleFirst(BoundedRows):
 
     @property
     def _mass(self) -> Whole:
-        """A person's mass in a place."""
+        """A person's mass at a position."""
         if self.mass is None:
             return Whole("count(*)", 0, ROWS)
         return self.mass.near_total(self._within, self.dialect)
 
     @property
     def _everywhere(self) -> str:
-        """The SQL of a person's mass in all places, of which there are fewer than rows."""
+        """The SQL of a person's mass in all positions, of which there are fewer than rows."""
         total = self.dialect.wide_total if self.mass else "sum({x})"
         return f"{total.format(x='m')} over (partition by u)"
 
@@ -273,7 +273,7 @@ class PeopleFirst(BoundedRows):
         return product(term.factors, self.dialect).most
 
     def _own(self, term: Term) -> Whole:
-        """Return what is added up of a person in a place."""
+        """Return what is added up of a person at a position."""
         if not term.factors:
             return Whole(f"count({term.present or '*'})", 0, ROWS)
         own = product(term.factors, self.dialect)
@@ -289,15 +289,15 @@ class PeopleFirst(BoundedRows):
 # Rows that are kept whole or left out: what mechanisms on data sets need of people with many rows.
 #
 # Weights (:mod:`tacit.tables.privacy_unit`) bound a sum; they make no data set.  Where a
-# mechanism reads records, so many rows of a person are kept as a person may have, and each counts
-# one.
+# mechanism reads records, this many rows of a person are stored as a person may have, and each
+# counts one.
 #
 # *Theorem.*  For every salt, a person who comes or goes adds or removes at most ``rows`` rows, in
-# at most ``groups`` groups and, where people are put in bins, in one bin of each; and nobody else's
+# at most ``groups`` groups and, where people are put in bins, in one bin of each; and no one else's
 # rows or bins change.  *Proof.*  What is kept, and the bin, are functions of the salt and the
 # person's own rows: they are put in the order of a digest, the first are kept, and the bin is a
 # digest of the person.  Rows that tie are equal in all that is read of them.  No property of the
-# digest is used beside its being a function; how evenly it spreads people only makes answers
+# digest is used next to its being a function; how evenly it spreads people only makes answers
 # better.
 
 
@@ -305,7 +305,7 @@ _DIGITS = 7  # digits of the digest that make a number: 28 bits
 
 
 @dataclass(frozen=True, eq=False)
-class WholeCells(Cells):
+class RowCells(Cells):
     """The cells that occur among rows that are kept whole, and how many rows are in each."""
 
     parts: int = 1  # how many bins of people each group has
@@ -315,19 +315,19 @@ class WholeCells(Cells):
 
     @property
     def bins(self) -> int:  # type: ignore[override]
-        """How many lists of cells each group has."""
+        """The number of lists of cells of each group."""
         return self.parts
 
-    def kept(self, base: str, rows: int, dialect: Dialect, person: str) -> BoundedRows:
+    def bounded_rows(self, base: str, rows: int, dialect: Dialect, person: str) -> BoundedRows:
         """Return the rows of ``base`` that are kept, with their weights; see :func:`whole_rows`."""
-        kept = whole_rows(base, rows, self.groups, dialect, person)
+        rows_sql = whole_rows(base, rows, self.groups, dialect, person)
         if self.parts > 1:
-            kept = in_bins(kept, self.parts, dialect, person)
-        return BoundedRows(kept, dialect, rows, weight="w")
+            rows_sql = in_bins(rows_sql, self.parts, dialect, person)
+        return BoundedRows(rows_sql, dialect, rows, weight="w")
 
 
 def whole_rows(base: str, rows: int, groups: int | None, dialect: Dialect, person: str) -> str:
-    """Return the SQL of rows ``u, code, z0`` with a value, and how many such are kept as ``w``."""
+    """Return the SQL of rows ``u, code, z0`` with a value, each kept ``w`` times."""
     # A person's rows that are equal are one line from the beginning, made in one pass over what is
     # read.  Each line is at least one row, so the lines after the first ``rows`` hold none that is
     # kept.
@@ -341,29 +341,29 @@ def whole_rows(base: str, rows: int, groups: int | None, dialect: Dialect, perso
     first = _in_order(valued, "row_number()", ["code", "z0"], rows, d, person)
     upto = d.cast("sum(n) over (partition by u order by place)", "integer")
     added = f"select u, code, z0, n, {upto} as upto from ({first}) as kept"
-    most = d.literal(rows)
+    limit = d.literal(rows)
     return (
-        f"select u, code, z0, least(n, {most} - upto + n) as w from ({added}) as added "
-        f"where upto - n < {most}"
+        f"select u, code, z0, least(n, {limit} - upto + n) as w from ({added}) as added "
+        f"where upto - n < {limit}"
     )
 
 
 def _in_order(
-    lines: str, number: str, names: list[str], most: int, dialect: Dialect, person: str
+    lines: str, number: str, names: list[str], limit: int, dialect: Dialect, person: str
 ) -> str:
     """The SQL of a person's first lines, in the order of a digest of the columns ``names``."""
     # Where two digests are equal the columns themselves decide.
     drawn = f"select *, {salted_digest([person, *names], dialect)} as draw from ({lines}) as own"
     order = ", ".join(["draw", *names])
     placed = f"select *, {number} over (partition by u order by {order}) as place"
-    place = f"{placed} from ({drawn}) as d"
-    return f"select u, code, z0, n, place from ({place}) as placed where place <= {most}"
+    numbered = f"{placed} from ({drawn}) as d"
+    return f"select u, code, z0, n, place from ({numbered}) as placed where place <= {limit}"
 
 
-def in_bins(kept: str, bins: int, dialect: Dialect, person: str) -> str:
+def in_bins(rows: str, bins: int, dialect: Dialect, person: str) -> str:
     """Return the SQL of rows whose code is that of their person's bin in their group."""
     # kept: SQL of a query with ``u``, ``code``, ``z0`` and the weight ``w``.
-    marked = f"select *, {salted_digest([person], dialect)} as mark from ({kept}) as kept"
+    marked = f"select *, {salted_digest([person], dialect)} as mark from ({rows}) as kept"
     number = " + ".join(
         f"(position(substr(mark, {i + 1}, 1) in '0123456789abcdef') - 1) * {16**i}"
         for i in range(_DIGITS)
@@ -381,7 +381,7 @@ def in_bins(kept: str, bins: int, dialect: Dialect, person: str) -> str:
 # The plan without groups: each person is added up first, and then bounded as one row.
 #
 # A person's weight is the same in all their rows, so ``sum_i w x_i = w sum_i x_i``; the rows of a
-# person are never looked at again once they are added up, and there is no join.
+# person are never examined again once they are added up, and there is no join.
 
 
 def people_sql(
@@ -402,7 +402,7 @@ def people_sql(
     for z in names:
         offset = Whole(z, 0, _CELLS)
         long = dialect.cast(z, "integer")
-        own = Whole(long, 0, _CELLS).near_total(_most(unit) * unit.one, dialect).sql
+        own = Whole(long, 0, _CELLS).near_total(_offset_limit(unit) * unit.one, dialect).sql
         sums += [f"count({z}) as {z}n", f"{own} as {z}s"]
         if z in squared:
             sums.append(f"{product([offset, offset], dialect).total(dialect).sql} as {z}q")
@@ -429,18 +429,22 @@ def people_term(column: str, unit: PersonUnit, dialect: Dialect) -> Term:
     # is.
     rows, all_rows = unit.one * unit.rows, unit.one * ROWS
     if column[-1] in "cn":
-        return Term((Whole(column, 0, ROWS),), most=rows, in_all=all_rows)
+        return Term((Whole(column, 0, ROWS),), bound=rows, in_all=all_rows)
     power = 2 if column[-1] == "q" else 1
     cells = _CELLS**power
     own = Whole(column, 0, cells)
-    held = own.near_total(_most(unit) * unit.one, dialect) if power == 1 else own.total(dialect)
-    return Term((Whole(column, 0, held.most),), most=rows * cells, in_all=all_rows * cells)
+    total = (
+        own.near_total(_offset_limit(unit) * unit.one, dialect)
+        if power == 1
+        else own.total(dialect)
+    )
+    return Term((Whole(column, 0, total.most),), bound=rows * cells, in_all=all_rows * cells)
 
 
 _CELLS = 1 << 31  # the most that an offset on a grid is
 
 
-def _most(unit: PersonUnit) -> int:
+def _offset_limit(unit: PersonUnit) -> int:
     """Return the most that the offsets of a person are, in units of the largest weight."""
     return unit.rows * _CELLS
 
@@ -452,15 +456,15 @@ def clamped_total_sql(base: str, point: Whole, unit: PersonUnit, dialect: Dialec
     limit = unit.rows * point.most
     own = point.near_total(limit * unit.one, dialect)
     people = f"select {dialect.cast(own.sql, own.type)} as own from ({base}) as rows_of group by u"
-    held = product([Whole("own", -own.most, own.most).held(-limit, limit, dialect)], dialect)
-    everyone = held.total(dialect, ROWS * point.most).sql
+    clamped = product([Whole("own", -own.most, own.most).held(-limit, limit, dialect)], dialect)
+    everyone = clamped.total(dialect, ROWS * point.most).sql
     return f"select 0, {dialect.literal(unit.one)}, {everyone} from ({people}) as totals"
 
 
 # The numbers of rows and the sums of offsets, of their squares and products, in one query.
 #
 # A product of offsets is added up over the rows in which none of its columns is missing: a product
-# is NULL where a factor is, and its first factor is looked at only where the other columns are
+# is NULL where a factor is, and its first factor is examined only where the other columns are
 # there.
 
 
@@ -473,32 +477,32 @@ class MomentSums:
     """Sums for requests of rows, moments and products, and how their answers are read."""
 
     def __init__(self, requests: Sequence[Sums], offsets: Sequence[Sequence[str]]) -> None:
-        self._places = dict(zip(requests, map(tuple, offsets), strict=True))
-        self.offsets = list(dict.fromkeys(sql for places in offsets for sql in places))
+        self._offsets = dict(zip(requests, map(tuple, offsets), strict=True))
+        self.offsets = list(dict.fromkeys(sql for used in offsets for sql in used))
         self._cells = {
             sql: grid.cells
-            for request, places in self._places.items()
-            for sql, (_, grid) in zip(places, request.columns, strict=True)
+            for request, used in self._offsets.items()
+            for sql, (_, grid) in zip(used, request.columns, strict=True)
         }
-        moments = [r for r in self._places if isinstance(r, Moments)]
-        plain = dict.fromkeys(self._places[r][0] for r in moments)
-        self.squared = {self._places[r][0] for r in moments if r.squares}
+        moments = [r for r in self._offsets if isinstance(r, Moments)]
+        plain = dict.fromkeys(self._offsets[r][0] for r in moments)
+        self.squared = {self._offsets[r][0] for r in moments if r.squares}
         kinds = [(sql, kind) for sql in plain for kind in "nsq"]
         self._sums: list[Any] = [
             *[("", "c"), *(k for k in kinds if k[1] != "q" or k[0] in self.squared)],
-            *dict.fromkeys(key for r in self._places for key in self._products(r)),
+            *dict.fromkeys(key for r in self._offsets for key in self._products(r)),
         ]
 
     @property
     def by_people(self) -> bool:
-        """Whether each person can be added up first: not where rows lack some of the factors."""
-        return not any(isinstance(r, Products) for r in self._places)
+        """True if each person can be added up first: not where rows lack some of the factors."""
+        return not any(isinstance(r, Products) for r in self._offsets)
 
     def _products(self, request: Sums) -> list[tuple[tuple[str, ...], tuple[int, ...]]]:
         """Return what is added up for a request of products: its columns, and the factors."""
-        places = self._places[request]
+        offsets = self._offsets[request]
         return (
-            [(places, p) for p in ((), *request.products)] if isinstance(request, Products) else []
+            [(offsets, p) for p in ((), *request.products)] if isinstance(request, Products) else []
         )
 
     def row_terms(self, names: Mapping[str, str]) -> list[Term]:
@@ -541,15 +545,17 @@ class MomentSums:
         arrays = (np.array(row, dtype=object) for row in table)
         column = dict(zip(self._sums, arrays, strict=True))
         rows, none = column["", "c"], np.zeros(groups, dtype=object)
-        found: dict[Request, Any] = {}
-        for request, places in self._places.items():
+        answers: dict[Request, Any] = {}
+        for request, offsets in self._offsets.items():
             if isinstance(request, Rows):
-                found[request] = rows.copy()
+                answers[request] = rows.copy()
             elif isinstance(request, Products):
-                found[request] = np.stack([column[key] for key in self._products(request)], axis=1)
+                answers[request] = np.stack(
+                    [column[key] for key in self._products(request)], axis=1
+                )
             else:
-                (sql,) = places
+                (sql,) = offsets
                 present, total = column[sql, "n"], column[sql, "s"]
                 squares = column[sql, "q"] if request.squares else none
-                found[request] = np.stack([present, rows - present, total, squares], axis=1)
-        return found
+                answers[request] = np.stack([present, rows - present, total, squares], axis=1)
+        return answers

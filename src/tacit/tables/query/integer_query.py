@@ -25,8 +25,8 @@ from tacit.tables.query.contribution_bounding import (
     BoundedRows,
     MomentSums,
     PeopleFirst,
+    RowCells,
     Term,
-    WholeCells,
     clamped_total_sql,
     column_names,
     heavy_people,
@@ -65,7 +65,7 @@ __all__ = [
     "Query",
     "bins",
     "cells",
-    "check_places",
+    "check_cell_indices",
 ]
 
 # Counts of the rows of each group, by bin or by cell of a grid.
@@ -74,11 +74,11 @@ __all__ = [
 def bins(rows: BoundedRows, z: str, edges: Sequence[int], groups: int, engine: Engine) -> Any:
     """Return the weights between the edges: integers of shape (groups, bins)."""
     size = len(edges) - 1
-    codes, found, weights = _counted(
+    codes, occurring, weights = _counted(
         bins_sql(z, edges, engine.dialect), size, groups, rows, z, engine
     )
     counts = np.zeros((groups, size), dtype=np.int64)
-    counts[codes, found] = weights
+    counts[codes, occurring] = weights
     return counts
 
 
@@ -87,13 +87,13 @@ def cells(
 ) -> list[tuple[Any, Any]]:
     """Return the cells ``z >> shift`` that occur, rising, and their weights, for each list."""
     cell = engine.dialect.shift(z, shift)
-    codes, found, weights = _counted(cell, (size >> shift) + 1, lists, rows, z, engine)
+    codes, occurring, weights = _counted(cell, (size >> shift) + 1, lists, rows, z, engine)
     ends = np.searchsorted(codes, np.arange(lists + 1))
-    return [(found[a:b].copy(), weights[a:b].copy()) for a, b in itertools.pairwise(ends)]
+    return [(occurring[a:b].copy(), weights[a:b].copy()) for a, b in itertools.pairwise(ends)]
 
 
-def check_places(lists: int, cells: int) -> None:
-    """Refuse more places than numbers of 64 bits distinguish."""
+def check_cell_indices(lists: int, cells: int) -> None:
+    """Raise if there are more cells than 64 bits distinguish."""
     if lists * cells > 1 << 63:
         raise UsageError(
             f"{lists} groups or bins of {cells} cells each are more than can be distinguished: "
@@ -105,59 +105,59 @@ def _counted(
     cell: str, cells: int, lists: int, rows: BoundedRows, z: str, engine: Engine
 ) -> list[Any]:
     """Return the codes, cells and weights that occur, in order."""
-    check_places(lists, cells)
+    check_cell_indices(lists, cells)
     d = engine.dialect
-    found = d.cast(cell, "integer")
+    index = d.cast(cell, "integer")
     column = "u" if rows.heavy else rows.weight
     if type(rows) is BoundedRows and not column:
         if d.byte and cells <= 1 << 8:
-            found = d.byte.format(x=found)
+            index = d.byte.format(x=index)
         by, also = ("code, ", f"{d.cast('code', 'integer')} as list, ") if lists > 1 else ("", "")
         # rows without a value are a place of their own, which is left out once all are counted
-        own = f"select {also}{found} as cell, count({z}) as weight from ({rows.base}) as r"
-        own += f" group by {by}{found} having count({z}) > 0"
+        own = f"select {also}{index} as cell, count({z}) as weight from ({rows.base}) as r"
+        own += f" group by {by}{index} having count({z}) > 0"
         *several, occurring, numbers = engine.integers(own)
         codes = several[0] if several else np.zeros_like(occurring)
         order = (codes * cells + occurring).argsort()  # each comes once
         return [codes[order], occurring[order], rows.one * numbers[order]]
-    # of rows that weigh differently, group and cell are one whole number, by which an engine groups
+    # of rows that weigh differently, group and cell are one integer, by which an engine groups
     # fastest that keeps this number of each row first: it knows then how far the numbers reach
-    place = found
+    number = index
     if lists > 1:
         first = product([Whole("code", 0, lists - 1), Whole(d.literal(cells), cells, cells)], d)
-        place = f"{first.sql} + {found}"
+        number = f"{first.sql} + {index}"
     if d.byte and lists * cells <= 1 << 8:
-        place = d.byte.format(x=place)
+        number = d.byte.format(x=number)
     if not (d.keeps and column):
-        return _read(rows.sums(place, [Term()], f"{z} is not null"), cells, engine)
-    place = f"case when {z} is not null then {place} end"
-    kept = engine.materialise(f"select {place} as place, {column} from ({rows.base}) as r")
+        return _read(rows.sums(number, [Term()], f"{z} is not null"), cells, engine)
+    number = f"case when {z} is not null then {number} end"
+    table = engine.materialise(f"select {number} as place, {column} from ({rows.base}) as r")
     try:
-        again = replace(rows, base=f"select place, {column} from {kept}", kept=True)
+        again = replace(rows, base=f"select place, {column} from {table}", stored=True)
         return _read(again.sums("place", [Term()], "place is not null"), cells, engine)
     finally:
-        engine.drop(kept)
+        engine.drop(table)
 
 
 def _read(lines: str, cells: int, engine: Engine) -> list[Any]:
     d = engine.dialect
     weight = d.cast(f"scale * {d.cast('s0', 'integer')}", "integer")
     sql = f"select place, {weight} as weight from ({lines}) as lines"
-    places, weights = engine.integers(sql)
-    return _in_order(places, weights, cells)
+    numbers, weights = engine.integers(sql)
+    return _in_order(numbers, weights, cells)
 
 
-def _in_order(places: Any, weights: Any, cells: int) -> list[Any]:
-    order = np.argsort(places, kind="stable")
-    places, weights = places[order], weights[order]
-    del order  # these are as long as there are places, beside the memory that the engine may use
+def _in_order(numbers: Any, weights: Any, cells: int) -> list[Any]:
+    order = np.argsort(numbers, kind="stable")
+    numbers, weights = numbers[order], weights[order]
+    del order  # these are as long as there are places, next to the memory that the engine may use
     # a place with rows of heavy people comes twice: with all its rows, and with what they lose
-    first = np.flatnonzero(np.diff(places, prepend=-1))
-    places, weights = places[first], np.add.reduceat(weights, first) if len(first) else weights
-    return [*np.divmod(places, cells), weights]
+    first = np.flatnonzero(np.diff(numbers, prepend=-1))
+    numbers, weights = numbers[first], np.add.reduceat(weights, first) if len(first) else weights
+    return [*np.divmod(numbers, cells), weights]
 
 
-# The exact integer plan: from a table, in its engine, to vectors of whole numbers.
+# The exact integer plan: from a table, in its engine, to vectors of integers.
 #
 # ``select`` the person, the group's code and every value's grid offset of the rows that the filter
 # keeps; bound each person's weight; add up weights and weighted offsets as wide integers.
@@ -165,7 +165,7 @@ def _in_order(places: Any, weights: Any, cells: int) -> list[Any]:
 # those of the public keys; a group without rows is zeros, and the shape of an answer is public.
 
 
-_MOST_WRITTEN = 64  # the SQL of the values of so many requests is remembered
+_MAX_CACHED = 64  # the SQL of the values of this many requests is remembered
 
 
 class Query:
@@ -206,30 +206,30 @@ class Query:
                 self._dialect.literal(part)  # refuses what the engine has no place for, now
         self._byte = byte_of_key(self.by, self.keys, source.schema, self._dialect)
         self._written: dict[Request, list[str]] = {}
-        self._asked: set[str] = set()
-        self._kept: list[tuple[dict[str, str], str]] = []
-        self._people_kept: list[tuple[dict[str, str], set[str], str]] = []
+        self._read_before: set[str] = set()
+        self._stored_rows: list[tuple[dict[str, str], str]] = []
+        self._stored_people: list[tuple[dict[str, str], set[str], str]] = []
         self._keep_people = False
         self.tables: list[str] = []
-        """What this query keeps in the engine, to be dropped when no one uses the query."""
+        """Tables of this query in the engine, to be dropped when it is no longer used."""
         self._key_relation: tuple[str, list[str]] | None = None
         self._lock = threading.RLock()
 
     def forget(self) -> None:
-        """Drop what this query keeps in the engine."""
+        """Drop the tables of this query in the engine."""
         with self._lock:
-            self._kept, self._people_kept, self._key_relation = [], [], None
+            self._stored_rows, self._stored_people, self._key_relation = [], [], None
             while self.tables:
                 self.source.engine.drop(self.tables.pop())
 
     def check(self, request: Request) -> None:
-        """Refuse a column that is missing or does not fit, or too many places (2^20 keys)."""
+        """Raise for a column that is missing or does not fit, or too many cells (2^20 keys)."""
         if isinstance(request, Distinct):
             identity_sql(request.value, self.source.schema, self._dialect)
-        self._places(request)
+        self._offsets_sql(request)
         if isinstance(request, Cells):
             lists = (1 << 20 if self.keys is None else self._size) * request.bins
-            check_places(lists, (request.grid.cells >> request.shift) + 1)
+            check_cell_indices(lists, (request.grid.cells >> request.shift) + 1)
 
     def run(self, requests: Sequence[Request]) -> ExactAggregates:
         """Answer requests exactly.  What comes back is not private: add noise to it."""
@@ -239,39 +239,39 @@ class Query:
             self.check(request)
         try:
             with self.source.engine.reading():
-                return ExactAggregates(self._found(requests), self._size)
+                return ExactAggregates(self._answers(requests), self._size)
         finally:
-            if len(self._written) > _MOST_WRITTEN:  # not before: each is asked for three times
+            if len(self._written) > _MAX_CACHED:  # not before: each is asked for three times
                 self._written.clear()
 
-    def _found(self, requests: Sequence[Request]) -> dict[Request, Any]:
-        found: dict[Request, Any] = {}
+    def _answers(self, requests: Sequence[Request]) -> dict[Request, Any]:
+        answers: dict[Request, Any] = {}
         sums = [r for r in requests if isinstance(r, Sums)]
         counts = [r for r in requests if isinstance(r, (Bins, Cells)) and r.weighted]
         self._keep_rows(sums, counts)
         if sums:
-            found |= self._moments(sums)
+            answers |= self._moments(sums)
         for request in requests:
             if isinstance(request, People):
-                found[request] = self._people()
+                answers[request] = self._people()
             elif isinstance(request, Distinct):
-                found[request] = self._distinct(request)
+                answers[request] = self._distinct(request)
             elif isinstance(request, Total):
-                found[request] = self._total(request)
+                answers[request] = self._total(request)
             elif isinstance(request, Bins):
                 rows = self._counted_rows(request)
-                found[request] = bins(*rows, request.edges, self._size, self.source.engine)
+                answers[request] = bins(*rows, request.edges, self._size, self.source.engine)
             elif isinstance(request, Cells):
                 rows, lists = self._counted_rows(request), self._size * request.bins
                 size = request.grid.cells, request.shift
-                found[request] = cells(*rows, *size, lists, self.source.engine)
-        return found
+                answers[request] = cells(*rows, *size, lists, self.source.engine)
+        return answers
 
     def _counted_rows(self, request: Bins | Cells) -> tuple[BoundedRows, str]:
-        if isinstance(request, WholeCells):
-            base = self._select([f"{self._places(request)[0]} as z0"])
-            return request.kept(base, self.unit.rows, self._dialect, self._spelled), "z0"
-        rows, names = self._bounded(self._places(request))
+        if isinstance(request, RowCells):
+            base = self._select([f"{self._offsets_sql(request)[0]} as z0"])
+            return request.bounded_rows(base, self.unit.rows, self._dialect, self._spelled), "z0"
+        rows, names = self._bounded(self._offsets_sql(request))
         return rows, names[0]
 
     def people_by_key(self, shown: Sequence[tuple[Any, ...]] = ()) -> dict[tuple[Any, ...], int]:
@@ -299,10 +299,10 @@ class Query:
 
     @property
     def _size(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return len(self.keys or ())
 
-    def _places(self, request: Request) -> list[str]:
+    def _offsets_sql(self, request: Request) -> list[str]:
         """Return the SQL of where a row's values are on the grids of a request."""
         known = self._written.get(request)
         if known is None:
@@ -347,14 +347,14 @@ class Query:
         assert self.keys is not None
         with self._lock:
             if self._key_relation is None:
-                values, names, kept = relation_of(self.keys, self._kinds, self.source.engine)
-                self.tables += [] if kept is None else [kept]
+                values, names, table = relation_of(self.keys, self._kinds, self.source.engine)
+                self.tables += [] if table is None else [table]
                 self._key_relation = values, names
             return self._key_relation
 
     @property
     def _numbers(self) -> bool:
-        """Whether people are distinguished by numbers."""
+        """True if people are distinguished by numbers."""
         kind = self.source.schema.column(str(self.unit.column)).kind
         return kind not in ("text", "undeclared")
 
@@ -367,10 +367,10 @@ class Query:
     def _bounded(self, offsets: Sequence[str]) -> tuple[BoundedRows, list[str]]:
         """Return the rows with the offsets, and the names of these in them."""
         with self._lock:
-            for known, table in self._kept:
+            for known, table in self._stored_rows:
                 if all(sql in known for sql in offsets):
-                    kept = BoundedRows(f"select * from {table}", self._dialect, weight="w")
-                    return replace(kept, one=self.unit.one), [known[sql] for sql in offsets]
+                    rows = BoundedRows(f"select * from {table}", self._dialect, weight="w")
+                    return replace(rows, one=self.unit.one), [known[sql] for sql in offsets]
         names = column_names(offsets)
         return self._rows_of(names), [names[sql] for sql in offsets]
 
@@ -396,11 +396,11 @@ class Query:
             yield rows
             return
         engine = self.source.engine
-        kept = engine.materialise(rows.base)
+        table = engine.materialise(rows.base)
         try:
-            yield replace(rows, base=f"select * from {kept}", kept=True)
+            yield replace(rows, base=f"select * from {table}", stored=True)
         finally:
-            engine.drop(kept)
+            engine.drop(table)
 
     def _keep_rows(self, sums: Sequence[Sums], counts: Sequence[Bins | Cells]) -> None:
         """Keep the weighted rows in the engine, where several queries will read them."""
@@ -408,25 +408,27 @@ class Query:
         # and keep the rows pays from the second query on.
         if self._person is None or not self._dialect.keeps or not (sums or counts):
             return
-        offsets = [sql for r in (*sums, *counts) for sql in self._places(r)]
-        asked = {"", *offsets}
+        offsets = [sql for r in (*sums, *counts) for sql in self._offsets_sql(r)]
+        columns = {"", *offsets}
         with self._lock:
-            again, self._asked = asked <= self._asked, self._asked | asked
+            again, self._read_before = columns <= self._read_before, self._read_before | columns
             if not again and len(counts) + bool(sums) < 2:
                 return
-            if any(known.keys() >= set(offsets) for known, _ in self._kept):
+            if any(known.keys() >= set(offsets) for known, _ in self._stored_rows):
                 return
             if not (self.by or counts or any(isinstance(r, Products) for r in sums)):
                 self._keep_people = True
                 return
             d, names = self._dialect, column_names(offsets)
-            kept = [f"{d.cast(name, 'small')} as {name}" for name in ["code", "w", *names.values()]]
+            stored = [
+                f"{d.cast(name, 'small')} as {name}" for name in ["code", "w", *names.values()]
+            ]
             with self._read_once(self._rows_of(names)) as rows:
-                sql = f"select {', '.join(kept)} from ({weighted(rows)}) as r"
-                self._kept.append((names, self._keep(self.source.engine.materialise(sql))))
+                sql = f"select {', '.join(stored)} from ({weighted(rows)}) as r"
+                self._stored_rows.append((names, self._keep(self.source.engine.materialise(sql))))
 
     def _moments(self, requests: Sequence[Sums]) -> dict[Request, Any]:
-        sums = MomentSums(requests, [self._places(r) for r in requests])
+        sums = MomentSums(requests, [self._offsets_sql(r) for r in requests])
         rows, names = self._bounded(sums.offsets)
         named = dict(zip(sums.offsets, names, strict=True))
         if self.by or not rows.heavy or not sums.by_people:
@@ -443,36 +445,36 @@ class Query:
         """Return people with their weight and sums, and the names of the offsets: no groups."""
         d, one = self._dialect, unit.one
         with self._lock:
-            for known, squares, table in self._people_kept:
+            for known, squares, table in self._stored_people:
                 if known.keys() >= set(sums.offsets) and squares >= sums.squared:
                     return BoundedRows(f"select * from {table}", d, one, "w"), known
             names = column_names(sums.offsets)
             base = self._select([f"{sql} as {name}" for sql, name in names.items()])
             squared = [names[sql] for sql in sums.squared]
-            told = list(names.values())
-            people = people_sql(base, told, squared, unit, d, numbers=self._numbers)
+            offsets = list(names.values())
+            people = people_sql(base, offsets, squared, unit, d, numbers=self._numbers)
             if self._keep_people:
                 table = self._keep(self.source.engine.materialise(people))
-                self._people_kept.append((names, sums.squared, table))
+                self._stored_people.append((names, sums.squared, table))
                 people = f"select * from {table}"
             return BoundedRows(people, d, one, "w"), names
 
     def _people(self) -> Any:
-        base, most = self._select([]), min(self.unit.groups, self._size)
+        base, limit = self._select([]), min(self.unit.groups, self._size)
         if self._person is not None:
-            base = few_groups(base, ["code"], most, self._dialect, self._spelled)
+            base = few_groups(base, ["code"], limit, self._dialect, self._spelled)
         return self._spread(f"select code, 1, count(*) from ({base}) as pairs group by code")
 
     def _distinct(self, request: Distinct) -> Any:
         value, digest = identity_sql(request.value, self.source.schema, self._dialect)
         base, person = self._select([f"{value} as z0"]), self._spelled
-        whose = None if self._person is None else person
-        return self._spread(distinct_sql(base, whose, self.unit.rows, digest, self._dialect))
+        spelled = None if self._person is None else person
+        return self._spread(distinct_sql(base, spelled, self.unit.rows, digest, self._dialect))
 
     def _total(self, request: Total) -> Any:
         grid = request.grid
         point = Whole("z0", 0, grid.cells).plus(grid.first, self._dialect)
-        base = self._select([f"{self._places(request)[0]} as z0"])
+        base = self._select([f"{self._offsets_sql(request)[0]} as z0"])
         if isinstance(self.unit, PersonUnit) and not self.by:
             return self._spread(clamped_total_sql(base, point, self.unit, self._dialect))
         rows = self._bound(base, point.size(), self.unit.rows * point.most)
@@ -490,7 +492,7 @@ class Query:
 # A query that is answered for one part of the people after another, where memory is short.
 #
 # Every person belongs to one part, by a hash of the person, and every exact answer is a sum of
-# whole numbers over people: each person's weights read their own rows alone, and people are counted
+# integers over people: each person's weights read their own rows alone, and people are counted
 # one by one.  So the sum over the parts is the answer itself, with the same bits however many parts
 # there are.  (A hash that sends many people to one part costs memory, and never privacy: a part is
 # a set of whole people, whatever the hash.)  Different values are no such sum, for two people may
@@ -505,29 +507,31 @@ class Query:
 _ROW_BYTES = 24
 _DRAWN_BYTES = 160  # the same where a person's rows or groups are drawn from
 # What a cell of a group takes in this process while the cells are put in order, measured.
-_PLACE_BYTES = 96
+_CELL_BYTES = 96
 _WEIGHTED = (Rows, People, Moments, Products, Total, Bins, Cells)
 _FIXED = 96 << 20  # what the engine takes whatever the number of rows
 _MORE = 8
-_MOST = 1 << 12
+_MAX_PARTS = 1 << 12
 
 
 class PartedQuery:
     """A :class:`~tacit.tables.query.integer_query.Query` within the memory of its engine."""
 
-    def __init__(self, source: Source, unit: OneRowEach | PersonUnit, **asked: Any) -> None:
+    def __init__(self, source: Source, unit: OneRowEach | PersonUnit, **options: Any) -> None:
         self._source = source
-        self._part = partial(Query, source, unit, **asked)
-        self._whole = self._part()
+        self._part = partial(Query, source, unit, **options)
+        self._undivided = self._part()
         self._divisible = isinstance(unit, PersonUnit) and source.engine.dialect.part is not None
-        self._least = 1
-        self.tables = self._whole.tables
+        self._min_parts = 1
+        self.tables = self._undivided.tables
 
     def run(self, requests: Sequence[Request]) -> ExactAggregates:
         """Answer requests exactly; see :meth:`~tacit.tables.query.integer_query.Query.run`."""
-        groups = len(self._whole.keys or ())
-        apart = [r for r in requests if isinstance(r, Distinct)]
-        whole = self._whole.run(apart) if apart else ExactAggregates({}, groups)
+        groups = len(self._undivided.keys or ())
+        distinct = [r for r in requests if isinstance(r, Distinct)]
+        counts_of_values = (
+            self._undivided.run(distinct) if distinct else ExactAggregates({}, groups)
+        )
         requests = [r for r in requests if not isinstance(r, Distinct)]
         counted = People if groups > 1 else ()
         drawn = any(isinstance(r, counted) or type(r) not in _WEIGHTED for r in requests)
@@ -536,15 +540,15 @@ class PartedQuery:
             exact = query.run(requests)
             return {request: exact.of(request) for request in requests}
 
-        places = max((groups * _cells(r) for r in requests if isinstance(r, Cells)), default=0)
+        indices = max((groups * _cells(r) for r in requests if isinstance(r, Cells)), default=0)
         row_bytes = _DRAWN_BYTES if drawn else _ROW_BYTES
-        found = self._added(answer, _add_answers, row_bytes, places) if requests else {}
-        return ExactAggregates({**found, **{r: whole.of(r) for r in apart}}, groups)
+        answers = self._added(answer, _add_answers, row_bytes, indices) if requests else {}
+        return ExactAggregates({**answers, **{r: counts_of_values.of(r) for r in distinct}}, groups)
 
     def check(self, request: Request) -> None:
-        """Refuse what cannot be asked."""
+        """Raise if a request is invalid."""
         # See :meth:`~tacit.tables.query.integer_query.Query.check`.
-        self._whole.check(request)
+        self._undivided.check(request)
 
     def people_by_key(self, shown: Sequence[tuple[Any, ...]] = ()) -> dict[tuple[Any, ...], int]:
         """Count people by key, without those keys that are shown already."""
@@ -556,34 +560,34 @@ class PartedQuery:
         return self._added(answer, _add_counts, _DRAWN_BYTES)  # type: ignore[no-any-return]
 
     def forget(self) -> None:
-        """Drop what the query keeps in the engine."""
-        self._whole.forget()
+        """Drop the tables of the query in the engine."""
+        self._undivided.forget()
 
-    def _added(self, answer: Any, add: Any, row_bytes: int, places: int = 0) -> Any:
-        parts = max(self._least, self._parts(row_bytes, places))
+    def _added(self, answer: Any, add: Any, row_bytes: int, cell_count: int = 0) -> Any:
+        parts = max(self._min_parts, self._parts(row_bytes, cell_count))
         while True:
             try:
                 if parts == 1:
-                    return answer(self._whole)
+                    return answer(self._undivided)
                 return reduce(add, (answer(query) for query in self._queries(parts)))
             except EngineMemoryError:
-                if not self._divisible or parts >= _MOST:
+                if not self._divisible or parts >= _MAX_PARTS:
                     raise
             # asked again outside the handler: what failed is released first
-            self._whole.forget()
-            self._least = parts = parts * _MORE
+            self._undivided.forget()
+            self._min_parts = parts = parts * _MORE
 
-    def _parts(self, row_bytes: int, places: int = 0) -> int:
+    def _parts(self, row_bytes: int, cell_count: int = 0) -> int:
         engine = self._source.engine
         if not self._divisible or engine.memory is None:
             return 1
         rows = int(engine.rows(f"select count(*) from {self._source.counted} as tacit_rows")[0][0])
-        room = max(engine.memory - _FIXED, engine.memory // 4)
-        need = -(-rows * row_bytes // room)
+        available = max(engine.memory - _FIXED, engine.memory // 4)
+        need = -(-rows * row_bytes // available)
         half = engine.memory // 2
-        if places * _PLACE_BYTES > half:  # a part has no more of them than rows
-            need = max(need, -(-rows * _PLACE_BYTES // half))
-        return min(1 << max(need - 1, 0).bit_length(), _MOST)
+        if cell_count * _CELL_BYTES > half:  # a part has no more of them than rows
+            need = max(need, -(-rows * _CELL_BYTES // half))
+        return min(1 << max(need - 1, 0).bit_length(), _MAX_PARTS)
 
     def _queries(self, parts: int) -> Iterator[Query]:
         for number in range(parts):
@@ -610,9 +614,9 @@ def _add_answers(some: Mapping[Request, Any], other: Mapping[Request, Any]) -> d
 
 def _add_cells(some: Any, other: Any) -> tuple[Any, Any]:
     """Return the cells that occur in either, rising, and the sums of their weights."""
-    cells, places = np.unique(np.concatenate([some[0], other[0]]), return_inverse=True)
+    cells, positions = np.unique(np.concatenate([some[0], other[0]]), return_inverse=True)
     weights = np.zeros(len(cells), dtype=np.int64)
-    np.add.at(weights, places, np.concatenate([some[1], other[1]]))
+    np.add.at(weights, positions, np.concatenate([some[1], other[1]]))
     return cells, weights
 
 

@@ -1,4 +1,4 @@
-"""Joins: what is asked, people, and public tables, in SQL."""
+"""Joins with tables of people and with public tables, in SQL."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tacit.tables.reading import DEFAULT_READING, Reading
 __all__ = [
     "HOW",
     "MOST_ROWS",
-    "Beside",
     "Join",
+    "JoinableTable",
     "PublicRows",
     "joined",
     "joins_from",
     "key_kind",
     "key_sql",
-    "names_beside",
+    "names_after_join",
     "of_people",
     "person_pair",
     "read_public",
@@ -45,13 +45,13 @@ __all__ = [
 
 HOW = ("left", "inner")  # whether rows without a match stay, with missing values, or go
 # The most rows of a person in a protected table that is joined: who has more has no match there,
-# so that the rows of a join are at most so many times those of the table that is asked.
+# so that the rows of a join are at most this many times those of the table that is asked.
 MOST_ROWS = 1000
 
 
 @dataclass(frozen=True)
 class Join:
-    """Another table whose columns stand beside those of the rows that are asked.
+    """Another table whose columns are next to those of the rows that are asked.
 
     >>> sites = Join("sites", "left", (("site", "site"),), (("region", "region", "text"),), "ab12")
     >>> sites == Join.read(sites.describe())
@@ -119,35 +119,35 @@ def joins_from(
     tables: Sequence[tuple[str, str | None]],
 ) -> tuple[Join, ...]:
     """Return joins as :meth:`Join.describe` described them, each one that a session allows."""
-    found = tuple(map(Join.read, described))
+    joins = tuple(map(Join.read, described))
     people = dict(tables)
-    names = [table, *(join.table for join in found if join.public is None)]
-    if found and (table is None or len(set(names)) < len(names)):
+    names = [table, *(join.table for join in joins if join.public is None)]
+    if joins and (table is None or len(set(names)) < len(names)):
         raise UsageError("a join is of a declared data set, with its tables of people once each")
-    for join in found:
+    for join in joins:
         if join.public is not None and join.table in people:
             raise UsageError(f"{join.table!r} is joined as a public table, and is protected")
         if join.public is None and (person is None or join.on != ((person, people[join.table]),)):
             raise UsageError(f"{join.table!r} is protected, and is not joined by the person")
-    return found
+    return joins
 
 
-def names_beside(taken: Iterable[str], table: str, added: Iterable[str]) -> dict[str, str]:
+def names_after_join(taken: Iterable[str], table: str, added: Iterable[str]) -> dict[str, str]:
     """Return what columns of a joined table are called: ``table.column`` where a name is taken.
 
-    >>> names_beside(["person", "age"], "patients", ["Age", "sex"])
+    >>> names_after_join(["person", "age"], "patients", ["Age", "sex"])
     {'Age': 'patients.Age', 'sex': 'sex'}
     """
     used = {name.casefold() for name in taken}
-    found = {}
+    names = {}
     for name in added:
-        found[name] = name if name.casefold() not in used else f"{table}.{name}"
-        if found[name].casefold() in used:
+        names[name] = name if name.casefold() not in used else f"{table}.{name}"
+        if names[name].casefold() in used:
             raise UsageError(
-                f"{found[name]!r} names two columns of the join: rename one of them in its table"
+                f"{names[name]!r} names two columns of the join: rename one of them in its table"
             )
-        used.add(found[name].casefold())
-    return found
+        used.add(names[name].casefold())
+    return names
 
 
 # The relation of a join, in which every row still belongs to one person.
@@ -162,11 +162,11 @@ def names_beside(taken: Iterable[str], table: str, added: Iterable[str]) -> dict
 # person, and is in the join if and only if both are in their tables.  So the rows of the join whose
 # person is x are those made of x's rows of T and S, and the rows of every other person are made of
 # that person's own.  An outer row (r, nothing) is there if and only if no row of S has the person
-# ``p(r)``: a function of that person's rows again.  A missing person equals nobody: its rows meet
+# ``p(r)``: a function of that person's rows again.  A missing person equals no one: its rows meet
 # nothing, and the unit leaves them out.
 #
 # *Persons with very many rows in S.*  Of S only the rows of people with at most ``most`` of them
-# are joined; others have no match.  That leaves the theorem as it is, for whether q has so many
+# are joined; others have no match.  That leaves the theorem as it is, for whether q has this many
 # rows is a function of q's own.  Without it one person with a million rows in both tables would
 # make a million times as many in the join, and whether a release ends would reveal that there is
 # such a person. With it the join has at most ``most`` rows for each row of T, whatever people are
@@ -180,11 +180,11 @@ def names_beside(taken: Iterable[str], table: str, added: Iterable[str]) -> dict
 # *What equality is.*  Two values are one person in the join if and only if they are one person for
 # the unit (:meth:`tacit.tables.privacy_unit.PersonUnit.person`): texts by their characters,
 # whatever the collation, floats with one zero and no NaN.  Columns of different kinds are refused.
-# A column of a CSV file that nobody declared is text: beside whole numbers these are written out,
+# A column of a CSV file that no one declared is text: next to integers these are written out,
 # and that is one to one.
 #
 # *By a public key.*  Let U be a public table whose key k is unique (checked on its rows, which
-# everyone may know), and c columns of T.  A row r becomes r beside the row u of U with ``k(u) =
+# everyone may know), and c columns of T.  A row r becomes r next to the row u of U with ``k(u) =
 # c(r)``, of which there is at most one, or beside missing values (or goes, where ``how`` is inner).
 # *Theorem.*  That is a function of r and of public values alone, and makes at most one row of one:
 # the map is ``d -> d``, as that of a derived column and a filter.
@@ -194,7 +194,7 @@ def names_beside(taken: Iterable[str], table: str, added: Iterable[str]) -> dict
 _ALIKE = ("decimal", "date")
 
 
-class Beside:
+class JoinableTable:
     """A relation to be joined: its keys in ``tacit_k0``, ..., its columns in ``tacit_c0``, ..."""
 
     # keys: SQL of what is equal to each key, of the rows that are asked.
@@ -203,24 +203,24 @@ class Beside:
         self.sql, self.columns, self.keys = sql, tuple(columns), tuple(keys)
 
 
-def joined(source: Source, join: Join, beside: Beside) -> Source:
-    """Return the rows of a source with the columns of another relation beside them."""
+def joined(source: Source, join: Join, other: JoinableTable) -> Source:
+    """Return the rows of a source with the columns of another relation next to them."""
     # One query, in which each of the two is read once.
     d = source.engine.dialect
     usable = {name: c for name, c in source.schema.items() if c.kind != "other" or c.reads}
     shown = [f"{d.column(name)} as {d.identifier(name)}" for name in usable]
     names = [here for here, _, _ in join.columns]
     shown += [f"tacit_other.tacit_c{i} as {d.identifier(n)}" for i, n in enumerate(names)]
-    on = " and ".join(f"{key} = tacit_other.tacit_k{i}" for i, key in enumerate(beside.keys))
+    on = " and ".join(f"{key} = tacit_other.tacit_k{i}" for i, key in enumerate(other.keys))
     relation = (
         f"(select {', '.join(shown)} from {source.relation} as tacit_rows "
-        f"{join.how} join ({beside.sql}) as tacit_other on {on})"
+        f"{join.how} join ({other.sql}) as tacit_other on {on})"
     )
-    added = [replace(c, name=n) for c, n in zip(beside.columns, names, strict=True)]
+    added = [replace(c, name=n) for c, n in zip(other.columns, names, strict=True)]
     return Source(source.name, Schema([*source.schema.values(), *added]), source.engine, relation)
 
 
-def of_people(source: Source, other: Source, join: Join) -> Beside:
+def of_people(source: Source, other: Source, join: Join) -> JoinableTable:
     """Return a protected table to be joined by the person, with what is equal to its people."""
     ((here, there),) = join.on
     d = source.engine.dialect
@@ -230,20 +230,20 @@ def of_people(source: Source, other: Source, join: Join) -> Beside:
     shown += [f"{d.column(c.name)} as tacit_c{i}" for i, c in enumerate(taken)]
     sql = f"select {', '.join(shown)} from {other.relation} as tacit_rows"
     labels = ["tacit_k0", *(f"tacit_c{i}" for i in range(len(taken)))]
-    return Beside(_few_rows(sql, ", ".join(labels), join.most, d), taken, [person])
+    return JoinableTable(_few_rows(sql, ", ".join(labels), join.most, d), taken, [person])
 
 
-def _few_rows(sql: str, labels: str, most: int | None, d: Dialect) -> str:
-    """Return the rows of people ``tacit_k0`` with at most so many, of rows that are read once."""
-    if most is None:
+def _few_rows(sql: str, labels: str, limit: int | None, d: Dialect) -> str:
+    """Return the rows of people ``tacit_k0`` with at most this many, of rows that are read once."""
+    if limit is None:
         return sql
     if d.one_scan:
         known = f"select * from ({sql}) as tacit_read where tacit_k0 is not null"
         counted = f"select *, count(*) over (partition by tacit_k0) as tacit_n from ({known}) as k"
-        return f"select {labels} from ({counted}) as tacit_counted where tacit_n <= {most}"
+        return f"select {labels} from ({counted}) as tacit_counted where tacit_n <= {limit}"
     many = (
         "select tacit_k0 as tacit_v from tacit_read where tacit_k0 is not null "
-        f"group by tacit_k0 having count(*) > {most}"
+        f"group by tacit_k0 having count(*) > {limit}"
     )
     return (
         f"with tacit_read as materialized ({sql}), tacit_many as ({many}) "
@@ -270,9 +270,9 @@ def person_pair(
         return written[0], written[1]
     if not _same_people(*sides):
         raise UsageError(
-            f"the person is {_said(sides[0])} in {column!r} and {_said(sides[1])} in {other!r}: "
-            "people are the same in two tables only where the columns are of one kind. Declare "
-            f"it, such as {other} = {{ kind = 'integer' }}, or convert one of them"
+            f"the person is {_kind_words(sides[0])} in {column!r} and {_kind_words(sides[1])} "
+            f"in {other!r}: people are the same in two tables only where the columns are of one "
+            f"kind. Declare it, such as {other} = {{ kind = 'integer' }}, or convert one of them"
         )
     return people[0], people[1]
 
@@ -284,7 +284,7 @@ def _same_people(one: Column, other: Column) -> bool:
     return len(kinds) == 1 and kinds != {"missing"} and uuids[0] == uuids[1] and alike
 
 
-def _said(column: Column) -> str:
+def _kind_words(column: Column) -> str:
     kind = "text of no declared kind" if column.kind == "undeclared" else column.kind
     exact = column.kind in _ALIKE or column.declared.upper() == "UUID"
     return f"{kind} ({column.declared})" if exact else kind
@@ -324,7 +324,7 @@ def key_sql(name: str, kind: str, schema: Schema, dialect: Dialect) -> str:
 
 
 # Rows of a public table: all of them pass through this process, and into the engine as text.
-_MOST = 1_000_000
+_MAX_PUBLIC_ROWS = 1_000_000
 _TYPES = {"text": "text", "undeclared": "text", "boolean": "boolean", "date": "date"}
 _FIRST, _LAST = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
 
@@ -342,12 +342,12 @@ class PublicRows:
     @cached_property
     def digest(self) -> str:
         """A digest of all that the rows say, in whatever order and engine they are."""
-        found = hashlib.sha256(b"tacit public table 1\0")
+        hasher = hashlib.sha256(b"tacit public table 1\0")
         for line in ([list(self.keys), *map(list, self.columns)], *sorted(self.rows, key=repr)):
-            found.update(json.dumps(line, ensure_ascii=True).encode() + b"\n")
-        return found.hexdigest()
+            hasher.update(json.dumps(line, ensure_ascii=True).encode() + b"\n")
+        return hasher.hexdigest()
 
-    def beside(self, names: Sequence[str], here: Schema, engine: Engine) -> Beside:
+    def import_into(self, names: Sequence[str], here: Schema, engine: Engine) -> JoinableTable:
         """Put the rows into an engine, to be joined there."""
         d, parts = engine.dialect, len(self.keys)
         casts = [*(_key_type(k, i, self.rows) for i, k in enumerate(self.keys))]
@@ -360,17 +360,17 @@ class PublicRows:
         ]
         texts = [[row[i] for row in self.rows] for i in range(len(casts))]
         _refuse_nul(texts, d)
-        with engine.rehearsal():  # nothing of a protected table is brought in for it
-            raw = engine.keep_text(texts)
+        with engine.dry_run():  # nothing of a protected table is brought in for it
+            raw = engine.store_text(texts)
             try:
-                kept = engine.materialise(f"select {', '.join(shown)} from {raw}")
+                table = engine.materialise(f"select {', '.join(shown)} from {raw}")
             finally:
                 engine.drop(raw)
         known = [key_sql(n, k, here, d) for n, k in zip(names, self.keys, strict=True)]
         columns = [
             Column(name, kind, getattr(d, cast).upper()) for name, cast, kind in self.columns
         ]
-        return Beside(f"select {', '.join(labels)} from {kept}", columns, known)
+        return JoinableTable(f"select {', '.join(labels)} from {table}", columns, known)
 
 
 def read_public(source: Source, name: str, key: Sequence[str], kinds: Sequence[str]) -> PublicRows:
@@ -380,20 +380,22 @@ def read_public(source: Source, name: str, key: Sequence[str], kinds: Sequence[s
     chosen = [key_sql(n, k, schema, d) for n, k in zip(key, kinds, strict=True)]
     chosen += [_value_sql(c, schema, d) for c in others]
     shown = ", ".join(f"{sql} as c{i}" for i, sql in enumerate(chosen))
-    found = source.engine.rows(
-        f"select {shown} from {source.relation} as tacit_rows limit {_MOST + 1}"
+    rows = source.engine.rows(
+        f"select {shown} from {source.relation} as tacit_rows limit {_MAX_PUBLIC_ROWS + 1}"
     )
-    if len(found) > _MOST:
-        raise UsageError(f"the public table {name!r} has more than {_MOST:,} rows: join fewer")
+    if len(rows) > _MAX_PUBLIC_ROWS:
+        raise UsageError(
+            f"the public table {name!r} has more than {_MAX_PUBLIC_ROWS:,} rows: join fewer"
+        )
     parts = len(key)
-    named = [row for row in found if None not in row[:parts]]
+    named = [row for row in rows if None not in row[:parts]]
     if len({row[:parts] for row in named}) < len(named):
         raise UsageError(
             f"two rows of the public table {name!r} have the same {', '.join(key)}, and a key "
             "identifies one row: remove the one that does not belong there, or declare the "
             "columns that are unique together, key = [...]"
         )
-    columns = tuple(_held(c, [row[parts + i] for row in named]) for i, c in enumerate(others))
+    columns = tuple(_carried(c, [row[parts + i] for row in named]) for i, c in enumerate(others))
     return PublicRows(tuple(kinds), columns, tuple(tuple(map(_text, row)) for row in named))
 
 
@@ -408,7 +410,7 @@ def _value_sql(column: Column, schema: Schema, d: Dialect) -> str:
     return key_part_sql(col(column.name), column.kind, schema, d)
 
 
-def _held(column: Column, values: Iterable[Any]) -> tuple[str, str, str]:
+def _carried(column: Column, values: Iterable[Any]) -> tuple[str, str, str]:
     """Return the name of a column, how its text is cast, and its kind."""
     if column.kind == "date" and not column.declared.upper().startswith("DATE"):
         return column.name, "timestamp", "date"
@@ -423,9 +425,9 @@ def _integer(values: Iterable[Any]) -> str:
     return "wide" if any(v is not None and abs(v) >= 1 << 63 for v in values) else "integer"
 
 
-def _key_type(kind: str, place: int, rows: Iterable[Sequence[Any]]) -> str:
+def _key_type(kind: str, index: int, rows: Iterable[Sequence[Any]]) -> str:
     if kind == "integer":
-        return _integer(None if row[place] is None else int(row[place]) for row in rows)
+        return _integer(None if row[index] is None else int(row[index]) for row in rows)
     return _TYPES[kind]
 
 

@@ -47,7 +47,7 @@ __all__ = [
 # Public keys of groups, as a table in SQL: checked against the kinds of their columns.
 
 
-# A value of each kind, to stand for NULL where the other side is not NULL.
+# A value of each kind, to represent NULL where the other side is not NULL.
 _FILLERS = {
     "text": "",
     "integer": 0,
@@ -56,9 +56,9 @@ _FILLERS = {
     "undeclared": "",
     "missing": "",
 }
-_LISTED = 200  # up to so many public keys stand in the query itself; more are kept in a table
+_LISTED = 200  # up to this many public keys are in the query itself; more are stored in a table
 _KINDS = ("text", "integer", "boolean", "date", "missing")
-_HOLDS = {
+_VALUES_OF = {
     "text": "text",
     "integer": "whole numbers",
     "boolean": "true or false",
@@ -80,22 +80,22 @@ def check_keys(
         raise UsageError("keys belong to group_by; this question has no groups")
     if isinstance(keys, (str, bytes)):
         raise UsageError(f"keys are a list, not the text {keys!r}")
-    found: dict[tuple[Any, ...], None] = {}
+    checked: dict[tuple[Any, ...], None] = {}
     for key in keys:
         parts = tuple(key) if isinstance(key, (tuple, list)) else (key,)
         if len(parts) != len(names):
             raise UsageError(f"the key {key!r} has {len(parts)} parts for {len(names)} columns")
         plain = tuple(map(key_of_kind, parts, map(repr, names), kinds))
-        if plain in found:
+        if plain in checked:
             raise UsageError(f"the key {plain!r} is given twice")
-        found[plain] = None
-    if not found:
+        checked[plain] = None
+    if not checked:
         raise UsageError("the list of keys is empty")
-    return list(found)
+    return list(checked)
 
 
 def sample_keys(kinds: Sequence[str]) -> tuple[tuple[Any, ...], ...]:
-    """Return keys that stand for any others of these kinds, where a question is only tried out.
+    """Return keys that represent any others of these kinds, where a question is only tried out.
 
     >>> sample_keys(["text", "integer"])
     ((None, None), ('', 0))
@@ -139,7 +139,7 @@ def key_of_kind(value: Any, name: str, kind: str) -> Any:
     if isinstance(value, datetime.datetime):
         value = value.date()
     if kind != "missing" and type(value) is not _TYPES[kind]:
-        raise UsageError(f"{name} holds {_HOLDS[kind]}, and the key {value!r} does not fit")
+        raise UsageError(f"{name} holds {_VALUES_OF[kind]}, and the key {value!r} does not fit")
     if isinstance(value, str) and len(value.encode(errors="surrogatepass")) > LONGEST_NAME:
         raise UsageError(
             f"a key of {name} is too long: a text of more than {LONGEST_NAME} bytes counts as "
@@ -149,7 +149,7 @@ def key_of_kind(value: Any, name: str, kind: str) -> Any:
 
 
 def fit_keys(keys: Sequence[tuple[Any, ...]], names: Sequence[str], columns: Schema) -> None:
-    """Refuse keys of another kind than their columns declare.
+    """Raise if keys are of another kind than their columns declare.
 
     >>> from tacit.expressions.schema import Column
     >>> fit_keys([("a",)], ["site"], Schema([Column("site", "integer", "BIGINT")]))
@@ -158,20 +158,20 @@ def fit_keys(keys: Sequence[tuple[Any, ...]], names: Sequence[str], columns: Sch
     """
     # A column that declares no kind is read as its keys need it.
     kinds = [(name, columns.column(name).kind) for name in names]
-    for place, (name, kind) in enumerate(kinds):
+    for index, (name, kind) in enumerate(kinds):
         if kind in ("float", "decimal"):
             for key in keys:
-                fit_number(key[place], repr(name), kind)
-    declared = [(place, name, kind) for place, (name, kind) in enumerate(kinds) if kind in _TYPES]
+                fit_number(key[index], repr(name), kind)
+    declared = [(index, name, kind) for index, (name, kind) in enumerate(kinds) if kind in _TYPES]
     for key in keys:
-        for place, name, kind in declared:
-            key_of_kind(key[place], repr(name), kind)
+        for index, name, kind in declared:
+            key_of_kind(key[index], repr(name), kind)
 
 
 def fit_number(value: Any, name: str, kind: str) -> None:
-    """Refuse a key of a column of doubles or decimals that is not a whole number they can be."""
-    whole = value is None or (type(value) is int and abs(value) <= EXACT)
-    if not whole:
+    """Raise if a key of a column of doubles or decimals is not an integer up to 2^53."""
+    fits = value is None or (type(value) is int and abs(value) <= EXACT)
+    if not fits:
         raise UsageError(
             f"{name} holds {kind} values, and the key {value!r} is not a whole number up to 2^53; "
             "group by other numbers in bins, as in tc.col('x').cut([0, 10, 20])"
@@ -193,8 +193,8 @@ def relation_of(
     names = [f"tacit_keys.tacit_key{i}" for i in range(len(kinds))]
     if len(keys) <= _LISTED:
         return _keys_sql(keys, kinds, engine.dialect), names, None
-    kept = _keep_keys(keys, kinds, engine)
-    return f"(select * from {kept}) as tacit_keys", names, kept
+    table = _keep_keys(keys, kinds, engine)
+    return f"(select * from {table}) as tacit_keys", names, table
 
 
 @contextmanager
@@ -205,12 +205,12 @@ def left_out(
     if not keys:
         yield None
         return
-    values, names, kept = relation_of(keys, kinds, engine)
+    values, names, table = relation_of(keys, kinds, engine)
     try:
         yield values, same_key(groups, names, kinds, keys, engine.dialect)
     finally:
-        if kept is not None:
-            engine.drop(kept)
+        if table is not None:
+            engine.drop(table)
 
 
 def _keys_sql(keys: Sequence[tuple[Any, ...]], kinds: Sequence[str], dialect: Dialect) -> str:
@@ -229,7 +229,7 @@ def _keep_keys(keys: Sequence[tuple[Any, ...]], kinds: Sequence[str], engine: En
     # Return the name of the table, which is to be dropped.
     d = engine.dialect
     columns = [_texts(column) for column in zip(*keys, strict=True)]
-    raw = engine.keep_text([*columns, list(map(str, range(len(keys))))])
+    raw = engine.store_text([*columns, list(map(str, range(len(keys))))])
     casts = [
         f"{d.cast(f'c{i}', _column_type(kind, [key[i] for key in keys]))} as tacit_key{i}"
         for i, kind in enumerate(kinds)
@@ -268,7 +268,7 @@ def key_part_sql(expression: Expression, kind: str, schema: Schema, dialect: Dia
     sql = expression.sql(schema, dialect)
     if kind == "text":
         return dialect.name_of(dialect.unicode.format(x=sql))
-    if expression.operation in _NARROW:  # within these ends by itself
+    if expression.operation in _NARROW:  # within these ends on its own
         return sql
     if kind == "date":
         ends: tuple[Any, Any] = (datetime.date.min, datetime.date.max)
@@ -281,7 +281,7 @@ def key_part_sql(expression: Expression, kind: str, schema: Schema, dialect: Dia
 
 
 def _is_narrow(expression: Expression, schema: Schema) -> bool:
-    """Whether a whole number is a column of an engine's type of at most 64 bits."""
+    """True if an integer is a column of an engine's type of at most 64 bits."""
     if expression.operation != "col":
         return False
     declared = schema.column(constants_of(expression)[0]).declared.upper()
@@ -295,7 +295,7 @@ def byte_of_key(
     dialect: Dialect,
 ) -> tuple[str, str] | None:
     """Return the SQL of a row's code, and of whether it has one, where neither needs a table."""
-    # So it is for keys such as 0, 1, 2: whole numbers that follow one another, of a column that
+    # So it is for keys such as 0, 1, 2: integers that follow one another, of a column that
     # holds such, and at most 256.  The code is missing for every other value, and none can make it
     # fail.
     #
@@ -337,13 +337,13 @@ def same_key(
 # A person is *in* a pair of a group and a value where a row of theirs has that value in that group.
 # Of the pairs that a person is in at most ``rows`` are kept, the first in the order of a digest of
 # a fresh secret salt, the person and the pair.  What is counted in a group are the values of the
-# pairs that anybody has kept.
+# pairs that anyone has kept.
 #
 # *Theorem.*  For every salt, a person who comes or goes changes the counts of all groups together
-# by at most ``rows``, and moves nobody else's pairs.  *Proof.*  Which pairs are kept of a person is
+# by at most ``rows``, and moves no one else's pairs.  *Proof.*  Which pairs are kept of a person is
 # a function of the salt and the person's own rows.  So with one person more the set of kept pairs
 # is a union with a set of at most ``rows`` pairs, and each pair that is new adds one to the count
-# of one group.  It is attained by someone whose values nobody else has.
+# of one group.  It is attained by someone whose values no one else has.
 #
 # Two values are one if and only if their kind says so: texts by their characters, numbers by what
 # they are (a decimal is the double nearest to it, and there is one zero), dates by their day.
@@ -431,7 +431,7 @@ def offset_sql(
 # other row changes.  *Proof.*  The rows are grouped by the person (by nothing that a person could
 # share with another: see :meth:`~tacit.tables.privacy_unit.PersonUnit.person`), and the values
 # of a row are functions of the multiset of that person's rows that the filter keeps: a count, a sum
-# of whole numbers, a least or a greatest.  Who has no such row has none here.  So the table is a
+# of integers, a least or a greatest.  Who has no such row has none here.  So the table is a
 # disjoint union over people, whatever was read, and as many rows of a person as there are may
 # count.
 #
@@ -447,7 +447,7 @@ def offset_sql(
 #   different values**, which are distinguished as in :mod:`tacit.tables.query.keys`: a
 #   missing value is none.
 #
-# For whole numbers p is zero.  Else it is the largest for which the bounds are at most ``2^46`` in
+# For integers p is zero.  Else it is the largest for which the bounds are at most ``2^46`` in
 # those units (0 to 22), and what comes out, ``n / 10^p``, is a quotient of two numbers that doubles
 # hold exactly: the double nearest to the decimal number, the same on every engine, and 30.3 for
 # three times 10.1.  A value is off by half a unit at most, about ``10^-13`` of the larger bound.
@@ -460,10 +460,10 @@ def offset_sql(
 Statistic: TypeAlias = Literal["count", "distinct", "sum", "mean", "min", "max"]
 
 _FAR = 61  # one value of a sum is at most 2^61 units from zero, and so is a whole bound
-# A bound of fractions is at most so many units from zero, and at least so many.
+# A bound of fractions is at most this many units from zero, and at least this many.
 _FINE, _COARSE = 1 << 46, 1 << 20
 _EXACT = 1 << 53
-_TENS = 22  # whole numbers and powers of ten up to which all are doubles
+_TENS = 22  # integers and powers of ten up to which all are doubles
 
 
 @dataclass(frozen=True)
@@ -477,30 +477,30 @@ class PersonValue:
     column: str | None = None  # what it is of, by name; None for a count
     # its bounds in units of ``10^-places``; None for counts, text and dates
     grid: Grid | None = None
-    places: int = 0  # how many digits after the point are counted in
+    digits: int = 0  # how many digits after the point are counted in
 
 
-def units_of(lower: Fraction, upper: Fraction, *, whole: bool) -> tuple[Grid, int]:
+def units_of(lower: Fraction, upper: Fraction, *, integers: bool) -> tuple[Grid, int]:
     """Return the bounds of a person's value in whole units, and how many digits units have.
 
-    >>> grid, places = units_of(Fraction(0), Fraction(5000), whole=False)
+    >>> grid, places = units_of(Fraction(0), Fraction(5000), integers=False)
     >>> grid.last == 5000 * 10**places, places
     (True, 10)
     """
-    far, told = max(abs(lower), abs(upper)), f"the bounds {show(lower)} and {show(upper)}"
-    if whole:
+    far, bounds = max(abs(lower), abs(upper)), f"the bounds {show(lower)} and {show(upper)}"
+    if integers:
         if far > 1 << _FAR:
             raise UsageError(
-                f"{told} are too far from zero: whole numbers of at most 2^{_FAR} can be held"
+                f"{bounds} are too far from zero: whole numbers of at most 2^{_FAR} can be held"
             )
         return Grid(lower, upper, 0), 0
-    places = next((p for p in range(_TENS, 0, -1) if far * 10**p <= _FINE), 0)
-    if not _COARSE <= far * 10**places <= _EXACT:
-        raise UsageError(f"{told} are too far from zero, or too near to it: rescale the column")
-    grid = Grid(lower * 10**places, upper * 10**places, 0)
+    digits = next((p for p in range(_TENS, 0, -1) if far * 10**p <= _FINE), 0)
+    if not _COARSE <= far * 10**digits <= _EXACT:
+        raise UsageError(f"{bounds} are too far from zero, or too near to it: rescale the column")
+    grid = Grid(lower * 10**digits, upper * 10**digits, 0)
     if not grid.cells:
-        raise UsageError(f"{told} are closer than can be distinguished: rescale the column")
-    return grid, places
+        raise UsageError(f"{bounds} are closer than can be distinguished: rescale the column")
+    return grid, digits
 
 
 def person_column(column: Column) -> Column:
@@ -525,21 +525,21 @@ def person_source(
 ) -> Source:
     """Return the table of one row a person, in the engine of the table itself."""
     d, names = source.engine.dialect, [f"v{i}" for i in range(len(values))]
-    columns, found = [], []
+    columns, values_sql = [], []
     for name, value in zip(names, values, strict=True):
         if value.column is None:
-            found.append(d.cast("count(*)", "integer"))
+            values_sql.append(d.cast("count(*)", "integer"))
             continue
         of = derived.get(value.column, Expression("col", (), (value.column,)))
         columns.append(f"{_row_sql(of, value, source.schema, d)} as {name}")
-        found.append(_value_sql(name, value, d))
+        values_sql.append(_value_sql(name, value, d))
     columns.append(f"{unit.person(source.schema, d)} as u")
     condition = condition_sql(where, source.schema, d)
     test = f" where ({condition})" if condition else ""
     rows = d.fence.format(
         sql=f"select {', '.join(columns)} from {source.relation} as tacit_rows{test}"
     )
-    listed = ", ".join(f"{sql} as {name}" for sql, name in zip(found, names, strict=True))
+    listed = ", ".join(f"{sql} as {name}" for sql, name in zip(values_sql, names, strict=True))
     people = f"select u, {listed} from ({rows}) as tacit_owned where u is not null group by u"
     shown = [f"{sql} as {d.identifier(n)}" for sql, n in zip(["u", *names], schema, strict=True)]
     relation = f"(select {', '.join(shown)} from ({people}) as tacit_people)"
@@ -547,14 +547,14 @@ def person_source(
 
 
 def _row_sql(of: Expression, value: PersonValue, schema: Schema, d: Dialect) -> str:
-    """Return the SQL of what is looked at in a row."""
+    """Return the SQL of what is examined in a row."""
     if value.statistic == "distinct":
         return identity_sql(of, schema, d)[0]
     if value.grid is None:
         return key_part_sql(of, value.kind, schema, d)
     number = read_as(of, "read_numeric", schema)
-    if value.places:
-        number = number * float(10**value.places)
+    if value.digits:
+        number = number * float(10**value.digits)
     return offset_sql(number, _grid_of_rows(value), schema, d)
 
 
@@ -584,7 +584,7 @@ def _value_sql(z: str, value: PersonValue, d: Dialect) -> str:
         units = Whole(d.cast(mean, "integer"), 0, rows.cells).plus(rows.first, d)
     else:
         units = Whole(f"{value.statistic}({z})", 0, rows.cells).plus(rows.first, d)
-    whole = d.cast(units.sql, "integer")
+    integer = d.cast(units.sql, "integer")
     if value.kind == "integer":
-        return whole
-    return f"({d.cast(whole, 'double')} / {d.literal(float(10**value.places))})"
+        return integer
+    return f"({d.cast(integer, 'double')} / {d.literal(float(10**value.digits))})"

@@ -1,7 +1,7 @@
-"""What can be asked of the engine in whole numbers, and the object that holds the answers."""
+"""Requests to the engine in integers, and their answers."""
 
 # Weights are multiples of ``1 / unit.one`` (:mod:`tacit.tables.privacy_unit`), so every count
-# and sum below is ``unit.one`` times the number that it stands for.
+# and sum below is ``unit.one`` times the number that it represents.
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class People:
-    """How many people each group has: integers of shape (groups,), never scaled by weights."""
+    """The number of people of each group: integers of shape (groups,), without weights."""
 
     columns: ClassVar[tuple[tuple[Expression, Grid], ...]] = ()
 
@@ -92,7 +92,7 @@ class Products:
     # missing, then for each product ``sum w z_i z_j ...`` over these rows.
 
     columns: tuple[tuple[Expression, Grid], ...]  # the values, each with its grid
-    # the places of the factors among the columns, such as ``(0,)`` and ``(0, 1)``
+    # the positions of the factors among the columns, such as ``(0,)`` and ``(0, 1)``
     products: tuple[tuple[int, ...], ...]
 
     weighted: ClassVar[bool] = True
@@ -144,7 +144,7 @@ class Cells(_OfValue):
 
 @dataclass(frozen=True, eq=False)
 class Distinct:
-    """How many values each group has, each person adding so many at most: shape (groups,)."""
+    """The number of values of each group, with a bound per person: shape (groups,)."""
 
     value: Expression
 
@@ -168,20 +168,19 @@ class ExactAggregates:
     <exact aggregates of 0 requests in 3 groups, not shown>
     """
 
-    __slots__ = ("_found", "groups")
+    __slots__ = ("_answers", "groups")
 
-    def __init__(self, found: Mapping[Any, Any], groups: int) -> None:
-        self._found = dict(found)
+    def __init__(self, answers: Mapping[Any, Any], groups: int) -> None:
+        self._answers = dict(answers)
         self.groups = groups
 
     def of(self, request: Request) -> Any:
         """Return the exact answer to a request, for noise to be added to."""
-        return self._found[request]
+        return self._answers[request]
 
     def __repr__(self) -> str:
-        return (
-            f"<exact aggregates of {len(self._found)} requests in {self.groups} groups, not shown>"
-        )
+        size = f"{len(self._answers)} requests in {self.groups} groups"
+        return f"<exact aggregates of {size}, not shown>"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("exact aggregates cannot be copied or pickled: they are not private")

@@ -54,7 +54,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """How an answer is shown."""
+    """The arrangement of an answer."""
 
     # what grouping columns are called, where that is not their name
     names: tuple[tuple[str, str], ...] = ()
@@ -90,30 +90,30 @@ class Arrangement:
         rows = [
             {
                 **dict(zip(by, key, strict=True)),
-                **{each["label"]: each["value"][place] for each in released["columns"]},
+                **{each["label"]: each["value"][index] for each in released["columns"]},
             }
-            for place, key in enumerate(released["keys"])
+            for index, key in enumerate(released["keys"])
         ]
-        places = list(range(len(rows)))
+        indices = list(range(len(rows)))
         if self.having is not None:
-            places = [place for place in places if self.having.evaluate(rows[place])]
+            indices = [index for index in indices if self.having.evaluate(rows[index])]
         for key in reversed(self.order):
-            places = _sorted(places, [key.value.evaluate(row) for row in rows], key)
+            indices = _sorted(indices, [key.value.evaluate(row) for row in rows], key)
         end = None if self.limit is None else self.offset + self.limit
-        places = places[self.offset : end]
+        indices = indices[self.offset : end]
         return {
             **released,
-            "keys": [released["keys"][place] for place in places],
+            "keys": [released["keys"][index] for index in indices],
             "columns": [
-                {n: [v[p] for p in places] if n in _BY_GROUP else v for n, v in each.items()}
+                {n: [v[p] for p in indices] if n in _BY_GROUP else v for n, v in each.items()}
                 for each in released["columns"]
             ],
         }
 
 
-def _sorted(places: list[int], values: Sequence[Any], key: Order) -> list[int]:
-    missing = [place for place in places if values[place] is None]
-    present = [place for place in places if values[place] is not None]
+def _sorted(indices: list[int], values: Sequence[Any], key: Order) -> list[int]:
+    missing = [index for index in indices if values[index] is None]
+    present = [index for index in indices if values[index] is not None]
     present.sort(key=lambda p: (isinstance(values[p], str), values[p]), reverse=key.descending)
     return missing + present if key.missing_first else present + missing
 
@@ -126,15 +126,15 @@ AS_IT_IS: Arrangement = Arrangement()
 # Groups stand on the vertical axis, so that long names are read without turning the head.
 
 
-_MOST_GROUPS = 80
-_MOST_PANELS = 12
+_MAX_GROUPS = 80
+_MAX_PANELS = 12
 _ACROSS = 2
 _WIDTH = 4.7  # inches a panel
 _LINE = 0.27  # inches a group
 
 
 class DrawnAnswer(Protocol):
-    """What a picture asks of an answer."""
+    """Interface of an answer that has a plot."""
 
     @property
     def keys(self) -> Sequence[tuple[Any, ...]]:
@@ -142,7 +142,7 @@ class DrawnAnswer(Protocol):
 
     @property
     def labels(self) -> Iterable[str]:
-        """What was asked."""
+        """The question."""
 
     @property
     def by(self) -> Sequence[str]:
@@ -150,7 +150,7 @@ class DrawnAnswer(Protocol):
 
     @property
     def about(self) -> Mapping[str, str]:
-        """What is declared of the column of a label, in words."""
+        """The declaration of the column of a label, in words."""
 
     @property
     def asked_of(self) -> Mapping[str, str]:
@@ -169,9 +169,9 @@ def answer_figure(answer: DrawnAnswer) -> Any:
     #
     # Returns: a matplotlib Figure; save it with ``.savefig("answer.png")``.
     groups = [_named(key) for key in answer.keys]
-    if not 0 < len(groups) <= _MOST_GROUPS:
+    if not 0 < len(groups) <= _MAX_GROUPS:
         raise UsageError(
-            f"a figure shows 1 to {_MOST_GROUPS} groups, and this answer has {len(groups)}; "
+            f"a figure shows 1 to {_MAX_GROUPS} groups, and this answer has {len(groups)}; "
             "use to_pandas() and draw the groups that matter"
         )
     panels = []
@@ -186,17 +186,17 @@ def answer_figure(answer: DrawnAnswer) -> Any:
     fig = plotting.figure(_WIDTH * across, sum(heights))
     grid = plotting.axes(fig, len(rows), across, heights=heights)
     fig.get_layout_engine().set(h_pad=0.14, w_pad=0.1)
-    for row, places in zip(rows, grid, strict=True):
+    for row, cells in zip(rows, grid, strict=True):
         slots = max(2, *(len(panel.names) for panel in row))
-        for panel, place in zip(row, places, strict=False):
-            _draw(place, panel, slots)
-        for place in places[len(row) :]:
-            place.set_axis_off()
+        for panel, cell in zip(row, cells, strict=False):
+            _draw(cell, panel, slots)
+        for cell in cells[len(row) :]:
+            cell.set_axis_off()
     return fig
 
 
 class _Panel:
-    """What one panel shows: names, values, and intervals where they are known."""
+    """The content of a panel: names, values, and intervals where they are known."""
 
     # What its values are: the column, with its meaning and its unit where they are declared.
     about = ""
@@ -228,7 +228,7 @@ def _panels(answer: DrawnAnswer, label: str, groups: list[str]) -> list[_Panel]:
         panel = _Panel(label, detail, groups, parts, bars)
         panel.about = of
         return [panel]
-    shown = list(enumerate(groups))[:_MOST_PANELS]
+    shown = list(enumerate(groups))[:_MAX_PANELS]
     names = [str(name) for name in bins]
     left_out = len(groups) - len(shown)
     panels = [
@@ -236,10 +236,10 @@ def _panels(answer: DrawnAnswer, label: str, groups: list[str]) -> list[_Panel]:
             label if not by else f"{label}: {by} {group}",
             kind + (f" (one of the first {len(shown)} groups)" if left_out else ""),
             names,
-            [part[place] for part in parts],
+            [part[index] for part in parts],
             bars,
         )
-        for place, group in shown
+        for index, group in shown
     ]
     for panel in panels:
         panel.about, panel.binned = answer_words(column["kind"]).each[1], True
@@ -271,44 +271,44 @@ def _height(panel: _Panel) -> float:
     return 1.15 + _LINE * max(2, lines)
 
 
-def _draw(place: Any, panel: _Panel, slots: int) -> None:
-    """Draw a panel, its groups from the top in so many slots: bars of a row are equally thick."""
+def _draw(axes: Any, panel: _Panel, slots: int) -> None:
+    """Draw a panel, its groups from the top in this many slots: bars of a row are equally thick."""
     across = range(len(panel.names))
     known = [i for i in across if panel.value[i] is not None]
     if panel.bars:
         values = [panel.value[i] for i in known]
-        place.barh(
+        axes.barh(
             known, values, height=0.62, color="#b9c3cc", edgecolor=plotting.MUTED, linewidth=0.8
         )
-        place.axvline(0, color=plotting.INK, linewidth=1)
+        axes.axvline(0, color=plotting.INK, linewidth=1)
     for i in across:
         low, high = panel.low[i], panel.high[i]
         if low is not None and high is not None:
-            place.plot(
+            axes.plot(
                 [low, high], [i, i], color=plotting.INK, linewidth=1.5, marker="|", markersize=7
             )
     if not panel.bars:
-        place.plot(
+        axes.plot(
             [panel.value[i] for i in known], known, linestyle="none", marker="o",
             color=plotting.ACCENT, markeredgecolor="white", markersize=7.5, zorder=3,
         )  # fmt: skip
-    place.set_yticks(list(across), panel.names)
-    place.set_ylim(slots - 0.4, -0.6)
+    axes.set_yticks(list(across), panel.names)
+    axes.set_ylim(slots - 0.4, -0.6)
     if panel.limits is not None:
-        place.set_xlim(*panel.limits)
-    place.grid(visible=False, axis="y")
-    place.grid(visible=True, axis="x", color=plotting.FAINT, linewidth=0.7)
-    place.ticklabel_format(axis="x", style="plain", useOffset=False)
-    place.xaxis.set_major_formatter(lambda value, _: _tick(value))
-    place.locator_params(axis="x", nbins=6)
+        axes.set_xlim(*panel.limits)
+    axes.grid(visible=False, axis="y")
+    axes.grid(visible=True, axis="x", color=plotting.FAINT, linewidth=0.7)
+    axes.ticklabel_format(axis="x", style="plain", useOffset=False)
+    axes.xaxis.set_major_formatter(lambda value, _: _tick(value))
+    axes.locator_params(axis="x", nbins=6)
     if panel.about:
-        place.set_xlabel(textwrap.shorten(panel.about, 60, placeholder=" …"))
+        axes.set_xlabel(textwrap.shorten(panel.about, 60, placeholder=" …"))
     for i, size in enumerate(panel.sizes):
-        place.annotate(
+        axes.annotate(
             f"n {size}", (1, i), (5, 0), ("axes fraction", "data"), "offset points",
             fontsize=8.5, color=plotting.MUTED, va="center", annotation_clip=False,
         )  # fmt: skip
-    plotting.title(place, panel.title, f"{panel.detail}, with 95% intervals")
+    plotting.title(axes, panel.title, f"{panel.detail}, with 95% intervals")
 
 
 def _tick(value: float) -> str:
@@ -317,8 +317,8 @@ def _tick(value: float) -> str:
 
 def _named(key: tuple[Any, ...]) -> str:
     """Return the name of a group, wrapped where it is long."""
-    told = " / ".join("missing" if part is None else str(part) for part in key) or "all"
-    return "\n".join(textwrap.wrap(told, 28, max_lines=3, placeholder=" …") or [""])
+    name = " / ".join("missing" if part is None else str(part) for part in key) or "all"
+    return "\n".join(textwrap.wrap(name, 28, max_lines=3, placeholder=" …") or [""])
 
 
 # What was released: values with their errors, for people and for other tools.
@@ -404,7 +404,7 @@ class Answer(Exports, Shown):
         nothing = Budget.from_json(body["spent"]["cost"])
         return cls(names, shown, certificate, nothing, replayed=False)
 
-    def _instead_of(self, name: str) -> str:
+    def _suggestion(self, name: str) -> str:
         return f"answer.value({name!r}) is its value" if name in self._columns else ""
 
     @property
@@ -414,33 +414,33 @@ class Answer(Exports, Shown):
 
     @property
     def about(self) -> dict[str, str]:
-        """What a data set declares of the column of each label, in words, if anything.
+        """The declarations of the columns of the labels, in words, if any.
 
         Its meaning and its unit, such as ``"cost: of a visit, in euro"``; of a label that is
         computed from others how, and why it has no interval where it has none.
         """
         body: Any = self.certificate.body
-        said = body.get("declared", {})
-        asked = self._query["aggregates"]
-        known = [(label, column_note(a.get("column"), said)) for label, a in asked]
-        found = {label: told for label, told in known if told}
-        return found | {n: derived_words(one) for n, one in self._columns.items() if "of" in one}
+        declared = body.get("declared", {})
+        aggregates = self._query["aggregates"]
+        known = [(label, column_note(a.get("column"), declared)) for label, a in aggregates]
+        notes = {label: note for label, note in known if note}
+        return notes | {n: derived_words(one) for n, one in self._columns.items() if "of" in one}
 
     @property
     def asked_of(self) -> dict[str, str]:
         """The column that each label was asked of; labels without one are left out."""
-        asked = self._query["aggregates"]
-        return {label: str(a["column"]) for label, a in asked if a.get("column") is not None}
+        aggregates = self._query["aggregates"]
+        return {label: str(a["column"]) for label, a in aggregates if a.get("column") is not None}
 
     @property
     def question(self) -> Mapping[str, object]:
-        """What was asked, as plain JSON values; of a plan, what this question of it asked."""
+        """The question as plain JSON values; in a plan, this question of it."""
         asked: Mapping[str, object] = self._query
         return asked
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What was asked, by label."""
+        """The aggregates, by label."""
         return tuple(self._columns)
 
     def column(self, label: str) -> dict[str, list[Released]]:
@@ -467,7 +467,7 @@ class Answer(Exports, Shown):
         Raises:
             UsageError: no such label or group.
         """
-        return self.column(label)["value"][self._place(key)]
+        return self.column(label)["value"][self._index_of(key)]
 
     def interval(self, label: str, *key: object) -> tuple[Released, Released]:
         """Return the 95% interval of a label, which covers in 95 of 100 releases.
@@ -479,8 +479,8 @@ class Answer(Exports, Shown):
         Raises:
             UsageError: no such label or group.
         """
-        column, place = self.column(label), self._place(key)
-        return column["low"][place], column["high"][place]
+        column, index = self.column(label), self._index_of(key)
+        return column["low"][index], column["high"][index]
 
     def refused(self, label: str, *key: object) -> bool:
         """Return whether the test of propose-test-release refused an answer; the reason is private.
@@ -492,10 +492,10 @@ class Answer(Exports, Shown):
         Raises:
             UsageError: no such label or group.
         """
-        column, place = self.column(label), self._place(key)
-        return bool(column["refused"][place]) if "refused" in column else False
+        column, index = self.column(label), self._index_of(key)
+        return bool(column["refused"][index]) if "refused" in column else False
 
-    def _place(self, key: tuple[object, ...]) -> int:
+    def _index_of(self, key: tuple[object, ...]) -> int:
         if tuple(key) not in self.keys:
             named = ", ".join(self.by) or "nothing"
             raise UsageError(f"there is no group {key}; name one by {named}")
@@ -503,8 +503,8 @@ class Answer(Exports, Shown):
 
     def statistics(self) -> Sequence[Statistic]:
         """Return what was released, by label, with the edges of histograms."""
-        asked = dict(self._query["aggregates"])
-        edges = {label: asked.get(label, {}).get("edges") for label in self._columns}
+        aggregates = dict(self._query["aggregates"])
+        edges = {label: aggregates.get(label, {}).get("edges") for label in self._columns}
         return [
             Statistic(label, column, edges[label] and [_plain(edge) for edge in edges[label]])
             for label, column in self._columns.items()
@@ -517,7 +517,7 @@ class Answer(Exports, Shown):
             ("protects", self.protects.removeprefix("protects: ")),
             ("privacy loss", repr(self.cost)),
             ("intervals", str(self.certificate.body["accuracy"])),
-            *((label, told) for label, told in self.about.items()),
+            *((label, note) for label, note in self.about.items()),
             ("certificate", str(self.certificate.body["digest"])),
         ]
 
@@ -547,8 +547,8 @@ class Answer(Exports, Shown):
         by, parts = list(self.by), []
         if plain:
             rows = [
-                key + [_cell(self._columns[label], (place,)) for label in plain]
-                for place, key in enumerate(names)
+                key + [_cell(self._columns[label], (index,)) for label in plain]
+                for index, key in enumerate(names)
             ]
             parts.append(Table([*by, *plain], rows, names=len(by)))
         for label in self.labels:
@@ -556,17 +556,17 @@ class Answer(Exports, Shown):
             if label in plain:
                 continue
             rows = [
-                [*key, str(name), _cell(column, (place, i))]
-                for place, key in enumerate(names)
+                [*key, str(name), _cell(column, (index, i))]
+                for index, key in enumerate(names)
                 for i, name in enumerate(column["bins"])
             ]
             each, _ = answer_words(str(column["kind"])).each
             parts.append(Table([*by, each, label], rows, names=len(by) + 1))
         groups = f"{len(names)} group{'' if len(names) == 1 else 's'}"
         paid = "replayed from the ledger, at no cost" if self.replayed else f"cost {self.cost!r}"
-        told = [f"{label}: {about}" for label, about in self.about.items()]
+        notes = [f"{label}: {about}" for label, about in self.about.items()]
         ends = f"({', '.join(self.labels)} in {groups}; {paid}; 95% intervals of the noise)"
-        return Card("Answer", self.protects, [*parts, Pictures(self._charts)], [*told, ends])
+        return Card("Answer", self.protects, [*parts, Pictures(self._charts)], [*notes, ends])
 
     def _charts(self) -> list[tuple[str, Any]]:
         """Return a chart for each label that has several marks, and few enough to be read."""
@@ -605,10 +605,10 @@ def _plain(edge: str) -> int | float:
     return exact.numerator if exact.denominator == 1 else float(exact)
 
 
-def _cell(column: dict[str, Any], place: tuple[int, ...]) -> str:
+def _cell(column: dict[str, Any], index: tuple[int, ...]) -> str:
     """Return a value with its interval; of a list over groups, and in each over bins."""
-    value, low, high = (_at(column[part], place) for part in ("value", "low", "high"))
-    if column.get("refused") and column["refused"][place[0]]:
+    value, low, high = (_at(column[part], index) for part in ("value", "low", "high"))
+    if column.get("refused") and column["refused"][index[0]]:
         return "refused by the test"
     if low is None and high is None:
         return _short(value)

@@ -19,12 +19,12 @@ from tacit.tables.query.joins import (
     PublicRows,
     joined,
     key_kind,
-    names_beside,
+    names_after_join,
     of_people,
     person_pair,
     read_public,
 )
-from tacit.tables.release.release import Collector, KeptPlans, Rehearsed
+from tacit.tables.release.release import Collector, PlanCache, Rehearsed
 
 __all__ = [
     "JoinedTable",
@@ -35,8 +35,8 @@ __all__ = [
     "asked_join",
     "beside",
     "changed_columns",
-    "columns_beside",
     "join_table",
+    "joined_columns",
     "settled",
 ]
 
@@ -84,15 +84,15 @@ def asked_join(
     return other, how or ("left" if other.public else "inner"), pairs
 
 
-def columns_beside(
+def joined_columns(
     taken: Iterable[str], table: str, added: Mapping[str, str]
 ) -> tuple[tuple[str, str, str], ...]:
     """Return of each column that a join adds its name here, its name there, and its kind.
 
-    >>> columns_beside(["person", "age"], "patients", {"age": "integer"})
+    >>> joined_columns(["person", "age"], "patients", {"age": "integer"})
     (('patients.age', 'age', 'integer'),)
     """
-    names = names_beside(taken, table, added)
+    names = names_after_join(taken, table, added)
     return tuple((names[name], name, kind) for name, kind in added.items())
 
 
@@ -130,7 +130,7 @@ def _other(others: Mapping[str, OtherTable], own: str | None, name: str) -> Othe
 
 
 def _named(other: OtherTable, on: On) -> list[tuple[str, str]]:
-    """Return the pairs that are said; a column alone is equal to the key in its place."""
+    """Return the pairs that are said; a column alone is equal to the key in its position."""
     if isinstance(on, Mapping):
         return [(str(here), str(there)) for here, there in on.items()]
     columns = [on] if isinstance(on, str) else list(on or other.key)
@@ -182,7 +182,7 @@ _T = TypeVar("_T")
 
 
 class OpenedTable:
-    """A table that can be opened anew, and what its engine keeps of earlier questions."""
+    """A table that can be opened again, and what its engine keeps of earlier questions."""
 
     # called: the name that the user gave it; None where it has that of its file.
     # joined: what it was joined with since it was opened last, as
@@ -196,7 +196,7 @@ class OpenedTable:
         self.called = options.get("name")
         self._source = open_source(opened, **options)
         self._collector = Collector(self._source)
-        self.plans, self.rehearsed = KeptPlans(), Rehearsed()
+        self.plans, self.rehearsed = PlanCache(), Rehearsed()
         self.others: Mapping[str, OtherTable] = {}
         self.joined: dict[Any, Any] = {}
 
@@ -207,7 +207,7 @@ class OpenedTable:
 
     @property
     def collector(self) -> Collector:
-        """What is asked of the table, and what of that is kept."""
+        """The queries of the table, and their cache."""
         return self._collector
 
     def reopen(self) -> Source:
@@ -237,35 +237,35 @@ class OpenedTable:
 
 
 class SharedTable(OpenedTable):
-    """A table that somebody else holds open, for one of the many who ask it."""
+    """A table that someone else holds open, for one of the many who ask it."""
 
     # The plans of the questions, and what of them was tried on no rows, are kept apart: a question
-    # that is answered faster because somebody asked the same a moment ago tells that they did.
+    # that is answered faster because someone asked the same a moment ago tells that they did.
     # What the table was joined with is shared: a public table is read once for all.
 
     def __init__(self, whole: OpenedTable) -> None:
-        self._whole, self.named, self.called = whole, whole.named, whole.called
-        self.others, self.plans = whole.others, KeptPlans()
+        self._table, self.named, self.called = whole, whole.named, whole.called
+        self.others, self.plans = whole.others, PlanCache()
         self._tried: tuple[Source, Rehearsed] | None = None
 
     @property
     def source(self) -> Source:
         """The table as it was opened last."""
-        return self._whole.source
+        return self._table.source
 
     @property
     def collector(self) -> Collector:
-        """What is asked of the table, and what of that is kept."""
-        return self._whole.collector
+        """The queries of the table, and their cache."""
+        return self._table.collector
 
     @property
     def joined(self) -> dict[Any, Any]:  # type: ignore[override]
-        """What the table was joined with since it was opened."""
-        return self._whole.joined
+        """The tables that were joined with it since it was opened."""
+        return self._table.joined
 
     @property
     def rehearsed(self) -> Rehearsed:  # type: ignore[override]
-        """What was tried on no rows since the table was opened."""
+        """The plans that were validated since the table was opened."""
         source, tried = self.source, self._tried
         if tried is None or tried[0] is not source:
             self._tried = tried = source, Rehearsed(apart=True)
@@ -273,7 +273,7 @@ class SharedTable(OpenedTable):
 
     def reopen(self) -> Source:
         """Return the table, opened after this was called."""
-        return self._whole.reopen()
+        return self._table.reopen()
 
     def beside(self, made: OpenedTable) -> OpenedTable:
         """Return a join of the table, with plans kept apart as well."""
@@ -291,13 +291,13 @@ def changed_columns(before: Iterable[str], after: Iterable[str]) -> str:
         "gone": [name for name in old if name not in new],
         "new": [name for name in new if name not in old],
     }
-    told = [
+    changes = [
         f"{word}: {', '.join(map(repr, names[:5]))}"
         + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         for word, names in parts.items()
         if names
     ]
-    return f" ({'; '.join(told) or 'their order'})"
+    return f" ({'; '.join(changes) or 'their order'})"
 
 
 def settled(ask: Callable[[], _T], outcome: str) -> _T:
@@ -316,7 +316,7 @@ def settled(ask: Callable[[], _T], outcome: str) -> _T:
     raise failed(message)
 
 
-# A table with the columns of another one beside it, opened where the table is.
+# A table with the columns of another one next to it, opened where the table is.
 #
 # A public table is read when it is joined, which costs nothing; what was read then is joined by
 # every question of this table.  A protected one is read by the questions alone, in the statement
@@ -324,7 +324,7 @@ def settled(ask: Callable[[], _T], outcome: str) -> _T:
 
 
 class JoinedTable(OpenedTable):
-    """A table beside which another one stands; it is opened anew when the table is."""
+    """A table next to which another one stands; it is opened again when the table is."""
 
     def __init__(
         self, base: OpenedTable, other: OtherTable, join: Join, rows: PublicRows | None
@@ -333,7 +333,7 @@ class JoinedTable(OpenedTable):
         self._lock = threading.RLock()
         self._of: Source | None = None
         self.others, self.joined = base.others, {}
-        self.plans, self.rehearsed = KeptPlans(), Rehearsed()
+        self.plans, self.rehearsed = PlanCache(), Rehearsed()
         self.named, self.called = base.named, base.called
 
     @property
@@ -343,7 +343,7 @@ class JoinedTable(OpenedTable):
 
     @property
     def collector(self) -> Collector:
-        """What is asked of the join, and what of that is kept."""
+        """The queries of the join, and their cache."""
         return self._at(self._base.source)[1]
 
     def reopen(self) -> Source:
@@ -362,7 +362,7 @@ class JoinedTable(OpenedTable):
         join = self._join
         if self._rows is not None:
             names = [here for here, _ in join.on]
-            return joined(base, join, self._rows.beside(names, base.schema, base.engine))
+            return joined(base, join, self._rows.import_into(names, base.schema, base.engine))
         # what is opened for it is closed with it
         self._opened = other = self._other.opened(base)
         kinds = {name: column.kind for name, column in other.schema.items()}
@@ -379,7 +379,7 @@ class JoinedTable(OpenedTable):
 def join_table(
     table: OpenedTable, query: Query, declared: Declared, name: str, on: On, how: str | None
 ) -> tuple[OpenedTable, Query, Declared]:
-    """Return a table with another one of its data set beside it, the question, what is declared."""
+    """Return a table with another of its data set, the question, and the declarations."""
     other, how, pairs = asked_join(table.others, query, name, on, how)
     known = (name, how, pairs)
     if known not in table.joined:
@@ -392,7 +392,7 @@ def _join(
     table: OpenedTable, other: OtherTable, how: str, pairs: tuple[tuple[str, str], ...]
 ) -> tuple[OpenedTable, Join]:
     base, rows = table.source, None
-    with base.engine.rehearsal():  # it is looked at, and opened for good once it fits
+    with base.engine.dry_run():  # it is examined, and opened for good once it fits
         opened = other.opened(base)
     for here, there in pairs:
         base.schema.column(here), opened.schema.column(there)
@@ -410,7 +410,7 @@ def _join(
             for name, column in opened.schema.items()
             if name not in other.key and column.kind not in ("other", "missing")
         }
-    columns = columns_beside(base.schema, other.name, added)
+    columns = joined_columns(base.schema, other.name, added)
     if rows is None:
         reading = opened.reading
         join = Join(other.name, how, pairs, columns, most=MOST_ROWS, reading=reading)

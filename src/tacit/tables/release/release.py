@@ -49,8 +49,8 @@ __all__ = [
     "Charge",
     "Collector",
     "Exact",
-    "KeptPlans",
     "PeopleOfKeys",
+    "PlanCache",
     "QueryCharge",
     "Rehearsed",
     "Standing",
@@ -64,13 +64,13 @@ __all__ = [
     "without_rows",
 ]
 
-# A question at its price, as a ledger knows it: what stands for it, and the plan that it pays.
+# A question at its price, as a ledger knows it: what represents it, and the plan that it pays.
 #
 # What is asked may be a query of a table, or a count that is continued over time: a charge needs
 # its public description and, for a loss that is granted, its plan.
 
 
-_KEPT = 32
+_MAX_PLANS = 32
 _READINGS = 4  # the format of ledgers from which on a question says how its table is read
 _UNRECORDED = (
     "the ledger holds this release at no further cost, from a version of Tacit that did not record "
@@ -93,7 +93,7 @@ P_co = TypeVar("P_co", bound=_Priced, covariant=True)
 
 
 class Asked(Protocol[P_co]):
-    """What is asked, at its price."""
+    """A question at its price."""
 
     @property
     def query(self) -> Query:
@@ -101,7 +101,7 @@ class Asked(Protocol[P_co]):
 
     @property
     def request(self) -> Budget:
-        """What it may spend."""
+        """The loss that it may spend."""
 
     @property
     def public(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class Asked(Protocol[P_co]):
 
     @property
     def family(self) -> str | None:
-        """What the same question at other prices shares with it; None where nothing is shared."""
+        """The part that it shares with the same question at other prices, or None."""
 
     def plan(self, granted: Budget, like: Any = None) -> P_co:
         """Return its plan, for a loss that is granted."""
@@ -146,29 +146,29 @@ class TableQuestion:
         return Plan(self.query, granted) if like is None else like.repriced(granted)
 
 
-class KeptPlans:
+class PlanCache:
     """The latest plans: a release that was priced before, on paper, is not planned again."""
 
-    # Of one question the latest price is kept; another price goes on from what no price changes.  A
-    # table that was opened anew is planned anew: its columns may be of other kinds.
+    # Of one question the latest price is kept; another price continues from what no price changes.
+    # A table that was opened again is planned again: its columns may be of other kinds.
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[Schema | None, str, Budget, Any]] = {}
+        self._plans: dict[str, tuple[Schema | None, str, Budget, Any]] = {}
         self._lock = Lock()
 
-    def of(self, key: str, asked: Asked[P], granted: Budget) -> P:
+    def of(self, key: str, question: Asked[P], granted: Budget) -> P:
         """Return the plan of what is asked, whose key is its identity, for what is granted."""
-        name, schema = asked.family or key, asked.query.source_schema
-        of, known, spent, plan = self._kept.get(name, (None, "", granted, None))
+        name, schema = question.family or key, question.query.source_schema
+        of, known, spent, plan = self._plans.get(name, (None, "", granted, None))
         if of is not schema or known != key or spent != granted:
-            plan = asked.plan(granted, plan if asked.family and of is schema else None)
+            plan = question.plan(granted, plan if question.family and of is schema else None)
         with self._lock:
-            self._kept.pop(name, None)
-            self._kept[name] = schema, key, granted, plan
-            if len(self._kept) > _KEPT:
-                del self._kept[next(iter(self._kept))]
-        found: P = plan
-        return found
+            self._plans.pop(name, None)
+            self._plans[name] = schema, key, granted, plan
+            if len(self._plans) > _MAX_PLANS:
+                del self._plans[next(iter(self._plans))]
+        cached: P = plan
+        return cached
 
 
 def fitted(request: Budget, remaining: Budget) -> Budget:
@@ -181,7 +181,7 @@ def fitted(request: Budget, remaining: Budget) -> Budget:
 
 @dataclass(frozen=True)
 class Standing:
-    """What a ledger holds of a release at one moment, and what is left of the budget."""
+    """The entry of a release in a ledger at one moment, and the rest of the budget."""
 
     # its charge, with the answer once there is one; None where it was not charged
     entry: Entry | None
@@ -189,12 +189,12 @@ class Standing:
 
     @property
     def is_charged(self) -> bool:
-        """Whether the release costs nothing more: it is answered, or still open."""
+        """True if the release costs nothing more: it is answered, or still open."""
         return self.entry is not None
 
     @property
     def is_answered(self) -> bool:
-        """Whether a recorded answer is there to be replayed."""
+        """True if a recorded answer is there to be replayed."""
         return self.entry is not None and self.entry.answer is not None
 
 
@@ -204,12 +204,12 @@ class Charge(Generic[P]):
 
     ledger: Ledger
     asked: Asked[P]  # the question, with what it may spend
-    plans: KeptPlans  # those that were made of late for the same table
+    plans: PlanCache  # those that were made recently for the same table
 
     @cached_property
     def public(self) -> dict[str, Any]:
         """The identity of its release."""
-        # A charge from before readings were part of it goes on, and replays, without one.  It may
+        # A charge from before readings were part of it continues, and replays, without one.  It may
         # be of another reading, which is warned of: a second charge would be the larger surprise.
         now = self.asked.public
         before: dict[str, Any] = without_reading(now)
@@ -223,12 +223,12 @@ class Charge(Generic[P]):
 
     @cached_property
     def key(self) -> str:
-        """What the ledger finds it by."""
+        """Its key in the ledger."""
         return key_of(self.public)
 
     @property
     def standing(self) -> Entry | None:
-        """What the ledger holds of it now: a charge that is open, or an answer."""
+        """Its entry in the ledger now: an open charge, or an answer."""
         return self.ledger.find(self.key)
 
     def look(self) -> Standing:
@@ -275,7 +275,7 @@ QueryCharge: TypeAlias = Charge[Plan]  # a query of a table at its price
 # From a plan's steps to the engine's requests, and back to vectors in grid units.
 
 
-_COLLECTOR_KEPT = 8  # how many questions' bounded tables stay in the engine for the next one
+_MAX_COLLECTED = 8  # how many questions' bounded tables stay in the engine for the next one
 
 
 class Collector:
@@ -290,21 +290,21 @@ class Collector:
         self._lock = threading.Lock()
         self._unused: deque[list[str]] = deque()
 
-    def query(self, asked: Query, keys: Sequence[tuple[Any, ...]] | None) -> PartedQuery:
+    def query(self, question: Query, keys: Sequence[tuple[Any, ...]] | None) -> PartedQuery:
         """Return the engine's query for a question, the same one for the same rows and groups."""
-        name = asked.rows + repr(keys)
+        name = question.rows + repr(keys)
         with self._lock:
             if name not in self._queries:
-                while len(self._queries) >= _COLLECTOR_KEPT:
+                while len(self._queries) >= _MAX_COLLECTED:
                     del self._queries[next(iter(self._queries))]
-                made = self._queries[name] = self._make(asked, keys)
+                made = self._queries[name] = self._make(question, keys)
                 # Not dropped in the finaliser itself, which may run in the middle of a request.
                 weakref.finalize(made, self._unused.append, made.tables).atexit = False
                 self._drop_unused()
             return self._queries[name]
 
     def forget(self) -> None:
-        """Drop what is cached, so that the next question reads the table anew."""
+        """Drop what is cached, so that the next question reads the table again."""
         with self._lock:
             self._queries.clear()
             self._drop_unused()
@@ -314,12 +314,12 @@ class Collector:
             for table in self._unused.popleft():
                 self._source.engine.drop(table)
 
-    def _make(self, asked: Query, keys: Sequence[tuple[Any, ...]] | None) -> PartedQuery:
-        derived = asked.resolved
-        by = {name: derived.get(name, col(name)) for name in asked.by}
-        source = rows_of(self._source, asked)
-        where = _condition(asked, derived)
-        return PartedQuery(source, asked.unit, where=where, by=by, keys=keys if by else None)
+    def _make(self, question: Query, keys: Sequence[tuple[Any, ...]] | None) -> PartedQuery:
+        derived = question.resolved
+        by = {name: derived.get(name, col(name)) for name in question.by}
+        source = rows_of(self._source, question)
+        where = _condition(question, derived)
+        return PartedQuery(source, question.unit, where=where, by=by, keys=keys if by else None)
 
     def collect(self, plan: Plan) -> Exact:
         """Run the plan in the engine, up to where noise is needed."""
@@ -334,7 +334,7 @@ class Exact:
         self._collector = collector
         self._plan = plan
         self._people: PeopleOfKeys | None = None
-        self._found: ExactAggregates | None = None
+        self._answers: ExactAggregates | None = None
         if plan.keys is None:
             self._run(plan.query.keys)
         else:
@@ -342,8 +342,8 @@ class Exact:
 
     def _run(self, keys: Sequence[tuple[Any, ...]] | None) -> ExactAggregates:
         query = self._collector.query(self._plan.query, keys)
-        self._found = query.run(requests_of(self._plan))
-        return self._found
+        self._answers = query.run(requests_of(self._plan))
+        return self._answers
 
     @property
     def people(self) -> PeopleOfKeys:
@@ -358,11 +358,11 @@ class Exact:
         # Equal steps of two parts need not be of the same rows: groups by other keys have one name.
         if not keys:
             return [{step: [] for step, _ in ends} for ends in chains]
-        found = self._found if self._found is not None else self._run(keys)
+        answers = self._answers if self._answers is not None else self._run(keys)
         asked = zip(self._plan.parts, chains, self._plan.requests(len(keys)), strict=True)
         return [
             {
-                step: part.vector(step, found.of(request))
+                step: part.vector(step, answers.of(request))
                 for (step, _), request in zip(ends, requests, strict=True)
             }
             for part, ends, requests in asked
@@ -403,20 +403,20 @@ def requests_of(plan: Plan) -> list[Request]:
     return list(dict.fromkeys(itertools.chain.from_iterable(plan.requests(plan.size))))
 
 
-def rows_of(source: Source, asked: Query) -> Source:
+def rows_of(source: Source, query: Query) -> Source:
     """Return the table whose rows a question is about: people, where they are made first."""
-    inner = asked.inner
+    inner = query.inner
     if inner is None:
         return source
     assert isinstance(inner.unit, PersonUnit)
     known = inner.resolved
     where, values = _condition(inner, known), person_values(inner)
-    return person_source(rows_of(source, inner), inner.unit, where, known, values, asked.schema)
+    return person_source(rows_of(source, inner), inner.unit, where, known, values, query.schema)
 
 
-def _condition(asked: Query, derived: Mapping[str, Expression]) -> Expression | None:
+def _condition(query: Query, derived: Mapping[str, Expression]) -> Expression | None:
     """Return all filters as one condition on the table's own columns."""
-    where = [condition.substitute(derived) for condition in asked.where]
+    where = [condition.substitute(derived) for condition in query.where]
     return reduce(operator.and_, where) if where else None
 
 
@@ -430,14 +430,14 @@ def _condition(asked: Query, derived: Mapping[str, Expression]) -> Expression | 
 
 
 _LAST = 32
-# So many public keys stand for all: beyond a smaller number they go another way to the engine.
+# This many public keys represent all: beyond a smaller number they go another way to the engine.
 _KEYS = 256
 
 
 class Rehearsed:
-    """What was rehearsed of late on a table that nobody changes: it need not be again."""
+    """Cache of plans that were validated on a table that cannot change."""
 
-    # apart: whether what others asked of late, of this table or of one of its shape, is tried
+    # apart: whether what others asked recently, of this table or of one of its shape, is tried
     #   again: a question that is answered faster because of them tells that they asked it.
 
     def __init__(self, *, apart: bool = False) -> None:
@@ -454,13 +454,13 @@ class Rehearsed:
         # keys last: where they are many, they are compared of the same requests alone
         known = requests_of(plan), rounds, source.relation, query.rows, query.keys
         if _planner_of(source, plan) is None or known not in self._last:
-            rehearse(source, plan, anew=self._apart)
+            rehearse(source, plan, again=self._apart)
             self._last.append(known)
 
 
-def _refuse_other_kinds(asked: Schema, source: Source) -> None:
-    """Refuse a question that was made before the table was opened anew with columns that differ."""
-    for name, column in () if asked is source.schema else asked.items():
+def _refuse_other_kinds(schema: Schema, source: Source) -> None:
+    """Raise if a question was made before the table was opened again with other columns."""
+    for name, column in () if schema is source.schema else schema.items():
         kind = source.schema[name].kind if name in source.schema else column.kind
         if kind != column.kind:
             raise UsageError(
@@ -469,17 +469,17 @@ def _refuse_other_kinds(asked: Schema, source: Source) -> None:
             )
 
 
-def _planner_of(source: Source, plan: Plan, anew: bool = False) -> Callable[[str], None] | None:
-    return source.engine.planner(anew=anew) if plan.query.unit.column is None else None
+def _planner_of(source: Source, plan: Plan, again: bool = False) -> Callable[[str], None] | None:
+    return source.engine.planner(again=again) if plan.query.unit.column is None else None
 
 
-def rehearse(source: Source, plan: Plan, *, anew: bool = False) -> None:
+def rehearse(source: Source, plan: Plan, *, again: bool = False) -> None:
     """Carry a plan out up to the noise, on no rows."""
-    planner = _planner_of(source, plan, anew)
+    planner = _planner_of(source, plan, again)
     collector = Collector(without_rows(source) if planner is None else _planned(source, planner))
     keys = plan.query.keys
     asked = requests_of(plan)
-    whole = collector.query(plan.query, keys)  # each of the keys is looked at, and none asked for
+    whole = collector.query(plan.query, keys)  # each of the keys is examined, and none asked for
     for request in asked:
         whole.check(request)
     if plan.keys is not None:
@@ -518,25 +518,25 @@ class _Rehearsed:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Run a query on no rows."""
-        with self._engine.rehearsal():
+        with self._engine.dry_run():
             return self._engine.rows(sql)
 
     def integers(self, sql: str) -> list[NDArray[np.int64]]:
         """Run a query on no rows."""
-        with self._engine.rehearsal():
+        with self._engine.dry_run():
             return self._engine.integers(sql)
 
     def materialise(self, sql: str) -> str:
         """Keep the result of a query on no rows."""
-        with self._engine.rehearsal():
+        with self._engine.dry_run():
             return self._engine.materialise(sql)
 
-    def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
+    def store_text(self, columns: Sequence[Sequence[str | None]]) -> str:
         """Keep public text."""
-        with self._engine.rehearsal():
-            return self._engine.keep_text(columns)
+        with self._engine.dry_run():
+            return self._engine.store_text(columns)
 
-    def rehearsal(self) -> AbstractContextManager[object]:
+    def dry_run(self) -> AbstractContextManager[object]:
         """Return an empty block: this is one."""
         return nullcontext()
 
@@ -545,14 +545,14 @@ class _Rehearsed:
         return nullcontext()
 
     def close(self) -> None:
-        """Do nothing: the engine goes on."""
+        """Do nothing: the engine continues."""
 
-    def planner(self, *, anew: bool = False) -> None:
+    def planner(self, *, again: bool = False) -> None:
         """Return None: what is rehearsed is not run."""
 
 
 class _Planned(_Rehearsed):
-    """An engine that plans what it is asked; public keys alone are kept in it, as they are."""
+    """An engine that plans what it is asked; public keys alone are stored in it, as they are."""
 
     def __init__(self, engine: Engine, planner: Callable[[str], None]) -> None:
         super().__init__(engine)

@@ -27,7 +27,7 @@ from tacit.mechanisms.propose_test_release import BoundSearch, ProposeTestReleas
 from tacit.mechanisms.smooth import CONCENTRATED, SmoothNoise
 from tacit.report.text import say_step
 from tacit.tables.noise import Array, Estimate, NoiseLaw
-from tacit.tables.query.contribution_bounding import WholeCells
+from tacit.tables.query.contribution_bounding import RowCells
 from tacit.tables.query.requests import Cells, Request
 from tacit.tables.statistics.base import LEVEL, MOST_ROWS, Columns, Method, Noise, Part, kind_of
 from tacit.tables.statistics.data_dependent_steps import (
@@ -209,7 +209,7 @@ class LocalPart(Part):
     def request(self, step: Step, columns: Columns) -> Request:
         """Ask for the records on the grid: rows that are kept whole, where people have several."""
         value = columns.value(self.column)
-        return Cells(value, self.grid) if columns.alone else WholeCells(value, self.grid)
+        return Cells(value, self.grid) if columns.alone else RowCells(value, self.grid)
 
     def vector(self, step: Step, found: Any) -> Any:
         """Return the counted records as they are."""
@@ -529,7 +529,7 @@ class PeopleSamplePart(SamplePart):
         assert isinstance(step, PeopleInBins)
         groups = step.groups if step.by else None
         value = columns.value(self.column)
-        return WholeCells(value, self.grid, parts=step.bins, groups=groups)
+        return RowCells(value, self.grid, parts=step.bins, groups=groups)
 
 
 @lru_cache(maxsize=64)

@@ -49,7 +49,7 @@ class PeriodAnswer(Answer):
     """Counts by period, and running totals, with their errors: a line a period.
 
     As every :class:`Answer` it becomes a table (``to_pandas()`` and the like), with the columns
-    ``period`` (where it begins), ``count`` and ``total``, each with its error and interval.  A
+    ``period`` (where it starts), ``count`` and ``total``, each with its error and interval.  A
     number that was published never changes.  A total adds other noise than the counts: it is
     more exact than their sum, and may go down by a little.
     """
@@ -60,8 +60,8 @@ class PeriodAnswer(Answer):
     ) -> PeriodAnswer:
         """Return the answer that the parts of a charge make, with its certificate."""
         released = published(entry.question, parts)
-        told = replace(entry, answer={**(entry.answer or {}), **released})
-        return cls(("period",), released, issue(told, ledger), entry.cost, replayed)
+        entry_with = replace(entry, answer={**(entry.answer or {}), **released})
+        return cls(("period",), released, issue(entry_with, ledger), entry.cost, replayed)
 
     def plot(self) -> Figure:
         """Draw the counts and the running totals, with their 95% intervals, over time.
@@ -77,17 +77,17 @@ class PeriodAnswer(Answer):
             raise UsageError("no period is over yet: there is nothing to draw")
         need("matplotlib.dates", "plot")
         fig = plotting.figure(8, 5)
-        places = plotting.axes(fig, len(self.labels), 1)
+        grid = plotting.axes(fig, len(self.labels), 1)
         across = [_instant(key[0]) for key in self.keys]
-        for (place,), label in zip(places, self.labels, strict=True):
+        for (axes,), label in zip(grid, self.labels, strict=True):
             column = self.column(label)
-            place.fill_between(
+            axes.fill_between(
                 across, column["low"], column["high"], color=plotting.FAINT, linewidth=0
             )
-            place.plot(across, column["value"], color=plotting.ACCENT, linewidth=1.3)
-            place.plot(across[-1:], column["value"][-1:], color=plotting.ACCENT, marker="o")
-            place.margins(x=0.01)
-            plotting.title(place, label, _DETAIL[label])
+            axes.plot(across, column["value"], color=plotting.ACCENT, linewidth=1.3)
+            axes.plot(across[-1:], column["value"][-1:], color=plotting.ACCENT, marker="o")
+            axes.margins(x=0.01)
+            plotting.title(axes, label, _DETAIL[label])
         figure: Figure = fig
         return figure
 
@@ -125,9 +125,9 @@ def published(
 
 def periods_of(question: Mapping[str, Any]) -> tuple[Timeline, PeriodTree]:
     """Return the periods of a question, and their blocks."""
-    asked = question["query"]["aggregates"][0][1]
-    line = Timeline(*(asked[name] for name in ("column", "reads", "start", "every", "periods")))
-    return line, PeriodTree(line.periods, asked["branching"])
+    described = question["query"]["aggregates"][0][1]
+    line = Timeline(*(described[name] for name in ("column", "reads", "start", "every", "periods")))
+    return line, PeriodTree(line.periods, described["branching"])
 
 
 def answer_of_blocks(
@@ -137,11 +137,11 @@ def answer_of_blocks(
     line, tree = periods_of(question)
     closed = len(blocks[0])
     totals = [0]
-    for earlier, level, place in tree.steps(closed):
-        totals.append(totals[earlier] + blocks[level][place])
+    for earlier, level, index in tree.steps(closed):
+        totals.append(totals[earlier] + blocks[level][index])
     law = law_of(question)
     return {
-        "keys": [[line.label(place)] for place in range(closed)],
+        "keys": [[line.label(index)] for index in range(closed)],
         "columns": [
             _column("count", list(blocks[0]), [1] * closed, law),
             _column("total", totals[1:], tree.terms[1 : closed + 1], law),
@@ -180,7 +180,7 @@ class TimeCounter:
     **How the proof carries over to updates.**  The noise of a block is drawn once for what is
     published: an update makes one part of all blocks that closed since the last recorded part, and
     the ledger writes it, in an exclusive transaction, only if that part is still the last.  Of two
-    updates at once one is written, and the other throws its own away, unseen, and begins again.
+    updates at once one is written, and the other throws its own away, unseen, and starts again.
     Hence: each block is published once, with one noise, replayed ever after; and each part was
     read from the table after all parts before it were written, which is the order of reads that
     :class:`~tacit.tables.streaming.periods.CountsOverTime` asks for.  A process that dies before
@@ -211,21 +211,21 @@ class TimeCounter:
         self._query = query
         self._line = line
         self._grace = grace
-        asked = PeriodQuestion(query, line, request, tag, branching)
-        self._charge = Charge(ledger, asked, table.plans)
+        question = PeriodQuestion(query, line, request, tag, branching)
+        self._charge = Charge(ledger, question, table.plans)
         self._charge.plan_within(ledger.remaining)  # refuses now what can be refused
 
     @property
     def cost(self) -> Budget:
-        """What all periods together take from the budget, once."""
-        standing = self._charge.look()
-        if standing.entry is not None:
-            return standing.entry.cost
-        return self._charge.plan_within(standing.remaining).cost
+        """The cost of all periods together, charged once."""
+        existing = self._charge.look()
+        if existing.entry is not None:
+            return existing.entry.cost
+        return self._charge.plan_within(existing.remaining).cost
 
     @property
     def begun(self) -> bool:
-        """Whether it was paid for: the next update costs nothing."""
+        """True if it was paid for: the next update costs nothing."""
         return self._charge.look().is_charged
 
     def preview(self) -> CounterPreview:
@@ -233,17 +233,17 @@ class TimeCounter:
         remaining = self._ledger.remaining
         plan = self._charge.plan_within(remaining)
         cost = plan.cost.cost_in(remaining.kind)
-        law, tree = law_of(plan.question), plan.step.tree
+        noise, tree = law_of(plan.question), plan.step.tree
         mean = sum(tree.terms[1:]) / self._line.periods
         return CounterPreview(
             cost,
             remaining,
             self._line.periods,
             tree.branching,
-            math.sqrt(law.variance),
-            sum_half_width(law, 1),
-            math.sqrt(mean * law.variance),
-            math.sqrt(max(tree.terms) * law.variance),
+            math.sqrt(noise.variance),
+            sum_half_width(noise, 1),
+            math.sqrt(mean * noise.variance),
+            math.sqrt(max(tree.terms) * noise.variance),
             protects_line(self._query.unit.describe()),
             self._ledger.whereabouts,
             period_notes(self._query, self._line),
@@ -254,14 +254,14 @@ class TimeCounter:
 
         Args:
             now: up to when the table is complete; by default the machine's clock, and for a
-                column of whole numbers it must be given.  An earlier ``now`` than before releases
+                column of integers it must be given.  An earlier ``now`` than before releases
                 nothing new.
 
         Raises:
             BudgetError: the first update costs more than remains; nothing was spent.
             UsageError: ``now`` does not fit the column.
             DataSourceError: the table cannot be read; what was paid stays paid, and the next
-                update goes on.
+                update continues.
         """
         closed = self.closed(now)
         ledger = self._ledger
@@ -288,9 +288,9 @@ class TimeCounter:
         return self._line.closed(self._line.now(now) - self._grace)
 
     def due(self, periods: int) -> int | None:
-        """Return when so many periods are over, with their grace: seconds since 1970, in UTC.
+        """Return when this many periods are over, with their grace: seconds since 1970, in UTC.
 
-        None where the column holds whole numbers, of which no clock says how far they have come.
+        None where the column holds integers, of which no clock says how far they have come.
         """
         lengths = {"seconds": 1, "days": 86400}
         if self._line.reads not in lengths:
@@ -301,7 +301,7 @@ class TimeCounter:
         """Return what was published so far; reads no row, and costs nothing.
 
         Args:
-            periods: leave out what was published of later periods than so many.
+            periods: leave out what was published of later periods than this many.
 
         Raises:
             UsageError: there was no update yet.
@@ -366,7 +366,7 @@ class TimeCounter:
 @public
 @dataclass(frozen=True)
 class CounterPreview(Shown):
-    """What a count over time would cost, and how far off its numbers would be.
+    """The cost of a count over time, and the expected errors of its numbers.
 
     Attributes:
         cost: what the first update takes, for all periods together.
@@ -379,7 +379,7 @@ class CounterPreview(Shown):
         largest_total_error: the standard error of the running total with the largest one.
         protects: whom the counts protect, in one line.
         whereabouts: where the budget is kept, as the end of a sentence.
-        notes: how columns are read that nobody declared, one sentence each.
+        notes: how columns are read that no one declared, one sentence each.
     """
 
     cost: Budget
@@ -396,19 +396,19 @@ class CounterPreview(Shown):
 
     @property
     def affordable(self) -> bool:
-        """Whether what remains covers the cost."""
+        """True if what remains covers the cost."""
         return self.remaining.covers(self.cost)
 
     def __str__(self) -> str:
-        one, mean, most = (
+        one, mean, largest = (
             show(float(f"{error:.3g}"))
             for error in (self.count_error, self.total_error, self.largest_total_error)
         )
-        place = f", {self.whereabouts}" if self.whereabouts else ""
+        location = f", {self.whereabouts}" if self.whereabouts else ""
         return (
             f"{self.protects}\n"
             f"{self.periods} periods: a count is off by {one} (standard error), a running total by "
-            f"{mean} on average and {most} at most\n"
-            f"cost {self.cost!r} of the {self.remaining!r} that is left{place}; "
+            f"{mean} on average and {largest} at most\n"
+            f"cost {self.cost!r} of the {self.remaining!r} that is left{location}; "
             "once for all periods" + "".join(f"\n{note}" for note in self.notes)
         )

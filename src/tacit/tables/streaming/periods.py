@@ -40,7 +40,7 @@ __all__ = [
     "PeriodQuestion",
     "PeriodTree",
     "best_branching",
-    "counts_asked",
+    "count_aggregates",
     "counts_of_periods",
     "question_of",
     "require_rows",
@@ -48,7 +48,7 @@ __all__ = [
 
 # The tree over periods: which blocks of periods are counted, and what a running total adds up.
 #
-# The blocks of level l are ``branching^l`` periods long, one after the other; those that are whole
+# The blocks of level l are ``branching^l`` periods long, sequentially; those that are whole
 # within the periods are *nodes*.  The total up to t adds, from the longest blocks to the shortest,
 # as many blocks of each level as the digit of t in base ``branching`` says.
 #
@@ -57,7 +57,7 @@ __all__ = [
 # histograms", VLDB 2013.
 
 
-_MOST_BRANCHES = 64
+_MAX_BRANCHES = 64
 
 
 @dataclass(frozen=True)
@@ -79,24 +79,24 @@ class PeriodTree:
     @cached_property
     def widths(self) -> tuple[int, ...]:
         """The length of a block of each level, in periods."""
-        found = [1]
-        while found[-1] * self.branching <= self.periods:
-            found.append(found[-1] * self.branching)
-        return tuple(found)
+        widths = [1]
+        while widths[-1] * self.branching <= self.periods:
+            widths.append(widths[-1] * self.branching)
+        return tuple(widths)
 
     @property
     def levels(self) -> int:
-        """How many levels there are; a period is in one block of each, at most."""
+        """The number of levels; a period is in at most one block of each."""
         return len(self.widths)
 
     @property
     def nodes(self) -> int:
-        """How many blocks there are in all."""
+        """The number of blocks."""
         return sum(self.periods // width for width in self.widths)
 
     def closing(self, before: int, after: int) -> list[tuple[int, int, int]]:
         """Return the blocks that are over after ``after`` periods and not after ``before``."""
-        # Returns: for each level with such blocks its place, and the first and the end of the
+        # Returns: for each level with such blocks its position, and the first and the end of the
         # blocks' places in it; from the shortest level to the longest.
         ends = [(level, before // w, after // w) for level, w in enumerate(self.widths)]
         return [(level, first, end) for level, first, end in ends if first < end]
@@ -106,10 +106,10 @@ class PeriodTree:
         start = self.reach(before, after)
         total = [0, *accumulate(counts)]
         return [
-            total[(place + 1) * self.widths[level] - start]
-            - total[place * self.widths[level] - start]
+            total[(index + 1) * self.widths[level] - start]
+            - total[index * self.widths[level] - start]
             for level, first, end in self.closing(before, after)
-            for place in range(first, end)
+            for index in range(first, end)
         ]
 
     def reach(self, before: int, after: int) -> int:
@@ -128,15 +128,15 @@ class PeriodTree:
 
     @cached_property
     def terms(self) -> tuple[int, ...]:
-        """How many blocks the total up to 0, 1, 2, ... adds."""
-        found = [0]
+        """The number of blocks that the total up to 0, 1, 2, ... adds."""
+        terms = [0]
         for earlier, _, _ in self.steps(self.periods):
-            found.append(found[earlier] + 1)
-        return tuple(found)
+            terms.append(terms[earlier] + 1)
+        return tuple(terms)
 
 
 def best_branching(periods: int, *, squared: bool) -> int:
-    """Return the branching with the least mean variance of the running totals.
+    """Return the branching with the smallest mean variance of the running totals.
 
     >>> best_branching(24 * 365, squared=True), best_branching(24 * 365, squared=False)
     (21, 5)
@@ -154,7 +154,7 @@ def best_branching(periods: int, *, squared: bool) -> int:
         digits = sum(_digits(periods, branching, width, tree) for width in tree.widths)
         return digits * tree.levels ** (2 if squared else 1), branching
 
-    choices = {*range(2, min(periods, _MOST_BRANCHES) + 1), periods + 1}
+    choices = {*range(2, min(periods, _MAX_BRANCHES) + 1), periods + 1}
     return min(cost(b) for b in choices)[1]
 
 
@@ -162,12 +162,12 @@ def _digits(periods: int, branching: int, width: int, tree: PeriodTree) -> int:
     """Return the sum of one digit over 0, 1, ..., periods; the highest digit has no end."""
     numbers = periods + 1
     if width == tree.widths[-1]:
-        whole, rest = divmod(numbers, width)
-        return width * whole * (whole - 1) // 2 + whole * rest
+        quotient, rest = divmod(numbers, width)
+        return width * quotient * (quotient - 1) // 2 + quotient * rest
     rounds, rest = divmod(numbers, width * branching)
-    whole, odd = divmod(rest, width)
+    quotient, odd = divmod(rest, width)
     each = width * branching * (branching - 1) // 2
-    return rounds * each + width * whole * (whole - 1) // 2 + whole * odd
+    return rounds * each + width * quotient * (quotient - 1) // 2 + quotient * odd
 
 
 # Counts of rows in every block of periods of a growing table: the step, and its numbers.
@@ -262,13 +262,13 @@ class CountsOverTime(TableStep):
         self._require(space, UnitDistance)
         output = self.output(self.tree.nodes)
         levels = Fraction(self.tree.levels)
-        stretch = self.rows * (levels if self.norm == "L1" else sqrt_up(levels))
+        factor = self.rows * (levels if self.norm == "L1" else sqrt_up(levels))
         return Transformation(
-            space, output, lambda answers: answers.of(self), lambda d: d * stretch, step=self
+            space, output, lambda answers: answers.of(self), lambda d: d * factor, step=self
         )
 
     def output(self, size: int) -> Space:
-        """Return the space of the counts of so many blocks."""
+        """Return the space of the counts of this many blocks."""
         metric = L1Distance() if self.norm == "L1" else L2Distance()
         return Space(Vector(Number("int", grid=Fraction(1)), size=size), metric)
 
@@ -282,37 +282,37 @@ def counts_of_periods(
     # What comes back is not private.
     d = source.engine.dialect
     derived = query.resolved
-    place, inside = step.timeline.sql(source.schema, d, closed)
+    period, inside = step.timeline.sql(source.schema, d, closed)
     tests = [inside, *(c.substitute(derived).sql(source.schema, d) for c in query.where)]
     person = query.unit.person(source.schema, d)
     tests += [f"{person} is not null"] if person is not None else []
     # What lies before the first period asked for is one heap: -1.
     begin = d.literal(first)
-    heap = f"case when {place} < {begin} then {d.literal(-1)} else {place} - {begin} end"
+    heap = f"case when {period} < {begin} then {d.literal(-1)} else {period} - {begin} end"
     chosen = f"{heap} as place" + (f", {person} as u" if person is not None else "")
-    kept = f"select {chosen} from {source.relation} as tacit_rows where {' and '.join(tests)}"
+    rows_sql = f"select {chosen} from {source.relation} as tacit_rows where {' and '.join(tests)}"
     if person is not None and _FEW * (closed - first) < closed:
         # People without a row in these periods add nothing to them: most need not be added up.
-        late = f"select u from ({kept}) as late where place >= 0"
-        kept = f"select * from ({kept}) as early where u in ({late})"
-    counted = _rows_sql(kept) if person is None else _first_rows_sql(kept, step.rows, d)
+        late = f"select u from ({rows_sql}) as late where place >= 0"
+        rows_sql = f"select * from ({rows_sql}) as early where u in ({late})"
+    counted = _rows_sql(rows_sql) if person is None else _first_rows_sql(rows_sql, step.rows, d)
     counts = [0] * (closed - first)
     with source.engine.reading():  # a state of its own, not one that another thread looks at
         rows = source.engine.rows(counted)
-    for found, number in rows:
-        counts[int(found)] = int(number)
+    for code, number in rows:
+        counts[int(code)] = int(number)
     return counts
 
 
-def _rows_sql(kept: str) -> str:
-    return f"select place, count(*) from ({kept}) as kept where place >= 0 group by place"
+def _rows_sql(rows: str) -> str:
+    return f"select place, count(*) from ({rows}) as kept where place >= 0 group by place"
 
 
-def _first_rows_sql(kept: str, rows: int, d: Dialect) -> str:
+def _first_rows_sql(base: str, rows: int, d: Dialect) -> str:
     """Return the SQL of ``sum over people of min(k, N(end)) - min(k, N(beginning))`` by place."""
     limit = d.literal(rows)
     running = d.cast("sum(own) over (partition by u order by place)", "integer")
-    own = f"select u, place, count(*) as own from ({kept}) as kept group by u, place"
+    own = f"select u, place, count(*) as own from ({base}) as kept group by u, place"
     upto = f"select place, own, {running} as upto from ({own}) as people"
     added = f"least(upto, {limit}) - least(upto - own, {limit})"
     return f"select place, sum({added}) from ({upto}) as running where place >= 0 group by place"
@@ -335,14 +335,14 @@ say_step("counts_over_time", _step_words)
 # The same functions charge a counter, carry it out and, from its certificate, plan it again.
 
 
-def counts_asked(line: Timeline, branching: int | None) -> list[Any]:
+def count_aggregates(line: Timeline, branching: int | None) -> list[Any]:
     """Return what is asked, as the aggregates of a question."""
-    asked = {**line.to_json(), "branching": branching}
-    return [[kind, {"kind": f"{kind}_over_time", **asked}] for kind in ("count", "total")]
+    described = {**line.to_json(), "branching": branching}
+    return [[kind, {"kind": f"{kind}_over_time", **described}] for kind in ("count", "total")]
 
 
 def require_rows(query: Query) -> None:
-    """Refuse to count over time what is not rows that only come."""
+    """Raise if rows may leave: a count over time needs rows that only come."""
     if query.by or query.aggregates or query.inner:
         raise UsageError(
             "a count over time is of rows, without groups or aggregates: start from the "
@@ -374,16 +374,18 @@ class PeriodPlan:
         """Return the plan whose noise is calibrated to what was granted."""
         kind: type[Step] = Gaussian if granted.kind == "concentrated" else Laplace
         bare = cls(query, question_of(query, line, branching, {"step": kind.name}, said))
-        found: Any = calibrate(bare.counts >> kind, 1, granted.amount)
-        noise = {"step": kind.name, "scale": found.describe()["steps"][-1]["scale"]}
+        share: Any = calibrate(bare.counts >> kind, 1, granted.amount)
+        noise = {"step": kind.name, "scale": share.describe()["steps"][-1]["scale"]}
         return cls(query, {**bare.question, "noise": noise})
 
     @cached_property
     def step(self) -> CountsOverTime:
         """The step that counts the blocks."""
-        asked = {k: v for k, v in self.question["query"]["aggregates"][0][1].items() if k != "kind"}
+        described = {
+            k: v for k, v in self.question["query"]["aggregates"][0][1].items() if k != "kind"
+        }
         norm = "L2" if self.question["noise"]["step"] == Gaussian.name else "L1"
-        return CountsOverTime(**asked, rows=self.query.unit.rows, norm=norm)
+        return CountsOverTime(**described, rows=self.query.unit.rows, norm=norm)
 
     @cached_property
     def counts(self) -> Any:
@@ -419,7 +421,7 @@ class PeriodQuestion:
     line: Timeline
     request: Budget  # what all periods together may spend
     tag: str | None = None  # text that makes it another release of the same question
-    # how many blocks make one of the next level; None for the least error
+    # how many blocks make one of the next level; None for the smallest error
     branching: int | None = None
 
     def __post_init__(self) -> None:
@@ -456,8 +458,8 @@ def question_of(
     said: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return a count over time as plain JSON; without what was chosen for whoever asks, its key."""
-    asked = {**query.describe(), "aggregates": counts_asked(line, branching)}
-    return {"query": asked, **said, "noise": noise}
+    described = {**query.describe(), "aggregates": count_aggregates(line, branching)}
+    return {"query": described, **said, "noise": noise}
 
 
 @dataclass(frozen=True)
@@ -469,15 +471,15 @@ class _OverTime:
     each: tuple[str, str] = "period", "rows"
 
     def words(self, described: Mapping[str, Any]) -> str:
-        """Say what one answer is, with its periods."""
+        """Describe one answer, with its periods."""
         return self.noun.format(
             column=described["column"], periods=described["periods"], line=_periods(described)
         )
 
 
 def _periods(aggregate: Mapping[str, Any]) -> str:
-    asked = (aggregate[name] for name in ("column", "reads", "start", "every", "periods"))
-    line = Timeline(*asked)
+    values = (aggregate[name] for name in ("column", "reads", "start", "every", "periods"))
+    line = Timeline(*values)
     unit = "" if line.reads == "integers" else f" {line.reads}"
     return f"from {line.label(0)}, {line.every}{unit} each"
 

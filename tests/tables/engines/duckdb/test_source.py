@@ -119,7 +119,7 @@ def test_a_folder_that_goes_while_it_is_looked_through(tmp_path, monkeypatch):
         raise FileNotFoundError
 
     monkeypatch.setattr(os, "listdir", gone)
-    with pytest.raises(DataSourceError, match="cannot be looked through") as caught:
+    with pytest.raises(DataSourceError, match="its folders cannot be listed") as caught:
         open_source(tmp_path)
     assert caught.value.__context__ is None
 

@@ -55,16 +55,15 @@ __all__ = [
 DUCKDB = Dialect("duckdb", keeps=True, rounds_twice=True, far_times=("TIMESTAMP_S", "TIMESTAMP_MS"))
 
 
-# Statements that were planned of late: the next question that asks the same need not be parsed.
+# Statements that were planned recently: the next question that asks the same need not be parsed.
 #
-# DuckDB takes as long to parse and to plan a small query as to run it.  It plans a statement anew
-# whenever it is run, but not to parse it again it can be given the statement itself.  The process
-# keeps those of its latest questions: their text is made of a question, and whether it can be
-# planned follows from the text and the types of the table.  Both are public; no row has a part in
-# it.
+# DuckDB takes as long to parse and to plan a small query as to run it.  It plans a statement again
+# whenever it is run, but a parsed statement saves parsing it again.  The process caches those of
+# its latest questions: their text is made from a question, and whether it can be planned follows
+# from the text and the types of the table.  Both are public; no row has a part in it.
 
 
-_MOST = 64
+_MAX_STATEMENTS = 64
 _LONGEST = 1 << 16
 
 
@@ -84,16 +83,16 @@ class PlannedStatements:
         self._lock = threading.Lock()
 
     def get(self, shape: str, sql: str) -> duckdb.Statement | None:
-        """Return a statement that was planned for a table of this shape, if it is kept."""
+        """Return a statement that was planned for a table of this shape, if it is cached."""
         return self._known.get((shape, sql))
 
     def keep(self, shape: str, sql: str, statement: duckdb.Statement) -> None:
-        """Keep a statement that was planned; the one that was kept first makes room for it."""
+        """Cache a planned statement; the oldest one is evicted for it."""
         if len(sql) > _LONGEST:
             return
         with self._lock:
             self._known[shape, sql] = statement
-            while len(self._known) > _MOST:
+            while len(self._known) > _MAX_STATEMENTS:
                 self._known.popitem(last=False)
 
     def forget(self, shape: str, sql: str) -> None:
@@ -112,7 +111,7 @@ planned_statements = PlannedStatements()  # those of this process
 
 # Instances of DuckDB in this process, and the one that tables in memory share.
 #
-# DuckDB takes far longer to begin than a small table takes to be asked: it registers each function
+# DuckDB takes far longer to start than a small table takes to be read: it registers each function
 # that it knows.  So tables in memory for which no limit is set share one instance, each through a
 # connection of its own, to which its registered tables, temporary tables and views, and the
 # settings of its queries belong.  When the last table is closed the instance is empty, and waits
@@ -144,18 +143,18 @@ class Instance:
 
     @cached_property
     def _shows_progress(self) -> bool:
-        """Whether a new connection would draw bars: most releases of DuckDB have it draw none."""
-        asked = self._connection.cursor().execute(_PROGRESS).fetchall()
-        return bool(asked[0][0])
+        """True if a new connection would draw bars: most releases of DuckDB have it draw none."""
+        rows = self._connection.cursor().execute(_PROGRESS).fetchall()
+        return bool(rows[0][0])
 
     @cached_property
     def limits(self) -> tuple[int, int]:
-        """How many bytes it may use for what it holds, and how many threads."""
+        """The bytes that its data may use, and its threads."""
         return read_limits(self._connection.cursor().execute(LIMITS).fetchall())
 
 
 class SharedInstance:
-    """The instance that tables share: begun for the first of them."""
+    """The instance that tables share: started for the first of them."""
 
     def __init__(self) -> None:
         # A table may be collected, and so be closed, in the middle of anything: the lock lets the
@@ -163,7 +162,9 @@ class SharedInstance:
         self._lock = threading.RLock()
         self._instance: Instance | None = None
         self._tables = 0
-        self._of_parent: list[Instance] = []  # kept, for to end it here would wait for no thread
+        self._of_parent: list[
+            Instance
+        ] = []  # not ended: that would wait for a thread of the parent
 
     def borrow(self) -> tuple[Instance, duckdb.DuckDBPyConnection]:
         """Return the instance, and a connection to it for a table that is opened."""
@@ -182,7 +183,7 @@ class SharedInstance:
         with self._lock:
             if instance is self._instance:
                 self._tables -= 1
-                if instance.folder.holds_anything:
+                if instance.folder.has_content:
                     self._end_idle()
 
     def _end_idle(self) -> None:
@@ -191,7 +192,7 @@ class SharedInstance:
             ended.end()
 
     def before_fork(self) -> None:
-        """End what no table uses; until the fork nobody begins another."""
+        """End an instance that no table uses; none is started until the fork."""
         self._lock.acquire()
         self._end_idle()
 
@@ -200,7 +201,7 @@ class SharedInstance:
         self._lock.release()
 
     def after_fork_in_child(self) -> None:
-        """Begin anew in the process that was forked off."""
+        """Start again in the process that was forked off."""
         if self._instance is not None:
             self._of_parent.append(self._instance)
         self._instance, self._tables = None, 0
@@ -217,7 +218,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def read_limits(rows: Sequence[tuple[str, Any]]) -> tuple[int, int]:
-    """Read what :data:`LIMITS` asks: bytes, and threads."""
+    """Return the answer of :data:`LIMITS`: bytes, and threads."""
     ((memory, threads),) = rows
     return _bytes(memory), int(threads)
 
@@ -242,7 +243,7 @@ def _connect(
         "temp_file_encryption": True,
         "autoinstall_known_extensions": False,
         "preserve_insertion_order": False,
-        "pandas_analyze_sample": 0,  # text is text, whatever stands in it
+        "pandas_analyze_sample": 0,  # text is text, whatever is in it
     }
     if memory_limit is not None:
         settings["memory_limit"] = memory_limit
@@ -278,10 +279,10 @@ def _end(connection: duckdb.DuckDBPyConnection, folder: SpillFolder) -> None:
 # DuckDB, in memory, in this process: with bounded memory and a private folder to spill to.
 
 
-_MOST_THREADS = 1024
+_MAX_THREADS = 1024
 # Bytes that an aggregate of ours takes in each thread for one value of what it groups by.
 _STATE = 64
-# With so many rows in memory, a query ends sooner than a person who wants it to end can say so.
+# With this many rows in memory, a query ends before a person could interrupt it.
 _SMALL = 1 << 16
 _BITS = range(12, 25)  # from DuckDB's own default on
 
@@ -290,7 +291,7 @@ class DuckEngine:
     """DuckDB, in memory, in this process."""
 
     # memory_limit: such as ``"4GB"``: how far the process may grow by the engine's work.  Three
-    #   quarters of it are DuckDB's own limit, the rest is for what it holds besides.  Beyond its
+    #   quarters of it are DuckDB's own limit, the rest is for its other data.  Beyond its
     #   limit DuckDB spills to a private folder that is removed on closing and at exit, or by the
     #   next start where the process was killed. What it writes there is enciphered, but by its
     #   built-in cipher, which its makers do not call secure: the folder's privacy is what counts.
@@ -312,20 +313,20 @@ class DuckEngine:
         *,
         alone: bool = True,
     ) -> None:
-        # DuckDB would start as many as are asked for, and bring the machine down with a million
-        if threads is not None and as_integer(threads, "threads", minimum=1) > _MOST_THREADS:
-            raise UsageError(f"threads is at most {_MOST_THREADS}, not {threads}")
+        # DuckDB would start a million threads, and bring the machine down
+        if threads is not None and as_integer(threads, "threads", minimum=1) > _MAX_THREADS:
+            raise UsageError(f"threads is at most {_MAX_THREADS}, not {threads}")
         # and would take a size below zero for no limit at all
         if str(memory_limit).strip().startswith("-"):
             raise UsageError(f"memory_limit is a size such as '4GB', not {memory_limit!r}")
         self._lock = threading.RLock()
         self._counted: str | int = 0
         self._pending: list[Callable[[], None]] = []
-        self._rehearses = False
+        self._is_dry_run = False
         self._shape = ""
         self._ends_soon = False
         self._registered = itertools.count(1)
-        self._mending: dict[str, list[Callable[[], None]]] = {}
+        self._repairs: dict[str, list[Callable[[], None]]] = {}
         self._instance: Instance | None = None
         then: Callable[[], object] | None = None
         if connection is not None:
@@ -343,14 +344,14 @@ class DuckEngine:
 
     @cached_property
     def _limits(self) -> tuple[int, int]:
-        """How many bytes it may use for what it holds, and how many threads."""
+        """The bytes that its data may use, and its threads."""
         if self._instance is not None:
             return self._instance.limits
         return read_limits(self._run(LIMITS, "fetchall"))
 
     @property
     def memory(self) -> int:
-        """How many bytes the engine may use for what it holds."""
+        """The bytes that the data in the engine may use."""
         return self._limits[0]
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
@@ -361,14 +362,14 @@ class DuckEngine:
     def integers(self, sql: str) -> list[NDArray[np.int64]]:
         """Run a query of 64-bit integer columns and return the columns."""
         self._prepare()
-        found = map(np.ma.getdata, self._run(sql, "fetchnumpy").values())
-        return [c.astype(np.int64, casting="safe", copy=False) for c in found]
+        columns = map(np.ma.getdata, self._run(sql, "fetchnumpy").values())
+        return [c.astype(np.int64, casting="safe", copy=False) for c in columns]
 
-    def attached(self, place: str) -> str:
+    def attached(self, file: str) -> str:
         """The name of a database in a file, which is attached for reading where it is not."""
         known = self.rows("select database_name, path from duckdb_databases() where path <> ''")
         for name, path in known:
-            if os.path.exists(path) and os.path.samefile(path, place):
+            if os.path.exists(path) and os.path.samefile(path, file):
                 return str(name)
         name = new_name()
         import duckdb
@@ -376,15 +377,15 @@ class DuckEngine:
         with self._lock:
             try:
                 self._connection.execute(
-                    f"attach {self.dialect.literal(place)} as {name} (read_only)"
+                    f"attach {self.dialect.literal(file)} as {name} (read_only)"
                 )
                 return name
             except duckdb.Error as error:
                 failure = _unattached(str(error))
-        raise DataSourceError(f"{place} {failure}")
+        raise DataSourceError(f"{file} {failure}")
 
     def materialise(self, sql: str) -> str:
-        """Keep the result of a query as a temporary table; return its quoted name."""
+        """Store the result of a query as a temporary table; return its quoted name."""
         self._prepare()
         name = self.dialect.identifier(new_name())
         self._run(f"create temporary table {name} as {sql}", "fetchall")
@@ -403,47 +404,47 @@ class DuckEngine:
         self._run(f"create or replace temporary view {name} as {sql}", "fetchall", reads=False)
         return name
 
-    def mend(self, failure: str, action: Callable[[], None]) -> None:
-        """Have something done, once, when a query fails in this way; it is tried again."""
-        self._mending.setdefault(failure, []).append(action)
+    def on_failure(self, failure: str, action: Callable[[], None]) -> None:
+        """Run an action, once, when a query fails in this way; the query is retried."""
+        self._repairs.setdefault(failure, []).append(action)
 
     def before_reading(self, action: Callable[[], None]) -> None:
-        """Have rows brought in when the first query asks for them, and not before."""
-        # An action that fails is tried again by the next query.
+        """Import rows by this action at the first query, and not before."""
+        # An action that fails is retried by the next query.
         self._pending.append(action)
 
     @contextlib.contextmanager
-    def rehearsal(self) -> Iterator[None]:
-        """Return a block of queries that ask for no row, before which nothing is brought in."""
+    def dry_run(self) -> Iterator[None]:
+        """Return a block of queries of no rows, before which nothing is imported."""
         with self._lock:
-            held, self._pending = self._pending, []
-            before, self._rehearses = self._rehearses, True
+            pending, self._pending = self._pending, []
+            before, self._is_dry_run = self._is_dry_run, True
             try:
                 yield
             finally:
-                self._pending, self._rehearses = held, before
+                self._pending, self._is_dry_run = pending, before
 
     @contextlib.contextmanager
     def opening(self) -> Iterator[None]:
-        """Return a block in which another table is opened: no rows are brought in there."""
+        """Return a block that opens another table: no rows are imported in it."""
         with self._lock:
-            held, self._pending = self._pending, []
+            pending, self._pending = self._pending, []
             try:
                 yield
-                held += self._pending
+                pending += self._pending
             finally:
-                self._pending = held
+                self._pending = pending
 
-    def planner(self, *, anew: bool = False) -> Callable[[str], None] | None:
-        """Return what plans a query that is run next: of a table that nobody changes meanwhile."""
-        # anew: whether to plan a query again that was planned before, for a table of this shape.
+    def planner(self, *, again: bool = False) -> Callable[[str], None] | None:
+        """Return a function that plans a query to be run next, of a table that cannot change."""
+        # again: whether to plan a query again that was planned before, for a table of this shape.
         ready = self._shape and not self._pending and not self.closed
-        return partial(self._plan, anew) if ready else None
+        return partial(self._plan, again) if ready else None
 
-    def _plan(self, anew: bool, sql: str) -> None:
+    def _plan(self, again: bool, sql: str) -> None:
         with self._lock:
             known = planned_statements.get(self._shape, sql) is not None
-            if known and not anew and not self.closed:
+            if known and not again and not self.closed:
                 return
             self._run(f"prepare tacit_plan as {sql}", "fetchall", reads=False)
             statement = self._connection.extract_statements(sql)[0]
@@ -451,17 +452,17 @@ class DuckEngine:
 
     def _prepare(self) -> None:
         with self._lock:
-            held, self._pending = self._pending, []  # each asks the engine itself meanwhile
+            pending, self._pending = self._pending, []  # each of them queries the engine
             try:
-                while held:
-                    held[0]()
-                    held.pop(0)
+                while pending:
+                    pending[0]()
+                    pending.pop(0)
             finally:
-                self._pending = held
+                self._pending = pending
 
     @contextlib.contextmanager
     def all_or_nothing(self) -> Iterator[None]:
-        """Return a block of statements that all hold, or none of them."""
+        """Return a transaction: a block of statements that all take effect, or none."""
         self._run("begin transaction", "fetchall", reads=False)
         try:
             yield
@@ -471,8 +472,8 @@ class DuckEngine:
             raise
         self._run("commit", "fetchall")
 
-    def keep_text(self, columns: Sequence[Sequence[str | None]]) -> str:
-        """Keep columns of public text as a temporary table; return its quoted name."""
+    def store_text(self, columns: Sequence[Sequence[str | None]]) -> str:
+        """Store columns of public text as a temporary table; return its quoted name."""
         named = {f"c{i}": np.array(list(c), dtype=object) for i, c in enumerate(columns)}
         name = new_name()
         with self._lock:
@@ -483,31 +484,30 @@ class DuckEngine:
                 self._connection.unregister(name)
 
     def drop(self, name: str) -> None:
-        """Remove a table that :meth:`materialise` or :meth:`keep_text` made."""
+        """Remove a table that :meth:`materialise` or :meth:`store_text` made."""
         self._run(f"drop table if exists {name}", "fetchall", reads=False)
 
     def count(self, relation: str, rows: int | None = None) -> None:
-        """Say which relation has all rows: their number bounds what is grouped by array."""
+        """Set the relation of all rows: their number bounds what is grouped by array."""
         # Where it is known already, the engine need not count.
         self._counted = relation if rows is None else rows
         self._ends_soon = rows is not None and rows <= _SMALL
 
     def in_memory(self, shape: str) -> None:
-        """Say that the table is one in memory, which nobody changes."""
+        """Note that the table is one in memory, which cannot change."""
         # shape: what it is, with its columns and their types: a query that is planned for one table
         #   of a shape and a name is so for every other.
         self._shape = shape
 
     def reading(self) -> contextlib.AbstractContextManager[object]:
-        """Return an empty block: each query of the plan bounds people by itself."""
+        """Return an empty block: each query of the plan bounds people on its own."""
         return contextlib.nullcontext()
 
     def _group_by_array(self) -> None:
-        """Say how far DuckDB may group whole numbers by their place in an array."""
+        """Set how far DuckDB may group integers by their index in an array."""
         # That is twice as fast for people as by hash.  It does so where the statistics of a column
-        # say that all its values are so near to one another, and raises where those are found to be
-        # wrong.  The array is as long as the range of the values, so it may be no longer than the
-        # table, nor beyond an eighth of the memory.
+        # give such a range, and raises where they prove wrong.  The array is as long as the range,
+        # so it may be no longer than the table, nor beyond an eighth of the memory.
         counted, self._counted = self._counted, 0
         rows = counted
         if isinstance(counted, str):
@@ -518,13 +518,13 @@ class DuckEngine:
                 raise
         assert isinstance(rows, int)
         memory, threads = self._limits
-        room = memory // (8 * _STATE * threads)
-        bits = min(max(min(rows, room).bit_length() - 1, _BITS[0]), _BITS[-1])
+        available = memory // (8 * _STATE * threads)
+        bits = min(max(min(rows, available).bit_length() - 1, _BITS[0]), _BITS[-1])
         self._run(f"set perfect_ht_threshold = {bits}", "fetchall", reads=False)
 
     def register(self, table: object, name: str | None = None) -> str:
         """Make an Arrow, pandas or polars table visible; return its quoted name."""
-        # With the ``name`` of one that is visible already, it takes that one's place.
+        # With the ``name`` of one that is visible already, it replaces that one.
         name = self._next_name() if name is None else name.strip('"')
         with self._lock:
             self._connection.register(name, table)
@@ -532,7 +532,7 @@ class DuckEngine:
 
     def _next_name(self) -> str:
         """Return a name that no other relation of this connection has."""
-        own = self._instance is not None  # somebody's own connection may know any name
+        own = self._instance is not None  # a user's own connection may know any name
         return f"tacit_table_{next(self._registered)}" if own else new_name()
 
     def close(self) -> None:
@@ -541,11 +541,11 @@ class DuckEngine:
 
     @property
     def closed(self) -> bool:
-        """Whether :meth:`close` was called."""
+        """True if :meth:`close` was called."""
         return not self._close.alive
 
     def _run(self, sql: str, fetch: str, *, reads: bool = True) -> Any:
-        """Run a statement; one that ends soon by itself needs no other thread to be ended by."""
+        """Run a statement, in another thread unless it ends soon on its own."""
         if self.closed:
             raise DataSourceError("the table was closed; open it again")
         import duckdb
@@ -553,26 +553,26 @@ class DuckEngine:
         with self._lock:
             try:
                 planned = planned_statements.get(self._shape, sql) if self._shape else None
-                first = reads and self._counted and not (planned or self._rehearses)
+                first = reads and self._counted and not (planned or self._is_dry_run)
                 if first and " group by " in sql:
                     self._group_by_array()
-                asked = planned or sql
-                if not reads or self._rehearses or self._ends_soon:
-                    return getattr(self._connection.execute(asked), fetch)()
+                statement = planned or sql
+                if not reads or self._is_dry_run or self._ends_soon:
+                    return getattr(self._connection.execute(statement), fetch)()
                 return interruptible(
-                    self._connection, lambda: getattr(self._connection.execute(asked), fetch)()
+                    self._connection, lambda: getattr(self._connection.execute(statement), fetch)()
                 )
             except duckdb.InterruptException:
-                failure = ""  # somebody ended it by the connection's own interrupt()
+                failure = ""  # someone ended it by the connection's own interrupt()
             except duckdb.Error as error:
                 failure = type(error).__name__
                 planned_statements.forget(self._shape, sql)
-            actions = self._mending.pop(failure, [])
+            actions = self._repairs.pop(failure, [])
             for action in actions:
                 action()
             if actions:
                 return self._run(sql, fetch)
-        # raised here, not above: the engine's error must not hang on it as its context
+        # raised here, not above: the engine's error must not be its context
         if not failure:
             raise KeyboardInterrupt
         if failure == "OutOfMemoryException":
@@ -614,7 +614,7 @@ def _shut(connection: duckdb.DuckDBPyConnection, then: Callable[[], object] | No
         then()
 
 
-# Columns as DuckDB describes them: by declared types, in which no value of the data stands.
+# Columns as DuckDB describes them: by declared types, which contain no value of the data.
 
 
 # Types of times with a zone: those of the time in UTC, and how it is read.
@@ -625,7 +625,7 @@ _UTC = {
     "TIMESTAMPTZ_NS": ("TIMESTAMP_NS", "make_timestamp_ns(epoch_ns({x}))"),
 }
 _FAR = 1 << 500  # no bounds reach beyond it (:mod:`tacit.expressions.grid`)
-# Types of whole numbers that are wider than the plan computes in, and how they become doubles.
+# Types of integers that are wider than the plan computes in, and how they become doubles.
 _BIG = {
     "UHUGEINT": "cast({x} as double)",
     "BIGNUM": (
@@ -653,9 +653,9 @@ def schema_of(types: dict[str, str]) -> Schema:
 
 
 def shield(cell: str) -> str:
-    """Return the SQL of a cell of which the engine knows nothing beside its value."""
+    """Return the SQL of a cell of which the engine knows only its value."""
     # DuckDB derives from the statistics of a file which comparisons are true of all its rows, which
-    # row groups it may leave out, and how narrow a type holds a column.  A writer may leave NaN out
+    # row groups it may leave out, and how narrow a type fits a column.  A writer may leave NaN out
     # of them, or be wrong.  It knows none of the result of ``try``, whose value is that of the
     # column, and compares it row by row; those of ``coalesce`` and ``struct_extract`` are passed
     # on.
@@ -678,7 +678,7 @@ def column_of(name: str, declared: str) -> Column:
     """
     # The values that an enumeration allows may be taken from the data, so they are left out.  A
     # time with a zone is a moment, and is read in UTC, whatever zone the connection is set to; what
-    # is infinite is missing.  A whole number that may be wider than 126 bits is read as a decimal
+    # is infinite is missing.  An integer that may be wider than 126 bits is read as a decimal
     # is.
     known = declared.upper()
     if known in _UTC:

@@ -41,24 +41,24 @@ __all__ = [
     "without_zone",
 ]
 
-# What a Python object in a column of a data frame says as text: by the rule of its own type.
+# The text of a Python object in a column of a data frame: by the rule of its own type.
 #
 # No cell decides how another one is read, and no method of an unknown class is called.
 
 
-_MOST_BITS = 256
+_MAX_BITS = 256
 
 
 def texts(cells: Iterable[Any]) -> Any:
     """Return cells as an array of text and None."""
-    found = [cell_text(cell) for cell in cells]
-    array = np.empty(len(found), dtype=object)
-    array[:] = found
+    cleaned = [cell_text(cell) for cell in cells]
+    array = np.empty(len(cleaned), dtype=object)
+    array[:] = cleaned
     return array
 
 
 def cell_text(cell: Any) -> str | None:
-    """Return what a cell says; None where it is missing, or of a type that says nothing.
+    """Return the text of a cell; None if it is missing, or of a type without a text.
 
     >>> [cell_text(c) for c in ("a", True, 3, 2.5, Decimal("NaN"), b"x", [1], float("nan"))]
     ['a', 'true', '3', '2.5', None, None, None, None]
@@ -73,8 +73,8 @@ def cell_text(cell: Any) -> str | None:
     if isinstance(cell, np.generic) and not isinstance(cell, (np.floating, np.integer)):
         return _moment_text(cell) if isinstance(cell, np.datetime64) else None
     if isinstance(cell, (int, np.integer)):
-        whole = int.__int__(cell) if isinstance(cell, int) else int(cell)
-        return str(whole) if whole.bit_length() <= _MOST_BITS else None
+        integer = int.__int__(cell) if isinstance(cell, int) else int(cell)
+        return str(integer) if integer.bit_length() <= _MAX_BITS else None
     if isinstance(cell, (float, np.floating)):
         number = float.__float__(cell) if isinstance(cell, float) else float(cell)
         return None if number != number else repr(number)
@@ -105,7 +105,7 @@ def _date_text(cell: Any) -> str | None:
 # Arrow tables and streams for DuckDB: by the types that their schema declares.
 #
 # Of a column of a type that no statistic reads (lists, blobs, unions, decimals of 256 bits) the
-# engine sees which cells are missing, and nothing else: it hinders no other column.  A time in
+# engine sees which cells are missing, and nothing else: no other column is affected.  A time in
 # seconds or milliseconds with a zone goes there as the time in UTC: the engine would turn it into
 # microseconds, which may not hold it.
 
@@ -141,18 +141,18 @@ def open_arrow(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
 
 
 def names_of(names: Iterable[str]) -> list[str]:
-    """Return the names of columns, one without a name by its place, as in a CSV file.
+    """Return the names of columns, one without a name by its position, as in a CSV file.
 
     >>> names_of(["", "age"])
     ['column1', 'age']
     """
-    return [name or f"column{place}" for place, name in enumerate(names, 1)]
+    return [name or f"column{index}" for index, name in enumerate(names, 1)]
 
 
 def shown_schema(
     schema: pyarrow.Schema, engine: DuckEngine
 ) -> tuple[pyarrow.Schema, list[Column], dict[str, str]]:
-    """Return the columns as they are shown to the engine and as they are asked, and their types."""
+    """Return the columns as the engine and as questions see them, and their types."""
     import pyarrow as pa
 
     names = names_of(schema.names)
@@ -191,8 +191,8 @@ def as_shown(table: Any, shown: pyarrow.Schema) -> Any:
     import pyarrow as pa
 
     columns = []
-    for place, field in enumerate(shown):
-        column, kind = table.column(place), table.schema.field(place).type
+    for index, field in enumerate(shown):
+        column, kind = table.column(index), table.schema.field(index).type
         if kind != field.type and pa.types.is_boolean(field.type):
             chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
             marks = [_present(chunk) for chunk in chunks]
@@ -219,12 +219,12 @@ def _stream_as_shown(reader: Any, shown: pyarrow.Schema) -> Any:
     return pa.RecordBatchReader.from_batches(shown, batches)
 
 
-# Types that Arrow has no whole number for: DuckDB makes doubles of some.
+# Types that Arrow has no integer for: DuckDB makes doubles of some.
 _AS_TEXT = ("HUGEINT", "UHUGEINT", "BIGNUM")
 
 
 def carried(types: Mapping[str, str]) -> str:
-    """Return the SQL by which the columns of a relation are brought into the engine."""
+    """Return the SQL by which the columns of a relation are imported."""
     # Of one that no statistic reads, only which cells are missing: what is in it may fail on the
     # way, by its values, as a list over an enumeration does where all lists are empty.
     shown = []
@@ -245,31 +245,31 @@ def streamed(
     files: RelationEngine | None = None,
 ) -> str:
     """Return a table that the first query fills with ``rows()``, which emits a stream."""
-    # files: through what it reads the Parquet files of a relation.
+    # files: the engine that reads the Parquet files of a relation.
     relation = engine.empty_table(types)
-    begun: list[Any] = []
+    started: list[Any] = []
 
     def fill() -> None:
-        if begun and hasattr(begun[0], "read_next_batch"):  # what was read of it is gone
+        if started and hasattr(started[0], "read_next_batch"):  # rows that were read are gone
             raise DataSourceError(
                 "the reader failed before, and cannot be read from its beginning again: open "
                 "the table again; what was charged is not lost: the same question, asked again, "
                 "is completed at no further cost"
             )
-        stream = engine.register(Stream(_begun(rows, begun)))
+        stream = engine.register(Stream(_start(rows, started)))
         engine.rows(f"insert into {relation} select * from {stream}")
 
     engine.before_reading(fill if files is None else partial(files.fill, fill))
     return relation
 
 
-def _begun(rows: Callable[[], Any], begun: list[Any]) -> Any:
-    """Return the stream of some rows; a relation of DuckDB is read when it begins."""
+def _start(rows: Callable[[], Any], started: list[Any]) -> Any:
+    """Return the stream of some rows; a relation of DuckDB is read when it starts."""
     import duckdb
 
     try:
-        begun.append(rows())
-        return _readable(begun[-1])
+        started.append(rows())
+        return _readable(started[-1])
     except duckdb.Error as error:
         failure = type(error).__name__
     # raised here, not above: the message may quote the data
@@ -293,27 +293,27 @@ def _readable(rows: Any) -> Any:
 
 
 def _texts(schema: pyarrow.Schema) -> list[int]:
-    """Return the places of the columns of text."""
+    """Return the positions of the columns of text."""
     import pyarrow as pa
 
     plain = (pa.string(), pa.large_string(), pa.string_view())
     kinds = [getattr(field.type, "value_type", field.type) for field in schema]
-    return [place for place, kind in enumerate(kinds) if kind in plain]
+    return [index for index, kind in enumerate(kinds) if kind in plain]
 
 
 def in_unicode(table: Any) -> Any:
-    """A table or batch in which text that is no UTF-8 is missing: no reader of Arrow checks."""
-    # One that holds none is returned as it is.
+    """Return a table or batch with text that is not UTF-8 missing: no reader of Arrow checks."""
+    # One without such text is returned as it is.
     import pyarrow as pa
 
-    for place in _texts(table.schema):
-        column, field = table.column(place), table.schema.field(place)
+    for index in _texts(table.schema):
+        column, field = table.column(index), table.schema.field(index)
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         cleaned = [_cleaned(chunk) for chunk in chunks]
         if all(new is old for new, old in zip(cleaned, chunks, strict=True)):
             continue
-        whole = pa.chunked_array(cleaned, field.type) if column is not chunks[0] else cleaned[0]
-        table = table.set_column(place, field, whole)
+        joined = pa.chunked_array(cleaned, field.type) if column is not chunks[0] else cleaned[0]
+        table = table.set_column(index, field, joined)
     return table
 
 
@@ -338,9 +338,9 @@ def _decoded(cell: bytes | None) -> str | None:
         return None
 
 
-# The engine's types of those types of Arrow that hold no others, once it was asked.
+# The engine's types of those types of Arrow that contain no others, once known.
 _SIMPLE: dict[Any, str | None] = {}
-_MOST_SIMPLE = 256
+_MAX_SIMPLE_TYPES = 256
 
 
 def arrow_types(schema: pyarrow.Schema, engine: DuckEngine) -> Mapping[str, str | None]:
@@ -348,16 +348,16 @@ def arrow_types(schema: pyarrow.Schema, engine: DuckEngine) -> Mapping[str, str 
     fields = [field.remove_metadata() for field in schema]
     if all(field.type in _SIMPLE for field in fields):
         return {field.name: _SIMPLE[field.type] for field in fields}
-    whole = _types(fields, engine)
-    if whole is not None:
-        known = [f for f in fields if f.name in whole and not f.type.num_fields]
-        if len(_SIMPLE) < _MOST_SIMPLE:
-            _SIMPLE.update({f.type: whole[f.name] for f in known})
-        return whole
-    found: dict[str, str | None] = {}
+    types = _types(fields, engine)
+    if types is not None:
+        known = [f for f in fields if f.name in types and not f.type.num_fields]
+        if len(_SIMPLE) < _MAX_SIMPLE_TYPES:
+            _SIMPLE.update({f.type: types[f.name] for f in known})
+        return types
+    by_field: dict[str, str | None] = {}
     for field in fields:  # one by one: which of them is it
-        found |= _types([field], engine) or {field.name: None}
-    return found
+        by_field |= _types([field], engine) or {field.name: None}
+    return by_field
 
 
 def _types(fields: Sequence[Any], engine: DuckEngine) -> dict[str, str | None] | None:
@@ -367,7 +367,7 @@ def _types(fields: Sequence[Any], engine: DuckEngine) -> dict[str, str | None] |
 
     try:
         relation = engine.register(pa.schema(fields).empty_table())
-        with engine.rehearsal():  # of no rows: it ends by itself
+        with engine.dry_run():  # of no rows: it ends on its own
             types: dict[str, str | None] = dict(types_of(relation, engine))
         # DuckDB 1.4 calls a column of nulls a column of integers
         return types | {field.name: '"NULL"' for field in fields if pa.types.is_null(field.type)}
@@ -376,7 +376,7 @@ def _types(fields: Sequence[Any], engine: DuckEngine) -> dict[str, str | None] |
 
 
 def unread(name: str, kind: Any) -> Column:
-    """Return a column that nothing can be asked of; ``kind`` is its type in Arrow."""
+    """Return a column that no question can use; ``kind`` is its type in Arrow."""
     problem = f"has the Arrow type {kind}, which the engine does not read; cast it in the source"
     return Column(name, "other", "VARCHAR", problem)
 
@@ -384,11 +384,11 @@ def unread(name: str, kind: Any) -> Column:
 # Open a pandas or polars frame for DuckDB: by the names and types of its columns alone.
 #
 # What has one type for all its cells is read in place, or by the type that Arrow declares.  A
-# column of Python objects is undeclared: at the first query each of its cells becomes text by the
-# rule of its own type (:mod:`tacit.tables.engines.duckdb.frames`).  So is a column of
-# categories that are text, numbers, truth values or objects; one of dates or times is read as
-# these.  A column of a type that has no reading (periods, intervals, complex numbers), and one of
-# categories of such a type, is refused where a question names it, and hinders no other.
+# column of Python objects is undeclared: at the first query each of its cells becomes text by
+# :func:`cell_text`.  So is a column of categories that are text, numbers, truth values or objects;
+# one of dates or times is read as these.  A column of a type that has no reading (periods,
+# intervals, complex numbers), and one of categories of such a type, is refused where a question
+# names it; no other is affected.
 
 
 _NULLABLE = {
@@ -403,10 +403,10 @@ _ARROW_CATEGORIES = (
 
 def open_pandas(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     """Return the relation of a pandas frame and its columns; no cell is read."""
-    for place, name in enumerate(table.columns, start=1):
+    for index, name in enumerate(table.columns, start=1):
         if not isinstance(name, str):
             raise DataSourceError(
-                f"column {place} of the pandas table is named by {type(name).__name__}, not by "
+                f"column {index} of the pandas table is named by {type(name).__name__}, not by "
                 "text: give names, as in table.rename(columns=str) or table.columns = ['id', 'age']"
             )
     names = names_of(table.columns)
@@ -438,25 +438,25 @@ def open_pandas(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
 def _arrow_columns(
     types: Mapping[str, Any], how: dict[str, str], engine: DuckEngine
 ) -> dict[str, str]:
-    """Return the types of columns that are held in Arrow; those without a reading become others."""
+    """Return the types of columns that are stored in Arrow; None if they cannot be read."""
     names = [name for name, reading in how.items() if reading == "arrow"]
     if not names:
         return {}
     import pyarrow as pa
 
     shape = pa.schema([(name, types[name].pyarrow_dtype) for name in names])
-    _, columns, found = shown_schema(shape, engine)
+    _, columns, types_read = shown_schema(shape, engine)
     how.update({c.name: "other" for c in columns if c.kind == "other"})
-    return found
+    return types_read
 
 
 def _as_arrow(cells: dict[str, Any]) -> Any:
     import pyarrow as pa
 
     text = {n: pa.string() for n, c in cells.items() if isinstance(c, np.ndarray)}
-    whole = pa.table({n: pa.array(column, text.get(n)) for n, column in cells.items()})
-    bare = [field.with_type(without_zone(field.type)) for field in whole.schema]
-    return as_shown(whole, pa.schema(bare))
+    arrow_table = pa.table({n: pa.array(column, text.get(n)) for n, column in cells.items()})
+    bare = [field.with_type(without_zone(field.type)) for field in arrow_table.schema]
+    return as_shown(arrow_table, pa.schema(bare))
 
 
 def open_polars(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
@@ -473,9 +473,9 @@ def open_polars(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     declared: dict[str, str] = {}
     if plain:
         shape = pl.DataFrame(schema=plain).to_arrow().schema
-        shown, found, declared = shown_schema(shape, engine)
+        shown, known_columns, declared = shown_schema(shape, engine)
         how.update({n: "zoned" for n in plain if shape.field(n).type != shown.field(n).type})
-        how.update({c.name: "other" for c in found if c.kind == "other"})
+        how.update({c.name: "other" for c in known_columns if c.kind == "other"})
     declared |= {n: _WIDE[str(kinds[n])] for n in names if how[n] == "wide"}
     declared |= {n: "BOOLEAN" for n in names if how[n] == "other"}
     columns = [_column(name, how[name], declared, kinds[name]) for name in names]
@@ -483,9 +483,9 @@ def open_polars(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
         return engine.register(table), Schema(columns)
 
     def made() -> Any:
-        whole = _collected(table) if lazy else table
+        collected = _collected(table) if lazy else table
         return pl.DataFrame(
-            [_polars_cells(whole.to_series(i), name, how[name]) for i, name in enumerate(names)]
+            [_polars_cells(collected.to_series(i), name, how[name]) for i, name in enumerate(names)]
         )
 
     return _later(made, columns, engine, declared), Schema(columns)
@@ -523,8 +523,8 @@ def _polars_cells(cells: Any, name: str, how: str) -> Any:
         there = cells.is_not_null().to_list()
         return pl.Series(name, [mark or None for mark in there], dtype=pl.Boolean)
     if how == "zoned":
-        whole = cells.to_physical()
-        return whole.cast(pl.Datetime(cells.dtype.time_unit)).alias(name)
+        integers = cells.to_physical()
+        return integers.cast(pl.Datetime(cells.dtype.time_unit)).alias(name)
     return cells.cast({"wide": pl.String, "half": pl.Float32}.get(how, cells.dtype)).alias(name)
 
 
@@ -559,7 +559,7 @@ def _reading(dtype: Any) -> str:
 
 
 def _says_something(dtype: Any) -> bool:
-    """Whether categories of a type are text, numbers, truth values or objects, each as text."""
+    """True if categories of a type are text, numbers, truth values or objects, each as text."""
     how = _reading(dtype)
     if how != "arrow":
         return how in ("plain", "half", "text", "undeclared")
@@ -597,9 +597,9 @@ def _sql_type(dtype: Any) -> str:
     if name.startswith("bool"):
         return "BOOLEAN"
     sign = "U" if name.startswith("u") else ""
-    whole = {"8": "TINYINT", "16": "SMALLINT", "32": "INTEGER", "64": "BIGINT"}
+    integer_types = {"8": "TINYINT", "16": "SMALLINT", "32": "INTEGER", "64": "BIGINT"}
     fixed = {"float32": "FLOAT", "float64": "DOUBLE"}
-    return fixed.get(name) or sign + whole[name.lstrip("uint")]
+    return fixed.get(name) or sign + integer_types[name.lstrip("uint")]
 
 
 def _as_read(column: Any, dtype: Any) -> Any:
@@ -628,13 +628,13 @@ def _later(
 
 
 def _fill(made: Callable[[], Any], columns: list[Column], table: str, engine: DuckEngine) -> None:
-    found = made()
-    if isinstance(found, dict):
+    rows = made()
+    if isinstance(rows, dict):
         import pandas
 
-        found = pandas.DataFrame(found)
+        rows = pandas.DataFrame(rows)
     names = [engine.dialect.identifier(c.name) for c in columns]
     listed = ", ".join(names)
-    relation = engine.register(found)
+    relation = engine.register(rows)
     with engine.all_or_nothing():
         engine.rows(f"insert into {table} ({listed}) select {listed} from {relation}")

@@ -30,9 +30,9 @@ __all__ = [
     "MILLIS",
     "OpaqueSqlError",
     "check_remote",
+    "contains_text",
     "extract_columns",
     "file_list",
-    "holds_text",
     "is_remote",
     "millis_columns",
     "open_parquet",
@@ -55,11 +55,11 @@ _EXTENSIONS = {
 
 
 class OpaqueSqlError(Exception):
-    """It cannot be decided which files are read, or not be rewritten; says why."""
+    """SQL whose files are unknown, or that cannot be rewritten; the message is the reason."""
 
 
 def is_remote(path: str) -> bool:
-    """Whether a path is an address such as ``s3://bucket/visits/*.parquet``."""
+    """True if a path is an address such as ``s3://bucket/visits/*.parquet``."""
     return "://" in path
 
 
@@ -81,12 +81,12 @@ def public_part(path: str) -> str:
     if not is_remote(path):
         return path
     kind, _, rest = path.partition("://")
-    host, slash, place = rest.partition("/")
-    return f"{kind}://{host.rpartition('@')[2]}{slash}{place.partition('?')[0]}"
+    host, slash, location = rest.partition("/")
+    return f"{kind}://{host.rpartition('@')[2]}{slash}{location.partition('?')[0]}"
 
 
 def check_remote(address: str, engine: DuckEngine) -> None:
-    """Refuse an address that the engine has nothing to read with."""
+    """Raise if the engine has nothing to read an address with."""
     # Nothing is fetched to make up for it: an extension is code, and the user's to install.
     kind = address.partition("://")[0].casefold()
     extension = _EXTENSIONS.get(kind)
@@ -116,21 +116,21 @@ def unreachable(address: str) -> DataSourceError:
     )
 
 
-# Copy columns of whole numbers and of text out of a Parquet file, as they are stored.
+# Copy columns of integers and of text out of a Parquet file, as they are stored.
 #
-# What a reader makes of a column is in the footer: a number of the Thrift compact protocol
-# (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md) says that an
-# INT64 is a time, and that bytes are text.  The copy has the same pages, and a footer that says
-# nothing of either and has no statistics
+# How a reader reads a column is in the footer: a number of the Thrift compact protocol
+# (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md) declares an
+# INT64 as a time, and bytes as text.  The copy has the same pages, and a footer that declares
+# neither and has no statistics
 # (https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift).
-# The pages are copied as bytes: no value is looked at.
+# The pages are copied as bytes: no value is examined.
 
 
 _MAGIC = b"PAR1"
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 11, 12
-_WHOLE = (4, 5, 6)
+_INTEGERS = (4, 5, 6)
 _INT64, _BYTES = 2, 6
-_MEANING = (6, 10)  # the fields of a column that say what its numbers or bytes mean
+_MEANING = (6, 10)  # the fields of a column that declare the meaning of its numbers or bytes
 _PIECE = 1 << 20
 
 # A struct: the type and the value of each field by its number; of a list those of its items.
@@ -192,36 +192,36 @@ def _narrowed(footer: Struct, names: Sequence[str], file: BinaryIO, copy: Binary
 
 def _fields(footer: Struct) -> dict[bytes, list[Struct]]:
     """Return the top-level columns by name, each with all that are within it, depth first."""
-    (_, *listed), found = footer[2][1][1], {}
+    (_, *listed), columns = footer[2][1][1], {}
     while listed:
         end = left = 1
         while left:
             left += listed[end - 1].get(5, (5, 0))[1] - 1
             end += 1
-        found[listed[0][4][1]] = listed[: end - 1]
+        columns[listed[0][4][1]] = listed[: end - 1]
         del listed[: end - 1]
-    return found
+    return columns
 
 
 def _meaningless(field: Struct) -> Struct:
-    """Return a column that is the whole numbers or bytes that it is stored as, or holds others."""
+    """Return a column without the meaning of its integers or bytes, or one of others."""
     stored = field.get(1, (5, None))[1] in (_INT64, _BYTES)
-    return {n: told for n, told in field.items() if not (stored and n in _MEANING)}
+    return {n: value for n, value in field.items() if not (stored and n in _MEANING)}
 
 
 def _moved(chunk: Struct, number: int, file: BinaryIO, copy: BinaryIO) -> Struct:
-    """Copy the pages of a column in a group of rows, and return what the footer says of them."""
+    """Copy the pages of a column in a group of rows, and return their part of the footer."""
     first = chunk[9][1]
     if chunk.get(11, (6, 0))[1]:
         first = min(first, chunk[11][1])
     moved = copy.tell() - first
     _copy(file, first, chunk[7][1], copy)
-    told: Struct = {n: chunk[n] for n in (1, 2, 4, 5, 6, 7, 9, 11) if n in chunk}
-    told[3] = (_LIST, (_BINARY, [f"c{number}".encode(), *chunk[3][1][1][1:]]))
-    for place in (9, 11):
-        if told.get(place, (6, 0))[1]:
-            told[place] = (6, told[place][1] + moved)
-    return {2: (6, first + moved), 3: (_STRUCT, told)}
+    metadata: Struct = {n: chunk[n] for n in (1, 2, 4, 5, 6, 7, 9, 11) if n in chunk}
+    metadata[3] = (_LIST, (_BINARY, [f"c{number}".encode(), *chunk[3][1][1][1:]]))
+    for offset in (9, 11):
+        if metadata.get(offset, (6, 0))[1]:
+            metadata[offset] = (6, metadata[offset][1] + moved)
+    return {2: (6, first + moved), 3: (_STRUCT, metadata)}
 
 
 def _copy(file: BinaryIO, first: int, length: int, copy: BinaryIO) -> None:
@@ -238,14 +238,14 @@ class _Reader:
     """Reads values of the Thrift compact protocol."""
 
     def __init__(self, data: bytes) -> None:
-        self._data, self._place = data, 0
+        self._data, self._position = data, 0
 
     def _bytes(self, length: int) -> bytes:
-        found = self._data[self._place : self._place + length]
-        if len(found) < length:
+        data = self._data[self._position : self._position + length]
+        if len(data) < length:
             raise ValueError
-        self._place += length
-        return found
+        self._position += length
+        return data
 
     def _byte(self) -> int:
         return self._bytes(1)[0]
@@ -265,16 +265,16 @@ class _Reader:
 
     def struct(self) -> Struct:
         """Return a struct."""
-        found: Struct = {}
+        fields: Struct = {}
         number = 0
         while byte := self._byte():
             number = number + (byte >> 4) if byte >> 4 else self._zigzag()
             kind = byte & 15
-            found[number] = kind, None if kind in (_TRUE, _FALSE) else self._value(kind)
-        return found
+            fields[number] = kind, None if kind in (_TRUE, _FALSE) else self._value(kind)
+        return fields
 
     def _value(self, kind: int) -> Any:
-        if kind in _WHOLE:
+        if kind in _INTEGERS:
             return self._zigzag()
         if kind == _BINARY:
             return self._bytes(self._varint())
@@ -291,11 +291,11 @@ class _Reader:
         raise ValueError
 
 
-def _encode(found: Struct) -> bytes:
-    """Return a struct of whole numbers, bytes, lists and structs in the compact protocol."""
+def _encode(struct: Struct) -> bytes:
+    """Return a struct of integers, bytes, lists and structs in the compact protocol."""
     parts = [b""]
-    for number in sorted(found):
-        kind, value = found[number]
+    for number in sorted(struct):
+        kind, value = struct[number]
         parts.append(bytes([kind]) + _varint(_zigzag(number)) + _ENCODE[kind](value))
     return b"".join([*parts, b"\0"])
 
@@ -305,11 +305,11 @@ def _zigzag(number: int) -> int:
 
 
 def _varint(number: int) -> bytes:
-    found = bytearray()
+    encoded = bytearray()
     while number > 127:
-        found.append(number & 127 | 128)
+        encoded.append(number & 127 | 128)
         number >>= 7
-    return bytes([*found, number])
+    return bytes([*encoded, number])
 
 
 def _encode_list(value: tuple[int, list[Any]]) -> bytes:
@@ -319,7 +319,7 @@ def _encode_list(value: tuple[int, list[Any]]) -> bytes:
 
 
 _ENCODE: dict[int, Callable[[Any], bytes]] = {
-    **dict.fromkeys(_WHOLE, lambda number: _varint(_zigzag(number))),
+    **dict.fromkeys(_INTEGERS, lambda number: _varint(_zigzag(number))),
     _BINARY: lambda text: _varint(len(text)) + text,
     _LIST: _encode_list,
     _STRUCT: _encode,
@@ -336,15 +336,17 @@ _ENCODE: dict[int, Callable[[Any], bytes]] = {
 # is replaced by one that reads these columns in another way, and the query is tried again.  All
 # views show the same, wherever the first one answers; the others cost a second reading of these
 # columns. Releases of DuckDB before 2.0 have no option to read text otherwise: there it is read as
-# the bytes that it is stored as.  A cell that is no text is missing there, and a far time is at an
-# end of :data:`MILLIS`, as in the engine's own columns of milliseconds: neither moves another cell.
+# the bytes that it is stored as.  A cell that is not a text is missing there, and a far time is at
+# an end of :data:`MILLIS`, as in the engine's own columns of milliseconds: neither moves another
+# cell.
 
 
-_PLACE = ("file_index", "file_row_number")  # DuckDB's own names of a row's place in Parquet files
+# DuckDB's names of a row's position in files
+_ROW_POSITION = ("file_index", "file_row_number")
 _MARK, _LEAVE = ", utf8_validation = 'replace'", ", utf8_validation = 'ignore'"
-_NAMED_LIKE_PLACE = (
-    f"the Parquet files have a column named like one of {', '.join(_PLACE)}, by which the row of a "
-    "cell that cannot be read is found: give that column another name"
+_POSITION_NAME_CLASH = (
+    f"the Parquet files have a column named like one of {', '.join(_ROW_POSITION)}, by which the "
+    "row of a cell that cannot be read is identified: give that column another name"
 )
 _ALONE = "hive_partitioning = false"
 _AS_STORED = f"{_ALONE}, binary_as_string = false"
@@ -370,20 +372,20 @@ def parquet_view(
     made = _Views(scan, list(files), shown, list(millis), moments, engine, parts)
     view = engine.view(made.first())
     made.name = view
-    engine.mend("InvalidInputException", made.without_text)
+    engine.on_failure("InvalidInputException", made.without_text)
     if millis:
-        engine.mend("ConversionException", made.without_times)
+        engine.on_failure("ConversionException", made.without_times)
     return view
 
 
 def reads_marked_text(engine: DuckEngine) -> bool:
-    """Return whether the engine can be asked to put a mark for bytes that are no text."""
+    """Return whether the engine can put a mark for bytes that are not text."""
     known = "list_contains(parameters, 'utf8_validation')"
-    asked = f"select 1 from duckdb_functions() where function_name = 'read_parquet' and {known}"
-    return bool(engine.rows(asked))
+    query = f"select 1 from duckdb_functions() where function_name = 'read_parquet' and {known}"
+    return bool(engine.rows(query))
 
 
-def holds_text(declared: str) -> bool:
+def contains_text(declared: str) -> bool:
     """Return whether a type is text, or has text within."""
     return "VARCHAR" in declared or "JSON" in declared
 
@@ -403,21 +405,21 @@ class _Views:
     ) -> None:
         self._scan, self._files, self._types, self._millis = scan, files, types, millis
         self._moments = moments
-        self._engine = weakref.ref(engine)  # which nobody keeps open for this
+        self._engine = weakref.ref(engine)  # this must not keep it open
         self._quoted = {name: DUCKDB.identifier(name) for name in types}
         self._read = {n: t for n, t in types.items() if n.casefold() not in parts}
         self._placed_scan, self._placed = scan, self._quoted
-        if any(name.casefold() in _PLACE for name in types) and (
-            millis or any(map(holds_text, self._read.values()))
+        if any(name.casefold() in _ROW_POSITION for name in types) and (
+            millis or any(map(contains_text, self._read.values()))
         ):
-            self._name_apart(engine)
+            self._rename_columns(engine)
         self._texts: list[str] = []
         self._stored: list[str] = []
         self._copies = ""
         self.name = ""
 
-    def _name_apart(self, engine: DuckEngine) -> None:
-        """Give the columns other names beside the place of a row, of which some have the name."""
+    def _rename_columns(self, engine: DuckEngine) -> None:
+        """Rename the columns: some have a name of the position of a row."""
         listed = file_list(self._files)
         own = types_of(f"read_parquet({listed}, {_ALONE})", engine)
         names = {name: f"tacit_own_{i}" for i, name in enumerate(own)}
@@ -437,7 +439,7 @@ class _Views:
             raise
         except DataSourceError:
             pass
-        raise DataSourceError(_NAMED_LIKE_PLACE)
+        raise DataSourceError(_POSITION_NAME_CLASH)
 
     def first(self) -> str:
         """Return the SQL of the view that reads the files once."""
@@ -449,20 +451,20 @@ class _Views:
         return f"select {shown or '1'} from {self._scan('')}"
 
     def without_text(self) -> None:
-        """Replace the view by one whose cells are missing where they are no text."""
-        # The reader can be asked to put a mark for bytes that are no text, or to leave them out.
+        """Replace the view by one whose cells are missing where they are not text."""
+        # The reader can put a mark for bytes that are not text, or leave them out.
         # The two differ in length for such a cell, and for no other.
         engine = self._engine()
-        assert engine is not None  # it asks for this view
+        assert engine is not None  # it runs this view
         if reads_marked_text(engine):
             self._texts = [name for name, kind in self._types.items() if kind == "VARCHAR"]
         else:
             written = types_of(f"read_parquet({file_list(self._files)}, {_ALONE})", engine)
-            self._store(name for name in written if holds_text(self._read.get(name, "")))
+            self._store(name for name in written if contains_text(self._read.get(name, "")))
         self._replace()
 
     def without_times(self) -> None:
-        """Replace the view by one that reads times as the whole numbers that they are stored as."""
+        """Replace the view by one that reads times as the integers that they are stored as."""
         self._store(self._millis)
         self._replace()
 
@@ -477,11 +479,11 @@ class _Views:
         self._copies = f"read_parquet({file_list(copies)}, {_AS_STORED})"
 
     def _time(self, name: str, number: str, step: int) -> str:
-        """Return the time of a number of steps of so many microseconds, within 290,000 years."""
+        """Return the time after a number of steps in microseconds, within 290,000 years."""
         first, last = (milli * 1000 // step for milli in MILLIS)
-        held = f"greatest(least({number}, {last}), {first}) * {step}"
+        bounded = f"greatest(least({number}, {last}), {first}) * {step}"
         make = "make_timestamptz" if name in self._moments else "make_timestamp"
-        return f"{make}(case when {number} is not null then {held} end)"
+        return f"{make}(case when {number} is not null then {bounded} end)"
 
     def _replace(self) -> None:
         numbered = {name: f"tacit_{i + 2}" for i, name in enumerate(self._types)}
@@ -509,7 +511,7 @@ class _Views:
                 cell = f"case when {cell} = {shield(f'l.{n}')} then {cell} end"
             shown.append(f"{cell} as {self._quoted[name]}")
         engine = self._engine()
-        assert engine is not None  # it asks for this view
+        assert engine is not None  # it runs this view
         engine.view(f"select {', '.join(shown)} from {source}", self.name)
 
 
@@ -525,9 +527,11 @@ def _decoded(cell: str, declared: str) -> str:
 
 
 def _placed(columns: Collection[tuple[str, str]], scan: str) -> str:
-    """Return a query of some columns, each with a name, and of the place of each row."""
-    place = [f"{name} as tacit_{i}" for i, name in enumerate(_PLACE)]
-    return f"select {', '.join([*place, *(f'{x} as {name}' for x, name in columns)])} from {scan}"
+    """Return a query of some columns, each with a name, and of the position of each row."""
+    position = [f"{name} as tacit_{i}" for i, name in enumerate(_ROW_POSITION)]
+    return (
+        f"select {', '.join([*position, *(f'{x} as {name}' for x, name in columns)])} from {scan}"
+    )
 
 
 def _same(other: str) -> str:
@@ -536,13 +540,13 @@ def _same(other: str) -> str:
 
 # Open Parquet files for DuckDB: by their footers alone.
 #
-# *Footers are held in memory.*  DuckDB takes a footer apart as a whole, in about ten times its own
-# length (measured: 8 MB of 20,000 row groups in 78 MB), and no limit of its own holds it back.  How
-# long it is stands in the last eight bytes of a file; so files whose footers do not fit are refused
+# *Footers must fit into memory.*  DuckDB parses an entire footer, in about ten times its
+# own length (measured: 8 MB of 20,000 row groups in 78 MB), and no limit of its own holds it back.
+# Its length is in the last eight bytes of a file; so files whose footers do not fit are refused
 # before the engine sees them.
 #
 # *Types are decided by schemas.*  Where files declare one column differently, it is read by the
-# type that holds all values of theirs: the wider whole number, a double, a decimal with enough
+# type that fits all their values: the wider integer, a double, a decimal with enough
 # digits, a timestamp.  Where none does (text and numbers), the column is refused where a question
 # names it. Every cast is one that makes a value missing rather than fail.
 #
@@ -553,8 +557,8 @@ def _same(other: str) -> str:
 # The most bytes that the footers of all files may have together, whatever memory there is.
 FOOTER_LIMIT = 1 << 28
 _GROWTH = 12
-# How many bits each whole number takes with a sign, and how many digits.
-_PARQUET_WHOLE = {
+# How many bits each integer takes with a sign, and how many digits.
+_INTEGER_TYPES = {
     "TINYINT": (8, 3),
     "SMALLINT": (16, 5),
     "INTEGER": (32, 10),
@@ -597,7 +601,7 @@ def open_parquet(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
     option = f"hive_partitioning = {str(bool(parts)).lower()}, hive_types_autocast = false"
     hidden = {name.casefold() for name in parts}
     reads: list[str] = []
-    told: list[dict[str, str]] = []
+    own_types: list[dict[str, str]] = []
     problems: dict[str, str] = {}
     for fields, group in _alike(path, files, engine):
         millis, within, _ = _in_millis(fields)
@@ -608,8 +612,8 @@ def open_parquet(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
         scan = _read(group, option)
         reads.append(parquet_view(scan, group, engine, millis, within, parts=hidden))
         empty = dict.fromkeys(_without_type(fields), '"NULL"')
-        told.append({n: empty.get(n, t) for n, t in types_of(reads[-1], engine).items()})
-    relation, schema = _united(reads, told, engine)
+        own_types.append({n: empty.get(n, t) for n, t in types_of(reads[-1], engine).items()})
+    relation, schema = _united(reads, own_types, engine)
     columns = [
         Column(c.name, "undeclared", "VARCHAR") if c.name in parts and c.kind == "text" else c
         for c in schema.values()
@@ -626,7 +630,7 @@ def _open_remote(path: str, files: Sequence[str], engine: DuckEngine) -> tuple[s
     scan = _read(files, "hive_types_autocast = false")
     if not reads_marked_text(engine):
         types = types_of(scan(""), engine)
-        problems |= {name: _TEXT_REMOTE for name, kind in types.items() if holds_text(kind)}
+        problems |= {name: _TEXT_REMOTE for name, kind in types.items() if contains_text(kind)}
     relation = parquet_view(scan, files, engine, without=problems)
     return relation, _with_problems(described(relation, engine).values(), problems)
 
@@ -638,7 +642,7 @@ def viewed_parquet(
     remote = any(map(is_remote, files))
     if not remote:
         _check_footers(files, engine)
-    texts = [name for name, kind in types.items() if holds_text(kind)]
+    texts = [name for name, kind in types.items() if contains_text(kind)]
     copied = [] if reads_marked_text(engine) else texts
     if remote and copied:
         raise OpaqueSqlError(f"column {copied[0]!r} {_TEXT_REMOTE}")
@@ -663,7 +667,7 @@ def viewed_parquet(
 
 
 def _refuse_hidden(names: Sequence[str], files: Sequence[str], copied: Sequence[str]) -> None:
-    """Refuse columns that are copied from files, and may be those in the names of folders."""
+    """Raise if columns copied from files may be those in the names of folders."""
     parts = {part.partition("=")[0].casefold() for f in files for part in Path(f).parts[:-1]}
     parts &= {name.casefold() for name in names}
     for name in copied:
@@ -697,11 +701,11 @@ def _in_millis(fields: Sequence[tuple[Any, ...]]) -> tuple[list[str], list[str],
     rest = iter(fields)
 
     def below(children: int) -> bool:
-        found = False
+        has_millis = False
         for _ in range(children):
             _, more, millis, *_ = next(rest)
-            found |= below(more) | millis
-        return found
+            has_millis |= below(more) | millis
+        return has_millis
 
     for _ in range(next(rest)[1]):
         name, children, millis, *_ = next(rest)
@@ -712,7 +716,7 @@ def _in_millis(fields: Sequence[tuple[Any, ...]]) -> tuple[list[str], list[str],
 
 def _without_type(fields: Sequence[tuple[Any, ...]]) -> set[str]:
     """Return the columns that hold no value: releases of DuckDB before 2.0 call them INTEGER."""
-    return {name for name, children, _, *told in fields[1:] if not children and told[-1] == _NULL}
+    return {name for name, children, _, *rest in fields[1:] if not children and rest[-1] == _NULL}
 
 
 def _read(files: Iterable[str], option: str) -> Callable[[str], str]:
@@ -721,28 +725,28 @@ def _read(files: Iterable[str], option: str) -> Callable[[str], str]:
 
 
 def _check_footers(files: Sequence[str], engine: DuckEngine) -> None:
-    for file in files:  # DuckDB knows no way to write both
+    for file in files:  # DuckDB has no escape for both
         if os.sep != "\\" in file and file != glob.escape(file):
             raise DataSourceError(
                 f"{file} has a backslash in its path, and one of the signs '*?[': give it another "
                 "name"
             )
-    most = min(engine.memory // (2 * _GROWTH), FOOTER_LIMIT)
-    if sum(map(_parquet_footer, files)) <= most:
+    limit = min(engine.memory // (2 * _GROWTH), FOOTER_LIMIT)
+    if sum(map(_parquet_footer, files)) <= limit:
         return
     short = Path(files[0]).name
     what = f"the footer of {short}"
     if len(files) > 1:
         what = f"the footers of {short} and the other files"
     raise DataSourceError(
-        f"{what} would not fit into memory: longer than {max(most // 1000, 1)} kB, since the "
+        f"{what} would not fit into memory: longer than {max(limit // 1000, 1)} kB, since the "
         "rows are in too many row groups. Write the table again with larger ones (100,000 rows "
         "or more), or in fewer files, or raise memory_limit"
     )
 
 
 def _parquet_footer(path: str) -> int:
-    """Return how long the footer of a file is; 0 where it is none, which the engine refuses."""
+    """Return the length of the footer of a file; 0 if it has none, which the engine refuses."""
     try:
         with open(path, "rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -756,16 +760,16 @@ def _parquet_footer(path: str) -> int:
 
 def _folder_columns(path: str, files: Sequence[str]) -> tuple[str, ...]:
     """Return the names in the parts of a folder, where all files have the same ones."""
-    place = Path(path)
-    fixed = place.parts
-    if not place.is_dir():
+    location = Path(path)
+    fixed = location.parts
+    if not location.is_dir():
         magic = [i for i, part in enumerate(fixed) if any(sign in part for sign in "*?[")]
         fixed = fixed[: magic[0]] if magic else fixed[:-1]
-    found = {
+    names = {
         tuple(p.partition("=")[0] for p in Path(f).parts[len(fixed) : -1] if "=" in p)
         for f in files
     }
-    return found.pop() if len(found) == 1 else ()
+    return names.pop() if len(names) == 1 else ()
 
 
 def _alike(
@@ -778,29 +782,36 @@ def _alike(
         "type = 'INT64' and (coalesce(converted_type = 'TIMESTAMP_MILLIS', false) "
         "or coalesce(logical_type like '%MILLIS=MilliSeconds%', false))"
     )
-    told = "type, type_length, converted_type, scale, precision, logical_type"
-    asked = f"file_name, name, coalesce(num_children, 0), coalesce({millis}, false), {told}"
+    type_fields = "type, type_length, converted_type, scale, precision, logical_type"
+    selected = (
+        f"file_name, name, coalesce(num_children, 0), coalesce({millis}, false), {type_fields}"
+    )
     fields: dict[str, list[tuple[Any, ...]]] = {f: [] for f in files}
-    select = f"select {asked} from parquet_schema({file_list(files)})"
+    select = f"select {selected} from parquet_schema({file_list(files)})"
     for file, *field in _probe(path, select, engine, files):
         fields.setdefault(file, []).append(tuple(field))  # a pattern names others
     groups: dict[tuple[Any, ...], list[str]] = {}
-    for file, found in fields.items():
-        if not found:
+    for file, columns in fields.items():
+        if not columns:
             continue
-        groups.setdefault(tuple(found), []).append(file)
+        groups.setdefault(tuple(columns), []).append(file)
     return list(groups.items())
 
 
 def _united(
-    reads: Sequence[str], told: Sequence[dict[str, str]], engine: DuckEngine
+    reads: Sequence[str], own_types: Sequence[dict[str, str]], engine: DuckEngine
 ) -> tuple[str, Schema]:
     if len(reads) == 1:
-        return reads[0], schema_of(told[0])
-    types = {n: [t[n] for t in told if n in t] for n in dict.fromkeys(n for t in told for n in t)}
-    common = {name: together(found) for name, found in types.items()}
+        return reads[0], schema_of(own_types[0])
+    types = {
+        n: [t[n] for t in own_types if n in t]
+        for n in dict.fromkeys(n for t in own_types for n in t)
+    }
+    common = {name: together(kinds) for name, kinds in types.items()}
     columns = {name: declared or '"NULL"' for name, declared in common.items()}
-    selects = [_select(read, own, common, engine) for read, own in zip(reads, told, strict=True)]
+    selects = [
+        _select(read, own, common, engine) for read, own in zip(reads, own_types, strict=True)
+    ]
     known = schema_of(columns)
     problem = (
         "is declared with types that do not go together in the files ({types}); write them "
@@ -837,7 +848,7 @@ def _select(
 
 
 def together(types: Iterable[str]) -> str | None:
-    """Return the type that holds the values of all of these, or None.
+    """Return the type that fits the values of all of these, or None.
 
     >>> together(["INTEGER", "UINTEGER"]), together(["BIGINT", "FLOAT"]), together(["DATE", "DATE"])
     ('BIGINT', 'DOUBLE', 'DATE')
@@ -846,35 +857,35 @@ def together(types: Iterable[str]) -> str | None:
     >>> print(together(["VARCHAR", "BIGINT"]))
     None
     """
-    found = set(types) - {'"NULL"'}
-    if len(found) < 2:
-        return found.pop() if found else '"NULL"'
-    if found <= _TIMES:
+    names = set(types) - {'"NULL"'}
+    if len(names) < 2:
+        return names.pop() if names else '"NULL"'
+    if names <= _TIMES:
         return "TIMESTAMP"
-    decimals = [_DECIMAL.fullmatch(name) for name in found]
-    floats = found & {"FLOAT", "DOUBLE"}
-    whole = found & set(_PARQUET_WHOLE)
-    if len(whole) + len(floats) + sum(map(bool, decimals)) < len(found):
+    decimals = [_DECIMAL.fullmatch(name) for name in names]
+    floats = names & {"FLOAT", "DOUBLE"}
+    integers = names & set(_INTEGER_TYPES)
+    if len(integers) + len(floats) + sum(map(bool, decimals)) < len(names):
         return None
     if floats:
         return "DOUBLE"
-    if whole == found:
-        return _whole(whole)
+    if integers == names:
+        return _widest_integer(integers)
     scales = [(int(d[1]) - int(d[2]), int(d[2])) for d in decimals if d]
-    before = max([digits for digits, _ in scales] + [_PARQUET_WHOLE[name][1] for name in whole])
+    before = max([digits for digits, _ in scales] + [_INTEGER_TYPES[name][1] for name in integers])
     behind = max(scale for _, scale in scales)
     return f"DECIMAL({before + behind},{behind})" if before + behind <= 38 else None
 
 
-def _whole(types: set[str]) -> str:
-    widest = max(types, key=lambda name: _PARQUET_WHOLE[name][0])
+def _widest_integer(types: set[str]) -> str:
+    widest = max(types, key=lambda name: _INTEGER_TYPES[name][0])
     if all(name.startswith("U") for name in types):
         return widest
-    bits = _PARQUET_WHOLE[widest][0]
+    bits = _INTEGER_TYPES[widest][0]
     signed = [
         name
-        for name in _PARQUET_WHOLE
-        if not name.startswith("U") and _PARQUET_WHOLE[name][0] >= bits
+        for name in _INTEGER_TYPES
+        if not name.startswith("U") and _INTEGER_TYPES[name][0] >= bits
     ]
     return signed[0] if signed else "HUGEINT"
 

@@ -1,4 +1,4 @@
-"""Tables of DuckDB: CSV files, and what else it opens."""
+"""Tables that DuckDB opens: files, data frames, and tables of its databases."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ from tacit.tables.engines.duckdb.parquet import (
 from tacit.tables.engines.duckdb.view_files import (
     RelationEngine,
     ViewFiles,
-    holds_rows,
+    embeds_rows,
     may_read_parquet,
 )
 from tacit.tables.engines.files import (
@@ -73,10 +73,10 @@ from tacit.tables.engines.files import kind_of as kind_of_file
 
 __all__ = [
     "CsvFile",
-    "beside_in_duckdb",
     "csv_files",
-    "holds_csv",
     "import_csv",
+    "is_csv_source",
+    "open_another_in_duckdb",
     "open_csv",
     "open_in_duckdb",
 ]
@@ -84,9 +84,9 @@ __all__ = [
 # Open CSV files for DuckDB, which is given their rows in a form that it can read in one way only.
 #
 # Opening reads the first line of each file, for the names, and nothing else.  The rows are read
-# once, at the first query: :mod:`tacit.tables.engines.csv` writes them anew into a pipe in
-# the engine's private folder, from which DuckDB fills a table of its own, every option of its
-# reader said. Nothing of them is written to the disk on the way.
+# once, at the first query: :mod:`tacit.tables.engines.csv` writes them again into a pipe in
+# the engine's private folder, from which DuckDB fills a table of its own, with every option of its
+# reader set. Nothing of them is written to the disk on the way.
 
 
 _FIRST = 1 << 16
@@ -94,7 +94,7 @@ _serial = itertools.count()
 
 
 class CsvFile(NamedTuple):
-    """A file with what its first line says."""
+    """A file with its format and the names of its columns."""
 
     path: str
     form: CsvFormat
@@ -108,9 +108,9 @@ def open_csv(
     notice: Callable[[CsvFile], Notice] | None = None,
 ) -> tuple[str, Schema]:
     """Return the relation that the files will be, and its columns; no row is read."""
-    # With a ``notice``, which learns what is wrong with the lines, all columns stay text.
-    found = csv_files(files, form)
-    names = list(dict.fromkeys(name for file in found for name in file.names))
+    # With a ``notice``, which gets the faults of the lines, all columns stay text.
+    opened = csv_files(files, form)
+    names = list(dict.fromkeys(name for file in opened for name in file.names))
     refuse_like_names(names)
     for column in form.types:
         if column not in names:
@@ -127,25 +127,25 @@ def open_csv(
     schema = Schema(columns)
     table = engine.empty_table({c.name: c.declared for c in columns})
     form = replace(form, types=types)
-    engine.before_reading(partial(import_csv, found, form, table, proxy(engine), notice))
+    engine.before_reading(partial(import_csv, opened, form, table, proxy(engine), notice))
     return table, schema
 
 
 def csv_files(files: Sequence[str], form: CsvFormat) -> list[CsvFile]:
     """Return the files with the names of their columns, and warn of names that look like data."""
-    found = []
+    opened = []
     for path in files:
         own = form.for_file(path)
         names = own.names or _first_names(path, own)
-        found.append(CsvFile(path, own, names))
+        opened.append(CsvFile(path, own, names))
     if form.names is None:
-        for file in {f.names: f for f in found}.values():
+        for file in {f.names: f for f in opened}.values():
             _warn_of_names(file)
-    return found
+    return opened
 
 
 def _first_names(path: str, form: CsvFormat) -> tuple[str, ...]:
-    """Return the names in the first line; one without a name has its place as a name."""
+    """Return the names in the first line; one without a name gets its position."""
     line, short = _first_line(path, form), Path(path).name
     if line is None:
         raise DataSourceError(
@@ -166,7 +166,7 @@ def _first_names(path: str, form: CsvFormat) -> tuple[str, ...]:
 
 
 def _nameless(short: str, line: bytes, form: CsvFormat) -> str:
-    """Return why a first line holds no names: it is public, or this could not be said."""
+    """Return why a first line has no names: it is public, or this must not be reported."""
     where = f"the first line of {short} holds no names:"
     if not line:
         return f"{where} it is empty"
@@ -185,8 +185,8 @@ def _nameless(short: str, line: bytes, form: CsvFormat) -> str:
             "encoding='latin-1'"
         )
     for sign in ",;\t|":
-        found = split(line, replace(form, delimiter=sign))
-        if len(found) > 1 and not isinstance(found, str):
+        fields = split(line, replace(form, delimiter=sign))
+        if len(fields) > 1 and not isinstance(fields, str):
             return (
                 f"{where} its fields are separated by another character than "
                 f"{form.delimiter!r}: say so, as in delimiter={sign!r}"
@@ -198,7 +198,7 @@ def _nameless(short: str, line: bytes, form: CsvFormat) -> str:
 
 
 def _named(fields: Sequence[str]) -> tuple[str, ...]:
-    return tuple(name or f"column{place}" for place, name in enumerate(fields, 1))
+    return tuple(name or f"column{index}" for index, name in enumerate(fields, 1))
 
 
 def _first_line(path: str, form: CsvFormat) -> bytes | None:
@@ -213,8 +213,8 @@ def _first_line(path: str, form: CsvFormat) -> bytes | None:
 def _warn_of_names(file: CsvFile) -> None:
     """Warn of names that look like a record: they are public, and would publish it."""
     odd = sum(
-        name == f"column{place}" or read_cell("read_number", name) is not None or is_date(name)
-        for place, name in enumerate(file.names, 1)
+        name == f"column{index}" or read_cell("read_number", name) is not None or is_date(name)
+        for index, name in enumerate(file.names, 1)
     )
     short = Path(file.path).name
     if odd:
@@ -226,14 +226,14 @@ def _warn_of_names(file: CsvFile) -> None:
             stacklevel=2,
         )
         return
-    # A sign that stands in the names more often than there are gaps between them.
+    # A sign that occurs in the names more often than there are gaps between them.
     gaps = len(file.names) - 1
     often = [sign for sign in ";\t|," if sum(n.count(sign) for n in file.names) > gaps]
     if often:
-        held = next(name for name in file.names if often[0] in name)
+        suspect = next(name for name in file.names if often[0] in name)
         warnings.warn(
-            f"{short} has a {'single ' if not gaps else ''}column with the name {held!r}: if its "
-            f"fields are separated by another character, say so, as in delimiter={often[0]!r}",
+            f"{short} has a {'single ' if not gaps else ''}column with the name {suspect!r}: if "
+            f"its fields are separated by another character, say so, as in delimiter={often[0]!r}",
             DataSourceWarning,
             stacklevel=2,
         )
@@ -265,8 +265,8 @@ def _import_alike(
 ) -> None:
     d, own = engine.dialect, files[0].form
     failed: list[str] = []
-    places = [f"c{place}" for place in range(len(names))]
-    listed = ", ".join(f"{d.literal(place)}: 'VARCHAR'" for place in places)
+    cells = [f"c{cell}" for cell in range(len(names))]
+    listed = ", ".join(f"{d.literal(cell)}: 'VARCHAR'" for cell in cells)
     fixed = (
         f"auto_detect = false, header = true, columns = {{{listed}}}, compression = 'none', "
         f"delim = {d.literal(own.delimiter)}, quote = {d.literal(own.quote)}, escape = "
@@ -275,12 +275,12 @@ def _import_alike(
         + (", parallel = false" if own.multiline > 1 else "")
     )
     picked = ", ".join(
-        declared_sql(_filled(place, form, d), form.types.get(name), form, d)
-        for place, name in zip(places, names, strict=True)
+        declared_sql(_filled(cell, form, d), form.types.get(name), form, d)
+        for cell, name in zip(cells, names, strict=True)
     )
     targets = ", ".join(map(d.identifier, names))
     assert engine.folder is not None  # files have an engine of their own
-    with _piped(_rows(files, places, notice, failed), engine.folder) as pipe:
+    with _piped(_rows(files, cells, notice, failed), engine.folder) as pipe:
         read = f"read_csv({d.literal(pipe)}, {fixed})"
         engine.rows(f"insert into {table} ({targets}) select {picked} from {read}")
     if failed:
@@ -300,17 +300,17 @@ def _filled(cell: str, form: CsvFormat, d: Dialect) -> str:
 
 def _rows(
     files: Sequence[CsvFile],
-    places: Sequence[str],
+    cells: Sequence[str],
     notice: Callable[[CsvFile], Notice] | None,
     failed: list[str],
 ) -> Iterator[bytes]:
-    """Yield a line of names, and then all rows written anew; a file that fails is noted."""
-    yield ((files[0].form.delimiter or ",").join(places) + "\n").encode()
+    """Yield a line of names, and then all rows rewritten; a file that fails is noted."""
+    yield ((files[0].form.delimiter or ",").join(cells) + "\n").encode()
     for file in files:
         try:
             with _opened(file.path) as lines:
-                told = notice(file) if notice is not None else None
-                yield from cleaned(_body(lines, file), file.form, len(file.names), told)
+                file_notice = notice(file) if notice is not None else None
+                yield from cleaned(_body(lines, file), file.form, len(file.names), file_notice)
         except (OSError, EOFError, zlib.error, DataSourceError):
             failed.append(file.path)
 
@@ -352,9 +352,9 @@ def _piped(blocks: Iterable[bytes], folder: Path) -> Iterator[str]:
 
 
 def _opened(path: str) -> BinaryIO:
-    """Open a file for reading, unpacked where its name says that it is packed."""
+    """Open a file for reading, unpacked where its name ends in ``.gz``."""
     try:
-        if not os.path.isfile(path):  # a pipe that took its place would be waited for without end
+        if not os.path.isfile(path):  # a pipe in its position would block
             raise FileNotFoundError
         if path.casefold().endswith(".gz"):
             return io.BufferedReader(gzip.open(path, "rb"))
@@ -366,9 +366,9 @@ def _opened(path: str) -> BinaryIO:
 
 # Open a table for DuckDB: files, data frames, tables of a DuckDB database.
 #
-# Opening looks at what is public of a table, and at no row: the first lines of CSV files
+# Opening reads the public part of a table, and no row: the first lines of CSV files
 # (:mod:`tacit.tables.engines.duckdb.source`), the footers of Parquet files, the names and types
-# of a data frame.  What has to be brought into the engine is brought in by the first query.
+# of a data frame.  Rows that must be imported are so by the first query.
 
 
 # In a plan: what DuckDB before 2.0 reads Arrow with, and what may have filters handed on to it.
@@ -385,7 +385,7 @@ def open_in_duckdb(
     threads: int | None,
 ) -> Opened:
     """Open a path, a table in memory, or a table of a DuckDB database, in DuckDB."""
-    csv_format(**csv)  # refuses now what does not fit
+    csv_format(**csv)  # raises now for what does not fit
     if not isinstance(source, (str, os.PathLike)):
         refuse_csv(csv, "this table declares its own columns")
     connection = source if _is(source, "DuckDBPyConnection") else None
@@ -397,17 +397,17 @@ def open_in_duckdb(
         if path and not is_remote(os.fspath(source)):
             data_files(source)  # a database of another program is named as such
         raise UsageError("table= belongs to a database; this source is a single table")
-    place = ""
+    database_path = ""
     if database:
         refuse_csv(csv, _OWN_COLUMNS)
-        place = _check_database(source, table)
+        database_path = _check_database(source, table)
     engine = DuckEngine(memory_limit, threads, connection, alone=path)
     with closed_on_failure(engine):
         if database:
-            opened = _from_database(source, place, str(table), engine)
+            opened = _from_database(source, database_path, str(table), engine)
             engine.count(opened.relation)
             return opened
-        if connection is not None:  # the settings of somebody's own connection stay as they are
+        if connection is not None:  # a user's settings stay as they are
             relation, schema = _source_named(str(table), engine)
             return Opened(str(table), schema, engine, relation)
         if path:
@@ -429,8 +429,8 @@ def _source_named(
     table: str, engine: DuckEngine, database: str = "", confined: str | None = None
 ) -> tuple[str, Schema]:
     """Return the relation of a table or view of the database in use, and its columns."""
-    # The statistics of a table of DuckDB's own are made by itself and cover all values.  A view may
-    # read files, and so may a table of another kind of database.
+    # DuckDB makes the statistics of its own tables, and they cover all values.  A view may read
+    # files, and so may a table of another kind of database.
     known = [
         row[0] if row[1] == "main" else f"{row[1]}.{row[0]}"
         for row in engine.rows("select table_name, table_schema from information_schema.tables")
@@ -462,8 +462,8 @@ def _is_own(schema: str, table: str, engine: DuckEngine) -> bool:
         {called.format(schema_, "table", table_)}
         union all select false from duckdb_views() {called.format(schema_, "view", table_)}
     """
-    found = [own for (own,) in engine.rows(stores)]
-    return bool(found) and all(found)
+    flags = [own for (own,) in engine.rows(stores)]
+    return bool(flags) and all(flags)
 
 
 def _of_files(relation: str, schema: str, view: str, engine: DuckEngine) -> str:
@@ -514,20 +514,20 @@ def _opaque(what: str, why: str, where: str) -> DataSourceError:
 
 
 def _check_database(path: str | os.PathLike[str], table: str | None) -> str:
-    """Return the place of a database, and refuse one that is not there."""
-    told, place = os.fspath(path), typed(path)
+    """Return the location of a database; raise if it is missing."""
+    shown, location = os.fspath(path), typed(path)
     if isinstance(path, ConfinedPath):
-        path.check(place)
-    if not os.path.isfile(place):
-        raise DataSourceError(f"there is no file {told}")
+        path.check(location)
+    if not os.path.isfile(location):
+        raise DataSourceError(f"there is no file {shown}")
     if table is None:
-        raise UsageError(f"{told} is a database: name the table, as in table='visits'")
-    if not os.access(place, os.R_OK):
-        raise DataSourceError(f"{told}: no right to read it; ask for read access")
-    return os.path.realpath(place)
+        raise UsageError(f"{shown} is a database: name the table, as in table='visits'")
+    if not os.access(location, os.R_OK):
+        raise DataSourceError(f"{shown}: no right to read it; ask for read access")
+    return os.path.realpath(location)
 
 
-def beside_in_duckdb(
+def open_another_in_duckdb(
     path: str | os.PathLike[str], table: str | None, csv: CsvOptions, engine: DuckEngine
 ) -> Opened:
     """Open another file, or a table of a database, in an engine that has one open."""
@@ -539,20 +539,20 @@ def beside_in_duckdb(
 
 
 def _from_database(
-    path: str | os.PathLike[str], place: str, table: str, engine: DuckEngine
+    path: str | os.PathLike[str], location: str, table: str, engine: DuckEngine
 ) -> Opened:
-    data = engine.attached(place)
+    data = engine.attached(location)
     engine.rows(f"use {engine.dialect.identifier(data)}")
-    confined = place if isinstance(path, ConfinedPath) else None
+    confined = location if isinstance(path, ConfinedPath) else None
     relation, schema = _source_named(table, engine, data, confined)
     engine.rows("use memory")
     return Opened(f"{Path(os.fspath(path)).name}:{table}", schema, engine, relation)
 
 
-def _refuse_files(place: str, table: str, relation: str) -> None:
-    """Refuse a view of a database if reading it reads anything outside the database."""
+def _refuse_files(database_path: str, table: str, relation: str) -> None:
+    """Raise if reading a view reads anything outside the database."""
     with contextlib.closing(DuckEngine()) as engine:
-        data = engine.attached(place)
+        data = engine.attached(database_path)
         # DuckDB opens each file when it prepares a query, so a description shows whether it may.
         engine.rows("set enable_external_access = false")
         engine.rows(f"use {engine.dialect.identifier(data)}")
@@ -589,7 +589,7 @@ def _open_relation(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     """Open a relation of DuckDB: its columns now, its rows at the first query."""
     types = dict(zip(table.columns, map(str, table.types), strict=True))
     schema = schema_of(types)
-    held = {n: "BOOLEAN" if schema[n].kind == "other" else t for n, t in types.items()}
+    carried_types = {n: "BOOLEAN" if schema[n].kind == "other" else t for n, t in types.items()}
     own = RelationEngine(table)
     try:
         name = _relation_of_files(table, types, own)
@@ -597,9 +597,9 @@ def _open_relation(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
         own.leave()
     if name is None:
         part = table.project(carried(types))
-        return streamed(lambda: part, held, engine), schema
+        return streamed(lambda: part, carried_types, engine), schema
     sql = f"select {carried(types)} from {name}"
-    return streamed(lambda: own.stream(sql), held, engine, own), schema
+    return streamed(lambda: own.stream(sql), carried_types, engine, own), schema
 
 
 def _relation_of_files(table: Any, types: dict[str, str], engine: RelationEngine) -> str | None:
@@ -614,11 +614,11 @@ def _relation_of_files(table: Any, types: dict[str, str], engine: RelationEngine
         nonlocal texts
         rewriter = ViewFiles(engine)
         texts = rewriter.texts
-        found = rewriter.of_query(sql)
+        query = rewriter.of_query(sql)
         named = ", ".join(map(engine.dialect.identifier, types))
-        return found and f"select * from ({found}) as tacit_view({named})"
+        return query and f"select * from ({query}) as tacit_view({named})"
 
-    if holds_rows(sql):  # nothing that the text says of files may come from the rows
+    if embeds_rows(sql):  # names of files in the text may come from the rows
         texts = []
         name, why = None, "it was made of rows that were read before"
     else:
@@ -646,9 +646,9 @@ def _refuse_pruned(table: Any) -> None:
 
 
 def _length(table: Any) -> int | None:
-    """Return how many rows a table of pandas, polars or pyarrow holds; None where it must count."""
-    held = type(table).__module__.split(".")[0] in ("pandas", "polars", "pyarrow")
-    return len(table) if held and hasattr(table, "__len__") else None
+    """Return the rows of a table of pandas, polars or pyarrow; None if they must be counted."""
+    in_memory = type(table).__module__.split(".")[0] in ("pandas", "polars", "pyarrow")
+    return len(table) if in_memory and hasattr(table, "__len__") else None
 
 
 def _from_memory(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
@@ -666,15 +666,15 @@ def _from_path(source: str | os.PathLike[str], csv: CsvOptions, engine: DuckEngi
     path = os.fspath(source)
     if is_remote(path):
         return _from_address(path, csv, engine)
-    files, place = data_files(source), typed(source)
-    if isinstance(source, ConfinedPath):  # a link may take the place of a file before it is read
+    files, location = data_files(source), typed(source)
+    if isinstance(source, ConfinedPath):  # a file may become a link meanwhile
         engine.before_reading(partial(_check_all, source, files))
-    label = Path(path.rstrip("/")).name or Path(place).resolve().name
+    label = Path(path.rstrip("/")).name or Path(location).resolve().name
     if kind_of_file(files[0]) == "csv":
         relation, schema = open_csv(files, csv_format(**csv), engine)
     else:
         refuse_csv(csv, "a Parquet file declares its own columns")
-        relation, schema = open_parquet(place, files, engine)
+        relation, schema = open_parquet(location, files, engine)
     return Opened(label, schema, engine, relation)
 
 
@@ -696,6 +696,6 @@ def _from_address(address: str, csv: CsvOptions, engine: DuckEngine) -> Opened:
     return Opened(label, schema, engine, relation)
 
 
-def holds_csv(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path, a folder or a glob stands for CSV files, which declare no types."""
+def is_csv_source(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path, a folder or a glob names CSV files, which declare no types."""
     return not is_remote(os.fspath(path)) and kind_of_file(data_files(path)[0]) == "csv"

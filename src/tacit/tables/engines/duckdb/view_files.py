@@ -1,9 +1,9 @@
 """The Parquet files that views and relations of DuckDB read, read as files are."""
 
-# DuckDB's own reader refuses a whole file for one cell that is no text in UTF-8 or a time that it
-# cannot hold.  So the SQL of a view is taken apart by DuckDB's parser, and where it reads Parquet
-# files it reads :func:`parquet_view` of them.  Views within it are rewritten alike; names of tables
-# are resolved once and written in full.
+# DuckDB's own reader refuses a whole file for one cell that is not a text in UTF-8 or a time that
+# it cannot store.  So the SQL of a view is parsed by DuckDB, and where it reads
+# Parquet files it reads :func:`parquet_view` of them.  Views within it are rewritten alike; names
+# of tables are resolved once and written in full.
 #
 # *A world that is closed.*  Each table that the SQL names is a table expression of its own, a table
 # or a view of one name in one place, or files.  Where that does not decide what is read (macros, a
@@ -28,7 +28,7 @@ from tacit.tables.engines.duckdb.engine import DUCKDB, DuckEngine
 from tacit.tables.engines.duckdb.parquet import OpaqueSqlError, viewed_parquet
 from tacit.tables.engines.files import refuse_table_format
 
-__all__ = ["RelationEngine", "ViewFiles", "holds_rows", "may_read_parquet"]
+__all__ = ["RelationEngine", "ViewFiles", "embeds_rows", "may_read_parquet"]
 
 Node = dict[str, Any]
 
@@ -48,7 +48,7 @@ _CREATE = re.compile(
 )
 _PARQUET_FILE = re.compile(r"\.parquet(?:\?|$)", re.IGNORECASE)
 _SUBQUERY = re.compile(r"\bselect\b|\bfrom\b|\bquery", re.IGNORECASE)
-_MOST_DEEP = 50
+_MAX_DEPTH = 50
 # Kinds of databases whose tables are Parquet files, and the beginnings of the names of functions
 # that read such tables.
 _LAKES = ("ducklake", "iceberg", "delta", "uc_catalog", "unity_catalog")
@@ -56,9 +56,9 @@ _LAKE_READERS = (
     *("iceberg_", "read_iceberg", "delta_", "read_delta", "ducklake_", "hudi_", "paimon_"),
     *("table_changes", "table_insertions", "table_deletions"),
 )
-# How a relation of DuckDB before 2.0 writes rows that were read before, and that may say anything.
+# The mark of a relation of DuckDB before 2.0 over rows that were read, with text of any kind.
 _ROWS = "ColumnDataCollection - ["
-# What a plan says of such files, or in their place where their statistics say that no row is found.
+# The words of a plan for such files, or where their statistics rule out any row.
 _IN_PLAN = re.compile(r"parquet|iceberg|delta|ducklake|empty", re.IGNORECASE)
 
 
@@ -82,19 +82,19 @@ class ViewFiles:
         kinds = engine.rows("select database_name, type from duckdb_databases()")
         self._lakes = {name for name, kind in kinds if str(kind).casefold() in _LAKES}
         self.texts: list[str] = []
-        """All SQL that was looked at, and that of the macros that it names."""
+        """All SQL that was examined, and that of the macros that it names."""
 
     def of_view(self, database: str, schema: str, name: str) -> str | None:
-        """Return a view rewritten; None where it is none, or reads no Parquet file."""
+        """Return a view rewritten; None if it is not a view, or reads no Parquet file."""
         if database in self._lakes:
             raise self._in_lake(database)
-        for found in self._known.get(name.casefold(), ()):
-            if found[0] == database and found[1] == schema and found[3] is not None:
-                return self._rewritten_view(found, 0)
+        for entry in self._known.get(name.casefold(), ()):
+            if entry[0] == database and entry[1] == schema and entry[3] is not None:
+                return self._rewritten_view(entry, 0)
         return None
 
     def of_query(self, sql: str) -> str | None:
-        """Return a query rewritten; None where it reads no Parquet file."""
+        """Return a query rewritten; None if it reads no Parquet file."""
         ((database, schema),) = self._ask("select current_database(), current_schema()")
         return self._rewritten(sql, str(database), str(schema), 0)
 
@@ -106,7 +106,7 @@ class ViewFiles:
         database, schema, name, sql = view
         assert sql is not None
         created = _CREATE.match(sql)
-        if created is None or depth > _MOST_DEEP:
+        if created is None or depth > _MAX_DEPTH:
             self.texts.append(sql)
             raise OpaqueSqlError("is made in a way that Tacit does not read")
         query = self._rewritten(sql[created.end() :].rstrip("; \n"), database, schema, depth)
@@ -131,7 +131,7 @@ class ViewFiles:
                     changed |= self._table(node, own, database, schema, depth)
                 elif node.get("type") == "TABLE_FUNCTION":
                     changed |= self._function(node)
-            except OpaqueSqlError as error:  # the rest is looked at for its text
+            except OpaqueSqlError as error:  # the rest is examined for its text
                 opaque = opaque or error
         if opaque is not None:
             raise opaque
@@ -141,41 +141,41 @@ class ViewFiles:
         """Rewrite a table by its name; return whether Parquet files are read for it."""
         name = str(node["table_name"])
         placed = [node.get("catalog_name") or "", node.get("schema_name") or ""]
-        found = self._found(name, placed[0], placed[1], database, schema)
+        entry = self._find(name, placed[0], placed[1], database, schema)
         if not any(placed) and name.casefold() in own:
-            if found is not None or _PARQUET_FILE.search(name):
+            if entry is not None or _PARQUET_FILE.search(name):
                 raise OpaqueSqlError(f"names both a table and a common table expression {name!r}")
             return False
-        for place in (found[0] if found else "", *placed):
-            if place in self._lakes:
-                raise self._in_lake(place)
-        if found is None:
+        for catalog in (entry[0] if entry else "", *placed):
+            if catalog in self._lakes:
+                raise self._in_lake(catalog)
+        if entry is None:
             if any(placed) or not _PARQUET_FILE.search(name):
-                return False  # what it is otherwise, DuckDB says
+                return False  # DuckDB reports what else it is
             self._put(node, self._source([name], ""), _stem(name))
             return True
-        if found[3] is not None:
-            query = self._rewritten_view(found, depth + 1)
+        if entry[3] is not None:
+            query = self._rewritten_view(entry, depth + 1)
             if query is not None:
                 self._put(node, self._engine.view(query), name)
                 return True
-        self._put(node, _full(*found[:3]), name)
+        self._put(node, _full(*entry[:3]), name)
         return False
 
-    def _found(
+    def _find(
         self, name: str, catalog: str, space: str, database: str, schema: str
     ) -> tuple[str, str, str, str | None] | None:
-        """Return the table or view of a name, as it is found from a place."""
-        found = self._known.get(name.casefold(), [])
+        """Return the table or view of a name, as DuckDB resolves it within a schema."""
+        entries = self._known.get(name.casefold(), [])
         if catalog:
-            found = [f for f in found if (f[0], f[1]) == (catalog, space or "main")]
+            entries = [f for f in entries if (f[0], f[1]) == (catalog, space or "main")]
         elif space:  # a schema, or a database whose schema is left out
-            found = [f for f in found if f[1] == space or (f[0] == space and f[1] == "main")]
-        near = [f for f in found if f[:2] == (database, schema) or f[0] == "temp"]
-        found = near or found
-        if len(found) > 1:
+            entries = [f for f in entries if f[1] == space or (f[0] == space and f[1] == "main")]
+        near = [f for f in entries if f[:2] == (database, schema) or f[0] == "temp"]
+        entries = near or entries
+        if len(entries) > 1:
             raise OpaqueSqlError(f"names a table {name!r}, and there is more than one")
-        return found[0] if found else None
+        return entries[0] if entries else None
 
     def _function(self, node: Node) -> bool:
         """Rewrite a table function; return whether it reads Parquet files."""
@@ -232,13 +232,13 @@ class ViewFiles:
             raise OpaqueSqlError(f"calls the macro {name}()")
 
     def _put(self, node: Node, source: str, alias: str) -> None:
-        """Make a node of a table read a source, by the name that the SQL knows it by."""
+        """Make a node of a table read a source, under the node's name in the SQL."""
         alias = str(node.get("alias") or alias)
         tree = self._parsed(f"select * from {source} as {DUCKDB.identifier(alias)}")
         table = tree["statements"][0]["node"]["from_table"]
-        kept = {n: node[n] for n in ("sample", "column_name_alias") if n in node}
+        options = {n: node[n] for n in ("sample", "column_name_alias") if n in node}
         node.clear()
-        node.update(table | kept)
+        node.update(table | options)
 
     def _select(self, expression: Node) -> str:
         """Return the SQL that selects an expression."""
@@ -271,7 +271,7 @@ def may_read_parquet(texts: Sequence[str], plan: Callable[[], str]) -> bool:
     return not shown or _IN_PLAN.search(shown) is not None
 
 
-def holds_rows(sql: str) -> bool:
+def embeds_rows(sql: str) -> bool:
     """Return whether the SQL of a relation shows rows that were read before."""
     return _ROWS in sql
 
@@ -300,9 +300,9 @@ class RelationEngine(DuckEngine):
         # A failure would end a transaction of the connection, in which nothing can be done again.
         try:
             if self._in_transaction():
-                self._mend_all()
+                self._repair_all()
             if self._fails(action):
-                self._mend_all()
+                self._repair_all()
                 action()
         finally:
             self.leave()
@@ -314,14 +314,14 @@ class RelationEngine(DuckEngine):
         except EngineMemoryError:
             raise
         except DataSourceError:
-            if not self._mending:
+            if not self._repairs:
                 raise
             return True
         return False
 
-    def _mend_all(self) -> None:
-        actions = [action for named in self._mending.values() for action in named]
-        self._mending.clear()
+    def _repair_all(self) -> None:
+        actions = [action for named in self._repairs.values() for action in named]
+        self._repairs.clear()
         for action in actions:
             action()
 
@@ -336,7 +336,7 @@ class RelationEngine(DuckEngine):
 
 
 class _Through:
-    """What an engine asks of a connection, asked through a relation."""
+    """The interface of a connection, on a relation."""
 
     def __init__(self, relation: Any) -> None:
         self._relation, self._name, self._left = relation, new_name(), False
@@ -353,8 +353,8 @@ class _Through:
                 used.insert(0, f"{name} as not materialized ({query})")
                 text += query
         if used:
-            asks = "describe " if sql.startswith("describe ") else ""
-            sql = f"{asks}with {', '.join(used)} {sql.removeprefix(asks)}"
+            prefix = "describe " if sql.startswith("describe ") else ""
+            sql = f"{prefix}with {', '.join(used)} {sql.removeprefix(prefix)}"
         self._left = True
         return self._relation.query(self._name, sql)
 
@@ -365,7 +365,7 @@ class _Through:
 
 
 def _nodes(tree: Any) -> Iterator[Node]:
-    """Yield what a parsed query is made of, each before its parts."""
+    """Yield the nodes of a parsed query, each before its parts."""
     if isinstance(tree, dict):
         yield tree
         for part in list(tree.values()):
@@ -382,7 +382,7 @@ def _expressions(node: Node) -> list[Node]:
 
 
 def _arguments(function: Node) -> tuple[list[Node], dict[str, Node]]:
-    """Return the arguments of a call: those by place, and those by name."""
+    """Return the arguments of a call: positional ones, and those by name."""
     if "children" in function:  # DuckDB 1
         given = [("", child) for child in function["children"]]
     else:
@@ -406,7 +406,7 @@ def _full(database: str, schema: str, name: str) -> str:
 
 
 def _stem(file: str) -> str:
-    """Return the name by which SQL knows a file that it reads by its path.
+    """Return the name that SQL gives a file that it reads by its path.
 
     >>> _stem("of/visits.2024.parquet")
     'visits'
