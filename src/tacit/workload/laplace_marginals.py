@@ -30,6 +30,7 @@ from tacit.workload.strategies import minimise
 
 Array = NDArray[np.float64]
 Subset = tuple[int, ...]  # attributes by their indices, rising
+
 _MAX_CELLS = 1 << 20  # of a union; a requested marginal may have more
 _MAX_SETS = 300  # of a cover that is improved
 _MAX_COVERED = 20_000  # beyond this many residuals, no unions are tried
