@@ -216,7 +216,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "dataset",
         "question_formats",
     ),
-    "tables.engines": ("base", "files", "csv", "duckdb", "postgres", "spark"),
+    "tables.engines": ("base", "files", "csv", "duckdb", "postgres", "spark_parquet", "spark"),
     "transformations": (
         "rows",
         "top_code",

@@ -91,6 +91,8 @@ def as_stored(frame: Any, millis: Collection[str]) -> tuple[Any, set[str]] | Non
     """Return the DataFrame of the same files with such times as whole numbers, and their names."""
     # None where the DataFrame is more than the columns of its files, or is of Spark Connect, which
     # does not say so.
+    from pyspark.sql.types import StructType
+
     classic = getattr(frame, "_jdf", None)
     if classic is None:
         return None
@@ -116,12 +118,13 @@ def as_stored(frame: Any, millis: Collection[str]) -> tuple[Any, set[str]] | Non
             field["type"] = "long"
             stored.add(field["name"])
     session = frame.sparkSession
-    schema = session._jvm.org.apache.spark.sql.types.DataType.fromJson(json.dumps(fields))
+    empty = session.createDataFrame([], StructType.fromJson(fields))
+    schema = getattr(empty, "_jdf", None).schema()  # type: ignore[union-attr]
     changed = files.copy(
         *(files.location(), files.partitionSchema(), schema, files.bucketSpec()),
         *(files.fileFormat(), files.options(), files.sparkSession()),
     )
-    again = session._jsparkSession.baseRelationToDataFrame(changed)
+    again = classic.sparkSession().baseRelationToDataFrame(changed)
     return type(frame)(again, session), stored
 
 
