@@ -154,7 +154,7 @@ def test_what_is_refused_is_raised_as_a_session_raises_it(here, ada):
         with pytest.raises(UsageError, match="no table"):
             bob.table("nothing")
     with tc.connect(here.address, here.token("auditor", name="otto")) as otto:
-        with pytest.raises(UsageError, match="say which data set"):
+        with pytest.raises(UsageError, match="name a data set"):
             otto.remaining  # noqa: B018
         with pytest.raises(AccessError):
             otto.dataset("visits").agg(n=tc.count()).release(epsilon=1)

@@ -215,7 +215,7 @@ def test_digit_thresholds(scale):
 @pytest.mark.parametrize("sign", [False, True])
 def test_ties_and_carries_of_digits(stream, fits, sign):
     """Thresholds of 4 bits and only the digits up to the scale: both odd paths are common."""
-    digits = geometric_digits(Fraction(5), width=4, reach=1)
+    digits = geometric_digits(Fraction(5), width=4, radius=1)
     assert digits.count == 3
     with stream(13):
         found, large = digits.propose(60_000, sign)
@@ -306,7 +306,7 @@ def test_every_acceptance_decided_exactly(stream, fits, monkeypatch, path):
 
 @pytest.mark.full
 def test_proposals_with_a_carry_are_decided_exactly(stream, fits, monkeypatch):
-    few_digits = gaussian.geometric_digits(Fraction(4), reach=1)
+    few_digits = gaussian.geometric_digits(Fraction(4), radius=1)
     assert few_digits.count == 3
     monkeypatch.setattr(gaussian, "geometric_digits", lambda scale: few_digits)
     subject = tn.DiscreteGaussian(3)

@@ -498,7 +498,7 @@ def test_a_release_leaves_the_others_of_its_population() -> None:
     [
         (Records(POPULATION), [2, 2, 2], {}, "2 3 times, but it exists 2"),
         (Records(POPULATION), [7], {}, "not a part of the population: 7"),
-        (Records(POPULATION, size=3), [2], {}, "says size=3"),
+        (Records(POPULATION, size=3), [2], {}, "has size=3"),
         (Values([0, 1]), [2], {}, "not in the value set: 2"),
         (Interval(0, 1), [0, 2], {}, "outside"),
         (Records(POPULATION), None, {"relation": "bound"}, "did you mean 'bounded'"),
