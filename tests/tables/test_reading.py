@@ -80,10 +80,10 @@ def test_every_two_readings_are_two_questions(folder):
 def test_the_format_of_a_column_counts_where_the_question_reads_it(folder, formats):
     option, kind, right, wrong = formats
     with opened(folder, types={"day": kind}, **{option: wrong}) as session:
-        of_day = session.filter(tc.col("day").day() > 3).agg(n=tc.count())
+        of_day = session.filter(tc.col("day").dt.day() > 3).agg(n=tc.count())
         first, other = of_day.release_key(epsilon=1), mean(session).release_key(epsilon=1)
     with opened(folder, types={"day": kind}, **{option: right}) as session:
-        of_day = session.filter(tc.col("day").day() > 3).agg(n=tc.count())
+        of_day = session.filter(tc.col("day").dt.day() > 3).agg(n=tc.count())
         assert of_day.release_key(epsilon=1) != first
         assert mean(session).release_key(epsilon=1) == other
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from tacit.expressions.expression import Expression, literal, when
+from tacit.expressions.expression import Expression, called, literal, when
 from tacit.sql.parse import only, refuse
 from tacit.sql.values import (
     CONDITIONS,
@@ -32,7 +32,7 @@ __all__ = [
 # Functions of dates, text and whole numbers, by their names in SQL.
 
 
-# Parts of dates and times, by DuckDB's words for them, with the methods of an expression.
+# Parts of dates and times, by DuckDB's words for them, with the operations of an expression.
 PARTS = {
     "YEAR": "year",
     "QUARTER": "quarter",
@@ -81,12 +81,11 @@ def _part(node: Any, names: Names) -> Expression:
         wanted = _CLASSES.get(name.upper(), name.upper())
     found = timed(inner, names)
     if wanted in _SUNDAY_FIRST:
-        return found.weekday().modulo(7)
+        return found.dt.weekday() % 7
     if wanted not in PARTS:
         parts = ", ".join(part.lower() for part in (*PARTS, "dow"))
         refuse(node, f"this part of a date has no translation; there are: {parts}")
-    part: Expression = getattr(found, PARTS[wanted])()
-    return part
+    return called(PARTS[wanted], found)
 
 
 @form(
@@ -99,7 +98,7 @@ def _days_between(node: Any, names: Names) -> Expression:
     only(node, "this", "expression", "unit", "date_part_boundary")
     if str(node.args["unit"].this).upper() != "DAY":
         refuse(node, "differences are in days: date_diff('day', first, last)")
-    return timed(node.expression, names).days_until(timed(node.this, names))
+    return timed(node.expression, names).dt.days_until(timed(node.this, names))
 
 
 @form(
@@ -117,13 +116,13 @@ def _text(node: Any, names: Names) -> Expression:
     found = value(node.this, names)
     match type(node).__name__:
         case "Lower":
-            return found.lower()
+            return found.str.to_lowercase()
         case "Upper":
-            return found.upper()
+            return found.str.to_uppercase()
         case "Trim":
-            return found.strip()
+            return found.str.strip_chars()
         case _:
-            return found.length()
+            return found.str.len_chars()
 
 
 @form(
@@ -142,7 +141,7 @@ def _substring(node: Any, names: Names) -> Expression:
         refuse(node, "a start and a length are whole numbers from 1: substring(name, 2, 3)")
     if start != int(start) or count != int(count):
         refuse(node, "a start and a length are whole numbers: substring(name, 2, 3)")
-    return value(node.this, names).substring(int(start), int(count))
+    return value(node.this, names).str.slice(int(start) - 1, int(count))
 
 
 @form(
@@ -191,8 +190,8 @@ def _rest(node: Any, names: Names) -> Expression:
     found, by = value(node.this, names), constant(value(node.expression, names))
     if not isinstance(by, int) or isinstance(by, bool) or by < 1:
         refuse(node, "% takes a fixed whole number from 1 on its right: site % 7")
-    rest = found.modulo(by)
-    below = (rest - by).to_integer()
+    rest = found % by
+    below = (rest - by).cast(int)
     return when((found < 0) & (rest > 0)).then(below).otherwise(rest)
 
 
@@ -402,7 +401,7 @@ def _in(node: Any, names: Names) -> Truth:
 def _between(node: Any, names: Names) -> Truth:
     only(node, "this", "low", "high")
     left, low, high = (value(node.args[name], names) for name in ("this", "low", "high"))
-    found = Truth(left.between(low, high), (left < low) | (left > high))
+    found = Truth(left.is_between(low, high), (left < low) | (left > high))
     names.kind(found.true)
     return found
 
@@ -432,15 +431,15 @@ def _like(node: Any, names: Names) -> Truth:
 def _matched(node: Any, left: Expression, text: str) -> Truth:
     match type(node).__name__:
         case "StartsWith":
-            found = left.starts_with(text)
+            found = left.str.starts_with(text)
         case "EndsWith":
-            found = left.ends_with(text)
+            found = left.str.ends_with(text)
         case "Contains":
-            found = left.contains(text)
+            found = left.str.contains(text)
         case _:
             if not {"%", "_"} & set(text):
                 return Truth(left == literal(text), left != literal(text))
             plain = text.rstrip("%")
             whole = {"%", "_"} & set(plain)
-            found = left.like(text) if whole else left.starts_with(plain)
-    return Truth(found, ~found & ~left.is_null())
+            found = left.str.like(text) if whole else left.str.starts_with(plain)
+    return Truth(found, ~found & left.is_not_null())

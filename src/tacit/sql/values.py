@@ -313,7 +313,7 @@ def _arithmetic(node: Any, names: Names) -> Expression:
     only(node, "this", "expression", "safe")
     left, right = value(node.this, names), value(node.expression, names)
     if type(node).__name__ == "Sub" and {names.kind(left), names.kind(right)} == {"date"}:
-        return right.days_until(left)
+        return right.dt.days_until(left)
     match type(node).__name__:
         case "Add":
             return left + right
@@ -346,7 +346,7 @@ def _clamp(node: Any, names: Names) -> Expression:
     lower, upper = number(node.expressions[1]), number(node.expressions[2])
     if lower is None or upper is None:
         refuse(node, "the bounds of clamp are numbers: clamp(cost, 0, 100)")
-    return value(node.expressions[0], names).clamp(lower, upper)
+    return value(node.expressions[0], names).clip(lower, upper)
 
 
 @form(
@@ -375,7 +375,7 @@ def _further(left: Expression, right: Expression, greatest: bool) -> Expression:
         filled = known if filled is None else choose(filled, known)
         low, high = choose(low, float(known)), choose(high, float(known))
         if low <= high:
-            return inner.clamp(Fraction(low), Fraction(high)).fill(filled)
+            return inner.clip(Fraction(low), Fraction(high)).fill_null(filled)
     further = (left >= right) if greatest else (left <= right)
     return when(further | right.is_null()).then(left).otherwise(right)
 
@@ -400,7 +400,7 @@ def _coalesce(node: Any, names: Names) -> Expression:
     only(node, "this", "expressions")
     found = value(node.this, names)
     for each in node.expressions:
-        found = found.fill(value(each, names))
+        found = found.fill_null(value(each, names))
     return found
 
 
@@ -508,18 +508,18 @@ def _cast(node: Any, names: Names) -> Expression:
     if wanted == "DOUBLE" and numeric:
         return found
     if wanted == "DOUBLE" and kind in ("text", "undeclared"):
-        return found.read_number()
+        return found.cast(float)
     if wanted in ("INT", "BIGINT", "DOUBLE") and kind == "boolean":
         unset = when(found == literal(False)).then(0).otherwise(None)
         return when(found).then(1).otherwise(unset)
     if wanted in ("INT", "BIGINT") and numeric and _is_rounded(node.this):
-        return found.to_integer()
+        return found.cast(int)
     if wanted in ("TEXT", "VARCHAR") and kind in ("integer", "boolean"):
-        return found.to_text()
+        return found.cast(str)
     if wanted == "DATE" and kind in ("text", "undeclared"):
-        return found.read_date()
+        return found.str.to_date()
     if wanted == "BOOLEAN" and kind in ("text", "undeclared"):
-        return found.read_boolean()
+        return found.cast(bool)
     same = {"INT": "integer", "BIGINT": "integer", "DATE": "date", "BOOLEAN": "boolean"}
     if same.get(wanted, "text" if wanted in ("TEXT", "VARCHAR") else "") == kind:
         return found

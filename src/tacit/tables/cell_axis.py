@@ -133,7 +133,7 @@ class Axis:
         if self.edges:
             labels = [str(place * stride) for place in range(self.listed)]
             cut = value(self.columns[0]).cut(self.edges, labels)
-            return cut.read_number().fill(other)
+            return cut.cast(float).fill_null(other)
         held = [value(name) for name in self.columns]
         if len(self.keys) <= _FEW:
             found: Any = other
@@ -156,8 +156,8 @@ class Axis:
         held = [value(name) for name in self.columns]
         if self.edges:
             if self.columns[0] in booleans:  # true and false compare with no number
-                return ~held[0].cut((self.edges[0], self.edges[-1]), ["0"]).is_null()
-            return held[0].between(self.edges[0], self.edges[-1])
+                return held[0].cut((self.edges[0], self.edges[-1]), ["0"]).is_not_null()
+            return held[0].is_between(self.edges[0], self.edges[-1])
         return _among(held, self.keys)
 
     def to_json(self) -> dict[str, object]:

@@ -149,21 +149,30 @@ class Asking(Shown, ABC):
             )
         return self._with(where=(*self._query.where, *conditions))
 
-    def with_column(self: _A, name: str, expression: Expression) -> _A:
-        """Add a column computed from each row alone.
+    def with_columns(self: _A, /, **columns: Expression) -> _A:
+        """Add columns computed from each row alone.
 
         Args:
-            name: of the new column.
-            expression: what it holds, such as ``tc.col("age").cut([0, 18, 100])``.
+            **columns: expressions such as ``tc.col("age").cut([0, 18, 100])``, by the name of the
+                new column; each of them sees the columns that there were before the call.
 
         Raises:
-            UsageError: the name exists already, or the expression does not fit the table.
+            UsageError: a name exists already, or an expression does not fit the table.
+
+        Example:
+            >>> import pyarrow as pa, tacit as tc
+            >>> session = tc.Session(pa.table({"age": [31, 45]}), tc.one_row_each, tc.epsilon(1))
+            >>> list(session.with_columns(old=tc.col("age") >= 65, next=tc.col("age") + 1).schema)
+            ['age', 'old', 'next']
         """
-        if not isinstance(expression, Expression):
-            raise UsageError('a column is an expression such as tc.col("age").cut([0, 18, 100])')
-        if name in self._query.columns:
-            raise UsageError(f"there is a column {name!r} already; choose another name")
-        query = self._query.with_column(name, expression)
+        query = self._query
+        for name, expression in columns.items():
+            if not isinstance(expression, Expression):
+                raise UsageError('a column is an expression: with_columns(old=tc.col("age") >= 65)')
+            if name in self._query.columns:
+                raise UsageError(f"there is a column {name!r} already; choose another name")
+            expression.kind(self._query.columns)
+            query = query.with_column(name, expression)
         return self._of(query, self._declared, self._arrangement)
 
     def per_person(self: _A, /, **aggregates: Aggregate) -> _A:
@@ -318,9 +327,9 @@ class AskedTable(ABC, Generic[Q]):
         """Ask about the rows that all conditions hold for; see :meth:`Question.filter`."""
         return self._question().filter(*conditions)
 
-    def with_column(self, name: str, expression: Expression) -> Q:
-        """Add a column computed from each row; see :meth:`Question.with_column`."""
-        return self._question().with_column(name, expression)
+    def with_columns(self, /, **columns: Expression) -> Q:
+        """Add columns computed from each row; see :meth:`Question.with_columns`."""
+        return self._question().with_columns(**columns)
 
     def group_by(self, *by: str | Sequence[str], keys: Keys = None, rounds: int = 1) -> Q:
         """Ask about each group; see :meth:`Question.group_by`."""

@@ -566,7 +566,7 @@ def chained(many: int) -> Query:
     """Return a question with many derived columns, each of which reads the one before."""
     query, last = Query(AGES, tc.one_row_each), "age"
     for number in range(many):
-        query = query.with_column(f"c{number}", tc.col(last) + number)
+        query = query.with_columns(**{f"c{number}": tc.col(last) + number})
         last = f"c{number}"
     return query
 
@@ -616,7 +616,7 @@ def test_a_derived_column_reads_only_those_before_it() -> None:
     with pytest.raises(UsageError, match="there is no column 'b'"):
         Query(AGES, tc.one_row_each, derived=ahead).columns  # noqa: B018
     with pytest.raises(UsageError, match="there is no column 'b'"):
-        Query(AGES, tc.one_row_each).with_column("a", tc.col("b") + 1)
+        Query(AGES, tc.one_row_each).with_columns(a=tc.col("b") + 1)
 
 
 def test_what_is_asked_of_the_columns_does_not_look_at_them_again(
@@ -734,7 +734,7 @@ def test_categories_are_known_of_all_columns_or_of_none():
     assert DECLARED.keys_of(["site"]) == {"site": ["a", "b"]}
     assert DECLARED.keys_of(["site", "sex"]) is None
     assert NOTHING_DECLARED.keys_of(["site"]) is None
-    weekday = [("weekday", C("day").weekday())]
+    weekday = [("weekday", C("day").dt.weekday())]
     found = DECLARED.keys_of(["site", "weekday"], weekday)
     assert found is not None
     assert set(found["weekday"]) >= set(range(1, 8))

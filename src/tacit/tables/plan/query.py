@@ -199,7 +199,7 @@ _RELEASED = "release it first: answer = question.release(epsilon='1/2'), then an
 ANSWERS = ("to_polars", "to_arrow", "to_csv", "to_excel", "to_parquet", "to_dict", "plot")
 _SORTED = "sort the answer: answer.to_pandas().sort_values('n'), or write SQL with ORDER BY"
 _RUN = "it is answered by release: question.release(epsilon='1/2')"
-_CHANGED = 'compute a column with with_column("filled", tc.col("age").fill(0))'
+_CHANGED = 'compute a column: with_columns(filled=tc.col("age").fill_null(0))'
 _DISTINCT = 'different values are counted: agg(sites=tc.count_distinct("site"))'
 # What to write for names of other libraries that people look for.
 INSTEAD = {
@@ -211,10 +211,13 @@ INSTEAD = {
     **dict.fromkeys(("groupby", "groupBy"), 'it is called group_by("site")'),
     **dict.fromkeys(("merge", "left_join", "inner_join"), 'it is called join("sites", on="site")'),
     **dict.fromkeys(("fillna", "fill_null", "replace", "astype", "cast", "apply"), _CHANGED),
-    **dict.fromkeys(("with_columns", "mutate", "withColumn"), _CHANGED),
+    **dict.fromkeys(
+        ("with_column", "assign", "mutate", "withColumn"),
+        'columns are added with with_columns(old=tc.col("age") >= 65)',
+    ),
     **dict.fromkeys(
         ("dropna", "drop_na", "drop_nulls"),
-        'leave rows out with filter(~tc.col("age").is_null()); statistics pass over missing values',
+        'filter(tc.col("age").is_not_null()) leaves rows out; statistics pass over missing values',
     ),
     **dict.fromkeys(("unique", "distinct", "drop_duplicates"), _DISTINCT),
     **dict.fromkeys(
@@ -231,7 +234,6 @@ INSTEAD = {
     **dict.fromkeys(
         ("head", "tail", "sample", "iloc", "loc", "to_pandas"), "no row can be seen: ask with agg"
     ),
-    "assign": 'add a column with with_column("old", tc.col("age") >= 65)',
 }
 
 
@@ -266,7 +268,7 @@ def columns_named(by: Sequence[str | Sequence[str]]) -> tuple[str, ...]:
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
         raise UsageError(
             'group by columns, named by text: group_by("site", "year"); to group by an '
-            'expression, make it a column first, with_column("old", tc.col("age") >= 65)'
+            'expression, make it a column first, with_columns(old=tc.col("age") >= 65)'
         )
     return tuple(names)
 
@@ -390,7 +392,7 @@ class Declared:
             remedy = f"{given}, or declare them for the column in a data set, {column} = "
             remedy += "{ bounds = [0, 100] }"
         else:
-            remedy = f"none follow for {derived[column]}: {given}, or clamp it, (...).clamp(0, 100)"
+            remedy = f"none follow for {derived[column]}: {given}, or clip it, (...).clip(0, 100)"
             lacking = sorted(derived[column].columns() - {*self.bounds, *derived})
             if lacking:
                 remedy += f", or declare bounds of {', '.join(map(repr, lacking))} in a data set"
