@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import operator
+from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 
@@ -113,6 +114,20 @@ def test_parts_of_dates_are_those_of_the_calendar(engine, request):
         assert tuple(values) == expected, day
     for name, low, high in (("weekday", 1, 7), ("day_of_year", 1, 366), ("quarter", 1, 4)):
         assert FUNCTIONS[name].range == (low, high)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_cast_to_float_is_the_double_of_a_number_and_to_bool_the_truth_value(engine, request):
+    rows = [{"n": n, "d": d, "b": b} for n, d, b in [(5, "0.1", True), (2**60 + 1, None, None)]]
+    asked = [col("n").cast(float), col("d").cast(float), col("b").cast(bool)]
+    types = {"n": "bigint", "d": "decimal(9,2)", "b": "boolean"}
+    rows = [{**row, "d": row["d"] and Decimal(row["d"])} for row in rows]
+    with ENGINES[engine](request)(rows, types) as source:
+        assert [e.kind(source.schema) for e in asked] == ["float", "float", "boolean"]
+        sql = ", ".join(e.sql(source.schema, source.engine.dialect) for e in asked)
+        found = source.engine.rows(f"select {sql} from {source.relation} as tacit_rows")
+    assert sorted(map(tuple, found)) == [(5.0, 0.1, True), (float(2**60), None, None)]
+    assert [tuple(e.evaluate(row) for e in asked) for row in rows] == sorted(map(tuple, found))
 
 
 CSV = "at,day,n\n2024-12-31 18:30:05,2024-12-31,1\n2024-02-29T06:00,2024-02-29,2\nnone,x,3\n"

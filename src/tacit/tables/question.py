@@ -165,14 +165,13 @@ class Asking(Shown, ABC):
             >>> list(session.with_columns(old=tc.col("age") >= 65, next=tc.col("age") + 1).schema)
             ['age', 'old', 'next']
         """
-        query = self._query
         for name, expression in columns.items():
             if not isinstance(expression, Expression):
                 raise UsageError('a column is an expression: with_columns(old=tc.col("age") >= 65)')
             if name in self._query.columns:
                 raise UsageError(f"there is a column {name!r} already; choose another name")
             expression.kind(self._query.columns)
-            query = query.with_column(name, expression)
+        query = self._query.with_columns(**columns)
         return self._of(query, self._declared, self._arrangement)
 
     def per_person(self: _A, /, **aggregates: Aggregate) -> _A:

@@ -32,7 +32,6 @@ def of_one(x: Expression) -> list[Expression]:
         (x / 3).round(),
         x.cast(int),
         (x * 0.5).cast(int) % 7,
-        x.cast(float),
     ]
 
 

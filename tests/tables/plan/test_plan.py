@@ -721,7 +721,7 @@ def test_several_columns_take_the_bounds_that_each_lacks():
     ("aggregate", "derived", "message"),
     [
         (tc.mean("pay"), [], r"tc\.mean\('pay', 0, 100\), or declare them"),
-        (tc.mean("x"), [("x", C("pay") * 2)], r"clamp it.*declare bounds of 'pay'"),
+        (tc.mean("x"), [("x", C("pay") * 2)], r"clip it.*declare bounds of 'pay'"),
         (tc.covariance("age", "pay"), [], r"bounds=\{'pay': \(0, 100\)\}"),
     ],
 )

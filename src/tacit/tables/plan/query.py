@@ -76,10 +76,11 @@ class Query:
         own = [(name, expression.kind) for name, expression in self.derived]
         return Schema(list(columns.values())).with_derived(own)
 
-    def with_column(self, name: str, expression: Expression) -> Query:
-        """Return the question with one more derived column, the others not looked at again."""
-        query = replace(self, derived=(*self.derived, (name, expression)))
-        return query._of_columns(self.columns.with_derived([(name, expression.kind)]))
+    def with_columns(self, **columns: Expression) -> Query:
+        """Return the question with more derived columns, the others not looked at again."""
+        query = replace(self, derived=(*self.derived, *columns.items()))
+        kinds = [(name, expression.kind) for name, expression in columns.items()]
+        return query._of_columns(self.columns.with_derived(kinds))
 
     def asking(self, **changes: Any) -> Query:
         """Return the question about the same columns with other filters, groups or answers."""
