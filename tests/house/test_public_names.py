@@ -130,6 +130,12 @@ def test_methods_of_expressions_that_changed_say_what_they_are_called() -> None:
     assert (age % 7).to_json() == ["modulo", [["col", [], ["age"]]], [7]]
 
 
+def test_what_the_service_does_with_a_question_is_not_public() -> None:
+    internal = {"is_charged", "pay", "recorded", "rehearse", "release_key"}
+    assert not internal & set(dir(tacit.tables.Question))
+    assert not internal & set(dir(tacit.tables.QuestionPlan))
+
+
 def test_the_framework_shares_only_what_is_one_function() -> None:
     shared = set(tacit.framework.__all__) & set(tacit.__all__)
     assert shared == {"count", "count_distinct", "histogram", "mean", "sum", "var"}

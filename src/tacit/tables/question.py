@@ -63,6 +63,9 @@ __all__ = [
     "Question",
     "charge_of",
     "held_by",
+    "pay",
+    "recorded_answer",
+    "rehearse",
 ]
 
 # A question, built part by part from public facts alone: what it names, filters, groups, asks.
@@ -405,71 +408,6 @@ class Priced:
         """
         return self._priced(epsilon, delta, rho, total, tag).look().is_answered
 
-    def is_charged(
-        self,
-        epsilon: Amount | None = None,
-        delta: Number | None = None,
-        rho: Amount | None = None,
-        *,
-        total: Number | None = None,
-        tag: str | None = None,
-    ) -> bool:
-        """Return whether :meth:`release` would cost nothing more: it is answered, or was charged.
-
-        Raises:
-            UsageError: as :meth:`release`.
-        """
-        return self._priced(epsilon, delta, rho, total, tag).look().is_charged
-
-    def release_key(
-        self,
-        epsilon: Amount | None = None,
-        delta: Number | None = None,
-        rho: Amount | None = None,
-        *,
-        total: Number | None = None,
-        tag: str | None = None,
-    ) -> str:
-        """Return the key of :meth:`release` in the ledger; another question or price has another.
-
-        Raises:
-            UsageError: as :meth:`release`.
-        """
-        return self._priced(epsilon, delta, rho, total, tag).key
-
-    def pay(
-        self,
-        epsilon: Amount | None = None,
-        delta: Number | None = None,
-        rho: Amount | None = None,
-        *,
-        total: Number | None = None,
-        tag: str | None = None,
-    ) -> None:
-        """Charge what :meth:`release` would, without releasing yet; does nothing if it was charged.
-
-        So the time of the charge does not depend on the engine, which runs no query here.  A later
-        release uses this charge.
-
-        Raises:
-            BudgetError: more than remains; nothing was spent.
-            UsageError: as :meth:`release`.
-            LedgerError: the ledger cannot be written; nothing was spent.
-
-        Example:
-            >>> import pyarrow as pa, tacit as tc
-            >>> session = tc.Session(pa.table({"a": [1]}), tc.one_row_each, tc.epsilon(1))
-            >>> question = session.agg(n=tc.count())
-            >>> question.pay(epsilon="1/2"), session.spent
-            (None, epsilon(0.5))
-            >>> answer = question.release(epsilon="1/2")
-            >>> session.spent
-            epsilon(0.5)
-        """
-        charge = self._priced(epsilon, delta, rho, total, tag)
-        if charge.standing is None:
-            self._ledger.charge(charge.key, charge.plan(None).cost, charge.public)
-
     def _priced(
         self,
         epsilon: Amount | None = None,
@@ -611,7 +549,7 @@ class Question(Asking, Priced):
         if standing is not None and standing.answer is not None:
             return Answer.of(standing, ledger, self._arrangement, replayed=True)
         # What is charged already was tried before; what fails now leaves it open all the same.
-        plan = charge.plan(standing) if standing else self._tried(charge, None)
+        plan = charge.plan(standing) if standing else _tried(self._table, charge, None)
         warn_if_weak(None if standing else asked_loss(plan), self._declared.size)
         if standing is None:
             warn_if_undeclared(plan)
@@ -625,41 +563,6 @@ class Question(Asking, Priced):
 
         entry = ledger.release(charge.key, plan.cost, charge.public, answer)
         return Answer.of(entry, ledger, self._arrangement)
-
-    def rehearse(self, *, tag: str | None = None, **price: Unpack[Price]) -> None:
-        """Check whether :meth:`release` would be refused, without reading a row or spending.
-
-        Args:
-            tag: as in :meth:`release`.
-            **price: ``epsilon``, ``delta``, ``rho`` and ``total`` as in :meth:`release`.
-
-        Raises:
-            BudgetError, UsageError, DataSourceError: as :meth:`release`; nothing was spent.
-        """
-        charge = self._priced(**price, tag=tag)
-        self._tried(charge, charge.standing)
-
-    def _tried(self, charge: QueryCharge, standing: Entry | None) -> Plan:
-        """Return the plan of a charge, once it was carried out on no rows."""
-        plan = charge.plan(standing)
-        rehearsed, source = self._table.rehearsed, self._table.source
-        settled(lambda: rehearsed.rehearse(source, plan), "nothing was spent")
-        return plan
-
-    def recorded(self, *, tag: str | None = None, **price: Unpack[Price]) -> Answer | None:
-        """Return the answer that the ledger holds, or None; never spends, and reads no row.
-
-        Args:
-            tag: as in :meth:`release`.
-            **price: ``epsilon``, ``delta``, ``rho`` and ``total`` as in :meth:`release`.
-
-        Raises:
-            UsageError: as :meth:`release`.
-        """
-        standing = self._priced(**price, tag=tag).standing
-        if standing is None or standing.answer is None:
-            return None
-        return Answer.of(standing, self._ledger, self._arrangement, replayed=True)
 
     def free_answer(
         self, certificates: Iterable[Certificate] = (), *, tag: str | None = None
@@ -802,3 +705,48 @@ def held_by(question: Question) -> Held:
     """Return what a question is made of."""
     own = question
     return Held(own._table, own._ledger, own._query, own._declared, own._arrangement)
+
+
+# What a service does with a question apart from releasing it: functions, as no analyst needs them.
+
+
+def rehearse(question: Question, *, tag: str | None = None, **price: Unpack[Price]) -> None:
+    """Check whether a release would be refused, without reading a row or spending.
+
+    Raises:
+        BudgetError, UsageError, DataSourceError: as :meth:`Question.release`; nothing was spent.
+    """
+    charge = charge_of(question, **price, tag=tag)
+    _tried(question._table, charge, charge.standing)
+
+
+def pay(question: Question, *, tag: str | None = None, **price: Unpack[Price]) -> None:
+    """Charge what a release would, without releasing yet; do nothing if it was charged.
+
+    Raises:
+        BudgetError: more than remains; nothing was spent.
+        UsageError: as :meth:`Question.release`.
+        LedgerError: the ledger cannot be written; nothing was spent.
+    """
+    # The time of the charge does not depend on the engine, which runs no query here.  A later
+    # release uses this charge.
+    charge = charge_of(question, **price, tag=tag)
+    if charge.standing is None:
+        question._ledger.charge(charge.key, charge.plan(None).cost, charge.public)
+
+
+def recorded_answer(
+    question: Question, *, tag: str | None = None, **price: Unpack[Price]
+) -> Answer | None:
+    """Return the answer that the ledger holds, or None; never spend, and read no row."""
+    standing = charge_of(question, **price, tag=tag).standing
+    if standing is None or standing.answer is None:
+        return None
+    return Answer.of(standing, question._ledger, question._arrangement, replayed=True)
+
+
+def _tried(table: OpenedTable, charge: QueryCharge, standing: Entry | None) -> Plan:
+    """Return the plan of a charge, once it was carried out on no rows."""
+    plan = charge.plan(standing)
+    settled(lambda: table.rehearsed.rehearse(table.source, plan), "nothing was spent")
+    return plan

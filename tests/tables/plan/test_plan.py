@@ -25,6 +25,7 @@ from tacit.tables.plan import query as declared
 from tacit.tables.plan.methods import as_stated, has_choice
 from tacit.tables.plan.plan import Plan, by_weight, even_share
 from tacit.tables.plan.query import NOTHING_DECLARED, Declared, Query
+from tacit.tables.question import charge_of
 from tacit.tables.release.release import Collector
 from tacit.tables.statistics.base import kind_of
 from tacit.tables.statistics.counts import RowsPart
@@ -163,7 +164,7 @@ def test_weights_in_lowest_terms_are_the_identity(table, tmp_path):
         assert even["epsilon"] == {"n": 2, "people": 2}
         assert "weights" not in plain.certificate.body["question"]["query"]
         split = {"epsilon": {"people": "3/2", "n": "1/2"}, "total": "1/2"}
-        assert not question.is_charged(**split)
+        assert not charge_of(question, **split).look().is_charged
         before = question.preview(epsilon="1/2").errors
         expected = question.preview(**split)
         assert expected.cost == tc.epsilon("1/2")

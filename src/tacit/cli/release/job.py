@@ -66,7 +66,9 @@ def free_notes(question: Any, asked: Asked, expected: Any = None) -> list[str]:
     """Say which questions follow from earlier releases, and with which errors; reads no row."""
     # expected: the preview of the question, where there is one: of a single question without a tag
     #   it says the same, and the ledger is not read again.
-    if not hasattr(question, "free_errors") or question.is_charged(**asked.price, tag=asked.tag):
+    if not hasattr(question, "free_errors"):
+        return []
+    if question.cost(**asked.price, tag=asked.tag).is_nothing:
         return []
     if expected is not None and asked.tag is None and not hasattr(question, "free_answers"):
         found = expected.free or None

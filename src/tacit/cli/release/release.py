@@ -361,7 +361,7 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
                     asked = replace(asked, epsilon=least)
                 expected = question.preview(**asked.price, rows=sizes, confidence=sure)
                 answered = question.is_answered(**asked.price, tag=asked.tag)
-                free = question.is_charged(**asked.price, tag=asked.tag)
+                free = question.cost(**asked.price, tag=asked.tag).is_nothing
             free_of = free_notes(question, asked, expected)
             found.append(
                 {

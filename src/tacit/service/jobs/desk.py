@@ -19,7 +19,7 @@ from tacit.service.jobs.queue import Job, Outcome, Queue, Whose
 from tacit.service.problem import Problem
 from tacit.tables.derived.derive import Charged, Earlier, charged, free_again, may_follow
 from tacit.tables.plan.query import Query
-from tacit.tables.question import Question, charge_of, held_by
+from tacit.tables.question import Question, charge_of, held_by, pay, recorded_answer, rehearse
 from tacit.tables.release.answer import Answer
 
 __all__ = [
@@ -242,7 +242,7 @@ class Desk:
         approved_later = how.approval and not answered
         if not cost.is_nothing:
             hosted.require(caller, cost)
-            question.rehearse(**price)
+            rehearse(question, **price)
         values = self._values(hosted, caller, ask, question, once)
         values |= {
             "cost": json.dumps(cost.to_json()),
@@ -251,8 +251,8 @@ class Desk:
         }
         if answered:  # what everybody here may see costs nothing and takes no time
             values |= {**self._at_once(), "replayed": True}
-        pay = (lambda: None) if approved_later else (lambda: question.pay(**price))
-        return self._added(caller, values, pay)
+        paid = (lambda: None) if approved_later else (lambda: pay(question, **price))
+        return self._added(caller, values, paid)
 
     def _free(
         self, hosted: Hosted, caller: Caller, ask: Ask, question: Question, once: str | None
@@ -330,11 +330,11 @@ class Desk:
         if job.state != "waiting":
             raise _decided(job.shown(self._clock()))
         question, price = self._unchanged(job, self._hosted(job.dataset))
-        question.rehearse(**price)
+        rehearse(question, **price)
         now = self._clock()
         decided = {"decided_by": caller.name, "decided": now, "started": now, "state": "queued"}
         found = self._changed(
-            job, caller, ("waiting",), "release_approved", decided, lambda: question.pay(**price)
+            job, caller, ("waiting",), "release_approved", decided, lambda: pay(question, **price)
         )
         self.wake()
         return found
@@ -402,7 +402,7 @@ class Desk:
                 return Answer.free(free)
         try:
             question, price = self._question(job, hosted)
-            found = question.recorded(**price)
+            found = recorded_answer(question, **price)
         except UsageError:  # the data set was declared anew: the answer stands as it was released
             found = None
         if found is None:
@@ -418,7 +418,7 @@ class Desk:
         self, job: Job, hosted: Hosted, *, on_paper: bool = True
     ) -> tuple[Question, Any]:
         question, price = self._question(job, hosted, on_paper)
-        if question.release_key(**price) != job.key:
+        if charge_of(question, **price).key != job.key:
             raise Problem(
                 "conflict",
                 "the data set was changed since this was asked, and it is another question now",

@@ -374,17 +374,6 @@ class QuestionPlan(FreeAnswers, Shown):
         """Return whether :meth:`release` would replay recorded answers, at no cost."""
         return self._whole.is_answered(epsilon, delta, rho, tag=tag)
 
-    def is_charged(
-        self,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        *,
-        tag: str | None = None,
-    ) -> bool:
-        """Return whether :meth:`release` would cost nothing more: answered, or charged before."""
-        return self._whole.is_charged(epsilon, delta, rho, tag=tag)
-
     @property
     def notes(self) -> tuple[str, ...]:
         """What is worth knowing of the plan, as :attr:`tacit.tables.question.Question.notes`."""

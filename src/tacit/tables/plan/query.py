@@ -225,6 +225,7 @@ INSTEAD = {
         ("dtypes", "info", "names"),
         "the columns with their kinds: session.columns, question.schema",
     ),
+    "is_charged": "a release costs nothing more where question.cost(epsilon='1/2').is_nothing",
     **dict.fromkeys(("shape", "size", "nrow", "len"), _ASKED),
     **dict.fromkeys(("hist", "crosstab", "pivot_table", "summarise", "summarize"), _ASKED),
     **dict.fromkeys(("sd", "n", "avg", "average", "stddev", "aggregate"), _ASKED),
