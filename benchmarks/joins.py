@@ -61,7 +61,7 @@ def asked(name: str, session: tc.Session) -> Any:
         return session.join("sites").group_by("region").agg(**n)
     joined = session.join("patients")
     if name == "patients by site":
-        joined = joined.with_column("g", tc.col("site").cut(range(0, 1001, 100)))
+        joined = joined.with_columns(g=tc.col("site").cut(range(0, 1001, 100)))
         keys = [f"[{low}, {low + 100}{')' if low < 900 else ']'}" for low in range(0, 1000, 100)]
         joined = joined.group_by("g", keys=keys)
     return joined.agg(**n, age=tc.mean("age"))

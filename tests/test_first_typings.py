@@ -47,17 +47,21 @@ TYPED: dict[str, tuple[Callable[[Any], object], str]] = {
     "answer.head()": (lambda s: n(s).release(1).head(), r"answer\.to_pandas\(\)"),
     "isna": (lambda s: A.isna(), r"is_null\(\)"),
     "isnull": (lambda s: A.isnull(), r"is_null\(\)"),
-    "notna": (lambda s: A.notna(), r"~tc\.col\('age'\)\.is_null\(\)"),
+    "notna": (lambda s: A.notna(), r"tc\.col\('age'\)\.is_not_null\(\)"),
     "isin": (lambda s: A.isin([1]), "is_in"),
-    "fillna": (lambda s: A.fillna(0), r"fill\(0\)"),
-    "clip": (lambda s: A.clip(0, 9), r"clamp\(0, 100\)"),
-    "astype": (lambda s: A.astype(int), "read_number"),
+    "fillna": (lambda s: A.fillna(0), r"fill_null\(0\)"),
+    "clamp": (lambda s: A.clamp(0, 9), r"clip\(0, 100\)"),
+    "str.lower": (lambda s: A.str.lower(), r"str\.to_lowercase\(\)"),
+    "dt.dayofweek": (lambda s: A.dt.dayofweek, r"dt\.weekday\(\)"),
+    "cast(date)": (lambda s: A.cast("date"), r"str\.to_date\(\)"),
+    "str.contains": (lambda s: A.str.contains("a|b", literal=False), r"str\.like"),
+    "astype": (lambda s: A.astype(int), r"cast\(float\)"),
     "col.mean()": (lambda s: A.mean(), r"session\.agg\(age=tc\.mean"),
-    "str.contains": (lambda s: A.str.contains("a"), "text has contains"),
+    "split": (lambda s: A.split(","), r"text has str\.contains"),
     "apply": (lambda s: A.apply(len), r"tc\.when"),
     "**": (lambda s: A**2, r"write age \* age"),
     "//": (lambda s: A // 2, r"\(age / 2\)\.floor\(\)"),
-    "%": (lambda s: A % 2, r"\(age\)\.modulo\(2\)"),
+    "%": (lambda s: A % 0, "modulo cannot take 0"),
     "round": (lambda s: round(A, 2), r"\.round\(\) / 100"),
     "round(2)": (lambda s: A.round(2), r"\* 100\)\.round\(\) / 100"),
     "mean(bounds=)": (lambda s: ANY.mean("age", bounds=(0, 9)), "two arguments: lower=0, upper"),
@@ -67,9 +71,9 @@ TYPED: dict[str, tuple[Callable[[Any], object], str]] = {
     "sum(x, 5, 5)": (lambda s: tc.sum("age", 5, 5), "are equal, both 5: .*tc.sum"),
     "mean(column)": (lambda s: ANY.mean(ROWS.age, 0, 9), "not by a value of type Series"),
     "groupby": (lambda s: s.groupby("ethn"), r'group_by\("site"\)'),
-    "mutate": (lambda s: s.mutate(a=A), "with_column"),
+    "mutate": (lambda s: s.mutate(a=A), "with_columns"),
     "summarise": (lambda s: s.summarise(n=1), r"agg\(n=tc\.count\(\)"),
-    "dropna": (lambda s: s.dropna(), "is_null"),
+    "dropna": (lambda s: s.dropna(), "is_not_null"),
     "merge": (lambda s: s.merge(1), r'join\("sites"'),
     "sort_values": (lambda s: n(s).sort_values("n"), r"answer\.to_pandas\(\)\.sort_values"),
     "dtypes": (lambda s: s.dtypes, r"session\.columns"),
@@ -100,7 +104,7 @@ def test_what_they_say_works(s: tc.Session) -> None:
     assert s.sql(f"{asked} group by person)").preview(epsilon=1)
     for column in (~A.is_null(), (A * 100).round() / 100 > 2, (A / 2).floor() == 3):
         assert s.filter(column).agg(n=tc.count()).preview(epsilon=1)
-    assert s.filter(A.modulo(2) == 1).agg(n=tc.count()).preview(epsilon=1)
+    assert s.filter((A % 2) == 1).agg(n=tc.count()).preview(epsilon=1)
 
 
 def test_a_name_of_an_object_that_is_not_made_is_an_attribute_error() -> None:
@@ -145,7 +149,9 @@ def _errors(called: Any) -> Iterator[Exception]:
 
 
 @pytest.mark.parametrize("given", TABLES, ids=lambda each: type(each).__name__)
-@pytest.mark.parametrize("ask", [tc.col, tc.count_distinct, tc.median, tc.unit, A.contains])
+@pytest.mark.parametrize(
+    "ask", [tc.col, tc.count_distinct, tc.median, tc.unit, A.str.contains, A.str.slice]
+)
 def test_no_message_shows_a_table(ask: Any, given: Any) -> None:
     """The small form."""
     for error in _errors(ask):

@@ -37,7 +37,7 @@ def range_of_dates(table: Path, out: Path) -> object:
 
 def derived_column(table: Path, out: Path) -> object:
     session = tc.Session(table, unit=tc.one_row_each, budget=tc.epsilon(1), ledger=tc.in_memory)
-    bands = session.with_column("band", tc.col("age").cut([0, 18, 40, 80])).group_by("band")
+    bands = session.with_columns(band=tc.col("age").cut([0, 18, 40, 80])).group_by("band")
     return bands.agg(n=tc.count()).release(epsilon=1).to_pandas()
 
 

@@ -296,7 +296,6 @@ def test_sql_is_sent_as_it_is(hosted, table):
 def test_what_it_takes_now(hosted, table):
     question = table.agg(n=tc.count(), p=tc.count_people())
     assert question.cost(epsilon="1/2") == tc.epsilon("1/2")
-    assert not question.is_charged(epsilon="1/2")
     hosted.session.agg(n=tc.count(), p=tc.count_people()).release(epsilon="1/2")
     assert question.is_answered(epsilon="1/2")
     assert question.cost(epsilon="1/2").is_nothing

@@ -61,10 +61,10 @@ def test_a_range_of_dates(tmp_path: Path, begin: object) -> None:
 
 
 def test_a_derived_column(session: tc.Session) -> None:
-    bands = session.with_column("band", tc.col("age").cut([0, 18, 40, 80]))
+    bands = session.with_columns(band=tc.col("age").cut([0, 18, 40, 80]))
     answer = bands.group_by("band").agg(n=tc.count()).release(epsilon=1)
     assert {"[0, 18)", "[18, 40)", "[40, 80]"} <= {key for (key,) in answer.keys}
-    grown = session.with_column("grown", tc.col("age") >= 18).group_by("grown")
+    grown = session.with_columns(grown=tc.col("age") >= 18).group_by("grown")
     assert 11_000 < grown.agg(n=tc.count()).release(epsilon=1).value("n", True) < 13_000
 
 

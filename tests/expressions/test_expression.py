@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import operator
+from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 
@@ -36,7 +37,7 @@ DEEPEST = {
     "quotient": reduce(operator.truediv, [col("x")] * 51),
     "conditions": reduce(operator.or_, [col("x") == i for i in range(50)]),
     "choices": reduce(lambda e, i: when(col("x") > i).then(e).otherwise(i), range(49), col("x")),
-    "clamps": reduce(lambda e, i: e.clamp(-i, i), range(1, 51), col("x")),
+    "clamps": reduce(lambda e, i: e.clip(-i, i), range(1, 51), col("x")),
     "cuts": (reduce(operator.add, [col("x")] * 47) * 1).cut([-1000, 0, 1000]),
 }
 
@@ -73,7 +74,7 @@ def test_what_is_not_refused_is_answered(engine, shape, request):
 @pytest.mark.parametrize("shape", ["sum", "conditions", "clamps"])
 def test_one_operation_more_is_refused(shape):
     with pytest.raises(UsageError, match="nested at most 50 deep"):
-        DEEPEST[shape].fill(0)
+        DEEPEST[shape].fill_null(0)
     with pytest.raises(UsageError, match="at most 50"):
         from_json(["abs", [DEEPEST[shape].to_json()], []])
 
@@ -95,7 +96,7 @@ def test_a_parameter_that_is_none_is_no_description(said):
 # Dates and times: every day of some years by Python's calendar, and what has no time of day.
 
 
-PARTS = ("year", "month", "day", "quarter", "day_of_year", "weekday")
+PARTS = ("year", "month", "day", "quarter", "ordinal_day", "weekday")
 FIRST = [datetime.date(y, 1, 1) for y in (1, 4, 1900, 1969, 2000, 9996)]
 DAYS = [day + datetime.timedelta(n) for day in FIRST for n in range(0, 1461, 7)]
 DAYS += [datetime.date(y, 12, 31) for y in range(1, 10_000, 97)] + [datetime.date.max]
@@ -103,7 +104,7 @@ DAYS += [datetime.date(y, 12, 31) for y in range(1, 10_000, 97)] + [datetime.dat
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_parts_of_dates_are_those_of_the_calendar(engine, request):
-    parts = [getattr(col("d"), part)() for part in PARTS]
+    parts = [getattr(col("d").dt, part)() for part in PARTS]
     with ENGINES[engine](request)([{"d": d} for d in DAYS], {"d": "date"}) as source:
         sql = ", ".join(e.sql(source.schema, source.engine.dialect) for e in parts)
         found = source.engine.rows(f"select {sql} from {source.relation} as tacit_rows")
@@ -113,6 +114,20 @@ def test_parts_of_dates_are_those_of_the_calendar(engine, request):
         assert tuple(values) == expected, day
     for name, low, high in (("weekday", 1, 7), ("day_of_year", 1, 366), ("quarter", 1, 4)):
         assert FUNCTIONS[name].range == (low, high)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_cast_to_float_is_the_double_of_a_number_and_to_bool_the_truth_value(engine, request):
+    rows = [{"n": n, "d": d, "b": b} for n, d, b in [(5, "0.1", True), (2**60 + 1, None, None)]]
+    asked = [col("n").cast(float), col("d").cast(float), col("b").cast(bool)]
+    types = {"n": "bigint", "d": "decimal(9,2)", "b": "boolean"}
+    rows = [{**row, "d": row["d"] and Decimal(row["d"])} for row in rows]
+    with ENGINES[engine](request)(rows, types) as source:
+        assert [e.kind(source.schema) for e in asked] == ["float", "float", "boolean"]
+        sql = ", ".join(e.sql(source.schema, source.engine.dialect) for e in asked)
+        found = source.engine.rows(f"select {sql} from {source.relation} as tacit_rows")
+    assert sorted(map(tuple, found)) == [(5.0, 0.1, True), (float(2**60), None, None)]
+    assert [tuple(e.evaluate(row) for e in asked) for row in rows] == sorted(map(tuple, found))
 
 
 CSV = "at,day,n\n2024-12-31 18:30:05,2024-12-31,1\n2024-02-29T06:00,2024-02-29,2\nnone,x,3\n"
@@ -129,14 +144,14 @@ def visits(tmp_path):
 def test_times_of_a_file_are_released_and_verified(visits, types):
     budget = tc.epsilon(1000)
     with tc.Session(visits, unit=tc.one_row_each, budget=budget, types=types) as session:
-        asked = session.with_column("hour", tc.col("at").hour())
-        asked = asked.filter(tc.col("day").weekday() < 6, tc.col("hour") >= 6)
+        asked = session.with_columns(hour=tc.col("at").dt.hour())
+        asked = asked.filter(tc.col("day").dt.weekday() < 6, tc.col("hour") >= 6)
         answer = asked.group_by("hour", keys=[6, 18, 19]).agg(n=tc.count()).release(epsilon=900)
         assert answer.to_dict()["n"] == [1, 1, 0]
         report = answer.certificate.verify(session.ledger)
         assert report, report.failures
-        since = tc.col("day").days_until("2025-01-01")
-        days = session.with_column("days", since).filter(~since.is_null())
+        since = tc.col("day").dt.days_until("2025-01-01")
+        days = session.with_columns(days=since).filter(~since.is_null())
         answer = days.agg(days=tc.sum("days", 0, 400)).release(epsilon=90)
         assert abs(answer.value("days") - (1 + 307)) < 200
 
@@ -146,24 +161,24 @@ def test_what_has_no_time_of_day_is_refused(visits):
     budget = tc.epsilon(1)
     with tc.Session(visits, unit=tc.one_row_each, budget=budget, types=types) as session:
         with pytest.raises(UsageError, match="'day' holds only dates"):
-            session.with_column("hour", tc.col("day").hour())
-        with pytest.raises(UsageError, match="needs a column of times; read_time"):
-            session.filter(tc.col("day").month().hour() == 3)
+            session.with_columns(hour=tc.col("day").dt.hour())
+        with pytest.raises(UsageError, match=r"needs a column of times; str\.to_datetime"):
+            session.filter(tc.col("day").dt.month().dt.hour() == 3)
         chosen = when(col("n") == 1).then(col("at")).otherwise(None)
         with pytest.raises(UsageError, match="a date that was computed has no time of day"):
-            session.filter(chosen.minute() == 3)
-        asked = session.with_column("chosen", chosen).filter(tc.col("chosen").minute() == 3)
+            session.filter(chosen.dt.minute() == 3)
+        asked = session.with_columns(chosen=chosen).filter(tc.col("chosen").dt.minute() == 3)
         with pytest.raises(UsageError, match="a date that was computed has no time of day"):
             asked.agg(n=tc.count()).release(epsilon=1)
         assert session.history() == []
-        alias = session.with_column("then", tc.col("at")).filter(tc.col("then").minute() == 30)
+        alias = session.with_columns(then=tc.col("at")).filter(tc.col("then").dt.minute() == 30)
         alias.agg(n=tc.count()).preview(epsilon=1)
 
 
 @pytest.mark.parametrize("value", [3, "soon", datetime.datetime(2024, 1, 1), None])
 def test_an_end_that_is_no_date_is_refused(value):
     with pytest.raises(UsageError, match="neither a date such as"):
-        col("day").days_until(value)
+        col("day").dt.days_until(value)
 
 
 # The public grid: as fine as it may be, monotone, near, and refused where sums cannot be held.

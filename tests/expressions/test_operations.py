@@ -198,9 +198,9 @@ def test_every_operation_holds_on_the_extremes_of_every_type(engine, ansi, reque
             asked += [e for n, k in kinds.items() if k == "integer" for e in of_whole(col(n))]
             times = [n for n, c in source.schema.items() if c.declared.startswith("TIMESTAMP")]
             asked += [e for n in times for e in of_time(col(n))]
-            asked += [col(a).seconds_until(col(b)) for a in times for b in times]
+            asked += [col(a).dt.seconds_until(col(b)) for a in times for b in times]
             days = [n for n, k in kinds.items() if k == "date"]
-            asked += [col(a).days_until(col(b)) for a in days[:2] for b in days[-2:]]
+            asked += [col(a).dt.days_until(col(b)) for a in days[:2] for b in days[-2:]]
             assert times
             held(source, asked, rows, names)
             on_grids(source, rows, names)
@@ -350,12 +350,12 @@ def test_seconds_are_whole_numbers_since_1970() -> None:
 
 
 def test_a_time_of_day_is_asked_of_times_alone() -> None:
-    asks = col("at").hour()
-    for side in (col("at"), col("none"), col("some_day"), col("t").read_time()):
+    asks = col("at").dt.hour()
+    for side in (col("at"), col("none"), col("some_day"), col("t").str.to_datetime()):
         has_time(asks, side, SCHEMA)
     with pytest.raises(UsageError, match="'day' holds only dates"):
         has_time(asks, col("day"), SCHEMA)
-    for side in (col("n"), col("t"), col("t").read_date()):
+    for side in (col("n"), col("t"), col("t").str.to_date()):
         with pytest.raises(UsageError, match="needs a column of times"):
             has_time(asks, side, SCHEMA)
 
@@ -366,8 +366,8 @@ def test_a_whole_number_is_wide_where_its_type_or_a_choice_may_be() -> None:
         False,
         True,
     ]
-    assert is_wide(col("n").fill(col("huge")), SCHEMA)
-    assert not is_wide(col("n").fill(0), SCHEMA)
+    assert is_wide(col("n").fill_null(col("huge")), SCHEMA)
+    assert not is_wide(col("n").fill_null(0), SCHEMA)
 
 
 def test_only_decimals_of_one_type_are_compared_as_such() -> None:

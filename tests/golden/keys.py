@@ -89,13 +89,13 @@ PREPARED: dict[str, Callable[[Any], Any]] = {
     "keys of booleans": lambda s: s.group_by("old", keys=[True, False]),
     "found keys of two columns": lambda s: s.group_by("town", "site"),
     "found keys in two rounds": lambda s: s.group_by("town", rounds=2),
-    "keys of a cut": lambda s: s.with_column(
-        "band", COL("age").cut([0, 18, 65], ["young", "grown"])
+    "keys of a cut": lambda s: s.with_columns(
+        band=COL("age").cut([0, 18, 65], ["young", "grown"])
     ).group_by("band"),
-    "keys of a cut without labels": lambda s: s.with_column(
-        "band", COL("pay").cut([0, "10.5", 65])
+    "keys of a cut without labels": lambda s: s.with_columns(
+        band=COL("pay").cut([0, "10.5", 65])
     ).group_by("band"),
-    "keys of a weekday": lambda s: s.with_column("w", COL("day").weekday()).group_by("w"),
+    "keys of a weekday": lambda s: s.with_columns(w=COL("day").dt.weekday()).group_by("w"),
     # filters
     "equal": lambda s: s.filter(COL("town") == "a"),
     "unequal": lambda s: s.filter(COL("town") != "a"),
@@ -103,7 +103,7 @@ PREPARED: dict[str, Callable[[Any], Any]] = {
     "greater": lambda s: s.filter(COL("pay") > 0.1),
     "at least": lambda s: s.filter(COL("age") >= 18),
     "and, or, not": lambda s: s.filter((COL("age") > 1) & ~(COL("old") | (COL("site") == 2))),
-    "between": lambda s: s.filter(COL("age").between(10, 20)),
+    "between": lambda s: s.filter(COL("age").is_between(10, 20)),
     "is_in": lambda s: s.filter(COL("site").is_in([3, 1, 2])),
     "is_in of texts": lambda s: s.filter(COL("town").is_in(["b", "a"])),
     "is_null": lambda s: s.filter(COL("town").is_null()),
@@ -113,45 +113,46 @@ PREPARED: dict[str, Callable[[Any], Any]] = {
     "other letters": lambda s: s.filter(COL("town") == "Grün 'ß' \"\\ \u2028"),
     # expressions
     "arithmetic": lambda s: s.filter((COL("age") + 1) * 2 - COL("pay") / 3 > -COL("site")),
-    "abs and clamp": lambda s: s.filter(abs(COL("age") - 50).clamp(0, "9.5") > 3),
+    "abs and clamp": lambda s: s.filter(abs(COL("age") - 50).clip(0, "9.5") > 3),
     "rounding": lambda s: s.filter(COL("pay").floor() + COL("pay").ceil() + COL("pay").round() > 3),
-    "to_integer and modulo": lambda s: s.filter(COL("pay").to_integer().modulo(7) == 3),
+    "to_integer and modulo": lambda s: s.filter((COL("pay").cast(int) % 7) == 3),
     "text": lambda s: s.filter(
-        COL("town").lower() == "a",
-        COL("town").upper() != "B",
-        COL("town").strip().substring(1, 2).length() > 0,
+        COL("town").str.to_lowercase() == "a",
+        COL("town").str.to_uppercase() != "B",
+        COL("town").str.strip_chars().str.slice(0, 2).str.len_chars() > 0,
     ),
     "parts of text": lambda s: s.filter(
-        COL("town").starts_with("a") | COL("town").ends_with("b") | COL("town").contains("c")
+        COL("town").str.starts_with("a")
+        | COL("town").str.ends_with("b")
+        | COL("town").str.contains("c")
     ),
-    "like": lambda s: s.filter(COL("town").like("A_%")),
-    "to_text": lambda s: s.filter(COL("age").to_text() == "12"),
+    "like": lambda s: s.filter(COL("town").str.like("A_%")),
+    "to_text": lambda s: s.filter(COL("age").cast(str) == "12"),
     "parts of a day": lambda s: s.filter(
-        COL("day").year() + COL("day").month() + COL("day").day() > 0,
-        COL("day").quarter() + COL("day").day_of_year() + COL("day").weekday() > 0,
+        COL("day").dt.year() + COL("day").dt.month() + COL("day").dt.day() > 0,
+        COL("day").dt.quarter() + COL("day").dt.ordinal_day() + COL("day").dt.weekday() > 0,
     ),
     "parts of a time": lambda s: s.filter(
-        COL("at").hour() + COL("at").minute() + COL("at").second() > 0,
-        COL("at").date() == date(2024, 3, 1),
+        COL("at").dt.hour() + COL("at").dt.minute() + COL("at").dt.second() > 0,
+        COL("at").dt.date() == date(2024, 3, 1),
     ),
-    "days_until": lambda s: s.filter(COL("day").days_until(date(2024, 2, 1)) > 3),
-    "seconds_until": lambda s: s.filter(COL("at").seconds_until(COL("at")) == 0),
+    "days_until": lambda s: s.filter(COL("day").dt.days_until(date(2024, 2, 1)) > 3),
+    "seconds_until": lambda s: s.filter(COL("at").dt.seconds_until(COL("at")) == 0),
     "reading text": lambda s: s.filter(
-        COL("town").read_number() > 1, COL("town").read_date() == date(2024, 1, 1)
+        COL("town").cast(float) > 1, COL("town").str.to_date() == date(2024, 1, 1)
     ),
     "reading times and booleans": lambda s: s.filter(
-        COL("town").read_boolean() | (COL("town").read_time().hour() == 1)
+        COL("town").cast(bool) | (COL("town").str.to_datetime().dt.hour() == 1)
     ),
-    "fill": lambda s: s.filter(COL("pay").fill(0) == 0),
-    "when": lambda s: s.with_column(
-        "kind",
-        tc.when(COL("age") < 18)
+    "fill": lambda s: s.filter(COL("pay").fill_null(0) == 0),
+    "when": lambda s: s.with_columns(
+        kind=tc.when(COL("age") < 18)
         .then("minor")
         .otherwise(tc.when(COL("old")).then("old").otherwise("z")),
     ).group_by("kind"),
     "a derived column of a derived one": lambda s: (
-        s.with_column("half", COL("pay") / 2)
-        .with_column("quarter", COL("half") / 2)
+        s.with_columns(half=COL("pay") / 2)
+        .with_columns(quarter=COL("half") / 2)
         .filter(COL("quarter") > 1)
     ),
 }
@@ -220,7 +221,7 @@ DATASET: dict[str, Callable[[Any], Any]] = {
     "declared bounds": lambda s: s.agg(m=tc.mean("cost"), v=tc.var("age")),
     "declared keys": lambda s: s.group_by("site").agg(n=tc.count(), c=tc.sum("cost")),
     "declared keys of two columns": lambda s: s.group_by("site", "sex").agg(n=tc.count()),
-    "bounds of a derived column": lambda s: s.with_column("twice", COL("cost") * 2).agg(
+    "bounds of a derived column": lambda s: s.with_columns(twice=COL("cost") * 2).agg(
         m=tc.mean("twice")
     ),
     "join with people": lambda s: s.join("patients").agg(m=tc.mean("born"), n=tc.count_people()),

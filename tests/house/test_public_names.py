@@ -112,6 +112,30 @@ def test_the_page_of_names_that_changed_lists_all() -> None:
         assert name not in tacit.__all__ or name in ("quantile", "percentile")
 
 
+def test_methods_of_expressions_that_changed_say_what_they_are_called() -> None:
+    page = (ROOT / "docs" / "names-that-changed.md").read_text(encoding="utf-8")
+    section = page.split("## On expressions and questions")[1].split("\n## ")[0]
+    rows = dict(re.findall(r"^\| `(\w+)\(.*?\)` \| `(.*?)` \|$", section, flags=re.MULTILINE))
+    age = tacit.col("age")
+    assert len(rows) > 30
+    for old, new in rows.items():
+        name = new.partition("(")[0]
+        asked = tacit.tables.Question if old == "with_column" else age
+        assert old not in dir(asked)
+        if old != "with_column":
+            with pytest.raises(AttributeError, match=re.escape(name.removesuffix("n"))):
+                getattr(age, old)
+        if name != "% n":
+            assert callable(functools.reduce(getattr, name.split("."), asked))
+    assert (age % 7).to_json() == ["modulo", [["col", [], ["age"]]], [7]]
+
+
+def test_what_the_service_does_with_a_question_is_not_public() -> None:
+    internal = {"is_charged", "pay", "recorded", "rehearse", "release_key"}
+    assert not internal & set(dir(tacit.tables.Question))
+    assert not internal & set(dir(tacit.tables.QuestionPlan))
+
+
 def test_the_framework_shares_only_what_is_one_function() -> None:
     shared = set(tacit.framework.__all__) & set(tacit.__all__)
     assert shared == {"count", "count_distinct", "histogram", "mean", "sum", "var"}

@@ -146,10 +146,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "is_in of one value": (lambda: tc.col("age").is_in(5), r"is_in\(\[5\]\)"),
     "isin": (lambda: tc.col("age").isin([5]), "it is called is_in"),
-    "a column of a number": (lambda: S().with_column("old", 5), "a column is an expression"),
+    "a column of a number": (lambda: S().with_columns(old=5), "a column is an expression"),
     "a column by name": (
-        lambda: S().with_column(old=tc.col("age")),
-        r"signature is with_column\(name",
+        lambda: S().with_columns("old", tc.col("age")),
+        r"signature is with_columns\(",
     ),
     # names of other libraries
     "groupby": (lambda: S().groupby("site"), "it is called group_by"),

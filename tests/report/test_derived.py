@@ -63,11 +63,11 @@ def _formulas() -> st.SearchStrategy[Expression]:
             pairs.map(lambda p: p[0] - p[1]),
             pairs.map(lambda p: p[0] * p[1]),
             pairs.map(lambda p: p[0] / p[1]),
-            pairs.map(lambda p: p[0].fill(p[1])),
+            pairs.map(lambda p: p[0].fill_null(p[1])),
             pairs.map(lambda p: when(p[0] == p[1]).then(None).otherwise(p[0])),
             inner.map(abs),
             inner.map(lambda e: (e * 100).round() / 100),
-            inner.map(lambda e: e.clamp(-5, 7)),
+            inner.map(lambda e: e.clip(-5, 7)),
             st.tuples(conditions, inner, inner).map(
                 lambda t: when(t[0]).then(t[1]).otherwise(t[2])
             ),
@@ -113,9 +113,9 @@ A, N = col("a"), col("n")
         (A / (N - 10), BOX, (-4, Fraction(-5, 4))),
         (A / N, TOUCHES, None),
         (A / when(N == 0).then(None).otherwise(N), BOX, (2, 10)),
-        ((A / N).fill(0), BOX, (2, 10)),
-        ((A / N).fill(0), TOUCHES, None),
-        (A.fill(0), BOX, (10, 20)),
+        ((A / N).fill_null(0), BOX, (2, 10)),
+        ((A / N).fill_null(0), TOUCHES, None),
+        (A.fill_null(0), BOX, (10, 20)),
         (when(N < 1).then(None).otherwise(A / N), BOX, (2, 10)),
         (when(N < 3).then(0).otherwise(A), BOX, (0, 20)),
         (A - N, BOX, (5, 18)),
@@ -298,7 +298,7 @@ def test_a_ratio_whose_divisor_may_be_zero_says_so(session: tc.Session) -> None:
 def test_released_values_that_are_missing_stay_so() -> None:
     column = {"label": "p", "value": [None, 3], "low": [None, 2], "high": [None, 4]}
     answer = {"keys": [[1], [2]], "columns": [{**column, "standard_error": [None, None]}]}
-    formulas = [("twice", col("p") * 2), ("zero", col("p").fill(0))]
+    formulas = [("twice", col("p") * 2), ("zero", col("p").fill_null(0))]
     twice, zero = derived_columns(formulas, ["g"], answer)
     assert (twice["value"], twice["low"], twice["high"]) == ([None, 6], [None, 4], [None, 8])
     assert (zero["value"], zero["low"]) == ([0, 3], [None, 2])

@@ -222,8 +222,8 @@ class Question:
         self.schema = schema
         self.made: list[tuple[str, Any]] = []
 
-    def with_column(self, name: str, value: Any) -> Question:
-        self.made.append((name, value))
+    def with_columns(self, **columns: Any) -> Question:
+        self.made += columns.items()
         return self
 
     def filter(self, condition: Any) -> Question:
@@ -284,7 +284,7 @@ def test_a_column_with_times_is_not_taken_for_its_days() -> None:
     assert rows.column(node("day")).parameters == ("day",)
     joined = own_scope(schema=Schema([Column("at", "date", "date")]))  # a join knows the kind alone
     assert joined.has_times(col("at"))
-    assert not joined.has_times(col("at").year())
+    assert not joined.has_times(col("at").dt.year())
     assert not joined.has_times(col("other"))
 
 

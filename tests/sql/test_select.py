@@ -48,26 +48,26 @@ SAME: dict[str, Any] = {
         s.filter(C("site").is_in([1, 2, 3])).group_by("site", keys=[1, 2, 3]).agg(n=tc.count())
     ),
     "SELECT sum(CLAMP(Cost, -0.1, 1e2)) AS t FROM Visits GROUP BY month(day)": lambda s: (
-        s.with_column("month(day)", C("day").month())
+        s.with_columns(**{"month(day)": C("day").dt.month()})
         .group_by("month(day)", keys=[*range(1, 13), None])
         .agg(t=tc.sum("cost", "-0.1", 100))
     ),
     "select case when age < 18 then 'minor' else 'adult' end as grown, count(distinct person) as p"
     " from visits group by grown": lambda s: (
-        s.with_column("grown", tc.when(C("age") < 18).then("minor").otherwise("adult"))
+        s.with_columns(grown=tc.when(C("age") < 18).then("minor").otherwise("adult"))
         .group_by("grown", keys=["minor", "adult"])
         .agg(p=tc.count_people())
     ),
     "with old as (select cost * 2 as twice, * from visits where not age < 40), dear as "
     "(select twice, sex from old where twice > 3) select var_pop(clamp(twice, 0, 9)) v from dear": (
         lambda s: (
-            s.with_column("twice", C("cost") * 2)
+            s.with_columns(twice=C("cost") * 2)
             .filter(C("age") >= 40, C("cost") * 2 > 3)
             .agg(v=tc.var("twice", 0, 9))
         )
     ),
-    "select count(cost) as n from (select cost from visits) as inside": lambda s: s.with_column(
-        "when((cost is missing), 0, 1)", tc.when(C("cost").is_null()).then(0).otherwise(1)
+    "select count(cost) as n from (select cost from visits) as inside": lambda s: s.with_columns(
+        **{"when((cost is missing), 0, 1)": tc.when(C("cost").is_null()).then(0).otherwise(1)}
     ).agg(n=tc.sum("when((cost is missing), 0, 1)", 0, 1)),
     "select percentile_cont(0.9) within group (order by clamp(cost, 0, 9)) as p, "
     "quantile_cont(clamp(cost, 0, 9), 0.25) as q, min(clamp(cost, 0, 9)) as low from visits": (
@@ -80,8 +80,8 @@ SAME: dict[str, Any] = {
     "select sum(clamp(\"Big\", 0, 9)) as b from visits where day >= date '1970-03-01'": lambda s: (
         s.filter(C("day") >= __import__("datetime").date(1970, 3, 1)).agg(b=tc.sum("Big", 0, 9))
     ),
-    "select count(*) filter (where sex = 'f') as women from visits": lambda s: s.with_column(
-        "when((sex == 'f'), 1, 0)", tc.when(C("sex") == "f").then(1).otherwise(0)
+    "select count(*) filter (where sex = 'f') as women from visits": lambda s: s.with_columns(
+        **{"when((sex == 'f'), 1, 0)": tc.when(C("sex") == "f").then(1).otherwise(0)}
     ).agg(women=tc.sum("when((sex == 'f'), 1, 0)")),
     "select count(*) as n from visits where at >= date '2000-01-01'": lambda s: s.filter(
         C("at") >= __import__("datetime").date(2000, 1, 1)
@@ -306,8 +306,8 @@ JOINS_SAME: dict[str, Any] = {
             .agg(cost=tc.mean("cost"))
         )
     ),
-    "select avg(cost * 2 + 1) as c from visits": lambda s: s.with_column(
-        "((cost * 2) + 1)", C("cost") * 2 + 1
+    "select avg(cost * 2 + 1) as c from visits": lambda s: s.with_columns(
+        **{"((cost * 2) + 1)": C("cost") * 2 + 1}
     ).agg(c=tc.mean("((cost * 2) + 1)")),
     "select avg(age) as age from visits join patients on visits.person = patients.id": lambda s: (
         s.join("patients").agg(age=tc.mean("age"))

@@ -39,6 +39,7 @@ from tacit.errors import (
 from tacit.mechanisms import private_quantile
 from tacit.noise.exponential import choices_within
 from tacit.tables.plan.plan import Plan
+from tacit.tables.question import charge_of
 from tacit.tables.release.release import Collector
 from tacit.tables.session import ledger_beside
 
@@ -640,7 +641,7 @@ def test_a_killed_release_is_spent_and_never_told(files, way):
         assert entry.state == "open"
         assert entry.answer is None
         # asking again goes on under its charge
-        assert s.agg(n=tc.count()).is_charged(epsilon="1/10", tag="a")
+        assert charge_of(s.agg(n=tc.count()), epsilon="1/10", tag="a").look().is_charged
         assert not s.agg(n=tc.count()).is_answered(epsilon="1/10", tag="a")
         answer = s.agg(n=tc.count()).release(epsilon="1/10", tag="a")
         assert not answer.replayed

@@ -113,7 +113,7 @@ QUESTIONS = {
     "filters": lambda s: s.filter(tc.col("cost") > 20, tc.col("site").is_in([1, 2])).agg(
         q=tc.percentile("cost", 25)
     ),
-    "computed": lambda s: s.with_column("half", tc.col("cost") / 2).agg(
+    "computed": lambda s: s.with_columns(half=tc.col("cost") / 2).agg(
         h=tc.histogram("half", [0, 100, 500]), c=tc.covariance("cost", "half")
     ),
     "methods": lambda s: s.agg(
@@ -243,7 +243,7 @@ def test_a_question_is_built_part_by_part_and_each_part_leaves_the_one_before(as
 
 
 def test_a_table_asks_as_a_question_does(asking_session):
-    computed = asking_session.with_column("dear", tc.col("cost") > 20)
+    computed = asking_session.with_columns(dear=tc.col("cost") > 20)
     assert computed.schema["dear"].kind == "boolean"
     people = asking_session.per_person(n=tc.count())
     assert list(people.schema) == ["person", "n"]
@@ -255,8 +255,8 @@ REFUSED = {
     "a filter that is no expression": lambda s: s.filter(True),
     "a filter that is a number": lambda s: s.filter(tc.col("cost") + 1),
     "too many filters": lambda s: s.filter(*[tc.col("cost") > i for i in range(51)]),
-    "a column that is no expression": lambda s: s.with_column("a", 1),
-    "a column that is there": lambda s: s.with_column("cost", tc.col("cost") + 1),
+    "a column that is no expression": lambda s: s.with_columns(a=1),
+    "a column that is there": lambda s: s.with_columns(cost=tc.col("cost") + 1),
     "no groups": lambda s: s.group_by(),
     "grouped twice": lambda s: s.group_by("site").group_by("day"),
     "a column grouped twice": lambda s: s.group_by("site", "site"),

@@ -6,6 +6,7 @@ import copy
 import itertools
 import json
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from tacit.accounting.ledger import on_account_of
 from tacit.cli import run
 from tacit.errors import BudgetError, DataSourceError, TacitError, UsageError
 from tacit.tables.privacy_unit import PersonUnit
+from tacit.tables.question import charge_of, pay, recorded_answer, rehearse
 from tacit.tables.release.release import Collector, Rehearsed
 from tacit.tables.replan import of_certificate
 from tacit.tables.session import PaidSession
@@ -181,17 +183,17 @@ def test_what_is_tried_on_no_rows_is_refused_and_costs_nothing(
     session: tc.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question = session.agg(n=tc.count())
-    question.rehearse(epsilon="1/2")
+    rehearse(question, epsilon="1/2")
     with pytest.raises(BudgetError):
-        question.rehearse(epsilon=2)
+        rehearse(question, epsilon=2)
     with pytest.raises(UsageError):
-        question.rehearse()
+        rehearse(question)
 
     def refuse(*_: object) -> None:
         raise DataSourceError("no such column")
 
     monkeypatch.setattr(Rehearsed, "rehearse", refuse)
-    for ask in (question.rehearse, question.release):
+    for ask in (partial(rehearse, question), question.release):
         with pytest.raises(DataSourceError, match="no such column; nothing was spent"):
             ask(epsilon="1/2")
     assert session.spent.is_nothing
@@ -199,23 +201,26 @@ def test_what_is_tried_on_no_rows_is_refused_and_costs_nothing(
 
 def test_what_is_paid_is_released_later_under_that_charge(session: tc.Session) -> None:
     question = session.agg(n=tc.count())
-    question.pay(epsilon="1/2")
-    question.pay(epsilon="1/2")
+    pay(question, epsilon="1/2")
+    pay(question, epsilon="1/2")
     assert session.spent == tc.epsilon("1/2")
-    assert (question.is_charged(epsilon="1/2"), question.is_answered(epsilon="1/2")) == (
+    assert (
+        charge_of(question, epsilon="1/2").look().is_charged,
+        question.is_answered(epsilon="1/2"),
+    ) == (
         True,
         False,
     )
-    question.rehearse(epsilon="1/2")
-    assert question.recorded(epsilon="1/2") is None
+    rehearse(question, epsilon="1/2")
+    assert recorded_answer(question, epsilon="1/2") is None
     answer = question.release(epsilon="1/2")
     assert session.spent == tc.epsilon("1/2")
     with pytest.raises(BudgetError):
-        question.pay(epsilon=1)
-    found = question.recorded(epsilon="1/2")
+        pay(question, epsilon=1)
+    found = recorded_answer(question, epsilon="1/2")
     assert found is not None
     assert (found.to_dict(), found.replayed) == (answer.to_dict(), True)
-    assert question.recorded(epsilon="1/2", tag="other") is None
+    assert recorded_answer(question, epsilon="1/2", tag="other") is None
 
 
 def test_what_is_recorded_is_looked_up_without_the_table(
@@ -229,7 +234,7 @@ def test_what_is_recorded_is_looked_up_without_the_table(
 
     monkeypatch.setattr(Collector, "collect", read)
     monkeypatch.setattr(Rehearsed, "rehearse", read)
-    found = question.recorded(epsilon="1/2")
+    found = recorded_answer(question, epsilon="1/2")
     assert found is not None
     assert found.value("n") == answer.value("n")
 
@@ -237,19 +242,19 @@ def test_what_is_recorded_is_looked_up_without_the_table(
 def test_a_key_is_of_the_question_and_its_price(session: tc.Session) -> None:
     count, ages = session.agg(n=tc.count()), session.agg(age=tc.mean("age", 0, 99))
     keys = {
-        count.release_key(epsilon=1),
-        count.release_key(epsilon="1/2"),
-        count.release_key(epsilon=1, tag="may"),
-        ages.release_key(epsilon=1),
+        charge_of(count, epsilon=1).key,
+        charge_of(count, epsilon="1/2").key,
+        charge_of(count, epsilon=1, tag="may").key,
+        charge_of(ages, epsilon=1).key,
     }
     assert len(keys) == 4
-    assert session.agg(n=tc.count()).release_key(epsilon="2/2") in keys
+    assert charge_of(session.agg(n=tc.count()), epsilon="2/2").key in keys
 
 
 def test_on_account_of_somebody_the_balance_is_that_of_the_charge(session: tc.Session) -> None:
     ada = PaidSession(session, on_account_of(session.ledger, "analyst:ada"), {})
     question = ada.agg(n=tc.count())
-    question.pay(epsilon="1/2")
+    pay(question, epsilon="1/2")
     session.agg(n=tc.count()).release(epsilon="1/4")
     certificate = question.release(epsilon="1/2").certificate
     assert certificate.body["spent"]["remaining"] == tc.epsilon("1/2").to_json()

@@ -12,6 +12,7 @@ import tacit as tc
 from tacit.accounting.ledger_chain import canonical
 from tacit.errors import DataSourceWarning
 from tacit.tables.open_source import open_source
+from tacit.tables.question import charge_of
 from tacit.tables.reading import Reading
 
 ROWS = "age,site,day\n" + "".join(f"{20 + i % 9},{i % 3},0{1 + i % 9}.02.2024\n" for i in range(30))
@@ -66,7 +67,7 @@ def test_every_two_readings_are_two_questions(folder):
     keys = set()
     for options in [{}, *READINGS.values()]:
         with opened(folder, **options) as session:
-            keys.add(mean(session).release_key(epsilon=1))
+            keys.add(charge_of(mean(session), epsilon=1).key)
     assert len(keys) == 1 + len(READINGS)
 
 
@@ -80,12 +81,12 @@ def test_every_two_readings_are_two_questions(folder):
 def test_the_format_of_a_column_counts_where_the_question_reads_it(folder, formats):
     option, kind, right, wrong = formats
     with opened(folder, types={"day": kind}, **{option: wrong}) as session:
-        of_day = session.filter(tc.col("day").day() > 3).agg(n=tc.count())
-        first, other = of_day.release_key(epsilon=1), mean(session).release_key(epsilon=1)
+        of_day = session.filter(tc.col("day").dt.day() > 3).agg(n=tc.count())
+        first, other = charge_of(of_day, epsilon=1).key, charge_of(mean(session), epsilon=1).key
     with opened(folder, types={"day": kind}, **{option: right}) as session:
-        of_day = session.filter(tc.col("day").day() > 3).agg(n=tc.count())
-        assert of_day.release_key(epsilon=1) != first
-        assert mean(session).release_key(epsilon=1) == other
+        of_day = session.filter(tc.col("day").dt.day() > 3).agg(n=tc.count())
+        assert charge_of(of_day, epsilon=1).key != first
+        assert charge_of(mean(session), epsilon=1).key == other
 
 
 def test_the_default_reading_has_the_key_that_it_had(folder):
@@ -96,7 +97,7 @@ def test_the_default_reading_has_the_key_that_it_had(folder):
             assert "reading" not in described
             asked = {"query": described, "request": tc.epsilon(1).to_json(), "tag": None}
             digest = hashlib.sha256(canonical(asked).encode()).hexdigest()
-            assert question.release_key(epsilon=1) == digest
+            assert charge_of(question, epsilon=1).key == digest
             assert digest == "2bb1c600ae201b98077af9b143473667cbc4580417105a2bf78519504e572084"
 
 
@@ -137,7 +138,7 @@ def test_counts_over_time_and_plans_have_the_reading_too(folder):
         counter = session.count_over_time("age", start=20, every=1, periods=4, epsilon=1)
         yield counter._charge.key
         people = session.agg(n=tc.count(), age=tc.mean("age", 0, 99))
-        yield people.release_key(epsilon=1)
+        yield charge_of(people, epsilon=1).key
 
     with opened(folder) as session:
         before = list(keys(session))
@@ -183,16 +184,16 @@ def _clinic(tmp_path):
 
 
 def of_visits(session):
-    return session.agg(cost=tc.mean("cost", 0, 99)).release_key(epsilon=1)
+    return charge_of(session.agg(cost=tc.mean("cost", 0, 99)), epsilon=1).key
 
 
 def of_both(session):
-    return session.join("patients").agg(cost=tc.mean("age", 0, 99)).release_key(epsilon=1)
+    return charge_of(session.join("patients").agg(cost=tc.mean("age", 0, 99)), epsilon=1).key
 
 
 def of_people(session):
     people = session.per_person(cost=tc.sum("cost", 0, 99))
-    return people.agg(cost=tc.mean("cost", 0, 99)).release_key(epsilon=1)
+    return charge_of(people.agg(cost=tc.mean("cost", 0, 99)), epsilon=1).key
 
 
 def test_a_declared_data_set_has_its_readings_and_paths(clinic):
@@ -234,19 +235,20 @@ def test_a_question_described_by_a_program_takes_the_reading_of_the_data_set(fol
         said = mean(session).described()
         without = {name: value for name, value in said.items() if name != "reading"}
         for one in (said, without):
-            assert session.described(one).release_key(epsilon=1) == mean(session).release_key(
-                epsilon=1
+            assert (
+                charge_of(session.described(one), epsilon=1).key
+                == charge_of(mean(session), epsilon=1).key
             )
 
 
 def test_a_data_set_that_moves_with_its_ledger_is_the_same(folder):
     with opened(folder) as session:
-        here = mean(session).release_key(epsilon=1)
+        here = charge_of(mean(session), epsilon=1).key
     there = folder / "elsewhere"
     there.mkdir()
     (there / "visits.csv").write_text(ROWS, encoding="utf-8")
     with opened(there) as session:
-        assert mean(session).release_key(epsilon=1) == here
+        assert charge_of(mean(session), epsilon=1).key == here
 
 
 def test_a_file_beyond_the_folder_of_the_ledger_is_not_named_by_its_path(folder):
@@ -315,12 +317,12 @@ def test_a_table_that_was_opened_before_has_the_same_keys(folder):
     """As the command line opens it, which shares its releases with Python."""
     for path in ("visits.csv", "old/visits.csv"):
         with opened(folder, path, null="99") as session:
-            key = mean(session).release_key(epsilon=1)
+            key = charge_of(mean(session), epsilon=1).key
         with (
             open_source(folder / path, null="99") as source,
             tc.Session(source, tc.one_row_each, tc.epsilon(9), folder / "visits.ledger") as session,
         ):
-            assert mean(session).release_key(epsilon=1) == key
+            assert charge_of(mean(session), epsilon=1).key == key
 
 
 def test_columns_named_in_another_order_are_another_question_of_a_declared_data_set(tmp_path):

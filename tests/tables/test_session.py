@@ -202,8 +202,8 @@ def test_filters_and_columns_of_ones_own(unit):
     data = table()
     with session(unit=unit) as s:
         x, y = tc.col("x"), tc.col("y")
-        question = s.filter(x >= 10, y < 1).filter(tc.col("g") == "b").with_column("z", x * 2 + y)
-        question = question.with_column("band", x.cut([0, 25, 50]))
+        question = s.filter(x >= 10, y < 1).filter(tc.col("g") == "b").with_columns(z=x * 2 + y)
+        question = question.with_columns(band=x.cut([0, 25, 50]))
         kept = data[(data.x >= 10) & (data.y < 1) & (data.g == "b")]
         answer = question.agg(n=tc.count(), z=tc.mean("z", 0, 120)).release(epsilon=1000)
         assert abs(answer.value("n") - len(kept)) <= 1
@@ -382,8 +382,8 @@ def test_bad_questions_are_refused_before_anything_is_spent():
             (lambda: s.group_by("g", "h", keys={"g": ["a"]}), "no values for h"),
             (lambda: s.filter("x > 3"), "expression"),
             (lambda: s.filter(tc.col("x")), "true or false"),
-            (lambda: s.with_column("x", tc.col("y")), "already"),
-            (lambda: s.with_column("z", 3), "expression"),
+            (lambda: s.with_columns(x=tc.col("y")), "already"),
+            (lambda: s.with_columns(z=3), "expression"),
             (lambda: asked.release(), "may spend"),
             (lambda: asked.release(epsilon=0), "above zero"),
             (lambda: asked.release(epsilon=-1), "above zero|not negative"),

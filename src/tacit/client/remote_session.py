@@ -362,11 +362,6 @@ class _Sent:
         """Return whether :meth:`release` would replay a recorded answer, at no cost."""
         return bool(self._existing_entry(tag, price)["replay"])
 
-    def is_charged(self, *, tag: str | None = None, **price: Unpack[Price]) -> bool:
-        """Return whether :meth:`release` would cost nothing more."""
-        entry = self._existing_entry(tag, price)
-        return bool(entry["replay"] or entry["open"])
-
     def _existing_entry(self, tag: str | None, price: Price) -> Any:
         body = {**self._payload(), **_price(**price)}
         return self._previewed(body if tag is None else {**body, "tag": tag})

@@ -9,171 +9,250 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.calls import instead, public
 from tacit.errors import UsageError, said
 from tacit.expressions import operations
 from tacit.expressions.dialect import Dialect, bin_names, is_date
-from tacit.expressions.functions import FAR, FUNCTIONS, Node, from_plain, offsets_of
+from tacit.expressions.functions import FAR, FUNCTIONS, LONGEST, Node, from_plain, offsets_of
 from tacit.expressions.operations import as_asked
 from tacit.expressions.schema import Schema
 
 __all__ = [
     "Expression",
-    "RowMethods",
+    "TextMethods",
+    "TimeMethods",
+    "called",
     "col",
     "from_json",
     "literal",
     "when",
 ]
 
-# The functions of a row as methods of an expression: how they are written in Python.
+# The functions of a row, in two namespaces as Polars has them.
+#
+# What each is called in descriptions (JSON, keys of the ledger, conditions of the command line) is
+# the name of its operation; the names of methods are those of Polars.
+
+
+class _Namespace:
+    """Functions of the values of one expression."""
+
+    def __init__(self, value: Expression) -> None:
+        self._value = value
+
+    def _apply(self, name: str, *parameters: Any, beside: tuple[Node, ...] = ()) -> Expression:
+        return _applied(name, self._value, *parameters, beside=beside)
+
+
+_FORMAT = "a text is read as ISO 8601 writes it, such as '2024-12-31 18:30': leave format out"
 
 
 @public
-@instead(round="Two decimals are (tc.col('age') * 100).round() / 100")
-class RowMethods(Node):
-    """Text, dates and times, whole numbers.
+@instead(
+    **dict.fromkeys(("lower", "casefold"), "it is called str.to_lowercase()"),
+    upper="it is called str.to_uppercase()",
+    **dict.fromkeys(("strip", "trim"), "it is called str.strip_chars()"),
+    **dict.fromkeys(("len", "length", "len_bytes"), "it is called str.len_chars()"),
+    startswith="it is called str.starts_with('a')",
+    endswith="it is called str.ends_with('a')",
+    **dict.fromkeys(("substring", "substr", "head"), "it is called str.slice(0, 3)"),
+    **dict.fromkeys(("match", "fullmatch", "find"), "patterns are those of SQL: str.like('a%')"),
+    **dict.fromkeys(("to_integer", "to_decimal"), "numbers are read by cast(float)"),
+    **dict.fromkeys(("strptime", "to_time"), "it is called str.to_date() or str.to_datetime()"),
+)
+class TextMethods(_Namespace):
+    """Functions of text, by its characters (code points): ``tc.col("city").str``.
 
-    The examples are of columns that a table declares; a column of a CSV file that nobody declared
-    is read as each function needs it.
+    Example:
+        >>> import tacit as tc
+        >>> tc.col("city").str.to_uppercase().evaluate({"city": "Zürich"})
+        'ZüRICH'
     """
 
-    def _apply(self, name: str, *parameters: Any, beside: tuple[Node, ...] = ()) -> Self:
-        FUNCTIONS[name].check(name, parameters)
-        return type(self)(name, (self, *beside), parameters)
-
-    # ---- text
-
-    def lower(self) -> Self:
+    def to_lowercase(self) -> Expression:
         """Text with A to Z in lower case, other letters as they are: its first 2^20 characters."""
         return self._apply("lower")
 
-    def upper(self) -> Self:
-        """Text with a to z made capital, other letters as they are: its first 2^20 characters.
-
-        >>> from tacit.expressions.expression import col
-        >>> col("city").upper().evaluate({"city": "Zürich"})
-        'ZüRICH'
-        """
+    def to_uppercase(self) -> Expression:
+        """Text with a to z in upper case, other letters as they are: its first 2^20 characters."""
         return self._apply("upper")
 
-    def strip(self) -> Self:
-        """Text without the spaces before and behind it: of its first 2^20 characters.
+    def strip_chars(self) -> Expression:
+        """Text without spaces at both ends: of its first 2^20 characters.
 
-        Only the space itself (U+0020) is left out.
+        Only the space itself (U+0020) is removed.
 
         >>> from tacit.expressions.expression import col
-        >>> col("city").strip().evaluate({"city": "  New York "})
+        >>> col("city").str.strip_chars().evaluate({"city": "  New York "})
         'New York'
         """
         return self._apply("strip")
 
-    def substring(self, start: int, length: int) -> Self:
-        """Return ``length`` characters of a text from the place ``start``, counted from 1.
+    def slice(self, offset: int, length: int = LONGEST) -> Expression:
+        """Return a part of a text; one that ends before that gives what is there.
 
-        A text that ends before that gives what is there.
+        Args:
+            offset: how many characters come before it: 0 for the beginning.
+            length: how many characters it has at most; by default 2^20.
+
+        Raises:
+            UsageError: an offset below zero (ends of texts are not counted from), or one of them
+                beyond 2^20.
 
         >>> from tacit.expressions.expression import col
-        >>> col("code").substring(2, 3).evaluate({"code": "AB"})
+        >>> col("code").str.slice(1, 3).evaluate({"code": "AB"})
         'B'
         """
-        return self._apply("substring", start, length)
+        if type(offset) is not int or not 0 <= offset < LONGEST:
+            raise UsageError(
+                f"slice counts from the beginning of a text, from 0, not from {said(offset)}"
+            )
+        return self._apply("substring", offset + 1, length)
 
-    def length(self) -> Self:
+    def len_chars(self) -> Expression:
         """How many characters (code points) a text has."""
         return self._apply("length")
 
-    def ends_with(self, end: str) -> Self:
-        """True where the text ends with ``end``, of at most 100 characters."""
-        return self._apply("ends_with", end)
+    def starts_with(self, prefix: str) -> Expression:
+        """True where the text begins with ``prefix``."""
+        return Expression("starts_with", (self._value, literal(prefix)))
 
-    def contains(self, part: str) -> Self:
-        """True where ``part``, of at most 100 characters, stands in the text.
+    def ends_with(self, suffix: str) -> Expression:
+        """True where the text ends with ``suffix``, of at most 100 characters."""
+        return self._apply("ends_with", suffix)
+
+    def contains(self, pattern: str, *, literal: bool = True) -> Expression:
+        """True where ``pattern``, of at most 100 characters, is in the text, as it is written.
+
+        Args:
+            pattern: the characters; those of regular expressions have no meaning of their own.
+            literal: True, as it always is here.
+
+        Raises:
+            UsageError: ``literal=False``; patterns are those of :meth:`like`.
 
         >>> from tacit.expressions.expression import col
-        >>> col("note").contains("50%").evaluate({"note": "a discount of 50%"})
+        >>> col("note").str.str.contains("50%").evaluate({"note": "a discount of 50%"})
         True
         """
-        return self._apply("contains", part)
+        if literal is not True:
+            raise UsageError("there are no regular expressions: patterns are str.like('%a_c%')")
+        return self._apply("contains", pattern)
 
-    def like(self, pattern: str) -> Self:
-        """True where the whole text fits a pattern, as ``LIKE`` of SQL has it.
+    def like(self, pattern: str) -> Expression:
+        """True where the whole text matches a pattern, as ``LIKE`` of SQL has it.
 
-        ``%`` stands for any characters, also none, and ``_`` for any one; everything else for
-        itself, a backslash too.  The pattern has at most 100 characters, and the first 2^20 of a
-        text are looked at.
+        ``%`` matches any characters, also none, and ``_`` any one; everything else itself, a
+        backslash too.  The pattern has at most 100 characters, and the first 2^20 of a text are
+        matched.
 
         >>> from tacit.expressions.expression import col
-        >>> col("type").like("%BRASS").evaluate({"type": "LARGE PLATED BRASS"})
+        >>> col("type").str.str.like("%BRASS").evaluate({"type": "LARGE PLATED BRASS"})
         True
         """
         return self._apply("like", pattern)
 
-    # ---- dates and times
+    def to_date(self, format: None = None) -> Expression:
+        """The date that a text begins with, such as ``2024-12-31``; missing where it is none.
 
-    def year(self) -> Self:
+        >>> from tacit.expressions.expression import col
+        >>> print(col("day").str.to_date().evaluate({"day": "2024-02-29 18:30"}))
+        2024-02-29
+        """
+        if format is not None:
+            raise UsageError(_FORMAT)
+        return Expression("read_date", (self._value,))
+
+    def to_datetime(self, format: None = None) -> Expression:
+        """The time that a text is, such as ``2024-12-31 18:30``; missing where it is none.
+
+        By itself it is the whole seconds since 1970; ``dt.hour`` and its like take it as a time.
+
+        >>> from tacit.expressions.expression import col
+        >>> col("at").str.to_datetime().dt.dt.hour().evaluate({"at": "2024-02-29 18:30"})
+        18
+        """
+        if format is not None:
+            raise UsageError(_FORMAT)
+        return Expression("read_seconds", (self._value,))
+
+
+@public
+@instead(
+    **dict.fromkeys(("day_of_year", "dayofyear"), "it is called dt.ordinal_day()"),
+    **dict.fromkeys(("dayofweek", "day_of_week", "day_name"), "it is called dt.weekday()"),
+    **dict.fromkeys(("in_zone", "tz_convert"), "it is called dt.convert_time_zone('UTC')"),
+    **dict.fromkeys(("total_days", "days"), "write start.dt.days_until(end)"),
+    **dict.fromkeys(("total_seconds", "seconds"), "write start.dt.seconds_until(end)"),
+    **dict.fromkeys(("truncate", "round", "strftime"), "group by its parts: dt.year(), dt.month()"),
+)
+class TimeMethods(_Namespace):
+    """Functions of dates and times: ``tc.col("day").dt``.
+
+    Example:
+        >>> import datetime
+        >>> import tacit as tc
+        >>> tc.col("day").dt.dt.weekday().evaluate({"day": datetime.date(2024, 12, 31)})
+        2
+    """
+
+    def year(self) -> Expression:
         """The year of a date."""
         return self._apply("year")
 
-    def month(self) -> Self:
+    def month(self) -> Expression:
         """The month of a date, 1 to 12."""
         return self._apply("month")
 
-    def day(self) -> Self:
+    def day(self) -> Expression:
         """The day of the month of a date, 1 to 31."""
         return self._apply("day")
 
-    def weekday(self) -> Self:
-        """The day of the week of a date, from 1 for Monday to 7 for Sunday (ISO 8601).
-
-        >>> import datetime
-        >>> from tacit.expressions.expression import col
-        >>> col("day").weekday().evaluate({"day": datetime.date(2024, 12, 31)})
-        2
-        """
+    def weekday(self) -> Expression:
+        """The day of the week of a date, from 1 for Monday to 7 for Sunday (ISO 8601)."""
         return self._apply("weekday")
 
-    def quarter(self) -> Self:
+    def quarter(self) -> Expression:
         """The quarter of the year of a date, 1 to 4."""
         return self._apply("quarter")
 
-    def day_of_year(self) -> Self:
+    def ordinal_day(self) -> Expression:
         """The day of the year of a date, 1 to 366."""
         return self._apply("day_of_year")
 
-    def hour(self) -> Self:
+    def hour(self) -> Expression:
         """The hour of a column of times, 0 to 23: in UTC where they have a zone.
 
         >>> import datetime
         >>> from tacit.expressions.expression import col
-        >>> col("at").hour().evaluate({"at": datetime.datetime(2024, 12, 31, 18, 30)})
+        >>> col("at").dt.dt.hour().evaluate({"at": datetime.datetime(2024, 12, 31, 18, 30)})
         18
         """
         return self._apply("hour")
 
-    def minute(self) -> Self:
+    def minute(self) -> Expression:
         """The minute of a column of times, 0 to 59."""
         return self._apply("minute")
 
-    def second(self) -> Self:
+    def second(self) -> Expression:
         """The second of a column of times, 0 to 59; parts of a second are left out."""
         return self._apply("second")
 
-    def date(self) -> Self:
-        """The date of a column of times, or of a local time that :meth:`in_zone` gives."""
+    def date(self) -> Expression:
+        """The date of a column of times, or of a local time (:meth:`convert_time_zone`)."""
         return self._apply("date")
 
-    def in_zone(self, zone: str) -> Self:
+    def convert_time_zone(self, time_zone: str) -> Expression:
         """The local time of a column of times, which are those of UTC: for ``hour``, ``date``, ...
 
-        A column that holds local times already, without a zone, needs this not.  From the year 2050
-        on it is missing.  By itself it is whole seconds.
+        A column of local times, without a zone, does not need this.  From the year 2050 on it is
+        missing.  By itself it is whole seconds.
 
         Args:
-            zone: its name, such as ``"Europe/Berlin"``.
+            time_zone: its name, such as ``"Europe/Berlin"``.
 
         Raises:
             UsageError: no such zone.
@@ -181,14 +260,14 @@ class RowMethods(Node):
         >>> import datetime
         >>> from tacit.expressions.expression import col
         >>> row = {"at": datetime.datetime(2024, 7, 7, 23, 30)}  # a Sunday
-        >>> local = col("at").in_zone("Europe/Berlin")
-        >>> local.hour().evaluate(row), local.date().weekday().evaluate(row)
+        >>> local = col("at").dt.convert_time_zone("Europe/Berlin").dt
+        >>> local.hour().evaluate(row), local.date().dt.weekday().evaluate(row)
         (1, 1)
         """
-        return self._apply("in_zone", zone, offsets_of(zone))
+        return self._apply("in_zone", time_zone, offsets_of(time_zone))
 
-    def days_until(self, end: object) -> Self:
-        """How many days a date lies before another one; below zero where it lies behind it.
+    def days_until(self, end: object) -> Expression:
+        """How many days a date is before another one; below zero where it is after it.
 
         Args:
             end: a date, or an expression that is one.
@@ -196,129 +275,51 @@ class RowMethods(Node):
         >>> import datetime
         >>> from tacit.expressions.expression import col
         >>> row = {"came": datetime.date(2024, 2, 28), "left": datetime.date(2024, 3, 1)}
-        >>> col("came").days_until(col("left")).evaluate(row)
+        >>> col("came").dt.dt.days_until(col("left")).evaluate(row)
         2
-        >>> col("came").days_until("2024-01-01").evaluate(row)
+        >>> col("came").dt.dt.days_until("2024-01-01").evaluate(row)
         -58
         """
-        return self._apply("days_until", beside=(self._day(end),))
+        if isinstance(end, str) and is_date(end):
+            end = datetime.date.fromisoformat(end)
+        day = isinstance(end, datetime.date) and not isinstance(end, datetime.datetime)
+        if not day and not isinstance(end, Expression):
+            raise UsageError(
+                f"{said(end)} is neither a date such as '2024-12-31' nor a column of dates"
+            )
+        return self._apply("days_until", beside=(literal(end),))
 
-    def seconds_until(self, end: Node) -> Self:
-        """How many seconds a column of times lies before another one.
+    def seconds_until(self, end: Node) -> Expression:
+        """How many seconds a column of times is before another one.
 
         >>> import datetime
         >>> from tacit.expressions.expression import col
         >>> row = {"a": datetime.datetime(2024, 1, 1, 23), "b": datetime.datetime(2024, 1, 2, 0, 5)}
-        >>> col("a").seconds_until(col("b")).evaluate(row)
+        >>> col("a").dt.dt.seconds_until(col("b")).evaluate(row)
         3900
         """
         if not isinstance(end, Node):
             raise UsageError('seconds_until takes a column of times: tc.col("end")')
         return self._apply("seconds_until", beside=(end,))
 
-    def _day(self, value: object) -> Node:
-        if isinstance(value, str) and is_date(value):
-            value = datetime.date.fromisoformat(value)
-        if isinstance(value, Node):
-            return value
-        if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
-            raise UsageError(
-                f"{said(value)} is neither a date such as '2024-12-31' nor a column of dates"
-            )
-        return type(self)("literal", (), (value,))
 
-    # ---- numbers
+class _Namespaces(Node):
+    # Apart from Expression, whose annotations would take ``str`` for this property.
 
-    def floor(self) -> Self:
-        """The greatest whole number that is not above a number, as a double."""
-        return self._apply("floor")
+    @property
+    def str(self) -> TextMethods:
+        """Functions of text, such as ``str.to_lowercase()``."""
+        return TextMethods(self)  # type: ignore[arg-type]
 
-    def ceil(self) -> Self:
-        """The least whole number that is not below a number, as a double."""
-        return self._apply("ceil")
+    @property
+    def dt(self) -> TimeMethods:
+        """Functions of dates and times, such as ``dt.month()``."""
+        return TimeMethods(self)  # type: ignore[arg-type]
 
-    def round(self) -> Self:
-        """The whole number nearest to a number, as a double; of a half the one farther from zero.
 
-        >>> from tacit.expressions.expression import col
-        >>> [col("x").round().evaluate({"x": x}) for x in (2.5, -2.5, 0.49999999999999994)]
-        [3.0, -3.0, 0.0]
-        """
-        return self._apply("round")
-
-    def to_integer(self) -> Self:
-        """A number without what stands behind its point; missing from 2^53 on, in size.
-
-        It can be a group: ``with_column("decade", (tc.col("age") / 10).to_integer())``.
-
-        >>> from tacit.expressions.expression import col
-        >>> (col("age") / 10).to_integer().evaluate({"age": 39})
-        3
-        """
-        return self._apply("to_integer")
-
-    def modulo(self, by: int) -> Self:
-        """The rest of a whole number when divided by a public one, 0 to ``by`` - 1.
-
-        >>> from tacit.expressions.expression import col
-        >>> [col("n").modulo(7).evaluate({"n": n}) for n in (9, -1)]
-        [2, 6]
-        """
-        return self._apply("modulo", by)
-
-    def to_text(self) -> Self:
-        """The digits of a whole number; ``true`` or ``false``; a text as it is.
-
-        A number with a fraction has no text that is the same everywhere: round it first.
-
-        >>> from tacit.expressions.expression import col
-        >>> col("site").to_text().evaluate({"site": 12})
-        '12'
-        """
-        return self._apply("to_text")
-
-    # ---- what text says
-
-    def read_number(self) -> Self:
-        """The number that a text is, such as ``12`` or ``-0.5e3``; missing where it is none.
-
-        At most 30 digits before the point and 30 behind it, and an exponent from -249 to 249;
-        a column that nobody declared is read so by itself where a number is needed.
-
-        >>> from tacit.expressions.expression import col
-        >>> col("age").read_number().evaluate({"age": " 31.5 "})
-        31.5
-        """
-        return type(self)("read_number", (self,))
-
-    def read_date(self) -> Self:
-        """The date that a text begins with, such as ``2024-12-31``; missing where it is none.
-
-        >>> from tacit.expressions.expression import col
-        >>> print(col("day").read_date().evaluate({"day": "2024-02-29 18:30"}))
-        2024-02-29
-        """
-        return type(self)("read_date", (self,))
-
-    def read_time(self) -> Self:
-        """The time that a text is, such as ``2024-12-31 18:30``; missing where it is none.
-
-        By itself it is the whole seconds since 1970; ``hour`` and its like take it as a time.
-
-        >>> from tacit.expressions.expression import col
-        >>> col("at").read_time().hour().evaluate({"at": "2024-02-29 18:30"})
-        18
-        """
-        return type(self)("read_seconds", (self,))
-
-    def read_boolean(self) -> Self:
-        """Whether a text is true, t, yes, y or 1; or false, f, no, n or 0; else missing.
-
-        >>> from tacit.expressions.expression import col
-        >>> col("smokes").read_boolean().evaluate({"smokes": "No"})
-        False
-        """
-        return type(self)("read_boolean", (self,))
+def _applied(name: str, value: Node, *parameters: Any, beside: tuple[Node, ...] = ()) -> Expression:
+    FUNCTIONS[name].check(name, parameters)
+    return Expression(name, (value, *beside), parameters)
 
 
 # Filters and derived columns: a small language in which nothing can fail on a value.
@@ -345,42 +346,85 @@ class RowMethods(Node):
 
 
 _MISSING = "missing values are those where tc.col('age').is_null() is true"
-_PRESENT = "values that are there: ~tc.col('age').is_null()"
-_CAST = "cast with read_number(), read_date(), to_integer() or to_text()"
-_STRINGS = "text has contains, starts_with, ends_with, like, lower, upper, strip, substring, length"
+_PRESENT = "values that are present: tc.col('age').is_not_null()"
+_CAST = "write cast(int), cast(float), cast(str) or cast(bool); a date is str.to_date()"
+_STRINGS = "text has str.contains, str.starts_with, str.like, str.to_lowercase, str.slice, ..."
 _CHOOSE = "write tc.when(tc.col('site') == 1).then('a').otherwise('b')"
-_NOT_COMPUTED = "it is not computed: + - * /, abs, floor, ceil, round, modulo, clamp and cut are"
+_NOT_COMPUTED = "it is not computed: + - * / %, abs, floor, ceil, round, clip and cut are"
 _STATISTIC = "a statistic is asked for by name: session.agg(age=tc.mean('age', 0, 100))"
+
+
+# What methods were called before they had the names of Polars, in docs/names-that-changed.md too.
+_RENAMED = {
+    "between": "is_between(18, 65)",
+    "clamp": "clip(0, 100)",
+    "contains": "str.contains('a')",
+    "date": "dt.date()",
+    "day": "dt.day()",
+    "day_of_year": "dt.ordinal_day()",
+    "days_until": "dt.days_until(end)",
+    "ends_with": "str.ends_with('a')",
+    "fill": "fill_null(0)",
+    "hour": "dt.hour()",
+    "in_zone": "dt.convert_time_zone('Europe/Berlin')",
+    "length": "str.len_chars()",
+    "like": "str.like('a%')",
+    "lower": "str.to_lowercase()",
+    "minute": "dt.minute()",
+    "modulo": "% 7",
+    "month": "dt.month()",
+    "quarter": "dt.quarter()",
+    "read_boolean": "cast(bool)",
+    "read_date": "str.to_date()",
+    "read_number": "cast(float)",
+    "read_time": "str.to_datetime()",
+    "second": "dt.second()",
+    "seconds_until": "dt.seconds_until(end)",
+    "starts_with": "str.starts_with('a')",
+    "strip": "str.strip_chars()",
+    "substring": "str.slice(0, 3)",
+    "to_integer": "cast(int)",
+    "to_text": "cast(str)",
+    "upper": "str.to_uppercase()",
+    "weekday": "dt.weekday()",
+    "year": "dt.year()",
+}
+_CASTS: Mapping[object, str] = {
+    **dict.fromkeys((int, "int", "integer"), "to_integer"),
+    **dict.fromkeys((float, "float"), "read_number"),
+    **dict.fromkeys((str, "str", "text"), "to_text"),
+    **dict.fromkeys((bool, "bool", "boolean"), "read_boolean"),
+}
 
 
 @public
 @instead(
+    round="Two decimals are (tc.col('age') * 100).round() / 100",
+    **{name: f"it is written {now}" for name, now in _RENAMED.items()},
     isin="it is called is_in(['a', 'b'])",
-    startswith="it is called starts_with('a')",
-    endswith="it is called ends_with('a')",
-    clip="it is called clamp(0, 100)",
-    len="it is called length()",
-    dt="parts of dates are methods: year(), month(), day(), weekday(), hour()",
-    name="a column that is computed gets its name in with_column('name', ...)",
-    alias="a column that is computed gets its name in with_column('name', ...)",
+    startswith="it is called str.starts_with('a')",
+    endswith="it is called str.ends_with('a')",
+    len="it is called str.len_chars()",
+    name="a column that is computed gets its name in with_columns(name=...)",
+    alias="a column that is computed gets its name in with_columns(name=...)",
     **dict.fromkeys(("isna", "isnull", "is_na", "is_nan", "isnan", "is_missing"), _MISSING),
-    **dict.fromkeys(("notna", "notnull", "is_not_null", "is_not_na", "dropna"), _PRESENT),
-    **dict.fromkeys(("fillna", "fill_null", "fill_nan", "coalesce"), "it is called fill(0)"),
-    **dict.fromkeys(("astype", "cast", "to_numeric", "as_type"), _CAST),
-    **dict.fromkeys(("str", "split", "replace", "title", "match", "extract"), _STRINGS),
+    **dict.fromkeys(("notna", "notnull", "is_not_na", "dropna", "drop_nulls"), _PRESENT),
+    **dict.fromkeys(("fillna", "fill_nan", "coalesce"), "it is called fill_null(0)"),
+    **dict.fromkeys(("astype", "to_numeric", "as_type"), _CAST),
+    **dict.fromkeys(("split", "replace", "title", "match", "extract"), _STRINGS),
     **dict.fromkeys(("map", "apply", "where", "mask", "case_when", "recode"), _CHOOSE),
     **dict.fromkeys(("log", "exp", "sqrt", "pow", "log10", "log1p"), _NOT_COMPUTED),
     **dict.fromkeys(("mean", "sum", "min", "max", "median", "std", "var"), _STATISTIC),
     **dict.fromkeys(("count", "unique", "nunique", "value_counts", "quantile"), _STATISTIC),
 )
 @dataclass(frozen=True, eq=False, repr=False)
-class Expression(RowMethods):
+class Expression(_Namespaces):
     """A node, as it is written in Python.
 
     Made by :func:`col`, :func:`literal`, :func:`when` and the methods and operators below; compare
     two of them by :meth:`to_json`, since ``==`` builds an expression.
 
-    >>> adult = (col("age") >= 18) & ~col("sex").is_null()
+    >>> adult = (col("age") >= 18) & col("sex").is_not_null()
     >>> print(adult)
     ((age >= 18) & ~(sex is missing))
     >>> adult.evaluate({"age": 20, "sex": "f"}), adult.evaluate({"age": None, "sex": "f"})
@@ -411,7 +455,7 @@ class Expression(RowMethods):
         if other is None:
             raise UsageError(
                 "no value can be compared with None: tc.col('age').is_null() is true where a "
-                "value is missing, and ~tc.col('age').is_null() where it is present"
+                "value is missing, and tc.col('age').is_not_null() where it is present"
             )
         return Expression(operation, (self, literal(other)))
 
@@ -440,8 +484,9 @@ class Expression(RowMethods):
     def __floordiv__(self, other: object) -> NoReturn:
         raise UsageError(f"// is written ({self} / {other}).floor()")
 
-    def __mod__(self, other: object) -> NoReturn:
-        raise UsageError(f"% is written ({self}).modulo({other}), of whole numbers")
+    def __mod__(self, other: object) -> Expression:
+        """The remainder of a whole number divided by a public one: 0 to that one - 1."""
+        return _applied("modulo", self, other)
 
     def __round__(self, digits: int | None = None) -> NoReturn:
         raise UsageError(
@@ -456,13 +501,17 @@ class Expression(RowMethods):
         """True where the value is missing."""
         return Expression("is_null", (self,))
 
+    def is_not_null(self) -> Expression:
+        """True where the value is present."""
+        return ~self.is_null()
+
     def is_in(self, values: Iterable[object]) -> Expression:
         """True where the value is one of the given; none of them may be None."""
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise UsageError(f"is_in takes a list of values: is_in([{said(values)}])")
         return Expression("is_in", (self, *(literal(v) for v in values)))
 
-    def between(self, lower: object, upper: object) -> Expression:
+    def is_between(self, lower: object, upper: object) -> Expression:
         """True where lower <= value <= upper."""
         return (self >= lower) & (self <= upper)
 
@@ -501,12 +550,13 @@ class Expression(RowMethods):
     def __abs__(self) -> Expression:
         return Expression("abs", (self,))
 
-    def clamp(self, lower: Number, upper: Number) -> Expression:
-        """The value held within public bounds, as a double; missing stays missing."""
-        low, high = as_fraction(lower, "lower bound"), as_fraction(upper, "upper bound")
+    def clip(self, lower_bound: Number, upper_bound: Number) -> Expression:
+        """The value clamped to public bounds, as a double; missing stays missing."""
+        low = as_fraction(lower_bound, "lower bound")
+        high = as_fraction(upper_bound, "upper bound")
         if low > high or max(abs(low), abs(high)) > Fraction(FAR):
             raise UsageError(
-                f"cannot clamp to {show(low)} and {show(high)}: reversed or too far from zero"
+                f"cannot clip to {show(low)} and {show(high)}: reversed or too far from zero"
             )
         return Expression("clamp", (self,), (float(low), float(high)))
 
@@ -530,15 +580,57 @@ class Expression(RowMethods):
             raise UsageError(f"{len(marks)} edges need {len(marks) - 1} labels, each of them text")
         return Expression("cut", (self,), (tuple(float(m) for m in marks), tuple(names)))
 
-    # ---- text (and see RowMethods)
+    def floor(self) -> Expression:
+        """The greatest whole number that is not above a number, as a double."""
+        return _applied("floor", self)
 
-    def starts_with(self, prefix: str) -> Expression:
-        """True where the text begins with ``prefix``."""
-        return Expression("starts_with", (self, literal(prefix)))
+    def ceil(self) -> Expression:
+        """The least whole number that is not below a number, as a double."""
+        return _applied("ceil", self)
 
-    # ---- choice
+    def round(self) -> Expression:
+        """The whole number nearest to a number, as a double; of a half the one farther from zero.
 
-    def fill(self, value: object) -> Expression:
+        >>> [col("x").round().evaluate({"x": x}) for x in (2.5, -2.5, 0.49999999999999994)]
+        [3.0, -3.0, 0.0]
+        """
+        return _applied("round", self)
+
+    # ---- kinds and choice
+
+    def cast(self, dtype: type | str) -> Expression:
+        """The value as another kind; missing where there is none.
+
+        - ``int``: a number without its fraction; missing from 2^53 on, in size.  It can be a group:
+          ``with_columns(decade=(tc.col("age") / 10).cast(int))``.
+        - ``float``: the number that a text is, such as ``12`` or ``-0.5e3``, of at most 30 digits
+          on each side of the point, with an exponent from -249 to 249; a number as a double.  A
+          column that nobody declared is read so by itself where a number is needed.
+        - ``str``: the digits of a whole number; ``true`` or ``false``; a text as it is.  A number
+          with a fraction has no text that is the same everywhere: round it first.
+        - ``bool``: whether a text is true, t, yes, y or 1; or false, f, no, n or 0.
+
+        Args:
+            dtype: ``int``, ``float``, ``str`` or ``bool``, or ``"integer"``, ``"float"``,
+                ``"text"`` or ``"boolean"``.
+
+        Raises:
+            UsageError: another kind; a text becomes a date by ``str.to_date()``.
+
+        >>> (col("age") / 10).cast(int).evaluate({"age": 39})
+        3
+        >>> col("age").cast(float).evaluate({"age": " 31.5 "})
+        31.5
+        """
+        try:
+            operation = _CASTS[dtype]
+        except (KeyError, TypeError):
+            raise UsageError(
+                "cast takes int, float, str or bool; a text becomes a date by str.to_date()"
+            ) from None
+        return Expression(operation, (self,))
+
+    def fill_null(self, value: object) -> Expression:
         """The value, or a public default where it is missing."""
         return Expression("fill", (self, literal(value)))
 
@@ -561,7 +653,7 @@ class Expression(RowMethods):
     def evaluate(self, row: Mapping[str, object]) -> object:
         """Return the value on one row, in Python: the reference for every engine.
 
-        A column that is undeclared has its readings written down first (see ``read_number``).
+        A column that is undeclared has its readings written down first (see :meth:`cast`).
         """
         return operations.evaluate(self, row)
 
@@ -573,8 +665,8 @@ def col(name: str) -> Expression:
     Args:
         name: of a column of the table, or of a derived one.
 
-    >>> print(col("age").clamp(0, 100) / 2)
-    (clamp(age, 0.0, 100.0) / 2)
+    >>> print(col("age").clip(0, 100) / 2)
+    (age.clip(0.0, 100.0) / 2)
     """
     if not isinstance(name, str):
         raise UsageError(f"a column is named by text, not {said(name)}")
@@ -634,6 +726,30 @@ def when(condition: Expression) -> When:
     (0.0, 2.5)
     """
     return When(literal(condition))
+
+
+# Operations whose operands or parameters are not as a text has them.
+_CALLED: Mapping[str, Callable[..., Expression]] = {
+    "clamp": lambda value, lower, upper: value.clip(lower, upper),
+    "days_until": lambda value, end: value.dt.days_until(end),
+    "fill": lambda value, other: value.fill_null(other),
+    "in_zone": lambda value, zone: value.dt.convert_time_zone(zone),
+    "read_boolean": lambda value: value.cast(bool),
+    "read_date": lambda value: value.str.to_date(),
+    "read_number": lambda value: value.cast(float),
+    "read_time": lambda value: value.str.to_datetime(),
+    "seconds_until": lambda value, end: value.dt.seconds_until(end),
+    "starts_with": lambda value, prefix: value.str.starts_with(prefix),
+}
+
+
+def called(name: str, value: Expression, *given: Any) -> Expression:
+    """Return a function of a value, by the name that texts have for it.
+
+    >>> called("substring", col("code"), 1, 2)
+    code.str.slice(0, 2)
+    """
+    return _CALLED[name](value, *given) if name in _CALLED else _applied(name, value, *given)
 
 
 def from_json(description: Sequence[Any]) -> Expression:

@@ -21,11 +21,13 @@ from tacit.expressions.dialect import FIRST_SECOND, LAST_SECOND, Dialect, is_uni
 from tacit.outside import Json
 
 __all__ = [
+    "CASTS",
     "DATES",
     "FAR",
     "FUNCTIONS",
     "LONGEST",
     "LOWER",
+    "METHODS",
     "NUMBERS",
     "NUMBERS_OF",
     "TEXT",
@@ -42,6 +44,7 @@ __all__ = [
     "literal_kind",
     "offsets_of",
     "to_plain",
+    "written",
 ]
 
 # A node of an expression: an operation, its operands, its parameters.
@@ -59,6 +62,46 @@ _DEEPEST, _MOST = 50, 1000
 
 # What an operation has beside its operands.
 Constant: TypeAlias = "bool | int | float | str | datetime.date | tuple[Constant, ...] | None"
+
+# How an operation is written in Python; its own name is in descriptions, which do not change.
+METHODS: Mapping[str, str] = {
+    "ceil": "ceil",
+    "clamp": "clip",
+    "contains": "str.contains",
+    "cut": "cut",
+    "date": "dt.date",
+    "day": "dt.day",
+    "day_of_year": "dt.ordinal_day",
+    "days_until": "dt.days_until",
+    "ends_with": "str.ends_with",
+    "fill": "fill_null",
+    "floor": "floor",
+    "hour": "dt.hour",
+    "in_zone": "dt.convert_time_zone",
+    "length": "str.len_chars",
+    "like": "str.like",
+    "lower": "str.to_lowercase",
+    "minute": "dt.minute",
+    "month": "dt.month",
+    "quarter": "dt.quarter",
+    "read_date": "str.to_date",
+    "read_seconds": "str.to_datetime",
+    "round": "round",
+    "second": "dt.second",
+    "seconds_until": "dt.seconds_until",
+    "starts_with": "str.starts_with",
+    "strip": "str.strip_chars",
+    "substring": "str.slice",
+    "upper": "str.to_uppercase",
+    "weekday": "dt.weekday",
+    "year": "dt.year",
+}
+CASTS: Mapping[str, str] = {
+    "read_boolean": "bool",
+    "read_number": "float",
+    "to_integer": "int",
+    "to_text": "str",
+}
 
 _N = TypeVar("_N", bound="Node")
 
@@ -115,12 +158,32 @@ class Node:
             return f"({parts[0]} is missing)"
         if name == "~":
             return f"~{parts[0]}"
+        if name == "modulo":
+            return f"({parts[0]} % {known[0]})"
         if len(parts) == 2 and not name.isidentifier():
             return f"({parts[0]} {name} {parts[1]})"
-        told = known[:1] if name == "in_zone" else known  # the name says it for people
-        return f"{name}({', '.join(parts + [repr(p) for p in told])})"
+        if name in CASTS:
+            return f"{parts[0]}.cast({CASTS[name]})"
+        if name == "in_zone":
+            known = known[:1]  # the name says it for people
+        if name == "substring":
+            known = (known[0] - 1, known[1])  # Python counts from 0
+        shown = [repr(list(p) if isinstance(p, tuple) else p) for p in known]
+        if name == "is_in":
+            return f"{parts[0]}.is_in([{', '.join(parts[1:])}])"
+        if name == "when":
+            return f"when({parts[0]}).then({parts[1]}).otherwise({parts[2]})"
+        if name in METHODS:
+            return f"{parts[0]}.{METHODS[name]}({', '.join(parts[1:] + shown)})"
+        return f"{name}({', '.join(parts + shown)})"
 
     __repr__ = __str__
+
+
+def written(operation: str) -> str:
+    """Return what an operation is called in Python."""
+    cast = CASTS.get(operation)
+    return METHODS.get(operation, operation) if cast is None else f"cast({cast})"
 
 
 def constants_of(node: Node) -> tuple[Any, ...]:

@@ -19,6 +19,7 @@ from tacit.expressions.functions import (
     constants_of,
     farthest,
     literal_kind,
+    written,
 )
 from tacit.expressions.schema import Schema
 
@@ -78,8 +79,8 @@ def has_time(node: Node, side: Node, schema: Schema) -> None:
         return
     if column is None or column.kind != "date":
         raise UsageError(
-            f"{node} needs a column of times; read_time() reads text as times, and a date that "
-            "was computed has no time of day"
+            f"{node} needs a column of times; str.to_datetime() reads text as times, and a date "
+            "that was computed has no time of day"
         )
     if column.declared != column.kind and not column.declared.upper().startswith("TIMESTAMP"):
         raise UsageError(f"{node} needs a column of times, and {column.name!r} holds only dates")
@@ -190,6 +191,8 @@ _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
     "/": operator.truediv,
 }
 _TRUE_OR_FALSE = {name for name, f in FUNCTIONS.items() if f.gives == "boolean"}
+# Kinds that a cast leaves as they are: the double nearest to a number, and truth values.
+_ALREADY = {"read_number": NUMBERS[:3], "read_boolean": ("boolean",)}
 _DECIDED = {*_COMPARE, "is_in", "is_null", "starts_with", "&", "|", "~", *_TRUE_OR_FALSE}
 _ARITY = {
     **dict.fromkeys(("col", "literal"), (0, 1)),
@@ -238,7 +241,8 @@ def _family(kind: str) -> str:
 def _fit(node: Node, wanted: tuple[str, ...], given: str) -> None:
     if given not in wanted and given != "missing":
         raise UsageError(
-            f"{node.operation!r} in {node} needs a value of kind {' or '.join(wanted)}, not {given}"
+            f"{written(node.operation)!r} in {node} needs a value of kind {' or '.join(wanted)}, "
+            f"not {given}"
         )
 
 
@@ -322,7 +326,7 @@ def _kind(node: Node, schema: Schema, found: dict[int, str]) -> str:
                 _fit(node, FUNCTIONS[name].takes, k)
         return FUNCTIONS[name].gives
     if name in GIVES:
-        _fit(node, ("text", "undeclared"), kinds[0])
+        _fit(node, ("text", "undeclared", *_ALREADY.get(name, ())), kinds[0])
         return GIVES[name]
     if name == "starts_with":
         for k in kinds:
@@ -379,6 +383,8 @@ def render(node: Node, schema: Schema, d: Dialect, found: dict[int, str] | None 
         return _render_cut(number, constants_of(node)[0], constants_of(node)[1], d)
     if name == "whole_key":
         return whole_key_sql(sides[0], doubles[0], schema, d)
+    if kinds[0] in _ALREADY.get(name, ()):
+        return doubles[0] if name == "read_number" else parts[0]
     if name in GIVES:
         return reading_sql(name, d.cast(parts[0], "text"), d)
     if name in FUNCTIONS:
@@ -512,6 +518,8 @@ def evaluate(node: Node, row: Mapping[str, Any]) -> Any:
     if name == "whole_key":
         raw = row[constants_of(node.operands[0])[0]] if node.operands[0].operation == "col" else x
         return None if x is None else whole_key(raw)
+    if name in _ALREADY and x is not None and not isinstance(x, str):
+        return float(x) if name == "read_number" else x
     if name in GIVES:
         return read_cell(name, x)
     if name == "fill":
@@ -718,7 +726,7 @@ def _undeclared_columns_alike(
     if node.operation in _ORDERED and not kinds:
         raise UsageError(
             f"{node} orders columns whose kind is not declared: declare it with types=, or say "
-            "how to read them, as in tc.col(...).read_number()"
+            "how to read them, as in tc.col(...).cast(float)"
         )
     found = {_READINGS[kind] for kind in kinds if kind in _READINGS}
     if compared and not kinds:

@@ -78,7 +78,7 @@ def public_values(
     """Return every value that an expression can have, where they are public and few.
 
     >>> from tacit.expressions.expression import col, when
-    >>> public_values(col("day").weekday(), {}, {})
+    >>> public_values(col("day").dt.weekday(), {}, {})
     [1, 2, 3, 4, 5, 6, 7]
     >>> public_values(when(col("age") < 18).then("young").otherwise("old"), {}, {})
     ['young', 'old']

@@ -80,7 +80,7 @@ def formula_words(formula: Node) -> str:
 
     >>> from tacit.expressions.expression import col, when
     >>> n = when(col("n") == 0).then(None).otherwise(col("n"))
-    >>> formula_words((col("pay") / n).fill(0))
+    >>> formula_words((col("pay") / n).fill_null(0))
     'coalesce(pay / nullif(n, 0), 0)'
     """
     text = _formula(formula)
@@ -519,7 +519,7 @@ def condition_words(expression: Node, inner: bool = False) -> str:
     """Write a condition with words for its connectives, as ``--where`` reads it.
 
     >>> from tacit.expressions.expression import col
-    >>> condition_words((col("age") >= 18) & ~col("sex").is_null())
+    >>> condition_words((col("age") >= 18) & col("sex").is_not_null())
     'age >= 18 and not sex is missing'
     """
     joined = {"&": "and", "|": "or"}.get(expression.operation)

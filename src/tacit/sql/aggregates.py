@@ -9,7 +9,7 @@ from typing import Any
 
 from tacit.errors import did_you_mean
 from tacit.expressions.expression import Expression, col, literal, when
-from tacit.expressions.functions import LOWER, UPPER, constants_of
+from tacit.expressions.functions import LOWER, UPPER, Node, constants_of
 from tacit.sql.parse import only, placed, refuse
 from tacit.sql.values import Names, class_of, constant, form, number, timed, truth, value
 from tacit.tables import count, count_people, mean, median, percentile, std, sum, var
@@ -150,11 +150,27 @@ class Scope:
         key = repr(value.to_json())
         if key not in self._derived:
             taken = {plain_name(name) for name in self.question.schema}
-            name = wanted if wanted and plain_name(wanted) not in taken else str(value)
+            name = wanted if wanted and plain_name(wanted) not in taken else _own_name(value)
             with placed(node):
-                self.question = self.question.with_column(name, value)
+                self.question = self.question.with_columns(**{name: value})
             self._derived[key] = name
         return self._derived[key]
+
+
+def _own_name(value: Node) -> str:
+    # A column's name is in the ledger key: it does not follow the names of methods in Python.
+    parts = [_own_name(operand) for operand in value.operands]
+    name, known = value.operation, constants_of(value)
+    if name in ("col", "literal"):
+        return str(value)
+    if name == "is_null":
+        return f"({parts[0]} is missing)"
+    if name == "~":
+        return f"~{parts[0]}"
+    if len(parts) == 2 and not name.isidentifier():
+        return f"({parts[0]} {name} {parts[1]})"
+    known = known[:1] if name == "in_zone" else known
+    return f"{name}({', '.join(parts + [repr(each) for each in known])})"
 
 
 def columns_of(question: Question) -> dict[str, Expression]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from tacit.expressions.expression import Expression, literal, when
+from tacit.expressions.expression import Expression, called, literal, when
 from tacit.sql.parse import only, refuse
 from tacit.sql.values import (
     CONDITIONS,
@@ -32,7 +32,7 @@ __all__ = [
 # Functions of dates, text and integers, by their names in SQL.
 
 
-# Parts of dates and times by DuckDB's names, with the methods of an expression.
+# Parts of dates and times by DuckDB's names, with the operations of an expression.
 PARTS = {
     "YEAR": "year",
     "QUARTER": "quarter",
@@ -81,12 +81,11 @@ def _part(node: Any, names: Names) -> Expression:
         wanted = _CLASSES.get(name.upper(), name.upper())
     inner_value = timed(inner, names)
     if wanted in _SUNDAY_FIRST:
-        return inner_value.weekday().modulo(7)
+        return inner_value.dt.weekday() % 7
     if wanted not in PARTS:
         parts = ", ".join(part.lower() for part in (*PARTS, "dow"))
         refuse(node, f"this part of a date has no translation; there are: {parts}")
-    part: Expression = getattr(inner_value, PARTS[wanted])()
-    return part
+    return called(PARTS[wanted], inner_value)
 
 
 @form(
@@ -99,7 +98,7 @@ def _days_between(node: Any, names: Names) -> Expression:
     only(node, "this", "expression", "unit", "date_part_boundary")
     if str(node.args["unit"].this).upper() != "DAY":
         refuse(node, "differences are in days: date_diff('day', first, last)")
-    return timed(node.expression, names).days_until(timed(node.this, names))
+    return timed(node.expression, names).dt.days_until(timed(node.this, names))
 
 
 @form(
@@ -117,13 +116,13 @@ def _text(node: Any, names: Names) -> Expression:
     text = value(node.this, names)
     match type(node).__name__:
         case "Lower":
-            return text.lower()
+            return text.str.to_lowercase()
         case "Upper":
-            return text.upper()
+            return text.str.to_uppercase()
         case "Trim":
-            return text.strip()
+            return text.str.strip_chars()
         case _:
-            return text.length()
+            return text.str.len_chars()
 
 
 @form(
@@ -144,7 +143,7 @@ def _substring(node: Any, names: Names) -> Expression:
         refuse(node, "a start and a length are whole numbers from 1: substring(name, 2, 3)")
     if start != int(start) or count != int(count):
         refuse(node, "a start and a length are whole numbers: substring(name, 2, 3)")
-    return value(node.this, names).substring(int(start), int(count))
+    return value(node.this, names).str.slice(int(start) - 1, int(count))
 
 
 @form(
@@ -195,8 +194,8 @@ def _rest(node: Any, names: Names) -> Expression:
     dividend, by = value(node.this, names), constant(value(node.expression, names))
     if not isinstance(by, int) or isinstance(by, bool) or by < 1:
         refuse(node, "% takes a fixed whole number from 1 on its right: site % 7")
-    rest = dividend.modulo(by)
-    below = (rest - by).to_integer()
+    rest = dividend % by
+    below = (rest - by).cast(int)
     return when((dividend < 0) & (rest > 0)).then(below).otherwise(rest)
 
 
@@ -406,7 +405,7 @@ def _in(node: Any, names: Names) -> Truth:
 def _between(node: Any, names: Names) -> Truth:
     only(node, "this", "low", "high")
     left, low, high = (value(node.args[name], names) for name in ("this", "low", "high"))
-    between = Truth(left.between(low, high), (left < low) | (left > high))
+    between = Truth(left.is_between(low, high), (left < low) | (left > high))
     names.kind(between.true)
     return between
 
@@ -436,15 +435,15 @@ def _like(node: Any, names: Names) -> Truth:
 def _matched(node: Any, left: Expression, text: str) -> Truth:
     match type(node).__name__:
         case "StartsWith":
-            condition = left.starts_with(text)
+            condition = left.str.starts_with(text)
         case "EndsWith":
-            condition = left.ends_with(text)
+            condition = left.str.ends_with(text)
         case "Contains":
-            condition = left.contains(text)
+            condition = left.str.contains(text)
         case _:
             if not {"%", "_"} & set(text):
                 return Truth(left == literal(text), left != literal(text))
             plain = text.rstrip("%")
             wildcards = {"%", "_"} & set(plain)
-            condition = left.like(text) if wildcards else left.starts_with(plain)
-    return Truth(condition, ~condition & ~left.is_null())
+            condition = left.str.like(text) if wildcards else left.str.starts_with(plain)
+    return Truth(condition, ~condition & left.is_not_null())

@@ -67,7 +67,7 @@ def possible_values(expression: Node) -> list[Any] | None:
     >>> from tacit.expressions.expression import col, when
     >>> possible_values(when(col("age") < 18).then("minor").otherwise("adult"))
     ['minor', 'adult']
-    >>> possible_values(col("day").month())[-2:], possible_values(col("age"))
+    >>> possible_values(col("day").dt.month())[-2:], possible_values(col("age"))
     ([12, None], None)
     """
     name, operands = expression.operation, expression.operands

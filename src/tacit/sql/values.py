@@ -314,7 +314,7 @@ def _arithmetic(node: Any, names: Names) -> Expression:
     only(node, "this", "expression", "safe")
     left, right = value(node.this, names), value(node.expression, names)
     if type(node).__name__ == "Sub" and {names.kind(left), names.kind(right)} == {"date"}:
-        return right.days_until(left)
+        return right.dt.days_until(left)
     match type(node).__name__:
         case "Add":
             return left + right
@@ -347,7 +347,7 @@ def _clamp(node: Any, names: Names) -> Expression:
     lower, upper = number(node.expressions[1]), number(node.expressions[2])
     if lower is None or upper is None:
         refuse(node, "the bounds of clamp are numbers: clamp(cost, 0, 100)")
-    return value(node.expressions[0], names).clamp(lower, upper)
+    return value(node.expressions[0], names).clip(lower, upper)
 
 
 @form(
@@ -376,7 +376,7 @@ def _further(left: Expression, right: Expression, greatest: bool) -> Expression:
         filled = known if filled is None else choose(filled, known)
         low, high = choose(low, float(known)), choose(high, float(known))
         if low <= high:
-            return inner.clamp(Fraction(low), Fraction(high)).fill(filled)
+            return inner.clip(Fraction(low), Fraction(high)).fill_null(filled)
     further = (left >= right) if greatest else (left <= right)
     return when(further | right.is_null()).then(left).otherwise(right)
 
@@ -401,7 +401,7 @@ def _coalesce(node: Any, names: Names) -> Expression:
     only(node, "this", "expressions")
     result = value(node.this, names)
     for each in node.expressions:
-        result = result.fill(value(each, names))
+        result = result.fill_null(value(each, names))
     return result
 
 
@@ -509,18 +509,18 @@ def _cast(node: Any, names: Names) -> Expression:
     if wanted == "DOUBLE" and numeric:
         return operand
     if wanted == "DOUBLE" and kind in ("text", "undeclared"):
-        return operand.read_number()
+        return operand.cast(float)
     if wanted in ("INT", "BIGINT", "DOUBLE") and kind == "boolean":
         unset = when(operand == literal(False)).then(0).otherwise(None)
         return when(operand).then(1).otherwise(unset)
     if wanted in ("INT", "BIGINT") and numeric and _is_rounded(node.this):
-        return operand.to_integer()
+        return operand.cast(int)
     if wanted in ("TEXT", "VARCHAR") and kind in ("integer", "boolean"):
-        return operand.to_text()
+        return operand.cast(str)
     if wanted == "DATE" and kind in ("text", "undeclared"):
-        return operand.read_date()
+        return operand.str.to_date()
     if wanted == "BOOLEAN" and kind in ("text", "undeclared"):
-        return operand.read_boolean()
+        return operand.cast(bool)
     same = {"INT": "integer", "BIGINT": "integer", "DATE": "date", "BOOLEAN": "boolean"}
     if same.get(wanted, "text" if wanted in ("TEXT", "VARCHAR") else "") == kind:
         return operand

@@ -135,7 +135,7 @@ class Axis:
         if self.edges:
             labels = [str(index * stride) for index in range(self.listed)]
             cut = value(self.columns[0]).cut(self.edges, labels)
-            return cut.read_number().fill(other)
+            return cut.cast(float).fill_null(other)
         values = [value(name) for name in self.columns]
         if len(self.keys) <= _FEW:
             code: Any = other
@@ -158,8 +158,8 @@ class Axis:
         values = [value(name) for name in self.columns]
         if self.edges:
             if self.columns[0] in booleans:  # true and false compare with no number
-                return ~values[0].cut((self.edges[0], self.edges[-1]), ["0"]).is_null()
-            return values[0].between(self.edges[0], self.edges[-1])
+                return values[0].cut((self.edges[0], self.edges[-1]), ["0"]).is_not_null()
+            return values[0].is_between(self.edges[0], self.edges[-1])
         return _among(values, self.keys)
 
     def to_json(self) -> dict[str, object]:

@@ -69,6 +69,9 @@ __all__ = [
     "Question",
     "charge_of",
     "held_by",
+    "pay",
+    "recorded_answer",
+    "rehearse",
 ]
 
 # A question, built part by part from public facts alone: what it names, filters, groups, asks.
@@ -155,21 +158,29 @@ class Asking(Shown, ABC):
             )
         return self._with(where=(*self._query.where, *conditions))
 
-    def with_column(self: _A, name: str, expression: Expression) -> _A:
-        """Add a column computed from each row alone.
+    def with_columns(self: _A, /, **columns: Expression) -> _A:
+        """Add columns computed from each row alone.
 
         Args:
-            name: of the new column.
-            expression: what it holds, such as ``tc.col("age").cut([0, 18, 100])``.
+            **columns: expressions such as ``tc.col("age").cut([0, 18, 100])``, by the name of the
+                new column; each of them sees the columns that there were before the call.
 
         Raises:
-            UsageError: the name exists already, or the expression does not fit the table.
+            UsageError: a name exists already, or an expression does not fit the table.
+
+        Example:
+            >>> import pyarrow as pa, tacit as tc
+            >>> session = tc.Session(pa.table({"age": [31, 45]}), tc.one_row_each, tc.epsilon(1))
+            >>> list(session.with_columns(old=tc.col("age") >= 65, next=tc.col("age") + 1).schema)
+            ['age', 'old', 'next']
         """
-        if not isinstance(expression, Expression):
-            raise UsageError('a column is an expression such as tc.col("age").cut([0, 18, 100])')
-        if name in self._query.columns:
-            raise UsageError(f"there is a column {name!r} already; choose another name")
-        query = self._query.with_column(name, expression)
+        for name, expression in columns.items():
+            if not isinstance(expression, Expression):
+                raise UsageError('a column is an expression: with_columns(old=tc.col("age") >= 65)')
+            if name in self._query.columns:
+                raise UsageError(f"there is a column {name!r} already; choose another name")
+            expression.kind(self._query.columns)
+        query = self._query.with_columns(**columns)
         return self._of(query, self._declared, self._arrangement)
 
     def per_person(self: _A, /, **aggregates: Aggregate) -> _A:
@@ -324,9 +335,9 @@ class AskedTable(ABC, Generic[Q]):
         """Ask about the rows that all conditions hold for; see :meth:`Question.filter`."""
         return self._question().filter(*conditions)
 
-    def with_column(self, name: str, expression: Expression) -> Q:
-        """Add a column computed from each row; see :meth:`Question.with_column`."""
-        return self._question().with_column(name, expression)
+    def with_columns(self, /, **columns: Expression) -> Q:
+        """Add columns computed from each row; see :meth:`Question.with_columns`."""
+        return self._question().with_columns(**columns)
 
     def group_by(self, *by: str | Sequence[str], keys: Keys = None, rounds: int = 1) -> Q:
         """Ask about each group; see :meth:`Question.group_by`."""
@@ -402,71 +413,6 @@ class Priced:
             UsageError: as :meth:`release`.
         """
         return self._priced(epsilon, delta, rho, total, tag).look().is_answered
-
-    def is_charged(
-        self,
-        epsilon: Amount | None = None,
-        delta: Number | None = None,
-        rho: Amount | None = None,
-        *,
-        total: Number | None = None,
-        tag: str | None = None,
-    ) -> bool:
-        """Return whether :meth:`release` would cost nothing more: it is answered, or was charged.
-
-        Raises:
-            UsageError: as :meth:`release`.
-        """
-        return self._priced(epsilon, delta, rho, total, tag).look().is_charged
-
-    def release_key(
-        self,
-        epsilon: Amount | None = None,
-        delta: Number | None = None,
-        rho: Amount | None = None,
-        *,
-        total: Number | None = None,
-        tag: str | None = None,
-    ) -> str:
-        """Return the key of :meth:`release` in the ledger; another question or price has another.
-
-        Raises:
-            UsageError: as :meth:`release`.
-        """
-        return self._priced(epsilon, delta, rho, total, tag).key
-
-    def pay(
-        self,
-        epsilon: Amount | None = None,
-        delta: Number | None = None,
-        rho: Amount | None = None,
-        *,
-        total: Number | None = None,
-        tag: str | None = None,
-    ) -> None:
-        """Charge what :meth:`release` would, without releasing yet; does nothing if it was charged.
-
-        So the time of the charge does not depend on the engine, which runs no query here.  A later
-        release uses this charge.
-
-        Raises:
-            BudgetError: more than remains; nothing was spent.
-            UsageError: as :meth:`release`.
-            LedgerError: the ledger cannot be written; nothing was spent.
-
-        Example:
-            >>> import pyarrow as pa, tacit as tc
-            >>> session = tc.Session(pa.table({"a": [1]}), tc.one_row_each, tc.epsilon(1))
-            >>> question = session.agg(n=tc.count())
-            >>> question.pay(epsilon="1/2"), session.spent
-            (None, epsilon(0.5))
-            >>> answer = question.release(epsilon="1/2")
-            >>> session.spent
-            epsilon(0.5)
-        """
-        charge = self._priced(epsilon, delta, rho, total, tag)
-        if charge.standing is None:
-            self._ledger.charge(charge.key, charge.plan(None).cost, charge.public)
 
     def _priced(
         self,
@@ -609,7 +555,7 @@ class Question(Asking, Priced):
         if standing is not None and standing.answer is not None:
             return Answer.of(standing, ledger, self._arrangement, replayed=True)
         # What is charged already was tried before; what fails now leaves it open all the same.
-        plan = charge.plan(standing) if standing else self._tried(charge, None)
+        plan = charge.plan(standing) if standing else _tried(self._table, charge, None)
         warn_if_weak(None if standing else requested_loss(plan), self._declared.size)
         if standing is None:
             warn_if_undeclared(plan)
@@ -623,41 +569,6 @@ class Question(Asking, Priced):
 
         entry = ledger.release(charge.key, plan.cost, charge.public, answer)
         return Answer.of(entry, ledger, self._arrangement)
-
-    def rehearse(self, *, tag: str | None = None, **price: Unpack[Price]) -> None:
-        """Check whether :meth:`release` would be refused, without reading a row or spending.
-
-        Args:
-            tag: as in :meth:`release`.
-            **price: ``epsilon``, ``delta``, ``rho`` and ``total`` as in :meth:`release`.
-
-        Raises:
-            BudgetError, UsageError, DataSourceError: as :meth:`release`; nothing was spent.
-        """
-        charge = self._priced(**price, tag=tag)
-        self._tried(charge, charge.standing)
-
-    def _tried(self, charge: QueryCharge, standing: Entry | None) -> Plan:
-        """Return the plan of a charge, once it was carried out on no rows."""
-        plan = charge.plan(standing)
-        rehearsed, source = self._table.rehearsed, self._table.source
-        settled(lambda: rehearsed.rehearse(source, plan), "nothing was spent")
-        return plan
-
-    def recorded(self, *, tag: str | None = None, **price: Unpack[Price]) -> Answer | None:
-        """Return the answer that the ledger holds, or None; never spends, and reads no row.
-
-        Args:
-            tag: as in :meth:`release`.
-            **price: ``epsilon``, ``delta``, ``rho`` and ``total`` as in :meth:`release`.
-
-        Raises:
-            UsageError: as :meth:`release`.
-        """
-        standing = self._priced(**price, tag=tag).standing
-        if standing is None or standing.answer is None:
-            return None
-        return Answer.of(standing, self._ledger, self._arrangement, replayed=True)
 
     def free_answer(
         self, certificates: Iterable[Certificate] = (), *, tag: str | None = None
@@ -800,3 +711,48 @@ def held_by(question: Question) -> Held:
     """Return what a question is made of."""
     own = question
     return Held(own._table, own._ledger, own._query, own._declared, own._arrangement)
+
+
+# What a service does with a question apart from releasing it: functions, as no analyst needs them.
+
+
+def rehearse(question: Question, *, tag: str | None = None, **price: Unpack[Price]) -> None:
+    """Check whether a release would be refused, without reading a row or spending.
+
+    Raises:
+        BudgetError, UsageError, DataSourceError: as :meth:`Question.release`; nothing was spent.
+    """
+    charge = charge_of(question, **price, tag=tag)
+    _tried(question._table, charge, charge.standing)
+
+
+def pay(question: Question, *, tag: str | None = None, **price: Unpack[Price]) -> None:
+    """Charge what a release would, without releasing yet; do nothing if it was charged.
+
+    Raises:
+        BudgetError: more than remains; nothing was spent.
+        UsageError: as :meth:`Question.release`.
+        LedgerError: the ledger cannot be written; nothing was spent.
+    """
+    # The time of the charge does not depend on the engine, which runs no query here.  A later
+    # release uses this charge.
+    charge = charge_of(question, **price, tag=tag)
+    if charge.standing is None:
+        question._ledger.charge(charge.key, charge.plan(None).cost, charge.public)
+
+
+def recorded_answer(
+    question: Question, *, tag: str | None = None, **price: Unpack[Price]
+) -> Answer | None:
+    """Return the answer that the ledger holds, or None; never spend, and read no row."""
+    standing = charge_of(question, **price, tag=tag).standing
+    if standing is None or standing.answer is None:
+        return None
+    return Answer.of(standing, question._ledger, question._arrangement, replayed=True)
+
+
+def _tried(table: OpenedTable, charge: QueryCharge, standing: Entry | None) -> Plan:
+    """Return the plan of a charge, once it was carried out on no rows."""
+    plan = charge.plan(standing)
+    settled(lambda: table.rehearsed.rehearse(table.source, plan), "nothing was spent")
+    return plan

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tacit.accounting.budget import Budget, read_loss
 from tacit.arithmetic.exact import Number
 from tacit.errors import UsageError, did_you_mean
-from tacit.expressions.expression import Expression, col, literal, when
+from tacit.expressions.expression import Expression, called, col, literal, when
 from tacit.expressions.functions import FUNCTIONS, constants_of
 from tacit.tables.dataset.table import mapping
 from tacit.tables.plan.price import Amount, Price
@@ -144,11 +144,11 @@ class Asked:
         for join in self.joins:
             rows = rows.join(join.table, on=join.on, how=join.how)
         for name, expression in self.derived.items():
-            rows = rows.with_column(name, expression)
+            rows = rows.with_columns(**{name: expression})
         if self.per_person:
             rows = _filtered(rows, self.where).per_person(**self.per_person)
         for name, cut in self.cuts.items():
-            rows = rows.with_column(name, cut)
+            rows = rows.with_columns(**{name: cut})
         return _filtered(rows, self.where_person if self.per_person else self.where)
 
     def _keys(self, asked: Question) -> Any:
@@ -376,14 +376,14 @@ class _Reader:
         if self._word("between"):
             low = self._sum()
             self._require("and")
-            return left.between(low, self._sum())
+            return left.is_between(low, self._sum())
         if self._word("is"):
             negated = self._word("not")
             self._require("missing", "null")
             return ~left.is_null() if negated else left.is_null()
         negated = self._word("not")
         if self._word("like"):
-            condition = left.like(self._text())
+            condition = left.str.like(self._text())
         elif negated or self._word("in"):
             if negated:
                 self._require("in", "like")
@@ -498,8 +498,7 @@ class _Reader:
         if name == "abs":
             return abs(given[0])
         behind = [self._constant(name, g) for g in given[values:]]
-        called: Expression = getattr(given[0], name)(*given[1:values], *behind)
-        return called
+        return called(name, given[0], *given[1:values], *behind)
 
     def _argument(self) -> Expression:
         return literal(None) if self._word("missing", "null") else self.either()

@@ -145,7 +145,7 @@ def _filtered(rows: Question, said: Mapping[str, Any]) -> Question:
     if max(len(said["derived"]), len(said["aggregates"])) > _MOST:
         raise UsageError(f"a question has at most {_MOST} columns and {_MOST} answers")
     for name, expression in said["derived"]:
-        rows = rows.with_column(str(name), from_json(expression))
+        rows = rows.with_columns(**{str(name): from_json(expression)})
     return rows.filter(*(from_json(expression) for expression in said["where"]))
 
 

@@ -42,6 +42,7 @@ from tacit.errors import (
 )
 from tacit.tables import question
 from tacit.tables.engines.duckdb.engine import DuckEngine
+from tacit.tables.question import charge_of
 from tacit.tables.release.release import Collector, Rehearsed
 from tacit.tables.session import Session
 
@@ -112,7 +113,7 @@ def test_a_fault_at_any_step(session, step, fault, monkeypatch):
                 release(session)
     assert session.spent.epsilon == (HALF if charged else 0)
     assert [entry.state for entry in session.history()] == ["open"] * charged
-    assert asked(session).is_charged(epsilon="1/2", delta="1e-7") is charged
+    assert charge_of(asked(session), epsilon="1/2", delta="1e-7").look().is_charged is charged
     assert not asked(session).is_answered(epsilon="1/2", delta="1e-7")
     told = str(caught.value) + "".join(getattr(caught.value, "__notes__", ()))
     if charged and step != "charged":
@@ -629,4 +630,4 @@ def test_what_it_is_charged_from_now_on_knows_how_the_table_is_read(kept):
     place = {"ledger": folder / "visits.ledger", "name": "visits"}
     with tc.Session(folder / "visits.csv", unit, **place, types=TYPES, null="20") as session:
         question = session.agg(n=tc.count())
-        assert not question.is_charged(**BUDGETS[name][1])
+        assert not charge_of(question, **BUDGETS[name][1]).look().is_charged

@@ -98,9 +98,9 @@ def declared(folder: Path) -> Path:
 def asked(session: tc.Session) -> tc.tables.Question:
     """The same in Python."""
     pay, age = tc.col("pay"), tc.col("age")
-    question = session.with_column("double", pay * 2).with_column("young", age < 40)
-    question = question.with_column("weekday", tc.col("day").weekday())
-    question = question.filter((tc.col("sex").length() == 1) & (tc.col("double") >= 0))
+    question = session.with_columns(double=pay * 2).with_columns(young=age < 40)
+    question = question.with_columns(weekday=tc.col("day").dt.weekday())
+    question = question.filter((tc.col("sex").str.len_chars() == 1) & (tc.col("double") >= 0))
     return question.group_by("site", "young").agg(count=tc.count(), mean_double=tc.mean("double"))
 
 

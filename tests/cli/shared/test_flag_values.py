@@ -381,11 +381,9 @@ SAID = {
         "takes a delta; --epsilon ... --delta 1e-7, or list the keys with --keys a,b,c"
     ),
     "or a budget tc.rho('1/10')": "or --budget-rho 1/10",
-    "cut it first: with_column(\"bin\", tc.col('age').cut([...]))": (
-        "cut it first: --cut age:0,10,20"
-    ),
+    "cut it first: with_columns(bin=tc.col('age').cut([...]))": ("cut it first: --cut age:0,10,20"),
     'keep rows with filter(tc.col("age") >= 18)': 'keep rows with --where "age >= 18"',
-    'with_column("old", tc.col("age") >= 65)': '--with "old = age >= 65"',
+    'with_columns(old=tc.col("age") >= 65)': '--with "old = age >= 65"',
     "nothing is asked; use .agg(n=tc.count(), ...)": "nothing is asked; use --count",
     "name the categories: tc.top_k(\"site\", 3, ['a', 'b'])": (
         "name the categories: --top-k site:3:a,b"

@@ -51,6 +51,7 @@ from tacit.service.problem import Problem
 from tacit.service.settings import Settings
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
+from tacit.tables.question import charge_of, pay, rehearse
 from tacit.tables.release import release as charge
 from tacit.tables.release import release as dry_run
 
@@ -74,7 +75,7 @@ def test_three_ways_of_one_question(hosted: Hosted) -> None:
     described = spoken.agg(n=tc.count(), cost=tc.mean("cost")).described()
     asks = [{"sql": SQL}, {"question": FIELDS}, {"described": described}]
     keys = {
-        Ask.from_json({**ask, "epsilon": 1}).question(hosted, ADA).release_key(epsilon=1)
+        charge_of(Ask.from_json({**ask, "epsilon": 1}).question(hosted, ADA), epsilon=1).key
         for ask in asks
     }
     assert len(keys) == 1
@@ -161,7 +162,7 @@ def test_a_preview_knows_what_is_charged_and_what_is_answered(hosted: Hosted) ->
     ask = Ask.from_json({"sql": "select count(*) as n from visits", "epsilon": 2})
     question = ask.question(hosted, ADA)
     view = hosted.session(ADA).ledger
-    key = question.release_key(epsilon=2)
+    key = charge_of(question, epsilon=2).key
     public = {"query": question.described(), "request": epsilon(2).to_json(), "tag": None}
     view.charge(key, epsilon(2), public)
     result = preview_of(ask, hosted, ADA)
@@ -323,8 +324,8 @@ def test_a_request_does_not_wait_for_the_engine_of_the_workers(open_folder: Any)
         session = hosted.session(EVE, dry_run=True)
         question = session.join("patients").agg(age=tc.mean("age"))
         question.preview(epsilon=1)
-        question.rehearse(epsilon=1)
-        question.pay(epsilon=1)
+        rehearse(question, epsilon=1)
+        pay(question, epsilon=1)
         asked.set()
 
     with working.dry_run():  # which holds the engine, as a query does
@@ -529,7 +530,7 @@ def test_a_question_takes_as_much_work_as_if_nobody_had_asked_it(
     """Every caller's first preview and first question is planned and rehearsed for them."""
     hosted, _ = clinic
     work: list[str] = []
-    plan, rehearse = Plan.__init__, dry_run.rehearse
+    plan, genuine = Plan.__init__, dry_run.rehearse
 
     def planned(self: Plan, *given: Any) -> None:
         work.append("planned")
@@ -537,7 +538,7 @@ def test_a_question_takes_as_much_work_as_if_nobody_had_asked_it(
 
     def rehearsed(*given: Any, **how: Any) -> None:
         work.append("rehearsed")
-        rehearse(*given, **how)
+        genuine(*given, **how)
 
     monkeypatch.setattr(charge.Plan, "__init__", planned)
     monkeypatch.setattr(dry_run, "rehearse", rehearsed)
@@ -545,7 +546,7 @@ def test_a_question_takes_as_much_work_as_if_nobody_had_asked_it(
     for caller in CALLERS:
         work.clear()
         preview_of(ask, hosted, caller)
-        ask.question(hosted, caller).rehearse(**ask.price)
+        rehearse(ask.question(hosted, caller), **ask.price)
         took.append(list(work))
     assert took[0]
     assert "rehearsed" in took[0]
@@ -570,7 +571,7 @@ def test_a_refresh_makes_a_fresh_question_for_workers(
     assert after is ask.question(hosted, KEPT_ADA, dry_run=False)
     assert after._table.rehearsed is not tried
     assert ask.question(hosted, KEPT_ADA) is paper  # on paper no row is read: nothing changed
-    assert after.release_key(**ask.price) == paper.release_key(**ask.price)
+    assert charge_of(after, **ask.price).key == charge_of(paper, **ask.price).key
 
 
 # An answer in the formats of the API.

@@ -114,7 +114,7 @@ def test_who_may_not_or_cannot_afford_it_gets_no_button(session):
 
 
 def test_notes_and_a_weak_guarantee_are_told(session):
-    computed = session.with_column("twice", tc.col("cost") * 2).agg(t=tc.mean("twice"))
+    computed = session.with_columns(twice=tc.col("cost") * 2).agg(t=tc.mean("twice"))
     result = computed.preview(epsilon=20, confidence="0.95")
     shown = expected({**told(computed), "preview": result.to_json()}, **ASKED)
     assert any("clamped to" in note for note in shown["notes"])

@@ -65,7 +65,7 @@ def _derived() -> Made:
     def ask(session: tc.Session) -> Any:
         band = tc.col("age").cut([0, 18, 65], ["young", "old"])
         kept = session.filter((tc.col("pay") > 3) & tc.col("town").is_in(["a", "b"]))
-        kept = kept.with_column("band", band).with_column("half", tc.col("pay") / 2)
+        kept = kept.with_columns(band=band).with_columns(half=tc.col("pay") / 2)
         groups = kept.group_by("band", "old", keys={"band": ["young", "old"], "old": [False, True]})
         return groups.agg(
             n=tc.count(), m=tc.mean("half", 0, 75), s=tc.sum("half", 0, 75), p=tc.count_people()

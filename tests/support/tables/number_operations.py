@@ -18,11 +18,11 @@ def of_one(x: Expression) -> list[Expression]:
         x.is_null(),
         -x,
         abs(x),
-        x.clamp(-7, "0.5"),
-        x.clamp(-1e150, 1e150),
+        x.clip(-7, "0.5"),
+        x.clip(-1e150, 1e150),
         x.cut([-5, 0, 1, 1e10]),
-        x.fill(3),
-        x.fill(0.5),
+        x.fill_null(3),
+        x.fill_null(0.5),
         when(x > 0).then(x).otherwise(None),
         (x * x) * (x * x) / (x + 1e-200),
         1 / (x - 0.5),
@@ -30,14 +30,14 @@ def of_one(x: Expression) -> list[Expression]:
         x.ceil(),
         x.round(),
         (x / 3).round(),
-        x.to_integer(),
-        (x * 0.5).to_integer().modulo(7),
+        x.cast(int),
+        (x * 0.5).cast(int) % 7,
     ]
 
 
 def of_whole(x: Expression) -> list[Expression]:
     """Operations on a whole number alone."""
-    return [x.modulo(1), x.modulo(7), x.modulo(1 << 53), x.to_text(), x.to_text() == "7"]
+    return [x % 1, x % 7, x % (1 << 53), x.cast(str), x.cast(str) == "7"]
 
 
 LIKES = ["", "%", "_", "__", "A'_", "%$%}", "\\n%.h_me}", "%%本", "_É%", "A%B%C"]
@@ -49,40 +49,53 @@ def of_two(x: Expression, y: Expression) -> list[Expression]:
     choice = when(x < y).then(x).otherwise(y)
     near = when(x < y).then(5).otherwise(-0.25)  # is not held within what is far, but a sum may be
     sums = [near + when(y < 0).then(-3).otherwise(None), (near + FAR) + (near + FAR), near - x]
-    return [*sums, x == y, x < y, x + y, x - y, x * y, x / y, x.fill(y), choice, choice == x]
+    return [*sums, x == y, x < y, x + y, x - y, x * y, x / y, x.fill_null(y), choice, choice == x]
 
 
 def of_text(x: Expression) -> list[Expression]:
     return [
         x == "A'b",
         x.is_in(["", "ÉÀ"]),
-        x.lower(),
-        x.lower() == "a'b",
-        x.length(),
-        x.upper(),
-        x.strip(),
-        x.substring(2, 3),
-        x.substring(1 << 20, 1 << 20),
-        x.to_text(),
-        x.ends_with("b"),
-        x.ends_with("BC" * 50),
-        x.contains("'"),
-        x.contains("\\"),
-        *(x.like(p) for p in LIKES),
-        x.starts_with("\\n$"),
-        x.fill("none"),
+        x.str.to_lowercase(),
+        x.str.to_lowercase() == "a'b",
+        x.str.len_chars(),
+        x.str.to_uppercase(),
+        x.str.strip_chars(),
+        x.str.slice(1, 3),
+        x.str.slice((1 << 20) - 1, 1 << 20),
+        x.cast(str),
+        x.str.ends_with("b"),
+        x.str.ends_with("BC" * 50),
+        x.str.contains("'"),
+        x.str.contains("\\"),
+        *(x.str.like(p) for p in LIKES),
+        x.str.starts_with("\\n$"),
+        x.fill_null("none"),
         when(x == "a").then(x).otherwise("no"),
     ]
 
 
 def of_date(x: Expression) -> list[Expression]:
     days = [x >= "1970-01-01", x == "2000-02-29", x.is_in(["0001-01-01", "9999-12-31"])]
-    days += [x.day(), x.weekday(), x.quarter(), x.day_of_year(), x.days_until("1969-12-31")]
-    return [*days, x.year(), x.month(), x.month() * x.year() / 3, x.fill(None), x.is_null()]
+    days += [
+        x.dt.day(),
+        x.dt.weekday(),
+        x.dt.quarter(),
+        x.dt.ordinal_day(),
+        x.dt.days_until("1969-12-31"),
+    ]
+    return [
+        *days,
+        x.dt.year(),
+        x.dt.month(),
+        x.dt.month() * x.dt.year() / 3,
+        x.fill_null(None),
+        x.is_null(),
+    ]
 
 
 def of_time(x: Expression) -> list[Expression]:
-    since = [x.seconds_until(x), x.hour().modulo(5) == 3, x.hour() * 60 + x.minute()]
-    local = x.in_zone("Asia/Kolkata")
-    since += [local.hour(), local.date().weekday(), local.seconds_until(x), x.date()]
-    return [x.hour(), x.minute(), x.second(), *since]
+    since = [x.dt.seconds_until(x), (x.dt.hour() % 5) == 3, x.dt.hour() * 60 + x.dt.minute()]
+    local = x.dt.convert_time_zone("Asia/Kolkata")
+    since += [local.dt.hour(), local.dt.date().dt.weekday(), local.dt.seconds_until(x), x.dt.date()]
+    return [x.dt.hour(), x.dt.minute(), x.dt.second(), *since]

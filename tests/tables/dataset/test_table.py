@@ -120,7 +120,7 @@ def test_bounds_are_exact_and_days_as_keys_are_text() -> None:
     [
         ({"kind": "number"}, "kind of age of visits is one of"),
         ({"kinds": "integer"}, "kind"),
-        ({"zone": "UTC"}, "in_zone"),
+        ({"zone": "UTC"}, "convert_time_zone"),
         ({"bounds": 5}, "two numbers"),
         ({"bounds": [0, 1, 2]}, "two numbers"),
         ({"bounds": [2, 0]}, "age of visits"),

@@ -80,7 +80,7 @@ def questions(session):
         "filter": session.filter(tc.col("age") >= 65).agg(n=tc.count()),
         "coarse": by("sex", keys=KEYS).agg(h=tc.histogram("age", [0, 40, 80])),
         "sums": by("sex", keys=["f"]).agg(h=tc.prefix_sums("age", EDGES)),
-        "range": session.filter(tc.col("age").between(20, 80)).agg(n=tc.count()),
+        "range": session.filter(tc.col("age").is_between(20, 80)).agg(n=tc.count()),
         "of one": session.filter(tc.col("sex") == "f").agg(h=tc.ranges("age", [20, 40, 80])),
     }
 
@@ -158,7 +158,7 @@ def refused(session):
         "another filter": session.filter(col("age") >= 64).agg(n=tc.count()),
         "a filter more": session.filter(col("age") >= 65, col("site") > 1).agg(n=tc.count()),
         "open upper end": session.filter(col("age") >= 20).agg(n=tc.count()),
-        "closed within": session.filter(col("age").between(0, 40)).agg(n=tc.count()),
+        "closed within": session.filter(col("age").is_between(0, 40)).agg(n=tc.count()),
         "edge between": session.agg(h=tc.histogram("age", [0, 30, 80])),
         "ends within": session.agg(h=tc.histogram("age", [0, 40])),
         "pairs not counted": session.filter(col("age") >= 65)
@@ -167,7 +167,7 @@ def refused(session):
         "unknown keys": by("sex").agg(n=tc.count()),
         "a mean": session.agg(age=tc.mean("age", 0, 100)),
         "people": session.agg(n=tc.count_people()),
-        "another column": session.with_column("twice", col("age") * 2).agg(
+        "another column": session.with_columns(twice=col("age") * 2).agg(
             h=tc.histogram("twice", EDGES)
         ),
         "part of it": session.agg(n=tc.count(), age=tc.mean("age", 0, 100)),
@@ -283,7 +283,7 @@ REGION_AGE, REGION_SEX = tc.col("age"), tc.col("sex")
         ([REGION_SEX == "f"], [Listed("sex", frozenset([typed("f")]))]),
         ([REGION_SEX.is_in(["f", "m"])], [Listed("sex", frozenset([typed("f"), typed("m")]))]),
         ([REGION_SEX.is_null()], [Listed("sex", frozenset([typed(None)]))]),
-        ([REGION_AGE.between(0, 9)], [Between("age", Fraction(0), Fraction(9), closed=True)]),
+        ([REGION_AGE.is_between(0, 9)], [Between("age", Fraction(0), Fraction(9), closed=True)]),
         (
             [REGION_AGE >= 0, REGION_AGE < 9],
             [Between("age", Fraction(0), Fraction(9), closed=False)],
@@ -316,7 +316,7 @@ def test_a_derived_column_is_its_expression() -> None:
     query = Query(COLUMNS, tc.one_row_each, derived=derived)
     assert column_name(query, "twice") != "twice"
     assert column_name(query, "age") == "age"
-    (bounds,) = read(tc.col("twice").between(0, 9), derived=derived)
+    (bounds,) = read(tc.col("twice").is_between(0, 9), derived=derived)
     assert bounds.column == column_name(query, "twice")
 
 

@@ -451,8 +451,8 @@ def test_what_cannot_be_planned_is_refused_before_anything_is_spent(session):
         whole(n, session.group_by("sex", keys=["f"]).agg(a=tc.count_distinct("age")))
     with pytest.raises(UsageError, match="of other rows than other questions"):
         whole(n, session.filter(tc.col("site") == 1).agg(a=tc.count_distinct("age")))
-    one = session.with_column("z", tc.col("age") + 1).agg(h=tc.histogram("z", [0, 9]))
-    two = session.with_column("z", tc.col("age") + 2).agg(i=tc.histogram("z", [0, 9]))
+    one = session.with_columns(z=tc.col("age") + 1).agg(h=tc.histogram("z", [0, 9]))
+    two = session.with_columns(z=tc.col("age") + 2).agg(i=tc.histogram("z", [0, 9]))
     with pytest.raises(UsageError, match="in different ways"):
         whole(one, two)
     with pytest.raises(UsageError, match="nothing is asked"):

@@ -168,7 +168,7 @@ def test_what_nothing_can_be_counted_in_is_refused(contradictions_session):
     ):
         with pytest.raises(UsageError, match=told):
             contradictions_session.plan([other, question])
-    older = contradictions_session.with_column("older", tc.col("age") + 900)
+    older = contradictions_session.with_columns(older=tc.col("age") + 900)
     assert contradictions_session.plan([older.agg(m=tc.mean("older", 900, 1000))]).notes == ()
     assert contradictions_session.spent.is_nothing
 

@@ -289,7 +289,7 @@ def _vectors(table: list[tuple[int, float]]) -> dict[str, tuple[Any, Fraction]]:
     source = open_source(frame, name="drawn")
     with tc.Session(source, unit=tc.unit("person", rows=3), budget=tc.epsilon(1)) as one:
         people = one.per_person(total=tc.sum("x", 0, 8), n=tc.count())
-        question = people.with_column("k", tc.col("n") * 4).agg(
+        question = people.with_columns(k=tc.col("n") * 4).agg(
             there=tc.count(), total=tc.sum("total"), n=tc.mean("k", 0, 8)
         )
         plan = Plan(question._query, tc.epsilon(1))

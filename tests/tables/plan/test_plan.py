@@ -25,6 +25,7 @@ from tacit.tables.plan import query as declared
 from tacit.tables.plan.methods import as_stated, has_choice
 from tacit.tables.plan.plan import Plan, by_weight, even_share
 from tacit.tables.plan.query import NOTHING_DECLARED, Declared, Query
+from tacit.tables.question import charge_of
 from tacit.tables.release.release import Collector
 from tacit.tables.statistics.base import kind_of
 from tacit.tables.statistics.counts import RowsPart
@@ -163,7 +164,7 @@ def test_weights_in_lowest_terms_are_the_identity(table, tmp_path):
         assert even["epsilon"] == {"n": 2, "people": 2}
         assert "weights" not in plain.certificate.body["question"]["query"]
         split = {"epsilon": {"people": "3/2", "n": "1/2"}, "total": "1/2"}
-        assert not question.is_charged(**split)
+        assert not charge_of(question, **split).look().is_charged
         before = question.preview(epsilon="1/2").errors
         expected = question.preview(**split)
         assert expected.cost == tc.epsilon("1/2")
@@ -566,7 +567,7 @@ def chained(many: int) -> Query:
     """Return a question with many derived columns, each of which reads the one before."""
     query, last = Query(AGES, tc.one_row_each), "age"
     for number in range(many):
-        query = query.with_column(f"c{number}", tc.col(last) + number)
+        query = query.with_columns(**{f"c{number}": tc.col(last) + number})
         last = f"c{number}"
     return query
 
@@ -616,7 +617,7 @@ def test_a_derived_column_reads_only_those_before_it() -> None:
     with pytest.raises(UsageError, match="there is no column 'b'"):
         Query(AGES, tc.one_row_each, derived=ahead).columns  # noqa: B018
     with pytest.raises(UsageError, match="there is no column 'b'"):
-        Query(AGES, tc.one_row_each).with_column("a", tc.col("b") + 1)
+        Query(AGES, tc.one_row_each).with_columns(a=tc.col("b") + 1)
 
 
 def test_what_is_asked_of_the_columns_does_not_look_at_them_again(
@@ -721,7 +722,7 @@ def test_several_columns_take_the_bounds_that_each_lacks():
     ("aggregate", "derived", "message"),
     [
         (tc.mean("pay"), [], r"tc\.mean\('pay', 0, 100\), or declare them"),
-        (tc.mean("x"), [("x", C("pay") * 2)], r"clamp it.*declare bounds of 'pay'"),
+        (tc.mean("x"), [("x", C("pay") * 2)], r"clip it.*declare bounds of 'pay'"),
         (tc.covariance("age", "pay"), [], r"bounds=\{'pay': \(0, 100\)\}"),
     ],
 )
@@ -734,7 +735,7 @@ def test_categories_are_known_of_all_columns_or_of_none():
     assert DECLARED.keys_of(["site"]) == {"site": ["a", "b"]}
     assert DECLARED.keys_of(["site", "sex"]) is None
     assert NOTHING_DECLARED.keys_of(["site"]) is None
-    weekday = [("weekday", C("day").weekday())]
+    weekday = [("weekday", C("day").dt.weekday())]
     found = DECLARED.keys_of(["site", "weekday"], weekday)
     assert found is not None
     assert set(found["weekday"]) >= set(range(1, 8))

@@ -27,7 +27,7 @@ from tacit.tables.query.integer_query import PartedQuery
 
 def test_a_preview_is_read_back_whole(tmp_path):
     with tc.open(make_clinic(tmp_path), ledger=tc.in_memory) as session:
-        computed = session.with_column("twice", tc.col("cost") * 2)
+        computed = session.with_columns(twice=tc.col("cost") * 2)
         asked = computed.agg(n=tc.count(), m=tc.median("cost", method="smooth"))
         for question in (asked, computed.agg(t=tc.mean("twice"))):
             found = question.preview(epsilon=11, rows=[10, 200], confidence="0.95")
@@ -104,7 +104,7 @@ def session(tmp_path):
 
 def test_the_preview_says_how_a_cell_is_read(session):
     question = session.filter(tc.col("day") >= "2024-01-01", tc.col("site") == "a")
-    question = question.with_column("twice", tc.col("x") * 2)
+    question = question.with_columns(twice=tc.col("x") * 2)
     question = question.group_by("flag", keys=[True, False])
     told = str(question.agg(tc.mean("twice", 0, 9), tc.count()).preview(epsilon=1))
     assert "x is not declared: a cell is read as a number, or true or false as 1 or 0" in told
@@ -130,7 +130,7 @@ def test_numbers_of_an_undeclared_column_are_warned_of_before_the_charge(session
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataSourceWarning)
         question.release(epsilon=10**4)  # a recorded answer is no news
-        meant = session.with_column("y", tc.col("x").read_number())
+        meant = session.with_columns(y=tc.col("x").cast(float))
         meant.agg(tc.mean("y", 0, 100), tc.count()).release(epsilon=1)
         session.filter(tc.col("x") > 3).agg(tc.count_distinct("site")).release(epsilon=1)
 

@@ -202,7 +202,7 @@ REFUSED = [
     (lambda s: s.join("sites", how="outer"), "how is 'left' or 'inner'"),
     (lambda s: s.group_by("site").join("sites"), "join first"),
     (lambda s: s.agg(n=tc.count()).join("sites"), "join first"),
-    (lambda s: s.with_column("size", tc.col("cost") + 1).join("sites"), "join before with_column"),
+    (lambda s: s.with_columns(size=tc.col("cost") + 1).join("sites"), "join before with_columns"),
     (lambda s: s.join("patients").join("patients"), "is joined already"),
     (lambda s: s.join("sites").join("sites").join("sites"), "names two columns"),
     (lambda s: s.table("patients").join("sites"), "no column 'site'"),
@@ -545,5 +545,5 @@ def test_what_is_declared_of_the_columns_comes_with_them():
 def test_a_computed_column_of_that_name_is_refused():
     query = Query(SCHEMA, tc.one_row_each, derived=(("region", col("site") + 1),))
     columns = joined_columns(SCHEMA, "sites", {"region": "text"})
-    with pytest.raises(UsageError, match="join before with_column"):
+    with pytest.raises(UsageError, match="join before with_columns"):
         beside(query, Declared(), Join("sites", "left", (), columns, "ab"), ASKED_JOIN_SITES)

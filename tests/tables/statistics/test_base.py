@@ -336,7 +336,7 @@ def test_of_a_derived_column_and_of_groups_that_nobody_listed():
     budget = tc.epsilon_delta(99, "1e-5")
     with tc.Session(frame, unit=tc.one_row_each, budget=budget, name="t") as session:
         answer = (
-            session.with_column("month", tc.col("day").month())
+            session.with_columns(month=tc.col("day").dt.month())
             .group_by("g")
             .agg(months=tc.count_distinct("month"))
             .release(epsilon=80, delta="1e-6")

@@ -483,7 +483,7 @@ def test_with_groups_that_nobody_listed(covariance_table):
 
 def test_of_a_derived_column_the_bounds_follow(covariance_table):
     with tc.Session(covariance_table, unit=tc.one_row_each, budget=tc.epsilon(99)) as session:
-        asked = session.with_column("tenth", (tc.col("pay") / 10).clamp(0, 100))
+        asked = session.with_columns(tenth=(tc.col("pay") / 10).clip(0, 100))
         answer = asked.agg(c=tc.covariance("age", "tenth", {"age": (0, 100)})).release(epsilon=50)
     assert 200 < answer.value("c") < 400
 

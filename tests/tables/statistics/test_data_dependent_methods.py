@@ -373,7 +373,7 @@ def test_preview_tells_errors_refusals_and_choices():
 def test_derived_columns_filters_and_whole_numbers(how):
     table = pd.DataFrame({"age": np.arange(1000) % 90, "pay": np.arange(1000.0)})
     question = (
-        session(table).filter(tc.col("pay") >= 100).with_column("half", tc.col("age") / 2)
+        session(table).filter(tc.col("pay") >= 100).with_columns(half=tc.col("age") / 2)
         .agg(**{
             c: tc.median(c, 0, 100, **how) for c in ("age", "half")
         })

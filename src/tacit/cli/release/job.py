@@ -66,9 +66,9 @@ def free_notes(question: Any, request: Asked, expected: Any = None) -> list[str]
     """Return notes on questions that follow from earlier releases; reads no row."""
     # expected: the preview of the question, where there is one: of a single question without a tag
     #   it has the same errors, and the ledger is not read again.
-    if not hasattr(question, "free_errors") or question.is_charged(
-        **request.price, tag=request.tag
-    ):
+    if not hasattr(question, "free_errors"):
+        return []
+    if question.cost(**request.price, tag=request.tag).is_nothing:
         return []
     if expected is not None and request.tag is None and not hasattr(question, "free_answers"):
         errors_of = expected.free or None

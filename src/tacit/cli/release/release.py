@@ -361,7 +361,7 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
                     request = replace(request, epsilon=smallest)
                 expected = question.preview(**request.price, rows=sizes, confidence=sure)
                 answered = question.is_answered(**request.price, tag=request.tag)
-                free = question.is_charged(**request.price, tag=request.tag)
+                free = question.cost(**request.price, tag=request.tag).is_nothing
             free_of = free_notes(question, request, expected)
             previews.append(
                 {

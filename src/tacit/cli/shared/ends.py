@@ -56,7 +56,7 @@ _FLAGS = {
     r"types=\{'(\w+)': '(\w+)'\}, or give a data frame a column of (?:numbers|times)": (
         r"--types \1=\2"
     ),
-    r"; or say so in the question with \.read_number\(\)": "",
+    r"; or say so in the question with \.cast\(float\)": "",
     r"release\(epsilon='([^']*)'\)": r"--epsilon \1",
     r"release\(rho='([^']*)'\)": r"--rho \1",
     r"release\(epsilon=\.\.\., delta='?([^')]*)'?\)": r"--epsilon ... --delta \1",
@@ -72,8 +72,8 @@ _FLAGS = {
     r"\bbound=,": "--bound,",
     r"distribution='(\w+)'": r"--distribution \1",
     r"keys=\[\.\.\.\]": "--keys a,b,c",
-    r"with_column\(\"\w+\", tc\.col\('(\w+)'\)\.cut\(\[\.\.\.\]\)\)": r"--cut \1:0,10,20",
-    r"with_column\(\"(\w+)\", tc\.col\(\"(\w+)\"\) (\W+ \d+)\)": r'--with "\1 = \2 \3"',
+    r"with_columns\(\w+=tc\.col\('(\w+)'\)\.cut\(\[\.\.\.\]\)\)": r"--cut \1:0,10,20",
+    r"with_columns\((\w+)=tc\.col\(\"(\w+)\"\) (\W+ \d+)\)": r'--with "\1 = \2 \3"',
     r"filter\(tc\.col\(\"(\w+)\"\) (\W+ \d+)\)": r'--where "\1 \2"',
     r"ask again with connection\.job\('[^']*'\)\.result\(\)": (
         "tacit ledger show DATASET --server ADDRESS shows its state; when it is done, run the same "

@@ -19,7 +19,7 @@ from tacit.service.jobs.queue import Job, JobScope, Outcome, Queue
 from tacit.service.problem import Problem
 from tacit.tables.derived.derive import Charged, Earlier, charged, free_again, may_follow
 from tacit.tables.plan.query import Query
-from tacit.tables.question import Question, charge_of, held_by
+from tacit.tables.question import Question, charge_of, held_by, pay, recorded_answer, rehearse
 from tacit.tables.release.answer import Answer
 
 __all__ = [
@@ -245,7 +245,7 @@ class ReleaseService:
         approved_later = how.approval and not answered
         if not cost.is_nothing:
             hosted.require(caller, cost)
-            question.rehearse(**price)
+            rehearse(question, **price)
         values = self._values(hosted, caller, ask, question, once)
         values |= {
             "cost": json.dumps(cost.to_json()),
@@ -254,8 +254,8 @@ class ReleaseService:
         }
         if answered:  # what everybody here may see costs nothing and takes no time
             values |= {**self._at_once(), "replayed": True}
-        pay = (lambda: None) if approved_later else (lambda: question.pay(**price))
-        return self._added(caller, values, pay)
+        paid = (lambda: None) if approved_later else (lambda: pay(question, **price))
+        return self._added(caller, values, paid)
 
     def _free(
         self, hosted: Hosted, caller: Caller, ask: Ask, question: Question, once: str | None
@@ -333,11 +333,11 @@ class ReleaseService:
         if job.state != "waiting":
             raise _decided(job.shown(self._clock()))
         question, price = self._unchanged(job, self._hosted(job.dataset))
-        question.rehearse(**price)
+        rehearse(question, **price)
         now = self._clock()
         decided = {"decided_by": caller.name, "decided": now, "started": now, "state": "queued"}
         approved = self._changed(
-            job, caller, ("waiting",), "release_approved", decided, lambda: question.pay(**price)
+            job, caller, ("waiting",), "release_approved", decided, lambda: pay(question, **price)
         )
         self.wake()
         return approved
@@ -405,7 +405,7 @@ class ReleaseService:
                 return Answer.free(free)
         try:
             question, price = self._question(job, hosted)
-            released = question.recorded(**price)
+            released = recorded_answer(question, **price)
         except UsageError:  # the data set was declared again: the answer stays as released
             released = None
         if released is None:
@@ -419,7 +419,7 @@ class ReleaseService:
 
     def _unchanged(self, job: Job, hosted: Hosted, *, dry_run: bool = True) -> tuple[Question, Any]:
         question, price = self._question(job, hosted, dry_run)
-        if question.release_key(**price) != job.key:
+        if charge_of(question, **price).key != job.key:
             raise Problem(
                 "conflict",
                 "the data set was changed since this was asked, and it is another question now",

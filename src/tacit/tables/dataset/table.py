@@ -245,7 +245,8 @@ class ColumnDeclaration:
         if "zone" in said:
             raise UsageError(
                 f"{where} has a zone: times are read in UTC, or as written where they have no "
-                "zone; a question converts them, as in tc.col('at').in_zone('Europe/Berlin')"
+                "zone; a question converts them, as in "
+                "tc.col('at').dt.convert_time_zone('Europe/Berlin')"
             )
         known_fields(said, _FIELDS, where)
         kind = text(said, "kind", where)

@@ -108,7 +108,7 @@ def conditions_of(query: Query) -> dict[str, Condition]:
     >>> import tacit as tc
     >>> from tacit.expressions.schema import Column, Schema
     >>> ages = Query(Schema([Column("age", "integer", "integer")]), tc.one_row_each)
-    >>> asked = ages.asking(where=(tc.col("age").between(0, 65),))
+    >>> asked = ages.asking(where=(tc.col("age").is_between(0, 65),))
     >>> list(conditions_of(asked).values())
     [Between(column='age', low=Fraction(0, 1), high=Fraction(65, 1), closed=True)]
     """

@@ -388,7 +388,7 @@ class GroupedPart(Part):
             code = one if code is None else code + one
         assert code is not None
         low, high = grid.value(0), grid.value(grid.cells)
-        value = columns.value(self.inner.column).clamp(low, high)
+        value = columns.value(self.inner.column).clip(low, high)
         offset = (value - float(low)) * float(1 / grid.step)
         last = Fraction(self.size * (grid.cells + 1) - 1)
         return Cells(code * (grid.cells + 1) + offset, Grid(Fraction(0), last, 0))

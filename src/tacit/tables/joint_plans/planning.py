@@ -376,17 +376,6 @@ class QuestionPlan(FreeAnswers, Shown):
         """Return whether :meth:`release` would replay recorded answers, at no cost."""
         return self._question.is_answered(epsilon, delta, rho, tag=tag)
 
-    def is_charged(
-        self,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        *,
-        tag: str | None = None,
-    ) -> bool:
-        """Return whether :meth:`release` would cost nothing more: answered, or charged before."""
-        return self._question.is_charged(epsilon, delta, rho, tag=tag)
-
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on the plan, as :attr:`tacit.tables.question.Question.notes`."""

@@ -276,7 +276,7 @@ def _add_bins(columns: dict[str, _Column], aggregate: Any, answer: Answer) -> No
 def _both(name: str) -> UsageError:
     return UsageError(
         f"{name!r} is grouped by in one answer, and in bins in another: ask for it in one way, "
-        "with_column(...).cut(...) makes groups of bins"
+        "with_columns(bin=tc.col(...).cut(...)) makes groups of bins"
     )
 
 

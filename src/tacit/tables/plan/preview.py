@@ -198,7 +198,7 @@ class Preview(Shown):
         """Describe, by label, the bounds that a computed column is clamped to."""
         return {
             label: f"clamped to [{show(low)}, {show(high)}]; the closer the bounds, the smaller the"
-            " error: narrow them with .clamp(lower, upper)"
+            " error: narrow them with .clip(lower, upper)"
             for label, (low, high) in self.bounds.items()
         }
 
@@ -344,7 +344,7 @@ def noted(
             "the table has no name of its own: give it one, name='visits', by which its ledger and "
             "its certificates tell it from others"
         )
-    notes += _listed_values([*_numbers(plan), *_conditions(plan.query)])
+    notes += _listed_values([*_numbers(plan), *_conditions(plan.query)], plan.query)
     if plan.keys is not None and plan.keys.note is not None:
         notes.append(plan.keys.note)
     notes += _of_groups(plan)
@@ -421,7 +421,7 @@ def warn_if_undeclared(plan: Plan) -> None:
         _warn(
             f"{_never(names)} numbers: a cell that is neither a number nor true or false counts as "
             f"missing. Declare the kind, as in types={{{names[0]!r}: 'float'}}, or give a data "
-            "frame a column of numbers; or say so in the question with .read_number()"
+            "frame a column of numbers; or say so in the question with .cast(float)"
         )
 
 
@@ -438,7 +438,7 @@ def warn_of_periods(query: Query, line: Timeline) -> None:
 def period_notes(query: Query, line: Timeline) -> tuple[str, ...]:
     """Return how undeclared columns are read by a count over time, one sentence each."""
     timed = [Expression(line.reading, (col(line.column),))] if _timed(query, line) else []
-    return tuple(_listed_values([*timed, *_conditions(query)]))
+    return tuple(_listed_values([*timed, *_conditions(query)], query))
 
 
 def _timed(query: Query, line: Timeline) -> bool:
@@ -453,12 +453,15 @@ def _warn(text: str) -> None:
     warnings.warn(text, DataSourceWarning, stacklevel=calls_inside())
 
 
-def _listed_values(expressions: Iterable[Expression]) -> list[str]:
+def _listed_values(expressions: Iterable[Expression], query: Query) -> list[str]:
     """Return which undeclared columns are read as other than text, one sentence per reading."""
+    undeclared = {name for name, kind in query.columns.kinds() if kind == "undeclared"}
+    if query.inner is not None:
+        undeclared |= {n for n, kind in query.inner.columns.kinds() if kind == "undeclared"}
     values: dict[str, dict[str, None]] = {}
     for expression in expressions:
         for name, reading in readings_in(expression):
-            if reading in _READS:
+            if reading in _READS and name in undeclared:
                 values.setdefault(reading, {})[name] = None
     return [
         f"{listed(list(names))} {'is' if len(names) == 1 else 'are'} not declared: a cell is read "

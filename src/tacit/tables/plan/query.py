@@ -76,10 +76,11 @@ class Query:
         own = [(name, expression.kind) for name, expression in self.derived]
         return Schema(list(columns.values())).with_derived(own)
 
-    def with_column(self, name: str, expression: Expression) -> Query:
-        """Return the question with one more derived column, the others not examined again."""
-        query = replace(self, derived=(*self.derived, (name, expression)))
-        return query._of_columns(self.columns.with_derived([(name, expression.kind)]))
+    def with_columns(self, **columns: Expression) -> Query:
+        """Return the question with more derived columns, the others not examined again."""
+        query = replace(self, derived=(*self.derived, *columns.items()))
+        kinds = [(name, expression.kind) for name, expression in columns.items()]
+        return query._of_columns(self.columns.with_derived(kinds))
 
     def asking(self, **changes: Any) -> Query:
         """Return the question about the same columns with other filters, groups or answers."""
@@ -199,7 +200,7 @@ _RELEASED = "release it first: answer = question.release(epsilon='1/2'), then an
 ANSWERS = ("to_polars", "to_arrow", "to_csv", "to_excel", "to_parquet", "to_dict", "plot")
 _SORTED = "sort the answer: answer.to_pandas().sort_values('n'), or write SQL with ORDER BY"
 _RUN = "it is answered by release: question.release(epsilon='1/2')"
-_CHANGED = 'compute a column with with_column("filled", tc.col("age").fill(0))'
+_CHANGED = 'compute a column: with_columns(filled=tc.col("age").fill_null(0))'
 _DISTINCT = 'different values are counted: agg(sites=tc.count_distinct("site"))'
 # What to write for names of other libraries that people look for.
 SUGGESTIONS = {
@@ -211,16 +212,20 @@ SUGGESTIONS = {
     **dict.fromkeys(("groupby", "groupBy"), 'it is called group_by("site")'),
     **dict.fromkeys(("merge", "left_join", "inner_join"), 'it is called join("sites", on="site")'),
     **dict.fromkeys(("fillna", "fill_null", "replace", "astype", "cast", "apply"), _CHANGED),
-    **dict.fromkeys(("with_columns", "mutate", "withColumn"), _CHANGED),
+    **dict.fromkeys(
+        ("with_column", "assign", "mutate", "withColumn"),
+        'columns are added with with_columns(old=tc.col("age") >= 65)',
+    ),
     **dict.fromkeys(
         ("dropna", "drop_na", "drop_nulls"),
-        'leave rows out with filter(~tc.col("age").is_null()); statistics pass over missing values',
+        'filter(tc.col("age").is_not_null()) leaves rows out; statistics pass over missing values',
     ),
     **dict.fromkeys(("unique", "distinct", "drop_duplicates"), _DISTINCT),
     **dict.fromkeys(
         ("dtypes", "info", "names"),
         "the columns with their kinds: session.columns, question.schema",
     ),
+    "is_charged": "a release costs nothing more where question.cost(epsilon='1/2').is_nothing",
     **dict.fromkeys(("shape", "size", "nrow", "len"), _NO_STATISTICS),
     **dict.fromkeys(("hist", "crosstab", "pivot_table", "summarise", "summarize"), _NO_STATISTICS),
     **dict.fromkeys(("sd", "n", "avg", "average", "stddev", "aggregate"), _NO_STATISTICS),
@@ -231,7 +236,6 @@ SUGGESTIONS = {
     **dict.fromkeys(
         ("head", "tail", "sample", "iloc", "loc", "to_pandas"), "no row can be seen: ask with agg"
     ),
-    "assign": 'add a column with with_column("old", tc.col("age") >= 65)',
 }
 
 
@@ -266,7 +270,7 @@ def columns_named(by: Sequence[str | Sequence[str]]) -> tuple[str, ...]:
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
         raise UsageError(
             'group by columns, named by text: group_by("site", "year"); to group by an '
-            'expression, make it a column first, with_column("old", tc.col("age") >= 65)'
+            'expression, make it a column first, with_columns(old=tc.col("age") >= 65)'
         )
     return tuple(names)
 
@@ -394,7 +398,7 @@ class Declared:
             remedy = f"{given}, or declare them for the column in a data set, {column} = "
             remedy += "{ bounds = [0, 100] }"
         else:
-            remedy = f"none follow for {derived[column]}: {given}, or clamp it, (...).clamp(0, 100)"
+            remedy = f"none follow for {derived[column]}: {given}, or clip it, (...).clip(0, 100)"
             lacking = sorted(derived[column].columns() - {*self.bounds, *derived})
             if lacking:
                 remedy += f", or declare bounds of {', '.join(map(repr, lacking))} in a data set"

@@ -116,9 +116,9 @@ def no_groups(name: str, kind: str) -> str:
     """Return the message about a column of numbers that are not listed as whole ones."""
     return (
         f"{name!r} holds {kind} values, too many to be groups without a list: give whole "
-        f"numbers as keys=[1, 2, 3]; or group by a column of whole numbers, with_column('code', "
-        f"tc.col({name!r}).to_integer()), or of bins, with_column('bin', "
-        f"tc.col({name!r}).cut([0, 10, 20]))"
+        f"numbers as keys=[1, 2, 3]; or group by a column of whole numbers, "
+        f"with_columns(code=tc.col({name!r}).cast(int)), or of bins, "
+        f"with_columns(bin=tc.col({name!r}).cut([0, 10, 20]))"
     )
 
 

@@ -103,7 +103,7 @@ def beside(
     taken = {each for each, _ in query.derived} & {here for here, _, _ in join.columns}
     if taken:
         raise UsageError(
-            f"join before with_column: {other.name!r} has a column {taken.pop()!r} too"
+            f"join before with_columns: {other.name!r} has a column {taken.pop()!r} too"
         )
     said = declared.with_columns(
         {here: other.bounds[there] for here, there, _ in join.columns if there in other.bounds},

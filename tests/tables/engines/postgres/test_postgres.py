@@ -212,7 +212,7 @@ def test_every_type_has_a_kind_and_what_has_none_is_refused(postgres):
                 assert Query(source, OneRowEach(), by={"g": col(name)}).people_by_key() == {
                     (shown,): 1
                 }
-        years = Query(source, OneRowEach(), where=col("timestamp").year() > 0)
+        years = Query(source, OneRowEach(), where=col("timestamp").dt.year() > 0)
         assert years.run([Rows()]).of(Rows()) == [0]
 
 
