@@ -802,4 +802,4 @@ def test_a_declared_size_says_what_is_too_much(people, capsys):
 def test_a_large_budget_is_told_when_its_ledger_begins(people, capsys):
     words = "release people.csv --one-row-each --count --epsilon 1 --budget-epsilon 50"
     assert typed(words) == 0
-    assert "The whole budget is large: epsilon 50 is above 10" in capsys.readouterr().err
+    assert "The total budget is large: epsilon 50 is above 10" in capsys.readouterr().err

@@ -135,7 +135,7 @@ class TextMethods(_Namespace):
             UsageError: ``literal=False``; patterns are those of :meth:`like`.
 
         >>> from tacit.expressions.expression import col
-        >>> col("note").str.str.contains("50%").evaluate({"note": "a discount of 50%"})
+        >>> col("note").str.contains("50%").evaluate({"note": "a discount of 50%"})
         True
         """
         if literal is not True:
@@ -150,7 +150,7 @@ class TextMethods(_Namespace):
         matched.
 
         >>> from tacit.expressions.expression import col
-        >>> col("type").str.str.like("%BRASS").evaluate({"type": "LARGE PLATED BRASS"})
+        >>> col("type").str.like("%BRASS").evaluate({"type": "LARGE PLATED BRASS"})
         True
         """
         return self._apply("like", pattern)
@@ -172,7 +172,7 @@ class TextMethods(_Namespace):
         By itself it is the whole seconds since 1970; ``dt.hour`` and its like take it as a time.
 
         >>> from tacit.expressions.expression import col
-        >>> col("at").str.to_datetime().dt.dt.hour().evaluate({"at": "2024-02-29 18:30"})
+        >>> col("at").str.to_datetime().dt.hour().evaluate({"at": "2024-02-29 18:30"})
         18
         """
         if format is not None:
@@ -195,7 +195,7 @@ class TimeMethods(_Namespace):
     Example:
         >>> import datetime
         >>> import tacit as tc
-        >>> tc.col("day").dt.dt.weekday().evaluate({"day": datetime.date(2024, 12, 31)})
+        >>> tc.col("day").dt.weekday().evaluate({"day": datetime.date(2024, 12, 31)})
         2
     """
 
@@ -228,7 +228,7 @@ class TimeMethods(_Namespace):
 
         >>> import datetime
         >>> from tacit.expressions.expression import col
-        >>> col("at").dt.dt.hour().evaluate({"at": datetime.datetime(2024, 12, 31, 18, 30)})
+        >>> col("at").dt.hour().evaluate({"at": datetime.datetime(2024, 12, 31, 18, 30)})
         18
         """
         return self._apply("hour")
@@ -275,9 +275,9 @@ class TimeMethods(_Namespace):
         >>> import datetime
         >>> from tacit.expressions.expression import col
         >>> row = {"came": datetime.date(2024, 2, 28), "left": datetime.date(2024, 3, 1)}
-        >>> col("came").dt.dt.days_until(col("left")).evaluate(row)
+        >>> col("came").dt.days_until(col("left")).evaluate(row)
         2
-        >>> col("came").dt.dt.days_until("2024-01-01").evaluate(row)
+        >>> col("came").dt.days_until("2024-01-01").evaluate(row)
         -58
         """
         if isinstance(end, str) and is_date(end):
@@ -295,7 +295,7 @@ class TimeMethods(_Namespace):
         >>> import datetime
         >>> from tacit.expressions.expression import col
         >>> row = {"a": datetime.datetime(2024, 1, 1, 23), "b": datetime.datetime(2024, 1, 2, 0, 5)}
-        >>> col("a").dt.dt.seconds_until(col("b")).evaluate(row)
+        >>> col("a").dt.seconds_until(col("b")).evaluate(row)
         3900
         """
         if not isinstance(end, Node):

@@ -647,7 +647,7 @@ def as_asked(node: _N, schema: Schema) -> _N:
     >>> from tacit.expressions.schema import Column, Schema
     >>> people = Schema([Column(name, "undeclared", "VARCHAR") for name in ("age", "born", "sex")])
     >>> print(as_asked((col("age") >= 18) & (col("born") < "2000-01-01"), people))
-    ((read_numeric(age) >= 18) & (read_date(born) < '2000-01-01'))
+    ((read_numeric(age) >= 18) & (born.str.to_date() < '2000-01-01'))
     >>> print(as_asked(col("sex") == "f", people))
     (read_text(sex) == 'f')
     """

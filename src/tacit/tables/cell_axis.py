@@ -193,7 +193,7 @@ def every_listed(axes: Sequence[Axis], booleans: Container[str] = ()) -> Express
     """Return whether a row has a listed value on every axis; None where there is no axis.
 
     >>> print(every_listed([Axis(("sex",), (("f",),)), Axis(("sex",), (("m",),))]))
-    is_in(sex, 'f', 'm')
+    sex.is_in(['f', 'm'])
     """
     found: list[Axis] = []
     for axis in axes:

@@ -287,7 +287,7 @@ def columns_of(texts: Sequence[str]) -> dict[str, Expression]:
     """Return the columns that ``name = expression`` texts spell, by name, in their order.
 
     >>> columns_of(["share = clamp(cost / (visits + 1), 0, 100)"])
-    {'share': clamp((cost / (visits + 1)), 0.0, 100.0)}
+    {'share': (cost / (visits + 1)).clip(0.0, 100.0)}
     """
     columns: dict[str, Expression] = {}
     for text in texts:

@@ -362,7 +362,7 @@ def test_a_listed_whole_number_is_compared_exactly_with_doubles_and_decimals(
         assert source.columns["x"] in ("float", "decimal")
         found = Query(source, OneRowEach(), by={"x": col("x")}, keys=keys).run([Rows()])
         assert found.of(Rows()).tolist() == [held.count(key) for key in keys]
-        with pytest.raises(UsageError, match=r"keys=\[1, 2, 3\].*to_integer\(\)"):
+        with pytest.raises(UsageError, match=r"keys=\[1, 2, 3\].*cast\(int\)"):
             Query(source, OneRowEach(), by={"x": col("x")})
 
 
@@ -377,7 +377,7 @@ def test_keys_of_numbers_are_whole_and_the_message_says_what_to_do():
             session.group_by("code", keys=keys)
     whole = tc.epsilon_delta(1, "1e-6")
     unlisted = tc.Session(codes, tc.one_row_each, whole, tc.in_memory).group_by("code")
-    with pytest.raises(UsageError, match=r"keys=\[1, 2, 3\].*tc.col\('code'\).to_integer\(\)"):
+    with pytest.raises(UsageError, match=r"keys=\[1, 2, 3\].*tc.col\('code'\).cast\(int\)"):
         unlisted.agg(tc.count()).preview(epsilon=1, delta="1e-7")
     plan = session.plan([session.group_by("code", keys=[1, 2]).agg(tc.count())])
     (answer,) = plan.release(epsilon=1000)

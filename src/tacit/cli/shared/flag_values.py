@@ -252,7 +252,7 @@ def cuts(texts: Sequence[str]) -> dict[str, Expression]:
     """Return the columns that ``column:edge,edge,...`` texts make, by name.
 
     >>> cuts(["age:0,18,65"])
-    {'age_group': cut(age, (0.0, 18.0, 65.0), ('[0, 18)', '[18, 65]'))}
+    {'age_group': age.cut([0.0, 18.0, 65.0], ['[0, 18)', '[18, 65]'])}
     """
     groups = {}
     for text in texts:

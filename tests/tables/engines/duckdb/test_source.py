@@ -373,7 +373,7 @@ def test_a_union_of_arrow_hinders_no_other_column():
 def test_each_type_of_cell_has_its_own_text():
     at = datetime.datetime(2024, 1, 31, 18, 30)
     zone = datetime.timezone(datetime.timedelta(hours=9))
-    assert [cell_text(c) for c in (at, at.replace(tzinfo=zone), at.dt.date(), pd.NaT)] == [
+    assert [cell_text(c) for c in (at, at.replace(tzinfo=zone), at.date(), pd.NaT)] == [
         "2024-01-31 18:30:00",
         "2024-01-31 09:30:00",
         "2024-01-31",

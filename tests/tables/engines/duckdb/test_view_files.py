@@ -404,9 +404,9 @@ def test_declared_dates_and_times_are_read_by_their_format(tmp_path):
     form = {"date_format": "%d.%m.%Y", "time_format": "%d.%m.%Y %H:%M"}
     found = rows_of(open_source(path, types=types, **form))
     at = datetime.datetime(2020, 3, 13, 18, 30)
-    assert found == [(at.dt.date(), at), (None, None), (None, None)]
+    assert found == [(at.date(), at), (None, None), (None, None)]
     path = written(tmp_path, "d,t\n2020-03-13,2020-03-13T18:30:00Z\n13.03.2020,\n")
-    assert rows_of(open_source(path, types=types)) == [(at.dt.date(), at), (None, None)]
+    assert rows_of(open_source(path, types=types)) == [(at.date(), at), (None, None)]
 
 
 def test_files_of_a_folder_are_joined_by_the_names_in_their_first_lines(tmp_path):

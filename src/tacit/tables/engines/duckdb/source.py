@@ -606,7 +606,6 @@ def _relation_of_files(table: Any, types: dict[str, str], engine: RelationEngine
     """Return a relation with the Parquet files in it read as files are; None where it has none."""
     if table.type == "MATERIALIZED_RELATION":  # its rows were read before
         return None
-    _refuse_pruned(table)
     sql = str(table.sql_query())
     texts = [sql]
 
@@ -625,16 +624,18 @@ def _relation_of_files(table: Any, types: dict[str, str], engine: RelationEngine
         name, why = _file_by_file(rewritten, lambda: types, engine)
     if why and may_read_parquet(texts, table.explain):
         raise _opaque("the relation", why, "")
+    # last, since DuckDB cannot explain files with some statistics, which ends a transaction
+    _refuse_pruned(lambda: _plan(name, engine) if name else str(table.explain()))
     return name
 
 
-def _refuse_pruned(table: Any) -> None:
+def _refuse_pruned(explain: Callable[[], str]) -> None:
     """Raise if DuckDB before 2.0 hands a filter of a relation on to Arrow."""
     # pyarrow prunes the files of a dataset by their statistics, which leave NaN out: other rows
     # decide whether a row with NaN passes.  DuckDB 2.0 compares floating-point numbers itself.  A
     # plan does not show whether a dataset is read or a table in memory.
     try:
-        shown = str(table.explain())
+        shown = explain()
     except Exception:  # it is read like any other, or refused by its text
         return
     if _ARROW.search(shown) and _HANDED_ON.search(shown):
