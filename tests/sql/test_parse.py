@@ -217,7 +217,7 @@ def test_views_know_those_before_them_and_hide_a_table_of_their_name() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("select 1", "say which table"),
+        ("select 1", "name the table"),
         ("select 1 from nowhere", "no table 'nowhere'"),
         ("select 1 from range(5)", "functions that make tables"),
         ("select 1 from visits where count(*) > 1", "into HAVING"),

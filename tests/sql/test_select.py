@@ -173,7 +173,7 @@ REFUSED = {
     "select count(*) from visits tablesample 10%": "sample",
     "select count(*) from visits for update": "lock",
     "select count(*) into copy from visits": "writes",
-    "select count(*)": "which table",
+    "select count(*)": "name the table",
     "select count(*) from visits limit 10%": "number of groups",
     "select count(*) from visits group by all": "name the columns",
     "select count(*) from visits group by rollup(site)": "ROLLUP",
@@ -340,7 +340,7 @@ JOINS_SAME: dict[str, Any] = {
 JOINS_REFUSED = {
     "select count(*) from visits join patients on visits.day = patients.born": "person",
     "select count(*) from visits v join visits w on v.person = w.person": "",
-    "select count(*) from visits, patients": "how the rows belong",
+    "select count(*) from visits, patients": "name the equal keys",
     "select count(*) from visits cross join patients": "CROSS",
     "select count(*) from visits right join patients on visits.person = patients.id": "RIGHT",
     "select count(*) from visits full join patients on visits.person = patients.id": "FULL",
