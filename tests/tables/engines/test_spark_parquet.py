@@ -33,10 +33,10 @@ def numbers(source):
     asked = [
         t.is_null(),
         ~t.is_null(),
-        t.year() == 1970,
-        t.year() == 2023,
-        t.hour() == 22,
-        t.month().is_null(),
+        t.dt.year() == 1970,
+        t.dt.year() == 2023,
+        t.dt.hour() == 22,
+        t.dt.month().is_null(),
         t > "9999-12-31",
         t < "0001-01-01",
         (t >= "1969-12-31") & (t < "1970-01-03"),
@@ -70,7 +70,7 @@ def test_a_far_time_is_one_cell_as_it_is_on_duckdb(tmp_path, spark, zone, shape)
             opened = (spark, "far_table")
         with open_source(*opened) as source, open_source(place) as ours:
             if shape == "schema":
-                assert count(source, col("T").year() == 1970) == 2
+                assert count(source, col("T").dt.year() == 1970) == 2
                 assert count(source, col("T") > "9999-12-31") == sum(t > 0 for t in far)
                 continue
             assert numbers(source) == numbers(ours)
@@ -137,7 +137,7 @@ def test_options_of_the_reader_stay(tmp_path, spark):
     frame = spark.read.option("pathGlobFilter", "*.parquet").parquet(str(tmp_path))
     with open_source(frame) as source:
         assert count(source, col("t").is_null()) == 2
-        assert count(source, col("t").year() == 2023) == 2
+        assert count(source, col("t").dt.year() == 2023) == 2
 
 
 @pytest.mark.parametrize("far", [[], FAR_MILLIS], ids=["near", "far"])

@@ -404,7 +404,7 @@ class Answer(Exports, Shown):
         nothing = Budget.from_json(body["spent"]["cost"])
         return cls(names, shown, certificate, nothing, replayed=False)
 
-    def _suggestion(self, name: str) -> str:
+    def _instead_of(self, name: str) -> str:
         return f"answer.value({name!r}) is its value" if name in self._columns else ""
 
     @property

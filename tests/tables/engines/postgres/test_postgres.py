@@ -697,7 +697,7 @@ def test_dates_beyond_the_calendar_are_missing_where_they_have_no_part(postgres)
     days = ["infinity", "-infinity", "0044-03-15 BC", "10000-01-01", "2024-02-29", None]
     with open_table(postgres, "d date", [(d,) for d in days]) as source:
         for part, value in (("year", 2024), ("month", 2)):
-            sql = getattr(col("d"), part)().sql(source.schema, source.engine.dialect)
+            sql = getattr(col("d").dt, part)().sql(source.schema, source.engine.dialect)
             found = source.engine.rows(f"select {sql} from {source.relation} as tacit_rows")
             assert [v for (v,) in found] == [None, None, None, None, value, None]
         keys = Query(source, OneRowEach(), by={"d": col("d")}).people_by_key()
