@@ -504,7 +504,7 @@ class _Views:
                 if name in self._millis:
                     cell = self._time(name, cell, 1000)
                 elif _is_text(self._types[name]):
-                    cell = shield(_decoded(cell, self._types[name]))
+                    cell = _decoded(cell, self._types[name])
             elif name in self._millis:
                 cell = self._time(name, f"epoch_us({cell})", 1)
             elif name in self._texts:
@@ -522,7 +522,7 @@ def _is_text(declared: str) -> bool:
 def _decoded(cell: str, declared: str) -> str:
     """Return the SQL of text that is stored as bytes, or of lists of it."""
     if declared == "VARCHAR":
-        return f"decode({cell})"
+        return shield(f"decode({cell})")  # of each text: its list stays
     return f"list_transform({cell}, lambda x: {_decoded('x', declared[:-2])})"
 
 
