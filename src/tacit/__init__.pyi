@@ -53,9 +53,9 @@ from tacit.tables import when as when
 from tacit.tables.check_table import check as check
 from tacit.tables.dataset.declaration import Dataset as Dataset
 from tacit.tables.dataset.declaration import open_dataset as open
-from tacit.tables.joint.kind import cdf as cdf
-from tacit.tables.joint.kind import prefix_sums as prefix_sums
-from tacit.tables.joint.kind import ranges as ranges
+from tacit.tables.joint.statistics import cdf as cdf
+from tacit.tables.joint.statistics import prefix_sums as prefix_sums
+from tacit.tables.joint.statistics import ranges as ranges
 from tacit.tables.joint_plans.synthetic import synthetic_table as synthetic_table
 from tacit.tables.statistics.counts import count_distinct as count_distinct
 from tacit.tables.statistics.covariance_and_regression import correlation as correlation

@@ -275,9 +275,9 @@ def test_what_cannot_be_asked_is_refused_when_it_is_said(asking_session, name):
 
 def test_every_statistic_has_a_hint_where_it_is_typed_at_a_table() -> None:
     from tacit.tables.plan.query import SUGGESTIONS
-    from tacit.tables.statistics.base import kinds
+    from tacit.tables.statistics.base import statistics
 
-    assert {kind.name for kind in kinds()} <= set(SUGGESTIONS)
+    assert {known.kind for known in statistics()} <= set(SUGGESTIONS)
 
 
 # Neighbouring tables of hostile values meet the same fate: a short hunt; the slow tests go on.

@@ -16,7 +16,7 @@ from tacit.tables import count, count_people, mean, median, percentile, std, sum
 from tacit.tables import max as greatest
 from tacit.tables import min as least
 from tacit.tables.question import Question
-from tacit.tables.statistics.base import Aggregate, kind_of
+from tacit.tables.statistics.base import Aggregate
 from tacit.tables.statistics.counts import count_distinct
 from tacit.tables.statistics.covariance_and_regression import correlation, covariance
 from tacit.tables.statistics.percentiles import percentiles
@@ -247,7 +247,7 @@ class SqlAggregate:
 
     def name(self, made: Aggregate) -> str:
         """Return the default name of the answer."""
-        return self.label or kind_of(made.kind).label(made)
+        return self.label or made.label()
 
 
 _MAKE: dict[str, Callable[..., Any]] = {

@@ -57,7 +57,7 @@ from tacit.tables.query.keys import fit_keys
 from tacit.tables.release.answer import AS_IT_IS, Answer, Arrangement
 from tacit.tables.release.opened_table import On, OpenedTable, SharedTable, join_table, settled
 from tacit.tables.release.release import Charge, QueryCharge, TableQuestion, release_answer
-from tacit.tables.statistics.base import Aggregate, kind_of
+from tacit.tables.statistics.base import Aggregate
 from tacit.tables.streaming.counter import TimeCounter
 from tacit.tables.streaming.periods import require_rows
 
@@ -274,7 +274,7 @@ class Asking(Shown, ABC):
                 columns.column(one.column)
         fresh = [(label, self._declared.bounded(a, derived)) for label, a in named]
         for _, aggregate in fresh:
-            kind_of(aggregate.kind).check(aggregate, columns)
+            aggregate.check(columns)
         asked = (*self._query.aggregates, *fresh)
         check_labels([label for label, _ in asked], self._query.by)
         return self._with(aggregates=asked)

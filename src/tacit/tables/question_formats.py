@@ -18,7 +18,7 @@ from tacit.tables.dataset.table import mapping
 from tacit.tables.plan.price import Amount, Price
 from tacit.tables.question import Question
 from tacit.tables.session import Session
-from tacit.tables.statistics.base import Aggregate, Options, kinds
+from tacit.tables.statistics.base import Aggregate, Options, statistics
 
 __all__ = [
     "PRICE",
@@ -645,25 +645,25 @@ def statistic(described: object, label: str, declared: bool = False) -> Aggregat
             '{ statistic = "mean", column = "age", lower = 0, upper = 100 }'
         )
     name = described["statistic"]
-    known = {kind.name: kind for kind in kinds(of_plans=True)}
+    known = {each.kind: each for each in statistics(of_plans=True)}
     if name not in known:
         raise UsageError(f"the answer {label!r} asks {name!r}; {did_you_mean(str(name), known)}")
-    kind = known[name]
-    more = tuple(Options.__annotations__) if kind.methods else ()
-    fields = (*kind.fields, *more)
+    of = known[name]
+    more = tuple(Options.__annotations__) if of.methods else ()
+    fields = (*of.fields, *more)
     for given in described:
         if given not in ("statistic", *fields):
             raise UsageError(
                 f"the answer {label!r} has a field {given!r}; {did_you_mean(given, fields)}"
             )
-    missing = [field for field in kind.fields if field not in described]
+    missing = [field for field in of.fields if field not in described]
     if declared and set(missing) in ({*_BOUNDS}, {"bounds"}, {"keys"}):
         missing = []
     if missing:
         raise UsageError(f"the answer {label!r} ({name}) lacks {', '.join(missing)}")
     options = {field: described[field] for field in more if field in described}
-    given = [described[field] for field in kind.fields if field in described]
-    made: Aggregate = kind.make(*given, **options)
+    given = [described[field] for field in of.fields if field in described]
+    made: Aggregate = of.make(*given, **options)
     return made
 
 

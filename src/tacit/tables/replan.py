@@ -20,8 +20,7 @@ from tacit.errors import UsageError
 from tacit.expressions.schema import Schema
 from tacit.report.issued import FIRST_FORMAT, Planner, register_planner
 from tacit.tables.derived.derive import followed
-from tacit.tables.joint import kind as _counts_of_plans  # noqa: F401  (makes itself known)
-from tacit.tables.joint import kind as _sums_of_bins  # noqa: F401  (likewise)
+from tacit.tables.joint import statistics as _of_plans  # noqa: F401  (registers them)
 from tacit.tables.joint.cell_counts import CellsPart
 from tacit.tables.open_source import identity_of
 from tacit.tables.plan.methods import as_stated, has_choice, record_of
@@ -29,7 +28,7 @@ from tacit.tables.plan.parse_question import first_schemas, query_from, schema_f
 from tacit.tables.plan.plan import Plan, shares_of
 from tacit.tables.plan.query import Query, plain_key
 from tacit.tables.release.release import answer_of, in_order
-from tacit.tables.statistics.base import LEVEL, Aggregate, kind_of
+from tacit.tables.statistics.base import LEVEL, Aggregate
 from tacit.tables.streaming.counter import answer_of_blocks, periods_of, published
 from tacit.tables.streaming.periods import PeriodPlan
 
@@ -177,8 +176,8 @@ class _Release(Replanned):
 
     def _column(self, aggregate: Any, groups: int) -> dict[str, Any]:
         column: dict[str, Any] = {"kind": aggregate.kind}
-        names = kind_of(aggregate.kind).names(aggregate)
-        if kind_of(aggregate.kind).amount:
+        names = aggregate.answer_names()
+        if aggregate.amount:
             error: Any = self.plan.expected_error(aggregate, 1)
             if names is not None:
                 error = [error] * len(names)

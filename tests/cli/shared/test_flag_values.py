@@ -41,7 +41,7 @@ from tacit.client.remote_session import Job
 from tacit.client.transport import Transport
 from tacit.errors import ServiceError, TacitError, UsageError
 from tacit.expressions.schema import Column, Schema
-from tacit.tables.statistics.base import kinds
+from tacit.tables.statistics.base import statistics
 
 SCHEMA = Schema(
     [
@@ -313,7 +313,7 @@ WHOLE = inspect.signature(with_kinds(release)).parameters
 def test_every_kind_has_a_flag_before_the_method() -> None:
     names = list(WHOLE)
     place = names.index("method")
-    asked = [kind.name for kind in kinds()]
+    asked = [known.kind for known in statistics()]
     assert names[place - len(asked) : place] == asked
     assert [name for name in names if name not in asked] == list(BARE)
 

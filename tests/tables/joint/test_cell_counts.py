@@ -25,12 +25,12 @@ from tacit.expressions.grid import Grid
 from tacit.tables.cell_axis import Axis
 from tacit.tables.joint.cell_counts import CellsPart, RequestedCells, key_of
 from tacit.tables.joint.family import CellCounts
-from tacit.tables.joint.kind import GROUPED, requested_cells, statistic_by_cells
+from tacit.tables.joint.statistics import GROUPED, requested_cells, statistic_by_cells
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 from tacit.tables.release.release import Collector
-from tacit.tables.statistics.base import Columns, Noise, Setting, kind_of
+from tacit.tables.statistics.base import Columns, Noise, Setting
 from tacit.tables.steps import table_space
 
 SEX = Axis(("g",), (("a",), ("b",)))
@@ -464,7 +464,7 @@ def kind_part_of(asked, axes=AXES):
         return Grid.for_bounds(each.lower, each.upper, bits=bits)
 
     whole = statistic_by_cells(axes, asked)
-    return kind_of(whole.kind).part(whole, Setting(grid, 1, False), None).settled()
+    return whole.part(Setting(grid, 1, False), None).settled()
 
 
 @pytest.mark.parametrize("kind", GROUPED)

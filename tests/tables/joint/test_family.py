@@ -15,7 +15,7 @@ from tacit.errors import UsageError
 from tacit.tables.cell_axis import Axis
 from tacit.tables.joint.cell_counts import CellsPart, RequestedCells, key_of
 from tacit.tables.joint.family import CellCounts, Family, laplace_half_width, laplace_tail_bound
-from tacit.tables.joint.kind import requested_cells
+from tacit.tables.joint.statistics import requested_cells
 from tacit.tables.joint.strategy import READINGS, taken
 from tacit.tables.noise import NoiseLaw
 from tacit.tables.open_source import open_source

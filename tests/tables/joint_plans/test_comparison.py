@@ -13,13 +13,13 @@ from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
 from tacit.tables.cell_axis import Axis
 from tacit.tables.joint.cell_counts import CellsPart, RequestedCells, key_of
-from tacit.tables.joint.kind import requested_cells
+from tacit.tables.joint.statistics import requested_cells
 from tacit.tables.joint_plans import comparison
 from tacit.tables.joint_plans.comparison import compared, plan_figure
 from tacit.tables.joint_plans.session_plans import worst_weights
 from tacit.tables.plan.plan import Plan
 from tacit.tables.question import held_by
-from tacit.tables.statistics.base import LEVEL, Noise, kind_of
+from tacit.tables.statistics.base import LEVEL, Noise
 from tacit.tables.statistics.percentiles import PercentilesPart
 from tacit.tables.statistics.quantiles import QuantilePart
 from tacit.workload.cells import loss_of
@@ -189,7 +189,7 @@ def test_no_total_is_above_that_of_one_by_one(seed):
         loss = tc.rho("1/10") if name == "rho" else tc.epsilon(1)
         found = plan._compared(loss, 1000).answers
     assert sum(one.share for one in found) == 1
-    counts = [one for one in found if kind_of(one.asked.kind).counts]
+    counts = [one for one in found if one.asked.counts]
     whole = Plan(plan._plan.query, loss)
     parts = zip(whole.parts, whole.noises, strict=True)
     planned = sum(part.total(noise) for part, noise in parts if isinstance(part, CellsPart))

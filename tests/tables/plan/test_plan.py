@@ -27,7 +27,6 @@ from tacit.tables.plan.plan import Plan, by_weight, even_share
 from tacit.tables.plan.query import NOTHING_DECLARED, Declared, Query
 from tacit.tables.question import charge_of
 from tacit.tables.release.release import Collector
-from tacit.tables.statistics.base import kind_of
 from tacit.tables.statistics.counts import RowsPart
 
 PEOPLE = pyarrow.table({"site": ["a", "b", "b"], "age": [31, 45, 52]})
@@ -234,7 +233,7 @@ def test_a_count_out_of_uneven_parts_is_covered(session, kind):
         noisy = drawn(0, law.scale, (RUNS, part.width))
         noisy[:, 0] += exact
         estimates.append(part.estimates([noisy.ravel()], noise))
-    found = kind_of("count").estimate(uneven.parts, estimates, uneven.noises)
+    found = tc.count().estimate(uneven.parts, estimates, uneven.noises)
     error = uneven.expected_error(asked["n"], 600)
     assert found.standard_error[0] == pytest.approx(error)
     assert np.std(found.value - exact) == pytest.approx(error, rel=0.2)

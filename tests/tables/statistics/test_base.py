@@ -6,7 +6,6 @@ import datetime
 import itertools
 import math
 import random
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -35,10 +34,10 @@ from tacit.tables.statistics.base import (
     ROWS,
     Method,
     Noise,
-    kind_of,
-    kinds,
     read_method,
-    register_kind,
+    register_statistic,
+    statistic_named,
+    statistics,
 )
 from tacit.tables.statistics.counts import CountDistinctPart
 from tacit.tables.statistics.moments import Moments, MomentsPart
@@ -114,14 +113,15 @@ def test_a_column_without_bounds_is_refused_where_none_are_declared(kind, tmp_pa
         assert s.spent.is_nothing
 
 
-def test_a_kind_has_a_name_and_an_order_of_its_own():
-    mean = kind_of("mean")
-    for taken in (mean, replace(mean, name="another"), replace(mean, order=1)):
+def test_a_statistic_has_a_name_and_an_order_of_its_own():
+    mean = statistic_named("mean")
+    for other in ({}, {"kind": "another"}, {"order": 1}):
         with pytest.raises(UsageError, match="of its own"):
-            register_kind(taken)
-    assert [kind.order for kind in kinds()] == sorted({kind.order for kind in kinds()})
+            register_statistic(type("Taken", (mean,), other))
+    orders = [known.order for known in statistics()]
+    assert orders == sorted(set(orders))
     with pytest.raises(UsageError, match=r"is called 'maen'.*mean"):
-        kind_of("maen")
+        statistic_named("maen")
 
 
 def test_bounds_too_near_or_too_far_are_refused_before_any_data(tmp_path):

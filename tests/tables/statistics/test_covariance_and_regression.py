@@ -22,8 +22,8 @@ from tacit.cli import run
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
 from tacit.tables.noise import NoiseLaw
-from tacit.tables.statistics.base import kind_of
 from tacit.tables.statistics.covariance_and_regression import (
+    Covariance,
     CovariancePart,
     LinearRegressionPart,
     NoisySums,
@@ -581,18 +581,17 @@ def test_columns_stand_in_their_order_with_the_bounds_of_each() -> None:
 )
 def test_what_is_not_of_several_columns_is_refused(columns: Any, bounds: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        of_columns("covariance", columns, bounds)
+        of_columns(Covariance, columns, bounds)
 
 
 def test_a_question_comes_back_from_its_description_and_has_words() -> None:
     asked = covariance("age", "pay", {"age": (0, 100), "pay": (-1, 1)})
-    kind: Any = kind_of("covariance")
     told = asked.to_json()
-    assert kind.read(told) == asked
-    assert kind.label(asked) == "covariance_age_pay"
-    assert kind.words(told).endswith("(values clamped: age to [0, 100], pay to [-1, 1])")
+    assert Covariance.read(told) == asked
+    assert asked.label() == "covariance_age_pay"
+    assert Covariance.words(told).endswith("(values clamped: age to [0, 100], pay to [-1, 1])")
     with pytest.raises(UsageError, match="takes several columns"):
-        kind.statistic(asked)
+        asked.statistic  # noqa: B018
 
 
 def test_bands_hold_the_sums_and_quantiles_grow_with_the_weights() -> None:

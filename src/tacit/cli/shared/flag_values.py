@@ -16,7 +16,7 @@ from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.schema import Schema
 from tacit.tables.engines.csv import CsvOptions
-from tacit.tables.statistics.base import Aggregate, Kind, Options, kind_of, kinds
+from tacit.tables.statistics.base import Aggregate, Options, statistics
 
 __all__ = [
     "aggregates",
@@ -52,21 +52,19 @@ def aggregates(
     {'count': 'count()', 'mean_age': 'mean(age, 0, 99)'}
     """
     options = how or Options()
-    choose = [kind.name for kind in kinds() if kind.methods]
+    choose = [known.kind for known in statistics() if known.methods]
     if options and not any(given.get(name) for name in choose):
         raise UsageError(
             f"--{next(iter(options))} says how {', '.join(choose[:-1])} or {choose[-1]} is "
             "answered, and none is asked"
         )
     made: list[Aggregate] = []
-    for kind in kinds():
-        if kind.fields:
-            made += [
-                _from_flag(kind, text, options, declared) for text in given.get(kind.name) or ()
-            ]
-        elif given.get(kind.name):
-            made.append(kind.make())
-    labels = [kind_of(each.kind).label(each) for each in made]
+    for of in statistics():
+        if of.fields:
+            made += [_from_flag(of, text, options, declared) for text in given.get(of.kind) or ()]
+        elif given.get(of.kind):
+            made.append(of.make())
+    labels = [each.label() for each in made]
     twice = {label for label in labels if labels.count(label) > 1}
     if twice:
         raise UsageError(
@@ -76,9 +74,9 @@ def aggregates(
     return dict(zip(labels, made, strict=True))
 
 
-def _from_flag(kind: Kind, text: str, options: Options, declared: bool) -> Aggregate:
-    with _named(f"{flag_of(kind)} {text}"):
-        return _of_flag(kind, text, options, declared)
+def _from_flag(of: type[Aggregate], text: str, options: Options, declared: bool) -> Aggregate:
+    with _named(f"{flag_of(of)} {text}"):
+        return _of_flag(of, text, options, declared)
 
 
 @contextmanager
@@ -92,21 +90,21 @@ def _named(flag: str) -> Iterator[None]:
         raise UsageError(f"{flag}: {error}") from None
 
 
-def _of_flag(kind: Kind, text: str, options: Options, declared: bool) -> Aggregate:
-    if "bounds" in kind.fields:
-        return _of_columns(kind, text, declared)
-    short = tuple(field for field in kind.fields if field not in (*BOUNDS, "keys"))
-    fields = short if declared and text.count(":") == len(short) - 1 else kind.fields
+def _of_flag(of: type[Aggregate], text: str, options: Options, declared: bool) -> Aggregate:
+    if "bounds" in of.fields:
+        return _of_columns(of, text, declared)
+    short = tuple(field for field in of.fields if field not in (*BOUNDS, "keys"))
+    fields = short if declared and text.count(":") == len(short) - 1 else of.fields
     parts = text.rsplit(":", len(fields) - 1) if len(fields) > 1 else [text]
     if len(parts) < len(fields) or not all(part.strip() for part in parts):
-        raise _malformed(kind, text)
+        raise _malformed(of, text)
     read = {
         "edges": lambda part: numbers(part, "an edge"),
         "percentages": lambda part: numbers(part, "a percentile"),
         "keys": _categories,
     }
     given = [read.get(field, str)(part) for field, part in zip(fields, parts, strict=True)]
-    made: Aggregate = kind.make(*given, **(options if kind.methods else {}))
+    made: Aggregate = of.make(*given, **(options if of.methods else {}))
     return made
 
 
@@ -121,13 +119,13 @@ def of_people(texts: Sequence[str]) -> dict[str, Aggregate]:
     >>> {n: str(a) for n, a in of_people(["n=count", "total=sum:cost:0:5000"]).items()}
     {'n': 'count()', 'total': 'sum(cost, 0, 5000)'}
     """
-    known = {kind.name: kind for kind in kinds()}
+    known = {each.kind: each for each in statistics()}
     totals: dict[str, Aggregate] = {}
     for text in texts:
         label, sign, statistic = text.partition("=")
         name, _, rest = statistic.partition(":")
-        label, kind = label.strip(), known.get(name.strip())
-        if not sign or not label or kind is None or bool(rest) is not bool(kind.fields):
+        label, of = label.strip(), known.get(name.strip())
+        if not sign or not label or of is None or bool(rest) is not bool(of.fields):
             raise UsageError(
                 f"--per-person {text} is incomplete: write NAME=STATISTIC:COL:LOW:HIGH, such as "
                 "total=sum:cost:0:5000, or n=count"
@@ -135,38 +133,38 @@ def of_people(texts: Sequence[str]) -> dict[str, Aggregate]:
         if label in totals:
             raise UsageError(f"--per-person names {label!r} twice")
         with _named(f"--per-person {text}"):
-            totals[label] = _of_flag(kind, rest, Options(), True) if rest else kind.make()
+            totals[label] = _of_flag(of, rest, Options(), True) if rest else of.make()
     return totals
 
 
-def _malformed(kind: Kind, text: str) -> UsageError:
-    flag = flag_of(kind)
+def _malformed(of: type[Aggregate], text: str) -> UsageError:
+    flag = flag_of(of)
     return UsageError(
-        f"{flag} {text} is incomplete: write {flag} {form(kind.fields)}, such as {flag} "
-        f"{example(kind.fields)}. Bounds and edges are public: do not read them off the private "
+        f"{flag} {text} is incomplete: write {flag} {form(of.fields)}, such as {flag} "
+        f"{example(of.fields)}. Bounds and edges are public: do not read them off the private "
         "data"
     )
 
 
-def _of_columns(kind: Kind, text: str, declared: bool) -> Aggregate:
+def _of_columns(of: type[Aggregate], text: str, declared: bool) -> Aggregate:
     """Read several columns, each with its bounds or, where they may be declared, without."""
     names: list[str] = []
     bounds: dict[str, tuple[Number, Number]] = {}
     for part in text.split(","):
         name, *ends = part.rsplit(":", 2) if part.count(":") > 1 or not declared else [part]
         if len(ends) not in (0, 2) or not all(each.strip() for each in (name, *ends)):
-            raise _malformed(kind, text)
+            raise _malformed(of, text)
         if not ends and not declared:
-            raise _malformed(kind, text)
+            raise _malformed(of, text)
         names.append(name)
         if ends:
             bounds[name] = ends[0], ends[1]
     if len(names) < 2 or len(set(names)) < len(names):
-        raise _malformed(kind, text)
-    from tacit.tables.statistics.covariance_and_regression import SeveralColumns
+        raise _malformed(of, text)
+    from tacit.tables.statistics.covariance_and_regression import OfColumns
 
-    assert isinstance(kind, SeveralColumns)
-    return kind.ask(names, bounds)
+    assert issubclass(of, OfColumns)
+    return of.of(names, bounds)
 
 
 def amount(text: str | None) -> str | dict[str, Number] | None:

@@ -16,7 +16,7 @@ from tacit.arithmetic.exact import decimal
 
 if TYPE_CHECKING:
     from tacit.accounting import Budget
-    from tacit.tables.statistics.base import Kind
+    from tacit.tables.statistics.base import Aggregate
 
 __all__ = [
     "PRICE",
@@ -628,33 +628,35 @@ def example(fields: tuple[str, ...]) -> str:
     return _joined(fields, 2)
 
 
-def flag_of(kind: Kind) -> str:
+def flag_of(of: type[Aggregate]) -> str:
     """Return the flag of a kind."""
-    return f"--{kind.name.replace('_', '-')}"
+    return f"--{of.kind.replace('_', '-')}"
 
 
 def with_kinds(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with a flag for each kind of answer, before ``--method``."""
-    from tacit.tables.statistics.base import kinds
+    from tacit.tables.statistics.base import statistics
 
     def asking(**given: Any) -> None:
         command(**given)
 
     flags = list(inspect.signature(command).parameters.values())
     index = [flag.name for flag in flags].index("method")
-    return dressed(asking, command, [*flags[:index], *map(_parameter, kinds()), *flags[index:]])
+    return dressed(
+        asking, command, [*flags[:index], *map(_parameter, statistics()), *flags[index:]]
+    )
 
 
-def _parameter(kind: Kind) -> inspect.Parameter:
-    metavar = _joined(kind.fields, 1) or None
+def _parameter(of: type[Aggregate]) -> inspect.Parameter:
+    metavar = _joined(of.fields, 1) or None
     option = typer.Option(
-        flag_of(kind), help=kind.help, rich_help_panel=QUESTION_PANEL, metavar=metavar
+        flag_of(of), help=of.help, rich_help_panel=QUESTION_PANEL, metavar=metavar
     )
     return inspect.Parameter(
-        kind.name,
+        of.kind,
         inspect.Parameter.KEYWORD_ONLY,
-        default=None if kind.fields else False,
-        annotation=Annotated[Texts if kind.fields else bool, option],
+        default=None if of.fields else False,
+        annotation=Annotated[Texts if of.fields else bool, option],
     )
 
 

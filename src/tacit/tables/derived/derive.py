@@ -40,7 +40,7 @@ from tacit.tables.plan.parse_question import query_from, schema_from
 from tacit.tables.plan.price import read_tag
 from tacit.tables.plan.query import Query, plain_key
 from tacit.tables.privacy_unit import OneRowEach
-from tacit.tables.statistics.base import Aggregate, kind_of
+from tacit.tables.statistics.base import Aggregate
 
 __all__ = [
     "Charged",
@@ -109,8 +109,7 @@ def follows(query: Query, releases: Sequence[Release]) -> Followed | None:
 def may_follow(query: Query) -> bool:
     """Return whether a question is about counts of listed groups alone: no other follows."""
     each = [asked for _, asked in query.aggregates]
-    kinds = [kind_of(asked.kind) for asked in each]
-    counted = all(kind.counts and kind.amount for kind in kinds)
+    counted = all(asked.counts and asked.amount for asked in each)
     return bool(each) and not query.unknown_keys and counted and not any(a.method for a in each)
 
 
@@ -131,9 +130,8 @@ def _total(found: Estimate) -> float:
 
 
 def _column(asked: Aggregate, wanted: _Wanted, found: Estimate) -> dict[str, Any]:
-    kind, told = kind_of(asked.kind), found.coherent()
-    names = kind.names(asked)
-    column: dict[str, Any] = {"kind": kind.name}
+    names, told = asked.answer_names(), found.coherent()
+    column: dict[str, Any] = {"kind": asked.kind}
     parts = (told.value, told.standard_error, told.lower, told.upper)
     for name, part in zip(("value", "standard_error", "low", "high"), parts, strict=True):
         each = part.reshape(len(wanted.groups), -1)
@@ -146,7 +144,7 @@ class _Wanted:
 
     def __init__(self, query: Query, asked: Aggregate) -> None:
         self.query, self.asked = query, asked
-        self.reading = kind_of(asked.kind).reading if asked.edges else "cells"
+        self.reading = asked.bin_reading if asked.edges else "cells"
         self.edges = asked.edges or ()
         self.groups = [tuple(typed(part) for part in key) for key in query.keys or [()]]
 

@@ -14,11 +14,12 @@ from tacit.display.card import drawing, render
 from tacit.display.svg_chart import PHONE_WIDTH, Mark, chart
 from tacit.report.text import question_words
 from tacit.tables.joint.cell_counts import CellsPart
+from tacit.tables.joint.statistics import CellCounts
 from tacit.tables.joint.strategy import size_of
 from tacit.tables.joint_plans.merge import Merged, merged
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
-from tacit.tables.statistics.base import LEVEL, Aggregate, kind_of
+from tacit.tables.statistics.base import LEVEL, Aggregate
 from tacit.tables.statistics.quantiles import QuantilePart
 
 __all__ = [
@@ -80,12 +81,12 @@ def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) ->
     ]
     counts, sizes = {}, {}
     for name, query, aggregate in each:
-        kind = kind_of(aggregate.kind)
-        bins = size_of(kind.reading, len(aggregate.edges) - 1) if aggregate.edges else 1
+        bins = size_of(aggregate.bin_reading, len(aggregate.edges) - 1) if aggregate.edges else 1
         sizes[name] = bins * len(query.keys or ((),))
-        if kind.counts:
-            importance = merged_as[plan.serving(name)].importance
-            counts[name] = (importance * _total(query, loss, sizes[name], rows)) ** power
+        if aggregate.counts:
+            cells = merged_as[plan.serving(name)]
+            assert isinstance(cells, CellCounts)
+            counts[name] = (cells.importance * _total(query, loss, sizes[name], rows)) ** power
     total, even = sum(counts.values()), Fraction(1, len(each))
     shares = dict.fromkeys((name for name, _, _ in each), even)
     if counts:
@@ -110,7 +111,7 @@ def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) ->
 def _total(query: Query, loss: Budget, numbers: int, rows: int) -> float:
     """Return the total squared error, in rows, of a question with one answer, a count."""
     ((_, aggregate),) = query.aggregates
-    if kind_of(aggregate.kind).amount:
+    if aggregate.amount:
         return numbers * _alone(query, loss, rows) ** 2
     plan = Plan(merged([query]).query, loss)
     ((part,), (noise,)) = plan.parts, plan.noises
@@ -130,7 +131,7 @@ def _interval(query: Query, loss: Budget) -> float:
 def _alone(query: Query, loss: Budget, rows: int) -> float:
     """Return the expected error of a question with one answer; ranges by groups are a plan."""
     ((_, aggregate),) = query.aggregates
-    if query.by and kind_of(aggregate.kind).reading != "cells":
+    if query.by and aggregate.bin_reading != "cells":
         query = merged([query]).query
     ((_, aggregate),) = query.aggregates
     return Plan(query, loss).expected_error(aggregate, rows)

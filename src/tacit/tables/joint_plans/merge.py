@@ -17,9 +17,10 @@ from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import Expression
 from tacit.report.text import listed
 from tacit.tables.cell_axis import Axis, every_listed
-from tacit.tables.joint.kind import (
-    CELL_KINDS,
+from tacit.tables.joint.statistics import (
     GROUPED,
+    ByCells,
+    CellCounts,
     GroupedPart,
     requested_cells,
     statistic_by_cells,
@@ -29,7 +30,7 @@ from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Query, check_labels, plain_key
-from tacit.tables.statistics.base import LEVEL, Aggregate, Noise, kind_of
+from tacit.tables.statistics.base import LEVEL, Aggregate, Noise
 from tacit.tables.statistics.percentiles import PercentilesPart, percentiles
 from tacit.tables.statistics.quantiles import QuantilePart
 
@@ -57,7 +58,7 @@ def check_size(queries: Sequence[Query]) -> None:
     keys = sum(len(query.keys or ()) for query in queries)
     numbers = sum(
         len(query.keys or ((),))
-        * size_of(kind_of(aggregate.kind).reading, max(len(aggregate.edges or ()) - 1, 1))
+        * size_of(aggregate.bin_reading, max(len(aggregate.edges or ()) - 1, 1))
         for query in queries
         for _, aggregate in query.aggregates
     )
@@ -132,10 +133,11 @@ def shared_percentiles(
     """Return what a plan asks, with percentiles together where their intervals are shorter."""
     sets: dict[Any, dict[Fraction, list[str]]] = {}
     for label, each in asked:
-        one = each.of or each
+        one = each.of if isinstance(each, ByCells) else each
         if one.method is None and one.q is not None and 0 < one.q < 100:  # no extreme
-            axes = None if each.axes is None else str([axis.to_json() for axis in each.axes])
-            known = sets.setdefault((axes, one.clamped), {})
+            axes = each.axes if isinstance(each, ByCells) else ()
+            cells = str([axis.to_json() for axis in axes])
+            known = sets.setdefault((cells, one.clamped), {})
             if one.q.denominator <= _MAX_DIGITS:
                 known.setdefault(one.q, []).append(label)
     of = dict(asked)
@@ -164,14 +166,13 @@ def shared_percentiles(
 
 
 def _as_one(first: Aggregate, percentages: Sequence[Fraction]) -> Aggregate:
-    one = first.of or first
+    one = first.of if isinstance(first, ByCells) else first
     made = percentiles(one.require_column(), [str(q) for q in percentages], one.lower, one.upper)
-    return replace(first, of=made) if first.of is not None else made
+    return replace(first, of=made) if isinstance(first, ByCells) else made
 
 
 def _label(together: Aggregate) -> str:
-    made = together.of or together
-    return kind_of(made.kind).label(made)
+    return (together.of if isinstance(together, ByCells) else together).label()
 
 
 def _is_shorter(together: Aggregate, single: Sequence[Aggregate], query: Query, noise: Any) -> bool:
@@ -237,7 +238,7 @@ class Member:
         if bins is None and name == own:
             return {**column, "label": label}
         aggregate = dict(self.query.aggregates)[label]
-        names = kind_of(aggregate.kind).names(aggregate)
+        names = aggregate.answer_names()
         shown: dict[str, Any] = {"label": label, "kind": aggregate.kind}
         for part in _PARTS:
             numbers = column[part][0] if isinstance(column[part][0], list) else column[part]
@@ -341,20 +342,19 @@ def merged(
         axes += [Axis((where,), ((True,),))] if where is not None else []
         bins: dict[str, int | None] = {}
         for label, aggregate in query.aggregates:
-            kind = kind_of(aggregate.kind)
-            if not kind.counts and not axes:
+            if not aggregate.counts and not axes:
                 aggregates.append((labels[label], aggregate))
                 bins[label] = None
                 continue
-            if not kind.counts:
+            if not aggregate.counts:
                 _refuse_by_groups(query, label, aggregate)
                 aggregates.append((labels[label], statistic_by_cells(axes, aggregate)))
-                bins[label] = len(kind.names(aggregate) or [label])
+                bins[label] = len(aggregate.answer_names() or [label])
                 continue
-            own = _bins(aggregate, drop)
-            bins[label] = math.prod(size_of(kind.reading, axis.listed) for axis in own)
+            own, reading = _bins(aggregate, drop), aggregate.bin_reading
+            bins[label] = math.prod(size_of(reading, axis.listed) for axis in own)
             weight = counted[labels[label]]
-            cells = requested_cells([*axes, *own], weight, kind.reading, nonnegative=nonnegative)
+            cells = requested_cells([*axes, *own], weight, reading, nonnegative=nonnegative)
             aggregates.append((labels[label], cells))
         shown = replace(query, where=(*query.where, *only))
         members.append(Member(shown, labels, positions, bins, {}))
@@ -375,7 +375,7 @@ def merged(
     power = 1 / 2 if noise == "gaussian" else 1 / 3
     alone = {label: round(_UNIT * weight**power) for label, weight in counted.items()}
     # one by one every label has an even share: what answers several takes that of all of them
-    counts = {label for label, each in several.asked if each.kind in CELL_KINDS}
+    counts = {label for label, each in several.asked if isinstance(each, CellCounts)}
     shares = {label: len(counts) * _UNIT if label in counts else 0 for label in every}
     for label in (label for label in every if label not in counts):
         shares[label] = sum(alone[own] for own in several.members.get(label, (label,)))
@@ -486,7 +486,7 @@ def _bins(aggregate: Aggregate, complete: bool) -> list[Axis]:
 
 def _listed_axes(query: Query) -> list[Axis]:
     """Return the axes of the groups and bins of a question."""
-    bins = [_bins(each, True) for _, each in query.aggregates if kind_of(each.kind).counts]
+    bins = [_bins(each, True) for _, each in query.aggregates if each.counts]
     return [*_groups(query, True)[0], *itertools.chain.from_iterable(bins)]
 
 

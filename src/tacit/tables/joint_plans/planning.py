@@ -109,7 +109,7 @@ def _min_loss(
 
     def half(amount: Fraction) -> float:
         noises = [Noise(noise, amount, unit.rows, unit.one)]
-        reached = plan.reach(aggregate, [plan.parts[index]], noises, rows, float(level))
+        reached = aggregate.half_width([plan.parts[index]], noises, rows, float(level))
         if reached is None:
             raise UsageError(f"no interval of {label!r} is known in advance: look at preview(...)")
         return reached

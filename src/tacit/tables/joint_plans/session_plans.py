@@ -12,14 +12,13 @@ from tacit.calls import listed as listed_in_order
 from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.report.text import listed, so_many
-from tacit.tables.joint import kind as _sums_of_bins  # noqa: F401  (its kinds)
 from tacit.tables.joint.cell_counts import CellsPart, RequestedCells, key_of
-from tacit.tables.joint.kind import CELL_KINDS
+from tacit.tables.joint.statistics import CellCounts
 from tacit.tables.joint_plans.merge import merged
 from tacit.tables.joint_plans.planning import QuestionPlan
 from tacit.tables.plan.query import Declared, Query, plain_key
 from tacit.tables.question import Question, held_by
-from tacit.tables.statistics.base import Aggregate, Noise
+from tacit.tables.statistics.base import Noise
 
 __all__ = [
     "Planning",
@@ -145,7 +144,7 @@ _LARGEST = 1 << 20
 
 
 def worst_weights(
-    counts: Mapping[str, Aggregate], kind: Literal["laplace", "gaussian"]
+    counts: Mapping[str, CellCounts], kind: Literal["laplace", "gaussian"]
 ) -> dict[str, int]:
     """Return the weight of each label, an integer."""
     noise = Noise(kind, Fraction(1, 1000), 1)
@@ -158,7 +157,7 @@ def worst_weights(
         top = max(weights.values())
         integers = {label: max(1, round(w / top * _LARGEST)) for label, w in weights.items()}
         weighted = {
-            label: RequestedCells(each.axes or (), integers[label], each.reading)
+            label: RequestedCells(each.axes, integers[label], each.reading)
             for label, each in counts.items()
         }
         part = CellsPart(tuple(dict.fromkeys(weighted.values())))
@@ -170,11 +169,11 @@ def worst_weights(
     return best
 
 
-def relative_weights(counts: Mapping[str, Aggregate]) -> dict[str, int]:
+def relative_weights(counts: Mapping[str, CellCounts]) -> dict[str, int]:
     """Return the weights with which the total is that of squared relative errors."""
     # Of n rows, a cell of a label with m listed cells has ``n / m`` on average, so that a squared
     # error counts ``(m / n)^2``: in proportion to ``m^2``, whatever n is.
-    return {name: RequestedCells(each.axes or ()).listed ** 2 for name, each in counts.items()}
+    return {name: RequestedCells(each.axes).listed ** 2 for name, each in counts.items()}
 
 
 # What a session adds: plans of several of its questions.
@@ -247,7 +246,7 @@ class Planning:
         merged_plan = merged(queries, weights, noise=noise, drop=drop, nonnegative=nonnegative)
         if least != "total":
             asked_of = dict(merged_plan.query.aggregates)
-            counts = {name: a for name, a in asked_of.items() if a.kind in CELL_KINDS}
+            counts = {name: a for name, a in asked_of.items() if isinstance(a, CellCounts)}
             chosen = worst_weights(counts, noise) if least == "worst" else relative_weights(counts)
             merged_plan = merged(queries, chosen, noise=noise, drop=drop, nonnegative=nonnegative)
         labels = [member.labels for member in merged_plan.members]

@@ -18,7 +18,7 @@ from tacit.calls import listed, public
 from tacit.display.card import Card, Shown, Table
 from tacit.errors import UsageError, did_you_mean
 from tacit.tables.release.answer import Answer
-from tacit.tables.statistics.base import kind_of
+from tacit.tables.statistics.base import statistic_named
 from tacit.workload.synthetic import Marginal, counts_of, fitted_rows, graphical_rows
 
 if TYPE_CHECKING:
@@ -168,8 +168,8 @@ def synthetic_table(
         own_aggregates = dict(aggregates)
         for label in answer.labels:
             column: Any = answer.column(label)
-            kind = kind_of(column["kind"])
-            if not kind.counts or kind.reading != "cells":
+            known = statistic_named(column["kind"])
+            if not known.counts or known.bin_reading != "cells":
                 unused.append(label)
                 continue
             _add_keys(columns, answer)

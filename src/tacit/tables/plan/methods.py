@@ -13,7 +13,7 @@ from tacit.arithmetic.exact import show
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.statistics.base import METHODS, Aggregate, Method, Noise, kind_of, read_method
+from tacit.tables.statistics.base import METHODS, Aggregate, Method, Noise, read_method
 from tacit.tables.statistics.data_dependent_methods import (
     SHAPES,
     LocalPart,
@@ -151,8 +151,7 @@ def local_part(
     """Return the part that answers an aggregate whose method is not the global one."""
     method = aggregate.method
     assert method is not None
-    statistic = kind_of(aggregate.kind).local_statistic(aggregate)
-    named = (column, grid, aggregate.kind, statistic, method)
+    named = (column, grid, aggregate.kind, aggregate.local_statistic(), method)
     if method.name == "smooth":
         return SmoothPart(*named)
     if method.name == "ptr":
@@ -177,8 +176,8 @@ def choose(
     rows = asked.planned
     shared, noise = noises
     spreads = [made_rows(grids[1], rows, shape) for shape in SHAPES]
-    error_on = kind_of(aggregate.kind).error_on
-    errors = {"global": _mean(error_on(aggregate, grids[0], counted, shared, m) for m in spreads)}
+    plain = (aggregate.error_on(grids[0], counted, shared, made) for made in spreads)
+    errors = {"global": _mean(plain)}
     used = {"global": replace(aggregate, method=None)}
     left_out = {}
     for name, method in _candidates(asked):

@@ -21,7 +21,13 @@ from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.joins import joins_from
 from tacit.tables.query.keys import PersonValue, Statistic, fit_keys, person_column, units_of
 from tacit.tables.reading import Reading
-from tacit.tables.statistics.base import QUANTILE_BITS, SQUARE_BITS, SUM_BITS, Aggregate, kind_of
+from tacit.tables.statistics.base import (
+    QUANTILE_BITS,
+    SQUARE_BITS,
+    SUM_BITS,
+    Aggregate,
+    statistic_named,
+)
 from tacit.tables.statistics.counts import count_distinct
 
 __all__ = [
@@ -335,11 +341,11 @@ def _key_part(part: Any) -> Any:
 
 def aggregate_from(described: Mapping[str, Any]) -> Aggregate:
     """Return what was asked of a column, or of the rows, as :meth:`Aggregate.to_json` says it."""
-    kind = kind_of(described["kind"])
-    if kind.fields == ("column", "lower", "upper") and set(described) == {"kind", "column", "q"}:
-        made: Aggregate = kind.make(str(described["column"]))  # of text or dates: no bounds
+    known = statistic_named(described["kind"])
+    if known.fields == ("column", "lower", "upper") and set(described) == {"kind", "column", "q"}:
+        made: Aggregate = known.make(str(described["column"]))  # of text or dates: no bounds
         return made
-    return kind.read(described)
+    return known.read(described)
 
 
 def first_schemas(

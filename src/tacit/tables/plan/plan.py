@@ -40,7 +40,6 @@ from tacit.tables.statistics.base import (
     Noise,
     Part,
     Setting,
-    kind_of,
     precisions,
 )
 from tacit.tables.statistics.counts import CountingPart, PeopleByGroup
@@ -441,13 +440,13 @@ class Plan:
         last: dict[Any, Aggregate] = {}
         for aggregate in aggregates:
             key = self._add_part(aggregate)
-            if kind_of(aggregate.kind).joins is None:
+            if aggregate.joins is None:
                 parts[key] = self._part(aggregate, parts.get(key))
             else:
                 last[key] = aggregate
         placed = {key: part.settled() for key, part in parts.items()}
         for key, aggregate in last.items():
-            if not any(kind_of(aggregate.kind).answered_by(part) for part in placed.values()):
+            if not any(aggregate.answered_by(part) for part in placed.values()):
                 placed[key] = self._part(aggregate, None)
         return placed
 
@@ -455,16 +454,15 @@ class Plan:
         """Return what the aggregates that one part answers have in common."""
         if aggregate.method is not None:
             return ("local", aggregate.kind, str(aggregate))
-        return kind_of(aggregate.kind).shared(aggregate)
+        return aggregate.shared()
 
     def _part(self, aggregate: Aggregate, before: Part | None) -> Part:
-        kind = kind_of(aggregate.kind)
         if aggregate.method is None:
-            return kind.part(aggregate, self._setting, before)
+            return aggregate.part(self._setting, before)
         return local_part(
             aggregate,
             aggregate.require_column(),
-            self._grid(aggregate, kind.local_bits),
+            self._grid(aggregate, aggregate.local_bits),
             self.query.unit,
             bool(self.query.by),
         )
@@ -487,10 +485,9 @@ class Plan:
 
     def _answering(self, used: Aggregate) -> list[Any]:
         """Return what the parts that answer an aggregate, by the method it names, are known by."""
-        kind = kind_of(used.kind)
-        if kind.joins is None:
+        if used.joins is None:
             return [self._add_part(used)]
-        return [key for key, part in self._placed.items() if kind.answered_by(part)]
+        return [key for key, part in self._placed.items() if used.answered_by(part)]
 
     def used(self, aggregate: Aggregate) -> Aggregate:
         """Return the aggregate with the method that answers it."""
@@ -500,13 +497,13 @@ class Plan:
 
     @property
     def _counted(self) -> bool:
-        return any(kind_of(a.kind).joins is CountingPart for _, a in self.query.aggregates)
+        return any(a.joins is CountingPart for _, a in self.query.aggregates)
 
     def choice(self, aggregate: Aggregate) -> Choice:
         """Return what ``auto`` chooses, as if every such aggregate had a part of its own."""
         grids = (
-            self._grid(aggregate, kind_of(aggregate.kind).bits),
-            self._grid(aggregate, kind_of(aggregate.kind).local_bits),
+            self._grid(aggregate, aggregate.bits),
+            self._grid(aggregate, aggregate.local_bits),
         )
         return choose(
             aggregate,
@@ -577,10 +574,10 @@ class Plan:
 
     def expected_error(self, aggregate: Aggregate, rows: float) -> float:
         """Return the error of an answer in a group of this many rows, without any data."""
-        indices, key = self.parts_of(aggregate), kind_of(aggregate.kind).key(aggregate)
+        indices = self.parts_of(aggregate)
         noises = [self.noises[index] for index in indices]
         errors = [
-            self.parts[index].expected_error(key, noise, rows)
+            self.parts[index].expected_error(aggregate.key(), noise, rows)
             for index, noise in zip(indices, noises, strict=True)
         ]
         return error_of_mean(errors, noises)
@@ -589,21 +586,7 @@ class Plan:
         """Return how far the interval of an answer is expected to reach; None where unknown."""
         indices = self.parts_of(aggregate)
         parts, noises = [self.parts[i] for i in indices], [self.noises[i] for i in indices]
-        return self.reach(aggregate, parts, noises, rows, level)
-
-    def reach(
-        self,
-        aggregate: Aggregate,
-        parts: Sequence[Part],
-        noises: Sequence[Noise],
-        rows: float,
-        level: float,
-    ) -> float | None:
-        """Return how far the interval of an answer reaches with noise of some parts."""
-        kind = kind_of(aggregate.kind)
-        if kind.key(aggregate) != kind.name:
-            return parts[0].half_width(kind.key(aggregate), noises[0], rows, level)
-        return kind.half_width(parts, noises, rows, level)
+        return aggregate.half_width(parts, noises, rows, level)
 
     @cached_property
     def keys(self) -> KeysPart | None:

@@ -140,7 +140,7 @@ class Preview(Shown):
         if plan.query.inner is not None:
             computed |= {label for label, _ in plan.query.inner.aggregates}
         bounds = {
-            f"{label} ({one.column})" if a.others else label: (one.lower, one.upper)
+            f"{label} ({one.column})" if len(a.clamped) > 1 else label: (one.lower, one.upper)
             for label, a in plan.query.aggregates
             for one in a.clamped
             if one.column in computed and one.lower is not None and one.upper is not None

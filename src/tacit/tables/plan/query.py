@@ -17,7 +17,7 @@ from tacit.expressions.value_range import public_values, range_of
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.joins import Join
 from tacit.tables.reading import DEFAULT_READING, Reading, texts_in
-from tacit.tables.statistics.base import Aggregate, Clamped, kind_of, kinds
+from tacit.tables.statistics.base import Aggregate, Clamped, statistics
 
 __all__ = [
     "ANSWERS",
@@ -229,7 +229,7 @@ SUGGESTIONS = {
     **dict.fromkeys(("shape", "size", "nrow", "len"), _NO_STATISTICS),
     **dict.fromkeys(("hist", "crosstab", "pivot_table", "summarise", "summarize"), _NO_STATISTICS),
     **dict.fromkeys(("sd", "n", "avg", "average", "stddev", "aggregate"), _NO_STATISTICS),
-    **dict.fromkeys((kind.name for kind in kinds()), _NO_STATISTICS),
+    **dict.fromkeys((known.kind for known in statistics()), _NO_STATISTICS),
     **dict.fromkeys(("mode", "corr", "cov", "nunique"), _NO_STATISTICS),
     **dict.fromkeys(("quantile", "describe", "value_counts", "select"), _NO_STATISTICS),
     **dict.fromkeys(("where", "query"), 'keep rows with filter(tc.col("age") >= 18)'),
@@ -294,9 +294,9 @@ def labels_of(
                 f"{label} must be an aggregate such as tc.count() or tc.mean('age', 0, 100), not "
                 f"a {type(aggregate).__name__}; {called}"
             )
-        if kind_of(aggregate.kind).fields:
+        if aggregate.fields:
             aggregate.require_column()
-    return (*((kind_of(each.kind).label(each), each) for each in unnamed), *named.items())
+    return (*((each.label(), each) for each in unnamed), *named.items())
 
 
 def check_labels(labels: Sequence[str], by: Sequence[str]) -> None:
@@ -356,10 +356,7 @@ class Declared:
         Raises:
             UsageError: there are none.
         """
-        if aggregate.k is not None and aggregate.keys is None and aggregate.column in self.keys:
-            column, make = aggregate.require_column(), kind_of(aggregate.kind).make
-            made: Aggregate = make(column, aggregate.k, self.keys[column])
-            return made
+        aggregate = aggregate.with_keys(self.keys)
         if not aggregate.lacks_bounds:
             return aggregate
         known = self.ranges(_read_by([one.column for one in aggregate.clamped], derived))
@@ -371,8 +368,7 @@ class Declared:
             if lower == upper:
                 lower, upper = min(lower, Fraction(0)), max(upper, Fraction(not upper))
             bounded.append(Clamped(one.column, lower, upper))
-        first, *others = bounded
-        return replace(aggregate, lower=first.lower, upper=first.upper, others=tuple(others))
+        return aggregate.with_bounds(bounded)
 
     def ranges(
         self, derived: Sequence[tuple[str, Expression]]
@@ -391,7 +387,9 @@ class Declared:
         """Return the ways to give a statistic of a column bounds."""
         kind = aggregate.kind
         example = (
-            f"..., bounds={{{column!r}: (0, 100)}}" if aggregate.others else f"{column!r}, 0, 100"
+            f"..., bounds={{{column!r}: (0, 100)}}"
+            if len(aggregate.clamped) > 1
+            else f"{column!r}, 0, 100"
         )
         given = f"give them, such as tc.{kind}({example})"
         if column not in derived:

@@ -21,7 +21,7 @@ from tacit.report.derived import Formula, derived_words
 from tacit.report.page import answers
 from tacit.report.text import DERIVED, answer_words, column_note, protects_line
 from tacit.tables.export import Exports, Released, Statistic
-from tacit.tables.statistics.base import kind_of
+from tacit.tables.statistics.base import statistic_named
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -252,7 +252,7 @@ def _panels(answer: DrawnAnswer, label: str, groups: list[str]) -> list[_Panel]:
 
 def _counts_groups(kind: str) -> bool:
     """Return whether a kind is an amount of no column: how many rows or people there are."""
-    return kind != DERIVED and kind_of(kind).amount and not kind_of(kind).fields
+    return kind != DERIVED and statistic_named(kind).amount and not statistic_named(kind).fields
 
 
 def _state_sizes(answer: DrawnAnswer, panels: Sequence[_Panel]) -> None:

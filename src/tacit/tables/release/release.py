@@ -41,7 +41,7 @@ from tacit.tables.query.integer_query import PartedQuery
 from tacit.tables.query.keys import person_source, sample_keys
 from tacit.tables.query.requests import ExactAggregates, Request
 from tacit.tables.reading import without_reading
-from tacit.tables.statistics.base import LEVEL, Aggregate, kind_of
+from tacit.tables.statistics.base import LEVEL, Aggregate
 from tacit.tables.steps import Answers
 
 __all__ = [
@@ -649,22 +649,19 @@ def _column(
     plan: Plan, aggregate: Aggregate, estimates: Sequence[dict[str, Estimate]], level: float
 ) -> dict[str, Any]:
     """Return one answer with its errors."""
-    kind = kind_of(aggregate.kind)
     served = plan.parts_of(aggregate)
     parts, noises = [plan.parts[i] for i in served], [plan.noises[i] for i in served]
-    told, key = [estimates[i] for i in served], kind.key(aggregate)
-    found = told[0][key] if key != kind.name else kind.estimate(parts, told, noises, level)
-    found = found.coherent()
-    whole = kind.whole
+    found = aggregate.estimate(parts, [estimates[i] for i in served], noises, level).coherent()
+    whole = aggregate.whole
     column: dict[str, Any] = {
-        "kind": kind.name,
+        "kind": aggregate.kind,
         # floor(low) <= floor(v) <= floor(v + 1/2) <= ceil(v) <= ceil(high): rounding keeps order
         "value": _numbers(found.value + 0.5 * whole, math.floor if whole else None),
         "standard_error": _numbers(found.standard_error),
         "low": _numbers(found.lower, math.floor if whole else None),
         "high": _numbers(found.upper, math.ceil if whole else None),
     }
-    names = kind.names(aggregate)
+    names = aggregate.answer_names()
     if names is not None:
         column["bins"] = names
     method = plan.record(aggregate)

@@ -6,7 +6,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, TypedDict, cast, get_args
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    cast,
+    get_args,
+)
 
 import numpy as np
 
@@ -14,14 +25,12 @@ from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive, sh
 from tacit.arithmetic.roots_and_bisection import sqrt_up
 from tacit.core import Space, Step, Transformation
 from tacit.errors import MismatchError, UsageError, did_you_mean, said
-from tacit.expressions.dialect import bin_names
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.grid import Grid
 from tacit.expressions.schema import Schema
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.mechanisms.smooth import DISTRIBUTIONS
 from tacit.report.text import column_words, say_answer
-from tacit.tables.cell_axis import Axis
 from tacit.tables.noise import Array, Estimate, NoiseLaw
 from tacit.tables.query.requests import Request
 
@@ -36,7 +45,6 @@ __all__ = [
     "Aggregate",
     "Clamped",
     "Columns",
-    "Kind",
     "Method",
     "MethodName",
     "Noise",
@@ -44,14 +52,14 @@ __all__ = [
     "Part",
     "Setting",
     "bounded",
-    "kind_of",
-    "kinds",
     "law_of_rows",
     "only_global",
     "plain_estimate",
     "precisions",
     "read_method",
-    "register_kind",
+    "register_statistic",
+    "statistic_named",
+    "statistics",
     "with_method",
 ]
 
@@ -349,14 +357,16 @@ def _rows(rows: Any) -> int | None:
     return found
 
 
-# What can be asked of a column, and what a kind of answer is: everything that distinguishes kinds.
+# What can be asked of a table: each statistic is a class.
 #
 # ``tc.sum()`` alone is a step of a chain and the name of a statistic; ``tc.sum("pay", 0, 1000)`` is
-# a question to a table.  Both are an :class:`Aggregate`, of the :class:`Kind` ``sum``.
+# a question to a table.  Both are an :class:`Aggregate`, of the class registered as ``sum``.  That
+# class has the fields of the question, its words, its flag, and the :class:`Part` that answers it:
+# its request to the engine, its map and its noise.  (A part is an object of its own because one
+# noisy vector answers several statistics: the count, the sum and the mean of a column.)
 #
-# Each file of this folder registers the kinds that it answers, once.  Plans, releases,
-# certificates, their checks, plan files and the command line ask a kind; none of them knows its
-# name.
+# Plans, releases, certificates, their checks, plan files and the command line ask these classes;
+# none of them knows a statistic by its name.
 
 
 QUANTILE_BITS = 16  # of the grid of the candidates for a quantile
@@ -373,48 +383,154 @@ class Clamped(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Setting:
+    """What parts are made from besides the statistic; all of it public."""
+
+    grid: Callable[[Aggregate, int], Grid]  # the grid of a statistic, of at most so many bits
+    groups: int  # in how many groups a person counts at most
+    counted: bool  # whether the rows are counted as well
+
+
+@dataclass(frozen=True)
 class Aggregate(Step):
     """A statistic, of a column where one is named.
 
     Attributes:
-        kind: the name of its :class:`Kind`, such as ``"mean"``.
-        column: the column it is asked of, or None.
+        column: the column, or None.
         lower, upper: the public bounds that the column is clamped to.
-        q, percentages, edges: of a quantile or of several, in 0..100; of histograms.
-        ddof: for var and std as statistics: 0, or 1 to divide by ``n - 1``.
         method: the mechanism that answers, where it is not the global one.
-        k, keys: how many of which public categories.
-        others: the further columns, of a statistic of several.
-        axes: the columns whose cells are counted, in a plan of several questions.
-        importance, reading, nonnegative: how much its squared errors count there, how the bins of
-            the last column are read, and whether no count may be below zero.
-        of: what is asked in each of these cells, where it is no count.
     """
 
-    kind: str
     column: str | None = None
     lower: Fraction | None = None
     upper: Fraction | None = None
-    q: Fraction | None = None
-    percentages: tuple[Fraction, ...] | None = None
-    edges: tuple[Fraction, ...] | None = None
-    ddof: int = 0
     method: Method | None = None
-    k: int | None = None
-    keys: tuple[object, ...] | None = None
-    others: tuple[Clamped, ...] = ()
-    axes: tuple[Axis, ...] | None = None
-    importance: int = 1
-    reading: str = "cells"
-    nonnegative: bool = False
-    of: Aggregate | None = None
 
     name: ClassVar[str] = "aggregate"
 
+    # ---- what a class says of its statistic
+
+    kind: ClassVar[str]  # its name in Python, plan files and certificates; its flag has dashes
+    order: ClassVar[int]  # its position in ``--help``, and among the answers that flags ask for
+    make: ClassVar[Callable[..., Any]]  # the public function that returns one
+    help: ClassVar[str]  # the help of its flag
+    noun: ClassVar[str]  # what it is in words, with ``{column}`` and the like to fill in
+    # the arguments that a table's question needs, in the order of ``make``
+    fields: ClassVar[tuple[str, ...]] = ("column", "lower", "upper")
+    chained: ClassVar[type[Step] | None] = None  # the step of a chain that it is without a column
+    methods: ClassVar[bool] = False  # whether other methods than the global one answer it too
+    # whether it is an amount, with noise added to it as it is: its standard error is the same for
+    # any data, and a picture draws it as a bar from zero
+    amount: ClassVar[bool] = False
+    whole: ClassVar[bool] = False  # whether it is published in integers
+    # over a table of its numbers, where it is several: of their names, and of them
+    each: ClassVar[tuple[str, str]] = "bin", "rows"
+    alone: ClassVar[bool] = True  # whether it can be asked alone; else only in plans
+    counts: ClassVar[bool] = False  # whether it counts rows, in all or between its edges
+    bin_reading: ClassVar[str] = "cells"  # how it reads the bins between its edges
+    bits: ClassVar[int] = SUM_BITS  # the most bits of the grid of the global method
+    local_bits: ClassVar[int] = SQUARE_BITS  # and of that on which the other methods count records
+    # parts of other statistics that answer this one too, and make one of its own superfluous
+    joins: ClassVar[type[Part] | None] = None
+
+    # ---- what is asked
+
     @property
-    def statistic(self) -> object:
+    def edges(self) -> tuple[Fraction, ...] | None:
+        """The edges of its bins, where it has some."""
+        return None
+
+    @property
+    def q(self) -> Fraction | None:
+        """The percentile that it is, where it is one."""
+        return None
+
+    @property
+    def clamped(self) -> tuple[Clamped, ...]:
+        """The columns with their bounds."""
+        return () if self.column is None else (Clamped(self.column, self.lower, self.upper),)
+
+    def with_bounds(self, bounded: Sequence[Clamped]) -> Self:
+        """Return the statistic with other bounds of its columns."""
+        ((_, lower, upper),) = bounded
+        return replace(self, lower=lower, upper=upper)
+
+    def with_keys(self, keys: Mapping[str, Sequence[object]]) -> Aggregate:
+        """Return the statistic with the declared categories of its column, if it needs some."""
+        return self
+
+    @property
+    def lacks_bounds(self) -> bool:
+        """Whether it is asked of a column, needs bounds, and names none."""
+        needs = {"lower", "bounds"} & {*self.fields}
+        return bool(needs) and any(each.lower is None for each in self.clamped)
+
+    def require_column(self) -> str:
+        """Return the column, or raise with the way to name one."""
+        if self.column is None:
+            bounds = " and its public bounds" if "lower" in self.fields else ""
+            shown = ", ".join('"column"' if each == "column" else each for each in self.fields)
+            raise UsageError(
+                f"{self.kind} of a table needs a column{bounds}: tc.{self.kind}({shown})"
+            )
+        return self.column
+
+    def check(self, columns: Schema) -> None:
+        """Raise if it does not fit the columns of a table, apart from their names and bounds."""
+
+    def __str__(self) -> str:
+        column = [self.column] if self.column else []
+        bounds = [show(end) for end in (self.lower, self.upper) if end is not None]
+        method = [str(self.method)] if self.method is not None else []
+        before, after = self._shown()
+        return f"{self.kind}({', '.join([*column, *before, *bounds, *after, *method])})"
+
+    def _shown(self) -> tuple[list[str], list[str]]:
+        """Return the fields of the class as text: those before the bounds and those after."""
+        return [], []
+
+    def to_json(self) -> dict[str, object]:
+        """Return the statistic as plain JSON values."""
+        bounds = {"lower": self.lower, "upper": self.upper}
+        return {
+            "kind": self.kind,
+            **({} if self.column is None else {"column": self.column}),
+            **{name: str(end) for name, end in bounds.items() if end is not None},
+            **self._fields_to_json(),
+            **({} if self.method is None else {"method": self.method.to_json()}),
+        }
+
+    def _fields_to_json(self) -> dict[str, object]:
+        """Return the fields that the class adds, as plain JSON values."""
+        return {}
+
+    @classmethod
+    def read(cls, described: Mapping[str, Any]) -> Aggregate:
+        """Return the statistic that :meth:`to_json` described."""
+        taken: dict[str, Callable[[Any], Any]] = {"column": str, "q": as_fraction}
+        given = [taken.get(field, lambda same: same)(described[field]) for field in cls.fields]
+        method = dict(described.get("method", {}))
+        options = {"method": method.pop("name"), **method} if method else {}
+        return cast(Aggregate, cls.make(*given, **options))
+
+    @classmethod
+    def words(cls, described: Mapping[str, Any]) -> str:
+        """Describe in a certificate what :meth:`to_json` described."""
+        q = show(as_fraction(described["q"])) if "q" in described else ""
+        return column_words(cls.noun.format(column=described.get("column"), q=q), described)
+
+    # ---- as a statistic of the sensitivity lab, or a step of a chain
+
+    @property
+    def statistic(self) -> Any:
         """The statistic whose sensitivities can be asked for."""
-        return kind_of(self.kind).statistic(self)
+        from tacit.statistics import lookup
+
+        return lookup(self.kind)
+
+    def step(self) -> Step | None:
+        """Return the step of a chain that it is without a column, or None."""
+        return None if self.chained is None or self.column is not None else self.chained()
 
     def build(self, space: Space) -> Transformation:
         """Build the step of a chain that this statistic is.
@@ -422,9 +538,9 @@ class Aggregate(Step):
         Raises:
             MismatchError: the statistic is no step, or names a column of a table.
         """
-        step = None if self.column is not None or self.ddof else kind_of(self.kind).step(self)
+        step = self.step()
         if step is None:
-            steps = ", ".join(f"{kind.name}()" for kind in kinds() if kind.chained is not None)
+            steps = ", ".join(f"{known.kind}()" for known in statistics() if known.chained)
             raise MismatchError(
                 f"{self} is a question to a table, not a step of a chain; steps: {steps}",
                 space,
@@ -433,165 +549,33 @@ class Aggregate(Step):
         built: Any = step
         return cast(Transformation, built.build(space))
 
-    @property
-    def lacks_bounds(self) -> bool:
-        """Whether it is asked of a column, needs bounds, and names none."""
-        needs = {"lower", "bounds"} & {*kind_of(self.kind).fields}
-        return bool(needs) and any(each.lower is None for each in self.clamped)
+    # ---- its answer
 
-    @property
-    def clamped(self) -> tuple[Clamped, ...]:
-        """The columns with their bounds."""
-        first = () if self.column is None else (Clamped(self.column, self.lower, self.upper),)
-        return (*first, *self.others)
+    def label(self) -> str:
+        """Return the label of the answer where none is given."""
+        return "_".join([self.kind, *([self.column] if self.column else [])])
 
-    def require_column(self) -> str:
-        """Return the column, or say how to name one."""
-        if self.column is None:
-            needs = kind_of(self.kind).fields
-            bounds = " and its public bounds" if "lower" in needs else ""
-            shown = ", ".join('"column"' if each == "column" else each for each in needs)
-            raise UsageError(
-                f"{self.kind} of a table needs a column{bounds}: tc.{self.kind}({shown})"
-            )
-        return self.column
+    def answer_names(self) -> list[str] | None:
+        """Return the names of its numbers, where it is several; None where it is one."""
+        return None
 
-    def __str__(self) -> str:
-        parts = [self.column] if self.column else []
-        parts += [show(q) for q in self.percentages or ()]
-        if self.q is not None and "q" in kind_of(self.kind).fields:
-            parts.append(show(self.q))
-        if self.lower is not None and self.upper is not None:
-            parts += [show(self.lower), show(self.upper)]
-        for name, low, high in self.others:
-            parts += [name, *(show(end) for end in (low, high) if end is not None)]
-        if self.edges is not None:
-            parts.append(f"{len(self.edges) - 1} bins")
-        parts += [str(self.of)] if self.of is not None else []
-        parts += [axis.name for axis in self.axes or ()]
-        if self.k is not None:
-            parts += [str(self.k), *([f"{len(self.keys)} categories"] if self.keys else [])]
-        parts += [f"ddof={self.ddof}"] if self.ddof else []
-        parts += [str(self.method)] if self.method is not None else []
-        return f"{self.kind}({', '.join(str(p) for p in parts)})"
+    def key(self) -> str:
+        """Return the key of its answer among those of its part."""
+        return self.kind
 
-    def to_json(self) -> dict[str, object]:
-        """Return the aggregate as plain JSON values."""
-        found: dict[str, Any] = {"kind": self.kind}
-        for field in ("column", "lower", "upper", "q"):
-            value = getattr(self, field)
-            if value is not None:
-                found[field] = value if field == "column" else str(value)
-        lists = {"percentages": self.percentages, "edges": self.edges}
-        found |= {field: [*map(str, v)] for field, v in lists.items() if v is not None}
-        found |= {"method": self.method.to_json()} if self.method is not None else {}
-        found |= {"k": self.k, "keys": list(self.keys or ())} if self.k is not None else {}
-        found |= {"axes": [a.to_json() for a in self.axes]} if self.axes is not None else {}
-        found |= {"of": self.of.to_json()} if self.of is not None else {}
-        for field, usual in (("importance", 1), ("reading", "cells"), ("nonnegative", False)):
-            found |= {field: getattr(self, field)} if getattr(self, field) != usual else {}
-        if self.others:
-            found["others"] = [[one.column, str(one.lower), str(one.upper)] for one in self.others]
-        return found
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What parts are made from, beside what is asked; all of it public."""
-
-    grid: Callable[[Aggregate, int], Grid]  # the grid of what is asked, of at most so many bits
-    groups: int  # in how many groups a person counts at most
-    counted: bool  # whether the rows are counted beside it
-
-
-@dataclass(frozen=True, kw_only=True)
-class Kind(ABC):
-    """One kind of answer."""
-
-    name: str  # what Python, plan files and certificates call it; its flag is that with dashes
-    # where it stands among the kinds: in ``--help``, and in what flags ask for
-    order: int
-    make: Callable[..., Any]  # the function that asks it
-    help: str  # what its flag says of it
-    noun: str  # what it is in words, with ``{column}`` and ``{q}`` in their places
-    # the arguments that a table's question needs, in the order of ``make``
-    fields: tuple[str, ...] = ("column", "lower", "upper")
-    # the step of a chain that it is without a column, where it is one
-    chained: type[Step] | None = None
-    methods: bool = False  # whether the methods of :mod:`tacit.tables.statistics` answer it too
-    # whether it is an amount, with noise added to it as it is: its standard error is the same for
-    # any data, and a picture draws it as a bar from zero
-    amount: bool = False
-    whole: bool = False  # whether it is published in whole numbers
-    # over a table of its numbers, where it is several: of their names, and of them
-    each: tuple[str, str] = "bin", "rows"
-    alone: bool = True  # whether people ask it by itself; else it stands in plans only
-    counts: bool = False  # whether it is how many rows there are, in all or between its edges
-    reading: str = "cells"  # how it reads the bins between its edges, which a plan answers in order
-
-    # parts made for other kinds that answer this one too, and keep it from a part of its own
-    joins: ClassVar[type[Part] | None] = None
-
-    # ---- what is asked
-
-    def key(self, asked: Aggregate) -> str:
-        """Return what the part that answers knows the answer by."""
-        return self.name
-
-    def label(self, asked: Aggregate) -> str:
-        """Return the name of the answer that its flag asks for."""
-        q = [show(asked.q)] if "q" in self.fields and asked.q is not None else []
-        return "_".join([self.name, *q, *([asked.column] if asked.column else [])])
-
-    def names(self, asked: Aggregate) -> list[str] | None:
-        """Return what its numbers are called, where it is several; None where it is one."""
-        return None if asked.edges is None else bin_names(asked.edges)
-
-    def check(self, asked: Aggregate, columns: Schema) -> None:  # noqa: B027
-        """Refuse what does not fit the columns of a table, beside their names and bounds."""
-
-    def read(self, described: Mapping[str, Any]) -> Aggregate:
-        """Return what :meth:`Aggregate.to_json` described."""
-        taken: dict[str, Callable[[Any], Any]] = {"column": str, "q": as_fraction}
-        given = [taken.get(field, lambda same: same)(described[field]) for field in self.fields]
-        method = dict(described.get("method", {}))
-        options = {"method": method.pop("name"), **method} if method else {}
-        return cast(Aggregate, self.make(*given, **options))
-
-    def statistic(self, asked: Aggregate) -> Any:
-        """Return the statistic whose sensitivities can be asked for."""
-        from tacit.statistics import lookup
-
-        return lookup(f"{self.name}(ddof={asked.ddof})" if asked.ddof else self.name)
-
-    def step(self, asked: Aggregate) -> Step | None:
-        """Return the step of a chain that it is without a column, or None."""
-        return None if self.chained is None else self.chained()
-
-    def words(self, described: Mapping[str, Any]) -> str:
-        """Say in a certificate what one answer is, as :meth:`Aggregate.to_json` described it."""
-        q = show(as_fraction(described["q"])) if "q" in described else ""
-        return column_words(self.noun.format(column=described.get("column"), q=q), described)
-
-    # ---- how it is answered
-
-    @property
-    def bits(self) -> int:
-        """The most bits of the grid of the global method."""
-        return SUM_BITS
-
-    def shared(self, asked: Aggregate) -> Any:
-        """Return what the questions that one part answers have in common."""
-        return (type(self), asked.clamped, asked.q, asked.percentages, asked.edges)
+    def shared(self) -> Any:
+        """Return what the statistics that one part answers have in common."""
+        return type(self), self.clamped
 
     @abstractmethod
-    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
+    def part(self, setting: Setting, before: Part | None) -> Part:
         """Return the part of the global method."""
         # before: the part that answers what was asked before and shares it.
 
-    def answered_by(self, part: Part) -> bool:
-        """Return whether a part that was made for other kinds answers this one too."""
-        return self.joins is not None and isinstance(part, self.joins)
+    @classmethod
+    def answered_by(cls, part: Part) -> bool:
+        """Return whether a part that was made for other statistics answers this one too."""
+        return cls.joins is not None and isinstance(part, cls.joins)
 
     def estimate(
         self,
@@ -600,63 +584,58 @@ class Kind(ABC):
         noises: Sequence[Noise],
         level: float = LEVEL,
     ) -> Estimate:
-        """Return the answer out of what the parts that answer it have estimated, at the level."""
-        return found[0][self.name]
+        """Return the answer from the estimates of the parts that answer it, at the level."""
+        return found[0][self.key()]
 
     def half_width(
         self, parts: Sequence[Part], noises: Sequence[Noise], rows: float, level: float
     ) -> float | None:
         """Return how far an interval is expected to reach: see :meth:`Part.half_width`."""
-        return parts[0].half_width(self.name, noises[0], rows, level)
+        return parts[0].half_width(self.key(), noises[0], rows, level)
 
-    # ---- what the other methods need to know of it
+    # ---- what the other methods need to know
 
-    @property
-    def local_bits(self) -> int:
-        """The most bits of the grid that records are counted on."""
-        return SQUARE_BITS
+    def local_statistic(self) -> str:
+        """Return the name of the statistic of the records."""
+        return self.kind
 
-    def local_statistic(self, asked: Aggregate) -> str:
-        """Return the name of the statistic of the records that it is."""
-        return self.name
-
-    def range(self, lower: float, upper: float) -> tuple[float, float]:
+    @classmethod
+    def range(cls, lower: float, upper: float) -> tuple[float, float]:
         """Return the public ends of the answer on a column between two bounds."""
         return lower, upper
 
-    def error_on(
-        self, asked: Aggregate, grid: Grid, counted: bool, noise: Noise, made: Array
-    ) -> float:
+    def error_on(self, grid: Grid, counted: bool, noise: Noise, made: Array) -> float:
         """Return the mean absolute error of the global method on made-up rows."""
-        raise NotImplementedError(f"{self.name} has no other method to be compared with")
+        raise NotImplementedError(f"{self.kind} has no other method to be compared with")
 
 
-_KINDS: dict[str, Kind] = {}
+_REGISTERED: dict[str, type[Aggregate]] = {}
+_A = TypeVar("_A", bound=type[Aggregate])
 
 
-def register_kind(kind: Kind) -> Kind:
-    """Make a kind known by its name."""
-    taken = [known.name for known in _KINDS.values() if known.order == kind.order]
-    if kind.name in _KINDS or taken:
-        raise UsageError(f"a kind needs a name and an order of its own, not those of {kind.name}")
-    _KINDS[kind.name] = kind
-    say_answer(kind.name, kind)
-    return kind
+def register_statistic(made: _A) -> _A:
+    """Register a class of statistics by its name (a decorator)."""
+    taken = [known.kind for known in _REGISTERED.values() if known.order == made.order]
+    if made.kind in _REGISTERED or taken:
+        raise UsageError(f"a statistic needs a name and an order of its own, not {made.kind}'s")
+    _REGISTERED[made.kind] = made
+    say_answer(made.kind, made)
+    return made
 
 
-def kinds(*, of_plans: bool = False) -> list[Kind]:
-    """Return every kind that people ask by itself, in order; with those of plans, sums of bins."""
-    found = (k for k in _KINDS.values() if k.alone or (of_plans and k.counts))
-    return sorted(found, key=lambda kind: kind.order)
+def statistics(*, of_plans: bool = False) -> list[type[Aggregate]]:
+    """Return every statistic that can be asked alone, in order; with sums of bins for plans."""
+    found = (c for c in _REGISTERED.values() if c.alone or (of_plans and c.counts))
+    return sorted(found, key=lambda known: known.order)
 
 
-def kind_of(name: str) -> Kind:
-    """Return the kind of a name."""
-    if name not in _KINDS:
+def statistic_named(name: str) -> type[Aggregate]:
+    """Return the class of a name."""
+    if name not in _REGISTERED:
         raise UsageError(
-            f"no kind of answer is called {name!r}; {did_you_mean(str(name), list(_KINDS))}"
+            f"no kind of answer is called {name!r}; {did_you_mean(str(name), list(_REGISTERED))}"
         )
-    return _KINDS[name]
+    return _REGISTERED[name]
 
 
 def only_global(kind: str, method: str) -> None:
@@ -665,7 +644,7 @@ def only_global(kind: str, method: str) -> None:
         return
     if method not in METHODS:
         raise UsageError(f"method {said(method)} is unknown; {did_you_mean(str(method), METHODS)}")
-    *others, last = (known.name for known in kinds() if known.methods)
+    *others, last = (known.kind for known in statistics() if known.methods)
     raise UsageError(
         f"{kind} has one method, the global one: leave method={method!r} out. Methods are for "
         f"{', '.join(others)} and {last}"
@@ -675,35 +654,39 @@ def only_global(kind: str, method: str) -> None:
 # A question to one column within public bounds, by a method: what the functions that ask share.
 
 
+_Made = TypeVar("_Made", bound=Aggregate)
+
+
 def with_method(
-    made: Aggregate,
+    made: _Made,
     method: str,
     bound: Number | None,
     bins: int | None,
     distribution: str | None,
     rows: int | None,
-) -> Aggregate:
-    """Return an aggregate with the method that is asked for."""
+) -> _Made:
+    """Return a statistic with the method that is asked for."""
     asked = read_method(made.kind, made.column, method, bound, bins, distribution, rows)
     return replace(made, method=asked)
 
 
 def bounded(
-    kind: str,
+    of: type[_Made],
     column: str | None,
     lower: Number | None,
     upper: Number | None,
-    q: Fraction | None = None,
-) -> Aggregate:
-    """Return an aggregate of a column clamped to public bounds, or of none."""
+    **fields: Any,
+) -> _Made:
+    """Return a statistic of a column clamped to public bounds, or of none."""
+    kind = of.kind
     if column is None:
         if lower is not None or upper is not None:
             raise UsageError(f'name the column: tc.{kind}("column", lower, upper)')
-        return Aggregate(kind, q=q)
+        return of(**fields)
     if not isinstance(column, str):
         raise UsageError(f"a column is named by text, not by {said(column)}")
     if lower is None and upper is None:
-        return Aggregate(kind, column, q=q)  # a data set may declare them: see plan/declared.py
+        return of(column, **fields)  # a data set may declare them: see Declared.bounded
     if isinstance(lower, (tuple, list)) and len(lower) == 2:
         shown = ", ".join(map(repr, lower))
         raise UsageError(f"the bounds are two arguments, not one: tc.{kind}({column!r}, {shown})")
@@ -724,4 +707,4 @@ def bounded(
             f"the bounds of {column!r} must be in order: lower {show(low)} is not below upper "
             f"{show(high)}"
         )
-    return Aggregate(kind, column, low, high, q=q)
+    return of(column, low, high, **fields)

@@ -31,7 +31,6 @@ from tacit.tables.statistics.base import (
     LEVEL,
     Aggregate,
     Columns,
-    Kind,
     Noise,
     Part,
     Setting,
@@ -39,7 +38,7 @@ from tacit.tables.statistics.base import (
     only_global,
     plain_estimate,
     precisions,
-    register_kind,
+    register_statistic,
 )
 from tacit.tables.steps import UnitDistance, VectorStep, weight_of
 from tacit.transformations import Count, CountDistinct
@@ -146,13 +145,28 @@ def count(*, method: str = "global") -> Aggregate:
     count()
     """
     only_global("count", method)
-    return Aggregate("count")
+    return CountOfRows()
 
 
-class _CountOfRows(Kind):
+@register_statistic
+@dataclass(frozen=True)
+class CountOfRows(Aggregate):
+    """The statistic ``count``."""
+
+    kind = "count"
+    order = 10
+    make = staticmethod(count)
+    help = "The number of rows."
+    noun = "the number of rows"
+    fields = ()
+    chained = Count
+    amount = True
+    whole = True
+    counts = True
     joins = CountingPart
 
-    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
+    def part(self, setting: Setting, before: Part | None) -> Part:
+        """Return the part of the global method."""
         return RowsPart()
 
     def estimate(
@@ -165,7 +179,7 @@ class _CountOfRows(Kind):
         """Return the mean of the counts of several parts, the more precise counting for more."""
         # Each counts the rows again, with independent noise, of one scale where no weights say
         # otherwise; then the mean over m of them has a m-th of the variance.
-        counts = [each[self.name] for each in found]
+        counts = [each[self.kind] for each in found]
         if len(counts) == 1:
             return counts[0]
         counting = [part for part in parts if isinstance(part, CountingPart)]
@@ -206,22 +220,6 @@ def _half_width_of_mean(
     )
     widest = NoiseLaw(laws[0].kind, least, max(law.grid for law in laws))
     return widest.half_width(weights, level)
-
-
-register_kind(
-    _CountOfRows(
-        name="count",
-        order=10,
-        make=count,
-        help="The number of rows.",
-        noun="the number of rows",
-        fields=(),
-        chained=Count,
-        amount=True,
-        whole=True,
-        counts=True,
-    )
-)
 
 
 def _step_words(step: Mapping[str, Any]) -> str:
@@ -328,34 +326,37 @@ def count_people(*, method: str = "global") -> Aggregate:
     count_people()
     """
     only_global("count_people", method)
-    return Aggregate("count_people")
+    return CountOfPeople()
 
 
-class _CountOfPeople(Kind):
-    def label(self, asked: Aggregate) -> str:
-        return "people"
+@register_statistic
+@dataclass(frozen=True)
+class CountOfPeople(Aggregate):
+    """The statistic ``count_people``."""
 
-    def statistic(self, asked: Aggregate) -> Any:
+    kind = "count_people"
+    order = 20
+    make = staticmethod(count_people)
+    help = "The number of people."
+    noun = "the number of people"
+    fields = ()
+    amount = True
+    whole = True
+
+    @property
+    def statistic(self) -> Any:
+        """The statistic whose sensitivities can be asked for."""
         from tacit.statistics import lookup
 
         return lookup("count")
 
-    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
+    def label(self) -> str:
+        """Return the label of the answer where none is given."""
+        return "people"
+
+    def part(self, setting: Setting, before: Part | None) -> Part:
+        """Return the part of the global method."""
         return PeoplePart(setting.groups)
-
-
-register_kind(
-    _CountOfPeople(
-        name="count_people",
-        order=20,
-        make=count_people,
-        help="The number of people.",
-        noun="the number of people",
-        fields=(),
-        amount=True,
-        whole=True,
-    )
-)
 
 
 def _people_step_words(step: Mapping[str, Any]) -> str:
@@ -477,33 +478,35 @@ def count_distinct(column: str | None = None, *, method: str = "global") -> Aggr
     only_global("count_distinct", method)
     if column is not None and not isinstance(column, str):
         raise UsageError(f"a column is named by text, not by {said(column)}")
-    return Aggregate("count_distinct", column)
+    return DistinctValues(column)
 
 
-class _CountDistinct(Kind):
-    def statistic(self, asked: Aggregate) -> Any:
+@register_statistic
+@dataclass(frozen=True)
+class DistinctValues(Aggregate):
+    """The statistic ``count_distinct``."""
+
+    kind = "count_distinct"
+    order = 25
+    make = staticmethod(count_distinct)
+    help = "The number of different values of a column."
+    noun = "the number of different values of {column}"
+    fields = ("column",)
+    chained = CountDistinct
+    amount = True
+    whole = True
+
+    @property
+    def statistic(self) -> Any:
+        """Raise: its sensitivity needs no search."""
         raise UsageError(
             "count_distinct is a question to a table; one row changes it by at most 1, and one "
             "person by at most the rows that the unit allows"
         )
 
-    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
-        return CountDistinctPart(asked.require_column())
-
-
-register_kind(
-    _CountDistinct(
-        name="count_distinct",
-        order=25,
-        make=count_distinct,
-        help="The number of different values of a column.",
-        noun="the number of different values of {column}",
-        fields=("column",),
-        chained=CountDistinct,
-        amount=True,
-        whole=True,
-    )
-)
+    def part(self, setting: Setting, before: Part | None) -> Part:
+        """Return the part of the global method."""
+        return CountDistinctPart(self.require_column())
 
 
 def _count_distinct_step_words(step: Mapping[str, Any]) -> str:

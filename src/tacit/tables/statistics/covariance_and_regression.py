@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -25,12 +25,11 @@ from tacit.tables.statistics.base import (
     Aggregate,
     Clamped,
     Columns,
-    Kind,
     Noise,
     Part,
     Setting,
     bounded,
-    register_kind,
+    register_statistic,
 )
 from tacit.tables.steps import MOST_COLUMNS, MOST_CORNERS, Basis, ProductsByGroup
 
@@ -40,8 +39,8 @@ __all__ = [
     "CovariancePart",
     "LinearRegressionPart",
     "NoisySums",
+    "OfColumns",
     "ProductsPart",
-    "SeveralColumns",
     "correlation",
     "covariance",
     "linear_regression",
@@ -62,12 +61,81 @@ APART = 0.005
 _PRODUCT_BITS = 66
 
 
-def of_columns(kind: str, columns: Sequence[str], bounds: Bounds | None) -> Aggregate:
-    """Return an aggregate of several columns, each clamped to its public bounds.
+@dataclass(frozen=True)
+class OfColumns(Aggregate):
+    """A statistic of several columns."""
 
-    >>> print(of_columns("covariance", ["age", "pay"], {"age": (0, 100)}))
+    others: tuple[Clamped, ...] = ()  # the columns after the first
+
+    @property
+    def clamped(self) -> tuple[Clamped, ...]:
+        """The columns with their bounds."""
+        return (*super().clamped, *self.others)
+
+    def with_bounds(self, bounded: Sequence[Clamped]) -> Self:
+        """Return the statistic with other bounds of its columns."""
+        first, *others = bounded
+        return replace(super().with_bounds([first]), others=tuple(others))
+
+    def label(self) -> str:
+        """Return the label of the answer where none is given."""
+        return "_".join([self.kind, *(one.column for one in self.clamped)])
+
+    def _shown(self) -> tuple[list[str], list[str]]:
+        shown = []
+        for name, *ends in self.others:
+            shown += [name, *(show(end) for end in ends if end is not None)]
+        return [], shown
+
+    def _fields_to_json(self) -> dict[str, object]:
+        others = [[one.column, str(one.lower), str(one.upper)] for one in self.others]
+        return {"others": others} if others else {}
+
+    @classmethod
+    def read(cls, described: Mapping[str, Any]) -> Aggregate:
+        """Return the statistic that :meth:`to_json` described."""
+        bounds = {name: (low, high) for name, low, high in _described(described)}
+        return cls.of([name for name, _, _ in _described(described)], bounds)
+
+    @classmethod
+    @abstractmethod
+    def of(cls, columns: Sequence[str], bounds: Bounds | None) -> Aggregate:
+        """Return the question about columns, in the order of its flag."""
+
+    @classmethod
+    def words(cls, described: Mapping[str, Any]) -> str:
+        """Describe in a certificate what :meth:`to_json` described."""
+        columns = _described(described)
+        first, *others = [name for name, _, _ in columns]
+        told = cls.noun.format(column=first, others=listed(others))
+        ends = ", ".join(f"{name} to [{show(low)}, {show(high)}]" for name, low, high in columns)
+        return f"{told} (values clamped: {ends})"
+
+    @property
+    def statistic(self) -> Any:
+        """Raise: the statistics of :mod:`tacit.statistics` are of one column."""
+        raise UsageError(
+            f"{self.kind} takes several columns, and sensitivities are computed for one"
+        )
+
+    def grids(self, setting: Setting) -> tuple[Grid, ...]:
+        """Return the grid of each column."""
+        bits = SQUARE_BITS
+        if len(self.clamped) <= MOST_CORNERS:
+            bits = min(bits, _PRODUCT_BITS // len(self.clamped))
+        return tuple(setting.grid(type(self)(*one), bits) for one in self.clamped)
+
+
+_Of = TypeVar("_Of", bound=OfColumns)
+
+
+def of_columns(of: type[_Of], columns: Sequence[str], bounds: Bounds | None) -> _Of:
+    """Return a statistic of several columns, each clamped to its public bounds.
+
+    >>> print(of_columns(Covariance, ["age", "pay"], {"age": (0, 100)}))
     covariance(age, 0, 100, pay)
     """
+    kind = of.kind
     if len(columns) < 2 or not all(isinstance(name, str) and name for name in columns):
         raise UsageError(f"{kind} takes two columns or more, each named by text")
     twice = [name for name in columns if list(columns).count(name) > 1]
@@ -84,17 +152,16 @@ def of_columns(kind: str, columns: Sequence[str], bounds: Bounds | None) -> Aggr
                 f"{kind} has bounds for {name!r}, which is not one of its columns; "
                 f"{did_you_mean(name, columns)}"
             )
-    found = [_clamped(kind, name, known.get(name)) for name in columns]
-    first, *others = found
-    return Aggregate(kind, *first, others=tuple(others))
+    first, *others = [_clamped(of, name, known.get(name)) for name in columns]
+    return of(*first, others=tuple(others))
 
 
-def _clamped(kind: str, name: str, ends: Any) -> Clamped:
+def _clamped(of: type[OfColumns], name: str, ends: Any) -> Clamped:
     if ends is None:
         return Clamped(name)
     if isinstance(ends, (str, bytes)) or not hasattr(ends, "__len__") or len(ends) != 2:
         raise UsageError(f"the bounds of {name!r} are a lower and an upper one, such as (0, 100)")
-    made = bounded(kind, name, *ends)
+    made = bounded(of, name, *ends)
     return Clamped(name, made.lower, made.upper)
 
 
@@ -102,47 +169,6 @@ def _described(asked: Mapping[str, Any]) -> list[tuple[str, Fraction, Fraction]]
     """Return each column with its bounds, as :meth:`Aggregate.to_json` described them."""
     columns = [(asked["column"], asked["lower"], asked["upper"]), *asked["others"]]
     return [(str(name), as_fraction(low), as_fraction(high)) for name, low, high in columns]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SeveralColumns(Kind):
-    """A kind of answer that is of several columns."""
-
-    def label(self, asked: Aggregate) -> str:
-        """Return the name of the answer that its flag asks for."""
-        return "_".join([self.name, *(one.column for one in asked.clamped)])
-
-    def read(self, described: Mapping[str, Any]) -> Aggregate:
-        """Return what :meth:`Aggregate.to_json` described."""
-        bounds = {name: (low, high) for name, low, high in _described(described)}
-        made: Aggregate = self.ask([name for name, _, _ in _described(described)], bounds)
-        return made
-
-    @abstractmethod
-    def ask(self, columns: Sequence[str], bounds: Bounds) -> Aggregate:
-        """Return the question about columns, in the order of its flag."""
-
-    def words(self, described: Mapping[str, Any]) -> str:
-        """Say in a certificate what one answer is."""
-        columns = _described(described)
-        first, *others = [name for name, _, _ in columns]
-        told = self.noun.format(column=first, others=listed(others))
-        ends = ", ".join(f"{name} to [{show(low)}, {show(high)}]" for name, low, high in columns)
-        return f"{told} (values clamped: {ends})"
-
-    def statistic(self, asked: Aggregate) -> Any:
-        """Refuse: the statistics of :mod:`tacit.statistics` are of one column."""
-        raise UsageError(
-            f"{self.name} takes several columns, and sensitivities are computed for one"
-        )
-
-    def grids(self, asked: Aggregate, setting: Setting) -> tuple[Grid, ...]:
-        """Return the grid of each column."""
-        several = len(asked.clamped)
-        bits = SQUARE_BITS
-        if several <= MOST_CORNERS:
-            bits = min(bits, _PRODUCT_BITS // several)
-        return tuple(setting.grid(Aggregate(asked.kind, *one), bits) for one in asked.clamped)
 
 
 @dataclass(frozen=True)
@@ -296,7 +322,7 @@ def covariance(x: str, y: str, bounds: Bounds | None = None) -> Aggregate:
     >>> print(covariance("age", "pay", bounds={"age": (0, 100), "pay": (0, 1000)}))
     covariance(age, 0, 100, pay, 0, 1000)
     """
-    return of_columns("covariance", [x, y], bounds)
+    return of_columns(Covariance, [x, y], bounds)
 
 
 @public
@@ -316,7 +342,7 @@ def correlation(x: str, y: str, bounds: Bounds | None = None) -> Aggregate:
     >>> print(correlation("age", "pay", bounds={"age": (0, 100), "pay": (0, 1000)}))
     correlation(age, 0, 100, pay, 0, 1000)
     """
-    return of_columns("correlation", [x, y], bounds)
+    return of_columns(Correlation, [x, y], bounds)
 
 
 @dataclass(frozen=True)
@@ -477,42 +503,50 @@ class _Pair:
         )
 
 
-class _OfPair(SeveralColumns):
-    def shared(self, asked: Aggregate) -> Any:
-        return (_OfPair, frozenset(asked.clamped))  # of x and y as of y and x
+@dataclass(frozen=True)
+class _OfPair(OfColumns):
+    fields = ("x", "y", "bounds")
 
-    def ask(self, columns: Sequence[str], bounds: Bounds) -> Aggregate:
+    @classmethod
+    def of(cls, columns: Sequence[str], bounds: Bounds | None) -> Aggregate:
+        """Return the question about two columns."""
         if len(columns) != 2:
-            raise UsageError(f"{self.name} takes two columns, not {len(columns)}")
-        made: Aggregate = self.make(*columns, bounds)
-        return made
+            raise UsageError(f"{cls.kind} takes two columns, not {len(columns)}")
+        return of_columns(cls, columns, bounds)
 
-    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
+    def shared(self) -> Any:
+        """Return what the statistics that one part answers have in common."""
+        return _OfPair, frozenset(self.clamped)  # of x and y as of y and x
+
+    def part(self, setting: Setting, before: Part | None) -> Part:
+        """Return the part of the global method."""
         beside = before.kinds if isinstance(before, CovariancePart) else frozenset()
-        columns = tuple(one.column for one in asked.clamped)
-        return CovariancePart(columns, self.grids(asked, setting), beside | {self.name})
+        columns = tuple(one.column for one in self.clamped)
+        return CovariancePart(columns, self.grids(setting), beside | {self.kind})
 
 
-register_kind(
-    _OfPair(
-        name="covariance",
-        order=112,
-        make=covariance,
-        help="The covariance of two columns.",
-        noun="the covariance of {column} and {others}",
-        fields=("x", "y", "bounds"),
-    )
-)
-register_kind(
-    _OfPair(
-        name="correlation",
-        order=114,
-        make=correlation,
-        help="The correlation of two columns.",
-        noun="the correlation of {column} and {others}",
-        fields=("x", "y", "bounds"),
-    )
-)
+@register_statistic
+@dataclass(frozen=True)
+class Covariance(_OfPair):
+    """The statistic ``covariance``."""
+
+    kind = "covariance"
+    order = 112
+    make = staticmethod(covariance)
+    help = "The covariance of two columns."
+    noun = "the covariance of {column} and {others}"
+
+
+@register_statistic
+@dataclass(frozen=True)
+class Correlation(_OfPair):
+    """The statistic ``correlation``."""
+
+    kind = "correlation"
+    order = 114
+    make = staticmethod(correlation)
+    help = "The correlation of two columns."
+    noun = "the correlation of {column} and {others}"
 
 
 # Linear regression by least squares: the kind ``linear_regression``.
@@ -578,7 +612,7 @@ def linear_regression(y: str, x: str | Sequence[str], bounds: Bounds | None = No
     predictors: list[Any] = list(x) if isinstance(x, (list, tuple)) else [x]
     if not 1 <= len(predictors) <= _MOST:
         raise UsageError(f"a linear regression has 1 to {_MOST} predictors: x=['age', 'years']")
-    return of_columns("linear_regression", [y, *predictors], bounds)
+    return of_columns(LinearRegression, [y, *predictors], bounds)
 
 
 @dataclass(frozen=True)
@@ -702,27 +736,29 @@ class _Fit:
         return Estimate(value, error, low, high)
 
 
-class _LinearRegression(SeveralColumns):
-    def names(self, asked: Aggregate) -> list[str]:
-        return ["intercept", *(one.column for one in asked.others)]
+@register_statistic
+@dataclass(frozen=True)
+class LinearRegression(OfColumns):
+    """The statistic ``linear_regression``."""
 
-    def ask(self, columns: Sequence[str], bounds: Bounds) -> Aggregate:
-        made: Aggregate = self.make(columns[0], columns[1:], bounds)
-        return made
+    kind = "linear_regression"
+    order = 116
+    make = staticmethod(linear_regression)
+    help = "The coefficients of the first column on the others."
+    noun = "the coefficients of {column} on {others} by least squares"
+    fields = ("y", "x", "bounds")
+    each = ("coefficient", "value")
 
-    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
-        columns = tuple(one.column for one in asked.clamped)
-        return LinearRegressionPart(columns, self.grids(asked, setting))
+    @classmethod
+    def of(cls, columns: Sequence[str], bounds: Bounds | None) -> Aggregate:
+        """Return the question about the outcome and its predictors."""
+        return linear_regression(columns[0], columns[1:], bounds)
 
+    def answer_names(self) -> list[str] | None:
+        """Return the names of its numbers."""
+        return ["intercept", *(one.column for one in self.others)]
 
-register_kind(
-    _LinearRegression(
-        name="linear_regression",
-        order=116,
-        make=linear_regression,
-        help="The coefficients of the first column on the others.",
-        noun="the coefficients of {column} on {others} by least squares",
-        fields=("y", "x", "bounds"),
-        each=("coefficient", "value"),
-    )
-)
+    def part(self, setting: Setting, before: Part | None) -> Part:
+        """Return the part of the global method."""
+        columns = tuple(one.column for one in self.clamped)
+        return LinearRegressionPart(columns, self.grids(setting))

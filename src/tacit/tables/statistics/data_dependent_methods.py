@@ -29,7 +29,15 @@ from tacit.report.text import say_step
 from tacit.tables.noise import Array, Estimate, NoiseLaw
 from tacit.tables.query.contribution_bounding import RowCells
 from tacit.tables.query.requests import Cells, Request
-from tacit.tables.statistics.base import LEVEL, MOST_ROWS, Columns, Method, Noise, Part, kind_of
+from tacit.tables.statistics.base import (
+    LEVEL,
+    MOST_ROWS,
+    Columns,
+    Method,
+    Noise,
+    Part,
+    statistic_named,
+)
 from tacit.tables.statistics.data_dependent_steps import (
     EachGroup,
     MeanOfPeople,
@@ -235,7 +243,7 @@ class LocalPart(Part):
     def range(self) -> tuple[float, float]:
         """The public ends of the answer."""
         low, high = float(self.grid.value(0)), float(self.grid.value(self.grid.cells))
-        return kind_of(self.kind).range(low, high)
+        return statistic_named(self.kind).range(low, high)
 
 
 def epsilon_of_one(noise: Noise, reach: int) -> Fraction:

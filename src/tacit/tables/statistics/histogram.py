@@ -24,6 +24,7 @@ from tacit.core import (
     register,
 )
 from tacit.errors import UsageError, said
+from tacit.expressions.dialect import bin_names
 from tacit.expressions.grid import Grid
 from tacit.report.text import bins_words, for_each_group, say_step
 from tacit.tables.cell_axis import listed
@@ -33,7 +34,6 @@ from tacit.tables.statistics.base import (
     LEVEL,
     Aggregate,
     Columns,
-    Kind,
     Noise,
     Part,
     Setting,
@@ -41,7 +41,7 @@ from tacit.tables.statistics.base import (
     law_of_rows,
     only_global,
     plain_estimate,
-    register_kind,
+    register_statistic,
 )
 from tacit.tables.steps import VectorStep, weight_of
 from tacit.transformations import Histogram
@@ -149,7 +149,7 @@ def histogram(
     """
     only_global("histogram", method)
     if column is None and edges is None:
-        return Aggregate("histogram")
+        return HistogramOfColumn()
     if edges is None and column is not None and not isinstance(column, str):
         column, edges = None, listed(column)
     if column is not None and not isinstance(column, str):
@@ -160,40 +160,65 @@ def histogram(
         raise UsageError(
             'a histogram needs at least two increasing edges: tc.histogram("age", [0, 20, 40])'
         )
-    return Aggregate("histogram", column, exact[0], exact[-1], edges=exact)
+    return HistogramOfColumn(column, exact[0], exact[-1], edges=exact)
 
 
-class _Histogram(Kind):
-    def statistic(self, asked: Aggregate) -> Any:
+@dataclass(frozen=True)
+class Binned(Aggregate):
+    """A statistic of the bins between the edges of a column."""
+
+    edges: tuple[Fraction, ...] | None = None
+
+    fields = ("column", "edges")
+    counts = True
+
+    def answer_names(self) -> list[str] | None:
+        """Return the names of its numbers."""
+        return None if self.edges is None else bin_names(self.edges)
+
+    def _shown(self) -> tuple[list[str], list[str]]:
+        return [], [] if self.edges is None else [f"{len(self.edges) - 1} bins"]
+
+    def _fields_to_json(self) -> dict[str, object]:
+        return {} if self.edges is None else {"edges": [str(edge) for edge in self.edges]}
+
+    @classmethod
+    def words(cls, described: Mapping[str, Any]) -> str:
+        """Describe in a certificate what :meth:`to_json` described."""
+        return bins_words(cls.noun, described)
+
+
+@register_statistic
+@dataclass(frozen=True)
+class HistogramOfColumn(Binned):
+    """The statistic ``histogram``."""
+
+    kind = "histogram"
+    order = 110
+    make = staticmethod(histogram)
+    help = "How many values are in each bin between the edges."
+    noun = "how many values of {column} lie in each of {bins} bins"
+    amount = True
+    whole = True
+
+    @property
+    def statistic(self) -> Any:
+        """The statistic whose sensitivities can be asked for."""
         from tacit.statistics import Histogram as Statistic
 
-        return super().statistic(asked) if asked.edges is None else Statistic(asked.edges)
+        return super().statistic if self.edges is None else Statistic(self.edges)
 
-    def step(self, asked: Aggregate) -> Step | None:
-        return None if asked.edges is None else Histogram(asked.edges)
+    def step(self) -> Step | None:
+        """Return the step of a chain that it is without a column, or None."""
+        return None if self.edges is None or self.column is not None else Histogram(self.edges)
 
-    def words(self, described: Mapping[str, Any]) -> str:
-        return bins_words(self.noun, described)
+    def shared(self) -> Any:
+        """Return what the statistics that one part answers have in common."""
+        return HistogramOfColumn, self.clamped, self.edges
 
-    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
-        return HistogramPart(
-            asked.require_column(), setting.grid(asked, self.bits), asked.edges or ()
-        )
-
-
-register_kind(
-    _Histogram(
-        name="histogram",
-        order=110,
-        make=histogram,
-        help="How many values are in each bin between the edges.",
-        noun="how many values of {column} lie in each of {bins} bins",
-        fields=("column", "edges"),
-        amount=True,
-        whole=True,
-        counts=True,
-    )
-)
+    def part(self, setting: Setting, before: Part | None) -> Part:
+        """Return the part of the global method."""
+        return HistogramPart(self.require_column(), setting.grid(self, self.bits), self.edges or ())
 
 
 @dataclass(frozen=True)
@@ -278,36 +303,41 @@ def bounds(
     only_global("bounds", method)
     if not isinstance(column, str):
         raise UsageError(f"a column is named by text, not by {said(column)}")
-    return bounded("bounds", column, lower, upper)
+    return bounded(BoundsOfColumn, column, lower, upper)
 
 
-class _Bounds(Kind):
-    def names(self, asked: Aggregate) -> list[str] | None:
-        return ["lower", "upper"]
+@register_statistic
+@dataclass(frozen=True)
+class BoundsOfColumn(Aggregate):
+    """The statistic ``bounds``."""
 
-    def statistic(self, asked: Aggregate) -> Any:
+    kind = "bounds"
+    order = 113
+    make = staticmethod(bounds)
+    help = "Bounds that hold nearly all values, found privately between LOW and HIGH."
+    noun = "bounds of {column}"
+    each = ("bound", "value")
+
+    @property
+    def statistic(self) -> Any:
+        """Raise: there is no such statistic."""
         raise UsageError("bounds is a question to a table; as statistics ask tc.min and tc.max")
 
-    def words(self, described: Mapping[str, Any]) -> str:
+    def answer_names(self) -> list[str] | None:
+        """Return the names of its numbers."""
+        return ["lower", "upper"]
+
+    @classmethod
+    def words(cls, described: Mapping[str, Any]) -> str:
+        """Describe in a certificate what :meth:`to_json` described."""
         ends = (show(as_fraction(described[end])) for end in ("lower", "upper"))
         return "{}, looked for between {} and {}".format(
-            self.noun.format(column=described["column"]), *ends
+            cls.noun.format(column=described["column"]), *ends
         )
 
-    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
-        return BoundsPart.between(asked.require_column(), setting.grid(asked, self.bits))
-
-
-register_kind(
-    _Bounds(
-        name="bounds",
-        order=113,
-        make=bounds,
-        help="Bounds that hold nearly all values, found privately between LOW and HIGH.",
-        noun="bounds of {column}",
-        each=("bound", "value"),
-    )
-)
+    def part(self, setting: Setting, before: Part | None) -> Part:
+        """Return the part of the global method."""
+        return BoundsPart.between(self.require_column(), setting.grid(self, self.bits))
 
 
 def _step_words(step: Mapping[str, Any]) -> str:

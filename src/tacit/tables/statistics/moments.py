@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -28,7 +28,6 @@ from tacit.tables.statistics.base import (
     SUM_BITS,
     Aggregate,
     Columns,
-    Kind,
     MethodName,
     Noise,
     Part,
@@ -36,7 +35,7 @@ from tacit.tables.statistics.base import (
     bounded,
     only_global,
     plain_estimate,
-    register_kind,
+    register_statistic,
     with_method,
 )
 from tacit.tables.statistics.counts import CountingPart
@@ -607,7 +606,7 @@ def sum(
     sum(pay, 0, 1000)
     """
     only_global("sum", method)
-    return bounded("sum", column, lower, upper)
+    return bounded(SumOfColumn, column, lower, upper)
 
 
 @public
@@ -640,7 +639,7 @@ def mean(
     mean(age, 0, 100) mean(age, 0, 100, method=ptr, bound=1/2)
     """
     return with_method(
-        bounded("mean", column, lower, upper), method, bound, bins, distribution, rows
+        bounded(MeanOfColumn, column, lower, upper), method, bound, bins, distribution, rows
     )
 
 
@@ -680,7 +679,12 @@ def var(
     var(age, 0, 100)
     """
     return with_method(
-        _dispersion("var", column, lower, upper, ddof), method, bound, bins, distribution, rows
+        _dispersion(VarOfColumn, column, lower, upper, ddof),
+        method,
+        bound,
+        bins,
+        distribution,
+        rows,
     )
 
 
@@ -720,90 +724,130 @@ def std(
     std(age, 0, 100)
     """
     return with_method(
-        _dispersion("std", column, lower, upper, ddof), method, bound, bins, distribution, rows
+        _dispersion(StdOfColumn, column, lower, upper, ddof),
+        method,
+        bound,
+        bins,
+        distribution,
+        rows,
     )
 
 
 def _dispersion(
-    kind: str, column: str | None, lower: NumberLike | None, upper: NumberLike | None, ddof: int
-) -> Aggregate:
+    of: type[VarOfColumn],
+    column: str | None,
+    lower: NumberLike | None,
+    upper: NumberLike | None,
+    ddof: int,
+) -> VarOfColumn:
     if ddof not in (0, 1):
         raise UsageError(f"ddof must be 0 or 1, not {said(ddof)}")
-    made = bounded(kind, column, lower, upper)
+    made = bounded(of, column, lower, upper, ddof=int(ddof))
     if ddof and column is not None:
         raise UsageError(
-            f"a table's {kind} is divided by n; tc.{kind}(ddof=1) without a column is a statistic "
-            "for tc.sensitivity"
+            f"a table's {of.kind} is divided by n; tc.{of.kind}(ddof=1) without a column is a "
+            "statistic for tc.sensitivity"
         )
-    return replace(made, ddof=int(ddof))
+    return made
 
 
-class _Moment(Kind):
-    @property
-    def bits(self) -> int:
-        return SQUARE_BITS if self.name in _OF_SQUARES else SUM_BITS
+class Moment(Aggregate):
+    """A statistic that is worked out from the moments of a column."""
 
-    def shared(self, asked: Aggregate) -> Any:
-        return (_Moment, asked.column, asked.lower, asked.upper)
+    def shared(self) -> Any:
+        """Return what the statistics that one part answers have in common."""
+        return Moment, self.clamped
 
-    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
+    def part(self, setting: Setting, before: Part | None) -> Part:
+        """Return the part of the global method."""
         beside = before.kinds if isinstance(before, MomentsPart) else frozenset()
-        kinds = beside | {self.name} | ({"count"} if setting.counted else set())
-        grid = setting.grid(asked, SQUARE_BITS if kinds & _OF_SQUARES else SUM_BITS)
-        return MomentsPart(asked.require_column(), grid, kinds, missing=setting.counted)
+        kinds = beside | {self.kind} | ({"count"} if setting.counted else set())
+        grid = setting.grid(self, SQUARE_BITS if kinds & _OF_SQUARES else SUM_BITS)
+        return MomentsPart(self.require_column(), grid, kinds, missing=setting.counted)
 
-    def range(self, lower: float, upper: float) -> tuple[float, float]:
-        spread = {"var": (upper - lower) ** 2 / 4, "std": (upper - lower) / 2}
-        return (0.0, spread[self.name]) if self.name in spread else (lower, upper)
-
-    def error_on(
-        self, asked: Aggregate, grid: Grid, counted: bool, noise: Noise, made: Array
-    ) -> float:
+    def error_on(self, grid: Grid, counted: bool, noise: Noise, made: Array) -> float:
         """Return ``sqrt(2 / pi)`` of the standard error: the error is nearly normal."""
-        part = MomentsPart(asked.require_column(), grid, frozenset({self.name}), missing=counted)
-        return part.error_on(self.name, noise, made) * math.sqrt(2 / math.pi)
+        part = MomentsPart(self.require_column(), grid, frozenset({self.kind}), missing=counted)
+        return part.error_on(self.kind, noise, made) * math.sqrt(2 / math.pi)
 
 
-register_kind(
-    _Moment(
-        name="sum",
-        order=30,
-        make=sum,
-        help="The sum of values clamped to the bounds.",
-        noun="the sum of {column}",
-        chained=Sum,
-        amount=True,
-    )
-)
-register_kind(
-    _Moment(
-        name="mean",
-        order=40,
-        make=mean,
-        help="The mean.",
-        noun="the mean of {column}",
-        chained=Mean,
-        methods=True,
-    )
-)
-register_kind(
-    _Moment(
-        name="var",
-        order=50,
-        make=var,
-        help="The variance.",
-        noun="the variance of {column}",
-        chained=Variance,
-        methods=True,
-    )
-)
-register_kind(
-    _Moment(
-        name="std",
-        order=60,
-        make=std,
-        help="The standard deviation.",
-        noun="the standard deviation of {column}",
-        methods=True,
-    )
-)
+@register_statistic
+@dataclass(frozen=True)
+class SumOfColumn(Moment):
+    """The statistic ``sum``."""
+
+    kind = "sum"
+    order = 30
+    make = staticmethod(sum)
+    help = "The sum of values clamped to the bounds."
+    noun = "the sum of {column}"
+    chained = Sum
+    amount = True
+
+
+@register_statistic
+@dataclass(frozen=True)
+class MeanOfColumn(Moment):
+    """The statistic ``mean``."""
+
+    kind = "mean"
+    order = 40
+    make = staticmethod(mean)
+    help = "The mean."
+    noun = "the mean of {column}"
+    chained = Mean
+    methods = True
+
+
+@register_statistic
+@dataclass(frozen=True)
+class VarOfColumn(Moment):
+    """The statistic ``var``."""
+
+    ddof: int = 0  # without a column 1 too, to divide by ``n - 1``
+
+    kind = "var"
+    order = 50
+    make = staticmethod(var)
+    help = "The variance."
+    noun = "the variance of {column}"
+    chained: ClassVar[type[Step] | None] = Variance
+    methods = True
+    bits = SQUARE_BITS
+
+    @property
+    def statistic(self) -> Any:
+        """The statistic whose sensitivities can be asked for."""
+        from tacit.statistics import lookup
+
+        return lookup(f"{self.kind}(ddof={self.ddof})" if self.ddof else self.kind)
+
+    def step(self) -> Step | None:
+        """Return the step of a chain that it is without a column, or None."""
+        return None if self.ddof else super().step()
+
+    def _shown(self) -> tuple[list[str], list[str]]:
+        return [], [f"ddof={self.ddof}"] if self.ddof else []
+
+    @classmethod
+    def range(cls, lower: float, upper: float) -> tuple[float, float]:
+        """Return the public ends of the answer on a column between two bounds."""
+        return 0.0, (upper - lower) ** 2 / 4
+
+
+@register_statistic
+@dataclass(frozen=True)
+class StdOfColumn(VarOfColumn):
+    """The statistic ``std``."""
+
+    kind = "std"
+    order = 60
+    make = staticmethod(std)
+    help = "The standard deviation."
+    noun = "the standard deviation of {column}"
+    chained = None
+
+    @classmethod
+    def range(cls, lower: float, upper: float) -> tuple[float, float]:
+        """Return the public ends of the answer on a column between two bounds."""
+        return 0.0, (upper - lower) / 2

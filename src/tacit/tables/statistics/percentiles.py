@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -40,13 +40,12 @@ from tacit.tables.statistics.base import (
     QUANTILE_BITS,
     Aggregate,
     Columns,
-    Kind,
     Noise,
     Part,
     Setting,
     bounded,
     only_global,
-    register_kind,
+    register_statistic,
 )
 from tacit.tables.statistics.quantile_choice import stretch_of
 from tacit.tables.steps import CountedGroups, TableStep
@@ -655,38 +654,52 @@ def percentiles(
         warnings.warn(told, UserWarning, stacklevel=calls_inside())
     if not isinstance(column, str):
         raise UsageError(f"a column is named by text, not by {said(column)}")
-    return replace(bounded("percentiles", column, lower, upper), percentages=exact)
+    return bounded(Percentiles, column, lower, upper, percentages=exact)
 
 
-class _Percentiles(Kind):
+@register_statistic
+@dataclass(frozen=True)
+class Percentiles(Aggregate):
+    """The statistic ``percentiles``."""
+
+    percentages: tuple[Fraction, ...] = ()  # rising, in 0..100
+
+    kind = "percentiles"
+    order = 85
+    make = staticmethod(percentiles)
+    help = "Several percentiles together, each Q between 0 and 100."
+    noun = "the percentiles {several} of {column}"
+    fields = ("column", "percentages", "lower", "upper")
+    each = ("percentile", "value")
+    bits = QUANTILE_BITS
+
     @property
-    def bits(self) -> int:
-        return QUANTILE_BITS
-
-    def names(self, asked: Aggregate) -> list[str] | None:
-        return [show(q) for q in asked.percentages or ()]
-
-    def statistic(self, asked: Aggregate) -> Any:
+    def statistic(self) -> Any:
+        """Raise: sensitivities are of one number."""
         raise UsageError("percentiles is a question to a table; ask tc.percentile(q) for one")
 
-    def words(self, described: Mapping[str, Any]) -> str:
+    def answer_names(self) -> list[str] | None:
+        """Return the names of its numbers."""
+        return [show(q) for q in self.percentages]
+
+    def _shown(self) -> tuple[list[str], list[str]]:
+        return [show(q) for q in self.percentages], []
+
+    def _fields_to_json(self) -> dict[str, object]:
+        return {"percentages": [str(q) for q in self.percentages]}
+
+    @classmethod
+    def words(cls, described: Mapping[str, Any]) -> str:
+        """Describe in a certificate what :meth:`to_json` described."""
         several = [show(Fraction(q)) for q in described.get("percentages", ())]
-        told = self.noun.format(column=described.get("column"), several=", ".join(several))
+        told = cls.noun.format(column=described.get("column"), several=", ".join(several))
         return column_words(told, described)
 
-    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
-        shares = tuple(q / 100 for q in asked.percentages or ())
-        return PercentilesPart(asked.require_column(), setting.grid(asked, self.bits), shares)
+    def shared(self) -> Any:
+        """Return what the statistics that one part answers have in common."""
+        return Percentiles, self.clamped, self.percentages
 
-
-register_kind(
-    _Percentiles(
-        name="percentiles",
-        order=85,
-        make=percentiles,
-        help="Several percentiles together, each Q between 0 and 100.",
-        noun="the percentiles {several} of {column}",
-        fields=("column", "percentages", "lower", "upper"),
-        each=("percentile", "value"),
-    )
-)
+    def part(self, setting: Setting, before: Part | None) -> Part:
+        """Return the part of the global method."""
+        shares = tuple(q / 100 for q in self.percentages)
+        return PercentilesPart(self.require_column(), setting.grid(self, self.bits), shares)

@@ -22,7 +22,6 @@ from tacit.tables.statistics.base import (
     LEVEL,
     QUANTILE_BITS,
     Aggregate,
-    Kind,
     MethodName,
     Noise,
     Options,
@@ -30,7 +29,7 @@ from tacit.tables.statistics.base import (
     Setting,
     bounded,
     only_global,
-    register_kind,
+    register_statistic,
     with_method,
 )
 from tacit.tables.statistics.quantile_choice import (
@@ -170,7 +169,7 @@ def median(
     median(age, 0, 100) median(age, 0, 100, method=smooth)
     """
     return with_method(
-        bounded("median", column, lower, upper, q=Fraction(50)),
+        bounded(Median, column, lower, upper, q=Fraction(50)),
         method,
         bound,
         bins,
@@ -280,7 +279,7 @@ def percentile(
     percentile(age, 90, 0, 100)
     """
     column, q = _one_of(column, q, "percentile")
-    made = bounded("percentile", column, lower, upper, q=_percent(q))
+    made = bounded(Percentile, column, lower, upper, q=_percent(q))
     return with_method(made, method, bound, bins, distribution, rows)
 
 
@@ -335,7 +334,7 @@ def quantile(
     percentile(age, 90, 0, 100)
     """
     column, q = _one_of(column, q, "quantile")
-    made = bounded("percentile", column, lower, upper, q=100 * _share(q))
+    made = bounded(Percentile, column, lower, upper, q=100 * _share(q))
     return with_method(made, method, bound, bins, distribution, rows)
 
 
@@ -362,7 +361,7 @@ def min(
     min(age, 0, 100)
     """
     only_global("min", method)
-    return bounded("min", column, lower, upper, q=Fraction(0))
+    return bounded(Low, column, lower, upper, q=Fraction(0))
 
 
 @public
@@ -386,82 +385,108 @@ def max(
     max(age, 0, 100)
     """
     only_global("max", method)
-    return bounded("max", column, lower, upper, q=Fraction(100))
+    return bounded(High, column, lower, upper, q=Fraction(100))
 
 
-class _Quantile(Kind):
+@dataclass(frozen=True)
+class Quantile(Aggregate):
+    """A quantile of a column, whatever it is called."""
+
+    q: Fraction | None = None  # in 0..100
+
+    bits = QUANTILE_BITS
+    local_bits = QUANTILE_BITS
+
+    def shared(self) -> Any:
+        """Return what the statistics that one part answers have in common."""
+        return Quantile, self.clamped, self.q
+
+    def _fields_to_json(self) -> dict[str, object]:
+        return {"q": str(self.q)}
+
+    def part(self, setting: Setting, before: Part | None) -> Part:
+        """Return the part of the global method."""
+        grid, q = setting.grid(self, self.bits), as_fraction(self.q or 0) / 100
+        return QuantilePart(self.require_column(), grid, self.kind, q)
+
     @property
-    def bits(self) -> int:
-        return QUANTILE_BITS
+    def _resolved(self) -> Fraction:
+        return (as_fraction(self.q or 0) / 100).limit_denominator(_RESOLUTION)
 
-    local_bits = bits
-
-    def statistic(self, asked: Aggregate) -> Any:
-        from tacit.statistics import percentile as statistic
-
-        if "q" not in self.fields or asked.q is None:
-            return super().statistic(asked)
-        return statistic(asked.q)
-
-    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
-        grid, q = setting.grid(asked, self.bits), as_fraction(asked.q or 0) / 100
-        return QuantilePart(asked.require_column(), grid, self.name, q)
-
-    def local_statistic(self, asked: Aggregate) -> str:
-        percent = 100 * _resolved(asked)
+    def local_statistic(self) -> str:
+        """Return the name of the statistic of the records."""
+        percent = 100 * self._resolved
         return "median" if percent == 50 else f"percentile({percent})"
 
-    def error_on(
-        self, asked: Aggregate, grid: Grid, counted: bool, noise: Noise, made: Array
-    ) -> float:
-        q = _resolved(asked)
-        part = QuantilePart(asked.require_column(), grid, self.name, q)
-        return error_of_choice(grid, q, made, noise.one, part.scale(noise))
+    def error_on(self, grid: Grid, counted: bool, noise: Noise, made: Array) -> float:
+        """Return the mean absolute error of the global method on made-up rows."""
+        part = QuantilePart(self.require_column(), grid, self.kind, self._resolved)
+        return error_of_choice(grid, self._resolved, made, noise.one, part.scale(noise))
 
 
-def _resolved(asked: Aggregate) -> Fraction:
-    return (as_fraction(asked.q or 0) / 100).limit_denominator(_RESOLUTION)
+@register_statistic
+@dataclass(frozen=True)
+class Median(Quantile):
+    """The statistic ``median``."""
+
+    kind = "median"
+    order = 70
+    make = staticmethod(median)
+    help = "The median."
+    noun = "the median of {column}"
+    methods = True
 
 
-register_kind(
-    _Quantile(
-        name="median",
-        order=70,
-        make=median,
-        help="The median.",
-        noun="the median of {column}",
-        methods=True,
-    )
-)
-register_kind(
-    _Quantile(
-        name="percentile",
-        order=80,
-        make=percentile,
-        help="A percentile, Q in 0..100.",
-        noun="the {q}th percentile of {column}",
-        fields=("column", "q", "lower", "upper"),
-        methods=True,
-    )
-)
-register_kind(
-    _Quantile(
-        name="min",
-        order=90,
-        make=min,
-        help="A low value, near the minimum.",
-        noun="a low value of {column} (about its minimum)",
-    )
-)
-register_kind(
-    _Quantile(
-        name="max",
-        order=100,
-        make=max,
-        help="A high value, near the maximum.",
-        noun="a high value of {column} (about its maximum)",
-    )
-)
+@register_statistic
+@dataclass(frozen=True)
+class Percentile(Quantile):
+    """The statistic ``percentile``."""
+
+    kind = "percentile"
+    order = 80
+    make = staticmethod(percentile)
+    help = "A percentile, Q in 0..100."
+    noun = "the {q}th percentile of {column}"
+    fields = ("column", "q", "lower", "upper")
+    methods = True
+
+    @property
+    def statistic(self) -> Any:
+        """The statistic whose sensitivities can be asked for."""
+        from tacit.statistics import percentile as statistic
+
+        return statistic(as_fraction(self.q or 0))
+
+    def label(self) -> str:
+        """Return the label of the answer where none is given."""
+        return "_".join([self.kind, show(as_fraction(self.q or 0)), self.column or ""]).rstrip("_")
+
+    def _shown(self) -> tuple[list[str], list[str]]:
+        return [show(as_fraction(self.q or 0))], []
+
+
+@register_statistic
+@dataclass(frozen=True)
+class Low(Quantile):
+    """The statistic ``min``."""
+
+    kind = "min"
+    order = 90
+    make = staticmethod(min)
+    help = "A low value, near the minimum."
+    noun = "a low value of {column} (about its minimum)"
+
+
+@register_statistic
+@dataclass(frozen=True)
+class High(Quantile):
+    """The statistic ``max``."""
+
+    kind = "max"
+    order = 100
+    make = staticmethod(max)
+    help = "A high value, near the maximum."
+    noun = "a high value of {column} (about its maximum)"
 
 
 # How far apart the quartiles of a column are: the kind ``interquartile_range``.
@@ -513,7 +538,7 @@ def interquartile_range(
     interquartile_range(age, 0, 100)
     """
     only_global("interquartile_range", method)
-    return bounded("interquartile_range", column, lower, upper)
+    return bounded(InterquartileRange, column, lower, upper)
 
 
 @dataclass(frozen=True)
@@ -558,26 +583,18 @@ class InterquartileRangePart(ChoicePart):
         return slack / (4 * noise.one)
 
 
-class _InterquartileRange(Kind):
-    @property
-    def bits(self) -> int:
-        return QUANTILE_BITS
+@register_statistic
+@dataclass(frozen=True)
+class InterquartileRange(Aggregate):
+    """The statistic ``interquartile_range``."""
 
-    def statistic(self, asked: Aggregate) -> Any:
-        from tacit.statistics import lookup
+    kind = "interquartile_range"
+    order = 105
+    make = staticmethod(interquartile_range)
+    help = "How far apart the quartiles are."
+    noun = "the interquartile range of {column}"
+    bits = QUANTILE_BITS
 
-        return lookup(self.name)
-
-    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
-        return InterquartileRangePart(asked.require_column(), setting.grid(asked, self.bits))
-
-
-register_kind(
-    _InterquartileRange(
-        name="interquartile_range",
-        order=105,
-        make=interquartile_range,
-        help="How far apart the quartiles are.",
-        noun="the interquartile range of {column}",
-    )
-)
+    def part(self, setting: Setting, before: Part | None) -> Part:
+        """Return the part of the global method."""
+        return InterquartileRangePart(self.require_column(), setting.grid(self, self.bits))

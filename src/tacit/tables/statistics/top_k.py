@@ -46,13 +46,12 @@ from tacit.tables.statistics.base import (
     LEVEL,
     Aggregate,
     Columns,
-    Kind,
     Noise,
     Part,
     Setting,
     law_of_rows,
     only_global,
-    register_kind,
+    register_statistic,
 )
 from tacit.tables.steps import VectorStep, weight_of
 
@@ -210,7 +209,7 @@ def top_k(
             )
         if len({(type(key), key) for key in listed}) < len(listed):
             raise UsageError("a category is given twice")
-    return Aggregate("top_k", column, k=most, keys=listed)
+    return TopK(column, k=most, keys=listed)
 
 
 def _category(key: Any) -> Any:
@@ -222,14 +221,33 @@ def _category(key: Any) -> Any:
     return value.isoformat()
 
 
-class _TopK(Kind):
-    def names(self, asked: Aggregate) -> list[str] | None:
-        return ["missing" if key is None else str(key) for key in asked.keys or ()]
+@register_statistic
+@dataclass(frozen=True)
+class TopK(Aggregate):
+    """The statistic ``top_k``."""
 
-    def check(self, asked: Aggregate, columns: Schema) -> None:
-        column = asked.require_column()
+    k: int = 1  # how many of the categories
+    keys: tuple[object, ...] | None = None  # the public categories
+
+    kind = "top_k"
+    order = 115
+    make = staticmethod(top_k)
+    help = "The K most frequent of the categories, with their counts."
+    noun = "the {k} most frequent of {keys} categories of {column}"
+    fields = ("column", "k", "keys")
+    whole = True
+    each = ("category", "rows")
+
+    def with_keys(self, keys: Mapping[str, Sequence[object]]) -> Aggregate:
+        """Return the statistic with the declared categories of its column, if it needs some."""
+        column = self.require_column()
+        return top_k(column, self.k, keys[column]) if self.keys is None and column in keys else self
+
+    def check(self, columns: Schema) -> None:
+        """Raise if the categories are not of the kind of the column."""
+        column = self.require_column()
         kind = col(column).kind(columns)
-        for key in asked.keys or ():
+        for key in self.keys or ():
             try:
                 place_of_category(col(column), (key,)).kind(columns)
             except UsageError as unlike:
@@ -238,40 +256,42 @@ class _TopK(Kind):
                     "categories of that kind, or cut numbers into bins and ask for these"
                 ) from unlike
 
-    def shared(self, asked: Aggregate) -> Any:
-        return (*super().shared(asked), asked.k, asked.keys)
-
-    def statistic(self, asked: Aggregate) -> Any:
+    @property
+    def statistic(self) -> Any:
+        """Raise: there is no such statistic."""
         raise UsageError("top_k is a question to a table; ask tc.histogram() for sensitivities")
 
-    def words(self, described: Mapping[str, Any]) -> str:
-        return self.noun.format(
+    def answer_names(self) -> list[str] | None:
+        """Return the names of its numbers."""
+        return ["missing" if key is None else str(key) for key in self.keys or ()]
+
+    def _shown(self) -> tuple[list[str], list[str]]:
+        return [], [str(self.k), *([f"{len(self.keys)} categories"] if self.keys else [])]
+
+    def _fields_to_json(self) -> dict[str, object]:
+        return {"k": self.k, "keys": list(self.keys or ())}
+
+    @classmethod
+    def words(cls, described: Mapping[str, Any]) -> str:
+        """Describe in a certificate what :meth:`to_json` described."""
+        return cls.noun.format(
             k=described.get("k"),
             column=described.get("column"),
             keys=len(described.get("keys", ())),
         )
 
-    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
-        if asked.keys is None:
+    def shared(self) -> Any:
+        """Return what the statistics that one part answers have in common."""
+        return TopK, self.column, self.k, self.keys
+
+    def part(self, setting: Setting, before: Part | None) -> Part:
+        """Return the part of the global method."""
+        if self.keys is None:
             raise UsageError(
-                f'name the categories of {asked.column!r}: tc.top_k("{asked.column}", '
-                f"{asked.k}, keys=[...]), or declare keys for the column in a data set"
+                f'name the categories of {self.column!r}: tc.top_k("{self.column}", '
+                f"{self.k}, keys=[...]), or declare keys for the column in a data set"
             )
-        return TopKPart(asked.require_column(), asked.k or 1, asked.keys)
-
-
-register_kind(
-    _TopK(
-        name="top_k",
-        order=115,
-        make=top_k,
-        help="The K most frequent of the categories, with their counts.",
-        noun="the {k} most frequent of {keys} categories of {column}",
-        fields=("column", "k", "keys"),
-        whole=True,
-        each=("category", "rows"),
-    )
-)
+        return TopKPart(self.require_column(), self.k, self.keys)
 
 
 def _step_words(step: Mapping[str, Any]) -> str:

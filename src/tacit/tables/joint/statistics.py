@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,34 +16,32 @@ from tacit.calls import public
 from tacit.core import Step
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
-from tacit.report.text import aggregate_words, bins_words, listed
+from tacit.report.text import aggregate_words, listed
 from tacit.tables.cell_axis import Axis, axis_from
 from tacit.tables.joint.cell_counts import CellsPart, RequestedCells, key_of
 from tacit.tables.joint.strategy import READINGS, SHARES, names_of, size_of
 from tacit.tables.noise import Estimate
 from tacit.tables.query.requests import Cells, Moments, Request, Total
 from tacit.tables.statistics.base import (
-    LEVEL,
     Aggregate,
     Columns,
-    Kind,
     Noise,
     Part,
     Setting,
-    kind_of,
-    kinds,
-    register_kind,
+    register_statistic,
+    statistic_named,
+    statistics,
 )
-from tacit.tables.statistics.histogram import histogram
-from tacit.tables.statistics.moments import MomentsPart, SumPart, mean
-from tacit.tables.statistics.percentiles import PercentilesPart, percentiles
-from tacit.tables.statistics.quantiles import QuantilePart, median
+from tacit.tables.statistics.histogram import Binned, histogram
+from tacit.tables.statistics.moments import Moment, MomentsPart, SumPart, mean
+from tacit.tables.statistics.percentiles import Percentiles, PercentilesPart
+from tacit.tables.statistics.quantiles import Quantile, QuantilePart
 from tacit.workload.range_strategies import check_bins, check_numbers
 
 __all__ = [
-    "BY_CELLS",
-    "CELL_KINDS",
     "GROUPED",
+    "ByCells",
+    "CellCounts",
     "GroupedPart",
     "cdf",
     "prefix_sums",
@@ -55,67 +53,92 @@ __all__ = [
 # Counts of cells as a kind of answer, which only a plan of several questions asks for.
 
 
-CELL_KINDS = ("cell_counts", "cell_shares")
-
-
 def requested_cells(
     axes: Sequence[Axis],
     importance: int = 1,
     reading: str = "cells",
     *,
     nonnegative: bool = False,
-) -> Aggregate:
+) -> CellCounts:
     """Ask for the number of rows in each listed cell of some axes, or cumulative shares of them.
 
     >>> print(requested_cells([Axis(("sex",), (("f",), ("m",)))]))
     cell_counts(sex)
     """
-    return Aggregate(
-        CELL_KINDS[reading == SHARES],
-        axes=tuple(axes),
-        importance=importance,
-        reading=reading,
-        nonnegative=nonnegative,
-    )
+    made = CellShares if reading == SHARES else CellCounts
+    return made(axes=tuple(axes), importance=importance, reading=reading, nonnegative=nonnegative)
 
 
-def _asked(aggregate: Aggregate) -> RequestedCells:
-    axes, importance = aggregate.axes or (), aggregate.importance
-    return RequestedCells(axes, importance, aggregate.reading, aggregate.nonnegative)
+@register_statistic
+@dataclass(frozen=True)
+class CellCounts(Aggregate):
+    """The statistic ``cell_counts``."""
 
+    axes: tuple[Axis, ...] = ()  # the columns whose cells are counted
+    importance: int = 1  # how much its squared errors count in a plan
+    reading: str = "cells"  # how the bins of the last column are read
+    nonnegative: bool = False  # whether no count may be below zero
 
-class _CellCounts(Kind):
-    def key(self, aggregate: Aggregate) -> str:
-        return key_of(_asked(aggregate))
+    kind = "cell_counts"
+    order = 1000
+    make = staticmethod(requested_cells)
+    help = "The number of rows in each cell of some columns."
+    noun = "the number of rows in each cell"
+    fields = ("axes",)
+    amount: ClassVar[bool] = True
+    each = ("cell", "rows")
+    alone = False
 
-    def label(self, aggregate: Aggregate) -> str:
-        return "_by_".join(["count", *(axis.name for axis in aggregate.axes or ())])
+    @property
+    def _requested(self) -> RequestedCells:
+        return RequestedCells(self.axes, self.importance, self.reading, self.nonnegative)
 
-    def names(self, aggregate: Aggregate) -> list[str] | None:
-        """Return what its cells are called."""
-        if not aggregate.axes:
+    def key(self) -> str:
+        """Return the key of its answer among those of its part."""
+        return key_of(self._requested)
+
+    def label(self) -> str:
+        """Return the label of the answer where none is given."""
+        return "_by_".join(["count", *(axis.name for axis in self.axes)])
+
+    def answer_names(self) -> list[str] | None:
+        """Return the names of its cells."""
+        if not self.axes:
             return None
-        *groups, last = aggregate.axes
-        own = (
-            last.names if aggregate.reading == "cells" else names_of(aggregate.reading, last.edges)
-        )
+        *groups, last = self.axes
+        own = last.names if self.reading == "cells" else names_of(self.reading, last.edges)
         each = [*(axis.names for axis in groups), own]
         return [", ".join(cell) for cell in itertools.product(*each)]
 
-    def read(self, described: Mapping[str, Any]) -> Aggregate:
+    def _shown(self) -> tuple[list[str], list[str]]:
+        return [], [axis.name for axis in self.axes]
+
+    def _fields_to_json(self) -> dict[str, object]:
+        return {
+            "axes": [axis.to_json() for axis in self.axes],
+            **({} if self.importance == 1 else {"importance": self.importance}),
+            **({} if self.reading == "cells" else {"reading": self.reading}),
+            **({"nonnegative": True} if self.nonnegative else {}),
+        }
+
+    @classmethod
+    def read(cls, described: Mapping[str, Any]) -> Aggregate:
+        """Return the statistic that :meth:`to_json` described."""
         importance = as_integer(described.get("importance", 1), "an importance", minimum=1)
         axes, reading = [axis_from(axis) for axis in described["axes"]], described.get("reading")
         known = (*READINGS, SHARES)
         if reading is not None and (reading not in known or not axes or not axes[-1].edges):
             raise UsageError(f"the bins of a column are read as {', '.join(known)}")
-        if (reading == SHARES) is not (self.name == CELL_KINDS[1]):
+        if (reading == SHARES) is not (cls is CellShares):
             raise UsageError("cumulative shares are a kind of their own")
         lifted = described.get("nonnegative", False)
         if lifted is not ("nonnegative" in described):
             raise UsageError("nonnegative is true, or is left out")
         return requested_cells(axes, importance, reading or "cells", nonnegative=lifted)
 
-    def words(self, described: Mapping[str, Any]) -> str:
+    @classmethod
+    def words(cls, described: Mapping[str, Any]) -> str:
+        """Describe in a certificate what :meth:`to_json` described."""
         axes = [axis_from(axis) for axis in described["axes"]]
         each = [f"{axis.name} ({', '.join(axis.names)})" for axis in axes]
         if described.get("reading") == "ranges":
@@ -129,30 +152,27 @@ class _CellCounts(Kind):
             return f"the share of the values of {last} up to the end of each bin{by}"
         return "the number of rows" + (f" by {listed(each)}" if each else "") + floor_words
 
-    def shared(self, asked: Aggregate) -> Any:
+    def shared(self) -> Any:
+        """Return what the statistics that one part answers have in common."""
         return CellsPart
 
-    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
+    def part(self, setting: Setting, before: Part | None) -> Part:
+        """Return the part of the global method."""
         known = before.asked if isinstance(before, CellsPart) else ()
-        return CellsPart((*known, _asked(asked)))
+        return CellsPart((*known, self._requested))
 
 
-for _name, _what, _each in zip(
-    CELL_KINDS, ("number of rows in", "share of rows up to"), ("rows", "share"), strict=True
-):
-    register_kind(
-        _CellCounts(
-            name=_name,
-            order=1000 + 10 * CELL_KINDS.index(_name),
-            make=requested_cells,
-            help=f"The {_what} each cell of some columns.",
-            noun=f"the {_what} each cell",
-            fields=("axes",),
-            amount=_each == "rows",
-            each=("cell", _each),
-            alone=False,
-        )
-    )
+@register_statistic
+@dataclass(frozen=True)
+class CellShares(CellCounts):
+    """The statistic ``cell_shares``."""
+
+    kind = "cell_shares"
+    order = 1010
+    help = "The share of rows up to each cell of some columns."
+    noun = "the share of rows up to each cell"
+    amount = False
+    each = ("cell", "share")
 
 
 # Sums of the bins of a column: the kinds ``ranges``, ``prefix_sums`` and ``cdf``.
@@ -188,7 +208,7 @@ def ranges(column: str, edges: Sequence[Number]) -> Aggregate:
         >>> answer.column("by_age")["bins"][:3]
         ['[0, 18)', '[0, 65)', '[0, 99]']
     """
-    return _of_bins("ranges", column, edges)
+    return _of_bins(Ranges, column, edges)
 
 
 @public
@@ -211,7 +231,7 @@ def prefix_sums(column: str, edges: Sequence[Number]) -> Aggregate:
         >>> answer.column("up_to")["bins"]
         ['[0, 18)', '[0, 65)', '[0, 99]']
     """
-    return _of_bins("prefix_sums", column, edges)
+    return _of_bins(PrefixSums, column, edges)
 
 
 @public
@@ -243,65 +263,89 @@ def cdf(column: str, edges: Sequence[Number]) -> Aggregate:
         >>> answer.column("below")["bins"], answer.column("below")["value"][0][-1]
         (['[0, 18)', '[0, 65)', '[0, 99]'], 1.0)
     """
-    return _of_bins("cdf", column, edges)
+    return _of_bins(CumulativeDistribution, column, edges)
 
 
-def _of_bins(kind: str, column: str, edges: Sequence[Number]) -> Aggregate:
+def _of_bins(of: type[_SumsOfBins], column: str, edges: Sequence[Number]) -> _SumsOfBins:
     made = histogram(column, edges)
     if made.column is None:
-        raise UsageError(f'{kind} are asked for one column: tc.{kind}("age", [0, 18, 65])')
+        raise UsageError(f'{of.kind} are asked for one column: tc.{of.kind}("age", [0, 18, 65])')
     bins = len(made.edges or ()) - 1
     check_bins(bins)
-    aggregate = replace(made, kind=kind)
-    check_numbers(size_of(kind_of(aggregate.kind).reading, bins), bins)
-    return aggregate
+    check_numbers(size_of(of.bin_reading, bins), bins)
+    return of(made.column, made.lower, made.upper, edges=made.edges)
 
 
-class _SumsOfBins(Kind):
-    def key(self, asked: Aggregate) -> str:
-        return key_of(self._asked(asked))
+@dataclass(frozen=True)
+class _SumsOfBins(Binned):
+    amount: ClassVar[bool] = True
+    alone = False
 
-    def names(self, asked: Aggregate) -> list[str] | None:
-        return names_of(self.reading, asked.edges or ())
+    def key(self) -> str:
+        """Return the key of its answer among those of its part."""
+        return key_of(self._requested)
 
-    def words(self, described: Mapping[str, Any]) -> str:
-        return bins_words(self.noun, described)
+    def answer_names(self) -> list[str] | None:
+        """Return the names of its numbers."""
+        return names_of(self.bin_reading, self.edges or ())
 
-    def shared(self, asked: Aggregate) -> Any:
+    def shared(self) -> Any:
+        """Return what the statistics that one part answers have in common."""
         return CellsPart
 
-    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
-        setting.grid(asked, self.bits)  # refuses a column without numbers
+    def part(self, setting: Setting, before: Part | None) -> Part:
+        """Return the part of the global method."""
+        setting.grid(self, self.bits)  # refuses a column without numbers
         known = before.asked if isinstance(before, CellsPart) else ()
-        return CellsPart((*known, self._asked(asked)))
+        return CellsPart((*known, self._requested))
 
-    def _asked(self, asked: Aggregate) -> RequestedCells:
-        axis = Axis((asked.require_column(),), edges=asked.edges or ())
-        return RequestedCells((axis,), reading=self.reading)
+    @property
+    def _requested(self) -> RequestedCells:
+        axis = Axis((self.require_column(),), edges=self.edges or ())
+        return RequestedCells((axis,), reading=self.bin_reading)
 
 
-_RANGES = "the number of values of {column} in every range of {bins} bins"
-_UP_TO = "of {column} up to each end of {bins} bins"
-for _sums_of_bins_name, _make, _order, _noun, _reading in (
-    ("ranges", ranges, 1001, _RANGES, "ranges"),
-    ("prefix_sums", prefix_sums, 1002, f"the number of values {_UP_TO}", "prefix_sums"),
-    ("cdf", cdf, 1004, f"the share of the values {_UP_TO}", SHARES),
-):
-    register_kind(
-        _SumsOfBins(
-            name=_sums_of_bins_name,
-            order=_order,
-            make=_make,
-            help=(_make.__doc__ or "").split("\n", maxsplit=1)[0],
-            noun=_noun,
-            fields=("column", "edges"),
-            amount=_reading != SHARES,
-            each=("range", "share" if _reading == SHARES else "rows"),
-            alone=False,
-            counts=True,
-            reading=_reading,
-        )
-    )
+@register_statistic
+@dataclass(frozen=True)
+class Ranges(_SumsOfBins):
+    """The statistic ``ranges``."""
+
+    kind = "ranges"
+    order = 1001
+    make = staticmethod(ranges)
+    help = "The number of values in every range between two of the edges."
+    noun = "the number of values of {column} in every range of {bins} bins"
+    each = ("range", "rows")
+    bin_reading = "ranges"
+
+
+@register_statistic
+@dataclass(frozen=True)
+class PrefixSums(_SumsOfBins):
+    """The statistic ``prefix_sums``."""
+
+    kind = "prefix_sums"
+    order = 1002
+    make = staticmethod(prefix_sums)
+    help = "The number of values from the first edge up to each later one."
+    noun = "the number of values of {column} up to each end of {bins} bins"
+    each = ("range", "rows")
+    bin_reading = "prefix_sums"
+
+
+@register_statistic
+@dataclass(frozen=True)
+class CumulativeDistribution(_SumsOfBins):
+    """The statistic ``cdf``."""
+
+    kind = "cdf"
+    order = 1004
+    make = staticmethod(cdf)
+    help = "The share of the values below each edge."
+    noun = "the share of the values of {column} up to each end of {bins} bins"
+    amount = False
+    each = ("range", "share")
+    bin_reading = SHARES
 
 
 # Statistics of a column by listed groups, in a plan: sums, means, variances and quantiles.
@@ -324,13 +368,12 @@ for _sums_of_bins_name, _make, _order, _noun, _reading in (
 # - 1, and every integer there is of one cell and one offset.)
 
 
-BY_CELLS = "by_cells"
-_ALIKE = (mean(), median(), percentiles("of", [50]))
-_FAMILIES = tuple(type(kind_of(made.kind)) for made in _ALIKE)
 # Parts whose answers are values of the column, chosen by their rank.
 _CHOSEN = (QuantilePart, PercentilesPart)
 # The kinds that are answered by groups in a plan.
-GROUPED = tuple(kind.name for kind in kinds() if isinstance(kind, _FAMILIES))
+GROUPED = tuple(
+    known.kind for known in statistics() if issubclass(known, (Moment, Quantile, Percentiles))
+)
 _BITS, _MIN_BITS = 30, 8
 
 
@@ -340,7 +383,7 @@ def statistic_by_cells(axes: Sequence[Axis], of: Aggregate) -> Aggregate:
     >>> print(statistic_by_cells([Axis(("sex",), (("f",), ("m",)))], mean("age", 0, 100)))
     by_cells(mean(age, 0, 100), sex)
     """
-    return Aggregate(BY_CELLS, axes=tuple(axes), of=of)
+    return ByCells(axes=tuple(axes), of=of)
 
 
 @dataclass(frozen=True)
@@ -436,80 +479,77 @@ class _GroupedChoice(GroupedPart):
     error_unit = QuantilePart.error_unit
 
 
-class _ByCells(Kind):
-    def key(self, asked: Aggregate) -> str:
-        return kind_of(_of(asked).kind).key(_of(asked))
+@register_statistic
+@dataclass(frozen=True)
+class ByCells(Aggregate):
+    """A statistic by groups, in a plan."""
 
-    def label(self, asked: Aggregate) -> str:
-        of = _of(asked)
-        return "_by_".join([kind_of(of.kind).label(of), *(axis.name for axis in asked.axes or ())])
+    axes: tuple[Axis, ...] = ()  # the columns of the groups
+    of: Aggregate = field(default_factory=mean)  # the statistic in each of their cells
 
-    def names(self, asked: Aggregate) -> list[str] | None:
-        """Return what its cells are called."""
-        of, each = _of(asked), [axis.names for axis in asked.axes or ()]
-        several = kind_of(of.kind).names(of)
-        each += [] if several is None else [several]
+    kind = "by_cells"
+    order = 1003
+    make = staticmethod(statistic_by_cells)
+    help = "A statistic in each cell of some columns."
+    noun = "a statistic in each cell"
+    fields = ("axes", "of")
+    each = ("cell", "value")
+    alone = False
+
+    def key(self) -> str:
+        """Return the key of its answer among those of its part."""
+        return self.of.key()
+
+    def label(self) -> str:
+        """Return the label of the answer where none is given."""
+        return "_by_".join([self.of.label(), *(axis.name for axis in self.axes)])
+
+    def answer_names(self) -> list[str] | None:
+        """Return the names of its cells."""
+        several = self.of.answer_names()
+        each = [*(axis.names for axis in self.axes), *([] if several is None else [several])]
         return [", ".join(cell) for cell in itertools.product(*each)]
 
-    def read(self, described: Mapping[str, Any]) -> Aggregate:
+    def _shown(self) -> tuple[list[str], list[str]]:
+        return [], [str(self.of), *(axis.name for axis in self.axes)]
+
+    def _fields_to_json(self) -> dict[str, object]:
+        return {"axes": [axis.to_json() for axis in self.axes], "of": self.of.to_json()}
+
+    @classmethod
+    def read(cls, described: Mapping[str, Any]) -> Aggregate:
+        """Return the statistic that :meth:`to_json` described."""
         of = described["of"]
         if of["kind"] not in GROUPED or "method" in of:
             raise UsageError(f"a plan answers by groups: {', '.join(GROUPED)}")
-        made = kind_of(of["kind"]).read(of)
         axes = [axis_from(axis) for axis in described["axes"]]
         if not axes:
             raise UsageError("a statistic by groups has at least one column of groups")
-        return statistic_by_cells(axes, made)
+        return statistic_by_cells(axes, statistic_named(of["kind"]).read(of))
 
-    def words(self, described: Mapping[str, Any]) -> str:
+    @classmethod
+    def words(cls, described: Mapping[str, Any]) -> str:
+        """Describe in a certificate what :meth:`to_json` described."""
         axes = [axis_from(axis) for axis in described["axes"]]
         groups = listed([f"{axis.name} ({', '.join(axis.names)})" for axis in axes])
         return f"{aggregate_words(described['of'])} by {groups}"
 
-    def shared(self, asked: Aggregate) -> Any:
-        axes = str([axis.to_json() for axis in asked.axes or ()])
-        return type(self), axes, kind_of(_of(asked).kind).shared(_of(asked))
+    def shared(self) -> Any:
+        """Return what the statistics that one part answers have in common."""
+        return ByCells, str([axis.to_json() for axis in self.axes]), self.of.shared()
 
-    def part(self, asked: Aggregate, setting: Setting, before: Part | None) -> Part:
-        axes, of = asked.axes or (), _of(asked)
-        cells = math.prod(axis.size for axis in axes)
+    def part(self, setting: Setting, before: Part | None) -> Part:
+        """Return the part of the global method."""
+        cells = math.prod(axis.size for axis in self.axes)
         offset_bits = _BITS - (cells - 1).bit_length()
         if offset_bits < _MIN_BITS:
             raise UsageError(
-                f"{of} by {listed([axis.name for axis in axes])} has {cells:,} groups, and a plan "
-                f"answers at most {1 << _BITS - _MIN_BITS:,}: list fewer keys"
+                f"{self.of} by {listed([axis.name for axis in self.axes])} has {cells:,} groups, "
+                f"and a plan answers at most {1 << _BITS - _MIN_BITS:,}: list fewer keys"
             )
         own = Setting(
             lambda each, bits: setting.grid(each, min(bits, offset_bits)), setting.groups, False
         )
         known = before.inner if isinstance(before, GroupedPart) else None
-        inner: Any = kind_of(of.kind).part(of, own, known)
-        return GroupedPart(inner, axes)
-
-    def estimate(
-        self,
-        parts: Sequence[Part],
-        found: Sequence[Mapping[str, Estimate]],
-        noises: Sequence[Noise],
-        level: float = LEVEL,
-    ) -> Estimate:
-        raise AssertionError("its answers are known by the kind of each")
-
-
-def _of(asked: Aggregate) -> Aggregate:
-    assert asked.of is not None
-    return asked.of
-
-
-register_kind(
-    _ByCells(
-        name=BY_CELLS,
-        order=1003,
-        make=statistic_by_cells,
-        help="A statistic in each cell of some columns.",
-        noun="a statistic in each cell",
-        fields=("axes", "of"),
-        each=("cell", "value"),
-        alone=False,
-    )
-)
+        inner: Any = self.of.part(own, known)
+        return GroupedPart(inner, self.axes)
