@@ -83,9 +83,9 @@ class Connection(AskedTable[RemoteQuestion]):
         """Return the expected errors of a query in SQL, before anything is spent."""
         return self.sql(query).preview(**price)
 
-    def release(self, query: str, *, tag: str | None = None, **price: Unpack[Price]) -> Answer:
+    def release(self, query: str, **price: Unpack[Price]) -> Answer:
         """Release a query in SQL; see :meth:`tacit.tables.Question.release`."""
-        return self.sql(query).release(**price, tag=tag)
+        return self.sql(query).release(**price)
 
     @property
     def budget(self) -> Budget:

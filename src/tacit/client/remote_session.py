@@ -6,7 +6,7 @@ import datetime
 import secrets
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn, Self, Unpack
+from typing import Any, NoReturn, Self, Unpack, cast
 from urllib.parse import quote
 
 from tacit.accounting.budget import Budget
@@ -260,6 +260,7 @@ class _Sent:
         rho: Amount | None = None,
         *,
         total: Number | None = None,
+        tag: str | None = None,
         rows: Iterable[int] = (100, 1_000, 10_000),
         confidence: Number | None = None,
     ) -> Preview:
@@ -273,8 +274,8 @@ class _Sent:
             ServiceError: the service does not answer.
         """
         level = None if confidence is None else str(as_fraction(confidence))
-        price = _price(epsilon, delta, rho, total)
-        body = {**self._payload(), **price, "rows": list(rows), "confidence": level}
+        price = Price(epsilon=epsilon, delta=delta, rho=rho, total=total, tag=tag)
+        body = {**self._payload(), **_exact(price), "rows": list(rows), "confidence": level}
         return Preview.from_json(self._previewed(body)["preview"])
 
     def release(
@@ -310,10 +311,8 @@ class _Sent:
         tag: str | None = None,
     ) -> Job:
         """Ask for a release, and return at once; arguments and errors as of :meth:`release`."""
-        body = {**self._payload(), **_price(epsilon, delta, rho, total)}
-        if tag is not None:
-            body["tag"] = tag
-        at = self._at
+        price = Price(epsilon=epsilon, delta=delta, rho=rho, total=total, tag=tag)
+        at, body = self._at, {**self._payload(), **_exact(price)}
         made = at.transport.post(f"{at.path}/releases", body, key=secrets.token_urlsafe(18))
         return Job(at.transport, made)
 
@@ -352,19 +351,18 @@ class _Sent:
         errors = self._previewed({**self._payload(), "free": True, "tag": tag})["free"]
         return {label: float(one["standard_error"]) for label, one in errors.items()} or None
 
-    def cost(self, *, tag: str | None = None, **price: Unpack[Price]) -> Budget:
+    def cost(self, **price: Unpack[Price]) -> Budget:
         """Return what :meth:`release` would charge now: zero if it is answered or was charged."""
-        entry = self._existing_entry(tag, price)
+        entry = self._existing_entry(price)
         cost = Budget.from_json(entry["preview"]["cost"])
         return Budget.nothing(cost.kind) if entry["replay"] or entry["open"] else cost
 
-    def is_answered(self, *, tag: str | None = None, **price: Unpack[Price]) -> bool:
+    def is_answered(self, **price: Unpack[Price]) -> bool:
         """Return whether :meth:`release` would replay a recorded answer, at no cost."""
-        return bool(self._existing_entry(tag, price)["replay"])
+        return bool(self._existing_entry(price)["replay"])
 
-    def _existing_entry(self, tag: str | None, price: Price) -> Any:
-        body = {**self._payload(), **_price(**price)}
-        return self._previewed(body if tag is None else {**body, "tag": tag})
+    def _existing_entry(self, price: Price) -> Any:
+        return self._previewed({**self._payload(), **_exact(price)})
 
     def _previewed(self, body: Mapping[str, Any]) -> Any:
         at = self._at
@@ -425,8 +423,8 @@ class RemoteQuestion(Asking, _Sent):
         Raises:
             UsageError: a label that is not asked, or a target that no epsilon reaches.
         """
-        price, total = (1, None) if weights is None else (weights, 1)
-        query, _ = priced(self._query, self._at.budget.kind, price, delta, None, total)
+        price: Price = {"epsilon": 1} if weights is None else {"epsilon": weights, "total": 1}
+        query, _ = priced(self._query, self._at.budget.kind, {**price, "delta": delta})
         return min_epsilon(query, targets, read_confidence(confidence), rows, delta)
 
     def _payload(self) -> dict[str, Any]:
@@ -462,21 +460,17 @@ def _fields(described: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _price(
-    epsilon: Amount | None = None,
-    delta: Number | None = None,
-    rho: Amount | None = None,
-    total: Number | None = None,
-) -> dict[str, Any]:
-    """Return what a release may spend, each number exact and as text."""
-    given = {"epsilon": epsilon, "delta": delta, "rho": rho, "total": total}
-    return {
-        name: {label: str(as_fraction(one)) for label, one in value.items()}
-        if isinstance(value, Mapping)
-        else str(as_fraction(value, name))
-        for name, value in given.items()
-        if value is not None
-    }
+def _exact(price: Price) -> dict[str, Any]:
+    """Return a price as plain JSON: each number exact and as text."""
+    plain: dict[str, Any] = {}
+    for name, value in price.items():
+        if name == "tag" or value is None:
+            plain |= {} if value is None else {name: value}
+        elif isinstance(value, Mapping):
+            plain[name] = {label: str(as_fraction(one)) for label, one in value.items()}
+        else:
+            plain[name] = str(as_fraction(cast("Number", value), name))
+    return plain
 
 
 # A data set of a service, asked as a session is asked.

@@ -393,9 +393,8 @@ class Priced:
         Raises:
             UsageError: a label that is not asked, or a target that no epsilon reaches.
         """
-        price = 1 if weights is None else weights
-        paid, whole = self._ledger.kind, None if weights is None else 1
-        query, _ = priced(self._query, paid, price, delta, None, whole)
+        price: Price = {"epsilon": 1} if weights is None else {"epsilon": weights, "total": 1}
+        query, _ = priced(self._query, self._ledger.kind, {**price, "delta": delta})
         return min_epsilon(query, targets, read_confidence(confidence), rows, delta)
 
     def is_answered(
@@ -412,24 +411,18 @@ class Priced:
         Raises:
             UsageError: as :meth:`release`.
         """
-        return self._priced(epsilon, delta, rho, total, tag).look().is_answered
+        charge = self._priced(epsilon=epsilon, delta=delta, rho=rho, total=total, tag=tag)
+        return charge.look().is_answered
 
-    def _priced(
-        self,
-        epsilon: Amount | None = None,
-        delta: Number | None = None,
-        rho: Amount | None = None,
-        total: Number | None = None,
-        tag: str | None = None,
-    ) -> QueryCharge:
-        paid = self._ledger.kind
-        query, request = priced(self._query, paid, epsilon, delta, rho, total)
-        return Charge(self._ledger, TableQuestion(query, request, tag), self._table.plans)
+    def _priced(self, **price: Unpack[Price]) -> QueryCharge:
+        query, request = priced(self._query, self._ledger.kind, price)
+        asked = TableQuestion(query, request, price.get("tag"))
+        return Charge(self._ledger, asked, self._table.plans)
 
 
-def charge_of(question: Priced, *, tag: str | None = None, **price: Unpack[Price]) -> QueryCharge:
+def charge_of(question: Priced, **price: Unpack[Price]) -> QueryCharge:
     """Return a question at a price: its key, what the ledger holds of it, its cost."""
-    return question._priced(**price, tag=tag)
+    return question._priced(**price)
 
 
 # A question to the table of a session: built part by part, previewed, released.
@@ -481,6 +474,7 @@ class Question(Asking, Priced):
         rho: Amount | None = None,
         *,
         total: Number | None = None,
+        tag: str | None = None,
         rows: Iterable[int] = (100, 1_000, 10_000),
         confidence: Number | None = None,
     ) -> Preview:
@@ -488,7 +482,7 @@ class Question(Asking, Priced):
 
         Reads no row and draws no noise: an error depends on the distribution of the noise, which is
         public, and for means and the like on the size of the group, of which a few are shown.  It
-        says where the answer would be free: where it follows from earlier releases without a tag
+        says where the answer would be free: where it follows from earlier releases of the same tag
         (:meth:`free_answer`).
 
         Args:
@@ -496,6 +490,7 @@ class Question(Asking, Priced):
             delta: as in :meth:`release`.
             rho: as in :meth:`release`.
             total: as in :meth:`release`.
+            tag: as in :meth:`release`.
             rows: sizes of a group.
             confidence: where given, the expected half-widths of intervals at this level are shown
                 too, as ``intervals``.
@@ -504,13 +499,13 @@ class Question(Asking, Priced):
             UsageError: as :meth:`release`, or a confidence that is not between 0 and 1.
         """
         level = None if confidence is None else read_confidence(confidence)
-        charge = self._priced(epsilon, delta, rho, total)
+        charge = self._priced(epsilon=epsilon, delta=delta, rho=rho, total=total, tag=tag)
         plan, named = charge.on_paper(), self._table.named
         sizes = listed(rows, "rows is a list of sizes of a group, such as [100, 1000]")
         found = noted(plan, sizes, self._declared, self._ledger, named, level)
         # what others asked is told to nobody, and neither is how many releases they had
         own = not isinstance(self._table, SharedTable)
-        (free,) = free_errors_of([self._query], self._ledger) if own else [{}]
+        (free,) = free_errors_of([self._query], self._ledger, tag) if own else [{}]
         return replace(found, notes=(*found.notes, *self.notes), free=free)
 
     def release(
@@ -550,7 +545,7 @@ class Question(Asking, Priced):
                 spent.
         """
         ledger = self._ledger
-        charge = self._priced(epsilon, delta, rho, total, tag)
+        charge = self._priced(epsilon=epsilon, delta=delta, rho=rho, total=total, tag=tag)
         standing = charge.standing
         if standing is not None and standing.answer is not None:
             return Answer.of(standing, ledger, self._arrangement, replayed=True)
@@ -675,12 +670,11 @@ class Question(Asking, Priced):
         asked = (self._table, self._ledger, self._query, line, paid)
         return TimeCounter(*asked, grace=wait, branching=branching, tag=tag)
 
-    def cost(self, *, tag: str | None = None, **price: Unpack[Price]) -> Budget:
+    def cost(self, **price: Unpack[Price]) -> Budget:
         """Return what :meth:`release` would charge now: zero if it is answered or was charged.
 
         Args:
-            tag: as in :meth:`release`.
-            **price: ``epsilon``, ``delta``, ``rho`` and ``total`` as in :meth:`release`.
+            **price: ``epsilon``, ``delta``, ``rho``, ``total`` and ``tag`` as in :meth:`release`.
 
         Raises:
             UsageError: as :meth:`release`.
@@ -691,7 +685,7 @@ class Question(Asking, Priced):
             >>> session.agg(n=tc.count()).cost(epsilon="1/2")
             epsilon(0.5)
         """
-        return self._priced(**price, tag=tag).cost()
+        return self._priced(**price).cost()
 
     def _of(self, query: Query, declared: Declared, arrangement: Arrangement) -> Self:
         return type(self)(self._table, self._ledger, query, declared, arrangement)
@@ -716,17 +710,17 @@ def held_by(question: Question) -> Held:
 # What a service does with a question apart from releasing it: functions, as no analyst needs them.
 
 
-def rehearse(question: Question, *, tag: str | None = None, **price: Unpack[Price]) -> None:
+def rehearse(question: Question, **price: Unpack[Price]) -> None:
     """Check whether a release would be refused, without reading a row or spending.
 
     Raises:
         BudgetError, UsageError, DataSourceError: as :meth:`Question.release`; nothing was spent.
     """
-    charge = charge_of(question, **price, tag=tag)
+    charge = charge_of(question, **price)
     _tried(question._table, charge, charge.standing)
 
 
-def pay(question: Question, *, tag: str | None = None, **price: Unpack[Price]) -> None:
+def pay(question: Question, **price: Unpack[Price]) -> None:
     """Charge what a release would, without releasing yet; do nothing if it was charged.
 
     Raises:
@@ -736,16 +730,14 @@ def pay(question: Question, *, tag: str | None = None, **price: Unpack[Price]) -
     """
     # The time of the charge does not depend on the engine, which runs no query here.  A later
     # release uses this charge.
-    charge = charge_of(question, **price, tag=tag)
+    charge = charge_of(question, **price)
     if charge.standing is None:
         question._ledger.charge(charge.key, charge.plan(None).cost, charge.public)
 
 
-def recorded_answer(
-    question: Question, *, tag: str | None = None, **price: Unpack[Price]
-) -> Answer | None:
+def recorded_answer(question: Question, **price: Unpack[Price]) -> Answer | None:
     """Return the answer that the ledger holds, or None; never spend, and read no row."""
-    standing = charge_of(question, **price, tag=tag).standing
+    standing = charge_of(question, **price).standing
     if standing is None or standing.answer is None:
         return None
     return Answer.of(standing, question._ledger, question._arrangement, replayed=True)

@@ -163,17 +163,19 @@ class Asked:
 
     @property
     def price(self) -> Price:
-        """The loss of the release, as the methods of a question take it."""
+        """What the release may spend and its tag, as the methods of a question take them."""
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
             "rho": self.rho,
             "total": self.total,
+            "tag": self.tag,
         }
 
     def loss(self, flag: str = "") -> Budget | None:
         """Return what the release may spend in all; None where that is not said."""
-        if self.free and any(price is not None for price in self.price.values()):
+        amounts = (self.epsilon, self.delta, self.rho, self.total)
+        if self.free and any(amount is not None for amount in amounts):
             raise UsageError(
                 f"{flag}free takes no price: it answers from earlier releases, at no cost"
             )

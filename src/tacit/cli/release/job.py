@@ -64,13 +64,13 @@ __all__ = [
 
 def free_notes(question: Any, request: Asked, expected: Any = None) -> list[str]:
     """Return notes on questions that follow from earlier releases; reads no row."""
-    # expected: the preview of the question, where there is one: of a single question without a tag
-    #   it has the same errors, and the ledger is not read again.
+    # expected: the preview of the question, where there is one: of a single question it has the
+    #   same errors, and the ledger is not read again.
     if not hasattr(question, "free_errors"):
         return []
-    if question.cost(**request.price, tag=request.tag).is_nothing:
+    if question.cost(**request.price).is_nothing:
         return []
-    if expected is not None and request.tag is None and not hasattr(question, "free_answers"):
+    if expected is not None and not hasattr(question, "free_answers"):
         errors_of = expected.free or None
     else:
         errors_of = question.free_errors(tag=request.tag)
@@ -448,7 +448,7 @@ def _dry_run(session: Session, job: Job, spend: bool) -> None:
             if requested is not None and kind != "concentrated":
                 # a delta that the budget does not have, even if none is needed
                 requested.cost_in(kind)
-            cost = request.question(session).cost(**request.price, tag=request.tag)
+            cost = request.question(session).cost(**request.price)
             total, costs = total + cost, [*costs, cost]
             # confirm a delta that no answer needs too: it may become that of the budget
             lost = cost if requested is None or cost.is_nothing else requested

@@ -54,7 +54,7 @@ class JointRequest(Asked):
     @property
     def price(self) -> Price:
         """The price of all of them."""
-        return {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        return {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho, "tag": self.tag}
 
 
 def joint_request(fields: Mapping[str, Any], requests: tuple[Asked, ...]) -> JointRequest:

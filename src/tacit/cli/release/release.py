@@ -108,7 +108,7 @@ def publish(job: Job, output: OutputOptions) -> None:
 def _answer(question: Any, request: Asked) -> Any:
     """Return the answer to a question, or the answers to a plan."""
     if not request.free:
-        return question.release(**request.price, tag=request.tag)
+        return question.release(**request.price)
     answer = question.free_answer(tag=request.tag)
     if answer is None:
         from tacit.cli.release.job import refuse_free
@@ -360,8 +360,8 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
                     )
                     request = replace(request, epsilon=smallest)
                 expected = question.preview(**request.price, rows=sizes, confidence=sure)
-                answered = question.is_answered(**request.price, tag=request.tag)
-                free = question.cost(**request.price, tag=request.tag).is_nothing
+                answered = question.is_answered(**request.price)
+                free = question.cost(**request.price).is_nothing
             free_of = free_notes(question, request, expected)
             previews.append(
                 {

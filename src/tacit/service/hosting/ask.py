@@ -124,9 +124,8 @@ class Ask:
 
     way: str  # ``sql``, ``question`` or ``described``
     content: Any
-    # those of ``epsilon``, ``delta``, ``rho`` and ``total`` that are set, as exact numbers
+    # those of ``epsilon``, ``delta``, ``rho``, ``total`` and ``tag`` that are set; numbers are exact
     price: Price = field(default_factory=lambda: Price())
-    tag: str | None = None  # a label that makes it a new, separately paid release
     table: str | None = None  # the protected table; None for the first
     free: bool = False  # True if it is answered from earlier releases, and not released
 
@@ -157,13 +156,20 @@ class Ask:
         if free and price:
             raise UsageError("free takes no price: it answers from earlier releases, at no cost")
         tag, table = text(payload, "tag", "the request"), text(payload, "table", "the request")
-        return cls(way, question, price, _optional(tag, "tag"), _optional(table, "table"), free)
+        if tag is not None:
+            price["tag"] = _optional(tag, "tag")
+        return cls(way, question, price, _optional(table, "table"), free)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON that :meth:`from_json` reads."""
-        fields = {self.way: self.content, **self.price, "tag": self.tag, "table": self.table}
+        fields = {self.way: self.content, **self.price, "table": self.table}
         fields |= {"free": True} if self.free else {}
         return {name: value for name, value in fields.items() if value is not None}
+
+    @property
+    def tag(self) -> str | None:
+        """The label that makes it a new, separately paid release."""
+        return self.price.get("tag")
 
     @property
     def text(self) -> str:
@@ -174,7 +180,7 @@ class Ask:
         """Return the question to a data set, on account of a caller; nothing is spent yet."""
         content = {self.way: self.content}
         if self.way == "question":  # its fields are read together with its price
-            content |= {**self.price, "tag": self.tag}
+            content |= self.price
         canonical_text = canonical(content, "request")
         return hosted.question(caller, self.table, canonical_text, self._build, dry_run=dry_run)
 
@@ -187,8 +193,7 @@ class Ask:
         keys = self.content.get("keys")
         if keys is not None and not isinstance(keys, (list, dict)):
             raise UsageError("keys is a list of values, or of each column a list of values")
-        price = {**self.price, **({"tag": self.tag} if self.tag else {})}
-        return read_question({**self.content, **price}, declared=True).question(session)
+        return read_question({**self.content, **self.price}, declared=True).question(session)
 
 
 def preview_of(
@@ -308,7 +313,7 @@ def _dry_preview(
     """Return the part of a preview that public facts decide; the rest is looked up each time."""
     question = ask.question(hosted, caller)
     expected = question.preview(**ask.price, rows=rows, confidence=confidence)
-    return charge_of(question, tag=ask.tag, **ask.price), expected, words_of(question, ask.tag)
+    return charge_of(question, **ask.price), expected, words_of(question, ask.tag)
 
 
 def words_of(question: Question, tag: str | None = None) -> str:

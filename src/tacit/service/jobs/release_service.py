@@ -235,7 +235,7 @@ class ReleaseService:
         question = ask.question(hosted, caller)
         if ask.free:
             return self._free(hosted, caller, ask, question, once)
-        price: Any = {**ask.price, "tag": ask.tag}
+        price = ask.price
         charge = charge_of(question, **price)
         key = charge.key
         entry = charge.look()
@@ -430,7 +430,7 @@ class ReleaseService:
     def _question(self, job: Job, hosted: Hosted, dry_run: bool = True) -> tuple[Question, Any]:
         ask = Ask.from_json(json.loads(job.body))
         question = ask.question(hosted, requester_of(job), dry_run=dry_run)
-        return question, {**ask.price, "tag": ask.tag}
+        return question, ask.price
 
 
 def _body(ask: Ask) -> str:

@@ -347,14 +347,16 @@ def free_again(
     return Certificate(following_body(question, *derived, bodies, made_with))
 
 
-def free_errors_of(queries: Sequence[Query], ledger: Ledger) -> list[dict[str, float]]:
+def free_errors_of(
+    queries: Sequence[Query], ledger: Ledger, tag: str | None = None
+) -> list[dict[str, float]]:
     """Return the errors of the answers that follow from the releases of a ledger."""
     # The ledger is read once, and not at all where none of the questions is about counts alone.
     #
     # Returns: for each question what :meth:`Earlier.errors` says; nothing where it does not follow.
     if not any(map(may_follow, queries)):
         return [{} for _ in queries]
-    earlier = Earlier(ledger)
+    earlier = Earlier(ledger, tag=tag)
     return [earlier.errors(query) or {} for query in queries]
 
 

@@ -23,7 +23,13 @@ from tacit.tables.joint_plans.comparison import Comparison, compared, plan_figur
 from tacit.tables.joint_plans.merge import Merged
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
-from tacit.tables.plan.price import read_confidence, read_rows, read_weights, smallest_amount
+from tacit.tables.plan.price import (
+    Price,
+    read_confidence,
+    read_rows,
+    read_weights,
+    smallest_amount,
+)
 from tacit.tables.plan.query import Query
 from tacit.tables.question import Question, held_by
 from tacit.tables.release.answer import Answer
@@ -265,6 +271,7 @@ class QuestionPlan(FreeAnswers, Shown):
         delta: Number | None = None,
         rho: Number | None = None,
         *,
+        tag: str | None = None,
         rows: Iterable[int] = (100, 1_000, 10_000),
         confidence: Number | None = None,
     ) -> Preview:
@@ -277,13 +284,16 @@ class QuestionPlan(FreeAnswers, Shown):
             epsilon: as in :meth:`release`.
             delta: as in :meth:`release`.
             rho: as in :meth:`release`.
+            tag: as in :meth:`release`.
             rows: sizes of the table, for means and the like.
             confidence: as in :meth:`tacit.tables.question.Question.preview`.
 
         Raises:
             UsageError: as :meth:`release`.
         """
-        preview = self._question.preview(epsilon, delta, rho, rows=rows, confidence=confidence)
+        preview = self._question.preview(
+            epsilon, delta, rho, tag=tag, rows=rows, confidence=confidence
+        )
         preview = self._plan.by_label(preview)
         return replace(preview, notes=(*preview.notes, *self._notes), free=self._free())
 
@@ -320,7 +330,8 @@ class QuestionPlan(FreeAnswers, Shown):
         try:
             released = self._question.release(epsilon, delta, rho, tag=tag)
         except BudgetError as error:
-            raise type(error)(f"{error}{self._fitting(epsilon, delta, rho)}") from None
+            price: Price = {"epsilon": epsilon, "delta": delta, "rho": rho}
+            raise type(error)(f"{error}{self._fitting(price)}") from None
         columns = {label: released.column(label) for label in released.labels}
         answers = []
         for question, member in zip(self._questions, self._plan.members, strict=True):
@@ -335,17 +346,17 @@ class QuestionPlan(FreeAnswers, Shown):
             answers.append(Answer(names, answer, *paid, query))
         return answers
 
-    def _fitting(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> str:
+    def _fitting(self, price: Price) -> str:
         """Describe how far a plan is too expensive, and its errors at what is left."""
         # Everything said is public: what is left of the budget, and the errors of a preview.
         left = held_by(self._question).ledger.remaining
-        cost = self._question.cost(epsilon=epsilon, delta=delta, rho=rho)
-        if delta or cost.kind != left.kind or not 0 < left.amount < cost.amount:
+        cost = self._question.cost(**price)
+        if price.get("delta") or cost.kind != left.kind or not 0 < left.amount < cost.amount:
             return ""
         name = "rho" if left.kind == "concentrated" else "epsilon"
-        price: dict[str, Any] = {name: left.amount}
+        fitting: dict[str, Any] = {name: left.amount}
         notes = [
-            f"{label} {errors[0]:.3g}" for label, errors in self.preview(**price).errors.items()
+            f"{label} {errors[0]:.3g}" for label, errors in self.preview(**fitting).errors.items()
         ]
         more = "" if len(notes) <= _FEW_ERRORS else ", ..."
         shown = ", ".join(notes[:_FEW_ERRORS])

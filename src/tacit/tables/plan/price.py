@@ -38,12 +38,13 @@ Amount: TypeAlias = Number | Mapping[str, Number]
 
 
 class Price(TypedDict, total=False):
-    """The loss of a release, as its arguments."""
+    """The arguments of a release that say what it may spend, and its tag."""
 
     epsilon: Amount | None
     delta: Number | None
     rho: Amount | None
     total: Number | None
+    tag: str | None
 
 
 _LARGEST = 1 << 128  # no weight, in lowest terms, is larger: more digits than any two doubles need
@@ -81,15 +82,10 @@ def request_of(
     return request
 
 
-def priced(
-    query: Query,
-    kind: Kind,
-    epsilon: Amount | None,
-    delta: Number | None,
-    rho: Amount | None,
-    total: Number | None,
-) -> tuple[Query, Budget]:
+def priced(query: Query, kind: Kind, price: Price) -> tuple[Query, Budget]:
     """Return a question with its weights, and what it may spend of a budget of a kind."""
+    epsilon, delta, rho = (price.get("epsilon"), price.get("delta"), price.get("rho"))
+    total = price.get("total")
     if not (isinstance(epsilon, Mapping) or isinstance(rho, Mapping)):
         if total is not None:
             raise UsageError(
