@@ -124,7 +124,7 @@ class Ask:
 
     way: str  # ``sql``, ``question`` or ``described``
     content: Any
-    # those of ``epsilon``, ``delta``, ``rho``, ``total`` and ``tag`` that are set; numbers are exact
+    # those of its fields that are set, numbers exact
     price: Price = field(default_factory=lambda: Price())
     table: str | None = None  # the protected table; None for the first
     free: bool = False  # True if it is answered from earlier releases, and not released

@@ -432,6 +432,9 @@ class Aggregate(Step):
     local_bits: ClassVar[int] = SQUARE_BITS  # and of that on which the other methods count records
     # parts of other statistics that answer this one too, and make one of its own superfluous
     joins: ClassVar[type[Part] | None] = None
+    in_lab: ClassVar[str] = (
+        ""  # where it is no statistic of the sensitivity lab: what is said there
+    )
 
     # ---- what is asked
 
@@ -526,6 +529,8 @@ class Aggregate(Step):
         """The statistic whose sensitivities can be asked for."""
         from tacit.statistics import lookup
 
+        if self.in_lab:
+            raise UsageError(f"{self.kind} is a question to a table; {self.in_lab}")
         return lookup(self.kind)
 
     def step(self) -> Step | None:

@@ -495,14 +495,9 @@ class DistinctValues(Aggregate):
     chained = CountDistinct
     amount = True
     whole = True
-
-    @property
-    def statistic(self) -> Any:
-        """Raise: its sensitivity needs no search."""
-        raise UsageError(
-            "count_distinct is a question to a table; one row changes it by at most 1, and one "
-            "person by at most the rows that the unit allows"
-        )
+    in_lab = (
+        "one row changes it by at most 1, and one person by at most the rows that the unit allows"
+    )
 
     def part(self, setting: Setting, before: Part | None) -> Part:
         """Return the part of the global method."""

@@ -317,11 +317,7 @@ class BoundsOfColumn(Aggregate):
     help = "Bounds that hold nearly all values, found privately between LOW and HIGH."
     noun = "bounds of {column}"
     each = ("bound", "value")
-
-    @property
-    def statistic(self) -> Any:
-        """Raise: there is no such statistic."""
-        raise UsageError("bounds is a question to a table; as statistics ask tc.min and tc.max")
+    in_lab = "as statistics ask tc.min and tc.max"
 
     def answer_names(self) -> list[str] | None:
         """Return the names of its numbers."""

@@ -672,11 +672,7 @@ class Percentiles(Aggregate):
     fields = ("column", "percentages", "lower", "upper")
     each = ("percentile", "value")
     bits = QUANTILE_BITS
-
-    @property
-    def statistic(self) -> Any:
-        """Raise: sensitivities are of one number."""
-        raise UsageError("percentiles is a question to a table; ask tc.percentile(q) for one")
+    in_lab = "ask tc.percentile(q) for one"
 
     def answer_names(self) -> list[str] | None:
         """Return the names of its numbers."""

@@ -237,6 +237,7 @@ class TopK(Aggregate):
     fields = ("column", "k", "keys")
     whole = True
     each = ("category", "rows")
+    in_lab = "ask tc.histogram() for sensitivities"
 
     def with_keys(self, keys: Mapping[str, Sequence[object]]) -> Aggregate:
         """Return the statistic with the declared categories of its column, if it needs some."""
@@ -255,11 +256,6 @@ class TopK(Aggregate):
                     f"{column!r} holds {kind}, and the category {key!r} is of another kind: give "
                     "categories of that kind, or cut numbers into bins and ask for these"
                 ) from unlike
-
-    @property
-    def statistic(self) -> Any:
-        """Raise: there is no such statistic."""
-        raise UsageError("top_k is a question to a table; ask tc.histogram() for sensitivities")
 
     def answer_names(self) -> list[str] | None:
         """Return the names of its numbers."""
