@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import tacit as tc
-from tacit.errors import UsageError, said
+from tacit.errors import UsageError, shown_value
 
 SECRET = 987654321
 ROWS = pd.DataFrame(
@@ -129,7 +129,7 @@ def test_no_message_shows_a_table_that_was_given_for_something_else(s: tc.Sessio
     assert len(told) > 500
     single = "a percentile must be from 0 to 100, not"  # one of a list of public numbers
     assert not [each for each in told if str(SECRET) in each[1] and single not in each[1]]
-    assert said(np.zeros(3)) == "a value of type ndarray"
+    assert shown_value(np.zeros(3)) == "a value of type ndarray"
 
 
 def _errors(called: Any) -> Iterator[Exception]:

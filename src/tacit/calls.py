@@ -17,8 +17,6 @@ from typing import Any, TypeVar
 
 from tacit.errors import CallError, ShortTraceback, UsageError, did_you_mean
 
-__all__ = ["UnknownNameError", "calls_inside", "instead", "listed", "public", "rewritten"]
-
 T = TypeVar("T")
 
 # A call that a message shows, such as ``tc.mean('age', 0, 100)``.

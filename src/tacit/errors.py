@@ -211,13 +211,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"known: {shown}{more}" if names else "there are none"
 
 
-def said(given: object) -> str:
+def shown_value(given: object) -> str:
     """Return an argument as a message shows it: what may hold rows, such as a table, as its type.
 
-    >>> said("age"), said(3.5), said([1, 2])
+    >>> shown_value("age"), shown_value(3.5), shown_value([1, 2])
     ("'age'", '3.5', '[1, 2]')
     >>> import numpy
-    >>> said(numpy.zeros(3)), said([numpy.zeros(3)])
+    >>> shown_value(numpy.zeros(3)), shown_value([numpy.zeros(3)])
     ('a value of type ndarray', 'a value of type list')
     """
     plain = (str, bytes, int, float, complex, type(None), type, Real, Decimal, datetime.date)

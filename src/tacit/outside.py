@@ -15,8 +15,6 @@ from typing import Any, TypeAlias
 
 from tacit.errors import UsageError
 
-__all__ = ["MAX_BYTES", "Json", "read_json", "read_json_file", "read_own"]
-
 # What JSON can carry.
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 

@@ -17,23 +17,6 @@ from typing import Any, NamedTuple
 
 from tacit.errors import need
 
-__all__ = [
-    "ACCENT",
-    "FAINT",
-    "INK",
-    "MUTED",
-    "SECOND",
-    "Style",
-    "axes",
-    "figure",
-    "integer_ticks",
-    "legend_below",
-    "number",
-    "quiet",
-    "series",
-    "title",
-]
-
 INK = "#1a1a1a"
 MUTED = "#5f6368"
 FAINT = "#d9dce0"

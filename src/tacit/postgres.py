@@ -14,15 +14,6 @@ if TYPE_CHECKING:
 
     Connection = psycopg.Connection[tuple[Any, ...]]
 
-__all__ = [
-    "Refused",
-    "connect",
-    "is_cut",
-    "read_options",
-    "tls_cause",
-    "with_defaults",
-]
-
 # Why a connection to PostgreSQL failed over TLS, and what to do: from libpq's words, in ours.
 
 

@@ -134,7 +134,7 @@ def test_several_answers_take_intervals_that_hold_together(session: tc.Session) 
     answer = session.sql(text).release(epsilon=1)
     body: Any = answer.certificate.body
     n, x = (column["value"][0] for column in body["answer"]["columns"])
-    plan = session.agg(n=tc.count(), x=tc.count_distinct("x"))._priced(epsilon=1).on_paper()
+    plan = session.agg(n=tc.count(), x=tc.count_distinct("x"))._priced(epsilon=1).requested_plan()
     halves = [law_of_rows(noise).half_width((1.0,), 1 - 0.05 / 2) for noise in plan.noises]
     low, high = answer.interval("d")
     assert isinstance(low, int)

@@ -618,7 +618,7 @@ def run(files, way="live", tag="a"):
     )
 
 
-def said(process):
+def shown_value(process):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     return out.strip()
@@ -653,7 +653,7 @@ def test_a_killed_release_is_spent_and_never_told(files, way):
 @pytest.mark.full
 def test_processes_at_once_never_overdraw_nor_tell_two_answers(files):
     processes = [run(files, tag=tag) for tag in ("a", "a", "b", "c")]
-    told = [said(p) for p in processes]
+    told = [shown_value(p) for p in processes]
     assert told[0].split()[0] == told[1].split()[0]
     with reopened(files) as s:
         assert s.spent.amount <= s.budget.amount

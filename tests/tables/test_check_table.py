@@ -21,7 +21,7 @@ from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.noise import (
     Band,
     Estimate,
-    NoiseLaw,
+    GridNoise,
     _inversion,
     _laplace_quantile,
     _partial_fractions,
@@ -256,12 +256,12 @@ def test_a_wrong_delimiter_warns_by_the_name_of_the_file(tmp_path):
 
 
 LAWS = {
-    "fine": NoiseLaw("laplace", 2.0, 2.0**-20),
-    "coarse": NoiseLaw("laplace", 2.0, 1.0),
-    "coarser": NoiseLaw("laplace", 0.3, 1.0),
-    "gaussian": NoiseLaw("gaussian", 3.0, 2.0**-20),
-    "gaussian, coarse": NoiseLaw("gaussian", 1.5, 1.0),
-    "gaussian, coarser": NoiseLaw("gaussian", 0.2, 1.0),
+    "fine": GridNoise("laplace", 2.0, 2.0**-20),
+    "coarse": GridNoise("laplace", 2.0, 1.0),
+    "coarser": GridNoise("laplace", 0.3, 1.0),
+    "gaussian": GridNoise("gaussian", 3.0, 2.0**-20),
+    "gaussian, coarse": GridNoise("gaussian", 1.5, 1.0),
+    "gaussian, coarser": GridNoise("gaussian", 0.2, 1.0),
 }
 
 
@@ -319,7 +319,7 @@ def test_no_weight_no_width():
 
 
 def test_a_scale_far_below_the_grid_is_no_noise_and_no_error():
-    law = NoiseLaw("laplace", 1e-6, 1.0)
+    law = GridNoise("laplace", 1e-6, 1.0)
     assert law.variance == 0.0
     assert law.half_width((1.0,)) == 0.0
 
@@ -364,7 +364,7 @@ WEIGHTS = [
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.999, 1 - 1e-5])
 def test_no_narrower_than_the_exact_quantiles_and_hardly_wider(kind, level):
-    law = NoiseLaw(kind, 2.0, 2.0**-60)
+    law = GridNoise(kind, 2.0, 2.0**-60)
     found = half_widths(law, np.array(WEIGHTS), level)
     for wide, weights in zip(found, WEIGHTS, strict=True):
         exact = law.half_width(weights, level)
@@ -376,7 +376,7 @@ def test_no_narrower_than_the_exact_quantiles_and_hardly_wider(kind, level):
 def test_draws_are_within_them_as_often_as_they_say(weights):
     drawn = noise.discrete_laplace(1 << 20, 40_000 * len(weights)).astype(float) / (1 << 20)
     sums = drawn.reshape(-1, len(weights)) @ np.array(weights)
-    law = NoiseLaw("laplace", 1.0, 2.0**-20)
+    law = GridNoise("laplace", 1.0, 2.0**-20)
     for level in (0.8, 0.95, 0.995):
         (wide,) = half_widths(law, np.array([weights]), level)
         assert (np.abs(sums) <= wide).sum() >= enough(len(sums), level)
@@ -384,13 +384,13 @@ def test_draws_are_within_them_as_often_as_they_say(weights):
 
 
 def test_the_grid_is_allowed_for():
-    fine, coarse = (NoiseLaw("laplace", 2.0, step) for step in (0.0, 1.0))
+    fine, coarse = (GridNoise("laplace", 2.0, step) for step in (0.0, 1.0))
     weights = np.array([[1.0, 2.0]])
     assert half_widths(coarse, weights, 0.95) == half_widths(fine, weights, 0.95) + 3.0
 
 
 def test_shapes_are_kept():
-    law = NoiseLaw("laplace", 1.0, 2.0**-30)
+    law = GridNoise("laplace", 1.0, 2.0**-30)
     weights = np.arange(24.0).reshape(2, 3, 4)
     found = half_widths(law, weights, 0.9)
     assert found.shape == (2, 3)
@@ -413,7 +413,7 @@ def test_bands_hold_what_numbers_within_them_make():
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_weights_that_many_have_are_as_if_they_were_listed(kind):
-    law = NoiseLaw(kind, 3.0, 2.0**-20)
+    law = GridNoise(kind, 3.0, 2.0**-20)
     listed = half_widths(law, np.array([[0.3] * 5 + [0.7] * 8, [0.1] * 13]), 0.95)
     counted = half_widths(
         law, np.array([[0.3, 0.7], [0.1, 0.2]]), 0.95, np.array([[5, 8], [13, 0]])
@@ -426,7 +426,7 @@ def test_what_is_remembered_for_few_weights_is_what_many_are_worked_out_to(times
     few = np.array([[1.0, 0.25, 0.5], [0.0, 1.0, 1.0]])
     many = np.tile(few, (2000, 1))
     for scale in (0.7, 40.0):
-        law = NoiseLaw("laplace", scale, 1.0)
+        law = GridNoise("laplace", scale, 1.0)
         found = [
             half_widths(law, rows, 0.9, None if times is None else np.full(rows.shape, times))
             for rows in (few, few, many)

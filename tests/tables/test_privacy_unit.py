@@ -19,8 +19,8 @@ from tacit.accounting.ledger import on_account_of
 from tacit.cli import run
 from tacit.errors import BudgetError, DataSourceError, TacitError, UsageError
 from tacit.tables.privacy_unit import PersonUnit
-from tacit.tables.question import charge_of, pay, recorded_answer, rehearse
-from tacit.tables.release.release import Collector, Rehearsed
+from tacit.tables.question import charge_of, check_release, pay, recorded_answer
+from tacit.tables.release.release import Collector, ValidatedPlans
 from tacit.tables.replan import of_certificate
 from tacit.tables.session import PaidSession
 from tacit.tables.statistics.moments import Estimate
@@ -183,17 +183,17 @@ def test_what_is_tried_on_no_rows_is_refused_and_costs_nothing(
     session: tc.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question = session.agg(n=tc.count())
-    rehearse(question, epsilon="1/2")
+    check_release(question, epsilon="1/2")
     with pytest.raises(BudgetError):
-        rehearse(question, epsilon=2)
+        check_release(question, epsilon=2)
     with pytest.raises(UsageError):
-        rehearse(question)
+        check_release(question)
 
     def refuse(*_: object) -> None:
         raise DataSourceError("no such column")
 
-    monkeypatch.setattr(Rehearsed, "rehearse", refuse)
-    for ask in (partial(rehearse, question), question.release):
+    monkeypatch.setattr(ValidatedPlans, "check", refuse)
+    for ask in (partial(check_release, question), question.release):
         with pytest.raises(DataSourceError, match="no such column; nothing was spent"):
             ask(epsilon="1/2")
     assert session.spent.is_nothing
@@ -211,7 +211,7 @@ def test_what_is_paid_is_released_later_under_that_charge(session: tc.Session) -
         True,
         False,
     )
-    rehearse(question, epsilon="1/2")
+    check_release(question, epsilon="1/2")
     assert recorded_answer(question, epsilon="1/2") is None
     answer = question.release(epsilon="1/2")
     assert session.spent == tc.epsilon("1/2")
@@ -233,7 +233,7 @@ def test_what_is_recorded_is_looked_up_without_the_table(
         raise AssertionError("the table was read")
 
     monkeypatch.setattr(Collector, "collect", read)
-    monkeypatch.setattr(Rehearsed, "rehearse", read)
+    monkeypatch.setattr(ValidatedPlans, "check", read)
     found = recorded_answer(question, epsilon="1/2")
     assert found is not None
     assert found.value("n") == answer.value("n")

@@ -13,7 +13,7 @@ from tacit.arithmetic.exact import Number, as_fraction, positive, show
 from tacit.calls import public
 from tacit.core.measures import concentrated_epsilon, pure_to_concentrated
 from tacit.display.card import Share, Shares
-from tacit.errors import UsageError, said
+from tacit.errors import UsageError, shown_value
 
 # How long an amount of privacy loss may be, and the rounding of longer ones.
 
@@ -188,7 +188,7 @@ class Budget:
     def __post_init__(self) -> None:
         if self.kind not in _KINDS:
             known = ", ".join(map(repr, _KINDS))
-            raise UsageError(f"a budget is of kind {known}, not {said(self.kind)}")
+            raise UsageError(f"a budget is of kind {known}, not {shown_value(self.kind)}")
         name = "rho" if self.kind == "concentrated" else "epsilon"
         object.__setattr__(self, "amount", _nonnegative(self.amount, name))
         object.__setattr__(self, "delta", _nonnegative(self.delta, "delta"))

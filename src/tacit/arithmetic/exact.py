@@ -14,7 +14,7 @@ from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import TypeAlias
 
-from tacit.errors import UsageError, said
+from tacit.errors import UsageError, shown_value
 
 # What a caller may pass wherever Tacit takes a number.
 Number: TypeAlias = int | float | str | Fraction | Decimal
@@ -129,7 +129,7 @@ def as_integer(value: object, name: str = "value", minimum: int | None = None) -
     if type(value) is int and (minimum is None or value >= minimum):
         return value
     if isinstance(value, bool) or not isinstance(value, (Real, Fraction)):
-        raise UsageError(f"{name} must be a whole number, not {said(value)}")
+        raise UsageError(f"{name} must be a whole number, not {shown_value(value)}")
     number = as_fraction(value, name)
     if number.denominator != 1:
         raise UsageError(f"{name} must be a whole number, not {show(number)}")

@@ -19,7 +19,7 @@ from tacit.calls import public
 from tacit.core import AbsoluteDistance, Number, Space
 from tacit.core.measures import concentrated_epsilon
 from tacit.display.card import Shown
-from tacit.errors import TacitError, UsageError, did_you_mean, need, said
+from tacit.errors import TacitError, UsageError, did_you_mean, need, shown_value
 from tacit.expressions.grid import Grid
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.local_statistic import LocalStatistic, column_space
@@ -885,7 +885,7 @@ def _comparison_of(
         )
     if relation not in _RELATIONS:
         raise UsageError(
-            f"relation {said(relation)} is unknown; {did_you_mean(relation, _RELATIONS)}"
+            f"relation {shown_value(relation)} is unknown; {did_you_mean(relation, _RELATIONS)}"
         )
     failure = None if delta is None else positive(delta, "delta")
     if failure is not None and failure >= 1:

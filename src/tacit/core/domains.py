@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, as_integer, float_down, float_up, positive, show
 from tacit.calls import public
-from tacit.errors import UsageError, said
+from tacit.errors import UsageError, shown_value
 
 # Raw values into numeric arrays, totally: what a value is can never raise, nor drop a row.
 #
@@ -145,7 +145,7 @@ class Number(Domain):
 
     def __post_init__(self) -> None:
         if self.kind not in ("float", "int"):
-            raise UsageError(f"a number is 'float' or 'int', not {said(self.kind)}")
+            raise UsageError(f"a number is 'float' or 'int', not {shown_value(self.kind)}")
         for name in ("lower", "upper"):
             bound = getattr(self, name)
             if bound is not None:
@@ -519,7 +519,9 @@ def element(
             raise UsageError("labels have no bounds; bounds are for float and int")
         return Category((False, True)) if spec is bool else Category()
     if spec not in (float, int):
-        raise UsageError(f"an element is float, int, str, bool or a Domain, not {said(spec)}")
+        raise UsageError(
+            f"an element is float, int, str, bool or a Domain, not {shown_value(spec)}"
+        )
     lower, upper = _pair(bounds)
     low = None if lower is None else as_fraction(lower, "lower bound")
     high = None if upper is None else as_fraction(upper, "upper bound")

@@ -14,21 +14,6 @@ from typing import Any
 from tacit.arithmetic.exact import show
 from tacit.errors import UsageError
 
-__all__ = [
-    "FIRST_SECOND",
-    "GIVES",
-    "LAST_SECOND",
-    "LONGEST_NAME",
-    "Dialect",
-    "bin_names",
-    "bins_sql",
-    "is_date",
-    "is_unicode",
-    "read_cell",
-    "reading_sql",
-    "spelled",
-]
-
 # Everything that differs between SQL engines, in one frozen object.
 #
 # The plan of :mod:`tacit.tables.query.integer_query` is text.  Names go into it only through

@@ -13,23 +13,12 @@ from typing import Any, NoReturn
 
 from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.calls import instead, public
-from tacit.errors import UsageError, said
+from tacit.errors import UsageError, shown_value
 from tacit.expressions import operations
 from tacit.expressions.dialect import Dialect, bin_names, is_date
 from tacit.expressions.functions import FAR, FUNCTIONS, LONGEST, Node, from_plain, offsets_of
 from tacit.expressions.operations import as_asked
 from tacit.expressions.schema import Schema
-
-__all__ = [
-    "Expression",
-    "TextMethods",
-    "TimeMethods",
-    "called",
-    "col",
-    "from_json",
-    "literal",
-    "when",
-]
 
 # The functions of a row, in two namespaces as Polars has them.
 #
@@ -108,7 +97,7 @@ class TextMethods(_Namespace):
         """
         if type(offset) is not int or not 0 <= offset < LONGEST:
             raise UsageError(
-                f"slice counts from the beginning of a text, from 0, not from {said(offset)}"
+                f"slice counts from the beginning of a text, from 0, not from {shown_value(offset)}"
             )
         return self._apply("substring", offset + 1, length)
 
@@ -285,7 +274,7 @@ class TimeMethods(_Namespace):
         day = isinstance(end, datetime.date) and not isinstance(end, datetime.datetime)
         if not day and not isinstance(end, Expression):
             raise UsageError(
-                f"{said(end)} is neither a date such as '2024-12-31' nor a column of dates"
+                f"{shown_value(end)} is neither a date such as '2024-12-31' nor a column of dates"
             )
         return self._apply("days_until", beside=(literal(end),))
 
@@ -508,7 +497,7 @@ class Expression(_Namespaces):
     def is_in(self, values: Iterable[object]) -> Expression:
         """True where the value is one of the given; none of them may be None."""
         if isinstance(values, str) or not isinstance(values, Iterable):
-            raise UsageError(f"is_in takes a list of values: is_in([{said(values)}])")
+            raise UsageError(f"is_in takes a list of values: is_in([{shown_value(values)}])")
         return Expression("is_in", (self, *(literal(v) for v in values)))
 
     def is_between(self, lower: object, upper: object) -> Expression:
@@ -669,7 +658,7 @@ def col(name: str) -> Expression:
     (age.clip(0.0, 100.0) / 2)
     """
     if not isinstance(name, str):
-        raise UsageError(f"a column is named by text, not {said(name)}")
+        raise UsageError(f"a column is named by text, not {shown_value(name)}")
     return Expression("col", (), (name,))
 
 

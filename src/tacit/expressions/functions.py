@@ -16,36 +16,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tacit.arithmetic.roots_and_bisection import min_between
 from tacit.calls import public
-from tacit.errors import UsageError, said
+from tacit.errors import UsageError, shown_value
 from tacit.expressions.dialect import FIRST_SECOND, LAST_SECOND, Dialect, is_unicode
 from tacit.outside import Json
-
-__all__ = [
-    "CASTS",
-    "DATES",
-    "FAR",
-    "FUNCTIONS",
-    "LONGEST",
-    "LOWER",
-    "METHODS",
-    "NUMBERS",
-    "NUMBERS_OF",
-    "TEXT",
-    "UPPER",
-    "ZONES",
-    "Constant",
-    "Ends",
-    "Node",
-    "Range",
-    "RowFunction",
-    "constants_of",
-    "farthest",
-    "from_plain",
-    "literal_kind",
-    "offsets_of",
-    "to_plain",
-    "written",
-]
 
 # A node of an expression: an operation, its operands, its parameters.
 #
@@ -300,7 +273,9 @@ class RowFunction:
             check(given) for check, given in zip(self.checks, parameters, strict=True)
         )
         if not fits:
-            raise UsageError(f"{name} cannot take {', '.join(map(said, parameters)) or 'nothing'}")
+            raise UsageError(
+                f"{name} cannot take {', '.join(map(shown_value, parameters)) or 'nothing'}"
+            )
 
 
 # Functions of numbers: whole ones near them, remainders, and their text.

@@ -11,14 +11,6 @@ from tacit.arithmetic.exact import Number, as_fraction, show
 from tacit.errors import UsageError
 from tacit.expressions.dialect import Dialect
 
-__all__ = [
-    "ROWS",
-    "Grid",
-    "Whole",
-    "product",
-    "type_of",
-]
-
 # SQL of whole numbers, each with the interval that it lies in: no engine can overflow on a value.
 #
 # *Contract.*  On every row a :class:`Whole` is NULL or a whole number in ``low..high``, and its SQL

@@ -23,27 +23,6 @@ from tacit.expressions.functions import (
 )
 from tacit.expressions.schema import Schema
 
-__all__ = [
-    "EXACT",
-    "as_asked",
-    "as_keys",
-    "column_sql",
-    "compared_sql",
-    "evaluate",
-    "has_time",
-    "has_undeclared",
-    "is_wide",
-    "key_reading",
-    "kind",
-    "known",
-    "read_as",
-    "readings_in",
-    "render",
-    "seconds_sql",
-    "whole_key",
-    "whole_key_sql",
-]
-
 # Columns of a table in SQL: as values that nothing fails on, and as what distinguishes values.
 
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from tacit.errors import UsageError, did_you_mean
 
-__all__ = ["KINDS", "Column", "Schema", "kind_of"]
-
 # What a column can hold.  ``undeclared`` is text that the question says how to read; ``missing``
 # is a column of the type of NULL, which fits every use.
 KINDS = ("integer", "float", "decimal", "text", "boolean", "date", "undeclared", "missing", "other")

@@ -18,8 +18,6 @@ from tacit.expressions.dialect import Dialect, reading_sql
 from tacit.expressions.grid import Whole
 from tacit.expressions.schema import Schema
 
-__all__ = ["Moment", "Span", "Timeline"]
-
 # A point in time, as the column has it: a whole number, a date, or a time.
 Moment: TypeAlias = int | str | datetime.date | datetime.datetime
 # A length of time: a whole number of an integer column, ``"1h"``, or a timedelta.

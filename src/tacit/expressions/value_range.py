@@ -33,8 +33,6 @@ from typing import Any
 
 from tacit.expressions.functions import FAR, FUNCTIONS, Node, Range, constants_of
 
-__all__ = ["public_values", "range_of"]
-
 _MOST_VALUES = 366
 
 _FAR, _NEAR = Fraction(FAR), Fraction(1 / FAR)

@@ -16,7 +16,7 @@ from tacit.arithmetic.enclosure import exp
 from tacit.arithmetic.exact import as_fraction, show
 from tacit.arithmetic.roots_and_bisection import Root
 from tacit.core import Category, ChangeOneDistance, Number, Space, SymmetricDistance, Vector
-from tacit.errors import MismatchError, UsageError, said
+from tacit.errors import MismatchError, UsageError, shown_value
 from tacit.statistics.global_sensitivity import lookup
 from tacit.statistics.means import TrimmedMean
 from tacit.statistics.question import Relation
@@ -124,7 +124,7 @@ def column_space(bounds: Any, relation: str, values: Sequence[Any] | None) -> Sp
             "values=[...], the few public values that a record may have"
         )
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
-        raise UsageError(f"bounds must be a pair (lower, upper), not {said(bounds)}")
+        raise UsageError(f"bounds must be a pair (lower, upper), not {shown_value(bounds)}")
     lower, upper = as_fraction(bounds[0], "lower bound"), as_fraction(bounds[1], "upper bound")
     return Space(Vector(Number("float", lower, upper)), metrics[relation])
 

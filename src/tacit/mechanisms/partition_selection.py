@@ -33,7 +33,7 @@ from tacit.core.conversions import delta_bound
 from tacit.core.divergences import Product
 from tacit.core.losses.additive_noise import GaussianShift
 from tacit.core.losses.composition import ComposedLosses
-from tacit.errors import MismatchError, UsageError, said
+from tacit.errors import MismatchError, UsageError, shown_value
 from tacit.mechanisms.additive import continuous_sigma
 from tacit.mechanisms.output_distribution import FiniteDistribution, approximate_loss
 
@@ -806,7 +806,7 @@ def select_partitions(
         ("gaussian", frozenset({"scales", "thresholds", "epsilon"})): GaussianKeysInRounds,
     }
     if noise not in (None, "laplace", "gaussian"):
-        raise UsageError(f"noise is 'laplace' or 'gaussian', not {said(noise)}")
+        raise UsageError(f"noise is 'laplace' or 'gaussian', not {shown_value(noise)}")
     kind = kinds.get((noise, frozenset(given)))
     if kind is None:
         raise UsageError(f"these arguments do not belong together; write {_FORMS}")

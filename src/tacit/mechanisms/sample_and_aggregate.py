@@ -34,7 +34,7 @@ from tacit.core import (
     SymmetricDistance,
     Vector,
 )
-from tacit.errors import UsageError, did_you_mean, need, said
+from tacit.errors import UsageError, did_you_mean, need, shown_value
 from tacit.mechanisms.aggregators import (
     BinFunction,
     Centre,
@@ -612,7 +612,7 @@ def sample_and_aggregate(
     kind = _known(aggregate, AGGREGATES, "aggregate")
     if relation not in _RELATIONS:
         raise UsageError(
-            f"relation {said(relation)} is unknown; {did_you_mean(relation, _RELATIONS)}"
+            f"relation {shown_value(relation)} is unknown; {did_you_mean(relation, _RELATIONS)}"
         )
     engine = BinEngine.of(parallel, timeout)
     reads = coordinates(bounds, default, grid, kind.grid_bits)

@@ -21,20 +21,6 @@ from tacit.tables.statistics.counts import count_distinct
 from tacit.tables.statistics.covariance_and_regression import correlation, covariance
 from tacit.tables.statistics.percentiles import percentiles
 
-__all__ = [
-    "AGGREGATES",
-    "Scope",
-    "SqlAggregate",
-    "aggregate_of",
-    "aggregates_of",
-    "columns_of",
-    "find",
-    "has_aggregate",
-    "is_aggregate",
-    "own_name",
-    "plain_name",
-]
-
 # What the names in a query represent: columns of tables, and values that subqueries name.
 
 

@@ -24,11 +24,6 @@ from tacit.sql.values import (
     value,
 )
 
-__all__ = [
-    "PARTS",
-    "conjuncts",
-]
-
 # Functions of dates, text and integers, by their names in SQL.
 
 

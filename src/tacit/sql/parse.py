@@ -12,16 +12,6 @@ from typing import Any, NoReturn
 from tacit.calls import rewritten
 from tacit.errors import UnsupportedQueryError, UsageError, need
 
-__all__ = [
-    "MAX_LENGTH",
-    "only",
-    "parse",
-    "placed",
-    "position_of",
-    "refuse",
-    "without_comments",
-]
-
 # Positions in the text, and errors at them.
 
 

@@ -14,15 +14,6 @@ from tacit.sql.values import class_of, form, forms, number, timed, truth
 from tacit.tables.question import Question
 from tacit.tables.statistics.base import Aggregate
 
-__all__ = [
-    "PEOPLE",
-    "Tables",
-    "joined",
-    "people_of",
-    "rows_of",
-    "where",
-]
-
 # JOIN: other tables of the data set, next to the rows.
 
 

@@ -30,15 +30,8 @@ from tacit.sql.relation import Tables, rows_of
 from tacit.sql.values import class_of, forms, number, refuse_unknown, truth, value
 from tacit.tables.joint_plans.merge import shared_percentiles
 from tacit.tables.plan.query import check_labels
-from tacit.tables.question import Question, held_by
+from tacit.tables.question import Question, question_parts
 from tacit.tables.release.answer import Arrangement, Order
-
-__all__ = [
-    "listed_keys",
-    "possible_values",
-    "question_of",
-    "question_of_select",
-]
 
 # Possible values of an expression, as far as its text lists them.
 #
@@ -364,7 +357,7 @@ def _group_among(node: Any, groups: Sequence[_Group], scope: Scope) -> _Group:
 
 def _better_together(question: Question) -> Iterator[str]:
     """Yield notes on percentiles of one column that have shorter intervals together."""
-    parts = held_by(question)
+    parts = question_parts(question)
     noise: Literal["laplace", "gaussian"] = (
         "gaussian" if parts.ledger.kind == "concentrated" else "laplace"
     )

@@ -15,24 +15,6 @@ from tacit.expressions.expression import Expression, literal, when
 from tacit.expressions.functions import FAR
 from tacit.sql.parse import only, placed, refuse
 
-__all__ = [
-    "CONDITIONS",
-    "FORMS",
-    "VALUES",
-    "Form",
-    "Names",
-    "Truth",
-    "class_of",
-    "constant",
-    "form",
-    "forms",
-    "number",
-    "refuse_unknown",
-    "timed",
-    "truth",
-    "value",
-]
-
 # Accepted forms: one for each kind of node, registered by the file that translates it.
 #
 # Everything that reads a value or a condition of the text goes through :func:`value` and

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from tacit.arithmetic.exact import float_up
 from tacit.arithmetic.roots_and_bisection import Root
-from tacit.errors import InfeasibleError, UsageError, said
+from tacit.errors import InfeasibleError, UsageError, shown_value
 from tacit.statistics.dispersion_candidates import (
     CandidateMaximum,
     Contest,
@@ -494,7 +494,7 @@ class Dispersion(Statistic):
 
     def __post_init__(self) -> None:
         if self.ddof not in (0, 1):
-            raise UsageError(f"ddof must be 0 or 1, not {said(self.ddof)}")
+            raise UsageError(f"ddof must be 0 or 1, not {shown_value(self.ddof)}")
 
     @property
     def least(self) -> int:

@@ -33,7 +33,7 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 
 from tacit.arithmetic.exact import as_integer, show
 from tacit.calls import public
-from tacit.errors import InfeasibleError, UsageError, did_you_mean, said
+from tacit.errors import InfeasibleError, UsageError, did_you_mean, shown_value
 from tacit.statistics.domains import Domain, Interval, Records
 from tacit.statistics.samples import Sample
 
@@ -82,7 +82,7 @@ class Question:
         object.__setattr__(self, "distance", as_integer(self.distance, "distance", minimum=1))
         if self.relation not in RELATIONS:
             near = did_you_mean(self.relation, RELATIONS)
-            raise UsageError(f"relation {said(self.relation)} is unknown; {near}")
+            raise UsageError(f"relation {shown_value(self.relation)} is unknown; {near}")
         _ = self.domain.sample  # a table of several columns is refused here
         if self.at is not None:
             self._check_release(self.at)

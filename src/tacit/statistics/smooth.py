@@ -9,7 +9,7 @@ from typing import Any
 
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive
 from tacit.calls import public
-from tacit.errors import InfeasibleError, UsageError, did_you_mean, said
+from tacit.errors import InfeasibleError, UsageError, did_you_mean, shown_value
 from tacit.statistics.global_sensitivity import lookup
 from tacit.statistics.question import RELATIONS, Relation
 from tacit.statistics.samples import ClampedRecords, Sample
@@ -44,7 +44,7 @@ def at_distance(
     named = lookup(statistic)
     if relation not in RELATIONS:
         raise UsageError(
-            f"relation {said(relation)} is unknown; {did_you_mean(relation, RELATIONS)}"
+            f"relation {shown_value(relation)} is unknown; {did_you_mean(relation, RELATIONS)}"
         )
     if bounds is None and values is None:
         raise UsageError(
@@ -198,7 +198,9 @@ def _pair(bounds: Any) -> tuple[Number, Number]:
     try:
         lower, upper = bounds
     except (TypeError, ValueError):
-        raise UsageError(f"bounds must be a pair (lower, upper), not {said(bounds)}") from None
+        raise UsageError(
+            f"bounds must be a pair (lower, upper), not {shown_value(bounds)}"
+        ) from None
     return lower, upper
 
 

@@ -13,18 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tacit.arithmetic.exact import Number, as_fraction
-from tacit.errors import UsageError, said
+from tacit.errors import UsageError, shown_value
 from tacit.expressions.dialect import bin_names, is_unicode
 from tacit.expressions.expression import Expression, col, when
-
-__all__ = [
-    "Axis",
-    "Keys",
-    "axis_from",
-    "every_listed",
-    "listed",
-    "public_keys",
-]
 
 # Edges as callers write them.
 
@@ -32,7 +23,7 @@ __all__ = [
 def listed(edges: Any) -> list[Number]:
     """Return edges as a list, or say that a column is text."""
     if not hasattr(edges, "__iter__"):
-        raise UsageError(f"a column is named by text, not by {said(edges)}")
+        raise UsageError(f"a column is named by text, not by {shown_value(edges)}")
     return list(edges)
 
 

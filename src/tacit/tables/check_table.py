@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Columns: TypeAlias = dict[str, "ColumnCheck"]
 
-__all__ = ["ColumnCheck", "TableCheck", "check"]
-
 _SHOWN = 10
 WRONG = {
     "spoiled": "that cannot be read (an open quote, a NUL, another encoding, too long)",

@@ -11,26 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args, overload
 
 from tacit.calls import public
-from tacit.errors import UsageError, did_you_mean, need, said
+from tacit.errors import UsageError, did_you_mean, need, shown_value
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
-
-__all__ = [
-    "Column",
-    "Exports",
-    "Form",
-    "Released",
-    "Statistic",
-    "arrow_table",
-    "columns_of",
-    "csv_text",
-    "excel_bytes",
-    "parquet_bytes",
-    "write_file",
-]
 
 # The columns of a released answer: wide, a row per group, or long, a row a number.
 #
@@ -110,7 +96,8 @@ def columns_of(
     """
     if form not in _FORMS:
         raise UsageError(
-            f"an answer has no form {said(form)}; {did_you_mean(str(form), ['wide', 'long'])}"
+            f"an answer has no form {shown_value(form)}; "
+            f"{did_you_mean(str(form), ['wide', 'long'])}"
         )
     if form == "long":
         return _long(by, keys, statistics)

@@ -13,17 +13,6 @@ from numpy.typing import NDArray
 
 from tacit.arithmetic.roots_and_bisection import narrowed
 
-__all__ = [
-    "Array",
-    "Band",
-    "Estimate",
-    "NoiseLaw",
-    "Spread",
-    "half_widths",
-    "standard_spread",
-    "sum_half_width",
-]
-
 # One answer in each group: a value with its error and its interval.
 
 
@@ -73,7 +62,7 @@ _PERTURB = 1e-3
 
 
 @dataclass(frozen=True)
-class NoiseLaw:
+class GridNoise:
     """Independent noise of one distribution on each coordinate of a vector."""
 
     # ``"laplace"`` (scale b) or ``"gaussian"`` (scale sigma), discrete on a grid
@@ -209,43 +198,47 @@ _MAX_POINTS = 1 << 21
 _SLACK = 1e-9  # more than the rounding of the transform and the mass beyond its window come to
 
 
-def sum_half_width(law: NoiseLaw, terms: int, level: float = 0.95) -> float:
+def sum_half_width(distribution: GridNoise, terms: int, level: float = 0.95) -> float:
     """Return t with ``P(|sum of terms noises| <= t) >= level``.
 
-    >>> law = NoiseLaw("laplace", 3.0, 1.0)
+    >>> distribution = GridNoise("laplace", 3.0, 1.0)
     >>> sum_half_width(law, 1), law.half_width((1.0,))
     (9.0, 9.0)
-    >>> sum_half_width(NoiseLaw("gaussian", 10.0, 1.0), 25)
+    >>> sum_half_width(GridNoise("gaussian", 10.0, 1.0), 25)
     98.0
     """
     # The distribution of one noise is written on a window of whole units that wraps around, and the
     # distribution of the sum is the inverse transform of the power of its transform.  The window is
     # 64 sqrt(terms) scales wide, beyond which less than 1e-13 lies.  For noise too wide for a
-    # window the bound of :meth:`NoiseLaw.half_width` is taken, whose rounding is small then.
+    # window the bound of :meth:`GridNoise.half_width` is taken, whose rounding is small then.
     if not terms:
         return 0.0
-    points = 64 * math.ceil(max(law.scale, 1.0) * math.sqrt(terms))
+    points = 64 * math.ceil(max(distribution.scale, 1.0) * math.sqrt(terms))
     if points > _MAX_POINTS:
-        return law.half_width((1.0,) * terms, level)
+        return distribution.half_width((1.0,) * terms, level)
     size = 1 << points.bit_length()
-    summed = np.fft.irfft(_transform(law, size) ** terms, size)
+    summed = np.fft.irfft(_transform(distribution, size) ** terms, size)
     # P(|S| <= t) for t = 0, 1, ...: the middle, and both sides of it
     within = summed[0] + np.concatenate([[0.0], np.cumsum(2 * summed[1 : size // 2])])
     return float(np.searchsorted(within, level + _SLACK))
 
 
 @lru_cache(maxsize=8)
-def _transform(law: NoiseLaw, size: int) -> NDArray[np.complex128]:
+def _transform(distribution: GridNoise, size: int) -> NDArray[np.complex128]:
     """Return the transform of the distribution of one noise on a window that wraps around."""
     distance = np.minimum(np.arange(size), size - np.arange(size)).astype(np.float64)
-    exponent = distance / law.scale if law.kind == "laplace" else (distance / law.scale) ** 2 / 2
+    exponent = (
+        distance / distribution.scale
+        if distribution.kind == "laplace"
+        else (distance / distribution.scale) ** 2 / 2
+    )
     weight = np.exp(-exponent)
     return np.asarray(np.fft.rfft(weight / weight.sum()), dtype=np.complex128)
 
 
 # How far weighted sums of noises are off, for many weights at once, and bands of numbers.
 #
-# :class:`~tacit.tables.noise.NoiseLaw` gives the half-width of a few weighted sums, each
+# :class:`~tacit.tables.noise.GridNoise` gives the half-width of a few weighted sums, each
 # as narrow as it can be.  Where the weights follow from the released numbers, there are as many of
 # them as answers, and :func:`half_widths` gives them all in one pass, about 1 percent wider.
 
@@ -259,30 +252,32 @@ _MAX_CACHED_BYTES = 1 << 14
 _HALVINGS = 14  # to a 16,384th of where the quantile can be, upwards
 
 
-def half_widths(law: NoiseLaw, weights: Array, level: float, times: Array | None = None) -> Array:
+def half_widths(
+    distribution: GridNoise, weights: Array, level: float, times: Array | None = None
+) -> Array:
     """Return t with ``P(|sum of weights * noise| <= t) >= level``, for each row of weights.
 
-    >>> law = NoiseLaw("laplace", 1.0, 2.0**-40)
+    >>> distribution = GridNoise("laplace", 1.0, 2.0**-40)
     >>> wide = half_widths(law, np.array([[1.0, 1.0], [1.0, 0.0]]), 0.95)
     >>> bool(law.half_width((1.0, 1.0)) <= wide[0] < 1.01 * law.half_width((1.0, 1.0)))
     True
     """
     # To the quantile of the continuous noise ``grid * sum |weights|`` is added, which is more than
-    # what the grid moves it by (:meth:`~tacit.tables.noise.NoiseLaw.half_width`).
+    # what the grid moves it by (:meth:`~tacit.tables.noise.GridNoise.half_width`).
     #
     # times: of how many coordinates each weight is the weight, in the shape of the weights; one
     #   each by default.
     each: Array = np.ones_like(weights) if times is None else np.asarray(times, dtype=np.float64)
     size = np.sqrt((each * weights**2).sum(axis=-1))
-    bound = law.grid * (each * np.abs(weights)).sum(axis=-1)
-    if law.kind == "gaussian":
+    bound = distribution.grid * (each * np.abs(weights)).sum(axis=-1)
+    if distribution.kind == "gaussian":
         quantile, _ = narrowed(lambda z: math.erfc(z / math.sqrt(2)) <= 1 - level, 40.0, 0.0, 100)
-        return np.asarray(size * law.scale * quantile * (1 + 1e-9) + bound)
+        return np.asarray(size * distribution.scale * quantile * (1 + 1e-9) + bound)
     shares = (weights / np.maximum(size, 1e-300)[..., None]) ** 2
     flat = shares.reshape(-1, weights.shape[-1])
     powers = None if times is None else each.reshape(flat.shape)
     quantiles = _known_quantiles(flat, powers, level).reshape(size.shape)
-    return np.asarray(size * law.scale * quantiles + bound)
+    return np.asarray(size * distribution.scale * quantiles + bound)
 
 
 def _known_quantiles(shares: Array, powers: Array | None, level: float) -> Array:

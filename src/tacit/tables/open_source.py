@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from tacit.calls import public
-from tacit.errors import UsageError, said
+from tacit.errors import UsageError, shown_value
 from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import Engine, Opened
 from tacit.tables.engines.csv import CsvOptions, csv_format, refuse_csv
 from tacit.tables.engines.duckdb.parquet import is_remote, public_part
 from tacit.tables.reading import DEFAULT_READING, Reading
-
-__all__ = ["Source", "identity_of", "open_beside", "open_source"]
 
 
 @public
@@ -225,7 +223,7 @@ def open_source(
     if isinstance(source, Source):
         return source
     if table is not None and not (isinstance(table, str) and table):
-        raise UsageError(f"table= is the name of a table, as text, not {said(table)}")
+        raise UsageError(f"table= is the name of a table, as text, not {shown_value(table)}")
     # Engines take a while to load, and the schema of a plan does without.
     from tacit.tables.engines.postgres import in_postgres, open_in_postgres
 

@@ -41,15 +41,6 @@ from tacit.errors import UsageError
 from tacit.expressions.dialect import Dialect, spelled
 from tacit.expressions.schema import Schema
 
-__all__ = [
-    "OneRowEach",
-    "PersonUnit",
-    "few_groups",
-    "one_row_each",
-    "salted_digest",
-    "unit",
-]
-
 # The private door of the draw of groups: tests put a salt of their own here.
 new_salt = partial(secrets.token_hex, 16)
 _PERSON_KINDS = (

@@ -61,19 +61,6 @@ from tacit.tables.statistics.base import Aggregate
 from tacit.tables.streaming.counter import TimeCounter
 from tacit.tables.streaming.periods import require_rows
 
-__all__ = [
-    "AskedTable",
-    "Asking",
-    "Held",
-    "Priced",
-    "Question",
-    "charge_of",
-    "held_by",
-    "pay",
-    "recorded_answer",
-    "rehearse",
-]
-
 # A question, built part by part from public facts alone: what it names, filters, groups, asks.
 #
 # Nothing here knows where the table is.  Who holds it, and who pays, is added below this class: a
@@ -211,8 +198,10 @@ class Asking(Shown, ABC):
             >>> 0 <= answer.value("visits") <= 100
             True
         """
-        query, said = per_person_question(self._query, self._declared, labels_of([], aggregates))
-        return self._of(query, said, AS_IT_IS)
+        query, declared = per_person_question(
+            self._query, self._declared, labels_of([], aggregates)
+        )
+        return self._of(query, declared, AS_IT_IS)
 
     def group_by(self: _A, *by: str | Sequence[str], keys: Keys = None, rounds: int = 1) -> _A:
         """Answer for each group.
@@ -463,9 +452,9 @@ class Question(Asking, Priced):
                 anything else.
             DataSourceError: the table cannot be opened.
         """
-        query, said = self._query, self._declared
-        opened, query, said = join_table(self._table, query, said, table, on, how)
-        return type(self)(opened, self._ledger, query, said)
+        query, declared = self._query, self._declared
+        opened, query, declared = join_table(self._table, query, declared, table, on, how)
+        return type(self)(opened, self._ledger, query, declared)
 
     def preview(
         self,
@@ -500,7 +489,7 @@ class Question(Asking, Priced):
         """
         level = None if confidence is None else read_confidence(confidence)
         charge = self._priced(epsilon=epsilon, delta=delta, rho=rho, total=total, tag=tag)
-        plan, named = charge.on_paper(), self._table.named
+        plan, named = charge.requested_plan(), self._table.named
         sizes = listed(rows, "rows is a list of sizes of a group, such as [100, 1000]")
         found = noted(plan, sizes, self._declared, self._ledger, named, level)
         # what others asked is told to nobody, and neither is how many releases they had
@@ -546,13 +535,13 @@ class Question(Asking, Priced):
         """
         ledger = self._ledger
         charge = self._priced(epsilon=epsilon, delta=delta, rho=rho, total=total, tag=tag)
-        standing = charge.standing
-        if standing is not None and standing.answer is not None:
-            return Answer.of(standing, ledger, self._arrangement, replayed=True)
+        entry = charge.entry
+        if entry is not None and entry.answer is not None:
+            return Answer.of(entry, ledger, self._arrangement, replayed=True)
         # What is charged already was tried before; what fails now leaves it open all the same.
-        plan = charge.plan(standing) if standing else _tried(self._table, charge, None)
-        warn_if_weak(None if standing else requested_loss(plan), self._declared.size)
-        if standing is None:
+        plan = charge.plan(entry) if entry else _tried(self._table, charge, None)
+        warn_if_weak(None if entry else requested_loss(plan), self._declared.size)
+        if entry is None:
             warn_if_undeclared(plan)
 
         def answer() -> dict[str, Any]:
@@ -691,7 +680,7 @@ class Question(Asking, Priced):
         return type(self)(self._table, self._ledger, query, declared, arrangement)
 
 
-class Held(NamedTuple):
+class QuestionParts(NamedTuple):
     """What a question is made of, for whoever makes one of several."""
 
     table: OpenedTable
@@ -701,23 +690,23 @@ class Held(NamedTuple):
     arrangement: Arrangement
 
 
-def held_by(question: Question) -> Held:
+def question_parts(question: Question) -> QuestionParts:
     """Return what a question is made of."""
     own = question
-    return Held(own._table, own._ledger, own._query, own._declared, own._arrangement)
+    return QuestionParts(own._table, own._ledger, own._query, own._declared, own._arrangement)
 
 
 # What a service does with a question apart from releasing it: functions, as no analyst needs them.
 
 
-def rehearse(question: Question, **price: Unpack[Price]) -> None:
+def check_release(question: Question, **price: Unpack[Price]) -> None:
     """Check whether a release would be refused, without reading a row or spending.
 
     Raises:
         BudgetError, UsageError, DataSourceError: as :meth:`Question.release`; nothing was spent.
     """
     charge = charge_of(question, **price)
-    _tried(question._table, charge, charge.standing)
+    _tried(question._table, charge, charge.entry)
 
 
 def pay(question: Question, **price: Unpack[Price]) -> None:
@@ -731,20 +720,20 @@ def pay(question: Question, **price: Unpack[Price]) -> None:
     # The time of the charge does not depend on the engine, which runs no query here.  A later
     # release uses this charge.
     charge = charge_of(question, **price)
-    if charge.standing is None:
+    if charge.entry is None:
         question._ledger.charge(charge.key, charge.plan(None).cost, charge.public)
 
 
 def recorded_answer(question: Question, **price: Unpack[Price]) -> Answer | None:
     """Return the answer that the ledger holds, or None; never spend, and read no row."""
-    standing = charge_of(question, **price).standing
-    if standing is None or standing.answer is None:
+    entry = charge_of(question, **price).entry
+    if entry is None or entry.answer is None:
         return None
-    return Answer.of(standing, question._ledger, question._arrangement, replayed=True)
+    return Answer.of(entry, question._ledger, question._arrangement, replayed=True)
 
 
-def _tried(table: OpenedTable, charge: QueryCharge, standing: Entry | None) -> Plan:
+def _tried(table: OpenedTable, charge: QueryCharge, entry: Entry | None) -> Plan:
     """Return the plan of a charge, once it was carried out on no rows."""
-    plan = charge.plan(standing)
-    settled(lambda: table.rehearsed.rehearse(table.source, plan), "nothing was spent")
+    plan = charge.plan(entry)
+    settled(lambda: table.validated.check(table.source, plan), "nothing was spent")
     return plan

@@ -20,21 +20,6 @@ from tacit.tables.question import Question
 from tacit.tables.session import Session
 from tacit.tables.statistics.base import Aggregate, Options, statistics
 
-__all__ = [
-    "PRICE",
-    "ROWS",
-    "Asked",
-    "JoinText",
-    "columns_of",
-    "computed",
-    "condition",
-    "join_text",
-    "listed",
-    "read_question",
-    "statistic",
-    "text_of",
-]
-
 # A join as the command line and plans write it, such as ``patients`` or ``sites on home``.
 #
 # The words are those of SQL, in the same meaning; what is left out is what
@@ -560,19 +545,19 @@ def read_question(
     sql = text_of(question, "sql", "[[question]]")
     beside = sorted(set(ROWS) & set(question)) if sql is not None else []
     if beside or (sql is not None and keys is not None):
-        said = beside[0] if beside else "keys_file"
-        raise UsageError(f"sql says all that is asked: leave {said} out, or write it in sql")
+        spec = beside[0] if beside else "keys_file"
+        raise UsageError(f"sql says all that is asked: leave {spec} out, or write it in sql")
     where = _conditions(question, "where")
     people = mapping(question.get("per_person", {}), "per_person")
     by = listed(question, "by")
     made = _columns(question)
     declared = declared or bool(people) or bool(made)
     asked = Asked(
-        aggregates={label: _answer(said, label, declared) for label, said in answers.items()},
+        aggregates={label: _answer(spec, label, declared) for label, spec in answers.items()},
         joins=tuple(map(join_text, listed(question, "join"))),
         derived=made,
         where=where,
-        per_person={label: _answer(said, label, True) for label, said in people.items()},
+        per_person={label: _answer(spec, label, True) for label, spec in people.items()},
         where_person=_conditions(question, "where_person"),
         cuts=_cuts(question),
         by=by,
@@ -594,8 +579,8 @@ def _conditions(question: Mapping[str, Any], name: str) -> tuple[Expression, ...
     return () if text is None else (condition(text),)
 
 
-def _answer(said: Any, label: str, declared: bool) -> Aggregate:
-    fields = mapping(said, f"the answer {label!r}")
+def _answer(spec: Any, label: str, declared: bool) -> Aggregate:
+    fields = mapping(spec, f"the answer {label!r}")
     for name in ("statistic", "column", "y", "method", "distribution"):
         text_of(fields, name, f"the answer {label!r}")
     if not isinstance(fields.get("edges", []), list):
@@ -605,14 +590,14 @@ def _answer(said: Any, label: str, declared: bool) -> Aggregate:
 
 
 def _columns(question: Mapping[str, Any]) -> dict[str, Expression]:
-    said = mapping(question.get("with", {}), "with")
-    return {name: computed(str(text_of(said, name, "with"))) for name in said}
+    spec = mapping(question.get("with", {}), "with")
+    return {name: computed(str(text_of(spec, name, "with"))) for name in spec}
 
 
 def _cuts(question: Mapping[str, Any]) -> dict[str, Expression]:
     cuts = {}
-    for name, said in mapping(question.get("cut", {}), "cut").items():
-        part = mapping(said, f"the cut {name!r}")
+    for name, spec in mapping(question.get("cut", {}), "cut").items():
+        part = mapping(spec, f"the cut {name!r}")
         if set(part) != {"column", "edges"} or not isinstance(part["edges"], list):
             raise UsageError(
                 f'the cut {name!r} must be like {{ column = "age", edges = [0, 18, 65] }}'

@@ -16,8 +16,6 @@ from typing import Any
 
 from tacit.errors import UsageError
 
-__all__ = ["DEFAULT_READING", "Reading", "texts_in", "without_reading"]
-
 READING = "reading"  # the name of a reading in the description of a question
 
 
@@ -53,15 +51,15 @@ class Reading:
         Raises:
             UsageError: it is none.
         """
-        said = dict(described) if isinstance(described, Mapping) else {}
-        columns = said.pop("columns", {})
+        spec = dict(described) if isinstance(described, Mapping) else {}
+        columns = spec.pop("columns", {})
         texts = isinstance(columns, Mapping) and all(
             isinstance(text, str) for pair in columns.items() for text in pair
         )
-        known = all(name in _OPTIONS and _OPTIONS[name](value) for name, value in said.items())
-        if not texts or not known or not (said or columns):
+        known = all(name in _OPTIONS and _OPTIONS[name](value) for name, value in spec.items())
+        if not texts or not known or not (spec or columns):
             raise UsageError("how a table was read is not in the form that Tacit writes")
-        return cls(said, dict(columns))
+        return cls(spec, dict(columns))
 
 
 def _is_texts(value: Any) -> bool:

@@ -32,8 +32,6 @@ from tacit.tables.statistics.base import LEVEL, Aggregate
 from tacit.tables.streaming.counter import answer_of_blocks, periods_of, published
 from tacit.tables.streaming.periods import PeriodPlan
 
-__all__ = ["Replanned", "of_certificate", "replan"]
-
 
 class Replanned(ABC):
     """Consequences of a question, its request and the released numbers."""

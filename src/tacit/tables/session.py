@@ -39,16 +39,6 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-__all__ = [
-    "History",
-    "PaidSession",
-    "Session",
-    "described_question",
-    "history_figure",
-    "ledger_beside",
-    "session_card",
-]
-
 # Where the ledger of a table stands by default: beside its file.
 
 
@@ -94,14 +84,14 @@ _MOST = 1000  # computed columns, and answers, of one question
 _BROKEN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
-def described_question(said: Mapping[str, Any], open: Callable[[str], Question]) -> Question:
+def described_question(spec: Mapping[str, Any], open: Callable[[str], Question]) -> Question:
     """Return the question that a description says."""
     # open: returns a question about all rows of a table, by its name in the data set; of a table
     #   without one it is given empty text.
     try:
-        found, joins = _asked(said, open)
+        found, joins = _asked(spec, open)
         # how the tables are read is what the data set declares, whatever is said of it
-        built, asked = map(without_reading, (found.described(), _with_joins(said, joins)))
+        built, asked = map(without_reading, (found.described(), _with_joins(spec, joins)))
         same = canonical(built) == canonical(asked)
     except UsageError:
         raise
@@ -119,48 +109,48 @@ def described_question(said: Mapping[str, Any], open: Callable[[str], Question])
     return found
 
 
-def _asked(said: Mapping[str, Any], open: Callable[[str], Question]) -> tuple[Question, list[Any]]:
+def _asked(spec: Mapping[str, Any], open: Callable[[str], Question]) -> tuple[Question, list[Any]]:
     """Return the question, built part by part, and the joins that it made."""
-    name = said.get("table", "")
+    name = spec.get("table", "")
     if not isinstance(name, str):
         raise TypeError(name)
     rows = open(name)
-    inner = said.get("inner")
-    for join in (said if inner is None else inner).get("joins", ()):
+    inner = spec.get("inner")
+    for join in (spec if inner is None else inner).get("joins", ()):
         on = {str(here): str(there) for here, there in join["on"]}
         rows = rows.join(str(join["table"]), on=on, how=str(join["how"]))
     joins: Any = rows.described().get("joins", [])
     if inner is not None:
         rows = _filtered(rows, inner).per_person(**_aggregates(inner))
-    found = _filtered(rows, said).agg(**_aggregates(said))
-    if said["by"]:
-        keys = said["keys"]
-        by = [str(column) for column in said["by"]]
+    found = _filtered(rows, spec).agg(**_aggregates(spec))
+    if spec["by"]:
+        keys = spec["keys"]
+        by = [str(column) for column in spec["by"]]
         found = found.group_by(*by, keys=None if keys is None else [tuple(key) for key in keys])
     return found, joins
 
 
-def _filtered(rows: Question, said: Mapping[str, Any]) -> Question:
+def _filtered(rows: Question, spec: Mapping[str, Any]) -> Question:
     """Return rows with the columns that are computed and the filters."""
-    if max(len(said["derived"]), len(said["aggregates"])) > _MOST:
+    if max(len(spec["derived"]), len(spec["aggregates"])) > _MOST:
         raise UsageError(f"a question has at most {_MOST} columns and {_MOST} answers")
-    for name, expression in said["derived"]:
+    for name, expression in spec["derived"]:
         rows = rows.with_columns(**{str(name): from_json(expression)})
-    return rows.filter(*(from_json(expression) for expression in said["where"]))
+    return rows.filter(*(from_json(expression) for expression in spec["where"]))
 
 
-def _aggregates(said: Mapping[str, Any]) -> dict[str, Any]:
-    asked = [(str(label), aggregate_from(one)) for label, one in said["aggregates"]]
+def _aggregates(spec: Mapping[str, Any]) -> dict[str, Any]:
+    asked = [(str(label), aggregate_from(one)) for label, one in spec["aggregates"]]
     if len(dict(asked)) < len(asked):
         raise UsageError("each answer needs a label of its own")
     return dict(asked)
 
 
-def _with_joins(said: Mapping[str, Any], joins: list[Any]) -> dict[str, Any]:
+def _with_joins(spec: Mapping[str, Any], joins: list[Any]) -> dict[str, Any]:
     """Return a description with joins as the data set makes them, in the place of those said."""
-    if "inner" in said:
-        return {**said, "inner": _with_joins(said["inner"], joins)}
-    return {**said, "joins": joins} if joins else dict(said)
+    if "inner" in spec:
+        return {**spec, "inner": _with_joins(spec["inner"], joins)}
+    return {**spec, "joins": joins} if joins else dict(spec)
 
 
 # A budget as a bar of its charges: who spent what of it, when, and for what.
@@ -550,15 +540,15 @@ class Session(Planning, AskedTable[Question], Shown):
         return History(self.ledger.history(), self.ledger.total, self.ledger.remaining)
 
     def _question(self) -> Question:
-        said = self._declared
+        spec = self._declared
         query = Query(
             self.source.schema,
             self.unit,
-            table=said.table,
-            tables=said.tables,
+            table=spec.table,
+            tables=spec.tables,
             reading=self._reading(),
         )
-        return Question(self._table, self.ledger, query, said)
+        return Question(self._table, self.ledger, query, spec)
 
     def _reading(self) -> Reading:
         """Return how the table is read: of a table of its own, as seen from its ledger."""
@@ -615,11 +605,11 @@ class Session(Planning, AskedTable[Question], Shown):
         )
         return question
 
-    def described(self, said: Mapping[str, object]) -> Question:
+    def described(self, spec: Mapping[str, object]) -> Question:
         """Build a question from its description, as a service receives it.
 
         Args:
-            said: the description, as plain JSON values
+            spec: the description, as plain JSON values
                 (:meth:`tacit.tables.plan.query.Query.describe`); for a join, ``table``, ``how`` and
                 ``on`` are enough.
 
@@ -643,7 +633,7 @@ class Session(Planning, AskedTable[Question], Shown):
             >>> session.described(said)
             <Question n=count()>
         """
-        return described_question(said, self._question_to)
+        return described_question(spec, self._question_to)
 
     def _names(self) -> list[str]:
         """Return what a query may call the tables."""

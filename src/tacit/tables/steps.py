@@ -36,26 +36,6 @@ from tacit.errors import MismatchError, UsageError
 from tacit.report.text import for_each_group, listed, person_words, say_step, so_many
 from tacit.tables.noise import Array
 
-__all__ = [
-    "MOST_COLUMNS",
-    "MOST_CORNERS",
-    "Answers",
-    "Basis",
-    "BoundContributions",
-    "CountedGroups",
-    "DerivedColumn",
-    "FilterRows",
-    "JoinTable",
-    "PerPerson",
-    "ProductsByGroup",
-    "Table",
-    "TableStep",
-    "UnitDistance",
-    "VectorStep",
-    "table_space",
-    "weight_of",
-]
-
 # The space of a table: its columns, its distance in people, and what comes out of it.
 
 

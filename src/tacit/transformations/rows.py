@@ -32,7 +32,7 @@ from tacit.core import (
 )
 from tacit.core.domains import Domain, element
 from tacit.core.metrics import EVERY
-from tacit.errors import MismatchError, UsageError, did_you_mean, said
+from tacit.errors import MismatchError, UsageError, did_you_mean, shown_value
 
 # How distances in records become records that come, go or change.
 
@@ -284,7 +284,9 @@ class Cast(Step):
     def __post_init__(self) -> None:
         name = self.to if isinstance(self.to, str) else getattr(self.to, "__name__", None)
         if name not in _TYPES:
-            raise UsageError(f"cast leads to float, int, str or bool, not to {said(self.to)}")
+            raise UsageError(
+                f"cast leads to float, int, str or bool, not to {shown_value(self.to)}"
+            )
         object.__setattr__(self, "to", name)
 
     def build(self, space: Space) -> Transformation:
@@ -468,7 +470,7 @@ class Select(Step):
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, str):
-            raise UsageError(f"a column is named by text, not by {said(self.column)}")
+            raise UsageError(f"a column is named by text, not by {shown_value(self.column)}")
 
     def build(self, space: Space) -> Transformation:
         """Return the selection from a table in memory that has the column."""

@@ -43,7 +43,7 @@ from tacit.errors import (
 from tacit.tables import question
 from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.question import charge_of
-from tacit.tables.release.release import Collector, Rehearsed
+from tacit.tables.release.release import Collector, ValidatedPlans
 from tacit.tables.session import Session
 
 TABLE = pa.table({"x": [1.0, 2.0, 3.0] * 10, "site": ["a", "b", "c"] * 10})
@@ -70,7 +70,7 @@ def release(session):
 # Where a fault can be put: the object, its method, whether the fault comes before or after the
 # work of the method, and whether the charge stands by then.
 STEPS = {
-    "rehearsal": (Rehearsed, "rehearse", "before", False),
+    "dry run": (ValidatedPlans, "check", "before", False),
     "charge": (Ledger, "charge", "before", False),
     "charged": (Ledger, "charge", "after", True),
     "read": (Collector, "collect", "before", True),

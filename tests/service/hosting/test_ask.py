@@ -51,9 +51,9 @@ from tacit.service.problem import Problem
 from tacit.service.settings import Settings
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
-from tacit.tables.question import charge_of, pay, rehearse
+from tacit.tables.question import charge_of, check_release, pay
 from tacit.tables.release import release as charge
-from tacit.tables.release import release as dry_run
+from tacit.tables.release import release as releases
 
 ADA = Caller("ada", "oncology", (), "t", 0)
 FIELDS = {
@@ -324,7 +324,7 @@ def test_a_request_does_not_wait_for_the_engine_of_the_workers(open_folder: Any)
         session = hosted.session(EVE, dry_run=True)
         question = session.join("patients").agg(age=tc.mean("age"))
         question.preview(epsilon=1)
-        rehearse(question, epsilon=1)
+        check_release(question, epsilon=1)
         pay(question, epsilon=1)
         asked.set()
 
@@ -520,36 +520,36 @@ def test_no_two_callers_share_a_question_a_plan_or_a_rehearsal(
         mine, others = asked[one]._table, asked[other]._table
         assert mine.source is others.source  # the table itself is open once
         assert mine.plans is not others.plans
-        assert mine.rehearsed is not others.rehearsed
+        assert mine.validated is not others.validated
 
 
 @pytest.mark.parametrize("ask", [ASK, JOINED], ids=["a table", "a join"])
 def test_a_question_takes_as_much_work_as_if_nobody_had_asked_it(
     clinic: tuple[Hosted, Any], ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every caller's first preview and first question is planned and rehearsed for them."""
+    """Every caller's first preview and first question is planned and tried for them."""
     hosted, _ = clinic
     work: list[str] = []
-    plan, genuine = Plan.__init__, dry_run.rehearse
+    plan, genuine = Plan.__init__, releases.dry_run
 
     def planned(self: Plan, *given: Any) -> None:
         work.append("planned")
         plan(self, *given)
 
-    def rehearsed(*given: Any, **how: Any) -> None:
-        work.append("rehearsed")
+    def validated(*given: Any, **how: Any) -> None:
+        work.append("tried")
         genuine(*given, **how)
 
     monkeypatch.setattr(charge.Plan, "__init__", planned)
-    monkeypatch.setattr(dry_run, "rehearse", rehearsed)
+    monkeypatch.setattr(releases, "dry_run", validated)
     took = []
     for caller in CALLERS:
         work.clear()
         preview_of(ask, hosted, caller)
-        rehearse(ask.question(hosted, caller), **ask.price)
+        check_release(ask.question(hosted, caller), **ask.price)
         took.append(list(work))
     assert took[0]
-    assert "rehearsed" in took[0]
+    assert "tried" in took[0]
     assert took[1] == took[0]
     assert took[2] == took[0]
     work.clear()
@@ -563,13 +563,13 @@ def test_a_refresh_makes_a_fresh_question_for_workers(
 ) -> None:
     hosted, refreshed = clinic
     paper, work = (ask.question(hosted, KEPT_ADA, dry_run=paper) for paper in (True, False))
-    tried = work._table.rehearsed
+    tried = work._table.validated
     refreshed["visits"] += 1
     hosted.refresh()
     after = ask.question(hosted, KEPT_ADA, dry_run=False)
     assert after is not work
     assert after is ask.question(hosted, KEPT_ADA, dry_run=False)
-    assert after._table.rehearsed is not tried
+    assert after._table.validated is not tried
     assert ask.question(hosted, KEPT_ADA) is paper  # on paper no row is read: nothing changed
     assert charge_of(after, **ask.price).key == charge_of(paper, **ask.price).key
 

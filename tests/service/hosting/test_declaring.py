@@ -507,7 +507,7 @@ def test_a_name_of_a_file_and_of_a_curator_at_once_is_refused(tmp_path: Path) ->
 # The data sets whose tables are open: those asked last.
 
 
-class Held:
+class QuestionParts:
     def __init__(self) -> None:
         self.let = 0
 
@@ -516,7 +516,7 @@ class Held:
 
 
 def test_those_asked_longest_ago_are_let_go_of() -> None:
-    tables, held = OpenTables(4), [Held() for _ in range(3)]
+    tables, held = OpenTables(4), [QuestionParts() for _ in range(3)]
     for k in (0, 1, 0, 2, 2, 0):
         tables.touch(held[k], 2)
     assert [one.let for one in held] == [0, 1, 0]
@@ -525,7 +525,7 @@ def test_those_asked_longest_ago_are_let_go_of() -> None:
 
 
 def test_a_data_set_with_more_tables_than_fit_keeps_its_own() -> None:
-    tables, held = OpenTables(1), [Held(), Held()]
+    tables, held = OpenTables(1), [QuestionParts(), QuestionParts()]
     tables.touch(held[0], 0)
     tables.touch(held[1], 5)
     assert [one.let for one in held] == [1, 0]

@@ -26,7 +26,7 @@ from tacit.service.jobs.queue import Job, JobScope
 from tacit.service.jobs.release_service import ReleaseService
 from tacit.service.problem import Problem
 from tacit.service.tokens import Tokens
-from tacit.tables.release.release import Rehearsed
+from tacit.tables.release.release import ValidatedPlans
 
 ADA = Caller("ada", "oncology", (Grant("analyst", "visits"),), "t", 0)
 RITA = Caller("rita", None, (Grant("reviewer", "visits"),), "r", 0)
@@ -160,7 +160,7 @@ def test_what_the_engine_refuses_of_no_rows_costs_nothing(
     def refuse(*_: object) -> None:
         raise UsageError("the engine has no such function")
 
-    monkeypatch.setattr(Rehearsed, "rehearse", refuse)
+    monkeypatch.setattr(ValidatedPlans, "check", refuse)
     with pytest.raises(UsageError, match="no such function"):
         submit(release_client)
     assert release_client.state.datasets.of("visits").ledger(None).spent.is_nothing

@@ -31,10 +31,10 @@ from tacit.tables.derived.released import (
     typed,
     weights_of,
 )
-from tacit.tables.noise import NoiseLaw
+from tacit.tables.noise import GridNoise
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.query import Query
-from tacit.tables.question import held_by
+from tacit.tables.question import question_parts
 from tacit.tables.session import PaidSession
 
 KEYS = ["f", "m"]
@@ -92,7 +92,7 @@ def test_errors_are_those_of_the_weights_that_noisy_numbers_have(kind) -> None:
     session = opened(tc.rho(1) if kind == "rho" else tc.epsilon(1))
     bodies = [answer.certificate.body for answer in released(session, kind)]
     for name, question in questions(session).items():
-        query = held_by(question).query
+        query = question_parts(question).query
         places = [0, 1] if name == "one key" else [1]
         places = [0] if name in ("coarse", "sums") else places
         for place in places:
@@ -106,7 +106,7 @@ def test_errors_are_those_of_the_weights_that_noisy_numbers_have(kind) -> None:
             for chain, (numbers, end) in enumerate(
                 zip(body["answer"]["released"], ends, strict=True)
             ):
-                law = NoiseLaw(
+                law = GridNoise(
                     "gaussian" if end["step"] == "gaussian" else "laplace",
                     float(Fraction(end["scale"])),
                     1.0,
@@ -223,7 +223,7 @@ def test_the_answers_do_not_depend_on_rows() -> None:
 SEX = Axis(("sex",), (("f",), ("m",)))
 AGE = Axis(("age",), edges=(Fraction(0), Fraction(18), Fraction(65), Fraction(99)))
 PAIR = Axis(("sex", "site"), (("f", 1), ("f", 2), ("m", 1)))
-LAW = NoiseLaw("laplace", 1.0, 1.0)
+LAW = GridNoise("laplace", 1.0, 1.0)
 
 
 def weights(axes, asked, *, complete=False):
@@ -334,7 +334,7 @@ COUNTED_EDGES = Axis(("x",), edges=tuple(map(Fraction, range(5))))
 def cells(kind):
     values = np.arange(24.0).reshape(6, 4)
     return AloneCells(
-        (COUNTED_KEYS, COUNTED_EDGES), (False, False), values, NoiseLaw(kind, 3.0, 1.0)
+        (COUNTED_KEYS, COUNTED_EDGES), (False, False), values, GridNoise(kind, 3.0, 1.0)
     )
 
 

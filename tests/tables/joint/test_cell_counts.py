@@ -162,7 +162,7 @@ def test_errors_and_weights_are_those_of_least_squares(noise):
     found = part.estimates(released, noise)
     fitted = (inverse @ noisy).reshape(shape)
     spread = (inverse * np.array(deviations)) @ (inverse * np.array(deviations)).T
-    for asked in part.asked:
+    for asked in part.requested:
         order = part.subset(asked)
         gone = tuple(i for i in range(len(shape)) if i not in order)
         summed = fitted.sum(axis=gone).transpose([sorted(order).index(i) for i in order])
@@ -192,7 +192,7 @@ def test_intervals_cover(noise):
     inside = dict.fromkeys(ASKED, 0)
     for run in range(runs):
         found = part.estimates([each[run] for each in draws], noise)
-        for label, asked in zip(ASKED, part.asked, strict=True):
+        for label, asked in zip(ASKED, part.requested, strict=True):
             estimate = found[key_of(asked)]
             half = part.half_width(key_of(asked), noise, 1, 0.95)
             inside[label] += bool(abs(float(estimate.value.ravel()[0])) <= half)
@@ -232,11 +232,11 @@ def test_consistent_answers_cover_as_often_as_they_say(noise):
         scale = Fraction(law.scale * noise.one)
         made = tc.noise.discrete_gaussian if noise.kind == "gaussian" else tc.noise.discrete_laplace
         draws.append(np.asarray(made(scale, size=size)).reshape(runs, -1) / noise.one)
-    halves = [part.half_width(key_of(asked), noise, 1, 0.95) for asked in part.asked]
-    inside = [[] for _ in part.asked]
+    halves = [part.half_width(key_of(asked), noise, 1, 0.95) for asked in part.requested]
+    inside = [[] for _ in part.requested]
     for run in range(runs):
         found = part.estimates([each[run] for each in draws], noise)
-        for told, asked, half in zip(inside, part.asked, halves, strict=True):
+        for told, asked, half in zip(inside, part.requested, halves, strict=True):
             told.append(np.abs(found[key_of(asked)].value.ravel()) <= half)
     deviation = math.sqrt(0.95 * 0.05 / runs)
     for told in inside:

@@ -17,7 +17,7 @@ from tacit.tables.joint.cell_counts import CellsPart, RequestedCells, key_of
 from tacit.tables.joint.family import CellCounts, Family, laplace_half_width, laplace_tail_bound
 from tacit.tables.joint.statistics import requested_cells
 from tacit.tables.joint.strategy import READINGS, taken
-from tacit.tables.noise import NoiseLaw
+from tacit.tables.noise import GridNoise
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
@@ -223,7 +223,7 @@ def exact(terms, level):
     ],
 )
 def test_it_covers_and_is_at_most_a_little_too_wide(shape, level):
-    terms = tuple((NoiseLaw("laplace", scale, 1.0), weight, n) for scale, weight, n in shape)
+    terms = tuple((GridNoise("laplace", scale, 1.0), weight, n) for scale, weight, n in shape)
     deviation = math.sqrt(sum(n * w * w * law.variance for law, w, n in terms))
     found, least = laplace_half_width(terms, level), exact(terms, level)
     # between two whole numbers every half-width is as good as the one below
@@ -231,13 +231,13 @@ def test_it_covers_and_is_at_most_a_little_too_wide(shape, level):
 
 
 def test_few_coordinates_are_those_of_one_noise():
-    law = NoiseLaw("laplace", 4.0, 1.0)
+    law = GridNoise("laplace", 4.0, 1.0)
     assert laplace_half_width(((law, 1.0, 1),), 0.95) == law.half_width((1.0,))
     assert laplace_half_width(((law, 0.0, 9),), 0.95) == laplace_half_width((), 0.95) == 0
 
 
 def test_draws_lie_within():
-    law = NoiseLaw("laplace", 3.0, 1.0)
+    law = GridNoise("laplace", 3.0, 1.0)
     noise = np.asarray(tc.noise.discrete_laplace(3, size=4000 * 40)).reshape(4000, 40)
     inside = np.abs(noise @ np.full(40, 0.3)) <= laplace_half_width(((law, 0.3, 40),), 0.95)
     assert 0.93 < inside.mean() < 0.98
@@ -248,7 +248,7 @@ def test_draws_lie_within():
 @pytest.mark.parametrize("weights", [(1,), (1, 1), (4, 1, 1), (3, 2), (1,) * 40])
 def test_one_reach_is_enough_for_every_sum_and_not_much_more(level, weights):
     """Against the exact quantile of the continuous sum, from its characteristic function."""
-    law = NoiseLaw("laplace", 1.0, 1e-9)
+    law = GridNoise("laplace", 1.0, 1e-9)
     terms = tuple((law, float(weight), 1) for weight in weights)
     deviation = math.sqrt(2 * sum(weight**2 for weight in weights))
     quantile = laplace_half_width(terms, level) / (1.021 if len(weights) > 3 else 1.002)

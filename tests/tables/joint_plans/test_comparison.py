@@ -18,7 +18,7 @@ from tacit.tables.joint_plans import comparison
 from tacit.tables.joint_plans.comparison import compared, plan_figure
 from tacit.tables.joint_plans.session_plans import worst_weights
 from tacit.tables.plan.plan import Plan
-from tacit.tables.question import held_by
+from tacit.tables.question import question_parts
 from tacit.tables.statistics.base import LEVEL, Noise
 from tacit.tables.statistics.percentiles import PercentilesPart
 from tacit.tables.statistics.quantiles import QuantilePart
@@ -189,7 +189,7 @@ def test_no_total_is_above_that_of_one_by_one(seed):
         loss = tc.rho("1/10") if name == "rho" else tc.epsilon(1)
         found = plan._compared(loss, 1000).answers
     assert sum(one.share for one in found) == 1
-    counts = [one for one in found if one.asked.counts]
+    counts = [one for one in found if one.requested.counts]
     whole = Plan(plan._plan.query, loss)
     parts = zip(whole.parts, whole.noises, strict=True)
     planned = sum(part.total(noise) for part, noise in parts if isinstance(part, CellsPart))
@@ -298,8 +298,8 @@ def test_they_are_together_where_the_widest_interval_is_shorter(kind, upper, sev
     shares, loss = SHARES[:several], Fraction(1, 100)
     with shared_percentiles_opened(tc.epsilon(1) if kind == "laplace" else tc.rho(1)) as session:
         plan = session.plan([session.agg(**labels(shares, upper))])
-        whole = dict(held_by(plan._question).query.aggregates)
-        alone = dict(held_by(session.agg(**labels(shares, upper))).query.aggregates)
+        whole = dict(question_parts(plan._question).query.aggregates)
+        alone = dict(question_parts(session.agg(**labels(shares, upper))).query.aggregates)
         parts = plan._plan.percentiles
     grid = Grid.for_bounds(Fraction(0), Fraction(upper), bits=16, whole=True)
     exact = [Fraction(q) / 100 for q in shares]

@@ -452,11 +452,11 @@ def test_another_session_plans_only_what_was_not_planned_for_such_a_table(log):
 def test_who_shares_a_table_with_others_does_not_see_by_the_time_what_they_asked(log):
     session = tc.Session(PEOPLE, unit=tc.one_row_each, budget=tc.epsilon(10**6))
     for _ in range(2):
-        tried = SharedTable(session._table).rehearsed
+        tried = SharedTable(session._table).validated
         log.clear()
         for _ in range(2):
-            plan = session.agg(n=tc.count())._priced(epsilon=1).on_paper()
-            tried.rehearse(session.source, plan)
+            plan = session.agg(n=tc.count())._priced(epsilon=1).requested_plan()
+            tried.check(session.source, plan)
         assert sum(sql.startswith("prepare ") for sql in log) == 1
 
 

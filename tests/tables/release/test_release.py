@@ -17,7 +17,7 @@ from tacit.errors import BudgetError, DataSourceError, UsageError
 from tacit.tables.plan.plan import Plan
 from tacit.tables.query.integer_query import Query
 from tacit.tables.release import release as collect
-from tacit.tables.release import release as dry_run
+from tacit.tables.release import release as releases
 from tacit.tables.release.release import (
     Collector,
     TableQuestion,
@@ -88,13 +88,13 @@ def test_a_plan_at_another_price_is_that_of_the_question_planned_anew(questions,
         question = rows.agg(**questions)
         charges = [question._priced(**{price: amount}) for amount in (1, "3/7", 2)]
         for charge in charges:
-            kept, fresh = charge.on_paper(), Plan(charge.asked.query, charge.asked.request)
+            kept, fresh = charge.requested_plan(), Plan(charge.asked.query, charge.asked.request)
             assert (kept.cost, kept.noises) == (fresh.cost, fresh.noises)
             assert kept.describe(fresh.size) == fresh.describe(fresh.size)
             assert kept.requests(fresh.size) == fresh.requests(fresh.size)
             assert kept.chains(fresh.size) == fresh.chains(fresh.size)
-        assert charges[1].on_paper()._reached is charges[0].on_paper()._reached
-        assert charges[1].on_paper() is not charges[0].on_paper()
+        assert charges[1].requested_plan()._reached is charges[0].requested_plan()._reached
+        assert charges[1].requested_plan() is not charges[0].requested_plan()
 
 
 @pytest.mark.parametrize("per_person", [False, True])
@@ -119,18 +119,23 @@ def test_a_table_whose_columns_are_of_other_kinds_by_now_is_planned_anew(tmp_pat
         assert session.remaining == session.budget
         for price in (4000, 5000):
             assert abs(ask().release(epsilon=price).value("t") - 375) < 1
-            assert ask()._priced(epsilon=price).on_paper().query.source_schema["x"].kind == "float"
+            assert (
+                ask()._priced(epsilon=price).requested_plan().query.source_schema["x"].kind
+                == "float"
+            )
 
 
 def test_keys_or_values_that_only_look_equal_are_another_question():
     table = pyarrow.table({"yes": [True, False], "one": [1, 0]})
     session = tc.Session(table, unit=tc.one_row_each, budget=tc.epsilon(9))
     plans = [
-        session.filter(tc.col(name) == value).agg(n=tc.count())._priced(epsilon=1).on_paper()
+        session.filter(tc.col(name) == value).agg(n=tc.count())._priced(epsilon=1).requested_plan()
         for name, value in (("yes", True), ("one", 1))
     ]
     assert plans[0].query is not plans[1].query
-    by_price = session.filter(tc.col("one") == 1).agg(n=tc.count())._priced(epsilon=2).on_paper()
+    by_price = (
+        session.filter(tc.col("one") == 1).agg(n=tc.count())._priced(epsilon=2).requested_plan()
+    )
     assert by_price.query is plans[1].query
 
 
@@ -141,7 +146,7 @@ def test_a_price_that_decides_more_than_the_noise_plans_anew(asked):
         question, price = session.group_by("site").agg(n=tc.count()), {"delta": "1e-7"}
     else:
         question, price = session.agg(m=tc.median("age", 0, 99, method="auto")), {}
-    one, two = (question._priced(epsilon=e, **price).on_paper() for e in (1, 2))
+    one, two = (question._priced(epsilon=e, **price).requested_plan() for e in (1, 2))
     assert one.query is two.query is question._query
     assert one._reached is not two._reached
 
@@ -311,11 +316,11 @@ PEOPLE = pyarrow.table({"site": [0, 1, 1], "age": [31, 45, 52], "who": [1, 1, 2]
 
 @pytest.fixture
 def tried(monkeypatch):
-    """Return what was rehearsed, as it grows."""
+    """Return what was tried, as it grows."""
     found = []
-    genuine = dry_run.rehearse
+    genuine = releases.dry_run
     monkeypatch.setattr(
-        dry_run, "rehearse", lambda *asked, **how: found.append(asked) or genuine(*asked, **how)
+        releases, "dry_run", lambda *asked, **how: found.append(asked) or genuine(*asked, **how)
     )
     return found
 

@@ -24,7 +24,7 @@ from tacit.expressions.dialect import bin_names
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.report.text import distance_words, step_words
-from tacit.tables.noise import NoiseLaw
+from tacit.tables.noise import GridNoise
 from tacit.tables.open_source import open_source
 from tacit.tables.query.integer_query import Query
 from tacit.tables.query.requests import Distinct
@@ -549,7 +549,7 @@ def test_a_mean_and_its_interval_have_the_same_bits_for_one_group_and_for_many(k
     draw = np.random.default_rng(degree)
     sizes = draw.choice([0.0, 1.0, 3.0, 40.0, 1e4, 1e9], (300, 1))
     noisy = np.rint(draw.random((300, degree + 1)) * sizes + draw.normal(0, 9, (300, degree + 1)))
-    law = NoiseLaw(kind, 5.0, 1.0)
+    law = GridNoise(kind, 5.0, 1.0)
     together = Moments(noisy, law, -3.0, 7.0, degree, missing=False).mean()
     for group, row in enumerate(noisy):
         alone = Moments(row[None], law, -3.0, 7.0, degree, missing=False).mean()

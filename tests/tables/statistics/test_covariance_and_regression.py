@@ -21,7 +21,7 @@ from tables.statistics.released import (
 from tacit.cli import run
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
-from tacit.tables.noise import NoiseLaw
+from tacit.tables.noise import GridNoise
 from tacit.tables.statistics.covariance_and_regression import (
     Covariance,
     CovariancePart,
@@ -558,10 +558,10 @@ def test_a_column_without_bounds_says_how_to_give_them(covariance_table):
 
 
 def test_columns_stand_in_their_order_with_the_bounds_of_each() -> None:
-    asked = of_columns("covariance", ["age", "pay"], {"pay": (0, "1/2"), "age": (0, 100)})
+    asked = of_columns(Covariance, ["age", "pay"], {"pay": (0, "1/2"), "age": (0, 100)})
     assert [one.column for one in asked.clamped] == ["age", "pay"]
     assert str(asked) == "covariance(age, 0, 100, pay, 0, 0.5)"
-    assert of_columns("covariance", ["age", "pay"], None).lacks_bounds
+    assert of_columns(Covariance, ["age", "pay"], None).lacks_bounds
 
 
 @pytest.mark.parametrize(
@@ -597,7 +597,7 @@ def test_a_question_comes_back_from_its_description_and_has_words() -> None:
 def test_bands_hold_the_sums_and_quantiles_grow_with_the_weights() -> None:
     grids = [Grid.for_bounds(0, 8, bits=3, whole=True)] * 2
     basis = Basis.least(tuple(grid.cells for grid in grids), (), "L1")
-    law = NoiseLaw("laplace", 2.0, 1.0)
+    law = GridNoise("laplace", 2.0, 1.0)
     noisy = np.arange(2.0 * basis.width).reshape(2, basis.width)
     sums = NoisySums(noisy, basis, law)
     middle, half = sums.band(0.01)

@@ -28,7 +28,7 @@ from tacit.cli import run
 from tacit.errors import BudgetError, DataSourceError, UsageError
 from tacit.report import Certificate
 from tacit.report.text import question_words
-from tacit.tables.noise import NoiseLaw, sum_half_width
+from tacit.tables.noise import GridNoise, sum_half_width
 from tacit.tables.streaming import counter as time_counter
 from tacit.tables.streaming import periods as period_counts
 from tacit.tables.streaming.counter import answer_of_blocks, law_of, periods_of, published
@@ -393,7 +393,7 @@ def test_an_hourly_dashboard_over_a_year_errs_as_predicted(live, budget):
 @pytest.mark.parametrize("scale", [0.05, 0.7, 3.0, 21.5])
 @pytest.mark.parametrize("terms", [1, 2, 7, 58])
 def test_intervals_of_sums_are_the_least_that_hold(kind, scale, terms):
-    law = NoiseLaw(kind, scale, 1.0)
+    law = GridNoise(kind, scale, 1.0)
     draw = tc.noise.discrete_laplace if kind == "laplace" else tc.noise.discrete_gaussian
     runs = 40_000
     sums = np.abs(draw(scale, runs * terms).reshape(runs, terms).sum(axis=1))
@@ -406,7 +406,7 @@ def test_intervals_of_sums_are_the_least_that_hold(kind, scale, terms):
 
 
 def test_noise_too_wide_for_a_window_has_intervals_too():
-    law = NoiseLaw("laplace", 1e6, 1.0)
+    law = GridNoise("laplace", 1e6, 1.0)
     assert sum_half_width(law, 9) == law.half_width((1.0,) * 9)
     assert sum_half_width(law, 0) == 0.0
 

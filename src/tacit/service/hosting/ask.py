@@ -18,7 +18,7 @@ from tacit.sql.parse import without_comments
 from tacit.tables.dataset.table import known_fields, mapping, text
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import Price
-from tacit.tables.question import Question, charge_of, held_by
+from tacit.tables.question import Question, charge_of, question_parts
 from tacit.tables.question_formats import ROWS, read_question
 from tacit.tables.release.answer import Answer
 from tacit.tables.release.release import QueryCharge
@@ -261,8 +261,8 @@ def _free_preview(
     free: Callable[[Question], dict[str, dict[str, Any]]],
 ) -> dict[str, Any]:
     """Return the preview of a question that may spend nothing."""
-    ledger, follows = held_by(question).ledger, free(question)
-    protects = protects_line(held_by(question).query.unit.describe())
+    ledger, follows = question_parts(question).ledger, free(question)
+    protects = protects_line(question_parts(question).query.unit.describe())
     preview = Preview(
         Budget.nothing(ledger.kind),
         left.remaining,

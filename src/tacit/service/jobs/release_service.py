@@ -19,7 +19,14 @@ from tacit.service.jobs.queue import Job, JobScope, Outcome, Queue
 from tacit.service.problem import Problem
 from tacit.tables.derived.derive import Charged, Earlier, charged, free_again, may_follow
 from tacit.tables.plan.query import Query
-from tacit.tables.question import Question, charge_of, held_by, pay, recorded_answer, rehearse
+from tacit.tables.question import (
+    Question,
+    charge_of,
+    check_release,
+    pay,
+    question_parts,
+    recorded_answer,
+)
 from tacit.tables.release.answer import Answer
 
 __all__ = [
@@ -76,7 +83,7 @@ class FreeAnswers:
     ) -> dict[str, dict[str, Any]]:
         """The standard error of the free answer of each label, and the release it is from."""
         # Returns: nothing where it does not follow from what the caller may see.
-        query = held_by(question).query
+        query = question_parts(question).query
         if not may_follow(query):
             return {}
         earlier, seen = self._earlier(hosted, caller, question, tag)
@@ -93,7 +100,7 @@ class FreeAnswers:
 
     def make(self, hosted: Hosted, caller: Caller, question: Question, tag: str | None) -> Made:
         """Make a free answer, and note in the ledger from which releases it follows."""
-        query: Query = held_by(question).query
+        query: Query = question_parts(question).query
         certificate = None
         if may_follow(query):
             earlier, seen = self._earlier(hosted, caller, question, tag)
@@ -141,7 +148,7 @@ class FreeAnswers:
         self, hosted: Hosted, caller: Caller, question: Question, tag: str | None
     ) -> tuple[Earlier, dict[str, _Seen]]:
         """Return the releases that a caller may see, and by the digest of each its key and job."""
-        ledger = held_by(question).ledger
+        ledger = question_parts(question).ledger
         seen = self._queue.answered(_scopes(hosted, caller), MAX_RELEASES)
         who = (hosted.name, hosted.identity, ledger.id, caller.name, caller.team)
         cached = self._cache.of(who, dict)
@@ -245,7 +252,7 @@ class ReleaseService:
         approved_later = how.approval and not answered
         if not cost.is_nothing:
             hosted.require(caller, cost)
-            rehearse(question, **price)
+            check_release(question, **price)
         values = self._values(hosted, caller, ask, question, once)
         values |= {
             "cost": json.dumps(cost.to_json()),
@@ -333,7 +340,7 @@ class ReleaseService:
         if job.state != "waiting":
             raise _decided(job.shown(self._clock()))
         question, price = self._unchanged(job, self._hosted(job.dataset))
-        rehearse(question, **price)
+        check_release(question, **price)
         now = self._clock()
         decided = {"decided_by": caller.name, "decided": now, "started": now, "state": "queued"}
         approved = self._changed(
@@ -400,7 +407,7 @@ class ReleaseService:
         free = self.free.again(job, hosted)
         if free is not None:
             try:
-                return Answer.free(free, held_by(self._question(job, hosted)[0]).arrangement)
+                return Answer.free(free, question_parts(self._question(job, hosted)[0]).arrangement)
             except UsageError:  # the data set was declared again: it stays as it was
                 return Answer.free(free)
         try:

@@ -37,16 +37,6 @@ from tacit.tables.privacy_unit import OneRowEach, PersonUnit, one_row_each
 from tacit.tables.release.opened_table import OpenedTable, OtherTable
 from tacit.tables.session import NEIGHBOURS, Session
 
-__all__ = [
-    "Dataset",
-    "identity",
-    "open_dataset",
-    "open_joined",
-    "open_public",
-    "open_table",
-    "terms",
-]
-
 # Open a declared table where it is, and hold it against its declaration.
 
 
@@ -66,23 +56,23 @@ def open_table(table: TableDeclaration, name: str, folder: Path) -> OpenedTable:
     return opened
 
 
-def open_public(said: TableDeclaration, name: str, folder: Path, beside: Source) -> Source:
+def open_public(spec: TableDeclaration, name: str, folder: Path, beside: Source) -> Source:
     """Open a public table, to be brought next to another, wherever that is."""
-    return open_table(said, name, folder).source
+    return open_table(spec, name, folder).source
 
 
 def open_joined(
-    said: TableDeclaration, name: str, folder: Path, first: TableDeclaration, beside: Source
+    spec: TableDeclaration, name: str, folder: Path, first: TableDeclaration, beside: Source
 ) -> Source:
     """Open a protected table in the engine of another one, so that one statement reads both."""
-    if said.place != first.place or (said.place == "url" and said.source != first.source):
+    if spec.place != first.place or (spec.place == "url" and spec.source != first.source):
         raise UsageError(
             f"{name!r} cannot be joined where it is: protected tables are joined within one "
             "engine: two files, two tables of one PostgreSQL database under the same url, or two "
             "tables of Spark. Copy one of them to where the other is"
         )
-    source = open_beside(beside, said.within(folder), said.options(name, folder))
-    _as_declared(source, said, name, folder)
+    source = open_beside(beside, spec.within(folder), spec.options(name, folder))
+    _as_declared(source, spec, name, folder)
     return source
 
 
@@ -96,13 +86,13 @@ def _as_declared(source: Source, table: TableDeclaration, name: str, folder: Pat
         _fits(source.schema.column(column).kind, column, one, name)
 
 
-def _fits(kind: str, column: str, said: ColumnDeclaration, table: str) -> None:
+def _fits(kind: str, column: str, spec: ColumnDeclaration, table: str) -> None:
     """Raise if a column has another kind than is declared."""
-    declared = _KINDS.get(str(said.kind), said.kind)
+    declared = _KINDS.get(str(spec.kind), spec.kind)
     if isinstance(declared, str) and kind not in (declared, "missing"):
-        raise UsageError(f"{column!r} of {table!r} is declared {said.kind}, and holds {kind}")
-    said.refuse_keys(kind, f"{column!r} of {table!r}")
-    if said.bounds is not None and kind not in NUMERIC:
+        raise UsageError(f"{column!r} of {table!r} is declared {spec.kind}, and holds {kind}")
+    spec.refuse_keys(kind, f"{column!r} of {table!r}")
+    if spec.bounds is not None and kind not in NUMERIC:
         raise UsageError(f"{column!r} of {table!r} has bounds, and holds {kind}")
 
 
@@ -181,25 +171,25 @@ class Dataset:
 
     def __post_init__(self) -> None:
         where = "the data set"
-        said = {"name": self.name, "ledger": self.ledger}
-        if not isinstance(text(said, "name", where), str):
+        spec = {"name": self.name, "ledger": self.ledger}
+        if not isinstance(text(spec, "name", where), str):
             raise UsageError("a data set needs a public name: name = 'visits'")
         if not _PLAIN.fullmatch(self.name):
             raise UsageError(
                 "the name of a data set has letters, digits, spaces, dots, - and _: its ledger is "
                 "named after it"
             )
-        if text(said, "ledger", where) is OPEN:
+        if text(spec, "ledger", where) is OPEN:
             raise UsageError("ledger of the data set is a file or an address, or left out")
         for part in ("purpose", "owner"):
             object.__setattr__(self, part, text({part: _sign(getattr(self, part))}, part, where))
         _unit(self.unit)
         _budget(self.budget)
         tables = {
-            name: said
-            if isinstance(said, TableDeclaration)
-            else TableDeclaration.from_fields(said, f"the table {name!r}")
-            for name, said in mapping(self.tables, "tables").items()
+            name: spec
+            if isinstance(spec, TableDeclaration)
+            else TableDeclaration.from_fields(spec, f"the table {name!r}")
+            for name, spec in mapping(self.tables, "tables").items()
         }
         if not any(table.public is not True for table in tables.values()):
             raise UsageError(
@@ -227,18 +217,18 @@ class Dataset:
 
     @classmethod
     def from_fields(
-        cls, said: Mapping[str, object], folder: str | os.PathLike[str] = "."
+        cls, spec: Mapping[str, object], folder: str | os.PathLike[str] = "."
     ) -> Dataset:
         """Read a data set from the fields that a file holds.
 
         Args:
-            said: the fields by name, as plain values.
+            spec: the fields by name, as plain values.
             folder: that paths are relative to.
 
         Raises:
             UsageError: as the class.
         """
-        fields = mapping(said, "the data set")
+        fields = mapping(spec, "the data set")
         known_fields(fields, _FIELDS, "the data set")
         for name, example in (("name", "'visits'"), ("unit", "'row'"), ("tables", "")):
             if name not in fields:
@@ -292,7 +282,7 @@ class Dataset:
         ledger = self.ledger
         if ledger is not None and folder is not None:
             ledger = _from(folder, ledger)
-        said: dict[str, Declared] = {
+        spec: dict[str, Declared] = {
             "name": self.name,
             "unit": self.unit,
             "budget": self.budget,
@@ -301,7 +291,7 @@ class Dataset:
             "owner": self.owner,
             "tables": tables,
         }
-        return {name: value for name, value in said.items() if value is not None}
+        return {name: value for name, value in spec.items() if value is not None}
 
     def open_fields(self) -> list[str]:
         """Return the positions of the fields of a draft that a person still has to fill in."""
@@ -322,8 +312,8 @@ class Dataset:
             DataSourceError: a table does not exist.
         """
         self.refuse_open()
-        for name, said in self.tables.items():
-            with open_table(said, name, self.folder).source as source:
+        for name, spec in self.tables.items():
+            with open_table(spec, name, self.folder).source as source:
                 if name in self.protected:
                     self.unit_of(name).person(source.schema, source.engine.dialect)
 
@@ -344,7 +334,7 @@ class Dataset:
     @property
     def protected(self) -> list[str]:
         """The names of the protected tables, in their order."""
-        return [name for name, said in self.tables.items() if said.public is not True]
+        return [name for name, spec in self.tables.items() if spec.public is not True]
 
     def table(self, name: str | None = None) -> str:
         """Return the name of a protected table: by default the first.
@@ -402,15 +392,15 @@ def _from(folder: Path, path: str) -> str:
     return path if complete else os.path.normpath(folder / path)
 
 
-def _unit(said: Any) -> None:
+def _unit(spec: Any) -> None:
     """Check the unit of privacy."""
-    if said in ("row", OPEN.sign):
+    if spec in ("row", OPEN.sign):
         return
-    if not isinstance(said, Mapping):
+    if not isinstance(spec, Mapping):
         raise UsageError("unit of the data set is 'row'" + _UNIT_HELP)
-    known_fields(said, _UNIT, "unit")
-    person, rows = text(said, "person", "unit"), whole(said, "rows", "unit")
-    groups = whole(said, "groups", "unit")
+    known_fields(spec, _UNIT, "unit")
+    person, rows = text(spec, "person", "unit"), whole(spec, "rows", "unit")
+    groups = whole(spec, "groups", "unit")
     if person is None or rows is None:
         raise UsageError(
             "unit lacks the person column, or the largest number of rows that count per person: "
@@ -420,11 +410,11 @@ def _unit(said: Any) -> None:
         PersonUnit(person, rows, groups)
 
 
-def _budget(said: Any) -> Budget | None:
+def _budget(spec: Any) -> Budget | None:
     """Return a budget; None where none is said, or one is left open."""
-    if said is None or said == OPEN.sign:
+    if spec is None or spec == OPEN.sign:
         return None
-    fields = mapping(said, "budget")
+    fields = mapping(spec, "budget")
     known_fields(fields, _BUDGET, "budget")
     if OPEN.sign in fields.values():
         return None
@@ -506,21 +496,21 @@ def open_dataset(
 def _session(dataset: Dataset, name: str, ledger: str | Ledger | InMemory) -> Session:
     """Return a session on one table of a data set."""
     protected = dataset.protected
-    said, tables = dataset.tables[name], _people(dataset)
-    table = open_table(said, name, dataset.folder)
+    spec, tables = dataset.tables[name], _people(dataset)
+    table = open_table(spec, name, dataset.folder)
     declared = AskedDeclared(
         dataset=identity(dataset),
         unit=dataset.unit_of(protected[0]).describe(),
         table=name,
         tables=tables,
-        bounds=_bounds(said),
-        keys=_keys(said),
-        told=_told(said),
-        size=said.size if isinstance(said.size, int) else None,
+        bounds=_bounds(spec),
+        keys=_keys(spec),
+        told=_told(spec),
+        size=spec.size if isinstance(spec.size, int) else None,
         reading=table.source.reading,
     )
     others = {o: partial(_session, dataset, o) for o in protected if o != name}
-    table.others = {o: _beside(dataset, o, said) for o in dataset.tables if o != name}
+    table.others = {o: _beside(dataset, o, spec) for o in dataset.tables if o != name}
     unit, budget = dataset.unit_of(name), dataset.whole_budget
     try:
         return Session.of_dataset(table, unit, budget, ledger, declared, others)
@@ -532,30 +522,30 @@ def _session(dataset: Dataset, name: str, ledger: str | Ledger | InMemory) -> Se
         ) from None
 
 
-def _bounds(said: TableDeclaration) -> dict[str, tuple[Fraction, Fraction]]:
-    return {c: one.bounds for c, one in said.columns.items() if isinstance(one.bounds, tuple)}
+def _bounds(spec: TableDeclaration) -> dict[str, tuple[Fraction, Fraction]]:
+    return {c: one.bounds for c, one in spec.columns.items() if isinstance(one.bounds, tuple)}
 
 
-def _keys(said: TableDeclaration) -> dict[str, tuple[Any, ...]]:
-    return {c: one.keys for c, one in said.columns.items() if isinstance(one.keys, tuple)}
+def _keys(spec: TableDeclaration) -> dict[str, tuple[Any, ...]]:
+    return {c: one.keys for c, one in spec.columns.items() if isinstance(one.keys, tuple)}
 
 
-def _told(said: TableDeclaration) -> dict[str, dict[str, str]]:
-    return {c: one.told for c, one in said.columns.items()}
+def _told(spec: TableDeclaration) -> dict[str, dict[str, str]]:
+    return {c: one.told for c, one in spec.columns.items()}
 
 
 def _beside(dataset: Dataset, name: str, first: TableDeclaration) -> OtherTable:
     """Return a table as one that another may be joined with."""
-    said, folder = dataset.tables[name], dataset.folder
-    public = said.public is True
+    spec, folder = dataset.tables[name], dataset.folder
+    public = spec.public is True
     opened = (
-        partial(open_public, said, name, folder)
+        partial(open_public, spec, name, folder)
         if public
-        else partial(open_joined, said, name, folder, first)
+        else partial(open_joined, spec, name, folder, first)
     )
     person = None if public else dataset.unit_of(name).column
-    key = said.key if person is None else (person,)
-    return OtherTable(name, key, public, opened, _bounds(said), _keys(said), _told(said))
+    key = spec.key if person is None else (person,)
+    return OtherTable(name, key, public, opened, _bounds(spec), _keys(spec), _told(spec))
 
 
 def _people(dataset: Dataset) -> tuple[tuple[str, str | None], ...]:

@@ -23,13 +23,6 @@ from tacit.tables.plan.query import Unit, plain_key
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.reading import DEFAULT_READING, Reading
 
-__all__ = [
-    "TableShape",
-    "draft",
-    "draft_text",
-    "shapes_of",
-]
-
 # What is public of a table, as one who may not open it learns it: enough to write a question.
 #
 # A service says it of each table of a data set, as plain JSON values, and a client reads it back:
@@ -93,18 +86,18 @@ class TableShape:
         }
 
     @classmethod
-    def from_json(cls, name: str, said: Mapping[str, Any]) -> TableShape:
+    def from_json(cls, name: str, spec: Mapping[str, Any]) -> TableShape:
         """Return the shape that :meth:`to_json` described."""
         try:
-            return cls._read(name, said)
+            return cls._read(name, spec)
         except _PARSE_ERRORS:
             raise UsageError(
                 f"the description of the table {name!r} is not in the form that Tacit writes"
             ) from None
 
     @classmethod
-    def _read(cls, name: str, said: Mapping[str, Any]) -> TableShape:
-        columns, unit = said["columns"], said["unit"]
+    def _read(cls, name: str, spec: Mapping[str, Any]) -> TableShape:
+        columns, unit = spec["columns"], spec["unit"]
         read: Unit | None = None
         if unit is not None:
             whole = unit["rows"], unit["groups"]
@@ -114,12 +107,12 @@ class TableShape:
             name,
             schema_from([[column["name"], column["kind"]] for column in columns]),
             read,
-            tuple(map(str, said["key"])),
-            said.get("size"),
+            tuple(map(str, spec["key"])),
+            spec.get("size"),
             {c["name"]: _ends(c["bounds"]) for c in columns if c.get("bounds") is not None},
             {c["name"]: tuple(c["keys"]) for c in columns if c.get("keys") is not None},
             {column: words for column, words in told.items() if words},
-            Reading.read(said["reading"]) if "reading" in said else DEFAULT_READING,
+            Reading.read(spec["reading"]) if "reading" in spec else DEFAULT_READING,
         )
 
 
@@ -135,18 +128,18 @@ def shapes_of(dataset: Dataset) -> dict[str, TableShape]:
 
 
 def _shape(dataset: Dataset, name: str) -> TableShape:
-    said = dataset.tables[name]
-    with open_table(said, name, dataset.folder).source as source:
+    spec = dataset.tables[name]
+    with open_table(spec, name, dataset.folder).source as source:
         schema, reading = Schema(list(source.schema.values())), source.reading
     unit = dataset.unit_of(name) if name in dataset.protected else None
     person = None if unit is None else unit.column
-    columns = said.columns.items()
+    columns = spec.columns.items()
     return TableShape(
         name,
         schema,
         unit,
-        tuple(said.key) if unit is None else (() if person is None else (person,)),
-        said.size if isinstance(said.size, int) else None,
+        tuple(spec.key) if unit is None else (() if person is None else (person,)),
+        spec.size if isinstance(spec.size, int) else None,
         {c: one.bounds for c, one in columns if isinstance(one.bounds, tuple)},
         {c: one.keys for c, one in columns if isinstance(one.keys, tuple)},
         {c: one.told for c, one in columns if one.told},
@@ -205,11 +198,11 @@ def draft(
         plain = re.sub(r"[^\w-]+", "_", (table or opened.name).rpartition("/")[2].split(".")[0])
     chosen = name or plain.strip("_") or "data"
     where = {"url": place} if "://" in place and table else {"path": place}
-    written: dict[str, Any] = {option: said for option, said in csv.items() if option != "types"}
+    written: dict[str, Any] = {option: spec for option, spec in csv.items() if option != "types"}
     fields: dict[str, Declared] = {
         **where,
         **({"table": table} if table else {}),
-        **{option: said for option, said in written.items() if said is not None},
+        **{option: spec for option, spec in written.items() if spec is not None},
         "columns": {column.name: _column(column) for column in columns if not column.problem},
     }
     return Dataset(chosen, _unit(columns), {chosen: fields}, {"epsilon": "?"}, folder=Path())

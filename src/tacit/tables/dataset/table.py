@@ -21,23 +21,6 @@ from tacit.tables.engines.csv import TYPES, CsvOptions, csv_format
 from tacit.tables.engines.files import ConfinedPath, typed
 from tacit.tables.query.keys import fit_number, key_of_kind
 
-__all__ = [
-    "OPEN",
-    "ColumnDeclaration",
-    "Declared",
-    "Open",
-    "TableDeclaration",
-    "flag",
-    "known_fields",
-    "line",
-    "mapping",
-    "read_toml",
-    "text",
-    "toml_of",
-    "whole",
-    "write_new",
-]
-
 # Fields of a declaration, read with care: unknown ones, wrong kinds, and open questions.
 
 
@@ -65,24 +48,24 @@ OPEN: Open = _Open.OPEN
 _LONGEST = 300
 
 
-def known_fields(said: Mapping[str, Any], fields: Iterable[str], where: str) -> None:
+def known_fields(spec: Mapping[str, Any], fields: Iterable[str], where: str) -> None:
     """Raise for an unknown field, with the nearest known one."""
     known = tuple(fields)
-    for name in said:
+    for name in spec:
         if name not in known:
             raise UsageError(f"{where} has {name!r}; {did_you_mean(name, known)}")
 
 
-def mapping(said: object, where: str) -> Mapping[str, Any]:
+def mapping(spec: object, where: str) -> Mapping[str, Any]:
     """Return a table of fields, or refuse what is none."""
-    if not isinstance(said, Mapping):
+    if not isinstance(spec, Mapping):
         raise UsageError(f"{where} must be a table of fields")
-    return said
+    return spec
 
 
-def text(said: Mapping[str, Any], name: str, where: str) -> str | Open | None:
+def text(spec: Mapping[str, Any], name: str, where: str) -> str | Open | None:
     """Return a text, the open question, or None where nothing is said."""
-    value = said.get(name)
+    value = spec.get(name)
     if value is None:
         return None
     if not isinstance(value, str):
@@ -96,17 +79,17 @@ def text(said: Mapping[str, Any], name: str, where: str) -> str | Open | None:
     return value
 
 
-def line(said: Mapping[str, Any], name: str, where: str) -> str | Open | None:
+def line(spec: Mapping[str, Any], name: str, where: str) -> str | Open | None:
     """Return a line of text for readers, the open question, or None where nothing is said."""
-    value = text(said, name, where)
+    value = text(spec, name, where)
     if isinstance(value, str) and (len(value) > _LONGEST or not value.isprintable()):
         raise UsageError(f"{name} of {where} is one line of at most {_LONGEST} characters")
     return value
 
 
-def flag(said: Mapping[str, Any], name: str, where: str) -> bool | Open:
+def flag(spec: Mapping[str, Any], name: str, where: str) -> bool | Open:
     """Return true or false, or the open question; false where nothing is said."""
-    value = said.get(name, False)
+    value = spec.get(name, False)
     if value == OPEN.sign:
         return OPEN
     if not isinstance(value, bool):
@@ -114,9 +97,9 @@ def flag(said: Mapping[str, Any], name: str, where: str) -> bool | Open:
     return value
 
 
-def whole(said: Mapping[str, Any], name: str, where: str) -> int | Open | None:
+def whole(spec: Mapping[str, Any], name: str, where: str) -> int | Open | None:
     """Return an integer above zero, the open question, or None where nothing is said."""
-    value = said.get(name)
+    value = spec.get(name)
     if value is None:
         return None
     if value == OPEN.sign:
@@ -163,7 +146,7 @@ def write_new(path: Path, text: str) -> None:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
-def toml_of(said: Mapping[str, Any]) -> str:
+def toml_of(spec: Mapping[str, Any]) -> str:
     """Return fields as TOML: the tables below, one column a line.
 
     >>> print(toml_of({"name": "a b", "tables": {"t": {"columns": {"x": {"bounds": [0, 1]}}}}}))
@@ -175,8 +158,8 @@ def toml_of(said: Mapping[str, Any]) -> str:
     x = { bounds = [0, 1] }
     <BLANKLINE>
     """
-    lines = _lines({k: v for k, v in said.items() if k != "tables"})
-    for name, table in said.get("tables", {}).items():
+    lines = _lines({k: v for k, v in spec.items() if k != "tables"})
+    for name, table in spec.get("tables", {}).items():
         head = f"tables.{_name(name)}"
         lines += ["", f"[{head}]", *_lines({k: v for k, v in table.items() if k != "columns"})]
         if table.get("columns"):
@@ -240,25 +223,25 @@ class ColumnDeclaration:
     public: bool | Open = False
 
     @classmethod
-    def from_fields(cls, said: Mapping[str, object], where: str) -> ColumnDeclaration:
+    def from_fields(cls, spec: Mapping[str, object], where: str) -> ColumnDeclaration:
         """Read a column as a file declares it."""
-        if "zone" in said:
+        if "zone" in spec:
             raise UsageError(
                 f"{where} has a zone: times are read in UTC, or as written where they have no "
                 "zone; a question converts them, as in "
                 "tc.col('at').dt.convert_time_zone('Europe/Berlin')"
             )
-        known_fields(said, _FIELDS, where)
-        kind = text(said, "kind", where)
+        known_fields(spec, _FIELDS, where)
+        kind = text(spec, "kind", where)
         if isinstance(kind, str) and kind not in (*TYPES, "decimal"):
             raise UsageError(f"kind of {where} is one of {', '.join(TYPES)}, not {kind!r}")
         column = cls(
             kind,
-            line(said, "meaning", where),
-            line(said, "unit", where),
-            _bounds(said.get("bounds"), kind, where),
-            _keys(said.get("keys"), where),
-            flag(said, "public", where),
+            line(spec, "meaning", where),
+            line(spec, "unit", where),
+            _bounds(spec.get("bounds"), kind, where),
+            _keys(spec.get("keys"), where),
+            flag(spec, "public", where),
         )
         column._agrees(where)
         return column
@@ -295,13 +278,13 @@ class ColumnDeclaration:
     @property
     def told(self) -> dict[str, str]:
         """The description for readers: the meaning and the unit, where declared."""
-        said = {"meaning": self.meaning, "unit": self.unit}
-        return {name: text for name, text in said.items() if isinstance(text, str)}
+        spec = {"meaning": self.meaning, "unit": self.unit}
+        return {name: text for name, text in spec.items() if isinstance(text, str)}
 
     def to_fields(self) -> dict[str, Declared]:
         """Return what :meth:`from_fields` reads, without what is not said."""
-        said = {name: getattr(self, name) for name in _FIELDS}
-        return {name: value for name, value in said.items() if value not in (None, False)}
+        spec = {name: getattr(self, name) for name in _FIELDS}
+        return {name: value for name, value in spec.items() if value not in (None, False)}
 
 
 def _bounds(given: Any, kind: Any, where: str) -> tuple[Fraction, Fraction] | Open | None:
@@ -379,9 +362,9 @@ class TableDeclaration:
     root: Path | None = field(default=None, compare=False)
 
     @classmethod
-    def from_fields(cls, said: object, where: str) -> TableDeclaration:
+    def from_fields(cls, spec: object, where: str) -> TableDeclaration:
         """Read a table as a file declares it."""
-        fields = mapping(said, where)
+        fields = mapping(spec, where)
         known_fields(fields, _TABLE_FIELDS, where)
         places = [name for name in _SOURCE_KINDS if name in fields]
         if len(places) != 1:
@@ -425,7 +408,7 @@ class TableDeclaration:
 
     def to_fields(self) -> dict[str, Declared]:
         """Return what :meth:`from_fields` reads, without what is not said."""
-        said = {
+        spec = {
             self.place: self.source,
             "table": self.table,
             **self.limits,
@@ -436,14 +419,14 @@ class TableDeclaration:
             "size": self.size,
             "columns": {name: column.to_fields() for name, column in self.columns.items()},
         }
-        return {name: value for name, value in said.items() if value not in (None, False, [], {})}
+        return {name: value for name, value in spec.items() if value not in (None, False, [], {})}
 
     def options(self, name: str, folder: Path) -> dict[str, Declared]:
         """Options to open the table, as :func:`tacit.tables.open_source.open_source` takes them."""
         types = {
-            column: said.kind
-            for column, said in self.columns.items()
-            if isinstance(said.kind, str) and said.kind != "decimal"
+            column: spec.kind
+            for column, spec in self.columns.items()
+            if isinstance(spec.kind, str) and spec.kind != "decimal"
         }
         csv = {**self.reading, "types": types} if self._is_text(folder) else dict(self.reading)
         return {"name": name, "table": self.table, **self.limits, **csv}
@@ -467,18 +450,18 @@ class TableDeclaration:
         return self.source if "://" in self.source else os.path.join(folder, typed(self.source))
 
 
-def _said(said: Mapping[str, Any], name: str, where: str, optional: bool = False) -> str | None:
-    value = text(said, name, where)
+def _said(spec: Mapping[str, Any], name: str, where: str, optional: bool = False) -> str | None:
+    value = text(spec, name, where)
     if value is OPEN or (value is None and not optional):
         raise UsageError(f"{where} must say its {name}")
     return value
 
 
-def _limits(said: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _limits(spec: Mapping[str, Any], where: str) -> dict[str, Any]:
     limits = {
-        "memory_limit": text(said, "memory_limit", where),
-        "threads": whole(said, "threads", where),
-        "timeout": said.get("timeout"),
+        "memory_limit": text(spec, "memory_limit", where),
+        "threads": whole(spec, "threads", where),
+        "timeout": spec.get("timeout"),
     }
     return {name: value for name, value in limits.items() if value is not None}
 
@@ -492,12 +475,12 @@ def _names(given: Any, name: str, where: str) -> tuple[str, ...]:
     return tuple(listed)
 
 
-def _columns(said: Any, where: str) -> dict[str, ColumnDeclaration]:
+def _columns(spec: Any, where: str) -> dict[str, ColumnDeclaration]:
     return {
         name: ColumnDeclaration.from_fields(
             mapping(one, f"the column {name!r} of {where}"), f"the column {name!r} of {where}"
         )
-        for name, one in mapping(said, f"columns of {where}").items()
+        for name, one in mapping(spec, f"columns of {where}").items()
     }
 
 

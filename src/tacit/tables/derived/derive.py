@@ -42,19 +42,6 @@ from tacit.tables.plan.query import Query, plain_key
 from tacit.tables.privacy_unit import OneRowEach
 from tacit.tables.statistics.base import Aggregate
 
-__all__ = [
-    "Charged",
-    "Earlier",
-    "Followed",
-    "Free",
-    "charged",
-    "followed",
-    "follows",
-    "free_again",
-    "free_errors_of",
-    "may_follow",
-]
-
 # Counts that follow from earlier releases: which cells they are the sums of, and their error.
 #
 # *Why they are free.*  A count that is answered so is a function of numbers that were released, and

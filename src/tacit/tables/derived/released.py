@@ -21,34 +21,13 @@ from tacit.report.issued import FORMAT, canonical_text, planner
 from tacit.tables.cell_axis import Axis
 from tacit.tables.joint.cell_counts import CellsPart
 from tacit.tables.joint.family import Family, laplace_half_width, laplace_tail_bound
-from tacit.tables.noise import NoiseLaw
+from tacit.tables.noise import GridNoise
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query, plain_key
-from tacit.tables.statistics.base import LEVEL, Noise, law_of_rows
+from tacit.tables.statistics.base import LEVEL, Noise, distribution_of_rows
 from tacit.tables.statistics.counts import RowsPart
 from tacit.tables.statistics.histogram import HistogramPart
 from tacit.workload.marginals import Subset
-
-__all__ = [
-    "AloneCells",
-    "Between",
-    "Condition",
-    "CountedCells",
-    "FamilyCells",
-    "Listed",
-    "MarginalCells",
-    "Release",
-    "Whole",
-    "between",
-    "column_name",
-    "conditions_of",
-    "release_of",
-    "rows_of",
-    "same_kinds",
-    "text_of",
-    "typed",
-    "weights_of",
-]
 
 # Which rows a question is about, column by column: what filters, groups and bins ask of each.
 #
@@ -220,7 +199,7 @@ def same_kinds(query: Query, other: Query) -> bool:
 Array = NDArray[np.float64]
 # Of some numbers with noise of one distribution: for each sum, how the squares of the weights add
 # up, and their sizes.
-Term = tuple[NoiseLaw, Array, Array]
+Term = tuple[GridNoise, Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,17 +234,19 @@ class CountedCells(ABC):
                 else [rest]
             )
         terms = self.terms(weights)
-        squared = sum(law.variance * squares for law, squares, _ in terms)
+        squared = sum(distribution.variance * squares for distribution, squares, _ in terms)
         error = np.sqrt(np.broadcast_to(squared, value.shape))
         return value, error, np.broadcast_to(self.half_widths(terms), value.shape)
 
     def half_widths(self, terms: Sequence[Term]) -> Array:
         """Return the half-widths of intervals that hold for every weighted sum of the noise."""
-        deviation = np.sqrt(sum(law.scale**2 * squares for law, squares, _ in terms))
-        steps = sum(law.grid * sizes for law, _, sizes in terms)
-        if any(law.kind == "laplace" for law, _, _ in terms):
+        deviation = np.sqrt(
+            sum(distribution.scale**2 * squares for distribution, squares, _ in terms)
+        )
+        steps = sum(distribution.grid * sizes for distribution, _, sizes in terms)
+        if any(distribution.kind == "laplace" for distribution, _, _ in terms):
             return np.asarray(math.sqrt(2) * laplace_tail_bound(LEVEL) * deviation + steps)
-        z = NoiseLaw("gaussian", 1.0, 0.0).half_width((1.0,), LEVEL)
+        z = GridNoise("gaussian", 1.0, 0.0).half_width((1.0,), LEVEL)
         return np.asarray(z * deviation + steps)
 
 
@@ -273,20 +254,24 @@ class CountedCells(ABC):
 class AloneCells(CountedCells):
     """Cells that have noise of their own, of one distribution."""
 
-    law: NoiseLaw
+    distribution: GridNoise
 
     def terms(self, weights: Sequence[Array]) -> list[Term]:
         """Return the squares and the sizes of the weights of the cells."""
         squares = _product((each**2).sum(axis=1) for each in weights)
-        return [(self.law, squares, _product(np.abs(each).sum(axis=1) for each in weights))]
+        return [
+            (self.distribution, squares, _product(np.abs(each).sum(axis=1) for each in weights))
+        ]
 
     def half_widths(self, terms: Sequence[Term]) -> Array:
         """Return the half-widths; of Laplace noise on cells that are added up, the quantile."""
-        ((law, squares, sizes),) = terms
-        if law.kind != "laplace" or not np.array_equal(squares, sizes):  # others than 0 and 1
+        ((distribution, squares, sizes),) = terms
+        if distribution.kind != "laplace" or not np.array_equal(
+            squares, sizes
+        ):  # others than 0 and 1
             return super().half_widths(terms)
         counts = np.unique(squares)
-        each = [laplace_half_width(((law, 1.0, int(n)),), LEVEL) for n in counts]
+        each = [laplace_half_width(((distribution, 1.0, int(n)),), LEVEL) for n in counts]
         return np.asarray(np.array(each)[np.searchsorted(counts, squares)])
 
 
@@ -303,7 +288,7 @@ class FamilyCells(CountedCells):
         decoded = [w @ strategy.inverse if i == along else w for i, w in enumerate(weights)]
         squares = _product((each**2).sum(axis=1) for each in decoded)
         sizes = _product(np.abs(each).sum(axis=1) for each in decoded)
-        return [(self.family.law(self.paid), squares, sizes)]
+        return [(self.family.distribution(self.paid), squares, sizes)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,7 +305,7 @@ class MarginalCells(CountedCells):
         mean = {i: each.mean(axis=1) for i, each in own.items()}
         bent = {i: each - each.mean(axis=1, keepdims=True) for i, each in own.items()}
         terms = []
-        for measured, law, shares in self.part.told(self.noise):
+        for measured, distribution, shares in self.part.told(self.noise):
             squares, sizes = np.zeros(1), np.zeros(1)
             size = {i: self.part.axes[i].size for i in measured}
             for part, share in shares:
@@ -334,7 +319,7 @@ class MarginalCells(CountedCells):
                 sizes = sizes + abs(share) * copies * np.abs(rest) * _product(
                     np.abs(bent[i]).sum(axis=1) for i in part
                 )
-            terms.append((law, squares, sizes))
+            terms.append((distribution, squares, sizes))
         return terms
 
 
@@ -508,7 +493,7 @@ def _alone(
     if isinstance(part, HistogramPart):
         axes.append(Axis((part.column,), edges=part.edges))
     values = np.asarray(released, dtype=np.float64).reshape([axis.listed for axis in axes])
-    return AloneCells(tuple(axes), (False,) * len(axes), values, law_of_rows(noise))
+    return AloneCells(tuple(axes), (False,) * len(axes), values, distribution_of_rows(noise))
 
 
 def _of_plan(part: CellsPart, released: Sequence[Any], noise: Noise) -> Iterator[CountedCells]:

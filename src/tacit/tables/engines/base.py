@@ -20,19 +20,6 @@ from tacit.errors import DataSourceError, UsageError
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.schema import Schema
 
-__all__ = [
-    "Engine",
-    "EngineMemoryError",
-    "InPlaceEngine",
-    "Opened",
-    "SpillFolder",
-    "checked_timeout",
-    "closed_on_failure",
-    "interruptible",
-    "new_name",
-    "refuse_like_names",
-]
-
 _serial = itertools.count()
 
 

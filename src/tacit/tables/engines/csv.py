@@ -17,29 +17,6 @@ from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.dialect import Dialect, is_unicode, reading_sql
 from tacit.tables.reading import Reading
 
-__all__ = [
-    "KINDS",
-    "LINE_LIMIT",
-    "MULTILINE_LIMIT",
-    "OPEN",
-    "SPOILED",
-    "CsvFormat",
-    "CsvOptions",
-    "Notice",
-    "Writing",
-    "cells_of",
-    "cleaned",
-    "csv_format",
-    "declared_sql",
-    "file_lines",
-    "parse",
-    "records",
-    "refuse_csv",
-    "split",
-    "writing_sql",
-    "written",
-]
-
 # How a CSV file is written: declared, never guessed.
 
 

@@ -15,22 +15,6 @@ from typing import NamedTuple
 
 from tacit.errors import DataSourceError, UsageError, did_you_mean
 
-__all__ = [
-    "ConfinedPath",
-    "TableFormatError",
-    "data_files",
-    "database_file",
-    "has_data_name",
-    "is_hidden",
-    "is_packed",
-    "is_text_name",
-    "kind_of",
-    "misnamed",
-    "refuse_table_format",
-    "typed",
-    "unread",
-]
-
 # The kind of a file: by its name, else by its first bytes.
 #
 # A name such as ``.csv`` or ``.parquet`` decides, so that no row of a file can change how the file

@@ -32,20 +32,6 @@ from tacit.tables.engines.base import (
 if TYPE_CHECKING:
     from psycopg import Connection
 
-__all__ = [
-    "POSTGRES",
-    "Failure",
-    "GivenLink",
-    "Link",
-    "OwnLink",
-    "PostgresEngine",
-    "check_server",
-    "failure_of",
-    "in_postgres",
-    "open_another_in_postgres",
-    "open_in_postgres",
-]
-
 # How PostgreSQL (12 and newer) spells the integer plan.
 
 

@@ -33,19 +33,6 @@ from tacit.tables.engines.duckdb.parquet import MILLIS
 from tacit.tables.engines.files import refuse_table_format
 from tacit.tables.engines.spark_parquet import as_stored, input_files, millis_in, needed_of
 
-__all__ = [
-    "SPARK",
-    "SparkEngine",
-    "failure_of",
-    "has_ended",
-    "in_spark",
-    "is_connect",
-    "is_sparks",
-    "open_another_in_spark",
-    "open_in_spark",
-    "shown",
-]
-
 # How Spark (4.0 and newer) spells the integer plan, whatever the session's settings are.
 #
 # Text is written as bytes, for what a backslash, a quote or ``${...}`` means within quotes is a

@@ -19,8 +19,6 @@ from tacit.errors import DataSourceError
 from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.engines.duckdb.parquet import millis_columns
 
-__all__ = ["as_stored", "input_files", "millis_in", "needed_of"]
-
 _INDEX = "InMemoryFileIndex"  # of a plan that lists a folder itself
 _RELATION = "org.apache.spark.sql.execution.datasources.LogicalRelation"
 _FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"

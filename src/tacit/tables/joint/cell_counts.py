@@ -30,22 +30,11 @@ from tacit.tables.joint.strategy import (
     summed,
     taken,
 )
-from tacit.tables.noise import Estimate, NoiseLaw
+from tacit.tables.noise import Estimate, GridNoise
 from tacit.tables.query.requests import Cells, Request
 from tacit.tables.statistics.base import LEVEL, Columns, Noise, Part
 from tacit.workload.marginals import Subset
 from tacit.workload.synthetic import centred, nonnegative_cells, nonnegative_marginals
-
-__all__ = [
-    "CellsOfPlan",
-    "CellsPart",
-    "FamilyKey",
-    "RequestedCells",
-    "expected_share_error",
-    "key_of",
-    "share_half_width",
-    "shares_up_to",
-]
 
 # Cumulative shares of the bins of a column (the empirical CDF), with intervals that hold.
 #
@@ -71,7 +60,7 @@ def shares_up_to(family: Family, paid: Noise, counts: Array, lifted: Array) -> E
     """Return the share of the values up to each edge."""
     # Returns: numbers of the shape of the counts; the last of each line is 1.
     own, cross, whole_variance = _variances(family, paid)
-    bound, law = family.reach(paid, LEVEL), family.law(paid)
+    bound, distribution = family.reach(paid, LEVEL), family.distribution(paid)
     steps = _steps(family, paid)
     middle = bound * np.sqrt(
         np.maximum(own - cross + whole_variance / 4, _TOLERANCE * whole_variance)
@@ -94,7 +83,9 @@ def shares_up_to(family: Family, paid: Noise, counts: Array, lifted: Array) -> E
     bins = lifted.shape[-1]
     even = np.broadcast_to(np.arange(1, bins + 1) / bins, sums.shape)
     value = np.where(total > 0, sums / np.where(total > 0, total, 1.0), even)
-    squared = np.maximum(own - 2 * value * cross + value**2 * whole_variance, 0.0) * law.variance
+    squared = (
+        np.maximum(own - 2 * value * cross + value**2 * whole_variance, 0.0) * distribution.variance
+    )
     # a number within [0, 1] has a deviation of at most a half
     error = np.minimum(np.sqrt(squared) / np.maximum(total, _TOLERANCE), 0.5)
     for each, end in ((value, 1.0), (low, 1.0), (high, 1.0), (error, 0.0)):
@@ -104,7 +95,9 @@ def shares_up_to(family: Family, paid: Noise, counts: Array, lifted: Array) -> E
 
 def expected_share_error(family: Family, paid: Noise, rows: float) -> float:
     """Return the root mean square of the errors of the shares of this many values, at most."""
-    return float(np.sqrt(np.mean(_largest(family, paid)) * family.law(paid).variance)) / rows
+    return (
+        float(np.sqrt(np.mean(_largest(family, paid)) * family.distribution(paid).variance)) / rows
+    )
 
 
 def share_half_width(family: Family, paid: Noise, rows: float, level: float) -> float:
@@ -133,7 +126,7 @@ def _steps(family: Family, paid: Noise) -> Array:
     """Return how far ``a - f b`` can be from a continuous variable, at most, for f in [0, 1]."""
     weights = np.cumsum(family.strategy(paid.norm).inverse, axis=0)
     ends = np.abs(weights).sum(axis=1), np.abs(weights - weights[-1]).sum(axis=1)
-    return np.asarray(family.law(paid).grid * np.maximum(*ends))
+    return np.asarray(family.distribution(paid).grid * np.maximum(*ends))
 
 
 # What a plan asks of cells: axes, families of questions, and how they share a loss.
@@ -165,18 +158,18 @@ class RequestedCells:
 class CellsOfPlan(Part):
     """Requests for counts of cells, without their strategy."""
 
-    asked: tuple[RequestedCells, ...]
+    requested: tuple[RequestedCells, ...]
 
     @property
     def title(self) -> str:
         """Describe the part."""
-        return f"counts of {so_many(str(len(self.asked)), 'question', 'questions')} together"
+        return f"counts of {so_many(str(len(self.requested)), 'question', 'questions')} together"
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
         """The axes of all questions, each column once, with the keys of all of them."""
         axes: list[Axis] = []
-        for axis in (axis for asked in self.asked for axis in asked.axes):
+        for axis in (axis for requested in self.requested for axis in requested.axes):
             index = next((i for i, known in enumerate(axes) if known.same(axis)), None)
             if index is None:
                 axes.append(axis)
@@ -190,9 +183,9 @@ class CellsOfPlan(Part):
         names = [axis.name for axis in self.axes]
         return len(set(names)) < len(names)
 
-    def subset(self, asked: RequestedCells) -> tuple[int, ...]:
+    def subset(self, requested: RequestedCells) -> tuple[int, ...]:
         """Return which axes a question is about, in its own order."""
-        same = [[known.same(axis) for known in self.axes].index(True) for axis in asked.axes]
+        same = [[known.same(axis) for known in self.axes].index(True) for axis in requested.axes]
         if len(set(same)) < len(same):
             raise UsageError("a question counts cells of a column twice")
         return tuple(same)
@@ -202,16 +195,16 @@ class CellsOfPlan(Part):
         if kind not in self._strategies:
             self._check_lifted()
             weights: dict[Subset, int] = {}
-            for asked in self._alone:
-                subset = tuple(sorted(self.subset(asked)))
-                weights[subset] = weights.get(subset, 0) + asked.listed * asked.importance
+            for requested in self._alone:
+                subset = tuple(sorted(self.subset(requested)))
+                weights[subset] = weights.get(subset, 0) + requested.listed * requested.importance
             sizes = tuple(axis.size for axis in self.axes)
             self._strategies[kind] = CellStrategy(sizes, tuple(weights.items()), kind == "gaussian")
         return self._strategies[kind]
 
     def _check_lifted(self) -> None:
-        cells = sum(asked.listed for asked in self.asked)
-        if cells > _MAX_LIFTED and any(asked.nonnegative for asked in self.asked):
+        cells = sum(requested.listed for requested in self.requested)
+        if cells > _MAX_LIFTED and any(requested.nonnegative for requested in self.requested):
             raise UsageError(
                 f"counts that are not below zero are found for at most {_MAX_LIFTED:,} cells, and "
                 f"the questions have {cells:,}: ask for fewer columns at once, or leave "
@@ -229,15 +222,15 @@ class CellsOfPlan(Part):
         """Of questions that read bins in order the axes, and which of these; and of the like."""
         found: dict[RequestedCells, FamilyKey] = {}
         along: dict[Subset, int] = {}
-        for asked in self.asked:
-            if asked.reading != "cells":
-                order = self.subset(asked)
-                found[asked] = tuple(sorted(order)), order[-1]
-                along.setdefault(*found[asked])
-        for asked in self.asked:
-            subset = tuple(sorted(self.subset(asked)))
-            if asked.reading == "cells" and subset in along:
-                found[asked] = subset, along[subset]
+        for requested in self.requested:
+            if requested.reading != "cells":
+                order = self.subset(requested)
+                found[requested] = tuple(sorted(order)), order[-1]
+                along.setdefault(*found[requested])
+        for requested in self.requested:
+            subset = tuple(sorted(self.subset(requested)))
+            if requested.reading == "cells" and subset in along:
+                found[requested] = subset, along[subset]
         return found
 
     @cached_property
@@ -260,7 +253,7 @@ class CellsOfPlan(Part):
     @cached_property
     def _alone(self) -> list[RequestedCells]:
         """The questions of no family."""
-        return [asked for asked in self.asked if asked not in self._family_of]
+        return [requested for requested in self.requested if requested not in self._family_of]
 
     def split(self, kind: str) -> tuple[Fraction, dict[FamilyKey, Fraction]]:
         """Return the share of the loss of the questions of no family, and that of each family."""
@@ -329,7 +322,7 @@ class CellsPart(CellsOfPlan):
 
     def settled(self) -> CellsPart:
         """Return the part with each question once."""
-        return CellsPart(tuple(dict.fromkeys(self.asked)))
+        return CellsPart(tuple(dict.fromkeys(self.requested)))
 
     # ---- the questions of no family
 
@@ -343,9 +336,11 @@ class CellsPart(CellsOfPlan):
             for s, share in strategy.measured
         ]
 
-    def _laws(self, noise: Noise) -> list[tuple[Subset, NoiseLaw]]:
+    def _laws(self, noise: Noise) -> list[tuple[Subset, GridNoise]]:
         grid = Fraction(1, noise.one)
-        return [(subset, part.law(moved, grid)) for subset, part, moved in self._shares(noise)]
+        return [
+            (subset, part.distribution(moved, grid)) for subset, part, moved in self._shares(noise)
+        ]
 
     # ---- what is asked of the engine
 
@@ -380,7 +375,7 @@ class CellsPart(CellsOfPlan):
     @cached_property
     def _covers(self) -> dict[Subset, Subset]:
         """Of each set of axes, the one that the engine counts the cells of, and it is a sum of."""
-        wanted = (tuple(sorted(self.subset(asked))) for asked in self.asked)
+        wanted = (tuple(sorted(self.subset(requested))) for requested in self.requested)
         return counted_sets(wanted, [axis.size for axis in self.axes])
 
     def request(self, step: Step, columns: Columns) -> Request:
@@ -425,24 +420,24 @@ class CellsPart(CellsOfPlan):
         # standard error and its interval stay those of least squares, which hold whatever is
         # published in the middle of them.
         values = self._values(released, noise, lifted=False)
-        shares = [asked for asked in self.asked if asked.reading == SHARES]
+        shares = [requested for requested in self.requested if requested.reading == SHARES]
         lifted = self._values(released, noise, lifted=True) if shares or self.nonnegative else {}
         shown = lifted if self.nonnegative else values
         found = {}
-        for asked in shares:
-            own = *self._family(asked, noise), values.pop(asked), lifted[asked]
-            found[key_of(asked)] = shares_up_to(*own).in_a_row()
-        for asked, value in values.items():
-            error = np.broadcast_to(self._error(asked, noise), value.shape)
-            half = np.broadcast_to(self._half_width(asked, noise, LEVEL), value.shape)
+        for requested in shares:
+            own = *self._family(requested, noise), values.pop(requested), lifted[requested]
+            found[key_of(requested)] = shares_up_to(*own).in_a_row()
+        for requested, value in values.items():
+            error = np.broadcast_to(self._error(requested, noise), value.shape)
+            half = np.broadcast_to(self._half_width(requested, noise, LEVEL), value.shape)
             low, high = np.maximum(value - half, 0.0), np.maximum(value + half, 0.0)
-            found[key_of(asked)] = Estimate(shown[asked], error, low, high)
+            found[key_of(requested)] = Estimate(shown[requested], error, low, high)
         return found
 
     @property
     def nonnegative(self) -> bool:
         """True if no published count may be below zero."""
-        return any(query.nonnegative for query in self.asked)
+        return any(query.nonnegative for query in self.requested)
 
     def _values(
         self, released: Sequence[Any], noise: Noise, *, lifted: bool
@@ -455,19 +450,21 @@ class CellsPart(CellsOfPlan):
             covariance = family.strategy(noise.norm).covariance
             lines[key] = nonnegative_cells(counts, covariance, family.along) if lifted else counts
         residuals = self._residuals(released, noise)
-        covers = largest_sets(tuple(sorted(self.subset(asked))) for asked in self._alone)
+        covers = largest_sets(tuple(sorted(self.subset(requested))) for requested in self._alone)
         tables = {each: self._added_up(each, residuals) for each in dict.fromkeys(covers.values())}
         lifted = lifted and self.nonnegative
         if lifted and tables:
             weights = self.strategy(noise.kind).weights
             tables = nonnegative_marginals(tables, {part: 1 / w for part, w in weights.items()})
         values = {}
-        for asked in self.asked:
-            order = self.subset(asked)
-            if asked in self._family_of:
-                listed = self._listed(asked, lines[self._family_of[asked]])
-                bins = asked.reading == SHARES
-                values[asked] = listed if bins else taken(asked.reading, listed).reshape(1, -1)
+        for requested in self.requested:
+            order = self.subset(requested)
+            if requested in self._family_of:
+                listed = self._listed(requested, lines[self._family_of[requested]])
+                bins = requested.reading == SHARES
+                values[requested] = (
+                    listed if bins else taken(requested.reading, listed).reshape(1, -1)
+                )
                 continue
             if lifted:
                 cover = covers[tuple(sorted(order))]
@@ -475,7 +472,7 @@ class CellsPart(CellsOfPlan):
                 listed = np.asarray(tables[cover].sum(axis=gone))
             else:
                 listed = self._added_up(tuple(sorted(order)), residuals)
-            values[asked] = self._listed(asked, listed).reshape((1, -1) if order else (1,))
+            values[requested] = self._listed(requested, listed).reshape((1, -1) if order else (1,))
         return values
 
     def _residuals(self, released: Sequence[Any], noise: Noise) -> Mapping[Subset, Array]:
@@ -514,20 +511,25 @@ class CellsPart(CellsOfPlan):
             if noise.kind == "gaussian":
                 n = {s: math.prod(self.axes[i].size for i in s) for s, _ in laws}
                 alone = {(s, s): 1 / n[s] for s, _ in laws}
-                self._known[noise] = alone, {s: law.variance / n[s] ** 2 for s, law in laws}
+                self._known[noise] = (
+                    alone,
+                    {s: distribution.variance / n[s] ** 2 for s, distribution in laws},
+                )
             else:
                 self._known[noise] = self._combined(laws)
         details: _Details = self._known[noise]
         return details
 
     def _combined(
-        self, laws: Sequence[tuple[Subset, NoiseLaw]]
+        self, laws: Sequence[tuple[Subset, GridNoise]]
     ) -> tuple[dict[tuple[Subset, Subset], float], dict[Subset, float]]:
         precise: dict[Subset, dict[Subset, float]] = {}
-        for subset, law in laws:
+        for subset, distribution in laws:
             for part in self._parts(subset):
                 rest = math.prod(self.axes[i].size for i in subset if i not in part)
-                precise.setdefault(part, {})[subset] = 1 / (max(law.variance, 1e-300) * rest)
+                precise.setdefault(part, {})[subset] = 1 / (
+                    max(distribution.variance, 1e-300) * rest
+                )
         totals = {part: sum(each.values()) for part, each in precise.items()}
         shares = {(p, s): v / totals[p] for p, each in precise.items() for s, v in each.items()}
         return shares, {part: 1 / total for part, total in totals.items()}
@@ -536,20 +538,24 @@ class CellsPart(CellsOfPlan):
     def _known(self) -> dict[Noise, Any]:
         return {}
 
-    def told(self, noise: Noise) -> list[tuple[Subset, NoiseLaw, list[tuple[Subset, float]]]]:
+    def told(self, noise: Noise) -> list[tuple[Subset, GridNoise, list[tuple[Subset, float]]]]:
         """Return what gets noise: its axes, its noise, and the residuals that it tells of."""
         # Each residual with the share that the sum of the noisy numbers has in it.
         shares = self._details(noise)[0]
         return [
-            (subset, law, [(part, share) for (part, of), share in shares.items() if of == subset])
-            for subset, law in self._laws(noise)
+            (
+                subset,
+                distribution,
+                [(part, share) for (part, of), share in shares.items() if of == subset],
+            )
+            for subset, distribution in self._laws(noise)
         ]
 
     def whole(self, released: Sequence[Any], noise: Noise) -> dict[Subset, Array]:
         """Return all cells of each set of axes that a question of no family is about."""
         # Those of other values too; from the noisy numbers, as :meth:`estimates`.
         residuals = self._residuals(released, noise)
-        wanted = {tuple(sorted(self.subset(asked))) for asked in self._alone}
+        wanted = {tuple(sorted(self.subset(requested))) for requested in self._alone}
         return {subset: self._added_up(subset, residuals) for subset in sorted(wanted)}
 
     def of_families(
@@ -614,7 +620,7 @@ class CellsPart(CellsOfPlan):
         subset = tuple(sorted(self.subset(query)))
         if noise.kind == "laplace":
             return laplace_half_width(tuple(self._terms(subset, noise)), level)
-        z = NoiseLaw("gaussian", 1.0, 0.0).half_width((1.0,), level)
+        z = GridNoise("gaussian", 1.0, 0.0).half_width((1.0,), level)
         # the discrete Gaussian is below a continuous one plus a step, on each side
         steps = 0.0
         for part in subsets_of(subset):
@@ -626,7 +632,7 @@ class CellsPart(CellsOfPlan):
         """Return the weights of all noisy numbers in one cell, the equal ones together."""
         shares, terms = self._details(noise)[0], []
         sizes = [axis.size for axis in self.axes]
-        for measured, law in self._laws(noise):
+        for measured, distribution in self._laws(noise):
             shared = tuple(i for i in subset if i in measured)
             others = math.prod(sizes[i] for i in measured if i not in shared)
             for equal in subsets_of(shared):
@@ -636,31 +642,33 @@ class CellsPart(CellsOfPlan):
                     bent = math.prod((i in equal) - 1 / sizes[i] for i in part)
                     weight += shares[part, measured] * bent / rest
                 copies = others * math.prod(sizes[i] - 1 for i in shared if i not in equal)
-                terms.append((law, weight, copies))
+                terms.append((distribution, weight, copies))
         return terms
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the root mean square of the standard errors of a question, for any data."""
-        asked = self._asked[kind]
-        if asked.reading == SHARES:
-            return expected_share_error(*self._family(asked, noise), rows)
-        return float(np.sqrt(np.mean(np.square(self._error(asked, noise)))))
+        requested = self._asked[kind]
+        if requested.reading == SHARES:
+            return expected_share_error(*self._family(requested, noise), rows)
+        return float(np.sqrt(np.mean(np.square(self._error(requested, noise)))))
 
     def total(self, noise: Noise) -> float:
         """Return the weighted total squared error, of shares that of their prefix sums."""
-        each = [(asked, np.square(self._error(asked, noise))) for asked in self.asked]
+        each = [
+            (requested, np.square(self._error(requested, noise))) for requested in self.requested
+        ]
         return sum(a.importance * float(s.sum()) * (1 if s.ndim else a.listed) for a, s in each)
 
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
         """Return the half-width of the widest interval of a question."""
-        asked = self._asked[kind]
-        if asked.reading == SHARES:
-            return share_half_width(*self._family(asked, noise), rows, level)
-        return float(np.max(self._half_width(asked, noise, level)))
+        requested = self._asked[kind]
+        if requested.reading == SHARES:
+            return share_half_width(*self._family(requested, noise), rows, level)
+        return float(np.max(self._half_width(requested, noise, level)))
 
     @cached_property
     def _asked(self) -> dict[str, RequestedCells]:
-        return {key_of(asked): asked for asked in self.asked}
+        return {key_of(requested): requested for requested in self.requested}
 
 
 _NOTHING = Expression("literal", (), (0,))  # the number of a row's cell where there is but one

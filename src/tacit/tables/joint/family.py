@@ -20,20 +20,11 @@ from tacit.mechanisms import Gaussian
 from tacit.report.text import say_step, so_many
 from tacit.tables.cell_axis import Axis
 from tacit.tables.joint.strategy import gram_of, magnitudes, squares
-from tacit.tables.noise import NoiseLaw
+from tacit.tables.noise import GridNoise
 from tacit.tables.statistics.base import Noise
 from tacit.tables.steps import VectorStep, weight_of
 from tacit.workload.range_strategies import best_strategy, check_bins
 from tacit.workload.strategies import Strategy
-
-__all__ = [
-    "CellCounts",
-    "Family",
-    "Term",
-    "added_noise",
-    "laplace_half_width",
-    "laplace_tail_bound",
-]
 
 # The step of a chain that counts the cells of some columns, and combines the counts.
 
@@ -172,7 +163,7 @@ say_step("cell_counts", _step_words)
 
 Array = NDArray[np.float64]
 # The noise of equal coordinates, the weight of each of them, and how many there are.
-Term = tuple[NoiseLaw, float, int]
+Term = tuple[GridNoise, float, int]
 
 _FEW = 3
 _PIECES = 4000
@@ -187,11 +178,11 @@ _STEP = 0.05  # of the integral, in one over a deviation: what wraps around lies
 def laplace_half_width(terms: tuple[Term, ...], level: float) -> float:
     """Return t with ``P(|sum of weights * noise| <= t) >= level``, for discrete Laplace noise.
 
-    >>> law = NoiseLaw("laplace", 10.0, 1.0)
+    >>> distribution = GridNoise("laplace", 10.0, 1.0)
     >>> abs(laplace_half_width(((law, 1.0, 100),), 0.95) / (1.96 * 200**0.5 * 10) - 1) < 0.04
     True
     """
-    # Up to three coordinates are those of :meth:`NoiseLaw.half_width`.  For more, let S be the sum
+    # Up to three coordinates are those of :meth:`GridNoise.half_width`.  For more, let S be the sum
     # and Z an independent normal variable of deviation h.  ``|S| > t`` and ``|Z| <= 4 h`` together
     # give ``|S + Z| > t - 4 h``, so
     #
@@ -201,18 +192,24 @@ def laplace_half_width(terms: tuple[Term, ...], level: float) -> float:
     # ``(1 - r)^2 / (1 - 2 r cos(u w g) + r^2)`` (discrete Laplace on a grid g, ratio r) and of
     # ``exp(-h^2 u^2 / 2)``, by ``P(|X| <= x) = (2 / pi) int_0^inf sin(u x) / u phi(u) du``.  With h
     # of a hundredth of the deviation of S the interval is at most about 2 percent too wide.
-    used = [(law, abs(weight), copies) for law, weight, copies in terms if weight and copies]
+    used = [
+        (distribution, abs(weight), copies)
+        for distribution, weight, copies in terms
+        if weight and copies
+    ]
     if not used:
         return 0.0
     if sum(copies for _, _, copies in used) <= _FEW:
-        smallest = min(law.scale for law, _, _ in used)
-        weights = tuple(w * law.scale / smallest for law, w, n in used for _ in range(n))
-        widest = max(law.grid for law, _, _ in used)
-        return NoiseLaw("laplace", smallest, widest).half_width(weights, level)
-    deviation = math.sqrt(sum(n * w * w * law.variance for law, w, n in used))
+        smallest = min(distribution.scale for distribution, _, _ in used)
+        weights = tuple(
+            w * distribution.scale / smallest for distribution, w, n in used for _ in range(n)
+        )
+        widest = max(distribution.grid for distribution, _, _ in used)
+        return GridNoise("laplace", smallest, widest).half_width(weights, level)
+    deviation = math.sqrt(sum(n * w * w * distribution.variance for distribution, w, n in used))
     if not deviation:
         return 0.0
-    exceeds = _tail([(law, w / deviation, n) for law, w, n in used])
+    exceeds = _tail([(distribution, w / deviation, n) for distribution, w, n in used])
     limit = (1 - level) * (1 - _BEYOND)
     high, _ = narrowed(lambda t: exceeds(t) <= limit, 2 / math.sqrt(1 - level), 0.0, 60)
     return deviation * (high + _TAIL_BOUND * _SMOOTH) * (1 + 1e-9)
@@ -222,10 +219,10 @@ def _tail(terms: Sequence[Term]) -> Callable[[float], float]:
     """Return ``t -> P(|S + Z| > t)`` for a sum of deviation 1."""
     u: Array = np.arange(_STEP, 8 / _SMOOTH, _STEP)  # where what is left is below exp(-32)
     log_factor = -((_SMOOTH * u) ** 2) / 2
-    for law, weight, copies in terms:
-        ratio = math.exp(-law.grid / law.scale)
+    for distribution, weight, copies in terms:
+        ratio = math.exp(-distribution.grid / distribution.scale)
         # (1 - r)^2 / ((1 - r)^2 + 4 r sin^2): nothing is lost where r is near 1
-        bent = 4 * ratio * np.sin(u * (weight * law.grid / 2)) ** 2
+        bent = 4 * ratio * np.sin(u * (weight * distribution.grid / 2)) ** 2
         log_factor -= copies * np.log1p(bent / (1 - ratio) ** 2)
     factor = np.exp(log_factor) / u
 
@@ -354,10 +351,10 @@ class Family:
         )
         return step, added_noise(noise, noise.rows * step.stretch)
 
-    def law(self, noise: Noise) -> NoiseLaw:
+    def distribution(self, noise: Noise) -> GridNoise:
         """Return the noise on each number."""
         stretch = self.strategy(noise.norm).sensitivity
-        return noise.law(noise.rows * stretch, Fraction(1, noise.one))
+        return noise.distribution(noise.rows * stretch, Fraction(1, noise.one))
 
     def counts(self, numbers: Sequence[Any], noise: Noise) -> Array:
         """Return the counts of the cells, without those of no bin, from the noisy numbers."""
@@ -370,23 +367,23 @@ class Family:
 
     def errors(self, reading: str, noise: Noise) -> Array:
         """Return the standard error of each number of a question along the axis."""
-        strategy, law = self.strategy(noise.norm), self.law(noise)
+        strategy, distribution = self.strategy(noise.norm), self.distribution(noise)
         each = squares(reading, strategy.covariance) / float(strategy.squared_sensitivity)
-        return np.asarray(np.sqrt(each * law.variance))
+        return np.asarray(np.sqrt(each * distribution.variance))
 
     def half_widths(self, reading: str, noise: Noise, level: float) -> Array:
         """Return the half-width of the interval of each number of a question along the axis."""
         # A discrete variable is less than a step of its grid from a continuous one (see
-        # :meth:`tacit.tables.noise.NoiseLaw.half_width`).
-        strategy, law = self.strategy(noise.norm), self.law(noise)
+        # :meth:`tacit.tables.noise.GridNoise.half_width`).
+        strategy, distribution = self.strategy(noise.norm), self.distribution(noise)
         each = squares(reading, strategy.covariance) / float(strategy.squared_sensitivity)
-        steps = law.grid * magnitudes(reading, strategy.inverse)
+        steps = distribution.grid * magnitudes(reading, strategy.inverse)
         return np.asarray(self.reach(noise, level) * np.sqrt(each) + steps)
 
     def reach(self, noise: Noise, level: float) -> float:
         """Return the half-width for a combination whose weights have squares that add up to 1."""
         # Steps of the grid come on top of it.
-        law = self.law(noise)
-        if law.kind == "laplace":
-            return math.sqrt(2) * law.scale * laplace_tail_bound(level)
-        return NoiseLaw("gaussian", 1.0, 0.0).half_width((1.0,), level) * law.scale
+        distribution = self.distribution(noise)
+        if distribution.kind == "laplace":
+            return math.sqrt(2) * distribution.scale * laplace_tail_bound(level)
+        return GridNoise("gaussian", 1.0, 0.0).half_width((1.0,), level) * distribution.scale

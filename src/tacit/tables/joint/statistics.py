@@ -38,18 +38,6 @@ from tacit.tables.statistics.percentiles import Percentiles, PercentilesPart
 from tacit.tables.statistics.quantiles import Quantile, QuantilePart
 from tacit.workload.range_strategies import check_bins, check_numbers
 
-__all__ = [
-    "GROUPED",
-    "ByCells",
-    "CellCounts",
-    "GroupedPart",
-    "cdf",
-    "prefix_sums",
-    "ranges",
-    "requested_cells",
-    "statistic_by_cells",
-]
-
 # Counts of cells as a kind of answer, which only a plan of several questions asks for.
 
 
@@ -158,7 +146,7 @@ class CellCounts(Aggregate):
 
     def part(self, setting: Setting, before: Part | None) -> Part:
         """Return the part of the global method."""
-        known = before.asked if isinstance(before, CellsPart) else ()
+        known = before.requested if isinstance(before, CellsPart) else ()
         return CellsPart((*known, self._requested))
 
 
@@ -296,7 +284,7 @@ class _SumsOfBins(Binned):
     def part(self, setting: Setting, before: Part | None) -> Part:
         """Return the part of the global method."""
         setting.grid(self, self.bits)  # refuses a column without numbers
-        known = before.asked if isinstance(before, CellsPart) else ()
+        known = before.requested if isinstance(before, CellsPart) else ()
         return CellsPart((*known, self._requested))
 
     @property

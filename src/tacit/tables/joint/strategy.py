@@ -20,24 +20,6 @@ from tacit.workload.cells import prefix_sums, ranges
 from tacit.workload.laplace_marginals import cheapest_cover, total_of
 from tacit.workload.marginals import Subset
 
-__all__ = [
-    "MOST_CELLS",
-    "READINGS",
-    "SHARES",
-    "CellStrategy",
-    "counted_as",
-    "counted_sets",
-    "gram_of",
-    "largest_sets",
-    "magnitudes",
-    "names_of",
-    "size_of",
-    "squares",
-    "subsets_of",
-    "summed",
-    "taken",
-]
-
 # How a question reads the bins of a column: each alone, the first ones, or all ranges of them.
 #
 # A question takes a matrix W of zeros and ones times the counts of the bins.  The rows of W are

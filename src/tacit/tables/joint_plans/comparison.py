@@ -22,14 +22,6 @@ from tacit.tables.plan.query import Query
 from tacit.tables.statistics.base import LEVEL, Aggregate
 from tacit.tables.statistics.quantiles import QuantilePart
 
-__all__ = [
-    "Compared",
-    "Comparison",
-    "compared",
-    "plan_figure",
-    "plan_page",
-]
-
 # The expected errors of a plan next to those of asking one question after the other.
 
 

@@ -34,17 +34,6 @@ from tacit.tables.statistics.base import LEVEL, Aggregate, Noise
 from tacit.tables.statistics.percentiles import PercentilesPart, percentiles
 from tacit.tables.statistics.quantiles import QuantilePart
 
-__all__ = [
-    "Member",
-    "Merged",
-    "Shared",
-    "SharedPercentiles",
-    "check_listed",
-    "check_size",
-    "merged",
-    "shared_percentiles",
-]
-
 # How much can be planned together: refused with its number before anything is made of it.
 
 

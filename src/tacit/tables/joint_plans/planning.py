@@ -31,7 +31,7 @@ from tacit.tables.plan.price import (
     smallest_amount,
 )
 from tacit.tables.plan.query import Query
-from tacit.tables.question import Question, held_by
+from tacit.tables.question import Question, question_parts
 from tacit.tables.release.answer import Answer
 from tacit.tables.release.opened_table import SharedTable
 from tacit.tables.statistics.base import Noise
@@ -39,15 +39,6 @@ from tacit.workload.cells import loss_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = [
-    "CheapestPlan",
-    "FreeAnswers",
-    "QuestionPlan",
-    "needed_losses",
-    "read_targets",
-    "set_of_parts",
-]
 
 # From accuracy to cost: what each part of a plan must lose to be within its targets.
 
@@ -182,10 +173,10 @@ class FreeAnswers:
             [True, False]
             >>> rest = session.plan([one for one, answer in zip(asked, free) if answer is None])
         """
-        earlier = Earlier(held_by(self._question).ledger, certificates, tag)
+        earlier = Earlier(question_parts(self._question).ledger, certificates, tag)
         derived = earlier.certificates([member.query for member in self._plan.members])
         return [
-            None if one is None else Answer.free(one, held_by(question).arrangement)
+            None if one is None else Answer.free(one, question_parts(question).arrangement)
             for question, one in zip(self._questions, derived, strict=True)
         ]
 
@@ -205,12 +196,12 @@ class FreeAnswers:
         Raises:
             UsageError: as :meth:`free_answers`.
         """
-        earlier = Earlier(held_by(self._question).ledger, certificates, tag)
+        earlier = Earlier(question_parts(self._question).ledger, certificates, tag)
         return [earlier.errors(member.query) for member in self._plan.members]
 
     def _free(self) -> dict[str, float]:
         """Return for a preview, by label of the plan, the errors of the answers that are free."""
-        parts = held_by(self._question)
+        parts = question_parts(self._question)
         if isinstance(parts.table, SharedTable):  # see Question.preview
             return {}
         members = self._plan.members
@@ -336,7 +327,7 @@ class QuestionPlan(FreeAnswers, Shown):
         answers = []
         for question, member in zip(self._questions, self._plan.members, strict=True):
             query = member.query.describe()
-            arrangement = held_by(question).arrangement
+            arrangement = question_parts(question).arrangement
             answer = member.answer(columns)
             derived = derived_columns(arrangement.derived, member.query.by, answer)
             answer = {**answer, "columns": [*answer["columns"], *derived]}
@@ -349,7 +340,7 @@ class QuestionPlan(FreeAnswers, Shown):
     def _fitting(self, price: Price) -> str:
         """Describe how far a plan is too expensive, and its errors at what is left."""
         # Everything said is public: what is left of the budget, and the errors of a preview.
-        left = held_by(self._question).ledger.remaining
+        left = question_parts(self._question).ledger.remaining
         cost = self._question.cost(**price)
         if price.get("delta") or cost.kind != left.kind or not 0 < left.amount < cost.amount:
             return ""
@@ -420,13 +411,13 @@ class QuestionPlan(FreeAnswers, Shown):
         """
         level, query = read_confidence(confidence), self._plan.query
         aimed = self._plan.aimed(read_targets(targets, self.labels))
-        of_rho = held_by(self._question).ledger.kind == "concentrated"
+        of_rho = question_parts(self._question).ledger.kind == "concentrated"
         kind: Literal["pure", "concentrated"] = "concentrated" if of_rho else "pure"
         needed = needed_losses(query, aimed, kind, rows, level)
         total = sum(set_of_parts(needed).values(), Fraction(0))
         weights = read_weights({label: loss for label, (_, loss) in needed.items()}, [*needed])
         weighted = replace(query, weights=weights)
-        own = held_by(self._question)
+        own = question_parts(self._question)
         question = Question(own.table, own.ledger, weighted, own.declared)
         plan = QuestionPlan(
             question, replace(self._plan, query=weighted), self._questions, self._notes
@@ -493,7 +484,11 @@ class QuestionPlan(FreeAnswers, Shown):
         For the noise that the budget of the session implies: Gaussian for a rho, else Laplace.
         Empty where nothing is counted.
         """
-        kind = "gaussian" if held_by(self._question).ledger.kind == "concentrated" else "laplace"
+        kind = (
+            "gaussian"
+            if question_parts(self._question).ledger.kind == "concentrated"
+            else "laplace"
+        )
         if self._counts is None:
             return []
         return [

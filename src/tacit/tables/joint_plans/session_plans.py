@@ -17,15 +17,8 @@ from tacit.tables.joint.statistics import CellCounts
 from tacit.tables.joint_plans.merge import merged
 from tacit.tables.joint_plans.planning import QuestionPlan
 from tacit.tables.plan.query import Declared, Query, plain_key
-from tacit.tables.question import Question, held_by
+from tacit.tables.question import Question, question_parts
 from tacit.tables.statistics.base import Noise
-
-__all__ = [
-    "Planning",
-    "contradictions",
-    "relative_weights",
-    "worst_weights",
-]
 
 # Where the questions of a plan say different things of one column, or another than is declared.
 #
@@ -223,7 +216,7 @@ class Planning:
         listed_questions = listed_in_order(questions, usage)
         if not listed_questions or not all(isinstance(each, Question) for each in listed_questions):
             raise UsageError(usage)
-        parts = [held_by(each) for each in listed_questions]
+        parts = [question_parts(each) for each in listed_questions]
         first = parts[0]
         if any(each.ledger is not self.ledger or each.table is not first.table for each in parts):
             raise UsageError(

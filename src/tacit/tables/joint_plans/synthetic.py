@@ -24,8 +24,6 @@ from tacit.workload.synthetic import Marginal, counts_of, fitted_rows, graphical
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["SyntheticTable", "synthetic_table"]
-
 _MAX_ROWS = 10_000_000
 _MAX_CELLS = 1 << 24
 _METHODS = ("gradual", "graphical")

@@ -24,15 +24,6 @@ from tacit.tables.statistics.data_dependent_methods import (
     made_rows,
 )
 
-__all__ = [
-    "Choice",
-    "as_stated",
-    "choose",
-    "has_choice",
-    "local_part",
-    "record_of",
-]
-
 # Methods as a certificate states them: a choice is taken over, and what it led to is compared.
 #
 # Where a question leaves the method (or the noise, or the number of bins) to be chosen, it is the

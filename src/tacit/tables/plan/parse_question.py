@@ -30,17 +30,6 @@ from tacit.tables.statistics.base import (
 )
 from tacit.tables.statistics.counts import count_distinct
 
-__all__ = [
-    "aggregate_from",
-    "check_people",
-    "first_schemas",
-    "people_schema",
-    "per_person_question",
-    "person_values",
-    "query_from",
-    "schema_from",
-]
-
 # A question about people rather than rows: one row a person is made first, of all of their rows.
 #
 # What can be made of a person's rows is a count, of rows or of different values, a sum, a mean, a

@@ -52,23 +52,6 @@ from tacit.tables.steps import (
     table_space,
 )
 
-__all__ = [
-    "Asked",
-    "BuiltChains",
-    "Chains",
-    "KeysPart",
-    "Plan",
-    "by_weight",
-    "chain_of_rows",
-    "check_rounds",
-    "error_of_mean",
-    "even_share",
-    "for_each_step",
-    "keys_part",
-    "read_rounds",
-    "shares_of",
-]
-
 # The share of a request that each part of a release may spend.
 #
 # Unknown keys are one part more than those that answer, and always take an even share.  The parts

@@ -30,17 +30,6 @@ from tacit.tables.privacy_unit import PersonUnit
 if TYPE_CHECKING:
     import pandas
 
-__all__ = [
-    "Preview",
-    "noted",
-    "period_notes",
-    "requested_loss",
-    "warn_if_undeclared",
-    "warn_if_weak",
-    "warn_of_budget",
-    "warn_of_periods",
-]
-
 # What a release would cost and how far off its answers would be, before anything is spent.
 
 

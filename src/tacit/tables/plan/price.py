@@ -16,20 +16,6 @@ from tacit.errors import UsageError, did_you_mean
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 
-__all__ = [
-    "MOST_ROWS",
-    "Amount",
-    "Price",
-    "min_epsilon",
-    "priced",
-    "read_confidence",
-    "read_rows",
-    "read_tag",
-    "read_weights",
-    "request_of",
-    "smallest_amount",
-]
-
 # What a release may spend, as a caller says it: an amount, or weights that split a total.
 
 

@@ -19,21 +19,6 @@ from tacit.tables.query.joins import Join
 from tacit.tables.reading import DEFAULT_READING, Reading, texts_in
 from tacit.tables.statistics.base import Aggregate, Clamped, statistics
 
-__all__ = [
-    "ANSWERS",
-    "NOTHING_DECLARED",
-    "SUGGESTIONS",
-    "Declared",
-    "Query",
-    "Unit",
-    "check_labels",
-    "columns_named",
-    "labels_of",
-    "plain_key",
-    "refuse_brackets",
-    "suggestion_for",
-]
-
 # A question to a table, from public facts alone: its identity.
 #
 # The key of a ledger, a certificate and its check rest on :meth:`Query.describe`.

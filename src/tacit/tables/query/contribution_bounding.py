@@ -13,22 +13,6 @@ from tacit.expressions.grid import ROWS, Whole, product, type_of
 from tacit.tables.privacy_unit import PersonUnit, salted_digest
 from tacit.tables.query.requests import Cells, Moments, Products, Request, Rows, Sums
 
-__all__ = [
-    "BoundedRows",
-    "MomentSums",
-    "PeopleFirst",
-    "RowCells",
-    "Term",
-    "clamped_total_sql",
-    "column_names",
-    "heavy_people",
-    "in_bins",
-    "people_sql",
-    "people_term",
-    "weighted",
-    "whole_rows",
-]
-
 # Sums over rows whose people are bounded, by what bounding takes away.
 #
 # Let row i of person p have the weight ``w_p`` of :mod:`tacit.tables.privacy_unit`: ``one``

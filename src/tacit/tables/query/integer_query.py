@@ -60,14 +60,6 @@ from tacit.tables.query.requests import (
     Total,
 )
 
-__all__ = [
-    "PartedQuery",
-    "Query",
-    "bins",
-    "cells",
-    "check_cell_indices",
-]
-
 # Counts of the rows of each group, by bin or by cell of a grid.
 
 

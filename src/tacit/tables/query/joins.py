@@ -21,22 +21,6 @@ from tacit.tables.privacy_unit import PersonUnit
 from tacit.tables.query.keys import key_part_sql
 from tacit.tables.reading import DEFAULT_READING, Reading
 
-__all__ = [
-    "HOW",
-    "MOST_ROWS",
-    "Join",
-    "JoinableTable",
-    "PublicRows",
-    "joined",
-    "joins_from",
-    "key_kind",
-    "key_sql",
-    "names_after_join",
-    "of_people",
-    "person_pair",
-    "read_public",
-]
-
 # A join of a question's rows with another table of the same data set, from public facts alone.
 #
 # A public table is joined by its key, a protected one by the person, and nothing else is: see

@@ -21,29 +21,6 @@ from tacit.tables.engines.base import Engine
 from tacit.tables.open_source import Source
 from tacit.tables.privacy_unit import PersonUnit, few_groups
 
-__all__ = [
-    "PersonValue",
-    "Statistic",
-    "byte_of_key",
-    "check_keys",
-    "condition_sql",
-    "distinct_sql",
-    "fit_keys",
-    "fit_number",
-    "group_kind",
-    "identity_sql",
-    "key_part_sql",
-    "left_out",
-    "no_groups",
-    "offset_sql",
-    "person_column",
-    "person_source",
-    "relation_of",
-    "same_key",
-    "sample_keys",
-    "units_of",
-]
-
 # Public keys of groups, as a table in SQL: checked against the kinds of their columns.
 
 

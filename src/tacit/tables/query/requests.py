@@ -15,20 +15,6 @@ from tacit.errors import UsageError
 from tacit.expressions.expression import Expression
 from tacit.expressions.grid import Grid
 
-__all__ = [
-    "Bins",
-    "Cells",
-    "Distinct",
-    "ExactAggregates",
-    "Moments",
-    "People",
-    "Products",
-    "Request",
-    "Rows",
-    "Sums",
-    "Total",
-]
-
 
 @dataclass(frozen=True)
 class Rows:

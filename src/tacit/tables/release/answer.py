@@ -26,14 +26,6 @@ from tacit.tables.statistics.base import statistic_named
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "AS_IT_IS",
-    "Answer",
-    "Arrangement",
-    "Order",
-    "answer_figure",
-]
-
 # How a released answer is shown: which groups, in which order, called what.
 #
 # All of it is post-processing of released numbers, which costs nothing and reads no row.  The

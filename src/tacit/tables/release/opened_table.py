@@ -24,21 +24,7 @@ from tacit.tables.query.joins import (
     person_pair,
     read_public,
 )
-from tacit.tables.release.release import Collector, PlanCache, Rehearsed
-
-__all__ = [
-    "JoinedTable",
-    "On",
-    "OpenedTable",
-    "OtherTable",
-    "SharedTable",
-    "asked_join",
-    "beside",
-    "changed_columns",
-    "join_table",
-    "joined_columns",
-    "settled",
-]
+from tacit.tables.release.release import Collector, PlanCache, ValidatedPlans
 
 # A table of a declared data set that another one may be joined with.
 
@@ -105,12 +91,12 @@ def beside(
         raise UsageError(
             f"join before with_columns: {other.name!r} has a column {taken.pop()!r} too"
         )
-    said = declared.with_columns(
+    declared = declared.with_columns(
         {here: other.bounds[there] for here, there, _ in join.columns if there in other.bounds},
         {here: other.keys[there] for here, there, _ in join.columns if there in other.keys},
         {here: other.told[there] for here, there, _ in join.columns if there in other.told},
     )
-    return replace(query, joins=(*query.joins, join)), said
+    return replace(query, joins=(*query.joins, join)), declared
 
 
 def _other(others: Mapping[str, OtherTable], own: str | None, name: str) -> OtherTable:
@@ -196,7 +182,7 @@ class OpenedTable:
         self.called = options.get("name")
         self._source = open_source(opened, **options)
         self._collector = Collector(self._source)
-        self.plans, self.rehearsed = PlanCache(), Rehearsed()
+        self.plans, self.validated = PlanCache(), ValidatedPlans()
         self.others: Mapping[str, OtherTable] = {}
         self.joined: dict[Any, Any] = {}
 
@@ -220,7 +206,7 @@ class OpenedTable:
                 f"the table again with name={self.source.name!r}, which goes on with its ledger"
             )
         self._collector.forget()
-        self.joined, self.rehearsed = {}, Rehearsed()
+        self.joined, self.validated = {}, ValidatedPlans()
         # An engine that another thread still reads is closed when that thread releases it.
         if fresh is not self._source:
             self._source, self._collector = fresh, Collector(fresh)
@@ -246,7 +232,7 @@ class SharedTable(OpenedTable):
     def __init__(self, whole: OpenedTable) -> None:
         self._table, self.named, self.called = whole, whole.named, whole.called
         self.others, self.plans = whole.others, PlanCache()
-        self._tried: tuple[Source, Rehearsed] | None = None
+        self._tried: tuple[Source, ValidatedPlans] | None = None
 
     @property
     def source(self) -> Source:
@@ -264,11 +250,11 @@ class SharedTable(OpenedTable):
         return self._table.joined
 
     @property
-    def rehearsed(self) -> Rehearsed:  # type: ignore[override]
+    def validated(self) -> ValidatedPlans:  # type: ignore[override]
         """The plans that were validated since the table was opened."""
         source, tried = self.source, self._tried
         if tried is None or tried[0] is not source:
-            self._tried = tried = source, Rehearsed(apart=True)
+            self._tried = tried = source, ValidatedPlans(apart=True)
         return tried[1]
 
     def reopen(self) -> Source:
@@ -333,7 +319,7 @@ class JoinedTable(OpenedTable):
         self._lock = threading.RLock()
         self._of: Source | None = None
         self.others, self.joined = base.others, {}
-        self.plans, self.rehearsed = PlanCache(), Rehearsed()
+        self.plans, self.validated = PlanCache(), ValidatedPlans()
         self.named, self.called = base.named, base.called
 
     @property

@@ -1,4 +1,4 @@
-"""A release: rehearsed, charged, read as exact integers, and drawn."""
+"""A release: dry run, charged, read as exact integers, and drawn."""
 
 from __future__ import annotations
 
@@ -43,26 +43,6 @@ from tacit.tables.query.requests import ExactAggregates, Request
 from tacit.tables.reading import without_reading
 from tacit.tables.statistics.base import LEVEL, Aggregate
 from tacit.tables.steps import Answers
-
-__all__ = [
-    "Asked",
-    "Charge",
-    "Collector",
-    "Exact",
-    "PeopleOfKeys",
-    "PlanCache",
-    "QueryCharge",
-    "Rehearsed",
-    "Standing",
-    "TableQuestion",
-    "answer_of",
-    "fitted",
-    "in_order",
-    "rehearse",
-    "release_answer",
-    "requests_of",
-    "without_rows",
-]
 
 # A question at its price, as a ledger knows it: what represents it, and the plan that it pays.
 #
@@ -180,7 +160,7 @@ def fitted(request: Budget, remaining: Budget) -> Budget:
 
 
 @dataclass(frozen=True)
-class Standing:
+class LedgerState:
     """The entry of a release in a ledger at one moment, and the rest of the budget."""
 
     # its charge, with the answer once there is one; None where it was not charged
@@ -227,26 +207,26 @@ class Charge(Generic[P]):
         return key_of(self.public)
 
     @property
-    def standing(self) -> Entry | None:
+    def entry(self) -> Entry | None:
         """Its entry in the ledger now: an open charge, or an answer."""
         return self.ledger.find(self.key)
 
-    def look(self) -> Standing:
+    def look(self) -> LedgerState:
         """Return what the ledger holds of it, and what is left, of one state of the ledger."""
-        return Standing(*self.ledger.look(self.key))
+        return LedgerState(*self.ledger.look(self.key))
 
-    def on_paper(self) -> P:
+    def requested_plan(self) -> P:
         """Return the plan for the whole request, whatever remains of the budget."""
         return self.plans.of(self.key, self.asked, self.asked.request)
 
-    def plan(self, standing: Entry | None) -> P:
+    def plan(self, entry: Entry | None) -> P:
         """The plan, its request lowered by rounding at most, or refuse it before any work."""
         # Where an open charge stands it is the plan that was charged: fitted to what remained then.
         ledger = self.ledger
-        remaining = ledger.remaining if standing is None else ledger.remaining_before(standing)
+        remaining = ledger.remaining if entry is None else ledger.remaining_before(entry)
         plan = self.plan_within(remaining)
         cost = plan.cost.cost_in(remaining.kind)
-        if standing is None and not ledger.chain.affords(cost):
+        if entry is None and not ledger.chain.affords(cost):
             raise BudgetError(
                 f"this release costs {cost!r}, and {remaining!r} is left of {ledger.total!r}; "
                 "nothing was spent. Ask for less, or start with a larger budget"
@@ -257,12 +237,12 @@ class Charge(Generic[P]):
         """Return what a release takes now: nothing where the ledger holds its charge."""
         return self.cost_of(self.look())
 
-    def cost_of(self, standing: Standing) -> Budget:
+    def cost_of(self, entry: LedgerState) -> Budget:
         """Return what a release takes, where a charge stands or not and so much remains."""
-        kind = standing.remaining.kind
-        if standing.is_charged:
+        kind = entry.remaining.kind
+        if entry.is_charged:
             return Budget.nothing(kind)
-        return self.plan_within(standing.remaining).cost.cost_in(kind)
+        return self.plan_within(entry.remaining).cost.cost_in(kind)
 
     def plan_within(self, remaining: Budget) -> P:
         """Return the plan, its request lowered by rounding at most to what remains."""
@@ -423,7 +403,7 @@ def _condition(query: Query, derived: Mapping[str, Expression]) -> Expression | 
 # What public facts decide fails before the charge: a plan is carried out on no rows first.
 #
 # A release is charged before the first private byte is read, so whatever can be known beforehand
-# must be found out beforehand.  :func:`rehearse` runs the very statements of a plan, in the engine
+# must be found out beforehand.  :func:`dry_run` runs the very statements of a plan, in the engine
 # that will run them, on ``select * from the table where false``: names, types, rights, a connection
 # that is gone and the sizes of the plan are all tried, and no row is asked for.  What fails here is
 # a function of the schema, the question and the machine, and nothing was spent.
@@ -434,7 +414,7 @@ _LAST = 32
 _KEYS = 256
 
 
-class Rehearsed:
+class ValidatedPlans:
     """Cache of plans that were validated on a table that cannot change."""
 
     # apart: whether what others asked recently, of this table or of one of its shape, is tried
@@ -444,8 +424,8 @@ class Rehearsed:
         self._apart = apart
         self._last: deque[tuple[list[Request], int, str, str, object]] = deque(maxlen=_LAST)
 
-    def rehearse(self, source: Source, plan: Plan) -> None:
-        """Carry a plan out up to the noise, on no rows; see :func:`rehearse`."""
+    def check(self, source: Source, plan: Plan) -> None:
+        """Carry a plan out up to the noise, on no rows; see :func:`dry_run`."""
         # Where the engine plans the queries of the table, of which another question has asked the
         # very same, they were tried.
         query = plan.query
@@ -454,7 +434,7 @@ class Rehearsed:
         # keys last: where they are many, they are compared of the same requests alone
         known = requests_of(plan), rounds, source.relation, query.rows, query.keys
         if _planner_of(source, plan) is None or known not in self._last:
-            rehearse(source, plan, again=self._apart)
+            dry_run(source, plan, again=self._apart)
             self._last.append(known)
 
 
@@ -473,7 +453,7 @@ def _planner_of(source: Source, plan: Plan, again: bool = False) -> Callable[[st
     return source.engine.planner(again=again) if plan.query.unit.column is None else None
 
 
-def rehearse(source: Source, plan: Plan, *, again: bool = False) -> None:
+def dry_run(source: Source, plan: Plan, *, again: bool = False) -> None:
     """Carry a plan out up to the noise, on no rows."""
     planner = _planner_of(source, plan, again)
     collector = Collector(without_rows(source) if planner is None else _planned(source, planner))
@@ -497,16 +477,16 @@ def rehearse(source: Source, plan: Plan, *, again: bool = False) -> None:
 def without_rows(source: Source) -> Source:
     """Return the table without its rows, in the same engine."""
     nothing = f"(select * from {source.relation} as tacit_all where 1 = 0)"
-    return Source(source.name, source.schema, _Rehearsed(source.engine), nothing)
+    return Source(source.name, source.schema, _DryEngine(source.engine), nothing)
 
 
 def _planned(source: Source, planner: Callable[[str], None]) -> Source:
     """Return the table in an engine that plans queries of it, and runs none."""
-    engine = _Planned(source.engine, planner)
+    engine = _PlanningEngine(source.engine, planner)
     return Source(source.name, source.schema, engine, source.relation)
 
 
-class _Rehearsed:
+class _DryEngine:
     """An engine that is asked for no row: nothing that would look at how many there are is done."""
 
     memory: int | None = None
@@ -548,10 +528,10 @@ class _Rehearsed:
         """Do nothing: the engine continues."""
 
     def planner(self, *, again: bool = False) -> None:
-        """Return None: what is rehearsed is not run."""
+        """Return None: a dry run runs nothing."""
 
 
-class _Planned(_Rehearsed):
+class _PlanningEngine(_DryEngine):
     """An engine that plans what it is asked; public keys alone are stored in it, as they are."""
 
     def __init__(self, engine: Engine, planner: Callable[[str], None]) -> None:

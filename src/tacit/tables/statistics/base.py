@@ -24,44 +24,15 @@ import numpy as np
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive, show
 from tacit.arithmetic.roots_and_bisection import sqrt_up
 from tacit.core import Space, Step, Transformation
-from tacit.errors import MismatchError, UsageError, did_you_mean, said
+from tacit.errors import MismatchError, UsageError, did_you_mean, shown_value
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.grid import Grid
 from tacit.expressions.schema import Schema
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.mechanisms.smooth import DISTRIBUTIONS
 from tacit.report.text import column_words, say_answer
-from tacit.tables.noise import Array, Estimate, NoiseLaw
+from tacit.tables.noise import Array, Estimate, GridNoise
 from tacit.tables.query.requests import Request
-
-__all__ = [
-    "LEVEL",
-    "METHODS",
-    "MOST_ROWS",
-    "QUANTILE_BITS",
-    "ROWS",
-    "SQUARE_BITS",
-    "SUM_BITS",
-    "Aggregate",
-    "Clamped",
-    "Columns",
-    "Method",
-    "MethodName",
-    "Noise",
-    "Options",
-    "Part",
-    "Setting",
-    "bounded",
-    "law_of_rows",
-    "only_global",
-    "plain_estimate",
-    "precisions",
-    "read_method",
-    "register_statistic",
-    "statistic_named",
-    "statistics",
-    "with_method",
-]
 
 # What a part of a release is, and the noise that it may use.
 #
@@ -101,9 +72,9 @@ class Noise:
         scale = self.scale(sensitivity)
         return Laplace(scale) if self.kind == "laplace" else Gaussian(scale)
 
-    def law(self, sensitivity: Fraction, grid: Fraction) -> NoiseLaw:
+    def distribution(self, sensitivity: Fraction, grid: Fraction) -> GridNoise:
         """Return the distribution of one coordinate, for errors and intervals."""
-        return NoiseLaw(self.kind, float(self.scale(sensitivity)), float(grid))
+        return GridNoise(self.kind, float(self.scale(sensitivity)), float(grid))
 
     def split(self, share: Fraction) -> Noise:
         """Return a part of the loss."""
@@ -206,18 +177,18 @@ def precisions(noises: Sequence[Noise]) -> list[float]:
     return [float(precision / max(each)) for precision in each]
 
 
-def law_of_rows(noise: Noise) -> NoiseLaw:
+def distribution_of_rows(noise: Noise) -> GridNoise:
     """Return the noise on a count of weighted rows."""
-    return noise.law(Fraction(noise.rows), Fraction(1, noise.one))
+    return noise.distribution(Fraction(noise.rows), Fraction(1, noise.one))
 
 
 def plain_estimate(
-    released: Any, law: NoiseLaw, floor: float = 0.0, level: float = LEVEL
+    released: Any, distribution: GridNoise, floor: float = 0.0, level: float = LEVEL
 ) -> Estimate:
     """Return noisy counts with their error and interval; weights are undone by its grid."""
     value = np.asarray(released, dtype=np.float64)
-    half = law.half_width((1.0,), level)
-    error = np.full_like(value, law.variance**0.5)
+    half = distribution.half_width((1.0,), level)
+    error = np.full_like(value, distribution.variance**0.5)
     return Estimate(value, error, np.maximum(value - half, floor), np.maximum(value + half, floor))
 
 
@@ -299,7 +270,9 @@ def read_method(
     True
     """
     if method not in METHODS:
-        raise UsageError(f"method {said(method)} is unknown; {did_you_mean(str(method), METHODS)}")
+        raise UsageError(
+            f"method {shown_value(method)} is unknown; {did_you_mean(str(method), METHODS)}"
+        )
     given = {"bound": bound, "bins": bins, "distribution": distribution}
     for option, value in given.items():
         if value is not None and method not in (_BELONGS[option], "auto"):
@@ -648,7 +621,9 @@ def only_global(kind: str, method: str) -> None:
     if method == "global":
         return
     if method not in METHODS:
-        raise UsageError(f"method {said(method)} is unknown; {did_you_mean(str(method), METHODS)}")
+        raise UsageError(
+            f"method {shown_value(method)} is unknown; {did_you_mean(str(method), METHODS)}"
+        )
     *others, last = (known.kind for known in statistics() if known.methods)
     raise UsageError(
         f"{kind} has one method, the global one: leave method={method!r} out. Methods are for "
@@ -689,7 +664,7 @@ def bounded(
             raise UsageError(f'name the column: tc.{kind}("column", lower, upper)')
         return of(**fields)
     if not isinstance(column, str):
-        raise UsageError(f"a column is named by text, not by {said(column)}")
+        raise UsageError(f"a column is named by text, not by {shown_value(column)}")
     if lower is None and upper is None:
         return of(column, **fields)  # a data set may declare them: see Declared.bounded
     if isinstance(lower, (tuple, list)) and len(lower) == 2:

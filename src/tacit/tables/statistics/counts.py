@@ -23,9 +23,9 @@ from tacit.core import (
     Transformation,
     register,
 )
-from tacit.errors import UsageError, said
+from tacit.errors import UsageError, shown_value
 from tacit.report.text import for_each_group, say_step, so_many
-from tacit.tables.noise import Estimate, NoiseLaw
+from tacit.tables.noise import Estimate, GridNoise
 from tacit.tables.query.requests import Distinct, People, Request, Rows
 from tacit.tables.statistics.base import (
     LEVEL,
@@ -34,7 +34,7 @@ from tacit.tables.statistics.base import (
     Noise,
     Part,
     Setting,
-    law_of_rows,
+    distribution_of_rows,
     only_global,
     plain_estimate,
     precisions,
@@ -42,19 +42,6 @@ from tacit.tables.statistics.base import (
 )
 from tacit.tables.steps import UnitDistance, VectorStep, weight_of
 from tacit.transformations import Count, CountDistinct
-
-__all__ = [
-    "CountDistinctPart",
-    "CountingPart",
-    "DistinctByGroup",
-    "PeopleByGroup",
-    "PeoplePart",
-    "RowsByGroup",
-    "RowsPart",
-    "count",
-    "count_distinct",
-    "count_people",
-]
 
 # How many rows there are: the kind ``count``.
 
@@ -87,7 +74,7 @@ class CountingPart(Part):
         """How many coordinates a group has."""
 
     @abstractmethod
-    def law(self, noise: Noise) -> NoiseLaw:
+    def distribution(self, noise: Noise) -> GridNoise:
         """Return the noise on one coordinate."""
 
 
@@ -102,9 +89,9 @@ class RowsPart(CountingPart):
         """Say what the part is."""
         return "count of rows"
 
-    def law(self, noise: Noise) -> NoiseLaw:
+    def distribution(self, noise: Noise) -> GridNoise:
         """Return the noise on the count."""
-        return law_of_rows(noise)
+        return distribution_of_rows(noise)
 
     def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
         """Return the chain: the counts, and additive noise."""
@@ -119,7 +106,7 @@ class RowsPart(CountingPart):
         self, released: Sequence[Any], noise: Noise, level: float = LEVEL
     ) -> dict[str, Estimate]:
         """Return the count."""
-        return {"count": plain_estimate(released[0], self.law(noise), level=level)}
+        return {"count": plain_estimate(released[0], self.distribution(noise), level=level)}
 
     def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
         """Return the answers with intervals of another level."""
@@ -127,11 +114,11 @@ class RowsPart(CountingPart):
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the standard error, the same for any data."""
-        return float(self.law(noise).variance ** 0.5)
+        return float(self.distribution(noise).variance ** 0.5)
 
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
         """Return the half-width of every interval: the exact quantile of the noise."""
-        return self.law(noise).half_width((1.0,), level)
+        return self.distribution(noise).half_width((1.0,), level)
 
 
 @public
@@ -185,11 +172,11 @@ class CountOfRows(Aggregate):
         counting = [part for part in parts if isinstance(part, CountingPart)]
         shares, whole = precisions(noises), sum(precisions(noises))
         value = np.average([count.value for count in counts], axis=0, weights=shares)
-        laws = [part.law(noise) for part, noise in zip(counting, noises, strict=True)]
+        laws = [part.distribution(noise) for part, noise in zip(counting, noises, strict=True)]
         half = _half_width_of_mean(counting, laws, shares, level)
         each = [
-            share**2 * part.width * law.variance
-            for part, law, share in zip(counting, laws, shares, strict=True)
+            share**2 * part.width * distribution.variance
+            for part, distribution, share in zip(counting, laws, shares, strict=True)
         ]
         error = math.sqrt(sum(each)) / whole
         low, high = np.maximum(value - half, 0), np.maximum(value + half, 0)
@@ -202,23 +189,23 @@ class CountOfRows(Aggregate):
         if len(parts) == 1:
             return super().half_width(parts, noises, rows, level)
         counting = [part for part in parts if isinstance(part, CountingPart)]
-        laws = [part.law(noise) for part, noise in zip(counting, noises, strict=True)]
+        laws = [part.distribution(noise) for part, noise in zip(counting, noises, strict=True)]
         return _half_width_of_mean(counting, laws, precisions(noises), level)
 
 
 def _half_width_of_mean(
-    parts: Sequence[CountingPart], laws: Sequence[NoiseLaw], shares: Sequence[float], level: float
+    parts: Sequence[CountingPart], laws: Sequence[GridNoise], shares: Sequence[float], level: float
 ) -> float:
     """Return the half-width of the mean of several counts, each counting by its share."""
     # A coordinate with the weight a and noise of the scale s is one with the weight ``a s / t`` and
     # noise of the least scale t of all; its grid is allowed for ``s / t`` times over.
-    least, whole = min(law.scale for law in laws), sum(shares)
+    least, whole = min(distribution.scale for distribution in laws), sum(shares)
     weights = tuple(
-        share / whole * (law.scale / least)
-        for part, law, share in zip(parts, laws, shares, strict=True)
+        share / whole * (distribution.scale / least)
+        for part, distribution, share in zip(parts, laws, shares, strict=True)
         for _ in range(part.width)
     )
-    widest = NoiseLaw(laws[0].kind, least, max(law.grid for law in laws))
+    widest = GridNoise(laws[0].kind, least, max(distribution.grid for distribution in laws))
     return widest.half_width(weights, level)
 
 
@@ -299,8 +286,8 @@ class PeoplePart(Part):
         self, released: Sequence[Any], noise: Noise, level: float = LEVEL
     ) -> dict[str, Estimate]:
         """Return the count."""
-        law = noise.law(self._reach(noise), Fraction(1))
-        return {"count_people": plain_estimate(released[0], law, level=level)}
+        distribution = noise.distribution(self._reach(noise), Fraction(1))
+        return {"count_people": plain_estimate(released[0], distribution, level=level)}
 
     def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
         """Return the answers with intervals of another level."""
@@ -308,11 +295,11 @@ class PeoplePart(Part):
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the standard error, the same for any data."""
-        return float(noise.law(self._reach(noise), Fraction(1)).variance ** 0.5)
+        return float(noise.distribution(self._reach(noise), Fraction(1)).variance ** 0.5)
 
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
         """Return the half-width of every interval: the exact quantile of the noise."""
-        return noise.law(self._reach(noise), Fraction(1)).half_width((1.0,), level)
+        return noise.distribution(self._reach(noise), Fraction(1)).half_width((1.0,), level)
 
 
 @public
@@ -443,9 +430,9 @@ class CountDistinctPart(Part):
         return _law(noise).half_width((1.0,), level)
 
 
-def _law(noise: Noise) -> NoiseLaw:
+def _law(noise: Noise) -> GridNoise:
     """Return the noise on one count."""
-    return noise.law(Fraction(noise.rows), Fraction(1))
+    return noise.distribution(Fraction(noise.rows), Fraction(1))
 
 
 @public
@@ -477,7 +464,7 @@ def count_distinct(column: str | None = None, *, method: str = "global") -> Aggr
     """
     only_global("count_distinct", method)
     if column is not None and not isinstance(column, str):
-        raise UsageError(f"a column is named by text, not by {said(column)}")
+        raise UsageError(f"a column is named by text, not by {shown_value(column)}")
     return DistinctValues(column)
 
 

@@ -17,7 +17,7 @@ from tacit.core import Step
 from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.grid import Grid
 from tacit.report.text import listed
-from tacit.tables.noise import Array, Band, Estimate, NoiseLaw, half_widths
+from tacit.tables.noise import Array, Band, Estimate, GridNoise, half_widths
 from tacit.tables.query.requests import Products, Request
 from tacit.tables.statistics.base import (
     LEVEL,
@@ -32,20 +32,6 @@ from tacit.tables.statistics.base import (
     register_statistic,
 )
 from tacit.tables.steps import MOST_COLUMNS, MOST_CORNERS, Basis, ProductsByGroup
-
-__all__ = [
-    "APART",
-    "Bounds",
-    "CovariancePart",
-    "LinearRegressionPart",
-    "NoisySums",
-    "OfColumns",
-    "ProductsPart",
-    "correlation",
-    "covariance",
-    "linear_regression",
-    "of_columns",
-]
 
 # What the statistics of two or more columns share: how they are asked, and their noisy sums.
 
@@ -220,7 +206,9 @@ class ProductsPart(Part):
         basis = self.basis(noise)
         noisy = np.asarray(released, dtype=np.float64).reshape(-1, basis.width)
         scale = basis.stretch(noise.norm) * noise.rows
-        return NoisySums(noisy, basis, noise.law(scale, Fraction(1, noise.one * basis.unit)))
+        return NoisySums(
+            noisy, basis, noise.distribution(scale, Fraction(1, noise.one * basis.unit))
+        )
 
     @property
     def middles(self) -> Array:
@@ -239,26 +227,26 @@ class NoisySums:
 
     noisy: Array  # shape (groups, coordinates)
     basis: Basis
-    law: NoiseLaw
+    distribution: GridNoise
 
     def band(self, chance: float) -> tuple[Array, Array]:
         """Return the sums of the monomials, shape (groups, monomials), and how far each is off."""
         # With a probability of at least ``1 - chance`` all are within that (the union bound).
         decoding = self.basis.decoding
         level = 1 - chance / len(decoding)
-        return self.noisy @ decoding.T, half_widths(self.law, decoding, level)
+        return self.noisy @ decoding.T, half_widths(self.distribution, decoding, level)
 
     def quantile(self, weights: Array, spread: Array, chance: float) -> Array:
         """Return how far a weighted sum of the noises of the monomials is off, but for a chance."""
         # A quantile rises with the absolute value of every weight, so the largest are taken.
         decoding = self.basis.decoding
         most = np.abs(weights @ decoding) + spread @ np.abs(decoding)
-        return half_widths(self.law, most, 1 - chance)
+        return half_widths(self.distribution, most, 1 - chance)
 
     def deviation(self, weights: Array) -> Array:
         """Return the standard deviation of a weighted sum of the noises of the monomials."""
         each = weights @ self.basis.decoding
-        return np.asarray(np.sqrt((each**2).sum(axis=-1) * self.law.variance))
+        return np.asarray(np.sqrt((each**2).sum(axis=-1) * self.distribution.variance))
 
 
 # Covariance and correlation of two columns: the kinds ``covariance`` and ``correlation``.

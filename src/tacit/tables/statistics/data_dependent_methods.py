@@ -26,7 +26,7 @@ from tacit.mechanisms.local_statistic import laplace_distance
 from tacit.mechanisms.propose_test_release import BoundSearch, ProposeTestRelease
 from tacit.mechanisms.smooth import CONCENTRATED, SmoothNoise
 from tacit.report.text import say_step
-from tacit.tables.noise import Array, Estimate, NoiseLaw
+from tacit.tables.noise import Array, Estimate, GridNoise
 from tacit.tables.query.contribution_bounding import RowCells
 from tacit.tables.query.requests import Cells, Request
 from tacit.tables.statistics.base import (
@@ -48,21 +48,6 @@ from tacit.tables.statistics.data_dependent_steps import (
     counted_domain,
     prepared,
 )
-
-__all__ = [
-    "SHAPES",
-    "LocalPart",
-    "PeopleSamplePart",
-    "ProposalPart",
-    "SamplePart",
-    "SmoothPart",
-    "delta_of_one",
-    "epsilon_of_one",
-    "error_of_bins",
-    "made_rows",
-    "rho_of_one",
-    "spread_over",
-]
 
 # Made-up rows in a few public shapes: what errors are worked out on, without data.
 
@@ -406,9 +391,11 @@ class ProposalPart(LocalPart):
             pairs = [(math.nan if answer is None else answer, bound) for answer in released]
         value, bounds = np.array(pairs, dtype=np.float64).reshape(-1, 2).T  # perhaps of no group
         # Half of epsilon is for the noise: in units of the bound, one scale serves all.
-        law = NoiseLaw("laplace", float(2 / epsilon_of_one(noise, noise.rows)), 1 / _UNITS)
-        error = np.where(np.isnan(value), np.nan, bounds * math.sqrt(law.variance))
-        half = bounds * law.half_width((1.0,), LEVEL)
+        distribution = GridNoise(
+            "laplace", float(2 / epsilon_of_one(noise, noise.rows)), 1 / _UNITS
+        )
+        error = np.where(np.isnan(value), np.nan, bounds * math.sqrt(distribution.variance))
+        half = bounds * distribution.half_width((1.0,), LEVEL)
         point, low, high = np.clip([value, value - half, value + half], *self.range)
         # noise this large is seen in one answer of twenty: no end of the range is certain then
         missed = (value + half < self.range[0]) | (value - half > self.range[1])
@@ -479,23 +466,23 @@ class SamplePart(LocalPart):
         function, bounds = prepared(self.statistic, column_of(counted_domain(self.records(1, ()))))
         return BinFunction(function, coordinates(bounds, None, None, MeanOfBins.grid_bits))
 
-    def law(self, noise: Noise) -> NoiseLaw:
+    def distribution(self, noise: Noise) -> GridNoise:
         """Return the noise on the mean of the bins."""
         where, bins = self.ask.reads[0], _bins(self, noise)
         unit = float(where.grid) / bins
-        return NoiseLaw("laplace", unit * float(where.steps / self.loss(noise)), unit)
+        return GridNoise("laplace", unit * float(where.steps / self.loss(noise)), unit)
 
     def read(self, released: Sequence[Any], noise: Noise) -> Estimate:
         """Return the values with the error of their noise."""
         # They have no interval: how far the mean over the bins is from the statistic of all rows is
         # not known, and in a small group, where bins are empty, it is far.
         value = np.clip(np.asarray(released, dtype=np.float64), *self.range)
-        error = np.full_like(value, math.sqrt(self.law(noise).variance))
+        error = np.full_like(value, math.sqrt(self.distribution(noise).variance))
         return Estimate(value, error, unknown(value), unknown(value))
 
     def error_on(self, made: Array, noise: Noise) -> float:
         """Return the mean absolute error on made-up rows, noise and bins together."""
-        scale = self.law(noise).scale
+        scale = self.distribution(noise).scale
         return error_of_bins(self.ask, made, _bins(self, noise), scale, self.range)
 
     def record(self, noise: Noise) -> dict[str, Any]:

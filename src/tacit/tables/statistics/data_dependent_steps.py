@@ -36,22 +36,6 @@ from tacit.report.text import clamped_column, for_each_group, say_step, so_many,
 from tacit.statistics.samples import CountedSample, Sample
 from tacit.tables.steps import CountedGroups, TableStep, UnitDistance
 
-__all__ = [
-    "BinnedRecords",
-    "ChangedBins",
-    "ChangedRecords",
-    "CountedRecords",
-    "EachGroup",
-    "MeanOfPeople",
-    "PeopleInBins",
-    "RecordsByGroup",
-    "SampleMean",
-    "column_of",
-    "counted",
-    "laid_out",
-    "prepared",
-]
-
 # The records of a column in each group, counted on a public grid, and a mechanism on each group.
 #
 # Mechanisms from local sensitivity need the data set itself, not a sum of it.  A row stands for the

@@ -23,7 +23,7 @@ from tacit.core import (
     Transformation,
     register,
 )
-from tacit.errors import UsageError, said
+from tacit.errors import UsageError, shown_value
 from tacit.expressions.dialect import bin_names
 from tacit.expressions.grid import Grid
 from tacit.report.text import bins_words, for_each_group, say_step
@@ -38,15 +38,13 @@ from tacit.tables.statistics.base import (
     Part,
     Setting,
     bounded,
-    law_of_rows,
+    distribution_of_rows,
     only_global,
     plain_estimate,
     register_statistic,
 )
 from tacit.tables.steps import VectorStep, weight_of
 from tacit.transformations import Histogram
-
-__all__ = ["BoundsPart", "HistogramByGroup", "HistogramPart", "bounds", "histogram"]
 
 _FAR = 1 << 30
 _WRONG = 0.05  # how likely bounds reach into an empty bin, at most
@@ -109,18 +107,18 @@ class HistogramPart(Part):
 
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
         """Return the counts, shape (groups, bins)."""
-        flat = plain_estimate(released[0], law_of_rows(noise))
+        flat = plain_estimate(released[0], distribution_of_rows(noise))
         shape = (-1, self.bins)
         columns = (flat.value, flat.standard_error, flat.lower, flat.upper)
         return {"histogram": Estimate(*(column.reshape(shape) for column in columns))}
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the standard error of one bin, the same for any data."""
-        return float(law_of_rows(noise).variance ** 0.5)
+        return float(distribution_of_rows(noise).variance ** 0.5)
 
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
         """Return the half-width of every interval: the exact quantile of the noise."""
-        return law_of_rows(noise).half_width((1.0,), level)
+        return distribution_of_rows(noise).half_width((1.0,), level)
 
 
 @public
@@ -153,7 +151,7 @@ def histogram(
     if edges is None and column is not None and not isinstance(column, str):
         column, edges = None, listed(column)
     if column is not None and not isinstance(column, str):
-        raise UsageError(f"a column is named by text, not by {said(column)}")
+        raise UsageError(f"a column is named by text, not by {shown_value(column)}")
     several = edges if isinstance(edges, Iterable) else ()  # one number is refused as too few
     exact = tuple(as_fraction(edge, "an edge") for edge in several)
     if len(exact) < 2 or any(b <= a for a, b in itertools.pairwise(exact)):
@@ -243,7 +241,7 @@ class BoundsPart(HistogramPart):
 
     def _threshold(self, noise: Noise) -> float:
         """Return what all noise stays at or below, with a probability of 95% or more."""
-        return law_of_rows(noise).half_width((1.0,), 1 - 2 * _WRONG / self.bins)
+        return distribution_of_rows(noise).half_width((1.0,), 1 - 2 * _WRONG / self.bins)
 
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
         """Return the bounds, shape (groups, 2); they have neither errors nor intervals."""
@@ -258,8 +256,12 @@ class BoundsPart(HistogramPart):
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return how many rows in one bin show with a probability of 95%, for any data."""
-        law = law_of_rows(noise)
-        return self._threshold(noise) + law.grid + law.half_width((1.0,), 2 * LEVEL - 1)
+        distribution = distribution_of_rows(noise)
+        return (
+            self._threshold(noise)
+            + distribution.grid
+            + distribution.half_width((1.0,), 2 * LEVEL - 1)
+        )
 
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
         """Return None: bounds have no interval."""
@@ -302,7 +304,7 @@ def bounds(
     """
     only_global("bounds", method)
     if not isinstance(column, str):
-        raise UsageError(f"a column is named by text, not by {said(column)}")
+        raise UsageError(f"a column is named by text, not by {shown_value(column)}")
     return bounded(BoundsOfColumn, column, lower, upper)
 
 

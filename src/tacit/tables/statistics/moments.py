@@ -16,10 +16,10 @@ from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, as_integer, show
 from tacit.calls import public
 from tacit.core import Number, Space, Step, SymmetricDistance, Transformation, register
-from tacit.errors import UsageError, said
+from tacit.errors import UsageError, shown_value
 from tacit.expressions.grid import Grid
 from tacit.report.text import clamped_column, for_each_group, rows_in_all, say_step
-from tacit.tables.noise import Array, Estimate, NoiseLaw, Spread, standard_spread
+from tacit.tables.noise import Array, Estimate, GridNoise, Spread, standard_spread
 from tacit.tables.query import requests
 from tacit.tables.query.requests import Request, Total
 from tacit.tables.statistics.base import (
@@ -41,19 +41,6 @@ from tacit.tables.statistics.base import (
 from tacit.tables.statistics.counts import CountingPart
 from tacit.tables.steps import VectorStep
 from tacit.transformations import Mean, Sum, Variance
-
-__all__ = [
-    "Moments",
-    "MomentsByGroup",
-    "MomentsPart",
-    "SumByGroup",
-    "SumPart",
-    "bernstein",
-    "mean",
-    "std",
-    "sum",
-    "var",
-]
 
 # The step of a chain that adds up the moments of a column by group, and its words.
 
@@ -161,7 +148,7 @@ class Moments:
     """What a noisy vector of Bernstein sums says, group by group."""
 
     noisy: Array  # shape (groups, degree + 1), and one column more for missing rows if there is one
-    law: NoiseLaw  # the noise on each coordinate
+    distribution: GridNoise  # the noise on each coordinate
     # lower, upper: the bounds of the column, on its grid
     lower: float
     upper: float
@@ -193,7 +180,7 @@ class Moments:
         share, low, high = self._mean_share()
         size = self._size()
         directions = self._places[None, :] - share[:, None]
-        error = np.sqrt((directions**2).sum(axis=1) * self.law.variance) / size
+        error = np.sqrt((directions**2).sum(axis=1) * self.distribution.variance) / size
         return self._scaled(share, np.minimum(error, 1.0), low, high)
 
     def variance(self) -> Estimate:
@@ -207,7 +194,7 @@ class Moments:
         share = self._share()
         size = self._size()
         gradient = self._gradient(share, value, size)
-        error = np.minimum(np.sqrt((gradient**2).sum(axis=1) * self.law.variance), 0.25)
+        error = np.minimum(np.sqrt((gradient**2).sum(axis=1) * self.distribution.variance), 0.25)
         low, high = self._variance_box(share)
         scale = (self.upper - self.lower) ** 2
         return Estimate(value * scale, error * scale, low * scale, high * scale)
@@ -222,8 +209,8 @@ class Moments:
 
     def _linear(self, weights: Array, floor: float, ceiling: float) -> Estimate:
         value = self.noisy @ weights
-        half = self.law.half_width(tuple(weights.tolist()), self.level)
-        error = float(np.sqrt((weights**2).sum() * self.law.variance))
+        half = self.distribution.half_width(tuple(weights.tolist()), self.level)
+        error = float(np.sqrt((weights**2).sum() * self.distribution.variance))
         return Estimate(
             value,
             np.full_like(value, error),
@@ -246,7 +233,7 @@ class Moments:
         above = self._sums @ self._places
         raw = self._sums.sum(axis=1)
         share = self._share()
-        points, band = _fieller_band(self.law, self.degree, self.level)
+        points, band = _fieller_band(self.distribution, self.degree, self.level)
         slopes = np.diff(band) * (len(points) - 1)
         steepest = max(slopes.max(), -slopes.min())
 
@@ -277,7 +264,7 @@ class Moments:
 
     def _variance_box(self, share: Array) -> tuple[Array, Array]:
         each = 1 - (1 - self.level) / 3
-        half = self.law.half_width((1.0,), each)
+        half = self.distribution.half_width((1.0,), each)
         sums = np.maximum(self._sums + half * _CORNERS, 0.0)  # (corners, groups, coordinates)
         size = sums.sum(axis=2)
         degenerate = (size <= 0).any(axis=0)
@@ -330,9 +317,9 @@ def _edges(
 
 
 @lru_cache(maxsize=128)
-def _fieller_band(law: NoiseLaw, degree: int, level: float) -> tuple[Array, Array]:
+def _fieller_band(distribution: GridNoise, degree: int, level: float) -> tuple[Array, Array]:
     """Tabulate the half-width of ``sum (place_j - m) noise_j`` over m in [0, 1]."""
-    band = law.scaled(_standard_band(degree, law.kind, level), level)
+    band = distribution.scaled(_standard_band(degree, distribution.kind, level), level)
     # At an end one coordinate may drop out, and its exact quantile be below what is needed nearby.
     band[0], band[-1] = max(band[0], band[1]), max(band[-1], band[-2])
     # Between two points the half-width is at most the larger end's and the chord's sag, which is
@@ -426,8 +413,8 @@ class SumPart(Part):
         self, released: Sequence[Any], noise: Noise, level: float = LEVEL
     ) -> dict[str, Estimate]:
         """Return the sum."""
-        law = self._law(noise)
-        return {"sum": plain_estimate(released[0], law, -np.inf, level)}
+        distribution = self._law(noise)
+        return {"sum": plain_estimate(released[0], distribution, -np.inf, level)}
 
     def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
         """Return the answers with intervals of another level."""
@@ -441,8 +428,8 @@ class SumPart(Part):
         """Return the half-width of every interval: the exact quantile of the noise."""
         return self._law(noise).half_width((1.0,), level)
 
-    def _law(self, noise: Noise) -> NoiseLaw:
-        return noise.law(self.reach * noise.rows, self.grid.step / noise.one)
+    def _law(self, noise: Noise) -> GridNoise:
+        return noise.distribution(self.reach * noise.rows, self.grid.step / noise.one)
 
 
 def _total_step_words(step: Mapping[str, Any]) -> str:
@@ -525,16 +512,18 @@ class MomentsPart(CountingPart):
             np.asarray(found, dtype=object), self.grid.cells, self.degree, self.missing
         )
 
-    def law(self, noise: Noise) -> NoiseLaw:
+    def distribution(self, noise: Noise) -> GridNoise:
         """Return the noise on one coordinate."""
-        return noise.law(
+        return noise.distribution(
             Fraction(noise.rows), Fraction(1, noise.one * self.grid.cells**self.degree)
         )
 
     def _moments(self, noisy: NDArray[np.float64], noise: Noise, level: float) -> Moments:
         low, high = self.bounds
-        law = self.law(noise)
-        return Moments(noisy, law, float(low), float(high), self.degree, self.missing, level)
+        distribution = self.distribution(noise)
+        return Moments(
+            noisy, distribution, float(low), float(high), self.degree, self.missing, level
+        )
 
     def estimates(
         self, released: Sequence[Any], noise: Noise, level: float = LEVEL
@@ -741,7 +730,7 @@ def _dispersion(
     ddof: int,
 ) -> VarOfColumn:
     if ddof not in (0, 1):
-        raise UsageError(f"ddof must be 0 or 1, not {said(ddof)}")
+        raise UsageError(f"ddof must be 0 or 1, not {shown_value(ddof)}")
     made = bounded(of, column, lower, upper, ddof=int(ddof))
     if ddof and column is not None:
         raise UsageError(

@@ -27,13 +27,13 @@ from tacit.core import (
     ZeroConcentratedDP,
     register,
 )
-from tacit.errors import MismatchError, UsageError, said
+from tacit.errors import MismatchError, UsageError, shown_value
 from tacit.expressions.grid import Grid
 from tacit.noise import discrete_gaussian, discrete_laplace
 from tacit.noise.bernoulli_and_uniform import uniform_integer
 from tacit.noise.exponential import choices_within
 from tacit.report.text import clamped_column, column_words, for_each_group, say_step
-from tacit.tables.noise import Array, Estimate, NoiseLaw, half_widths
+from tacit.tables.noise import Array, Estimate, GridNoise, half_widths
 from tacit.tables.query.requests import Cells, Request
 from tacit.tables.statistics.base import (
     LEVEL,
@@ -49,23 +49,6 @@ from tacit.tables.statistics.base import (
 )
 from tacit.tables.statistics.quantile_choice import stretch_of
 from tacit.tables.steps import CountedGroups, TableStep
-
-__all__ = [
-    "PIECES",
-    "CellTables",
-    "ChoiceTask",
-    "ChoosePercentiles",
-    "CountedCells",
-    "CountedGroup",
-    "PercentilesPart",
-    "Runs",
-    "SumOfCountChanges",
-    "costs_of_cells",
-    "costs_of_pieces",
-    "halves",
-    "levels",
-    "percentiles",
-]
 
 # What the choices of several percentiles cost, in a part of the rows of a group.
 #
@@ -519,8 +502,8 @@ class PercentilesPart(Part):
         }
         return found | {"counts": noise.split(_COUNTS).scale(Fraction(noise.rows * noise.one))}
 
-    def _law(self, noise: Noise) -> NoiseLaw:
-        return noise.split(_COUNTS).law(Fraction(noise.rows), Fraction(1, noise.one))
+    def _law(self, noise: Noise) -> GridNoise:
+        return noise.split(_COUNTS).distribution(Fraction(noise.rows), Fraction(1, noise.one))
 
     def _reach(self, noise: Noise, level: float) -> float:
         """Return how many rows the cells beside a point are to be from it."""
@@ -640,7 +623,9 @@ def percentiles(
     """
     only_global("percentiles", method)
     if isinstance(percentages, (str, bytes)) or not isinstance(percentages, Iterable):
-        raise UsageError(f"percentages are a list such as [25, 50, 75], not {said(percentages)}")
+        raise UsageError(
+            f"percentages are a list such as [25, 50, 75], not {shown_value(percentages)}"
+        )
     exact = tuple(as_percent(q).limit_denominator(_RESOLUTION // 100) for q in percentages)
     ends = (Fraction(0), *exact, Fraction(100))
     if not exact or len(exact) > _MOST or any(a >= b for a, b in pairwise(ends)):
@@ -653,7 +638,7 @@ def percentiles(
         told = f"a percentile is from 0 to 100, not from 0 to 1; did you mean {meant}?"
         warnings.warn(told, UserWarning, stacklevel=calls_inside())
     if not isinstance(column, str):
-        raise UsageError(f"a column is named by text, not by {said(column)}")
+        raise UsageError(f"a column is named by text, not by {shown_value(column)}")
     return bounded(Percentiles, column, lower, upper, percentages=exact)
 
 

@@ -32,20 +32,11 @@ from tacit.core import (
 from tacit.core.conversions import of_range
 from tacit.errors import MismatchError, UsageError
 from tacit.expressions.grid import Grid
-from tacit.mechanisms.private_quantile import BinCounts, choose_cells, error_in_cost, quantile_costs
+from tacit.mechanisms.private_quantile import BinCounts, choose_cells, error_in_cost
 from tacit.report.text import clamped_column, for_each_group, say_step
 from tacit.tables.query.requests import Cells, Request
 from tacit.tables.statistics.base import Columns, Noise, Part
 from tacit.tables.steps import CountedGroups, TableStep
-
-__all__ = [
-    "ChoicePart",
-    "ChooseQuantile",
-    "QuantileCosts",
-    "error_in_cost",
-    "error_of_choice",
-    "quantile_costs",
-]
 
 
 @dataclass(frozen=True)

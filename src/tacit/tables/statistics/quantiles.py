@@ -17,6 +17,7 @@ from tacit.calls import public
 from tacit.core import Step
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
+from tacit.mechanisms.private_quantile import error_in_cost
 from tacit.tables.noise import Array, Estimate
 from tacit.tables.statistics.base import (
     LEVEL,
@@ -32,23 +33,7 @@ from tacit.tables.statistics.base import (
     register_statistic,
     with_method,
 )
-from tacit.tables.statistics.quantile_choice import (
-    ChoicePart,
-    ChooseQuantile,
-    error_in_cost,
-    error_of_choice,
-)
-
-__all__ = [
-    "InterquartileRangePart",
-    "QuantilePart",
-    "interquartile_range",
-    "max",
-    "median",
-    "min",
-    "percentile",
-    "quantile",
-]
+from tacit.tables.statistics.quantile_choice import ChoicePart, ChooseQuantile, error_of_choice
 
 # A quantile, a minimum or a maximum: ``median``, ``percentile``, ``min`` and ``max``.
 

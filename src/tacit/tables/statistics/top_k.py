@@ -34,7 +34,7 @@ import numpy as np
 from tacit.arithmetic.exact import Number, as_fraction, as_integer
 from tacit.calls import public
 from tacit.core import Space, Step, SymmetricDistance, Transformation, register
-from tacit.errors import UsageError, said
+from tacit.errors import UsageError, shown_value
 from tacit.expressions.expression import Expression, col, literal, when
 from tacit.expressions.functions import constants_of
 from tacit.expressions.grid import Grid
@@ -49,13 +49,11 @@ from tacit.tables.statistics.base import (
     Noise,
     Part,
     Setting,
-    law_of_rows,
+    distribution_of_rows,
     only_global,
     register_statistic,
 )
 from tacit.tables.steps import VectorStep, weight_of
-
-__all__ = ["CategoriesByGroup", "TopKPart", "place_of_category", "top_k"]
 
 _MOST = 400  # so many categories fit into one expression
 _TOGETHER = 20
@@ -131,11 +129,11 @@ class TopKPart(Part):
 
     def _half(self, noise: Noise, level: float) -> float:
         """Return t with all noise within it at the level."""
-        return law_of_rows(noise).half_width((1.0,), level ** (1 / len(self.categories)))
+        return distribution_of_rows(noise).half_width((1.0,), level ** (1 / len(self.categories)))
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the standard error of one count, the same for any data."""
-        return float(law_of_rows(noise).variance ** 0.5)
+        return float(distribution_of_rows(noise).variance ** 0.5)
 
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float:
         """Return the half-width of the intervals, which hold all together at the level."""
@@ -196,7 +194,7 @@ def top_k(
     """
     only_global("top_k", method)
     if not isinstance(column, str):
-        raise UsageError(f"a column is named by text, not by {said(column)}")
+        raise UsageError(f"a column is named by text, not by {shown_value(column)}")
     most = as_integer(as_fraction(k, "k"), "k", minimum=1)
     if isinstance(keys, (str, bytes)):
         raise UsageError(f"keys are a list of categories, not the text {keys!r}")

@@ -20,7 +20,7 @@ from tacit.errors import UsageError, need
 from tacit.expressions.timeline import Moment, Timeline
 from tacit.report import issue, versions
 from tacit.report.text import protects_line
-from tacit.tables.noise import NoiseLaw, sum_half_width
+from tacit.tables.noise import GridNoise, sum_half_width
 from tacit.tables.plan.preview import period_notes, warn_if_weak, warn_of_periods
 from tacit.tables.plan.query import Query
 from tacit.tables.release.answer import Answer
@@ -30,16 +30,6 @@ from tacit.tables.streaming.periods import PeriodPlan, PeriodQuestion, PeriodTre
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = [
-    "CounterPreview",
-    "PeriodAnswer",
-    "TimeCounter",
-    "answer_of_blocks",
-    "law_of",
-    "periods_of",
-    "published",
-]
 
 # What a count over time has published so far: from recorded parts to a table and a figure.
 
@@ -102,10 +92,10 @@ def _instant(period: Any) -> Any:
     return datetime.datetime.fromisoformat(period) if isinstance(period, str) else period
 
 
-def law_of(question: Mapping[str, Any]) -> NoiseLaw:
+def law_of(question: Mapping[str, Any]) -> GridNoise:
     """Return the noise on one block."""
     noise = question["noise"]
-    return NoiseLaw(noise["step"], float(as_fraction(noise["scale"])), 1.0)
+    return GridNoise(noise["step"], float(as_fraction(noise["scale"])), 1.0)
 
 
 def published(
@@ -139,20 +129,22 @@ def answer_of_blocks(
     totals = [0]
     for earlier, level, index in tree.steps(closed):
         totals.append(totals[earlier] + blocks[level][index])
-    law = law_of(question)
+    distribution = law_of(question)
     return {
         "keys": [[line.label(index)] for index in range(closed)],
         "columns": [
-            _column("count", list(blocks[0]), [1] * closed, law),
-            _column("total", totals[1:], tree.terms[1 : closed + 1], law),
+            _column("count", list(blocks[0]), [1] * closed, distribution),
+            _column("total", totals[1:], tree.terms[1 : closed + 1], distribution),
         ],
         "released": [list(level) for level in blocks],
     }
 
 
-def _column(label: str, values: list[int], terms: Sequence[int], law: NoiseLaw) -> dict[str, Any]:
-    errors = {m: math.sqrt(m * law.variance) for m in set(terms)}
-    halves = {m: math.ceil(sum_half_width(law, m)) for m in set(terms)}
+def _column(
+    label: str, values: list[int], terms: Sequence[int], distribution: GridNoise
+) -> dict[str, Any]:
+    errors = {m: math.sqrt(m * distribution.variance) for m in set(terms)}
+    halves = {m: math.ceil(sum_half_width(distribution, m)) for m in set(terms)}
     pairs = list(zip(values, terms, strict=True))
     # No count is below zero, but a noisy one may be: the interval holds it all the same.
     return {
@@ -306,7 +298,7 @@ class TimeCounter:
         Raises:
             UsageError: there was no update yet.
         """
-        entry = self._charge.standing
+        entry = self._charge.entry
         if entry is None or entry.answer is None:
             raise UsageError(
                 "nothing was released yet: call update() first, which pays for all periods"
@@ -323,11 +315,11 @@ class TimeCounter:
         """Return the charge, with its chain recorded as its answer, and whether it was there."""
         # It is made now if there is none.
         ledger, charge = self._ledger, self._charge
-        entry = charge.standing
+        entry = charge.entry
         stood = entry is not None
         if entry is None:
             plan = charge.plan_within(ledger.remaining)
-            self._rehearse(plan)
+            self._dry_run(plan)
             warn_if_weak(plan.cost, None)
             warn_of_periods(self._query, self._line)
             entry = charge_once(ledger, charge.key, plan.cost, plan.question)
@@ -341,7 +333,7 @@ class TimeCounter:
         opening = {**empty, **described, **made}
         return ledger.record(entry, opening), stood
 
-    def _rehearse(self, plan: PeriodPlan) -> None:
+    def _dry_run(self, plan: PeriodPlan) -> None:
         """Count no rows, so that what can be known beforehand fails before the charge."""
         source, periods = without_rows(self._table.source), self._line.periods
         count = partial(counts_of_periods, source, self._query, plan.step, 0, periods)

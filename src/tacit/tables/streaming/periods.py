@@ -34,18 +34,6 @@ from tacit.tables.plan.price import read_tag
 from tacit.tables.plan.query import Query
 from tacit.tables.steps import TableStep, UnitDistance
 
-__all__ = [
-    "CountsOverTime",
-    "PeriodPlan",
-    "PeriodQuestion",
-    "PeriodTree",
-    "best_branching",
-    "count_aggregates",
-    "counts_of_periods",
-    "question_of",
-    "require_rows",
-]
-
 # The tree over periods: which blocks of periods are counted, and what a running total adds up.
 #
 # The blocks of level l are ``branching^l`` periods long, sequentially; those that are whole
@@ -369,11 +357,11 @@ class PeriodPlan:
 
     @classmethod
     def calibrated(
-        cls, query: Query, line: Timeline, branching: int, granted: Budget, said: Mapping[str, Any]
+        cls, query: Query, line: Timeline, branching: int, granted: Budget, spec: Mapping[str, Any]
     ) -> PeriodPlan:
         """Return the plan whose noise is calibrated to what was granted."""
         kind: type[Step] = Gaussian if granted.kind == "concentrated" else Laplace
-        bare = cls(query, question_of(query, line, branching, {"step": kind.name}, said))
+        bare = cls(query, question_of(query, line, branching, {"step": kind.name}, spec))
         share: Any = calibrate(bare.counts >> kind, 1, granted.amount)
         noise = {"step": kind.name, "scale": share.describe()["steps"][-1]["scale"]}
         return cls(query, {**bare.question, "noise": noise})
@@ -455,11 +443,11 @@ def question_of(
     line: Timeline,
     branching: int | None,
     noise: Mapping[str, Any] | None,
-    said: Mapping[str, Any],
+    spec: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return a count over time as plain JSON; without what was chosen for whoever asks, its key."""
     described = {**query.describe(), "aggregates": count_aggregates(line, branching)}
-    return {"query": described, **said, "noise": noise}
+    return {"query": described, **spec, "noise": noise}
 
 
 @dataclass(frozen=True)

@@ -31,24 +31,6 @@ from tacit.tables.engines.base import (
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = [
-    "DUCKDB",
-    "LIMITS",
-    "DuckEngine",
-    "Instance",
-    "PlannedStatements",
-    "SharedInstance",
-    "column_of",
-    "described",
-    "planned_statements",
-    "read_limits",
-    "schema_of",
-    "shared",
-    "shield",
-    "shielded",
-    "types_of",
-]
-
 # How DuckDB writes the integer plan: the defaults of :class:`Dialect`.
 
 

@@ -23,24 +23,6 @@ if TYPE_CHECKING:
 
     from tacit.tables.engines.duckdb.view_files import RelationEngine
 
-__all__ = [
-    "Stream",
-    "arrow_types",
-    "as_shown",
-    "carried",
-    "cell_text",
-    "in_unicode",
-    "names_of",
-    "open_arrow",
-    "open_pandas",
-    "open_polars",
-    "shown_schema",
-    "streamed",
-    "texts",
-    "unread",
-    "without_zone",
-]
-
 # The text of a Python object in a column of a data frame: by the rule of its own type.
 #
 # No cell decides how another one is read, and no method of an unknown class is called.

@@ -25,25 +25,6 @@ from tacit.tables.engines.duckdb.engine import (
 )
 from tacit.tables.engines.files import misnamed
 
-__all__ = [
-    "FOOTER_LIMIT",
-    "MILLIS",
-    "OpaqueSqlError",
-    "check_remote",
-    "contains_text",
-    "extract_columns",
-    "file_list",
-    "is_remote",
-    "millis_columns",
-    "open_parquet",
-    "parquet_view",
-    "public_part",
-    "reads_marked_text",
-    "together",
-    "unreachable",
-    "viewed_parquet",
-]
-
 # Files at an address, which DuckDB reads by extensions of its own that the user has installed.
 
 

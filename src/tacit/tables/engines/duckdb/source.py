@@ -71,16 +71,6 @@ from tacit.tables.engines.files import (
 )
 from tacit.tables.engines.files import kind_of as kind_of_file
 
-__all__ = [
-    "CsvFile",
-    "csv_files",
-    "import_csv",
-    "is_csv_source",
-    "open_another_in_duckdb",
-    "open_csv",
-    "open_in_duckdb",
-]
-
 # Open CSV files for DuckDB, which is given their rows in a form that it can read in one way only.
 #
 # Opening reads the first line of each file, for the names, and nothing else.  The rows are read

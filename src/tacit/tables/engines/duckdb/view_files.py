@@ -28,8 +28,6 @@ from tacit.tables.engines.duckdb.engine import DUCKDB, DuckEngine
 from tacit.tables.engines.duckdb.parquet import OpaqueSqlError, viewed_parquet
 from tacit.tables.engines.files import refuse_table_format
 
-__all__ = ["RelationEngine", "ViewFiles", "embeds_rows", "may_read_parquet"]
-
 Node = dict[str, Any]
 
 _READERS = ("read_parquet", "parquet_scan")
