@@ -11,17 +11,14 @@ from tacit import framework as fw
 from tacit.core import L1Distance, L2Distance, Space
 from tacit.core.space import step_from
 from tacit.errors import MismatchError
+from tacit.mechanisms.private_quantile import quantile_costs
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 from tacit.tables.release.release import Collector
 from tacit.tables.statistics.counts import PeopleByGroup
 from tacit.tables.statistics.percentiles import CountedCells, SumOfCountChanges
-from tacit.tables.statistics.quantile_choice import (
-    QuantileCosts,
-    SumOfLargestChanges,
-    quantile_costs,
-)
+from tacit.tables.statistics.quantile_choice import QuantileCosts, SumOfLargestChanges
 from tacit.tables.steps import (
     DerivedColumn,
     FilterRows,

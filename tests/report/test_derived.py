@@ -20,7 +20,7 @@ from tacit.errors import UsageError
 from tacit.expressions.expression import Expression, col, literal, when
 from tacit.report.derived import derived_columns, interval_of
 from tacit.report.issued import sealed
-from tacit.tables.statistics.base import law_of_rows
+from tacit.tables.statistics.base import distribution_of_rows
 
 NAMES = ("a", "b", "n")
 ROWS = pd.DataFrame(
@@ -135,7 +135,7 @@ def test_several_answers_take_intervals_that_hold_together(session: tc.Session) 
     body: Any = answer.certificate.body
     n, x = (column["value"][0] for column in body["answer"]["columns"])
     plan = session.agg(n=tc.count(), x=tc.count_distinct("x"))._priced(epsilon=1).requested_plan()
-    halves = [law_of_rows(noise).half_width((1.0,), 1 - 0.05 / 2) for noise in plan.noises]
+    halves = [distribution_of_rows(noise).half_width((1.0,), 1 - 0.05 / 2) for noise in plan.noises]
     low, high = answer.interval("d")
     assert isinstance(low, int)
     assert isinstance(high, int)

@@ -141,7 +141,7 @@ def moved(left, right, unit):
 def distance(step, u, v):
     """How far two exact vectors are from each other, in the metric that the step claims."""
     if step.name == "quantile_costs":
-        from tacit.tables.statistics.quantile_choice import quantile_costs
+        from tacit.mechanisms.private_quantile import quantile_costs
 
         q, worst = Fraction(step.q), Fraction(0)
         for left, right in zip(u, v, strict=True):

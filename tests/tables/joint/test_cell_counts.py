@@ -260,7 +260,7 @@ def drawn(noise, cells, runs):
     ((step, _),) = part.chains(1, (), noise)
     ((family, paid),) = part._paid(noise)
     exact = np.array(step.combined(np.asarray(cells, dtype=object)), dtype=np.float64)
-    scale = Fraction(family.law(paid).scale * noise.one)
+    scale = Fraction(family.distribution(paid).scale * noise.one)
     made = tc.noise.discrete_gaussian if noise.kind == "gaussian" else tc.noise.discrete_laplace
     added = np.asarray(made(scale, size=step.size * runs)).reshape(runs, -1) / noise.one
     return part, [[exact + each] for each in added]

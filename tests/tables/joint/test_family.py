@@ -116,7 +116,7 @@ def test_answers_and_errors_are_those_of_least_squares(noise):
         shape[family.along] = len(strategy)
         noisy = np.moveaxis(np.reshape(numbers, shape), family.along, -1)
         cells = noisy @ least.T  # the bins come last
-        deviation = math.sqrt(family.law(paid).variance)
+        deviation = math.sqrt(family.distribution(paid).variance)
         mine = [a for a in ASKED if a in part._family_of and len(a.axes) == len(family.axes)]
         assert mine
         for asked in mine:
@@ -140,7 +140,7 @@ def test_intervals_cover(noise):
     draws = []
     ends = part.chains(1, (), noise)[-2:]
     for (step, _), (family, paid) in zip(ends, part._paid(noise), strict=True):
-        scale = Fraction(family.law(paid).scale * noise.one)
+        scale = Fraction(family.distribution(paid).scale * noise.one)
         made = tc.noise.discrete_gaussian if noise.kind == "gaussian" else tc.noise.discrete_laplace
         draws.append(np.asarray(made(scale, size=step.size * runs)).reshape(runs, -1) / noise.one)
     for (family, paid), drawn in zip(part._paid(noise), draws, strict=True):

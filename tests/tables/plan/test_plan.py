@@ -228,7 +228,7 @@ def test_a_count_out_of_uneven_parts_is_covered(session, kind):
     exact = 600.0
     estimates = []
     for part, noise in zip(uneven.parts, uneven.noises, strict=True):
-        law = part.law(noise)
+        law = part.distribution(noise)
         drawn = draw.laplace if kind == "laplace" else draw.normal
         noisy = drawn(0, law.scale, (RUNS, part.width))
         noisy[:, 0] += exact

@@ -489,10 +489,10 @@ def test_the_band_is_above_the_half_width_everywhere():
     for spent in NOISES.values():
         for degree in (1, 2):
             part = moments_part({"mean"} if degree == 1 else {"var"})
-            points, band = _fieller_band(part.law(spent), degree, 0.95)
+            points, band = _fieller_band(part.distribution(spent), degree, 0.95)
             for m in np.linspace(0, 1, 999):
                 weights = tuple(np.arange(degree + 1) / degree - m)
-                assert np.interp(m, points, band) >= part.law(spent).half_width(weights)
+                assert np.interp(m, points, band) >= part.distribution(spent).half_width(weights)
 
 
 @pytest.mark.full
@@ -502,7 +502,7 @@ def test_the_least_and_greatest_variance_of_the_box_hold_any_vector_in_it():
     source = np.random.default_rng(5)
     for _ in range(300):
         centre = source.uniform(0, 60, size=3)
-        law = part.law(spent)
+        law = part.distribution(spent)
         moments = Moments(centre[None, :], law, 0.0, 1.0, 2, False)
         low, high = moments._variance_box(moments._mean_share()[0])
         half = law.half_width((1.0,), 1 - 0.05 / 3)

@@ -24,6 +24,7 @@ from tacit.cli import run
 from tacit.core import Space, SymmetricDistance, step_from
 from tacit.errors import MismatchError, UsageError
 from tacit.expressions.grid import Grid
+from tacit.mechanisms.private_quantile import error_in_cost, quantile_costs
 from tacit.tables.plan.plan import Plan
 from tacit.tables.release.release import Collector
 from tacit.tables.statistics.base import LEVEL, Noise
@@ -31,8 +32,6 @@ from tacit.tables.statistics.histogram import BoundsPart
 from tacit.tables.statistics.quantile_choice import (
     ChooseQuantile,
     QuantileCosts,
-    error_in_cost,
-    quantile_costs,
 )
 from tacit.tables.statistics.quantiles import InterquartileRangePart, QuantilePart
 from tacit.tables.statistics.top_k import TopKPart
