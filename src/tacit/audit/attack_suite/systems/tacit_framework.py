@@ -42,7 +42,6 @@ class TacitFramework(System):
     """Chains such as ``space >> count() >> laplace(scale=1)``."""
 
     name = "tacit-framework"
-    title = "Tacit, chains of maps"
 
     def version(self) -> str:
         """Return the version of Tacit."""

@@ -69,7 +69,6 @@ class TacitLocal(System):
     """Questions whose answers are randomised at the person."""
 
     name = "tacit-local"
-    title = "Tacit, the local model"
 
     def version(self) -> str:
         """Return the version of Tacit."""

@@ -40,7 +40,6 @@ class TacitPostgres(TacitSession):
     """Questions of a session on tables of a database that the environment names."""
 
     name = "tacit-postgresql"
-    title = "Tacit, a session on PostgreSQL"
 
     def __init__(self) -> None:
         self._accounts: deque[contextlib.ExitStack] = deque()

@@ -52,7 +52,6 @@ class TacitService(TacitSession):
     """Questions over HTTP to data sets that a curator declares while the service runs."""
 
     name = "tacit-service"
-    title = "Tacit, the service over HTTP"
 
     def refuse_unready(self) -> None:
         """Raise if a package of the service is missing."""

@@ -196,7 +196,6 @@ class TacitSession(System):
     """Questions of a session, as analysts ask them."""
 
     name = "tacit"
-    title = "Tacit, a session on DuckDB"
 
     def version(self) -> str:
         """Return the version of Tacit."""

@@ -48,7 +48,6 @@ class TacitSpark(TacitSession):
     """Questions of a session on Parquet files that a local Spark reads."""
 
     name = "tacit-spark"
-    title = "Tacit, a session on Spark"
     _began: Any = None
 
     def refuse_unready(self) -> None:
