@@ -260,6 +260,10 @@ class Step(ABC):
     def __rshift__(self, other: Builds[Made]) -> Pipeline[Made]:
         return Pipeline((self, as_step(other)))
 
+    def mismatch(self, space: object, message: str) -> MismatchError:
+        """Return the error of a space that the step does not fit; its name opens the message."""
+        return MismatchError(f"{self.name} {message}", space, self)
+
     def parameters(self) -> dict[str, object]:
         """Return the public parameters as plain JSON values."""
         return {name: plain(getattr(self, name)) for name in _parameters(type(self))}
