@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -507,33 +507,7 @@ _WIDEST = 1e6
 _SWEPT = {"sample and aggregate": "bins", "propose-test-release": "proposed bound"}
 
 
-class PlottableComparison(Protocol):
-    """Interface of a comparison that has a plot."""
-
-    @property
-    def statistic(self) -> str:
-        """The name of the statistic."""
-
-    @property
-    def size(self) -> float:
-        """The value that errors are percentages of."""
-
-    @property
-    def rows(self) -> Sequence[Any]:
-        """One for each method and setting."""
-
-    @property
-    def methods(self) -> Sequence[str]:
-        """Their names."""
-
-    def best(self, method: str) -> Any:
-        """Return the row of a method with the least error."""
-
-    def percent(self, row: Any) -> Any:
-        """Return the errors of a row in percent."""
-
-
-def draw_comparison(comparison: PlottableComparison) -> Any:
+def draw_comparison(comparison: Comparison) -> Any:
     """Draw a comparison; see :meth:`Comparison.plot`."""
     swept = [name for name in comparison.methods if len(_points(comparison, name)) > 1]
     fig = plotting.figure(8.4, 3.6 + (3.0 if swept else 0))
@@ -547,7 +521,7 @@ def draw_comparison(comparison: PlottableComparison) -> Any:
     return fig
 
 
-def _draw_errors(panel: Any, comparison: PlottableComparison) -> None:
+def _draw_errors(panel: Any, comparison: Comparison) -> None:
     best = [row for row in map(comparison.best, comparison.methods) if len(row.errors)]
     percents = [np.maximum(comparison.percent(row), 1e-9) for row in best]
     low = min(float(np.quantile(p, 0.01)) for p in percents)
@@ -577,7 +551,7 @@ def _draw_errors(panel: Any, comparison: PlottableComparison) -> None:
     plotting.title(panel, f"Errors of the {comparison.statistic}, every way at its best setting")
 
 
-def _draw_sweep(panel: Any, comparison: PlottableComparison, method: str) -> None:
+def _draw_sweep(panel: Any, comparison: Comparison, method: str) -> None:
     points = _points(comparison, method)
     values = [row.value for row in points]
     measured, predicted = plotting.series(0).line(), plotting.series(1).line()
@@ -604,7 +578,7 @@ def _draw_sweep(panel: Any, comparison: PlottableComparison, method: str) -> Non
     plotting.title(panel, method)
 
 
-def _points(comparison: PlottableComparison, method: str) -> list[Any]:
+def _points(comparison: Comparison, method: str) -> list[Any]:
     return [r for r in comparison.rows if r.method == method and r.value is not None]
 
 

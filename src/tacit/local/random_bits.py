@@ -277,6 +277,22 @@ def read_loss(*given: Any) -> Fraction:
     return positive(epsilon, "epsilon")
 
 
+class ExactLoss:
+    """A mechanism whose loss is exactly the one that is given, as that of Laplace noise is."""
+
+    loss: Fraction
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The loss of one report, exactly."""
+        return self.loss
+
+    @property
+    def ratio(self) -> Fraction:
+        """e**epsilon, which is irrational: rounded up by less than 2**-90."""
+        return max_exp(self.loss)
+
+
 def fineness(p: Fraction, slack: int = SLACK_BITS) -> int:
     """Return how many bits keep ``slack`` significant bits of p and of 1 - p: a multiple of 8.
 
