@@ -124,8 +124,7 @@ def noisy_moments(comparison: ComparisonInput) -> Iterator[ComparedMechanism]:
 
     def simulate(times: int) -> list[float]:
         drawn = noise.discrete_laplace(scale, part.width * times).astype(np.float64) * float(unit)
-        estimates: list[float] = answers(drawn.reshape(part.width, times)).tolist()
-        return estimates
+        return answers(drawn.reshape(part.width, times)).tolist()  # type: ignore[no-any-return]
 
     even = float(scale * unit) * _even_laplace(part.width)
     predicted = float(np.abs(answers(even) - comparison.truth).mean())
@@ -146,8 +145,7 @@ def _even_laplace(width: int) -> NDArray[np.float64]:
     steps = np.append(1 / _POINTS, root ** -np.arange(1.0, width))
     u = (0.5 / _POINTS + np.outer(steps, np.arange(_POINTS))) % 1
     tails = np.maximum(np.minimum(u, 1 - u), 0.25 / _POINTS)
-    points: NDArray[np.float64] = np.sign(0.5 - u) * np.log(2 * tails)
-    return points
+    return np.sign(0.5 - u) * np.log(2 * tails)  # type: ignore[no-any-return]
 
 
 def _bernstein(offsets: list[int], grid: Grid, degree: int) -> list[int]:
@@ -721,8 +719,7 @@ class Comparison(Shown):
         Raises:
             MissingExtraError: matplotlib is not installed.
         """
-        figure: Figure = draw_comparison(self)
-        return figure
+        return draw_comparison(self)  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
         names = ("method", "setting", "predicted", "measured", "+-", "percent", "refused")

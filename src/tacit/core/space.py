@@ -263,8 +263,7 @@ class Pipeline(Shown, Step, Generic[Made]):
         chain: Any = space
         for step in self.steps:
             chain = chain >> step
-        made: Made = chain
-        return made
+        return chain  # type: ignore[no-any-return]
 
     def __rshift__(self, other: Builds[Other]) -> Pipeline[Other]:
         return Pipeline((*self.steps, as_step(other)))

@@ -464,8 +464,7 @@ def _identity(question: Oracle, value: Any) -> Answer:
         raise UsageError("give a local mechanism, such as UnaryEncoding(items, epsilon=1)")
     if isinstance(question, PaddedSets):
         return question.members(value)
-    identity: Answer = question.read([value])[0].tolist()
-    return identity
+    return question.read([value])[0].tolist()  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=256)

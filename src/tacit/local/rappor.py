@@ -296,8 +296,7 @@ class Rappor(WordOracle, Staged):
         zero, one = (float(v) for v in self.rates)
         clear, set_ = -zero / (one - zero) * pulls, (1 - zero) / (one - zero) * pulls
         up, down = np.maximum(clear, set_).sum(axis=2), np.minimum(clear, set_).sum(axis=2)
-        worst: NDArray[np.float64] = np.maximum(up, -down).max(axis=1)
-        return worst
+        return np.maximum(up, -down).max(axis=1)  # type: ignore[no-any-return]
 
     def _names(self, candidates: Iterable[Any]) -> tuple[Any, ...]:
         names = tuple(map(plain, values_of(candidates)))

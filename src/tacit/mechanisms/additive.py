@@ -476,8 +476,7 @@ class ClampedDistribution:
             return _NONE
         if units >= self.highest:
             return Enclosure.of(1)
-        probability: Enclosure = self.law.cdf(units - self.centre)
-        return probability
+        return self.law.cdf(units - self.centre)  # type: ignore[no-any-return]
 
     def support(self, mass: NumberLike = "0.999") -> tuple[float, float]:
         """Return the ends of an interval that holds at least this probability."""

@@ -227,8 +227,7 @@ class LatticeDistribution:
 
     def cdf(self, value: NumberLike) -> Enclosure:
         """Return an enclosure of the probability of this value or less."""
-        probability: Enclosure = self.law.cdf(math.floor(self._offset(value)))
-        return probability
+        return self.law.cdf(math.floor(self._offset(value)))  # type: ignore[no-any-return]
 
     def interval(self, lower: NumberLike, upper: NumberLike) -> Enclosure:
         """Return the probability of the event ``lower <= output <= upper``."""

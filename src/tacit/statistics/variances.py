@@ -453,8 +453,7 @@ class DeviationAtDistance(AtDistance):
         )
         rough = retained * (high_squares - low_squares) - (high - low) ** 2
         near = 2.0**-47 * self.n * self._floats[3][-1]
-        likely: npt.NDArray[np.int64] = first[rough <= rough.min() + near]
-        return likely
+        return first[rough <= rough.min() + near]  # type: ignore[no-any-return]
 
     @cached_property
     def _runs(self) -> Runs:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar
 
+import tacit
 from tacit.audit.sampled import sampled
 from tacit.errors import RefusedError
 
@@ -280,6 +281,14 @@ class System:
     def claim(self, name: str) -> float:
         """Return what the system claims where the truth is known; see the cases of claims."""
         raise NotOfferedError("a claim of this kind")
+
+
+class TacitSystem(System):
+    """A part of Tacit."""
+
+    def version(self) -> str:
+        """Return the version of Tacit."""
+        return tacit.__version__
 
 
 class InstalledLibrary(System):

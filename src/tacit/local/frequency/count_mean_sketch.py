@@ -225,8 +225,7 @@ class CountMeanSketch(_Sketch):
     def _table(self, state: State) -> NDArray[np.float64]:
         sums = state.sums.reshape(self.functions, self.buckets + 1)
         p = float(self.p)
-        debiased: NDArray[np.float64] = (sums[:, :-1] - sums[:, -1:] * (1 - p)) / (2 * p - 1)
-        return debiased
+        return (sums[:, :-1] - sums[:, -1:] * (1 - p)) / (2 * p - 1)
 
     def _squared_report(self) -> Fraction:
         return self.buckets * self.p * (1 - self.p) / (2 * self.p - 1) ** 2 + 1

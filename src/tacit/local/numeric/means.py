@@ -699,8 +699,7 @@ class LaplaceMean(ExactLoss, LinearMean):
 
     def _report(self, rounded: NDArray[np.int64]) -> NDArray[np.int64]:
         drawn = noise.discrete_laplace(self.grid / self.loss, size=len(rounded)) + rounded
-        shifted: NDArray[np.int64] = np.clip(drawn + self.reach, 0, self.layout.limit - 1)
-        return shifted
+        return np.clip(drawn + self.reach, 0, self.layout.limit - 1)  # type: ignore[no-any-return]
 
     def _distribution(self, rounded: int) -> Mapping[int, Any]:
         distribution, radius = noise.DiscreteLaplace(self.grid / self.loss), self.reach

@@ -178,8 +178,7 @@ class SquareWave(Windowed, NumberOracle):
         Args:
             edges: of the bins of the estimate.
         """
-        worst: NDArray[np.float64] = np.abs(self._scores(self._groups(edges))).max(axis=1)
-        return worst
+        return np.abs(self._scores(self._groups(edges))).max(axis=1)  # type: ignore[no-any-return]
 
 
 def _best_reach(epsilon: Any, bins: int) -> int:
