@@ -13,6 +13,11 @@ from tacit.audit.attack_suite.run import SYSTEMS
 
 KEPT = {
     "tacit.audit.attack_suite.run.OURS": "the systems that the tests attack",
+    "tacit.audit.attack_suite.run.answer_request": "the process of a system runs it",
+    **{
+        f"tacit.audit.attack_suite.system.{name}": "adapters of other libraries use it"
+        for name in ("InstalledLibrary", "refuse_texts")
+    },
     "tacit.mechanisms.worker_process.serve": "the worker's process runs it",
     "tacit.statistics.quantiles.InterquartileRange": (
         "the registry of statistics loads it by its name"

@@ -58,9 +58,8 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "search",
         "verify",
     ),
-    "audit.attack_suite": ("system", "cases", "systems", "run", "worker"),
+    "audit.attack_suite": ("system", "cases", "systems", "run"),
     "audit.attack_suite.systems": (
-        "peers",
         "tacit_framework",
         "tacit_local",
         "tacit_session",

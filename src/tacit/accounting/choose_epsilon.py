@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,44 +33,9 @@ if TYPE_CHECKING:
 _MAX_LINES = 8
 
 
-class PlottableChoice(Protocol):
-    """Interface of a choice of epsilon that has a plot."""
-
-    @property
-    def statistic(self) -> Any:
-        """The statistic."""
-
-    @property
-    def risk(self) -> Fraction:
-        """The largest posterior that is allowed."""
-
-    @property
-    def bound(self) -> Fraction | float:
-        """Epsilon in closed form."""
-
-    @property
-    def tight(self) -> Fraction | float:
-        """The largest epsilon that keeps the risk."""
-
-    @property
-    def worlds(self) -> int:
-        """Number of possible data sets."""
-
-    @property
-    def sensitivity(self) -> Any:
-        """Of the statistic."""
-
-    @property
-    def values(self) -> Sequence[tuple[Any, int]]:
-        """The values, and in how many worlds."""
-
-    def posterior(self, epsilon: Any) -> float:
-        """Return the largest posterior at an epsilon."""
-
-
-def draw_choice(choice: PlottableChoice) -> Any:
+def draw_choice(choice: EpsilonChoice) -> Figure:
     """Draw a choice; see :meth:`EpsilonChoice.plot`."""
-    fig = plotting.figure(10.2, 3.6)
+    fig: Figure = plotting.figure(10.2, 3.6)
     left, right = plotting.axes(fig, 1, 2)[0]
     shown = 2.0 if choice.tight == math.inf else float(choice.tight)
     _against_epsilon(left, choice, shown)
@@ -78,7 +43,7 @@ def draw_choice(choice: PlottableChoice) -> Any:
     return fig
 
 
-def _against_epsilon(panel: Any, choice: PlottableChoice, shown: float) -> None:
+def _against_epsilon(panel: Any, choice: EpsilonChoice, shown: float) -> None:
     epsilons = np.linspace(shown / 200, 2 * shown, 120)
     panel.plot(epsilons, [choice.posterior(e) for e in epsilons.tolist()], color=plotting.ACCENT)
     panel.axhline(float(choice.risk), color=plotting.INK, linestyle=(0, (5, 2)), linewidth=1)
@@ -97,7 +62,7 @@ def _against_epsilon(panel: Any, choice: PlottableChoice, shown: float) -> None:
     plotting.title(panel, f"Disclosure risk of the {choice.statistic.name}", detail)
 
 
-def _against_output(panel: Any, choice: PlottableChoice, shown: float) -> None:
+def _against_output(panel: Any, choice: EpsilonChoice, shown: float) -> None:
     known = [(float(v), count) for v, count in choice.values if not isinstance(v, tuple)]
     if not known:
         panel.set_axis_off()
@@ -271,8 +236,7 @@ class EpsilonChoice(Shown):
         Raises:
             MissingExtraError: matplotlib is not installed.
         """
-        figure: Figure = draw_choice(self)
-        return figure
+        return draw_choice(self)
 
     def __str__(self) -> str:
         return (

@@ -86,12 +86,10 @@ def open_ledger(
     try:
         if budget is not None and dataset is not None and create:
             _begin(store, dataset, budget, terms)
-        ledger = Ledger(store)
-        _check(ledger, store, dataset, budget, terms)
+        return check_ledger(Ledger(store), dataset=dataset, budget=budget, terms=terms)
     except BaseException:
         store.close()
         raise
-    return ledger
 
 
 @public
@@ -203,17 +201,7 @@ def check_ledger(
     terms: Mapping[str, Any] | None = None,
 ) -> Ledger:
     """Return a ledger that is open already, or refuse it as :func:`open_ledger` would."""
-    _check(ledger, ledger.chain.store, dataset, budget, terms)
-    return ledger
-
-
-def _check(
-    ledger: Ledger,
-    store: Store,
-    dataset: str | None,
-    budget: Budget | None,
-    terms: Mapping[str, Any] | None,
-) -> None:
+    store = ledger.chain.store
     if dataset is not None and dataset != ledger.dataset:
         raise LedgerError(
             f"{store.name} belongs to the data set {ledger.dataset!r}, not to {dataset!r}"
@@ -239,6 +227,7 @@ def _check(
             f"{store.name} was copied or moved: it was made at {described}. "
             "Use the original; if this is now the only one, restore it: restore_ledger(path)"
         )
+    return ledger
 
 
 def _same_people(dataset: str) -> str:

@@ -115,9 +115,19 @@ def as_share(value: object, name: str = "a quantile") -> Fraction:
         raise UsageError(
             f"{name} is from 0 to 1, not from 0 to 100; did you mean {show(share / 100)}?"
         )
-    if not 0 <= share <= 1:
-        raise UsageError(f"{name} must be from 0 to 1, not {show(share)}")
-    return share
+    return read_probability(share, name)
+
+
+def read_probability(value: object, name: str) -> Fraction:
+    """Read a number from 0 to 1, such as a delta.
+
+    >>> read_probability("1e-6", "delta")
+    Fraction(1, 1000000)
+    """
+    probability = as_fraction(value, name)
+    if not 0 <= probability <= 1:
+        raise UsageError(f"{name} must be from 0 to 1, not {show(probability)}")
+    return probability
 
 
 def as_integer(value: object, name: str = "value", minimum: int | None = None) -> int:

@@ -234,8 +234,7 @@ def student_density(z: Floats, degrees: int) -> Floats:
     """Return the density of Student's t."""
     d = degrees
     log_c = math.lgamma((d + 1) / 2) - math.lgamma(d / 2) - math.log(d * math.pi) / 2
-    density: Floats = np.exp(log_c - (d + 1) / 2 * np.log1p(z * z / d))
-    return density
+    return np.exp(log_c - (d + 1) / 2 * np.log1p(z * z / d))
 
 
 def student_tail(z: Floats, degrees: int) -> Floats:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,8 +124,7 @@ def noisy_moments(comparison: ComparisonInput) -> Iterator[ComparedMechanism]:
 
     def simulate(times: int) -> list[float]:
         drawn = noise.discrete_laplace(scale, part.width * times).astype(np.float64) * float(unit)
-        estimates: list[float] = answers(drawn.reshape(part.width, times)).tolist()
-        return estimates
+        return answers(drawn.reshape(part.width, times)).tolist()  # type: ignore[no-any-return]
 
     even = float(scale * unit) * _even_laplace(part.width)
     predicted = float(np.abs(answers(even) - comparison.truth).mean())
@@ -146,8 +145,7 @@ def _even_laplace(width: int) -> NDArray[np.float64]:
     steps = np.append(1 / _POINTS, root ** -np.arange(1.0, width))
     u = (0.5 / _POINTS + np.outer(steps, np.arange(_POINTS))) % 1
     tails = np.maximum(np.minimum(u, 1 - u), 0.25 / _POINTS)
-    points: NDArray[np.float64] = np.sign(0.5 - u) * np.log(2 * tails)
-    return points
+    return np.sign(0.5 - u) * np.log(2 * tails)  # type: ignore[no-any-return]
 
 
 def _bernstein(offsets: list[int], grid: Grid, degree: int) -> list[int]:
@@ -507,33 +505,7 @@ _WIDEST = 1e6
 _SWEPT = {"sample and aggregate": "bins", "propose-test-release": "proposed bound"}
 
 
-class PlottableComparison(Protocol):
-    """Interface of a comparison that has a plot."""
-
-    @property
-    def statistic(self) -> str:
-        """The name of the statistic."""
-
-    @property
-    def size(self) -> float:
-        """The value that errors are percentages of."""
-
-    @property
-    def rows(self) -> Sequence[Any]:
-        """One for each method and setting."""
-
-    @property
-    def methods(self) -> Sequence[str]:
-        """Their names."""
-
-    def best(self, method: str) -> Any:
-        """Return the row of a method with the least error."""
-
-    def percent(self, row: Any) -> Any:
-        """Return the errors of a row in percent."""
-
-
-def draw_comparison(comparison: PlottableComparison) -> Any:
+def draw_comparison(comparison: Comparison) -> Any:
     """Draw a comparison; see :meth:`Comparison.plot`."""
     swept = [name for name in comparison.methods if len(_points(comparison, name)) > 1]
     fig = plotting.figure(8.4, 3.6 + (3.0 if swept else 0))
@@ -547,7 +519,7 @@ def draw_comparison(comparison: PlottableComparison) -> Any:
     return fig
 
 
-def _draw_errors(panel: Any, comparison: PlottableComparison) -> None:
+def _draw_errors(panel: Any, comparison: Comparison) -> None:
     best = [row for row in map(comparison.best, comparison.methods) if len(row.errors)]
     percents = [np.maximum(comparison.percent(row), 1e-9) for row in best]
     low = min(float(np.quantile(p, 0.01)) for p in percents)
@@ -577,7 +549,7 @@ def _draw_errors(panel: Any, comparison: PlottableComparison) -> None:
     plotting.title(panel, f"Errors of the {comparison.statistic}, every way at its best setting")
 
 
-def _draw_sweep(panel: Any, comparison: PlottableComparison, method: str) -> None:
+def _draw_sweep(panel: Any, comparison: Comparison, method: str) -> None:
     points = _points(comparison, method)
     values = [row.value for row in points]
     measured, predicted = plotting.series(0).line(), plotting.series(1).line()
@@ -604,7 +576,7 @@ def _draw_sweep(panel: Any, comparison: PlottableComparison, method: str) -> Non
     plotting.title(panel, method)
 
 
-def _points(comparison: PlottableComparison, method: str) -> list[Any]:
+def _points(comparison: Comparison, method: str) -> list[Any]:
     return [r for r in comparison.rows if r.method == method and r.value is not None]
 
 
@@ -747,8 +719,7 @@ class Comparison(Shown):
         Raises:
             MissingExtraError: matplotlib is not installed.
         """
-        figure: Figure = draw_comparison(self)
-        return figure
+        return draw_comparison(self)  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
         names = ("method", "setting", "predicted", "measured", "+-", "percent", "refused")

@@ -28,7 +28,8 @@ def attacks(
         str,
         typer.Option(
             "--systems",
-            help="Names of systems, separated by commas. Without it, the attacks are listed.",
+            help="Names of systems, or files of adapters, separated by commas. "
+            "Without it, the attacks are listed.",
         ),
     ] = "",
     only: Annotated[
@@ -86,7 +87,7 @@ def attacks(
             note(line)
     if html is not None:
         Path(html).expanduser().write_text(results.to_html(), encoding="utf-8")
-    fallen = [name for name in names if results.fallen(name)]
+    fallen = [r.system for r in results.results if results.fallen(r.system)]
     if json:  # nothing else is printed, also where both streams are read as one
         raise typer.Exit(1 if fallen else 0)
     if html is not None:

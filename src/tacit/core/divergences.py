@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.arithmetic.enclosure import Enclosure, exp, log
-from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.arithmetic.exact import Number, as_fraction, read_probability, show
 from tacit.calls import public
 from tacit.errors import InfeasibleError, UsageError
 from tacit.noise import DiscreteLaplace
@@ -184,7 +184,7 @@ def mass_of(distribution: Any, event: Any) -> Enclosure:
     listed = event.items() if isinstance(event, Mapping) else event
     table = _table(distribution)
     if table is not None:
-        return sum((_read(table.get(x, 0)) for x in set(listed)), Enclosure.of(0))
+        return sum((_probability(table.get(x, 0)) for x in set(listed)), Enclosure.of(0))
     return sum((distribution.probability(x) for x in set(listed)), Enclosure.of(0))
 
 
@@ -206,12 +206,6 @@ def _table(distribution: Any) -> Mapping[Any, Any] | None:
     return table if isinstance(table, Mapping) else None
 
 
-def _read(probability: Any) -> Enclosure:
-    if isinstance(probability, Enclosure):
-        return probability
-    return Enclosure.of(as_fraction(probability, "a probability"))
-
-
 def _where(distribution: Any, holds: Callable[[Any], Any]) -> Enclosure:
     table = _table(distribution)
     rest = getattr(distribution, "rest", _ZERO)
@@ -226,7 +220,7 @@ def _where(distribution: Any, holds: Callable[[Any], Any]) -> Enclosure:
         values = [unit * distribution.grid for unit in units]
         table = {x: distribution.probability(x) for x in values}
         rest = 1 - share
-    total = sum((_read(p) for x, p in table.items() if holds(x)), Enclosure.of(0))
+    total = sum((_probability(p) for x, p in table.items() if holds(x)), Enclosure.of(0))
     return Enclosure(total.lower, min(total.upper + rest, Fraction(1)))
 
 
@@ -500,9 +494,7 @@ class PrivacyProfile:
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         """Enclose the least epsilon at which ``delta`` suffices; ``math.inf`` where none does."""
-        target = as_fraction(delta, "delta")
-        if not 0 <= target <= 1:
-            raise UsageError(f"delta must be from 0 to 1, not {show(target)}")
+        target = read_probability(delta, "delta")
         return largest(*(_epsilon(*sides, target) for sides in self._directions()))
 
     def _directions(self) -> tuple[tuple[Probabilities, Probabilities], ...]:

@@ -310,8 +310,7 @@ class Measurement(Shown):
         if self.law is None:
             raise UsageError("this measurement has no explicit output distribution")
         distribution: Any = self.law(self.input.domain.read(data))
-        exact: Distribution = distribution
-        return exact
+        return distribution  # type: ignore[no-any-return]
 
     def after(self, first: Transformation) -> Measurement:
         """Return this measurement after a transformation (``first >> self``)."""
@@ -360,8 +359,7 @@ class Measurement(Shown):
             UsageError: no explicit output distribution, or one that cannot be drawn.
             MissingExtraError: matplotlib is not installed.
         """
-        figure: Figure = plot_outputs.outputs(self, u, v, event)
-        return figure
+        return plot_outputs.outputs(self, u, v, event)  # type: ignore[no-any-return]
 
     def plot_privacy_loss(self, u: object, v: object) -> Figure:
         """Draw the privacy loss of each output, and how likely each loss is; see :meth:`plot`.
@@ -370,8 +368,7 @@ class Measurement(Shown):
             u: a data set.
             v: another.
         """
-        figure: Figure = plot_outputs.privacy_losses(self, u, v)
-        return figure
+        return plot_outputs.privacy_losses(self, u, v)  # type: ignore[no-any-return]
 
     def plot_tradeoff(self, u: object, v: object) -> Figure:
         """Draw the error rates of the best test between two data sets; see :meth:`plot`.
@@ -380,8 +377,7 @@ class Measurement(Shown):
             u: a data set.
             v: another.
         """
-        figure: Figure = plot_outputs.trade_off(self, u, v)
-        return figure
+        return plot_outputs.trade_off(self, u, v)  # type: ignore[no-any-return]
 
     def explain(self, d_in: Number = 1) -> str:
         """Return the chain as text, with the distance after each step and the loss at its end.

@@ -41,21 +41,6 @@ class EndsChain(Protocol[MadeCovariant]):
         """Return the measurement behind a transformation."""
 
 
-class Start(Protocol):
-    """A space, as a step sees it that is built on it."""
-
-    @property
-    def domain(self) -> Domain:
-        """Which values there are."""
-
-    @property
-    def metric(self) -> Metric:
-        """The metric between two of them."""
-
-    def describe(self) -> dict[str, Any]:
-        """Return the space as plain JSON values."""
-
-
 class Built(Protocol):
     """A transformation or a measurement, as its step returns it."""
 
@@ -76,34 +61,17 @@ class Distribution(Protocol):
         """Return the outputs, or the ends of those, that hold so much of the probability."""
 
 
-class Recipe(Protocol):
-    """A step, as a chain sees it that is joined or written down."""
-
-    @property
-    def name(self) -> str:
-        """The name that it is registered by."""
-
-    def build(self, space: Any) -> Any:
-        """Return the transformation or measurement on ``space``."""
-
-    def parameters(self) -> Mapping[str, Any]:
-        """Return the public parameters as plain JSON values."""
-
-    def describe(self) -> dict[str, Any]:
-        """Return the step as plain JSON values."""
-
-
 # What would join two parts of a chain that do not fit: looked up, so that an error can name it.
 #
 # Rooms above make their steps known with :func:`register_join`; when a step is refused on a space,
 # each of them is tried between the two.  Only public things are touched: spaces and recipes.
 
 
-_JOINS: dict[str, Recipe] = {}
+_JOINS: dict[str, Step] = {}
 _MAX_STEPS = 4
 
 
-def register_join(text: str, step: Recipe) -> None:
+def register_join(text: str, step: Step) -> None:
     """Make a step known as one that may join two parts of a chain.
 
     Args:
@@ -113,7 +81,7 @@ def register_join(text: str, step: Recipe) -> None:
     _JOINS[text] = step
 
 
-def steps_between(space: Start, fits: Callable[[Start], bool]) -> tuple[str, ...]:
+def steps_between(space: Space, fits: Callable[[Space], bool]) -> tuple[str, ...]:
     """Name the steps after which ``fits`` holds: single ones, else pairs written ``a >> b``."""
     first = list(_one_further(space))
     steps = [text for text, reached in first if fits(reached)]
@@ -127,10 +95,10 @@ def steps_between(space: Start, fits: Callable[[Start], bool]) -> tuple[str, ...
     return tuple(itertools.islice(steps, _MAX_STEPS))
 
 
-def build_or_advise(step: Recipe, space: Start) -> Any:
+def build_or_advise(step: Step, space: Space) -> Any:
     """Build a step on a space; if it does not fit, say which step before it would make it fit."""
     try:
-        return step.build(space)
+        return step.build(space)  # type: ignore[arg-type]
     except MismatchError as error:
         if error.joins:
             raise
@@ -147,16 +115,16 @@ def advised(message: str, left: object, right: object, joins: tuple[str, ...]) -
     return MismatchError(message, left, right, joins)
 
 
-def _one_further(space: Start) -> Iterator[tuple[str, Start]]:
+def _one_further(space: Space) -> Iterator[tuple[str, Space]]:
     for text, step in _JOINS.items():
         built = _built(step, space)
         if built is not None and built.output != space:
             yield text, built.output
 
 
-def _built(step: Recipe, space: Start) -> Any:
+def _built(step: Step, space: Space) -> Any:
     try:
-        return step.build(space)
+        return step.build(space)  # type: ignore[arg-type]
     except TacitError:
         return None
 
@@ -169,7 +137,7 @@ class ChainLink:
     """One step of a chain: its title, its recipe, where it leads, and its own map."""
 
     name: str
-    step: Recipe | None
+    step: Step | None
     output: Any
     map: Callable[[Fraction], Any]
 
@@ -197,20 +165,20 @@ def distances(links: Sequence[ChainLink], d_in: Fraction) -> list[Any]:
     return metrics
 
 
-def chain_text(start: Start, links: Sequence[ChainLink], d_in: Fraction) -> str:
+def chain_text(start: Space, links: Sequence[ChainLink], d_in: Fraction) -> str:
     """Write the chain as aligned text."""
     rows = _rows(start, links, d_in)
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
     return "\n".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows)
 
 
-def chain_card(title: str, start: Start, links: Sequence[ChainLink], d_in: Fraction) -> Card:
+def chain_card(title: str, start: Space, links: Sequence[ChainLink], d_in: Fraction) -> Card:
     """Return what a notebook shows of a chain: each step with the distance after it."""
     head = ("step", "distance after it", "measured in")
     return Card(title, "", [Table(head, _rows(start, links, d_in))])
 
 
-def _rows(start: Start, links: Sequence[ChainLink], d_in: Fraction) -> list[tuple[str, str, str]]:
+def _rows(start: Space, links: Sequence[ChainLink], d_in: Fraction) -> list[tuple[str, str, str]]:
     rows = [("data", show_distance(d_in), str(start))]
     for link, distance in zip(links, distances(links, d_in), strict=True):
         rows.append((link.title, show_distance(distance), str(link.output)))
@@ -260,6 +228,10 @@ class Step(ABC):
     def __rshift__(self, other: Builds[Made]) -> Pipeline[Made]:
         return Pipeline((self, as_step(other)))
 
+    def mismatch(self, space: object, message: str) -> MismatchError:
+        """Return the error of a space that the step does not fit; its name opens the message."""
+        return MismatchError(f"{self.name} {message}", space, self)
+
     def parameters(self) -> dict[str, object]:
         """Return the public parameters as plain JSON values."""
         return {name: plain(getattr(self, name)) for name in _parameters(type(self))}
@@ -291,8 +263,7 @@ class Pipeline(Shown, Step, Generic[Made]):
         chain: Any = space
         for step in self.steps:
             chain = chain >> step
-        made: Made = chain
-        return made
+        return chain  # type: ignore[no-any-return]
 
     def __rshift__(self, other: Builds[Other]) -> Pipeline[Other]:
         return Pipeline((*self.steps, as_step(other)))

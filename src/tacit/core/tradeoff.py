@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tacit import plotting
 from tacit.arithmetic.enclosure import Enclosure, exp
-from tacit.arithmetic.exact import Number, as_fraction, show, show_between
+from tacit.arithmetic.exact import Number, as_fraction, read_probability, show, show_between
 from tacit.arithmetic.roots_and_bisection import narrowed
 from tacit.arithmetic.special_functions import normal_cdf
 from tacit.calls import public
 from tacit.core.divergences import distribution
 from tacit.display.card import Card, Shown, Table
-from tacit.errors import InfeasibleError, UsageError
+from tacit.errors import InfeasibleError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -92,9 +92,7 @@ class Tradeoff:
         Raises:
             UsageError: an alpha outside 0..1.
         """
-        level = as_fraction(alpha, "alpha")
-        if not 0 <= level <= 1:
-            raise UsageError(f"alpha must be from 0 to 1, not {show(level)}")
+        level = read_probability(alpha, "alpha")
         return Enclosure(min(self._below(level), self._above(level)), self._above(level))
 
     def _above(self, alpha: Fraction) -> Fraction:
@@ -294,9 +292,7 @@ class TradeoffFunction(Shown):
         Raises:
             UsageError: an alpha outside 0..1.
         """
-        level = as_fraction(alpha, "alpha")
-        if not 0 <= level <= 1:
-            raise UsageError(f"alpha must be from 0 to 1, not {show(level)}")
+        level = read_probability(alpha, "alpha")
         return self._beta(level, _CLOSE)
 
     def points(self, count: int = 41) -> tuple[tuple[Fraction, Fraction], ...]:

@@ -40,8 +40,7 @@ def to_bits(layout: Layout, reports: NDArray[Any]) -> Bits:
         return np.unpackbits(reports, axis=1, count=layout.width, bitorder="little")
     values = reports.reshape(len(reports), layout.width, 1).astype(np.uint64)
     bits = values >> np.arange(layout.value_bits, dtype=np.uint64) & np.uint64(1)
-    rows: Bits = bits.astype(np.uint8).reshape(len(reports), layout.bits)
-    return rows
+    return bits.astype(np.uint8).reshape(len(reports), layout.bits)
 
 
 def from_bits(layout: Layout, bits: Bits) -> NDArray[Any]:
@@ -283,8 +282,7 @@ class AttributeSampling(Attributes):
         for j, oracle in enumerate(self.oracles):
             mine = number == j
             reports[mine] = self._rows(oracle, j, oracle._draw(indices[mine, j]))
-        drawn: NDArray[np.uint8] = reports
-        return drawn
+        return reports  # type: ignore[no-any-return]
 
     def _bits(self, reports: NDArray[Any]) -> tuple[Bits, NDArray[np.int64]]:
         bits = np.unpackbits(reports, axis=1, count=self.layout.width, bitorder="little")

@@ -70,8 +70,7 @@ class Shards:
     def numbers(self, ids: Ids) -> NDArray[np.uint64]:
         """Return the number of each id."""
         words = np.ascontiguousarray(ids[:, self.at : self.at + 4]).view("<u4")[:, 0]
-        numbers: NDArray[np.uint64] = mixed(words.astype(np.uint64)) % np.uint64(self.of)
-        return numbers
+        return mixed(words.astype(np.uint64)) % np.uint64(self.of)
 
     def hold(self, ids: Ids) -> NDArray[np.bool_]:
         """Return which ids are looked after."""

@@ -118,9 +118,7 @@ class TwoStage(PureOracle, Staged):
             raise MismatchError("both stages need the same items", permanent.domain, instant.domain)
         if permanent.p <= permanent.q:
             raise UsageError("the permanent stage must tell the truth more often than each lie")
-        fields = {"permanent": permanent, "instant": instant, "domain": permanent.domain}
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        self._set(permanent=permanent, instant=instant, domain=permanent.domain)
 
     @property
     def support(self) -> tuple[Fraction, Fraction]:
@@ -466,8 +464,7 @@ def _identity(question: Oracle, value: Any) -> Answer:
         raise UsageError("give a local mechanism, such as UnaryEncoding(items, epsilon=1)")
     if isinstance(question, PaddedSets):
         return question.members(value)
-    identity: Answer = question.read([value])[0].tolist()
-    return identity
+    return question.read([value])[0].tolist()  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=256)

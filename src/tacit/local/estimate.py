@@ -181,8 +181,7 @@ class Estimate(Shown):
         one.axvline(0, color=plotting.FAINT, linewidth=1)
         one.set_xlabel("estimated number of people")
         plotting.title(one, f"{self.n:,} reports", detail)
-        figure: Figure = made
-        return figure
+        return made  # type: ignore[no-any-return]
 
     def card(self) -> Card:
         """Return what a notebook displays: the largest counts, with 95% intervals."""
@@ -367,11 +366,9 @@ def expectation_maximization(
         shares = shares * (channel @ (seen / expected))
         if smooth:
             shares = _smoothed(shares)
-    total: Floats = shares / shares.sum()
-    return total
+    return shares / shares.sum()  # type: ignore[no-any-return]
 
 
 def _smoothed(shares: Floats) -> Floats:
     padded = np.concatenate((shares[:1], shares, shares[-1:]))
-    smooth: Floats = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4
-    return smooth
+    return (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4

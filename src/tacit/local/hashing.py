@@ -167,8 +167,7 @@ def places_under(words: DigestWords, function: Any, size: int) -> NDArray[np.int
     # ``digest + (function + 1) golden``, mixed (:mod:`tacit.arithmetic.mixing`).
     with np.errstate(over="ignore"):
         z = words + (np.asarray(function, np.uint64) + np.uint64(1)) * GOLDEN
-    hashed: NDArray[np.int64] = (mixed(z) & np.uint64(size - 1)).astype(np.int64)
-    return hashed
+    return (mixed(z) & np.uint64(size - 1)).astype(np.int64)
 
 
 # Uniform subsets of one size, with the element that comes next: many at once, as columns of bits.
@@ -215,8 +214,7 @@ def single_bits(indices: NDArray[np.int64], size: int) -> Columns:
     """
     words = np.arange(-(-size // 64), dtype=indices.dtype)[:, None]
     bits = np.left_shift(np.uint64(1), (indices & 63).astype(np.uint64))
-    columns: Columns = (words == indices >> 6) * bits
-    return columns
+    return (words == indices >> 6) * bits  # type: ignore[no-any-return]
 
 
 def columns_to_rows(columns: Columns, size: int) -> NDArray[np.uint8]:

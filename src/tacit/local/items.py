@@ -166,8 +166,7 @@ def values_of(values: Any, *, sets: bool = False) -> Iterable[Any]:
         return list(values)
     if hasattr(values, "to_pylist"):  # a column of Arrow
         return _from_arrow(values)
-    listed: Iterable[Any] = values
-    return listed
+    return values
 
 
 def people_of(values: Any, names: Sequence[str]) -> Iterable[Any]:

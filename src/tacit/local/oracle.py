@@ -8,7 +8,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -24,6 +24,7 @@ from tacit.calls import public
 from tacit.core import Category, DiscreteDistance, Measurement, PureDP, Space
 from tacit.errors import MismatchError, UsageError
 from tacit.local.estimate import Estimate
+from tacit.local.hashing import digests
 from tacit.local.items import OUTSIDE, Items, plain, values_of, whole_number
 
 # Layouts: the shape of one report, and the strict check of reports that come from outside.
@@ -324,11 +325,11 @@ class State:
 class Oracle(ABC):
     """A frozen, public rule: one answer in, one random report of fixed size out.
 
-    A subclass names the public parameters that make it (``_parameters``), its ``layout``, its
-    ``ratio``, and how it draws and sums.
+    A subclass is a frozen dataclass of its domain and the public parameters that make it, with its
+    ``layout``, its ``ratio``, and how it draws and sums.
     """
 
-    _parameters: ClassVar[tuple[str, ...]] = ()
+    _domain_fields: ClassVar[tuple[str, ...]] = ("domain",)
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -452,12 +453,23 @@ class Oracle(ABC):
             UsageError: more than 2**20 possible reports.
         """
 
+    def _set(self, **values: object) -> None:
+        """Set fields of the frozen dataclass while it is made."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def _parameters(cls) -> list[str]:
+        """The names of the public parameters that make a mechanism of a domain."""
+        every: Any = cls
+        return [field.name for field in fields(every) if field.name not in cls._domain_fields]
+
     def _domain_description(self) -> Any:
         return self.domain.describe()  # type: ignore[attr-defined]
 
     def describe(self) -> dict[str, object]:
         """Return the rule as plain JSON values; :func:`oracle_from` builds it again."""
-        given = {name: getattr(self, name) for name in self._parameters}
+        given = {name: getattr(self, name) for name in self._parameters()}
         plain = {k: str(v) if isinstance(v, Fraction) else v for k, v in given.items()}
         return {"mechanism": type(self).__name__, "domain": self._domain_description(), **plain}
 
@@ -469,11 +481,24 @@ class Oracle(ABC):
 
     @classmethod
     def _build(cls, description: Mapping[str, Any]) -> Oracle:
-        parameters = {name: description[name] for name in cls._parameters}
+        parameters = {name: description[name] for name in cls._parameters()}
         items: Any = Items.from_description(description["domain"])
-        kind: Any = cls
-        built: Oracle = kind(items, **parameters)
-        return built
+        return cls(items, **parameters)  # type: ignore[call-arg]
+
+
+class WordOracle(Oracle):
+    """A mechanism of any text: it knows an answer by its digest."""
+
+    def read(self, values: Iterable[object]) -> NDArray[np.int64]:
+        """Return the digest of each answer; every answer has one, a missing one too."""
+        return digests(values).view(np.int64)
+
+    def _domain_description(self) -> Any:
+        return "any text"
+
+    @classmethod
+    def _build(cls, description: Mapping[str, Any]) -> Oracle:
+        return cls(**{name: description[name] for name in cls._parameters()})
 
 
 @public

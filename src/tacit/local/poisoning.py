@@ -174,8 +174,7 @@ class Bounds:
             within = (reports >= self.least) & (reports <= self.most)
             return np.asarray(within.reshape(len(reports), -1).all(axis=1), np.bool_)
         supported = np.bitwise_count(reports).sum(axis=1, dtype=np.int64)
-        inside: NDArray[np.bool_] = (supported >= self.least) & (supported <= self.most)
-        return inside
+        return (supported >= self.least) & (supported <= self.most)  # type: ignore[no-any-return]
 
 
 def honest_bounds(oracle: Oracle, miss: Number) -> Bounds:

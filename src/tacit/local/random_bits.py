@@ -182,8 +182,7 @@ def _count_weights(weights: list[list[Words]], columns: int) -> NDArray[np.int64
     shifts = [level for level, slabs in enumerate(weights) for _ in slabs]
     rows = np.concatenate([slab for slabs in weights for slab in slabs]).view(np.uint8)
     counts = _lanes(rows.reshape(len(shifts), LAST, columns)).astype(np.int64)
-    summed: NDArray[np.int64] = (counts << np.array(shifts)[:, None]).sum(axis=0)
-    return summed
+    return (counts << np.array(shifts)[:, None]).sum(axis=0)  # type: ignore[no-any-return]
 
 
 def _count_few(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -197,8 +196,7 @@ def _count_few(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
 def _lanes(groups: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Count bit by bit in groups of at most 255 rows: eight bits are eight bytes of one word."""
     bits = np.unpackbits(groups, axis=2, bitorder="little")
-    sums: NDArray[np.uint8] = bits.view(np.uint64).sum(axis=1).view(np.uint8)
-    return sums
+    return bits.view(np.uint64).sum(axis=1).view(np.uint8)  # type: ignore[no-any-return]
 
 
 # Probabilities that are whole multiples of 2**-b, and draws from them without a branch.
@@ -275,6 +273,22 @@ def read_loss(*given: Any) -> Fraction:
         raise UsageError("give epsilon")
     exp_at_most(epsilon)
     return positive(epsilon, "epsilon")
+
+
+class ExactLoss:
+    """A mechanism whose loss is exactly the one that is given, as that of Laplace noise is."""
+
+    loss: Fraction
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The loss of one report, exactly."""
+        return self.loss
+
+    @property
+    def ratio(self) -> Fraction:
+        """e**epsilon, which is irrational: rounded up by less than 2**-90."""
+        return max_exp(self.loss)
 
 
 def fineness(p: Fraction, slack: int = SLACK_BITS) -> int:
@@ -364,8 +378,7 @@ def coins(p: Fraction, n: int) -> NDArray[np.bool_]:
     if threshold >> width:
         return np.ones(n, bool)
     words: NDArray[np.unsignedinteger[Any]] = _WORDS[width](n)
-    below: NDArray[np.bool_] = words < words.dtype.type(threshold)
-    return below
+    return words < words.dtype.type(threshold)
 
 
 def uniform_below(k: int, n: int) -> NDArray[Any]:

@@ -87,8 +87,7 @@ class HierarchicalRanges(AttributeSampling):
         return np.stack([leaves // step for step in steps], axis=1)
 
     def _row(self, value: Any) -> list[int]:
-        row: list[int] = self.read([value])[0].tolist()
-        return row
+        return self.read([value])[0].tolist()  # type: ignore[no-any-return]
 
     def share(self, reports: object, first: int, last: int) -> float:
         """Return the estimated share of people from ``first`` to ``last``, both included.
@@ -142,8 +141,7 @@ class HierarchicalRanges(AttributeSampling):
     @property
     def _leaves(self) -> Items:
         lowest: Any = self.oracles[0]
-        items: Items = lowest.domain
-        return items
+        return lowest.domain  # type: ignore[no-any-return]
 
     def _ends(self, first: int, last: int) -> tuple[int, int]:
         size = len(self._leaves)

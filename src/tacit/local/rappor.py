@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from tacit.local.estimate import Estimate
 from tacit.local.frequency.bit_vectors import packed
 from tacit.local.hashing import digests, nonnegative_least_squares, places_under
 from tacit.local.items import plain, text_of, values_of
-from tacit.local.oracle import Layout, Oracle, State
+from tacit.local.oracle import Layout, State, WordOracle
 from tacit.local.random_bits import count_bits, dyadic_near, random_rows, uniform_below
 
 Rows = NDArray[np.uint8]
@@ -29,7 +29,7 @@ Rows = NDArray[np.uint8]
 
 @public
 @dataclass(frozen=True, init=False)
-class Rappor(Oracle, Staged):
+class Rappor(WordOracle, Staged):
     """Report the noisy bits of a Bloom filter, under hash functions that depend on a cohort.
 
     1. A device belongs permanently to a random cohort, whose h hash functions set h of m bits.
@@ -77,8 +77,6 @@ class Rappor(Oracle, Staged):
     p: Fraction
     q: Fraction
 
-    _parameters: ClassVar[tuple[str, ...]] = ("bloom_bits", "hashes", "cohorts", "f", "p", "q")
-
     def __init__(
         self,
         bloom_bits: int = 128,
@@ -105,8 +103,7 @@ class Rappor(Oracle, Staged):
                 "others"
             )
         sizes = {"bloom_bits": m, "hashes": h, "cohorts": c}
-        for field, value in {**sizes, **noise}.items():
-            object.__setattr__(self, field, value)
+        self._set(**sizes, **noise)
         if not 0 < min(self.rates) <= max(self.rates) < 1:
             raise UsageError("without a permanent stage (f = 0), p and q must be between 0 and 1")
 
@@ -143,10 +140,6 @@ class Rappor(Oracle, Staged):
     @property
     def _cohort_bits(self) -> int:
         return self.cohorts.bit_length() - 1
-
-    def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return the digest of each answer; every answer has one, a missing one too."""
-        return digests(values).view(np.int64)
 
     def filters(self, indices: NDArray[np.int64], cohort: NDArray[np.int64]) -> Rows:
         """Return the Bloom filter of each digest in its cohort: (n, m) of 0 and 1.
@@ -303,8 +296,7 @@ class Rappor(Oracle, Staged):
         zero, one = (float(v) for v in self.rates)
         clear, set_ = -zero / (one - zero) * pulls, (1 - zero) / (one - zero) * pulls
         up, down = np.maximum(clear, set_).sum(axis=2), np.minimum(clear, set_).sum(axis=2)
-        worst: NDArray[np.float64] = np.maximum(up, -down).max(axis=1)
-        return worst
+        return np.maximum(up, -down).max(axis=1)  # type: ignore[no-any-return]
 
     def _names(self, candidates: Iterable[Any]) -> tuple[Any, ...]:
         names = tuple(map(plain, values_of(candidates)))
@@ -344,13 +336,6 @@ class Rappor(Oracle, Staged):
                 )
                 masses[packed([*bits, *number])] = prod(each, start=Fraction(1, self.cohorts))
         return masses
-
-    def _domain_description(self) -> Any:
-        return "any text"
-
-    @classmethod
-    def _build(cls, description: Mapping[str, Any]) -> Oracle:
-        return cls(**{name: description[name] for name in cls._parameters})
 
 
 def _share(value: Number, name: str) -> Fraction:

@@ -26,7 +26,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,17 +61,7 @@ Reason: TypeAlias = Literal[
 # ``length``: cut short, or bytes left over; ``range``: a value that the mechanism cannot send;
 # ``shard``: an id that another collector looks after; ``replay``: an id that was seen before;
 # ``outlier``: see :mod:`tacit.local.poisoning`.
-REASONS: tuple[Reason, ...] = (
-    "not a report",
-    "version",
-    "mechanism",
-    "schema",
-    "length",
-    "range",
-    "shard",
-    "replay",
-    "outlier",
-)
+REASONS: tuple[Reason, ...] = get_args(Reason)
 
 
 class Decoded(NamedTuple):

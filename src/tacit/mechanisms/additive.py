@@ -62,11 +62,10 @@ class Additive(Step):
     def _lattice(self, space: Space, norm: type[Metric], named: str) -> AggregateGrid:
         """Return the grid of a number, or of a vector under a norm."""
         if not isinstance(space.metric, (AbsoluteDistance, norm)):
-            raise MismatchError(
-                f"{self.name} needs an aggregate under the absolute or the {named} distance, not "
-                f"under {space.metric}; chain a statistic such as sum() or count() before it",
+            raise self.mismatch(
                 space,
-                self,
+                f"needs an aggregate under the absolute or the {named} distance, not "
+                f"under {space.metric}; chain a statistic such as sum() or count() before it",
             )
         return AggregateGrid.of(space, self, self.grid)  # type: ignore[arg-type]
 
@@ -163,9 +162,7 @@ class Geometric(Laplace):
         """Return the mechanism on an integer or a vector of them."""
         lattice = AggregateGrid.of(space, self, None)
         if lattice.grid != 1:
-            raise MismatchError(
-                "geometric noise is for whole numbers; use laplace for others", space, self
-            )
+            raise self.mismatch(space, "noise is for whole numbers; use laplace for others")
         return super().build(space)
 
 
@@ -402,11 +399,10 @@ class TruncatedGeometric(Step):
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a number under the absolute distance; its grid has the bounds."""
         if isinstance(space.domain, Vector) or not isinstance(space.metric, AbsoluteDistance):
-            raise MismatchError(
-                f"{self.name} needs a number under the absolute distance, not ({space}); chain a "
-                "statistic such as count() before it",
+            raise self.mismatch(
                 space,
-                self,
+                f"needs a number under the absolute distance, not ({space}); chain a "
+                "statistic such as count() before it",
             )
         lattice = AggregateGrid.of(space, self, None)
         low, high = (Fraction(b) / lattice.grid for b in (self.lower, self.upper))
@@ -480,8 +476,7 @@ class ClampedDistribution:
             return _NONE
         if units >= self.highest:
             return Enclosure.of(1)
-        probability: Enclosure = self.law.cdf(units - self.centre)
-        return probability
+        return self.law.cdf(units - self.centre)  # type: ignore[no-any-return]
 
     def support(self, mass: NumberLike = "0.999") -> tuple[float, float]:
         """Return the ends of an interval that holds at least this probability."""

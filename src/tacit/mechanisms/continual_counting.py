@@ -39,7 +39,7 @@ from tacit.core import (
     register,
 )
 from tacit.core.divergences import Product
-from tacit.errors import MismatchError, UsageError
+from tacit.errors import UsageError
 from tacit.mechanisms.grid_noise import LatticeDistribution
 
 _RESOLUTION = 1 << 24
@@ -101,11 +101,10 @@ class ContinualCount(Step):
             or not domain.size  # type: ignore[attr-defined]
             or not isinstance(space.metric, L1Distance)
         ):
-            raise MismatchError(
-                f"{self.name} works on a stream of whole numbers of public length under the L1 "
-                f"distance, such as Vector(int, size=365), not on ({space})",
+            raise self.mismatch(
                 space,
-                self,
+                f"works on a stream of whole numbers of public length under the L1 "
+                f"distance, such as Vector(int, size=365), not on ({space})",
             )
         horizon = int(domain.size)  # type: ignore[attr-defined]
 

@@ -18,7 +18,7 @@ from tacit.core import L2Distance, Number, Space, Step, Vector
 from tacit.core.divergences import Product
 from tacit.core.losses.base import Dominating, PrivacyLoss
 from tacit.core.losses.composition import Summand
-from tacit.errors import MismatchError, UsageError
+from tacit.errors import UsageError
 
 _MAX_SQUARE = 3  # the square of an L2 distance in units up to which no cell can move by two
 
@@ -44,18 +44,17 @@ class AggregateGrid:
         domain = space.domain
         element = domain.element if isinstance(domain, Vector) else domain
         if not isinstance(element, Number):
-            raise MismatchError(f"{step.name} adds noise to numbers, not to {domain}", space, step)
+            raise step.mismatch(space, f"adds noise to numbers, not to {domain}")
         own = element.grid or (Fraction(1) if element.kind == "int" else None)
         if own is not None:
             return cls(space, own, Fraction(0), rounds=False)
         count = domain.size if isinstance(domain, Vector) else 1
         if grid is None or count is None:
-            raise MismatchError(
-                f"{step.name} needs numbers on a grid, and these are floats; chain sum() or "
+            raise step.mismatch(
+                space,
+                f"needs numbers on a grid, and these are floats; chain sum() or "
                 f"count() before it, or write {step.name}(..., grid='1/1024') for a number or a "
                 "vector of public size",
-                space,
-                step,
             )
         return cls(space, grid, grid * count, rounds=True)
 
@@ -228,8 +227,7 @@ class LatticeDistribution:
 
     def cdf(self, value: NumberLike) -> Enclosure:
         """Return an enclosure of the probability of this value or less."""
-        probability: Enclosure = self.law.cdf(math.floor(self._offset(value)))
-        return probability
+        return self.law.cdf(math.floor(self._offset(value)))  # type: ignore[no-any-return]
 
     def interval(self, lower: NumberLike, upper: NumberLike) -> Enclosure:
         """Return the probability of the event ``lower <= output <= upper``."""

@@ -29,7 +29,7 @@ from tacit.core.conversions import of_range
 from tacit.core.losses.additive_noise import LaplaceShift
 from tacit.core.losses.base import BothWays, Dominating, PrivacyLoss
 from tacit.core.losses.distribution import PrivacyLossDistribution
-from tacit.errors import MismatchError, UsageError
+from tacit.errors import UsageError
 from tacit.mechanisms.grid_noise import AggregateGrid
 from tacit.mechanisms.output_distribution import FiniteDistribution, normalised
 
@@ -42,18 +42,13 @@ FARTHEST = 1 << 62
 def score_lattice(space: Space, step: Step) -> AggregateGrid:
     """Return the lattice of a vector of scores of public number, under the L-infinity distance."""
     if not isinstance(space.metric, LInfinityDistance):
-        raise MismatchError(
-            f"{step.name} needs scores under the L-infinity distance, not under {space.metric}",
-            space,
-            step,
+        raise step.mismatch(
+            space, f"needs scores under the L-infinity distance, not under {space.metric}"
         )
     lattice = AggregateGrid.of(space, step, None)
     if not space.domain.size:  # type: ignore[attr-defined]
-        raise MismatchError(
-            f"{step.name} chooses among a public number of scores, at least one; use "
-            "Vector(..., size=n)",
-            space,
-            step,
+        raise step.mismatch(
+            space, "chooses among a public number of scores, at least one; use Vector(..., size=n)"
         )
     return lattice
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -36,6 +36,7 @@ from tacit.core.losses.composition import ComposedLosses
 from tacit.errors import MismatchError, UsageError, shown_value
 from tacit.mechanisms.additive import continuous_sigma
 from tacit.mechanisms.output_distribution import FiniteDistribution, approximate_loss
+from tacit.noise import NoiseDistribution
 
 # Partition selection: release those unlisted groups that have more people than a threshold.
 
@@ -97,35 +98,47 @@ class ReleaseKeys(Step):
             rounded = int(-(-moved // 1))
             return moved / scale, _passes(scale, self.threshold, rounded)
 
-        def release(counts: Any) -> list[int | None]:
-            exact = [int(count) for count in counts]
-            noisy = exact_noise.discrete_laplace(scale, len(exact)).tolist() if exact else []
-            shown = [count + error for count, error in zip(exact, noisy, strict=True)]
-            return [
-                n if n >= self.threshold and count > 0 else None
-                for n, count in zip(shown, exact, strict=True)
-            ]
-
-        def distribution_of(counts: Any) -> Product:
-            return Product([_one_key(scale, self.threshold, int(count)) for count in counts])
-
-        return Measurement(
-            space, ApproximateDP(), release, loss, distribution=distribution_of, step=self
-        )
+        return _above_threshold(self, space, exact_noise.DiscreteLaplace(scale), loss)
 
 
-def _one_key(scale: Fraction, threshold: int, count: int) -> FiniteDistribution:
+def _above_threshold(
+    step: ReleaseKeys | GaussianKeys,
+    space: Space,
+    distribution: NoiseDistribution,
+    loss: Callable[[Fraction], tuple[Fraction, Fraction]],
+) -> Measurement:
+    """Return the release of each key that someone has, where its noisy count is high enough."""
+    threshold = step.threshold
+
+    def release(counts: Any) -> list[int | None]:
+        exact = [int(count) for count in counts]
+        drawn = distribution.draw_many(len(exact)).tolist() if exact else []
+        shown = [count + error for count, error in zip(exact, drawn, strict=True)]
+        return [
+            n if n >= threshold and count > 0 else None
+            for n, count in zip(shown, exact, strict=True)
+        ]
+
+    def distribution_of(counts: Any) -> Product:
+        return Product([shown_of_key(distribution, threshold, int(count)) for count in counts])
+
+    return Measurement(
+        space, ApproximateDP(), release, loss, distribution=distribution_of, step=step
+    )
+
+
+def shown_of_key(distribution: NoiseDistribution, threshold: int, count: int) -> FiniteDistribution:
     """List what one key shows: nothing, or its noisy count, up to a rest of 2^-80."""
     if count <= 0:
         return FiniteDistribution.of({None: 1})
-    distribution = exact_noise.DiscreteLaplace(scale)
     highest = max(threshold, count + distribution.support(1 - Fraction(1, 1 << 80))[1])
     table: dict[Hashable, Enclosure] = {
         shown: distribution.probability(shown - count, 128)
         for shown in range(threshold, highest + 1)
     }
     table[None] = distribution.cdf(threshold - 1 - count, 128)
-    return FiniteDistribution(table, rest=tail(scale, highest + 1 - count))
+    # by symmetry the mass beyond the highest listed count
+    return FiniteDistribution(table, rest=distribution.cdf(count - highest - 1, 128).upper)
 
 
 def tail(scale: Fraction, low: int) -> Fraction:
@@ -234,47 +247,17 @@ class GaussianKeys(Step):
             passed = groups * passes(scale, self.threshold, steps)
             return steps * epsilon, min(Fraction(1), noisy + passed)
 
-        def release(counts: Any) -> list[int | None]:
-            exact = [int(count) for count in counts]
-            drawn = exact_noise.discrete_gaussian(scale, len(exact)).tolist() if exact else []
-            shown = [count + error for count, error in zip(exact, drawn, strict=True)]
-            return [
-                n if n >= self.threshold and count > 0 else None
-                for n, count in zip(shown, exact, strict=True)
-            ]
-
-        def distribution_of(counts: Any) -> Product:
-            return Product([shown_of_key(scale, self.threshold, int(count)) for count in counts])
-
-        return Measurement(
-            space, ApproximateDP(), release, loss, distribution=distribution_of, step=self
-        )
+        return _above_threshold(self, space, exact_noise.DiscreteGaussian(scale), loss)
 
 
 def keys_each(step: Step, space: Space) -> int:
     """Return how many keys a person has at most, in a space of people counts."""
     metric = space.metric
     if not isinstance(space.domain, Vector) or not isinstance(metric, SparseDistance):
-        raise MismatchError(
-            f"{step.name} works on people counts under the sparse distance, not on ({space})",
-            space,
-            step,
+        raise step.mismatch(
+            space, f"works on people counts under the sparse distance, not on ({space})"
         )
     return metric.coordinates
-
-
-def shown_of_key(scale: Fraction, threshold: int, count: int) -> FiniteDistribution:
-    """List what one key shows: nothing, or its noisy count, up to a rest of 2^-80."""
-    if count <= 0:
-        return FiniteDistribution.of({None: 1})
-    distribution = exact_noise.DiscreteGaussian(scale)
-    highest = max(threshold, count + distribution.support(1 - Fraction(1, 1 << 80))[1])
-    table: dict[Hashable, Enclosure] = {
-        shown: distribution.probability(shown - count, 128)
-        for shown in range(threshold, highest + 1)
-    }
-    table[None] = distribution.cdf(threshold - 1 - count, 128)
-    return FiniteDistribution(table, rest=_tail(scale, highest + 1 - count))
 
 
 def _tail(scale: Fraction, low: int) -> Fraction:
@@ -507,7 +490,7 @@ def _of_key(rounds: Sequence[tuple[Fraction, int]], count: int) -> FiniteDistrib
     table: dict[Hashable, Enclosure] = {}
     left, rest = Enclosure.of(1), Fraction(0)
     for scale, threshold in rounds:
-        one = shown_of_key(scale, threshold, count)
+        one = shown_of_key(exact_noise.DiscreteGaussian(scale), threshold, count)
         rest += one.rest
         for value, chance in one.table.items():
             if value is not None:
@@ -591,11 +574,8 @@ class SelectKeys(Step):
         if not isinstance(space.domain, Vector) or not isinstance(
             metric, (SparseDistance, L1Distance)
         ):
-            raise MismatchError(
-                f"{self.name} works on people counts under the sparse distance or L1, not on "
-                f"({space})",
-                space,
-                self,
+            raise self.mismatch(
+                space, f"works on people counts under the sparse distance or L1, not on ({space})"
             )
         keys = metric.coordinates if isinstance(metric, SparseDistance) else 1
         epsilon, delta = Fraction(self.epsilon), Fraction(self.delta)

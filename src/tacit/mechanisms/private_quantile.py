@@ -48,7 +48,7 @@ from tacit.core import (
     ZeroConcentratedDP,
     register,
 )
-from tacit.errors import MismatchError, UsageError
+from tacit.errors import UsageError
 from tacit.mechanisms.output_distribution import FiniteDistribution, normalised
 from tacit.noise.bernoulli_and_uniform import uniform_integer
 from tacit.noise.bits import watcher
@@ -154,11 +154,10 @@ class PrivateQuantile(Step):
         element = domain.element if isinstance(domain, Vector) else None
         bounds = element.bounds if isinstance(element, Number) else None
         if bounds is None or not space.metric.counts_records:
-            raise MismatchError(
-                f"{self.name} works on the records of a column of bounded numbers, not on "
-                f"({space}); put clamp(lower, upper) before it",
+            raise self.mismatch(
                 space,
-                self,
+                f"works on the records of a column of bounded numbers, not on "
+                f"({space}); put clamp(lower, upper) before it",
             )
         low, high = bounds
         is_integral = getattr(element, "kind", None) == "int"

@@ -28,7 +28,7 @@ from tacit.core.divergences import Product
 from tacit.core.losses.base import Dominating, PrivacyLoss
 from tacit.core.losses.distribution import dominating_pair, response_losses
 from tacit.core.metrics import Witness
-from tacit.errors import MismatchError, UsageError
+from tacit.errors import UsageError
 from tacit.mechanisms.output_distribution import FiniteDistribution
 
 
@@ -96,11 +96,10 @@ class RandomizedResponse(Step):
             and isinstance(space.metric, HammingDistance)
         )
         if not single and not column:
-            raise MismatchError(
-                f"{self.name} works on a label under the discrete distance, or on a vector of "
-                f"labels under the Hamming distance, not on ({space})",
+            raise self.mismatch(
                 space,
-                self,
+                f"works on a label under the discrete distance, or on a vector of "
+                f"labels under the Hamming distance, not on ({space})",
             )
         once = self.loss()
         release: Any = self._report if single else lambda labels: self._reports(labels)

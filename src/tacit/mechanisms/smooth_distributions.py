@@ -297,8 +297,7 @@ class LaplaceDistribution(SmoothDistribution):
 
     def tail(self, z: Floats) -> Floats:
         """Return ``e^-z / 2``."""
-        probabilities: Floats = np.exp(-z) / 2
-        return probabilities
+        return np.exp(-z) / 2
 
     def area(self, start: float, end: float) -> float:
         """Return the difference of two tails."""
@@ -383,8 +382,7 @@ class StudentDistribution(SmoothDistribution):
     def tail(self, z: Floats) -> Floats:
         """Return P(Z > z), by an arc tangent or the incomplete beta ratio."""
         if self.degrees == 1:
-            probabilities: Floats = np.arctan2(1.0, z) / math.pi
-            return probabilities
+            return np.arctan2(1.0, z) / math.pi
         return student_tail(z, self.degrees)
 
     def area(self, start: float, end: float) -> float:

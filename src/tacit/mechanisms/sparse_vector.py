@@ -14,7 +14,7 @@ from tacit.arithmetic.enclosure import Enclosure
 from tacit.arithmetic.exact import Number as NumberLike
 from tacit.arithmetic.exact import as_fraction, as_integer, positive
 from tacit.core import LInfinityDistance, Measurement, PureDP, Space, Step, Vector, register
-from tacit.errors import MismatchError, UsageError
+from tacit.errors import UsageError
 from tacit.mechanisms.grid_noise import AggregateGrid
 from tacit.mechanisms.output_distribution import FiniteDistribution
 
@@ -77,11 +77,10 @@ class SparseVector(Step):
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a vector of query answers under the L-infinity distance."""
         if not isinstance(space.domain, Vector) or not isinstance(space.metric, LInfinityDistance):
-            raise MismatchError(
-                f"{self.name} works on a vector of query answers under the L-infinity distance, "
-                f"not on ({space})",
+            raise self.mismatch(
                 space,
-                self,
+                f"works on a vector of query answers under the L-infinity distance, "
+                f"not on ({space})",
             )
         lattice = AggregateGrid.of(space, self, None)
         test = _Test(

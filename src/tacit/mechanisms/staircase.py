@@ -223,9 +223,7 @@ class Staircase(Step):
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a number under the absolute distance; its grid has the width."""
         if isinstance(space.domain, Vector) or not isinstance(space.metric, AbsoluteDistance):
-            raise MismatchError(
-                f"staircase needs a number under the absolute distance, not ({space})", space, self
-            )
+            raise self.mismatch(space, f"needs a number under the absolute distance, not ({space})")
         lattice = AggregateGrid.of(space, self, None)
         epsilon, stretch = Fraction(self.epsilon), Fraction(self.width)
         units = stretch / lattice.grid

@@ -102,8 +102,7 @@ def observed(distribution: Any, size: Any, draw: Callable[[], _Drawn]) -> _Drawn
     seen = _watcher.get()
     if seen is None:
         return draw()
-    drawn: _Drawn = seen(distribution, size, draw)
-    return drawn
+    return seen(distribution, size, draw)  # type: ignore[no-any-return]
 
 
 def observed_choice(

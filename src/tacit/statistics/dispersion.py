@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,10 +29,10 @@ from tacit.statistics.dispersion_candidates import (
 )
 from tacit.statistics.domains import Domain, Interval, Records, Values
 from tacit.statistics.prefix_moments import UNIT, PrefixMoments, Range, frame_around
-from tacit.statistics.question import Question
+from tacit.statistics.question import Question, Relation
 from tacit.statistics.result import Method, Sensitivity
 from tacit.statistics.samples import Array, CountedSample, Sample, merge
-from tacit.statistics.statistic import Exact, Statistic
+from tacit.statistics.statistic import Exact, PublicRange, Statistic
 
 # The worst move for a variance where any value from ``L`` to ``U`` may be repeated without limit.
 #
@@ -490,6 +490,7 @@ Sizes = tuple[int, int, int]
 class Dispersion(Statistic):
     """Variance or standard deviation, over ``n - ddof``."""
 
+    kind: ClassVar[str]  # what its name starts with
     ddof: int = 0  # 0 (numpy's default) or 1 (the unbiased variance, undefined for a single record)
 
     def __post_init__(self) -> None:
@@ -497,9 +498,24 @@ class Dispersion(Statistic):
             raise UsageError(f"ddof must be 0 or 1, not {shown_value(self.ddof)}")
 
     @property
+    def name(self) -> str:
+        """Its kind, with its ``ddof`` if that is not 0."""
+        return f"{self.kind}(ddof={self.ddof})" if self.ddof else self.kind
+
+    @property
     def least(self) -> int:
         """The fewest records of which there is a value."""
         return self.ddof + 1
+
+    def public_range(
+        self, lower: Fraction, upper: Fraction, relation: Relation
+    ) -> PublicRange | None:
+        """Up to half the span, or its square (Popoviciu); 0 for no records; with ddof 0 only."""
+        if self.ddof:
+            return None  # of a single record it has no value
+        half = (upper - lower) / 2
+        maximum = half if self.spread.root else half**2
+        return PublicRange(maximum, (Fraction(0), maximum), Fraction(0))
 
     @property
     def spread(self) -> SpreadMeasure:

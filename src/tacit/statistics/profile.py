@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tacit import plotting
 from tacit.arithmetic.exact import as_integer, show
@@ -29,53 +29,13 @@ if TYPE_CHECKING:
 _WIDE_RATIO = 30.0
 
 
-class Point(Protocol):
-    """Interface of a point of a profile for plots."""
-
-    @property
-    def column(self) -> str:
-        """Of the data."""
-
-    @property
-    def statistic(self) -> Any:
-        """The statistic."""
-
-    @property
-    def scope(self) -> str:
-        """Global or local."""
-
-    @property
-    def relation(self) -> str:
-        """Which data sets are neighbours."""
-
-    @property
-    def distance(self) -> int:
-        """The distance."""
-
-    @property
-    def value(self) -> float | None:
-        """The sensitivity."""
-
-
-class PlottableProfile(Protocol):
-    """Interface of a profile that has a plot."""
-
-    @property
-    def rows(self) -> Sequence[Point]:
-        """The points."""
-
-    @property
-    def within(self) -> bool:
-        """True if neighbours at smaller distances count."""
-
-
-def draw_profile(profile: PlottableProfile, log: bool | None) -> Any:
+def draw_profile(profile: Profile, log: bool | None) -> Figure:
     """Draw a profile; see :meth:`Profile.plot`."""
     rows = profile.rows
     columns = _ordered(r.column for r in rows)
     kinds = _ordered((r.scope, r.relation) for r in rows)
     names = _ordered(r.statistic.name for r in rows)
-    fig = plotting.figure(max(4.6, 3.5 * len(kinds)), 3.1 * len(columns) + 0.9)
+    fig: Figure = plotting.figure(max(4.6, 3.5 * len(kinds)), 3.1 * len(columns) + 0.9)
     grid = plotting.axes(fig, len(columns), len(kinds), share_y="row")
     for (i, column), (j, kind) in product(enumerate(columns), enumerate(kinds)):
         here = [r for r in rows if r.column == column]
@@ -90,7 +50,7 @@ def draw_profile(profile: PlottableProfile, log: bool | None) -> Any:
     return fig
 
 
-def _draw_panel(panel: Any, rows: list[Point], names: list[str]) -> None:
+def _draw_panel(panel: Any, rows: list[ProfileRow], names: list[str]) -> None:
     for index, name in enumerate(names):
         points = [r for r in rows if r.statistic.name == name]
         values = [float("nan") if r.value is None else r.value for r in points]
@@ -105,7 +65,7 @@ def _draw_panel(panel: Any, rows: list[Point], names: list[str]) -> None:
     plotting.integer_ticks(panel, [r.distance for r in rows])
 
 
-def _scale(panel: Any, rows: list[Point], log: bool | None) -> None:
+def _scale(panel: Any, rows: list[ProfileRow], log: bool | None) -> None:
     values = [r.value for r in rows if r.value]
     wide = bool(values) and max(values) > _WIDE_RATIO * min(values)
     if not values or not (wide if log is None else log):
@@ -204,8 +164,7 @@ class Profile(Shown):
 
         Returns a ``matplotlib.figure.Figure``: ``profile.plot().savefig("profile.svg")``.
         """
-        figure: Figure = draw_profile(self, log=log)
-        return figure
+        return draw_profile(self, log=log)
 
 
 @public

@@ -55,8 +55,7 @@ def between(ranks: Array | Ranks, c1: Indices, c3: Indices, low: Indices, high: 
     array([17])
     """
     mid = ranks[np.where(c1 >= c3, high - 1, low + 1)]
-    interpolated: Array = c1 * (mid - ranks[low]) + c3 * (ranks[high] - mid)
-    return interpolated
+    return c1 * (mid - ranks[low]) + c3 * (ranks[high] - mid)  # type: ignore[no-any-return]
 
 
 @dataclass

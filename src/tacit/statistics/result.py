@@ -96,36 +96,24 @@ _MAX_RUGS = 3000
 _MAX_LABELLED_BINS = 12
 
 
-class PlottablePair(Protocol):
-    """Interface of a :class:`~tacit.statistics.result.Sensitivity` for plots."""
-
-    value: Any
-    method: Any
-    statistic: Any
-    question: Any
-
-    @property
-    def pair(self) -> tuple[Sample, Sample] | None:
-        """The two neighbours."""
-
-
-def draw_pair(answer: PlottablePair) -> Any:
+def draw_pair(answer: Sensitivity) -> Figure:
     """Draw the two neighbours of an answer; see :meth:`Sensitivity.plot`."""
     if answer.pair is None:
         bound = answer.method == "upper bound"
         why = f"{answer.method} only" if bound else "no release can be changed into another"
         raise UsageError(f"there is no pair of neighbours to draw: {why}")
     x, y = (sample.floats for sample in answer.pair)
-    values = [answer.statistic.of(sample) for sample in answer.pair]
-    marks = answer.statistic.marks
+    statistic: Any = answer.statistic
+    values = [statistic.of(sample) for sample in answer.pair]
+    marks = statistic.marks
     on_line = marks == "line"
-    fig = plotting.figure(7.6, 3.3 if on_line else 4.1)
+    fig: Figure = plotting.figure(7.6, 3.3 if on_line else 4.1)
     strip = 1.4 if marks == "bins" else 1.0
     rows = plotting.axes(fig, 1 if on_line else 2, 1, heights=None if on_line else [3, strip])
     line = rows[0][0]
     _draw_releases(line, x, y)
     if marks == "bins":
-        _mark_bins(line, rows[1][0], values, answer.statistic.edges)
+        _mark_bins(line, rows[1][0], values, statistic.edges)
     elif on_line:
         _mark_on_line(line, [as_float(v) for v in values], answer)
     else:
@@ -217,7 +205,7 @@ def _dots(
         line.scatter(special, height + lift * rank[n:], s=62, zorder=4, label=label, **look)
 
 
-def _mark_on_line(line: Any, values: list[float], answer: PlottablePair) -> None:
+def _mark_on_line(line: Any, values: list[float], answer: Sensitivity) -> None:
     """The statistic as a stroke through each line, the gap as a band between them."""
     low, high = sorted(values)
     line.axvspan(low, high, ymin=0.12, ymax=0.88, color="#fdf0c4", zorder=-2, linewidth=0)
@@ -239,7 +227,7 @@ def _label(line: Any, value: float, height: float, text: str) -> None:
     line.annotate(text, (value, height), ha=side, va="center", fontsize=9, color=plotting.INK)
 
 
-def _gap(line: Any, low: float, high: float, height: float, answer: PlottablePair) -> None:
+def _gap(line: Any, low: float, high: float, height: float, answer: Sensitivity) -> None:
     text = f"gap = {show(answer.value)}"
     lowest, highest = line.get_xlim()
     if high - low > 0.02 * (highest - lowest):
@@ -276,7 +264,7 @@ def _gap(line: Any, low: float, high: float, height: float, answer: PlottablePai
     )
 
 
-def _mark_apart(strip: Any, values: list[float], answer: PlottablePair) -> None:
+def _mark_apart(strip: Any, values: list[float], answer: Sensitivity) -> None:
     """A statistic that is no place on the records' line gets a line of its own."""
     low, high = sorted(values)
     pad = 0.35 * (high - low or max(1.0, abs(low)))
@@ -337,7 +325,7 @@ def _bin_names(edges: Sequence[Fraction]) -> list[str]:
     return [f"below {inner[0]}", *middle, f"{inner[-1]} or more"]
 
 
-def _describe(line: Any, answer: PlottablePair) -> None:
+def _describe(line: Any, answer: Sensitivity) -> None:
     question = answer.question
     kind = "Global" if question.at is None else "Local"
     how = "within" if question.within else "at exactly"
@@ -511,8 +499,7 @@ class Sensitivity(Shown):
             MissingExtraError: matplotlib is not installed.
             UsageError: there is no witness to draw (a bound).
         """
-        figure: Figure = draw_pair(self)
-        return figure
+        return draw_pair(self)
 
     def card(self) -> Card:
         """Return what a notebook displays: the value, how it was found, what attains it."""

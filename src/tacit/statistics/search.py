@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -251,10 +251,6 @@ _SHOW_ABOVE = 500_000  # releases that are worth one, however quick the function
 _SPREAD_AFTER = 10.0  # seconds of expected work that are worth starting other processes
 
 
-class _Advance(Protocol):
-    def __call__(self, done: int) -> None: ...
-
-
 def rows_of(
     values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float64]:
@@ -346,7 +342,7 @@ def _joblib() -> Any | None:
 
 
 @contextmanager
-def _progress(what: str, total: int, expected: float) -> Iterator[_Advance]:
+def _progress(what: str, total: int, expected: float) -> Iterator[Callable[[int], object]]:
     """A bar with the time left, on a terminal only; Ctrl-C stops the search."""
     if not sys.stderr.isatty() or (expected < _SHOW_AFTER and total < _SHOW_ABOVE):
         yield lambda done: None

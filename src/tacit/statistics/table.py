@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -33,63 +33,7 @@ _CHARACTER = 0.082  # inches a character of a cell
 _LINE = 0.46  # inches a line
 
 
-class Near(Protocol):
-    """Interface of a neighbour for plots."""
-
-    @property
-    def records(self) -> tuple[Any, ...]:
-        """Its records."""
-
-    @property
-    def value(self) -> Any:
-        """The statistic on it."""
-
-    @property
-    def gap(self) -> Fraction | float:
-        """Distance from the value of the release."""
-
-
-class Line(Protocol):
-    """Interface of a release for plots."""
-
-    @property
-    def records(self) -> tuple[Any, ...]:
-        """Its records."""
-
-    @property
-    def value(self) -> Any:
-        """The statistic on it."""
-
-    @property
-    def neighbours(self) -> Sequence[Near]:
-        """Its neighbours."""
-
-    @property
-    def local(self) -> Fraction | float:
-        """The largest gap."""
-
-
-class PlottableTable(Protocol):
-    """Interface of a table that has a plot."""
-
-    @property
-    def statistic(self) -> Any:
-        """The statistic."""
-
-    @property
-    def question(self) -> Any:
-        """The question."""
-
-    @property
-    def releases(self) -> Sequence[Line]:
-        """The lines."""
-
-    @property
-    def value(self) -> Fraction | float:
-        """The global sensitivity."""
-
-
-def draw_table(table: PlottableTable) -> Any:
+def draw_table(table: SensitivityTable) -> Figure:
     """Draw a table; see :meth:`SensitivityTable.plot`."""
     releases = table.releases
     maximum = max((len(r.neighbours) for r in releases), default=0)
@@ -100,7 +44,7 @@ def draw_table(table: PlottableTable) -> Any:
         )
     widths = _widths(table, maximum)
     total = sum(widths)
-    fig = plotting.figure(total + 0.3, _LINE * (len(releases) + 1.6) + 0.9)
+    fig: Figure = plotting.figure(total + 0.3, _LINE * (len(releases) + 1.6) + 0.9)
     ax = plotting.axes(fig, 1, 1)[0][0]
     ax.set_axis_off()
     ax.set_xlim(0, total)
@@ -121,13 +65,13 @@ def draw_table(table: PlottableTable) -> Any:
     return fig
 
 
-def _widths(table: PlottableTable, maximum: int) -> list[float]:
+def _widths(table: SensitivityTable, maximum: int) -> list[float]:
     def inches(texts: list[str], minimum: int) -> float:
         return _CHARACTER * (max([minimum, *map(len, texts)]) + 3)
 
     name = len(table.statistic.name) + 3
     first = inches([_set(r.records) for r in table.releases], 7)
-    second = inches([plotting.number(r.value) for r in table.releases], name)
+    second = inches([plotting.number(_float(r.value)) for r in table.releases], name)
     columns = [[n for r in table.releases for n in r.neighbours[i : i + 1]] for i in range(maximum)]
     cells = [
         inches([t for n in near for t in (_set(n.records), _values(n))], 9) for near in columns
@@ -135,7 +79,7 @@ def _widths(table: PlottableTable, maximum: int) -> list[float]:
     return [first, second, *cells, inches([], 7)]
 
 
-def _head(ax: Any, table: PlottableTable, edges: list[float]) -> None:
+def _head(ax: Any, table: SensitivityTable, edges: list[float]) -> None:
     name = table.statistic.name
     bold = {"fontsize": 9, "fontweight": "bold", "va": "center", "color": plotting.INK}
     ax.text(edges[0] + 0.06, -0.5, "release x", **bold)
@@ -152,7 +96,7 @@ def _head(ax: Any, table: PlottableTable, edges: list[float]) -> None:
 
 
 def _draw_release(
-    ax: Any, table: PlottableTable, release: Line, line: int, edges: list[float]
+    ax: Any, table: SensitivityTable, release: ReleaseNeighbours, line: int, edges: list[float]
 ) -> None:
     middle = line + 0.5
     plain = {"fontsize": 8.5, "va": "center", "color": plotting.INK}
@@ -160,7 +104,7 @@ def _draw_release(
     ax.text(
         (edges[1] + edges[2]) / 2,
         middle,
-        plotting.number(release.value),
+        plotting.number(_float(release.value)),
         ha="center",
         **plain,
     )
@@ -179,9 +123,9 @@ def _draw_release(
 
 def _draw_cell(
     ax: Any,
-    table: PlottableTable,
-    release: Line,
-    neighbour: Near,
+    table: SensitivityTable,
+    release: ReleaseNeighbours,
+    neighbour: Neighbour,
     span: tuple[float, float],
     line: int,
 ) -> None:
@@ -225,8 +169,8 @@ def _foot(ax: Any, lines: int) -> None:
     )
 
 
-def _values(neighbour: Near) -> str:
-    value = plotting.number(neighbour.value)
+def _values(neighbour: Neighbour) -> str:
+    value = plotting.number(_float(neighbour.value))
     return f"{value}   \N{GREEK CAPITAL LETTER DELTA} {plotting.number(neighbour.gap)}"
 
 
@@ -307,8 +251,7 @@ class SensitivityTable(Shown):
         Raises:
             UsageError: more releases or neighbours than can be read in a figure.
         """
-        figure: Figure = draw_table(self)
-        return figure
+        return draw_table(self)
 
     def card(self) -> Card:
         """Return what a notebook displays: each release with its local sensitivity."""

@@ -19,7 +19,7 @@ from tacit.statistics.dispersion import Dispersion
 from tacit.statistics.dispersion_candidates import SpreadMeasure
 from tacit.statistics.question import Relation
 from tacit.statistics.samples import Array, ClampedRecords
-from tacit.statistics.statistic import AtDistance, PublicRange
+from tacit.statistics.statistic import AtDistance
 
 # Local sensitivity of the variance at a distance, where records join or leave.
 #
@@ -312,24 +312,12 @@ class Variance(Dispersion, proven=True):
     #
     # ddof: 0 (numpy's default) or 1 (the unbiased variance, undefined for a single record).
 
-    @property
-    def name(self) -> str:
-        """``"var"``, with its ``ddof`` if that is not 0."""
-        return f"var(ddof={self.ddof})" if self.ddof else "var"
+    kind = "var"
 
     @property
     def spread(self) -> SpreadMeasure:
         """The variance itself."""
         return SpreadMeasure(self.ddof, root=False)
-
-    def public_range(
-        self, lower: Fraction, upper: Fraction, relation: Relation
-    ) -> PublicRange | None:
-        """Between 0 and ``span^2 / 4`` (Popoviciu), and 0 for no records; with ddof 0 only."""
-        if self.ddof:
-            return None  # of a single record it has no value
-        maximum = (upper - lower) ** 2 / 4
-        return PublicRange(maximum, (Fraction(0), maximum), Fraction(0))
 
     def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds."""
@@ -453,8 +441,7 @@ class DeviationAtDistance(AtDistance):
         )
         rough = retained * (high_squares - low_squares) - (high - low) ** 2
         near = 2.0**-47 * self.n * self._floats[3][-1]
-        likely: npt.NDArray[np.int64] = first[rough <= rough.min() + near]
-        return likely
+        return first[rough <= rough.min() + near]  # type: ignore[no-any-return]
 
     @cached_property
     def _runs(self) -> Runs:
@@ -507,24 +494,12 @@ class StandardDeviation(Dispersion, proven=True):
     # and else the float just above the truth.  The worst neighbours are found, with proofs, where
     # those of :class:`~tacit.statistics.variances.Variance` are.
 
-    @property
-    def name(self) -> str:
-        """``"std"``, with its ``ddof`` if that is not 0."""
-        return f"std(ddof={self.ddof})" if self.ddof else "std"
+    kind = "std"
 
     @property
     def spread(self) -> SpreadMeasure:
         """The root of the variance."""
         return SpreadMeasure(self.ddof, root=True)
-
-    def public_range(
-        self, lower: Fraction, upper: Fraction, relation: Relation
-    ) -> PublicRange | None:
-        """Between 0 and half the span (Popoviciu), and 0 for no records; with ddof 0 only."""
-        if self.ddof:
-            return None  # of a single record it has no value
-        maximum = (upper - lower) / 2
-        return PublicRange(maximum, (Fraction(0), maximum), Fraction(0))
 
     def at_distance(self, data: ClampedRecords, relation: Relation) -> AtDistance:
         """``A(t)`` within bounds."""

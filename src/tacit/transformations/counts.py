@@ -78,7 +78,7 @@ class Count(Step):
         """Return the count on a column or a table."""
         domain = space.domain
         if not isinstance(domain, (Vector, Frame)) or not space.metric.counts_records:
-            raise MismatchError(f"count works on records, not on ({space})", space, self)
+            raise self.mismatch(space, f"works on records, not on ({space})")
         moves = isinstance(space.metric, (SymmetricDistance, InsertDeleteDistance))
         factor = Fraction(int(moves and domain.size is None))
         output = Space(Number("int", Fraction(0), grid=Fraction(1)), AbsoluteDistance())
@@ -242,19 +242,15 @@ class CountByCategory(Step):
         element = getattr(domain, "element", None)
         integral = isinstance(element, Number) and element.kind == "int" and element.grid is None
         if not isinstance(element, Category) and not integral:
-            raise MismatchError(
-                f"count_by_category works on a column of labels, not on {domain}; put bin(edges) "
-                "before it to count numbers",
+            raise self.mismatch(
                 space,
-                self,
+                f"works on a column of labels, not on {domain}; put bin(edges) "
+                "before it to count numbers",
             )
         known = self.categories or getattr(element, "categories", None)
         if known is None:
-            raise MismatchError(
-                "count_by_category needs public categories: name them in it, or in the column's "
-                "domain",
-                space,
-                self,
+            raise self.mismatch(
+                space, "needs public categories: name them in it, or in the column's domain"
             )
         return tuple(known)
 
@@ -634,11 +630,7 @@ class LinearQueries(Step):
         domain, columns = space.domain, len(matrix[0])
         element = domain.element if isinstance(domain, Vector) else None
         if not isinstance(element, Number) or (element.grid is None and element.kind != "int"):
-            raise MismatchError(
-                f"linear_queries works on a vector of numbers on a grid, not on {domain}",
-                space,
-                self,
-            )
+            raise self.mismatch(space, f"works on a vector of numbers on a grid, not on {domain}")
         if domain.size != columns:  # type: ignore[attr-defined]
             raise MismatchError(
                 f"the matrix has {columns} columns, and the domain is: {domain}", space, self

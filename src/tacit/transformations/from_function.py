@@ -97,8 +97,7 @@ class Releases(Domain):
 
     @property
     def _members(self) -> list[Fraction]:
-        members: list[Fraction] = self.over.sample.distinct()[0].fractions()
-        return members
+        return self.over.sample.distinct()[0].fractions()  # type: ignore[no-any-return]
 
     def sample(self, source: random.Random) -> list[float]:
         """Draw a data set, for tests of maps."""

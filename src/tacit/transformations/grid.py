@@ -32,8 +32,8 @@ from tacit.core import (
     register,
     register_join,
 )
-from tacit.errors import MismatchError, UsageError
-from tacit.transformations.rows import records_of, row_by_row
+from tacit.errors import UsageError
+from tacit.transformations.rows import column_of_numbers, records_of, row_by_row
 
 # A bounded column as whole units of a public grid.
 
@@ -121,20 +121,15 @@ class Gridded:
 
 def bounded_column(space: Space, step: Step) -> Number:
     """Return the element domain of a bounded column of numbers."""
-    domain = space.domain
-    if not isinstance(domain, Vector) or not isinstance(domain.element, Number):
-        raise MismatchError(
-            f"{step.name} works on a column of numbers, not on {domain}", space, step
-        )
+    element = column_of_numbers(space, step)
     records_of(space, step)
-    if domain.element.bounds is None:
-        raise MismatchError(
-            f"{step.name} needs bounds, or one record could move it without limit; put "
-            "clamp(lower, upper) before it",
+    if element.bounds is None:
+        raise step.mismatch(
             space,
-            step,
+            "needs bounds, or one record could move it without limit; put "
+            "clamp(lower, upper) before it",
         )
-    return domain.element
+    return element
 
 
 def _default_step(lower: Fraction, upper: Fraction, resolution: int) -> Fraction:
@@ -192,7 +187,7 @@ class ToGrid(Step):
         domain, grid = space.domain, Fraction(self.grid)
         inner = domain.element if isinstance(domain, Vector) else domain
         if not isinstance(inner, Number) or inner.grid is not None or inner.kind == "int":
-            raise MismatchError(f"to_grid works on floats, not on {domain}", space, self)
+            raise self.mismatch(space, f"works on floats, not on {domain}")
         if space.metric.counts_records:
             bounded_column(space, self)
             gridded = Gridded.of(inner, grid)
@@ -228,10 +223,8 @@ def _rounding(space: Space, grid: Fraction, step: Step) -> Callable[[Fraction], 
     if isinstance(metric, (AbsoluteDistance, LInfinityDistance)):
         return lambda d: grid * math.ceil(d / grid)
     if size is None or not isinstance(metric, (L1Distance, L2Distance)):
-        raise MismatchError(
-            f"to_grid charges for each number under {metric}, so it needs a public size",
-            space,
-            step,
+        raise step.mismatch(
+            space, f"charges for each number under {metric}, so it needs a public size"
         )
     if isinstance(metric, L1Distance):
         return lambda d: grid * (math.ceil(d / grid) + max(size - 1, 0)) if d else Fraction(0)
@@ -294,7 +287,7 @@ class Resize(Step):
         """
         domain = records_of(space, self)
         if not isinstance(domain, Vector):
-            raise MismatchError(f"resize works on a column, not on {domain}", space, self)
+            raise self.mismatch(space, f"works on a column, not on {domain}")
         numbers = isinstance(domain.element, Number)
         value = as_fraction(self.value, "value") if numbers else self.value
         if not domain.element.contains(value):

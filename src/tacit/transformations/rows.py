@@ -46,7 +46,7 @@ def records_of(space: Space, step: Step) -> Vector | Frame:
     if not isinstance(domain, (Vector, Frame)) or not isinstance(
         space.metric, (SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance)
     ):
-        raise MismatchError(f"{step.name} works on records, not on ({space})", space, step)
+        raise step.mismatch(space, f"works on records, not on ({space})")
     return domain
 
 
@@ -97,10 +97,8 @@ def row_by_row(
     # so a chain of d insertions, deletions or changes that leads from u to v leads, applied to the
     # images, from f(u) to f(v).
     if not space.metric.counts_records:
-        raise MismatchError(
-            f"{step.name} works on data sets compared record by record, not by {space.metric}",
-            space,
-            step,
+        raise step.mismatch(
+            space, f"works on data sets compared record by record, not by {space.metric}"
         )
     witness = EVERY if onto else None
     return Transformation(
@@ -203,9 +201,7 @@ def column_of_numbers(space: Space, step: Step) -> Number:
     """Return the element domain of a column of numbers."""
     domain = space.domain
     if not isinstance(domain, Vector) or not isinstance(domain.element, Number):
-        raise MismatchError(
-            f"{step.name} works on a column of numbers, not on {domain}", space, step
-        )
+        raise step.mismatch(space, f"works on a column of numbers, not on {domain}")
     return domain.element
 
 
@@ -293,7 +289,7 @@ class Cast(Step):
         """Return the cast of a column."""
         domain = space.domain
         if not isinstance(domain, Vector) or not isinstance(domain.element, (Number, Category)):
-            raise MismatchError(f"cast works on a column, not on {domain}", space, self)
+            raise self.mismatch(space, f"works on a column, not on {domain}")
         target = element(_TYPES[str(self.to)])
         present = domain.element.present
         readers = {"float": _to_float, "int": _to_float, "str": _to_text, "bool": _to_bool}
@@ -375,11 +371,10 @@ class Clamp(Step):
         """Return the clamp on a column of numbers."""
         domain = space.domain
         if not isinstance(domain, Vector) or not isinstance(domain.element, Number):
-            raise MismatchError(
-                f"clamp works on a column of numbers, not on {domain}; start from "
-                "Vector(float) or Vector(int), or select a column first",
+            raise self.mismatch(
                 space,
-                self,
+                f"works on a column of numbers, not on {domain}; start from "
+                "Vector(float) or Vector(int), or select a column first",
             )
         inside = replace(
             domain.element, lower=as_fraction(self.lower), upper=as_fraction(self.upper)
@@ -424,12 +419,7 @@ class Impute(Step):
         Raises:
             UsageError: the constant is outside the column's bounds.
         """
-        domain = space.domain
-        if not isinstance(domain, Vector) or not isinstance(domain.element, Number):
-            raise MismatchError(
-                f"impute works on a column of numbers, not on {domain}", space, self
-            )
-        filled = replace(domain.element, nullable=False)
+        filled = replace(column_of_numbers(space, self), nullable=False)
         constant = as_fraction(self.value)
         if not filled.contains(constant):
             raise UsageError(f"the imputed value {show(constant)} is not in the domain: {filled}")
@@ -437,7 +427,8 @@ class Impute(Step):
         def fill(column: Any) -> Any:
             return np.where(np.isnan(column), float(constant), column)
 
-        return row_by_row(self, space, Space(Vector(filled, size=domain.size), space.metric), fill)
+        output = Vector(filled, size=space.domain.size)  # type: ignore[attr-defined]
+        return row_by_row(self, space, Space(output, space.metric), fill)
 
 
 # Select: one column of a table.
@@ -476,7 +467,7 @@ class Select(Step):
         """Return the selection from a table in memory that has the column."""
         domain = space.domain
         if not isinstance(domain, Frame):
-            raise MismatchError(f"select works on a Frame, not on {domain}", space, self)
+            raise self.mismatch(space, f"works on a Frame, not on {domain}")
         if self.column not in domain.names:
             raise MismatchError(
                 f"no column {self.column!r} in {domain}; {did_you_mean(self.column, domain.names)}",

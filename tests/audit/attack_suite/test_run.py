@@ -24,6 +24,7 @@ from tacit.audit.attack_suite.run import (
     interpreter_of,
     load_cases,
     system_named,
+    under_attack,
 )
 from tacit.audit.attack_suite.system import (
     FALLS,
@@ -39,7 +40,6 @@ from tacit.audit.attack_suite.system import (
     moved_beyond_noise,
     rarely_shown,
 )
-from tacit.audit.attack_suite.worker import under_attack
 from tacit.errors import UsageError
 
 
@@ -67,11 +67,47 @@ def test_interpreters_are_named_or_found(monkeypatch):
 
 
 def test_what_is_not_installed_is_said_so(monkeypatch):
-    monkeypatch.setitem(SYSTEMS, "pydp", ("pydp", "no_such_package"))
-    found = attacks(["pydp"], only=["NaN"])
+    monkeypatch.setitem(SYSTEMS, "tacit-spark", ("tacit_spark", "no_such_package"))
+    found = attacks(["tacit-spark"], only=["NaN"])
     assert "not installed" in found.results[0].absent
     assert "not installed" in str(found)
     assert json.loads(found.to_json())["results"][0]["outcomes"] == {}
+
+
+ADAPTER = """
+from tacit.audit.attack_suite.system import InstalledLibrary
+
+class SYSTEM(InstalledLibrary):
+    distribution = {!r}
+
+    def noise(self, kind, value, scale):
+        return value  # the same in each fork
+"""
+
+
+@pytest.fixture
+def adapter(tmp_path):
+    path = tmp_path / "my_library.py"
+    path.write_text(ADAPTER.format("numpy"))
+    return path
+
+
+def test_a_library_is_attacked_through_an_adapter_in_a_file(adapter):
+    case = "noise that can be repeated/after a fork"
+    result = under_attack(str(adapter), {case})
+    assert result.system == "my-library"
+    assert result.outcomes[case].verdict == FALLS
+    adapter.write_text(ADAPTER.format("none-such"))
+    assert "no package none-such" in under_attack(str(adapter), {case}).absent
+    with pytest.raises(UsageError, match="no adapter"):
+        attacks([str(adapter.with_name("none.py"))])
+
+
+@pytest.mark.full
+def test_a_library_with_an_adapter_has_a_process_of_its_own(adapter):
+    found = attacks([str(adapter)], only=["noise that can be repeated"], timeout=60)
+    assert found.results[0].version
+    assert found.fallen("my-library")
 
 
 def test_an_interpreter_that_fails_is_said_so():

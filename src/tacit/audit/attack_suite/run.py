@@ -12,9 +12,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from tacit.audit.attack_suite.system import (
     UNDECIDED,
     Case,
     CaseOutcome,
+    NotReadyError,
     System,
     all_cases,
 )
@@ -40,7 +41,7 @@ from tacit.errors import UsageError, did_you_mean
 _MODULES = ("values", "outputs", "claims")
 _HOME = "tacit.audit.attack_suite"
 
-# Each system by its name: the module of its adapter, and the package that it needs.
+# Each system of Tacit by its name: the module of its adapter, and the package that it needs.
 SYSTEMS = {
     "tacit": ("tacit_session", ""),
     "tacit-postgresql": ("tacit_postgres", "psycopg"),
@@ -48,19 +49,35 @@ SYSTEMS = {
     "tacit-service": ("tacit_service", "fastapi"),
     "tacit-framework": ("tacit_framework", ""),
     "tacit-local": ("tacit_local", ""),
-    "opendp": ("peers.opendp", "opendp"),
-    "tumult-analytics": ("peers.tumult", "tmlt"),
-    "diffprivlib": ("peers.diffprivlib", "diffprivlib"),
-    "pydp": ("peers.pydp", "pydp"),
-    "pipeline-dp": ("peers.pipeline_dp", "pipeline_dp"),
-    "smartnoise-sql": ("peers.smartnoise_sql", "snsql"),
-    "pure-ldp": ("peers.pure_ldp", "pure_ldp"),
-    "multi-freq-ldpy": ("peers.multi_freq_ldpy", "multi_freq_ldpy"),
-    "dp-accounting": ("peers.dp_accounting", "dp_accounting"),
 }
 
 # The systems that need nothing but Tacit.
 OURS = tuple(name for name, (_, package) in SYSTEMS.items() if not package)
+
+# The adapters of other libraries: they come with the source code, not with the installed package.
+_PEERS = Path(tacit.__file__).parents[2] / "benchmarks" / "peers" / "attacked"
+
+
+def adapters() -> dict[str, Path]:
+    """Return the files of the adapters of other libraries that come with Tacit, by name."""
+    return {_label(str(file)): file for file in sorted(_PEERS.glob("*.py"))}
+
+
+def _label(given: str) -> str:
+    """Return the name of a system that is given by its name or by the file of its adapter."""
+    return Path(given).stem.replace("_", "-") if given.endswith(".py") else given
+
+
+def check_system(given: str) -> None:
+    """Raise if this is neither the name of a system nor the file of an adapter."""
+    if given.endswith(".py"):
+        if not Path(given).is_file():
+            raise UsageError(f"there is no adapter {given}")
+    elif given not in (names := [*SYSTEMS, *adapters()]):
+        raise UsageError(
+            f"there is no system {given!r}; {did_you_mean(given, names)}; "
+            "a library with an adapter of your own is given by its file, such as adapter.py"
+        )
 
 
 def load_cases() -> tuple[Case, ...]:
@@ -75,11 +92,19 @@ def load_cases() -> tuple[Case, ...]:
     return tuple(sorted(all_cases(), key=lambda case: order[case.program.__module__]))
 
 
-def system_named(name: str) -> System:
-    """Return a system by its name, ready to be attacked."""
-    if name not in SYSTEMS:
-        raise UsageError(f"there is no system {name!r}; {did_you_mean(name, list(SYSTEMS))}")
-    module = importlib.import_module(f"{_HOME}.systems.{SYSTEMS[name][0]}")
+def system_named(given: str) -> System:
+    """Return a system by its name or the file of its adapter, ready to be attacked."""
+    check_system(given)
+    if given in SYSTEMS:
+        module = importlib.import_module(f"{_HOME}.systems.{SYSTEMS[given][0]}")
+    else:
+        path = adapters().get(given, Path(given))
+        # A name of its own: the file is often called as the library that it imports.
+        spec = spec_from_file_location(f"attacked_{path.stem}", path)
+        assert spec is not None  # the file ends in .py
+        assert spec.loader is not None
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
     classes: Sequence[type[System]] = [module.SYSTEM]
     return classes[0]()
 
@@ -256,7 +281,46 @@ def _details(cases: Sequence[Case], result: AttackResult) -> str:
 # Run the cases on systems: each in a process of its own, with its own interpreter.
 
 
-_WORKER = "tacit.audit.attack_suite.worker"
+_WORKER = "from tacit.audit.attack_suite.run import answer_request; answer_request()"
+
+
+def under_attack(
+    given: str, ids: set[str], tell: Callable[[AttackResult], object] = repr
+) -> AttackResult:
+    """Run cases on a system in this process.
+
+    >>> found = under_attack("tacit-framework", {"sums in a tree/4 leaves in L2"})
+    >>> [outcome.verdict for outcome in found.outcomes.values()]
+    ['holds']
+    """
+    system, label = system_named(given), _label(given)
+    try:
+        system.refuse_unready()
+    except NotReadyError as error:
+        return AttackResult(label, "", {}, str(error))
+    with contextlib.closing(system):
+        version = system.version()
+        result = AttackResult(label, version, {})
+        for case in load_cases():
+            if case.id in ids:
+                result = replace(result, outcomes={**result.outcomes, case.id: case.run(system)})
+                tell(result)
+    return result
+
+
+def answer_request() -> None:
+    """Run the cases whose ids are on stdin on the system that the command line names."""
+    # What a library prints goes to stderr.  After each case a line of stdout is the result so far:
+    # what was found is known also where the process does not come to its end.
+    ids = set(json.load(sys.stdin))
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def tell(result: AttackResult) -> None:
+        print(json.dumps(result.as_dict()), file=answers, flush=True)
+
+    with contextlib.redirect_stdout(sys.stderr):
+        tell(under_attack(sys.argv[1], ids, tell))
 
 
 @public
@@ -279,9 +343,11 @@ def attacks(
     a system falls.  That a system holds is not a proof.
 
     Args:
-        systems: the names of systems, such as ``"tacit"`` or ``"opendp"``; none to list the cases.
+        systems: the names of systems, such as ``"tacit"``, or the files of adapters, such as
+            ``"benchmarks/peers/attacked/opendp.py"`` in the source code of Tacit, where its name
+            is enough (``"opendp"``); none to list the cases.
         only: classes of attack, or ids of cases; all where none is given.
-        pythons: interpreters by the names of systems.
+        pythons: interpreters by the names of systems; that of an adapter is the name of its file.
         timeout: the seconds after which a system is stopped; the cases that it did not come to are
             undecided.
 
@@ -299,9 +365,9 @@ def attacks(
             raise UsageError(f"systems and only are lists of names, for example [{example!r}]")
     if not isinstance(pythons or {}, Mapping):
         raise UsageError("pythons names interpreters, for example {'opendp': '/venv/bin/python'}")
-    for name in (*systems, *(pythons or {})):
-        if name not in SYSTEMS:
-            raise UsageError(f"there is no system {name!r}; {did_you_mean(name, list(SYSTEMS))}")
+    labels = {_label(given) for given in systems}
+    for given in (*systems, *(name for name in pythons or {} if name not in labels)):
+        check_system(given)
     seconds = float(positive(timeout, "timeout"))
     cases = _chosen(only)
     results = [_result(name, cases, dict(pythons or {}), seconds) for name in systems]
@@ -326,13 +392,14 @@ def interpreter_of(name: str, pythons: Mapping[str, str]) -> str | None:
     named = pythons.get(name) or os.environ.get(f"TACIT_PYTHON_{name.upper().replace('-', '_')}")
     if named:
         return named
-    package = SYSTEMS[name][1]
+    package = SYSTEMS.get(name, ("", ""))[1]  # an adapter says itself what it needs
     return sys.executable if not package or find_spec(package) is not None else None
 
 
 def _result(
-    name: str, cases: Sequence[Case], pythons: Mapping[str, str], timeout: float
+    given: str, cases: Sequence[Case], pythons: Mapping[str, str], timeout: float
 ) -> AttackResult:
+    name = _label(given)
     python = interpreter_of(name, pythons)
     if python is None:
         package = SYSTEMS[name][1]
@@ -343,7 +410,7 @@ def _result(
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     try:
         process = subprocess.Popen(
-            [python, "-W", "ignore", "-m", _WORKER, name],
+            [python, "-W", "ignore", "-c", _WORKER, given],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -10,8 +10,10 @@ import secrets
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar
 
+import tacit
 from tacit.audit.sampled import sampled
 from tacit.errors import RefusedError
 
@@ -130,7 +132,6 @@ class System:
     """One system under attack.  Every method but the first two may be missing."""
 
     name: ClassVar[str] = ""  # how the command line and tables call it
-    title: ClassVar[str] = ""
 
     def version(self) -> str:
         """Return the version of the system."""
@@ -280,6 +281,57 @@ class System:
     def claim(self, name: str) -> float:
         """Return what the system claims where the truth is known; see the cases of claims."""
         raise NotOfferedError("a claim of this kind")
+
+
+class TacitSystem(System):
+    """A part of Tacit."""
+
+    def version(self) -> str:
+        """Return the version of Tacit."""
+        return tacit.__version__
+
+
+class InstalledLibrary(System):
+    """A library that the interpreter of the attack has installed: the base of its adapter."""
+
+    distribution: ClassVar[str] = ""  # its name on the package index
+    modules: ClassVar[tuple[str, ...]] = ()  # the modules that its adapter uses
+
+    def version(self) -> str:
+        """Return the version that is installed."""
+        return version(self.distribution)
+
+    def refuse_unready(self) -> None:
+        """Import what the adapter uses."""
+        try:
+            self.version()
+            for module in self.modules:
+                importlib.import_module(module)
+        except PackageNotFoundError:
+            raise NotReadyError(f"not installed: no package {self.distribution}") from None
+        except ImportError as error:
+            raise NotReadyError(
+                f"{self.distribution} {self.version()} is installed and cannot be imported: {error}"
+            ) from None
+
+    def seeded(self, seed: int) -> Sequence[float]:
+        """Seed Python's and numpy's generators, and draw noise."""
+        seed_everything(seed)
+        return self._drawn()
+
+    def forked(self) -> tuple[Sequence[float], Sequence[float]]:
+        """Draw noise in two forked processes, after a first draw in this one."""
+        self._drawn()
+        return forked_numbers(self._drawn)
+
+    def _drawn(self) -> Sequence[float]:
+        return [self.noise("laplace", 0.0, 5.0) for _ in range(4)]
+
+
+def refuse_texts(rows: Rows) -> None:
+    """Raise if the library takes no text in this column."""
+    if any(isinstance(value, str) for value in rows):
+        raise NotOfferedError("a column of numbers with texts in it")
 
 
 # A case: a small program that attacks one weakness of one system, and its verdict.

@@ -11,7 +11,7 @@ from typing import Any
 
 from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure, exp, log
-from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive, show
+from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive, read_probability, show
 from tacit.core.divergences import interval_mass
 from tacit.core.losses.base import Atom, BothWays, Loss, LossGrid, PrivacyLoss
 from tacit.core.losses.composition import Summand
@@ -188,9 +188,7 @@ class ShiftedLoss(Summand):
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         """Enclose the least epsilon at ``delta``, to within 2^-40."""
-        target = as_fraction(delta, "delta")
-        if not 0 <= target <= 1:
-            raise UsageError(f"delta must be from 0 to 1, not {show(target)}")
+        target = read_probability(delta, "delta")
         largest = self.max_divergence()
         if target == 0:
             return math.inf if largest == math.inf else Enclosure.of(Fraction(largest))

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from tacit.arithmetic.enclosure import Enclosure, exp, log
-from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.arithmetic.exact import Number, as_fraction, read_probability
 from tacit.calls import public
 from tacit.core.divergences import Curve, largest
 from tacit.errors import UsageError
@@ -115,9 +115,7 @@ def enclosed_delta(curves: tuple[Curve, Curve], epsilon: Number) -> Enclosure:
 
 def enclosed_epsilon(curves: tuple[Curve, Curve], delta: Number) -> Enclosure | float:
     """Enclose epsilon between a curve from below and one from above."""
-    target = as_fraction(delta, "delta")
-    if not 0 <= target <= 1:
-        raise UsageError(f"delta must be from 0 to 1, not {show(target)}")
+    target = read_probability(delta, "delta")
     low, high = (curve.epsilon(target) for curve in curves)
     if not isinstance(high, Enclosure):
         return math.inf

@@ -12,7 +12,14 @@ from functools import cached_property, reduce
 import numpy as np
 
 from tacit.arithmetic.enclosure import Enclosure, exp
-from tacit.arithmetic.exact import Number, as_fraction, as_integer, float_down, float_up, show
+from tacit.arithmetic.exact import (
+    Number,
+    as_fraction,
+    as_integer,
+    float_down,
+    float_up,
+    read_probability,
+)
 from tacit.calls import public
 from tacit.core.losses.base import LossGrid, PrivacyLoss
 from tacit.core.losses.contour import enclosed_epsilon, enclosed_log_deltas
@@ -176,9 +183,7 @@ class ComposedLosses(PrivacyLoss):
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices."""
-        target = as_fraction(delta, "delta")
-        if not 0 <= target <= 1:
-            raise UsageError(f"delta must be from 0 to 1, not {show(target)}")
+        target = read_probability(delta, "delta")
         log_target = _log_of(target)
         ideal = None if self._gaussian is None else self._gaussian.epsilon(log_target)
         if ideal is not None and ideal[1] - ideal[0] <= ideal[1] * _CLOSE:

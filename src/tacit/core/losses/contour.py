@@ -107,16 +107,14 @@ class _Masses:
         both = self.upper + self.lower
         root = np.sqrt(np.maximum(both * both - 4 * self.upper * self.lower * sines, 0.0))
         factors = np.minimum(1 - both + root + 2.0**-44, 1.0)
-        logs: Floats = np.log(factors) @ self.times
-        return logs
+        return np.log(factors) @ self.times
 
 
 def _min_sines(low: Floats, high: Floats) -> Floats:
     """Return what the squares of sines are not below between two angles, less than pi apart."""
     minimum = np.minimum(np.square(np.sin(low)), np.square(np.sin(high))) - 2.0**-40
     minimum[np.floor(low / math.pi) != np.floor(high / math.pi)] = 0.0
-    sines: Floats = np.maximum(minimum, 0.0)
-    return sines
+    return np.maximum(minimum, 0.0)
 
 
 # Sums of many distinct losses, by an integral in the complex plane, its errors bounded.
@@ -303,8 +301,7 @@ class Contour:
         log, values = self._sum(there)
         unsure = self._unsure(epsilon)
         values = np.maximum(values, 0.0) * (1 + unsure) + self._wrong(there)
-        bound: Floats = np.minimum(log + np.log(values) + unsure, 0.0)
-        return bound
+        return np.minimum(log + np.log(values) + unsure, 0.0)
 
     def lower(self, epsilon: float) -> float:
         """Return a logarithm that that of delta at an epsilon is not below."""
@@ -334,8 +331,7 @@ class Contour:
 
     def _shifted(self, epsilon: Floats) -> Floats:
         """Return how far all losses together may lie from where their floats put them."""
-        shifts: Floats = 2.0**-50 * (self._reach + np.abs(epsilon))
-        return shifts
+        return 2.0**-50 * (self._reach + np.abs(epsilon))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from tacit.arithmetic.exact import (
     float_down,
     float_up,
     positive,
-    show,
+    read_probability,
 )
 from tacit.calls import public
 from tacit.core.divergences import Curve, distribution
@@ -374,9 +374,7 @@ class BoundedRange(Summand):
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         """Enclose the least epsilon at ``delta``."""
-        target = as_fraction(delta, "delta")
-        if not 0 <= target <= 1:
-            raise UsageError(f"delta must be from 0 to 1, not {show(target)}")
+        target = read_probability(delta, "delta")
         if target >= self.delta(0).lower:
             high = self.delta(0).upper <= target
             return Enclosure.of(0) if high else Enclosure(_ZERO, Fraction(1, 1 << 100))

@@ -434,5 +434,4 @@ def _integrals(density: Callable[[Floats], Floats], ends: Floats) -> Floats:
     integrals = _WEIGHTS[0] * density(middle)
     for node, weight in zip(_NODES, _WEIGHTS[1:], strict=True):
         integrals += weight * (density(middle - node * half) + density(middle + node * half))
-    total: Floats = (half * integrals).sum(axis=1)
-    return total
+    return (half * integrals).sum(axis=1)  # type: ignore[no-any-return]

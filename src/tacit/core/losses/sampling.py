@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from tacit.arithmetic.enclosure import Enclosure, exp, log
-from tacit.arithmetic.exact import Number, as_fraction, show
+from tacit.arithmetic.exact import Number, as_fraction, read_probability
 from tacit.arithmetic.roots_and_bisection import narrowed
 from tacit.core.losses.additive_noise import ShiftedLoss
 from tacit.core.losses.base import BITS, Atom, BothWays, Dominating, Loss, LossGrid, PrivacyLoss
@@ -18,7 +18,6 @@ from tacit.core.losses.composition import Summand
 from tacit.core.losses.distribution import BoundedRange, PrivacyLossDistribution
 from tacit.core.losses.lattice import SLACK, Floats, ListedLosses, SpreadLosses, spread_of, summed
 from tacit.core.losses.summands import Generating
-from tacit.errors import UsageError
 
 # What privacy losses of a release from a sample have in common, however it is drawn.
 
@@ -132,9 +131,7 @@ class SampledLoss(LossFromSample):
 
     def epsilon(self, delta: Number) -> Enclosure | float:
         """Enclose the least epsilon at ``delta``; ``math.inf`` where no finite one suffices."""
-        target, q = as_fraction(delta, "delta"), self.rate
-        if not 0 <= target <= 1:
-            raise UsageError(f"delta must be from 0 to 1, not {show(target)}")
+        target, q = read_probability(delta, "delta"), self.rate
         if self.adding:
             largest = -log(1 - q, _BITS)
             if target == 0:

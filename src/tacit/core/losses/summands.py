@@ -405,8 +405,7 @@ class Lists(SummandFamily):
     @property
     def reach(self) -> Floats:
         """The largest size of a loss."""
-        largest: Floats = np.abs(self.losses).max(axis=1)
-        return largest
+        return np.abs(self.losses).max(axis=1)  # type: ignore[no-any-return]
 
     @property
     def terms(self) -> int:

@@ -335,8 +335,7 @@ def _transformed(parts: Sequence[tuple[Floats, int]], size: int) -> tuple[Floats
 def _folded(a: Floats, size: int) -> Floats:
     padded = np.zeros(-(-len(a) // size) * size)
     padded[: len(a)] = a
-    folded: Floats = padded.reshape(-1, size).sum(axis=0)
-    return folded
+    return padded.reshape(-1, size).sum(axis=0)  # type: ignore[no-any-return]
 
 
 def _power(base: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128]:
@@ -464,8 +463,7 @@ def ends(losses: ListedLosses | SpreadLosses) -> Floats:
     """Return the losses that have a mass of their own, and the ends of all others."""
     alone = _alone(losses)
     others = () if isinstance(losses, ListedLosses) else losses.ends
-    points: Floats = np.concatenate([alone.low, alone.high, others])
-    return points
+    return np.concatenate([alone.low, alone.high, others])
 
 
 def ends_weigh(losses: ListedLosses | SpreadLosses) -> bool:

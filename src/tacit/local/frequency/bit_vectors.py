@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from tacit.local.oracle import (
     refuse_wide,
 )
 from tacit.local.random_bits import (
+    ExactLoss,
     blend_own_bit,
     coins,
     count_bits,
@@ -37,7 +38,6 @@ from tacit.local.random_bits import (
     dyadic_up,
     exp_at_most,
     fineness,
-    max_exp,
     min_exp,
     probability,
     random_rows,
@@ -88,8 +88,6 @@ class UnaryEncoding(PureOracle):
     p: Fraction
     q: Fraction
 
-    _parameters: ClassVar[tuple[str, ...]] = ("p", "q")
-
     def __init__(
         self,
         domain: int | Iterable[object] | Items,
@@ -111,8 +109,7 @@ class UnaryEncoding(PureOracle):
             raise UsageError(
                 "p = q gives every answer the same distribution of reports: choose different ones"
             )
-        for name, value in (("domain", items), ("p", yes), ("q", no)):
-            object.__setattr__(self, name, value)
+        self._set(domain=items, p=yes, q=no)
 
     @property
     def support(self) -> tuple[Fraction, Fraction]:
@@ -181,7 +178,7 @@ REACH = 45
 
 @public
 @dataclass(frozen=True, init=False)
-class SummationHistogram(FrequencyOracle):
+class SummationHistogram(ExactLoss, FrequencyOracle):
     """Send the one-hot vector of the answer with discrete Laplace noise on every entry.
 
     An entry is a whole number of units of 1/``units``; the true item has ``units`` of them.
@@ -211,8 +208,6 @@ class SummationHistogram(FrequencyOracle):
     loss: Fraction
     units: int
 
-    _parameters: ClassVar[tuple[str, ...]] = ("loss", "units")
-
     def __init__(
         self,
         domain: int | Iterable[object] | Items,
@@ -223,23 +218,9 @@ class SummationHistogram(FrequencyOracle):
     ) -> None:
         items = Items.of(domain)
         refuse_large(items, LARGEST_HISTOGRAM, "summation histogram", "OptimizedLocalHashing")
-        for name, value in (
-            ("domain", items),
-            ("loss", read_loss(epsilon, loss)),
-            ("units", as_integer(units, "units", minimum=1)),
-        ):
-            object.__setattr__(self, name, value)
+        fineness = as_integer(units, "units", minimum=1)
+        self._set(domain=items, loss=read_loss(epsilon, loss), units=fineness)
         refuse_wide(self.layout, "units")
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The loss of one report, exactly."""
-        return self.loss
-
-    @property
-    def ratio(self) -> Fraction:
-        """e**epsilon, which is irrational: rounded up by less than 2**-90."""
-        return max_exp(self.loss)
 
     @property
     def scale(self) -> Fraction:
@@ -316,7 +297,6 @@ class SummationHistogram(FrequencyOracle):
 
 
 @public
-@dataclass(frozen=True, init=False)
 class ThresholdHistogram(UnaryEncoding):
     """Report of each entry of the noisy one-hot vector only whether it is above a threshold.
 

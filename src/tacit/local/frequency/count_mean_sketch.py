@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from tacit.local.frequency.bit_vectors import packed
 from tacit.local.frequency.hadamard_response import hadamard_transform
 from tacit.local.hashing import digests, places_under
 from tacit.local.items import plain, values_of
-from tacit.local.oracle import Layout, Oracle, State, one_of, read_share, read_size
+from tacit.local.oracle import Layout, State, WordOracle, one_of, read_share, read_size
 from tacit.local.random_bits import (
     blend_own_bit,
     coins,
@@ -39,26 +39,17 @@ from tacit.local.random_bits import (
 
 
 @public
-class _Sketch(Oracle):
+@dataclass(frozen=True, init=False)
+class _Sketch(WordOracle):
     """A table of ``functions`` rows and ``buckets`` columns; a person draws the row at random."""
 
     # With D[j, l] the unbiased number of people who drew row j and whose word falls in column l,
     # the count of a word is ``b/(b - 1) (sum_j D[j, h_j(word)] - n/b)``: unbiased over hash
     # functions for which two words share a column with probability 1/b.
 
+    p: Fraction
     functions: int
     buckets: int
-
-    def read(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return the digest of each answer; every answer has one, a missing one too."""
-        return digests(values).view(np.int64)
-
-    def _domain_description(self) -> Any:
-        return "any text"
-
-    @classmethod
-    def _build(cls, description: Mapping[str, Any]) -> Oracle:
-        return cls(**{name: description[name] for name in cls._parameters})
 
     @abstractmethod
     def _table(self, state: State) -> NDArray[np.float64]:
@@ -140,7 +131,7 @@ class _Sketch(Oracle):
         """The most that one poisoned report moves the estimated count of a word, in people."""
         return self._greatest_entry * Fraction(self.buckets, self.buckets - 1)
 
-    def _set(self, p: Fraction, functions: Any, buckets: Any) -> None:
+    def _set_table(self, p: Fraction, functions: Any, buckets: Any) -> None:
         rows, columns = (
             as_integer(v, name, minimum=minimum)
             for v, name, minimum in ((functions, "functions", 1), (buckets, "buckets", 2))
@@ -149,12 +140,10 @@ class _Sketch(Oracle):
             raise UsageError("functions and buckets are powers of two, together up to 2**26")
         if p <= Fraction(1, 2):
             raise UsageError("p must be above 1/2")
-        for name, value in (("p", p), ("functions", rows), ("buckets", columns)):
-            object.__setattr__(self, name, value)
+        self._set(p=p, functions=rows, buckets=columns)
 
 
 @public
-@dataclass(frozen=True, init=False)
 class CountMeanSketch(_Sketch):
     """Hash the word by a random public function into b bits, one set, and flip every bit.
 
@@ -177,12 +166,6 @@ class CountMeanSketch(_Sketch):
         True
     """
 
-    p: Fraction
-    functions: int
-    buckets: int
-
-    _parameters: ClassVar[tuple[str, ...]] = ("p", "functions", "buckets")
-
     def __init__(
         self,
         epsilon: Number | None = None,
@@ -191,7 +174,9 @@ class CountMeanSketch(_Sketch):
         buckets: int = 1024,
     ) -> None:
         one_of(epsilon, p)
-        self._set(_bit_kept(epsilon) if p is None else probability(p, "p"), functions, buckets)
+        self._set_table(
+            _bit_kept(epsilon) if p is None else probability(p, "p"), functions, buckets
+        )
         if self.buckets < 8:
             raise UsageError("buckets are at least 8")
 
@@ -240,8 +225,7 @@ class CountMeanSketch(_Sketch):
     def _table(self, state: State) -> NDArray[np.float64]:
         sums = state.sums.reshape(self.functions, self.buckets + 1)
         p = float(self.p)
-        debiased: NDArray[np.float64] = (sums[:, :-1] - sums[:, -1:] * (1 - p)) / (2 * p - 1)
-        return debiased
+        return (sums[:, :-1] - sums[:, -1:] * (1 - p)) / (2 * p - 1)
 
     def _squared_report(self) -> Fraction:
         return self.buckets * self.p * (1 - self.p) / (2 * self.p - 1) ** 2 + 1
@@ -279,7 +263,6 @@ def _bit_kept(epsilon: Any) -> Fraction:
 
 
 @public
-@dataclass(frozen=True, init=False)
 class HadamardCountMeanSketch(_Sketch):
     """Send one random entry of the Hadamard transform of the hashed word: one bit and its position.
 
@@ -298,12 +281,6 @@ class HadamardCountMeanSketch(_Sketch):
         19
     """
 
-    p: Fraction
-    functions: int
-    buckets: int
-
-    _parameters: ClassVar[tuple[str, ...]] = ("p", "functions", "buckets")
-
     def __init__(
         self,
         epsilon: Number | None = None,
@@ -312,7 +289,7 @@ class HadamardCountMeanSketch(_Sketch):
         buckets: int = 1024,
     ) -> None:
         one_of(epsilon, p)
-        self._set(truth_probability(p, epsilon, 1), functions, buckets)
+        self._set_table(truth_probability(p, epsilon, 1), functions, buckets)
 
     @property
     def ratio(self) -> Fraction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,8 +54,6 @@ class DirectEncoding(PureOracle):
     domain: Items
     p: Fraction
 
-    _parameters: ClassVar[tuple[str, ...]] = ("p",)
-
     def __init__(
         self,
         domain: int | Iterable[object] | Items,
@@ -71,8 +69,7 @@ class DirectEncoding(PureOracle):
                 f"p = 1/{others + 1} gives every answer the same distribution of reports: choose "
                 "another p"
             )
-        object.__setattr__(self, "domain", items)
-        object.__setattr__(self, "p", truth)
+        self._set(domain=items, p=truth)
 
     @property
     def q(self) -> Fraction:
@@ -125,7 +122,6 @@ GRR = DirectEncoding
 
 
 @public
-@dataclass(frozen=True, init=False)
 class RandomizedResponse(DirectEncoding):
     """Report the true one of two answers with probability p, else the other one.
 

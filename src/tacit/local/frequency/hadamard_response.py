@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,8 +95,6 @@ class HadamardResponse(FrequencyOracle):
     keep: Fraction
     blocks: int
 
-    _parameters: ClassVar[tuple[str, ...]] = ("keep", "blocks")
-
     def __init__(
         self,
         domain: int | Iterable[object] | Items,
@@ -113,8 +111,7 @@ class HadamardResponse(FrequencyOracle):
             share = dyadic_down((e - 1) / (e - 1 + 2 * count))
         else:
             share = probability(as_fraction(keep, "keep"), "keep")
-        for name, value in (("domain", items), ("keep", share), ("blocks", count)):
-            object.__setattr__(self, name, value)
+        self._set(domain=items, keep=share, blocks=count)
 
     @property
     def block_size(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +61,6 @@ class LocalHashing(PureOracle):
     buckets: int
     seed_bits: int
 
-    _parameters: ClassVar[tuple[str, ...]] = ("p", "buckets", "seed_bits")
-
     def __init__(
         self,
         domain: int | Iterable[object] | Items,
@@ -83,9 +81,7 @@ class LocalHashing(PureOracle):
             raise UsageError(
                 f"p = 1/{g} gives every answer the same distribution of reports: choose another p"
             )
-        fields = {"domain": items, "p": truth, "buckets": g, "seed_bits": seeds}
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        self._set(domain=items, p=truth, buckets=g, seed_bits=seeds)
 
     @property
     def support(self) -> tuple[Fraction, Fraction]:
@@ -143,7 +139,6 @@ class LocalHashing(PureOracle):
 
 
 @public
-@dataclass(frozen=True, init=False)
 class OptimizedLocalHashing(LocalHashing):
     """Local hashing into g = round(e**epsilon) + 1 buckets, which has nearly the smallest variance.
 
@@ -175,7 +170,6 @@ class OptimizedLocalHashing(LocalHashing):
 
 
 @public
-@dataclass(frozen=True, init=False)
 class BinaryLocalHashing(LocalHashing):
     """Local hashing into two buckets: one random bit of the answer, sent by randomized response.
 

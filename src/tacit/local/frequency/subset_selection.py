@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import comb
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,8 +77,6 @@ class SubsetSelection(PureOracle):
     p: Fraction
     size: int
 
-    _parameters: ClassVar[tuple[str, ...]] = ("p", "size")
-
     def __init__(
         self,
         domain: int | Iterable[object] | Items,
@@ -107,8 +105,7 @@ class SubsetSelection(PureOracle):
             raise UsageError(
                 f"p = {w}/{k} gives every answer the same distribution of reports: choose another p"
             )
-        for name, value in (("domain", items), ("p", inside), ("size", w)):
-            object.__setattr__(self, name, value)
+        self._set(domain=items, p=inside, size=w)
 
     @property
     def support(self) -> tuple[Fraction, Fraction]:

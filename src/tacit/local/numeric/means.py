@@ -30,11 +30,11 @@ from tacit.local.oracle import (
     refuse_wide,
 )
 from tacit.local.random_bits import (
+    ExactLoss,
     coins,
     dyadic_down,
     dyadic_near,
     exp_at_most,
-    max_exp,
     probability,
     read_loss,
     truth_probability,
@@ -54,6 +54,7 @@ FINE = 32
 
 
 @public
+@dataclass(frozen=True, init=False)
 class NumberOracle(Oracle):
     """A mechanism that is asked for a number between public bounds.
 
@@ -69,11 +70,12 @@ class NumberOracle(Oracle):
     upper: Fraction
     missing: Fraction | None
 
+    _domain_fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "missing")
+
     def _set_bounds(self, lower: Number, upper: Number, missing: Number | None) -> None:
         low, high = read_bounds(lower, upper)
         existing = None if missing is None else as_fraction(missing, "missing")
-        for name, value in (("lower", low), ("upper", high), ("missing", existing)):
-            object.__setattr__(self, name, value)
+        self._set(lower=low, upper=high, missing=existing)
 
     def _place(self, value: Any) -> Fraction:
         """Return where an answer, or what stands in for a missing one, lies from 0 to 1."""
@@ -92,7 +94,7 @@ class NumberOracle(Oracle):
     @classmethod
     def _build(cls, description: Mapping[str, Any]) -> Oracle:
         lower, upper, missing = description["domain"]
-        parameters = {name: description[name] for name in cls._parameters}
+        parameters = {name: description[name] for name in cls._parameters()}
         return cls(lower, upper, missing=missing, **parameters)  # type: ignore[call-arg]
 
 
@@ -276,12 +278,7 @@ class Duchi(LinearMean):
         (Fraction(3, 1), Fraction(4, 1), 1)
     """
 
-    lower: Fraction
-    upper: Fraction
-    missing: Fraction | None
     p: Fraction
-
-    _parameters: ClassVar[tuple[str, ...]] = ("p",)
 
     def __init__(
         self,
@@ -298,7 +295,7 @@ class Duchi(LinearMean):
         truthful = truth_probability(p, epsilon, 1)
         if truthful <= Fraction(1, 2):
             raise UsageError("p must be above 1/2")
-        object.__setattr__(self, "p", truthful)
+        self._set(p=truthful)
 
     @property
     def ratio(self) -> Fraction:
@@ -406,12 +403,28 @@ def _uniform_moments(start: int, width: int) -> tuple[Fraction, Fraction]:
     return mean, mean * mean + Fraction(width * width - 1, 12)
 
 
+class Windowed:
+    """A mechanism whose report is drawn around the answer."""
+
+    window: Window
+
+    @property
+    def keep(self) -> Fraction:
+        """The probability of a report drawn from the window."""
+        return self.window.keep
+
+    @property
+    def ratio(self) -> Fraction:
+        """See :mod:`tacit.local.numeric.means`."""
+        return self.window.ratio
+
+
 # The mean of a number from reports near the truth.
 
 
 @public
 @dataclass(frozen=True, init=False)
-class Piecewise(LinearMean):
+class Piecewise(Windowed, LinearMean):
     """Report a number near the answer: uniform on a window that slides with it, or anywhere.
 
     The window's middle moves linearly with the answer, so the report's mean does, and is unbiased
@@ -433,9 +446,6 @@ class Piecewise(LinearMean):
         (12, True)
     """
 
-    lower: Fraction
-    upper: Fraction
-    missing: Fraction | None
     window: Window
 
     def __init__(
@@ -450,12 +460,7 @@ class Piecewise(LinearMean):
         missing: Number | None = None,
     ) -> None:
         self._set_bounds(lower, upper, missing)
-        object.__setattr__(self, "window", _window(epsilon, keep, total, width))
-
-    @property
-    def keep(self) -> Fraction:
-        """The probability of drawing from the window."""
-        return self.window.keep
+        self._set(window=_window(epsilon, keep, total, width))
 
     @property
     def total(self) -> int:
@@ -467,12 +472,9 @@ class Piecewise(LinearMean):
         """Number of outputs in the window."""
         return self.window.width
 
-    _parameters: ClassVar[tuple[str, ...]] = ("keep", "total", "width")
-
-    @property
-    def ratio(self) -> Fraction:
-        """See :mod:`tacit.local.numeric.means`."""
-        return self.window.ratio
+    @classmethod
+    def _parameters(cls) -> list[str]:
+        return ["keep", "total", "width"]
 
     @property
     def steps(self) -> int:
@@ -546,13 +548,8 @@ class HybridMean(MeanOracle):
         True
     """
 
-    lower: Fraction
-    upper: Fraction
-    missing: Fraction | None
     asked: Fraction
     total: int
-
-    _parameters: ClassVar[tuple[str, ...]] = ("asked", "total")
 
     def __init__(
         self,
@@ -565,8 +562,7 @@ class HybridMean(MeanOracle):
         missing: Number | None = None,
     ) -> None:
         self._set_bounds(lower, upper, missing)
-        object.__setattr__(self, "asked", read_loss(epsilon, asked))
-        object.__setattr__(self, "total", as_integer(total, "total", minimum=2))
+        self._set(asked=read_loss(epsilon, asked), total=as_integer(total, "total", minimum=2))
 
     @property
     def alpha(self) -> Fraction:
@@ -651,7 +647,7 @@ REACH = 45  # noise beyond 45 scales, rarer than e**-45, is cut so that a report
 
 @public
 @dataclass(frozen=True, init=False)
-class LaplaceMean(LinearMean):
+class LaplaceMean(ExactLoss, LinearMean):
     """Report the answer with discrete Laplace noise of scale (U - L)/epsilon.
 
     **Privacy.** Two answers are at most m units apart and the noise has scale m/epsilon: epsilon
@@ -669,13 +665,8 @@ class LaplaceMean(LinearMean):
         (Fraction(1, 1), 2.0)
     """
 
-    lower: Fraction
-    upper: Fraction
-    missing: Fraction | None
     loss: Fraction
     grid: int
-
-    _parameters: ClassVar[tuple[str, ...]] = ("loss", "grid")
 
     def __init__(
         self,
@@ -688,19 +679,8 @@ class LaplaceMean(LinearMean):
         missing: Number | None = None,
     ) -> None:
         self._set_bounds(lower, upper, missing)
-        object.__setattr__(self, "loss", read_loss(epsilon, loss))
-        object.__setattr__(self, "grid", as_integer(grid, "grid", minimum=1))
+        self._set(loss=read_loss(epsilon, loss), grid=as_integer(grid, "grid", minimum=1))
         refuse_wide(self.layout, "steps of the grid")
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The loss of one report, exactly."""
-        return self.loss
-
-    @property
-    def ratio(self) -> Fraction:
-        """e**epsilon, rounded up by less than 2**-90."""
-        return max_exp(self.loss)
 
     @property
     def steps(self) -> int:
@@ -719,8 +699,7 @@ class LaplaceMean(LinearMean):
 
     def _report(self, rounded: NDArray[np.int64]) -> NDArray[np.int64]:
         drawn = noise.discrete_laplace(self.grid / self.loss, size=len(rounded)) + rounded
-        shifted: NDArray[np.int64] = np.clip(drawn + self.reach, 0, self.layout.limit - 1)
-        return shifted
+        return np.clip(drawn + self.reach, 0, self.layout.limit - 1)  # type: ignore[no-any-return]
 
     def _distribution(self, rounded: int) -> Mapping[int, Any]:
         distribution, radius = noise.DiscreteLaplace(self.grid / self.loss), self.reach

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,14 @@ from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.local.estimate import Estimate, expectation_maximization
 from tacit.local.items import values_of
-from tacit.local.numeric.means import NumberOracle, Window
+from tacit.local.numeric.means import NumberOracle, Window, Windowed
 from tacit.local.oracle import Layout, State
 from tacit.local.random_bits import count_values, exp_at_most, probability
 
 
 @public
 @dataclass(frozen=True, init=False)
-class SquareWave(NumberOracle):
+class SquareWave(Windowed, NumberOracle):
     """Report a bin near the one of a number; the histogram is recovered from all reports.
 
     [L, U] is cut into d equal bins, and there are d + 2b reports: those within b bins of the truth
@@ -56,13 +56,12 @@ class SquareWave(NumberOracle):
         (32, 1.0)
     """
 
-    lower: Fraction
-    upper: Fraction
-    missing: Fraction | None
     bins: int
     window: Window
 
-    _parameters: ClassVar[tuple[str, ...]] = ("keep", "bins", "reach")
+    @classmethod
+    def _parameters(cls) -> list[str]:
+        return ["keep", "bins", "reach"]
 
     def __init__(
         self,
@@ -87,23 +86,12 @@ class SquareWave(NumberOracle):
         else:
             near: Any = keep
             window = Window(d + 2 * b, 2 * b + 1, probability(near, "keep"))
-        object.__setattr__(self, "bins", d)
-        object.__setattr__(self, "window", window)
-
-    @property
-    def keep(self) -> Fraction:
-        """The probability of a report drawn from the window."""
-        return self.window.keep
+        self._set(bins=d, window=window)
 
     @property
     def reach(self) -> int:
         """b: how many bins the window extends to either side."""
         return self.window.width // 2
-
-    @property
-    def ratio(self) -> Fraction:
-        """See :mod:`tacit.local.numeric.means`."""
-        return self.window.ratio
 
     @property
     def layout(self) -> Layout:
@@ -190,8 +178,7 @@ class SquareWave(NumberOracle):
         Args:
             edges: of the bins of the estimate.
         """
-        worst: NDArray[np.float64] = np.abs(self._scores(self._groups(edges))).max(axis=1)
-        return worst
+        return np.abs(self._scores(self._groups(edges))).max(axis=1)  # type: ignore[no-any-return]
 
 
 def _best_reach(epsilon: Any, bins: int) -> int:

@@ -8,17 +8,15 @@ import duckdb
 import pytest
 
 from support.audit.attacked import ALL, QUICK, attacked
-from tacit.audit.attack_suite.run import SYSTEMS
+from tacit.audit.attack_suite.run import under_attack
 from tacit.audit.attack_suite.system import (
     HOLDS,
     LARGE_EPSILON,
     NotOfferedError,
     NotReadyError,
-    System,
     forked_numbers,
 )
 from tacit.audit.attack_suite.systems import tacit_local, tacit_service
-from tacit.audit.attack_suite.systems.peers import diffprivlib, dp_accounting, opendp, pydp
 from tacit.audit.attack_suite.systems.tacit_framework import TacitFramework
 from tacit.audit.attack_suite.systems.tacit_postgres import ADDRESS, TacitPostgres
 from tacit.audit.attack_suite.systems.tacit_session import (
@@ -29,7 +27,6 @@ from tacit.audit.attack_suite.systems.tacit_session import (
     write_parquet,
 )
 from tacit.audit.attack_suite.systems.tacit_spark import TacitSpark
-from tacit.audit.attack_suite.worker import under_attack
 from tacit.errors import MissingExtraError, TacitError
 
 SYSTEM = TacitSession()
@@ -163,15 +160,6 @@ def test_a_question_of_the_local_model_refuses_what_it_cannot_have_sent():
     assert question.accepts(question.report(2))
     assert not any(question.accepts(report) for report in question.impossible())
     assert sum(question.counts([question.report(0) for _ in range(50)])) == pytest.approx(50)
-
-
-@pytest.mark.parametrize("module", [diffprivlib, dp_accounting, opendp, pydp])
-def test_an_adapter_loads_without_its_library(module):
-    system = module.SYSTEM()
-    assert isinstance(system, System)
-    assert module.__name__.endswith(f".{SYSTEMS[system.name][0]}")
-    with pytest.raises(NotOfferedError):
-        system.certificate()
 
 
 # A session on PostgreSQL under attack.

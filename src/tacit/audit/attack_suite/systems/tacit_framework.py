@@ -8,7 +8,12 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tacit.audit.attack_suite.system import NotOfferedError, System, forked_numbers, seed_everything
+from tacit.audit.attack_suite.system import (
+    NotOfferedError,
+    TacitSystem,
+    forked_numbers,
+    seed_everything,
+)
 from tacit.core import (
     AbsoluteDistance,
     Category,
@@ -38,17 +43,10 @@ _BIT = Space(Category((0, 1)), DiscreteDistance())
 _GRID = "1/1048576"
 
 
-class TacitFramework(System):
+class TacitFramework(TacitSystem):
     """Chains such as ``space >> count() >> laplace(scale=1)``."""
 
     name = "tacit-framework"
-    title = "Tacit, chains of maps"
-
-    def version(self) -> str:
-        """Return the version of Tacit."""
-        from tacit import __version__
-
-        return __version__
 
     def noise(self, kind: str, value: float, scale: float) -> float:
         """Add noise to a number that is put on a public grid."""

@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tacit.audit.attack_suite.system import LocalMechanism, System, forked_numbers, seed_everything
+from tacit.audit.attack_suite.system import (
+    LocalMechanism,
+    TacitSystem,
+    forked_numbers,
+    seed_everything,
+)
 from tacit.local import (
     Collector,
     Device,
@@ -65,17 +70,10 @@ class _Phone:
         return int(report)
 
 
-class TacitLocal(System):
+class TacitLocal(TacitSystem):
     """Questions whose answers are randomised at the person."""
 
     name = "tacit-local"
-    title = "Tacit, the local model"
-
-    def version(self) -> str:
-        """Return the version of Tacit."""
-        from tacit import __version__
-
-        return __version__
 
     def local(self, size: int, epsilon: float, form: str) -> LocalMechanism:
         """Return a question."""

@@ -12,10 +12,9 @@ from typing import Any
 from tacit.accounting import epsilon as epsilon_budget
 from tacit.accounting.open_ledger import in_memory
 from tacit.audit.attack_suite.system import (
-    Bounds,
     NotOfferedError,
     NotReadyError,
-    Rows,
+    System,
     SystemBudget,
 )
 from tacit.audit.attack_suite.systems.tacit_session import (
@@ -40,7 +39,6 @@ class TacitPostgres(TacitSession):
     """Questions of a session on tables of a database that the environment names."""
 
     name = "tacit-postgresql"
-    title = "Tacit, a session on PostgreSQL"
 
     def __init__(self) -> None:
         self._accounts: deque[contextlib.ExitStack] = deque()
@@ -62,15 +60,9 @@ class TacitPostgres(TacitSession):
         ):
             yield session
 
-    def joined_count(self, keys: Rows, public_keys: Rows, *, epsilon: float) -> float:
-        """Only tables of one database are joined here; the session on DuckDB joins files."""
-        raise NotOfferedError("joins through this adapter")
+    joined_count = System.joined_count  # only tables of one database are joined here
 
-    def read_sum(
-        self, text: str, column: str, kind: str, bounds: Bounds, *, epsilon: float
-    ) -> float:
-        """A database has no files."""
-        raise NotOfferedError("CSV files")
+    read_sum = System.read_sum  # a database has no files
 
     def changing_source(self, rows_each: int, *, epsilon: float) -> float:
         """Sum over a view in which one person has about half of a thousand rows."""

@@ -21,6 +21,7 @@ from tacit.audit.attack_suite.system import (
     NotOfferedError,
     NotReadyError,
     Rows,
+    System,
     SystemBudget,
 )
 from tacit.audit.attack_suite.systems.tacit_session import (
@@ -52,7 +53,6 @@ class TacitService(TacitSession):
     """Questions over HTTP to data sets that a curator declares while the service runs."""
 
     name = "tacit-service"
-    title = "Tacit, the service over HTTP"
 
     def refuse_unready(self) -> None:
         """Raise if a package of the service is missing."""
@@ -131,15 +131,10 @@ class TacitService(TacitSession):
             answer: Any = connection.agg(s=total(column, *bounds)).release(epsilon=epsilon)
             return float(answer.value("s"))
 
-    def planned_counts(
-        self, keys: Sequence[str], public: Sequence[str], copies: int, *, epsilon: float
-    ) -> Sequence[float]:
-        """Analysts ask one question at a time."""
-        raise NotOfferedError("a plan of several questions over HTTP")
+    planned_counts = System.planned_counts  # analysts ask one question at a time
 
-    def changing_source(self, rows_each: int, *, epsilon: float) -> float:
-        """Curators declare files, which do not change by being read."""
-        raise NotOfferedError("views through this adapter")
+    # Curators declare files, which do not change by being read.
+    changing_source = System.changing_source
 
     def account(self, budget: float) -> SystemBudget:
         """Return a data set of its own, asked by one analyst."""

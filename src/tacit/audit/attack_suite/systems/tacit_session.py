@@ -29,8 +29,8 @@ from tacit.audit.attack_suite.system import (
     Bounds,
     NotOfferedError,
     Rows,
-    System,
     SystemBudget,
+    TacitSystem,
     forked_numbers,
     seed_everything,
 )
@@ -192,17 +192,10 @@ def quiet() -> Iterator[None]:
         yield
 
 
-class TacitSession(System):
+class TacitSession(TacitSystem):
     """Questions of a session, as analysts ask them."""
 
     name = "tacit"
-    title = "Tacit, a session on DuckDB"
-
-    def version(self) -> str:
-        """Return the version of Tacit."""
-        from tacit import __version__
-
-        return __version__
 
     def session(
         self, columns: Mapping[str, Column], each: Any, budget: Any

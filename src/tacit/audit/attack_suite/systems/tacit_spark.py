@@ -15,10 +15,8 @@ from typing import Any
 
 from tacit.accounting.open_ledger import in_memory
 from tacit.audit.attack_suite.system import (
-    Bounds,
-    NotOfferedError,
     NotReadyError,
-    Rows,
+    System,
     SystemBudget,
 )
 from tacit.audit.attack_suite.systems.tacit_session import (
@@ -48,7 +46,6 @@ class TacitSpark(TacitSession):
     """Questions of a session on Parquet files that a local Spark reads."""
 
     name = "tacit-spark"
-    title = "Tacit, a session on Spark"
     _began: Any = None
 
     def refuse_unready(self) -> None:
@@ -84,15 +81,9 @@ class TacitSpark(TacitSession):
             with Session(table, each, budget, in_memory, name="rows") as session:
                 yield session
 
-    def joined_count(self, keys: Rows, public_keys: Rows, *, epsilon: float) -> float:
-        """Declared data sets are files or tables of PostgreSQL."""
-        raise NotOfferedError("joins through this adapter")
+    joined_count = System.joined_count  # declared data sets are files or tables of PostgreSQL
 
-    def read_sum(
-        self, text: str, column: str, kind: str, bounds: Bounds, *, epsilon: float
-    ) -> float:
-        """Spark itself reads files."""
-        raise NotOfferedError("CSV files")
+    read_sum = System.read_sum  # Spark itself reads files
 
     def changing_source(self, rows_each: int, *, epsilon: float) -> float:
         """Sum over a DataFrame in which one person has about half of a thousand rows."""

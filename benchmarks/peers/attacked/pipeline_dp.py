@@ -7,8 +7,13 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tacit.audit.attack_suite.system import Bounds, NotOfferedError, Rows
-from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary, refuse_texts
+from tacit.audit.attack_suite.system import (
+    Bounds,
+    InstalledLibrary,
+    NotOfferedError,
+    Rows,
+    refuse_texts,
+)
 
 _FIELDS = {
     "count": "count",
@@ -20,11 +25,10 @@ _FIELDS = {
 _ALL = "all"
 
 
-class PipelineDP(PeerLibrary):
+class PipelineDP(InstalledLibrary):
     """``pipeline_dp.DPEngine`` with Laplace noise, on tuples (person, partition, value)."""
 
     name = "pipeline-dp"
-    title = "PipelineDP"
     distribution = "pipeline-dp"
     modules = ("pipeline_dp",)
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from tacit.audit.attack_suite.system import (
     Bounds,
+    InstalledLibrary,
     NotOfferedError,
     Rows,
     SystemBudget,
     seed_everything,
 )
-from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
 
 _METHODS = {"sum": "sum", "mean": "average", "variance": "variance", "median": "median"}
 _FILTERS = {"quotient": "1 / x > 0", "logarithm": "ln(x) > 0", "number": "double(x) > 0"}
@@ -33,11 +33,10 @@ _SETTINGS = {
 }
 
 
-class Tumult(PeerLibrary):
+class Tumult(InstalledLibrary):
     """``tmlt.analytics.Session`` with one row a person, or bounded rows a person."""
 
     name = "tumult-analytics"
-    title = "Tumult Analytics"
     distribution = "tmlt.analytics"
     modules = ("tmlt.analytics",)
 

@@ -6,15 +6,13 @@ import importlib
 import re
 from typing import Any
 
-from tacit.audit.attack_suite.system import NotOfferedError
-from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
+from tacit.audit.attack_suite.system import InstalledLibrary, NotOfferedError
 
 
-class DpAccounting(PeerLibrary):
+class DpAccounting(InstalledLibrary):
     """``PLDAccountant``, pessimistic, at its default interval."""
 
     name = "dp-accounting"
-    title = "dp_accounting"
     distribution = "dp-accounting"
     modules = ("dp_accounting", "dp_accounting.pld")
 

@@ -8,8 +8,10 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from tacit.audit.attack_suite.system import LocalMechanism, forked_numbers, seed_everything
-from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
+from tacit.audit.attack_suite.system import (
+    InstalledLibrary,
+    LocalMechanism,
+)
 
 _HOME = "pure_ldp.frequency_oracles"
 _MODULES = {"direct": ("direct_encoding", "DE"), "unary": ("unary_encoding", "UE")}
@@ -60,27 +62,16 @@ class _Question(LocalMechanism):
             return [float(x) for x in server.estimate_all(range(self.size))]
 
 
-class PureLdp(PeerLibrary):
+class PureLdp(InstalledLibrary):
     """``DEClient`` and ``UEClient`` with their servers."""
 
     name = "pure-ldp"
-    title = "pure-ldp"
     distribution = "pure-ldp"
     modules = tuple(f"{_HOME}.{module}" for module, _ in _MODULES.values())
 
     def local(self, size: int, epsilon: float, form: str) -> LocalMechanism:
         """Return a question; one bit is direct encoding of two items."""
         return _Question(size, epsilon, form)
-
-    def seeded(self, seed: int) -> Sequence[float]:
-        """Seed Python's and numpy's generators, and draw reports."""
-        seed_everything(seed)
-        return self._drawn()
-
-    def forked(self) -> tuple[Sequence[float], Sequence[float]]:
-        """Draw reports in two forked processes, after a first one in this."""
-        self._drawn()
-        return forked_numbers(self._drawn)
 
     def _drawn(self) -> Sequence[float]:
         question = _Question(1000, 0.1, "direct")

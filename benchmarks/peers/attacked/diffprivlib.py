@@ -10,12 +10,13 @@ import numpy as np
 
 from tacit.audit.attack_suite.system import (
     Bounds,
+    InstalledLibrary,
     NotOfferedError,
     Rows,
     SystemBudget,
+    refuse_texts,
     seed_everything,
 )
-from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary, refuse_texts
 
 
 def _tools() -> Any:
@@ -29,11 +30,10 @@ def _half(ones: int) -> Any:
     return np.repeat([1, 0], ones)
 
 
-class Diffprivlib(PeerLibrary):
+class Diffprivlib(InstalledLibrary):
     """``diffprivlib.tools``, its mechanisms and its accountant."""
 
     name = "diffprivlib"
-    title = "diffprivlib"
     distribution = "diffprivlib"
     modules = ("diffprivlib", "diffprivlib.tools", "diffprivlib.mechanisms")
 

@@ -6,8 +6,13 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tacit.audit.attack_suite.system import Bounds, NotOfferedError, Rows, seed_everything
-from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
+from tacit.audit.attack_suite.system import (
+    Bounds,
+    InstalledLibrary,
+    NotOfferedError,
+    Rows,
+    seed_everything,
+)
 
 _WORDS = {"count": "COUNT(*)", "sum": "SUM(x)", "mean": "AVG(x)", "variance": "VAR(x)"}
 _FILTERS = {
@@ -18,11 +23,10 @@ _FILTERS = {
 _SMALL_DELTA = 1e-9
 
 
-class SmartNoiseSql(PeerLibrary):
+class SmartNoiseSql(InstalledLibrary):
     """``snsql.from_df`` with one row a person, at the epsilon that the whole answer costs."""
 
     name = "smartnoise-sql"
-    title = "SmartNoise SQL"
     distribution = "smartnoise-sql"
     modules = ("pandas", "snsql")
 

@@ -6,8 +6,13 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from tacit.audit.attack_suite.system import Bounds, NotOfferedError, Rows
-from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary, refuse_texts
+from tacit.audit.attack_suite.system import (
+    Bounds,
+    InstalledLibrary,
+    NotOfferedError,
+    Rows,
+    refuse_texts,
+)
 
 
 def _prelude() -> Any:
@@ -16,11 +21,10 @@ def _prelude() -> Any:
     return found
 
 
-class OpenDP(PeerLibrary):
+class OpenDP(InstalledLibrary):
     """The framework of ``opendp.prelude``, with noise from ``then_laplace``."""
 
     name = "opendp"
-    title = "OpenDP"
     distribution = "opendp"
     modules = ("opendp.prelude",)
 

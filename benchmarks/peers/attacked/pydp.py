@@ -6,17 +6,21 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from tacit.audit.attack_suite.system import Bounds, NotOfferedError, Rows
-from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary, refuse_texts
+from tacit.audit.attack_suite.system import (
+    Bounds,
+    InstalledLibrary,
+    NotOfferedError,
+    Rows,
+    refuse_texts,
+)
 
 _NAMES = {"sum": "BoundedSum", "mean": "BoundedMean", "variance": "BoundedVariance"}
 
 
-class PyDP(PeerLibrary):
+class PyDP(InstalledLibrary):
     """``pydp.algorithms.laplacian``."""
 
     name = "pydp"
-    title = "PyDP"
     distribution = "python-dp"
     modules = ("pydp.algorithms.laplacian", "pydp.algorithms.numerical_mechanisms")
 

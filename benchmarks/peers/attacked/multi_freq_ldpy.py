@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from tacit.audit.attack_suite.system import (
+    InstalledLibrary,
     LocalMechanism,
     NotOfferedError,
-    forked_numbers,
-    seed_everything,
 )
-from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary
 
 
 class _MultiFreqQuestion(LocalMechanism):
@@ -41,11 +39,10 @@ class _MultiFreqQuestion(LocalMechanism):
         return [float(share) * len(reports) for share in shares]
 
 
-class MultiFreqLdpy(PeerLibrary):
+class MultiFreqLdpy(InstalledLibrary):
     """``GRR_Client`` and ``GRR_Aggregator_MI``."""
 
     name = "multi-freq-ldpy"
-    title = "multi-freq-ldpy"
     distribution = "multi-freq-ldpy"
     modules = ("multi_freq_ldpy.pure_frequency_oracles.GRR",)
 
@@ -54,16 +51,6 @@ class MultiFreqLdpy(PeerLibrary):
         if form == "unary":
             raise NotOfferedError("unary reports through this adapter")
         return _MultiFreqQuestion(size, epsilon)
-
-    def seeded(self, seed: int) -> Sequence[float]:
-        """Seed Python's and numpy's generators, and draw reports."""
-        seed_everything(seed)
-        return self._drawn()
-
-    def forked(self) -> tuple[Sequence[float], Sequence[float]]:
-        """Draw reports in two forked processes, after a first one in this."""
-        self._drawn()
-        return forked_numbers(self._drawn)
 
     def _drawn(self) -> Sequence[float]:
         question = _MultiFreqQuestion(1000, 0.1)

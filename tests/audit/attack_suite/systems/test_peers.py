@@ -1,4 +1,4 @@
-"""The adapter of pure-ldp, on modules made up in its place."""
+"""Adapters of other libraries, on modules made up in their place."""
 
 from __future__ import annotations
 
@@ -14,23 +14,31 @@ import numpy as np
 import pytest
 
 from tacit import noise
-from tacit.audit.attack_suite.run import load_cases
+from tacit.audit.attack_suite.run import adapters, load_cases, system_named
 from tacit.audit.attack_suite.system import (
     FALLS,
     HOLDS,
     NOT_APPLICABLE,
+    InstalledLibrary,
     NotOfferedError,
     NotReadyError,
+    System,
+    refuse_texts,
 )
-from tacit.audit.attack_suite.systems.peers.diffprivlib import Diffprivlib
-from tacit.audit.attack_suite.systems.peers.multi_freq_ldpy import MultiFreqLdpy
-from tacit.audit.attack_suite.systems.peers.peer_library import PeerLibrary, refuse_texts
-from tacit.audit.attack_suite.systems.peers.pipeline_dp import PipelineDP
-from tacit.audit.attack_suite.systems.peers.pure_ldp import PureLdp
-from tacit.audit.attack_suite.systems.peers.smartnoise_sql import SmartNoiseSql
-from tacit.audit.attack_suite.systems.peers.tumult import Tumult
 
 CASES = {case.id: case for case in load_cases()}
+
+
+@pytest.mark.parametrize("name", adapters())
+def test_an_adapter_loads_without_its_library(name):
+    system = system_named(name)
+    assert isinstance(system, System)
+    assert system.name == name
+    with pytest.raises(NotOfferedError):
+        system.certificate()
+
+
+# The adapter of pure-ldp.
 
 
 class Client:
@@ -65,7 +73,7 @@ def system(monkeypatch):
     for module, prefix in (("direct_encoding", "DE"), ("unary_encoding", "UE")):
         made = SimpleNamespace(**{f"{prefix}Client": Client, f"{prefix}Server": Server})
         monkeypatch.setitem(sys.modules, f"pure_ldp.frequency_oracles.{module}", made)
-    return PureLdp()
+    return system_named("pure-ldp")
 
 
 def test_its_cases_come_out_as_its_functions_do(system):
@@ -133,7 +141,7 @@ def pipeline_dp_system(monkeypatch):
     laplace = SimpleNamespace(apply_laplace_mechanism=lambda value, epsilon, l1: value + epsilon)
     monkeypatch.setitem(sys.modules, "pipeline_dp", module)
     monkeypatch.setitem(sys.modules, "pipeline_dp.dp_computations", laplace)
-    return PipelineDP()
+    return system_named("pipeline-dp")
 
 
 def test_questions_are_asked_as_they_are_meant(pipeline_dp_system):
@@ -193,7 +201,7 @@ def asked(monkeypatch):
 
 
 def test_a_sum_names_its_bounds_and_its_kind(asked):
-    assert SmartNoiseSql().statistic("sum", [1, 2], bounds=(0, 5), epsilon=2.0) == 7
+    assert system_named("smartnoise-sql").statistic("sum", [1, 2], bounds=(0, 5), epsilon=2.0) == 7
     ((sql, rows, table, privacy),) = asked
     assert (sql, rows) == ("SELECT SUM(x) AS a FROM d.rows", [1, 2])
     assert table["x"] == {"type": "int", "lower": 0, "upper": 5}
@@ -205,18 +213,18 @@ def test_a_sum_names_its_bounds_and_its_kind(asked):
     ("kind", "price"), [("count", 1), ("sum", 2), ("mean", 3), ("variance", 4)]
 )
 def test_an_answer_costs_the_epsilon_that_the_attack_claims(asked, kind, price):
-    SmartNoiseSql().statistic(kind, [1.0, 2.0], bounds=(0, 5), epsilon=3.0)
+    system_named("smartnoise-sql").statistic(kind, [1.0, 2.0], bounds=(0, 5), epsilon=3.0)
     ((_, _, _, privacy),) = asked
     assert privacy["epsilon"] * price == pytest.approx(3.0)
 
 
 def test_missing_values_make_a_column_of_floats(asked):
-    SmartNoiseSql().statistic("mean", [1, None], bounds=(0, 5))
+    system_named("smartnoise-sql").statistic("mean", [1, None], bounds=(0, 5))
     assert asked[0][2]["x"]["type"] == "float"
 
 
 def test_groups_are_those_of_the_rows_at_delta(asked):
-    system = SmartNoiseSql()
+    system = system_named("smartnoise-sql")
     assert system.group_counts(["a", "a"], None, epsilon=1.0, delta=0.01) == {"a": 2.0}
     assert asked[0][2]["censor_dims"] is True
     assert asked[0][3] == {"epsilon": 1.0, "delta": 0.01}
@@ -225,7 +233,7 @@ def test_groups_are_those_of_the_rows_at_delta(asked):
 
 
 def test_predicates_are_sql(asked):
-    system = SmartNoiseSql()
+    system = system_named("smartnoise-sql")
     assert system.filtered_count("number", ["12", "x"], epsilon=1.0) == 7
     assert "CAST" in asked[0][0]
     assert asked[0][2]["x"]["type"] == "string"
@@ -240,7 +248,7 @@ def test_predicates_are_sql(asked):
 # What the adapters of other libraries share, asked of libraries that are made up here.
 
 
-class Repeating(PeerLibrary):
+class Repeating(InstalledLibrary):
     """Draws its noise from Python's generator, which a user may seed."""
 
     distribution = "numpy"
@@ -249,7 +257,7 @@ class Repeating(PeerLibrary):
         return value + scale * random.random()
 
 
-class Buffered(PeerLibrary):
+class Buffered(InstalledLibrary):
     """Draws its noise from a state of its own, which a fork copies."""
 
     distribution = "numpy"
@@ -259,7 +267,7 @@ class Buffered(PeerLibrary):
         return value + scale * self.state.random()
 
 
-class Fresh(PeerLibrary):
+class Fresh(InstalledLibrary):
     """Draws its noise from the operating system."""
 
     distribution = "numpy"
@@ -268,7 +276,7 @@ class Fresh(PeerLibrary):
         return value + scale * random.SystemRandom().random()
 
 
-class Silent(PeerLibrary):
+class Silent(InstalledLibrary):
     """Offers no noise."""
 
     distribution = "numpy"
@@ -304,10 +312,10 @@ def test_a_text_among_numbers_is_refused() -> None:
 
 
 def test_a_library_that_is_not_there_or_does_not_load_is_not_judged() -> None:
-    class Absent(PeerLibrary):
+    class Absent(InstalledLibrary):
         distribution = "no-such-distribution"
 
-    class Broken(PeerLibrary):
+    class Broken(InstalledLibrary):
         distribution = "numpy"
         modules = ("numpy", "numpy.no_such_module")
 
@@ -341,7 +349,7 @@ def aggregator(reports, size, epsilon):
 def multi_freq_system(monkeypatch):
     module = SimpleNamespace(GRR_Client=client, GRR_Aggregator_MI=aggregator)
     monkeypatch.setitem(sys.modules, "multi_freq_ldpy.pure_frequency_oracles.GRR", module)
-    return MultiFreqLdpy()
+    return system_named("multi-freq-ldpy")
 
 
 def test_multi_freq_its_cases_come_out_as_its_functions_do(multi_freq_system):
@@ -389,13 +397,13 @@ def counted(monkeypatch):
 
 def test_a_count_is_in_the_middle_of_its_array(counted):
     # A count is cut to 0..size: one of an array of ones would lose half of its noise.
-    assert Diffprivlib().statistic("count", [1.0] * 7) == 7
-    assert Diffprivlib().account(1.0).ask(0.5, "ones") == 100
+    assert system_named("diffprivlib").statistic("count", [1.0] * 7) == 7
+    assert system_named("diffprivlib").account(1.0).ask(0.5, "ones") == 100
     assert [(array.sum(), len(array)) for array in counted] == [(7, 14), (100, 200)]
 
 
 def test_a_release_that_fails_does_fail(counted):
-    account = Diffprivlib().account(1.0)
+    account = system_named("diffprivlib").account(1.0)
     with pytest.raises(TypeError):
         account.fail(0.25, "text")
 
@@ -464,7 +472,7 @@ def tumult_system():
         made.append(Session(budget, table, protected_change))
         return made[-1]
 
-    found = Tumult()
+    found = system_named("tumult-analytics")
     found.__dict__["_library"] = SimpleNamespace(
         Session=SimpleNamespace(from_dataframe=from_dataframe),
         QueryBuilder=lambda name: Query(),
@@ -591,7 +599,7 @@ def test_what_the_library_leaves_goes_to_a_folder_that_is_removed(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspark", SimpleNamespace(sql=spark))
     monkeypatch.setitem(sys.modules, "pyspark.sql", spark)
     monkeypatch.setenv("PYSPARK_PYTHON", "python")
-    tumult = Tumult()
+    tumult = system_named("tumult-analytics")
     tumult.close()
     assert chosen == {}
     tumult._spark  # noqa: B018

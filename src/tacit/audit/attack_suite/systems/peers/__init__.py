@@ -1,1 +1,0 @@
-"""Adapters of other libraries; each imports its library when it is asked."""
