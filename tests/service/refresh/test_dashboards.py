@@ -52,7 +52,7 @@ class Clinic:
             self.table.write_text(HEAD)
         self.start()
 
-    def start(self) -> None:
+    def start(self, **reading: Any) -> None:
         self.database = Database(self.address)
         self.database.create()
         self.audit = AuditLog(self.database)
@@ -61,6 +61,7 @@ class Clinic:
             unit=tc.unit("person", rows=5),
             budget=tc.epsilon(self.budget),
             types={"arrived": "timestamp", "day": "date", "n": "integer"},
+            **reading,
         )
         self.dashboards = Dashboards(
             self.database, self.audit, lambda *_: self.session, lambda _: 2.0, lambda: self.now
@@ -173,6 +174,22 @@ def test_it_goes_on_after_a_restart_where_it_was(clinic: Clinic) -> None:
     clinic.now += 2
     assert clinic.counts(made.id) == [3, 5]
     assert clinic.session.spent == tc.epsilon(1_000_000)
+
+
+def test_a_table_that_is_read_otherwise_is_not_paid_again_by_the_clock(clinic: Clinic) -> None:
+    made = clinic.dashboards.begin("visits", HOURLY, ADA)
+    clinic.arrive(0, range(3))
+    for reading, updated in (({"null": ["99"]}, 0), ({}, 1)):
+        clinic.stop()
+        clinic.start(**reading)
+        clinic.now += 3600
+        assert clinic.dashboards.update_due() == updated
+        assert clinic.session.spent == tc.epsilon(1_000_000)
+        clinic.now += 3600
+        if reading:
+            with pytest.raises(Problem, match="not read as it was"):
+                clinic.counts(made.id)
+    assert clinic.counts(made.id) == [3, 0, 0]
 
 
 def test_a_process_that_died_in_an_update_is_followed_by_another(

@@ -491,6 +491,26 @@ def test_a_link_that_takes_the_place_of_a_file_is_not_read(tmp_path: Path) -> No
                 Query(source, OneRowEach()).run([Rows()])
 
 
+@pytest.mark.parametrize("name", ["t.parquet", "*.parquet", "part"])
+def test_a_link_is_not_read_that_comes_after_a_question(tmp_path: Path, name: str) -> None:
+    """DuckDB opens Parquet files again for each query."""
+    root, outside = tmp_path / "data", tmp_path / "outside"
+    for folder in (root / "part", outside):
+        folder.mkdir(parents=True)
+    for folder, rows in ((root, 1), (root / "part", 1), (outside, 3)):
+        pq.write_table(pa.table({"a": [1] * rows}), folder / "t.parquet")
+    with open_source(ConfinedPath(str(root / name), root)) as source:
+        assert Query(source, OneRowEach()).run([Rows()]).of(Rows()) == [1]
+        if name == "part":
+            (root / "part").rename(tmp_path / "moved")
+            (root / "part").symlink_to(outside)
+        else:
+            (root / "t.parquet").unlink()
+            (root / "t.parquet").symlink_to(outside / "t.parquet")
+        with pytest.raises(UsageError, match="in the folder data/"):
+            Query(source, OneRowEach()).run([Rows()])
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_view_of_a_confined_database_reads_no_file(tmp_path: Path, kind: str) -> None:
     root = tmp_path / "data"
@@ -520,6 +540,30 @@ def test_a_view_of_a_confined_database_reads_no_file(tmp_path: Path, kind: str) 
             open_source(path, table)
         if table in ("direct", "nested"):  # what is not confined reads them
             open_source(root / "v.duckdb", table).close()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_no_setting_makes_a_confined_view_read_a_file(tmp_path: Path, kind: str) -> None:
+    """A view whose file depends on whether the engine may read files."""
+    root, secret = tmp_path / "data", tmp_path / f"secret.{kind}"
+    root.mkdir()
+    choice = "case when current_setting('enable_external_access')::bool then {} else 'own' end"
+    name = choice.format(f"'{secret}'")
+    with duckdb.connect(str(root / "v.duckdb")) as made:
+        made.execute(f"copy (select 1 as a from range(3)) to '{secret}'")
+        made.execute("create table own as select 1::bigint as a from range(2)")
+        made.execute(f"create macro files() as table from query('from \"' || {name} || '\"')")
+        made.execute(f"create macro more() as table from query_table({name})")
+        made.execute(f"create macro most() as (select count(*) from query_table({name}))")
+        made.execute("create view by_query as select cast(a as bigint) as a from files()")
+        made.execute("create view by_table as select cast(a as bigint) as a from more()")
+        made.execute("create view by_part as select a from own where most() > 2")
+        made.execute("create view odd as select 1::uhugeint << 127 as a, [a] as b from own")
+    path = ConfinedPath(str(root / "v.duckdb"), root)
+    for table, rows in (("by_query", 2), ("by_table", 2), ("by_part", 0), ("odd", 2)):
+        with open_source(path, table) as source:
+            for _ in range(2):
+                assert Query(source, OneRowEach()).run([Rows()]).of(Rows()) == [rows], table
 
 
 def test_a_home_is_meant_wherever_a_path_is_typed(

@@ -407,7 +407,15 @@ class Dashboards:
         who = Caller(dashboard.who, dashboard.team, (), "", 0)
         table = dashboard.counted.table
         session = self._open_session(dashboard.dataset, who, table, dry_run)
-        return dashboard.counted.counter(session)
+        counter = dashboard.counted.counter(session)
+        if not counter.begun:  # an update would pay for all periods again, which no one asked for
+            raise Problem(
+                "conflict",
+                "the table is not read as it was when the dashboard began, so this would be "
+                "another count, at a price of its own",
+                "declare the table as before, or begin another dashboard",
+            )
+        return counter
 
     # --- updates, by the clock
 

@@ -39,6 +39,8 @@ VIEWS = {
     "option": "select read_parquet.* from read_parquet('t.parq*', union_by_name := true)",
     "windowed": "select s, t, z, count(*) over () as n from read_parquet(['t.parquet'])",
 }
+if duckdb.__version__ >= "2":
+    VIEWS["single"] = "from read_single_parquet_file('t.parquet')"
 
 
 RELATIONS = {
@@ -109,6 +111,7 @@ def test_a_relation_whose_files_cannot_be_told_is_refused_by_its_text(tmp_path):
         "from m()",
         f"select *, filename from '{path}'",
         f"from query($$from '{path}'$$)",
+        f"from json_execute_serialized_sql(json_serialize_sql($$from '{path}'$$))",
     ):
         with pytest.raises(DataSourceError, match=r"reads Parquet files.*make a table of it"):
             open_source(connection.sql(sql))
@@ -222,6 +225,40 @@ def test_a_view_whose_files_cannot_be_told_is_refused_by_its_text(tmp_path):
     connection.execute("create view own as select one() as n, 'a' as s")
     with open_source(connection, "own") as source:
         assert count(source, col("s") == "a") == 1
+
+
+@pytest.mark.full
+def test_every_function_that_reads_parquet_is_known(tmp_path, monkeypatch):
+    # Any function of this DuckDB through which rows of a file come: read as files, or refused.
+    monkeypatch.chdir(tmp_path)
+    write_cells(0)
+    connection = duckdb.connect()
+    listed = "select distinct function_name from duckdb_functions() where function_type = 'table'"
+    functions = sorted(name for (name,) in connection.execute(listed).fetchall())
+    arguments = ("'t.parquet'", "['t.parquet']", "'from ''t.par' || 'quet'''")
+    texts = [*arguments, f"json_serialize_sql({arguments[2]})"]
+    calls = [f"{name}({text})" for name in functions for text in texts]
+    through = [sql for sql in calls if _columns(connection, f"from {sql}") == ["s", "n", "t", "z"]]
+    readers = {sql.partition("(")[0] for sql in through}
+    assert readers >= {"read_parquet", "query", "json_execute_serialized_sql"}
+    for bad in (1, 0):
+        write_cells(bad)
+        for sql in through:
+            connection.execute(f"create or replace view v as select s, n, t, z from {sql}")
+            for where in ((connection, "v"), (connection.sql(f"from {sql}"), None)):
+                if sql.startswith(("query", "json_execute")):
+                    with pytest.raises(DataSourceError, match="make a table of it"):
+                        open_source(*where)
+                else:
+                    with open_source(*where) as source:
+                        check_cells(source, bad)
+
+
+def _columns(connection, sql):
+    try:
+        return connection.sql(sql).columns
+    except duckdb.Error:
+        return None
 
 
 # CSV files in the engine: read once, lazily, as the definition says and as declared.

@@ -304,6 +304,7 @@ class DuckEngine:
         self._lock = threading.RLock()
         self._counted: str | int = 0
         self._pending: list[Callable[[], None]] = []
+        self._checks: list[Callable[[], None]] = []
         self._is_dry_run = False
         self._shape = ""
         self._ends_soon = False
@@ -346,6 +347,15 @@ class DuckEngine:
         self._prepare()
         columns = map(np.ma.getdata, self._run(sql, "fetchnumpy").values())
         return [c.astype(np.int64, casting="safe", copy=False) for c in columns]
+
+    def stream(self, sql: str) -> Any:
+        """Return a relation that is a query."""
+        return self._connection.sql(sql)
+
+    def confine(self) -> None:
+        """Deny the engine all files but those of databases that are attached, for good."""
+        self.rows("set enable_external_access = false")
+        self.rows("set lock_configuration = true")
 
     def attached(self, file: str) -> str:
         """The name of a database in a file, which is attached for reading where it is not."""
@@ -395,6 +405,10 @@ class DuckEngine:
         # An action that fails is retried by the next query.
         self._pending.append(action)
 
+    def before_each(self, check: Callable[[], None]) -> None:
+        """Run a check before each query that may open files: one that raises ends the query."""
+        self._checks.append(check)
+
     @contextlib.contextmanager
     def dry_run(self) -> Iterator[None]:
         """Return a block of queries of no rows, before which nothing is imported."""
@@ -434,6 +448,8 @@ class DuckEngine:
 
     def _prepare(self) -> None:
         with self._lock:
+            for check in self._checks:
+                check()
             pending, self._pending = self._pending, []  # each of them queries the engine
             try:
                 while pending:

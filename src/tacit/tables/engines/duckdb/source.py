@@ -436,7 +436,7 @@ def _source_named(
     relation = ".".join(names)
     own = _is_own(schema, bare, engine)
     if confined is not None and not own:
-        _refuse_files(confined, table, ".".join(names[-2:]))
+        return _of_confined_view(confined, table, ".".join(names[-2:]), engine)
     columns = described(relation, engine)
     if not own:
         relation = shielded(_of_files(relation, schema, bare, engine), columns)
@@ -539,22 +539,34 @@ def _from_database(
     return Opened(f"{Path(os.fspath(path)).name}:{table}", schema, engine, relation)
 
 
-def _refuse_files(database_path: str, table: str, relation: str) -> None:
-    """Raise if reading a view reads anything outside the database."""
-    with contextlib.closing(DuckEngine()) as engine:
-        data = engine.attached(database_path)
-        # DuckDB opens each file when it prepares a query, so a description shows whether it may.
-        engine.rows("set enable_external_access = false")
-        engine.rows(f"use {engine.dialect.identifier(data)}")
+def _of_confined_view(
+    database_path: str, table: str, relation: str, engine: DuckEngine
+) -> tuple[str, Schema]:
+    """Return a view's rows and columns, as an engine without any file but the database has them."""
+    # DuckDB opens the files of a view whenever it plans a query, and which ones may depend on its
+    # settings: so the engine that finds none is the one that reads the rows.
+    apart = DuckEngine()
+    with closed_on_failure(apart):
+        data = apart.attached(database_path)
+        apart.rows(f"set memory_limit = '{engine.memory // 1000}KB'")
+        apart.rows(f"use {apart.dialect.identifier(data)}")
+        apart.confine()
         try:
-            described(relation, engine)
+            types = types_of(relation, apart)
         except EngineMemoryError:
             raise
         except DataSourceError:
+            refused = True
+        else:
+            refused = False
+        if refused:
             raise DataSourceError(
                 f"{table!r} reads files outside of its database, which no table of this service "
                 "may: make a table of it, as in create table t as from the_view"
-            ) from None
+            )
+        schema = schema_of(types)
+        sql = f"select {carried(types)} from {relation}"
+        return streamed(lambda: apart.stream(sql), _carried_types(types), engine), schema
 
 
 def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
@@ -578,8 +590,7 @@ def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
 def _open_relation(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     """Open a relation of DuckDB: its columns now, its rows at the first query."""
     types = dict(zip(table.columns, map(str, table.types), strict=True))
-    schema = schema_of(types)
-    carried_types = {n: "BOOLEAN" if schema[n].kind == "other" else t for n, t in types.items()}
+    schema, carried_types = schema_of(types), _carried_types(types)
     own = RelationEngine(table)
     try:
         name = _relation_of_files(table, types, own)
@@ -590,6 +601,11 @@ def _open_relation(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
         return streamed(lambda: part, carried_types, engine), schema
     sql = f"select {carried(types)} from {name}"
     return streamed(lambda: own.stream(sql), carried_types, engine, own), schema
+
+
+def _carried_types(types: dict[str, str]) -> dict[str, str]:
+    """Return the types in which the columns of a relation are imported."""
+    return {n: "BOOLEAN" if c.kind == "other" else types[n] for n, c in schema_of(types).items()}
 
 
 def _relation_of_files(table: Any, types: dict[str, str], engine: RelationEngine) -> str | None:
@@ -658,10 +674,12 @@ def _from_path(source: str | os.PathLike[str], csv: CsvOptions, engine: DuckEngi
     if is_remote(path):
         return _from_address(path, csv, engine)
     files, location = data_files(source), typed(source)
+    is_csv = kind_of_file(files[0]) == "csv"
     if isinstance(source, ConfinedPath):  # a file may become a link meanwhile
-        engine.before_reading(partial(_check_all, source, files))
+        before = engine.before_reading if is_csv else engine.before_each  # CSV is read once
+        before(partial(_check_all, source, files))
     label = Path(path.rstrip("/")).name or Path(location).resolve().name
-    if kind_of_file(files[0]) == "csv":
+    if is_csv:
         relation, schema = open_csv(files, csv_format(**csv), engine)
     else:
         refuse_csv(csv, "a Parquet file declares its own columns")

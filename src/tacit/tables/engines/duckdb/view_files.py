@@ -30,8 +30,8 @@ from tacit.tables.engines.files import refuse_table_format
 
 Node = dict[str, Any]
 
-_READERS = ("read_parquet", "parquet_scan")
-_QUERIES = ("query", "query_table")
+_READERS = ("read_parquet", "parquet_scan", "read_single_parquet_file")
+_QUERIES = ("query", "query_table", "json_execute_serialized_sql")
 # Options under which a column has the name that it has in the file.
 _OPTIONS = {
     *("binary_as_string", "can_have_nan", "compression", "debug_use_openssl"),
