@@ -24,9 +24,6 @@ from tacit.cli.service import serve, token_app
 from tacit.cli.shared.options import AskingGroup, plain, with_kinds
 from tacit.errors import UsageError
 
-__all__ = ["app", "commands"]
-
-
 # The error of typer for a wrong command or flag; it has no public name there.
 _Mistyped: type[Any] = typer.BadParameter.__mro__[1]
 

@@ -7,10 +7,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = [
-    "audit_app",
-]
-
 audit_app = typer.Typer(
     help="Known attacks on software for differential privacy, run on Tacit and on others.",
     no_args_is_help=True,

@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     from tacit.report.odds import Result
     from tacit.tables.open_source import Source
 
-__all__ = [
-    "OracleOptions",
-    "answers_of",
-    "items_of",
-    "local_app",
-    "oracle_of",
-    "reader_of",
-]
-
 # The answers of a table, read as a local question takes them.
 
 

@@ -13,14 +13,6 @@ import typer
 from tacit.cli.shared.options import options
 from tacit.errors import UsageError, did_you_mean
 
-__all__ = [
-    "Population",
-    "choose_epsilon",
-    "domain_of",
-    "relations_of",
-    "sensitivity",
-]
-
 # The domain that flags describe: records, public values or an interval.
 
 

@@ -22,13 +22,6 @@ if TYPE_CHECKING:
     from tacit.service.tokens import Stored, Tokens
     from tacit.service.web.server import ServerOptions
 
-__all__ = [
-    "AuditOptions",
-    "serve",
-    "show_audit",
-    "token_app",
-]
-
 # ``tacit serve audit``: the audit log of a service, shown and verified by its operator.
 
 

@@ -24,8 +24,6 @@ from tacit.tables.plan.price import Price
 from tacit.tables.question import AskedTable
 from tacit.tables.release.answer import Answer
 
-__all__ = ["Connection", "connect"]
-
 
 class Connection(AskedTable[RemoteQuestion]):
     """A service, asked with one token; made by :func:`tacit.connect`.

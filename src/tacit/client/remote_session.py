@@ -25,15 +25,6 @@ from tacit.tables.reading import DEFAULT_READING
 from tacit.tables.release.answer import AS_IT_IS, Answer, Arrangement
 from tacit.tables.release.opened_table import On, OtherTable, asked_join, beside, joined_columns
 
-__all__ = [
-    "Job",
-    "RemoteDataset",
-    "RemoteQuestion",
-    "RemoteSql",
-    "RemoteTable",
-    "pages",
-]
-
 # A release that a service works on.
 
 

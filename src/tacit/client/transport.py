@@ -26,15 +26,6 @@ from tacit.errors import (
 )
 from tacit.outside import MAX_BYTES, read_json
 
-__all__ = [
-    "LATER",
-    "Transport",
-    "is_loopback",
-    "read_address",
-    "read_token",
-    "refusal",
-]
-
 # Where a service is, and with which token it is asked.
 
 

@@ -10,18 +10,6 @@ from typing import Any
 from tacit.display.svg_chart import budget_bar
 from tacit.errors import TacitError, need
 
-__all__ = [
-    "Card",
-    "Pictures",
-    "Plain",
-    "Share",
-    "Shares",
-    "Shown",
-    "Table",
-    "drawing",
-    "render",
-]
-
 # Templates of pages and of notebooks: text becomes HTML with everything in it escaped.
 
 

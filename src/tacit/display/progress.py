@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["working"]
-
 _SOON = 1.0  # seconds: what takes less needs no word
 
 

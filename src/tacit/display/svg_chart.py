@@ -8,8 +8,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["PHONE_WIDTH", "Mark", "budget_bar", "chart", "ticks"]
-
 _WIDTH = 720
 _ROW = 22
 _HEAD, _FOOT = 8, 26

@@ -12,27 +12,6 @@ from tacit.errors import UsageError, did_you_mean
 from tacit.service.problem import Problem
 from tacit.tables.dataset.table import known_fields
 
-__all__ = [
-    "ACTIONS",
-    "EVERYTHING",
-    "RIGHTS",
-    "WITHOUT_DATASET",
-    "Caller",
-    "Decision",
-    "Decisions",
-    "Grant",
-    "UserRequest",
-    "decide",
-    "demand",
-    "plain_name",
-    "read_role",
-    "request_columns",
-    "request_values",
-    "requester_of",
-    "roles_with",
-    "visible",
-]
-
 # Roles and rights: one table, and everything that does not be in it is denied.
 
 

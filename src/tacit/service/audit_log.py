@@ -21,15 +21,6 @@ from tacit.service.database import Database, metadata
 from tacit.service.telemetry import log
 from tacit.service.tokens import Note
 
-__all__ = [
-    "ACTIONS",
-    "OUTCOMES",
-    "AuditEvent",
-    "AuditLog",
-    "BatchWriter",
-    "noted_in",
-]
-
 # The audit log: who did what and when, with which outcome, in one order that only grows.
 #
 # Every event carries the SHA-256 of the one before it, as the events of a ledger do.  So no event

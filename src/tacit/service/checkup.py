@@ -22,8 +22,6 @@ from tacit.service.settings import FILE, Settings
 from tacit.service.tokens import Tokens
 from tacit.tables.dataset.declaration import Dataset, open_dataset
 
-__all__ = ["Finding", "check_service"]
-
 STOPS, WEAKENS, GOOD = "stops", "weakens", "good"
 _CLOCK_SECONDS = 5.0
 

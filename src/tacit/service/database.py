@@ -25,17 +25,6 @@ from tacit.service.problem import Problem
 from tacit.service.settings import FILE, Settings
 from tacit.tables.dataset.declaration import Dataset
 
-__all__ = [
-    "KEY_FILE",
-    "VERSION",
-    "Database",
-    "declarations",
-    "key_digest",
-    "metadata",
-    "open_store",
-    "signing_key",
-]
-
 # The database of the service: a file of SQLite, or PostgreSQL for several machines.
 #
 # It stores what the ledgers do not: tokens, jobs, schedules, the audit

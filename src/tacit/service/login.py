@@ -37,8 +37,6 @@ from tacit.service.problem import Problem
 from tacit.service.settings import Login
 from tacit.service.tokens import LOGIN_NAMES, base64url
 
-__all__ = ["Identity", "Provider"]
-
 _TIMEOUT = 10.0  # seconds for a reply of the provider
 _FRESH = 600.0  # seconds for which its description is cached
 _PAUSE = 5.0  # seconds for which a provider that failed is left alone

@@ -19,8 +19,6 @@ from tacit.errors import (
     UsageError,
 )
 
-__all__ = ["STATUS", "Problem", "problem_of"]
-
 _OPERATOR = "try again later; the operator sees more with tacit serve check"
 
 # The code of each error, and the status of HTTP that goes with it.

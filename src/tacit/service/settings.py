@@ -19,8 +19,6 @@ from tacit.errors import UsageError
 from tacit.service.access import Grant, plain_name
 from tacit.tables.dataset.table import flag, known_fields, mapping, read_toml, text, whole
 
-__all__ = ["FILE", "Caps", "DatasetSettings", "Limits", "Login", "Settings"]
-
 FILE = "service.toml"
 _FIELDS = (
     *("title", "database", "url", "trusted_proxies", "latency", "approval", "collusion", "people"),

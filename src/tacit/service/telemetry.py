@@ -22,19 +22,6 @@ from tacit.service.database import Database, metadata
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-__all__ = [
-    "EVENTS",
-    "HEADER",
-    "Counters",
-    "JsonLines",
-    "Metrics",
-    "Observe",
-    "Traces",
-    "configure",
-    "log",
-    "route_of",
-]
-
 # Structured logs: one JSON object per line, with only the fields listed here.
 #
 # A line has the time, the level, the event, and the fields that :data:`EVENTS` lists for it.

@@ -19,23 +19,6 @@ from tacit.service.access import Caller, Grant, plain_name
 from tacit.service.database import Database, metadata
 from tacit.service.problem import Problem
 
-__all__ = [
-    "BEARER",
-    "LOGIN_NAMES",
-    "MAX_SECONDS",
-    "ONCE",
-    "OPERATOR",
-    "SESSION",
-    "Note",
-    "Stored",
-    "Tokens",
-    "base64url",
-    "behind",
-    "root",
-    "silent",
-    "token_table",
-]
-
 # Stored tokens, without their text, and the people who can be behind one.
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tacit.tables import Session
     from tacit.tables.streaming.counter import CounterPreview, TimeCounter
 
-__all__ = ["count_over_time"]
-
 _WHEN, _PRICE, _OUT = "Which periods", "What it may cost", "What comes out"
 
 

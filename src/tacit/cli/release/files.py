@@ -16,12 +16,6 @@ from tacit.errors import BudgetError, MissingExtraError, UsageError
 if TYPE_CHECKING:
     from tacit.tables import Answer, Question, Session
 
-__all__ = [
-    "check",
-    "demo",
-    "init",
-]
-
 # ``tacit init``: a first declaration of a table.
 
 

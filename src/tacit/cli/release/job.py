@@ -36,29 +36,6 @@ from tacit.tables.privacy_unit import OneRowEach, PersonUnit, one_row_each, unit
 from tacit.tables.question_formats import Asked
 from tacit.tables.session import ledger_beside
 
-__all__ = [
-    "Job",
-    "Opened",
-    "Table",
-    "confirm_weak",
-    "confirmed",
-    "default_ledger",
-    "described",
-    "free_errors_of",
-    "free_notes",
-    "is_declared",
-    "odd_names_noted",
-    "open_table",
-    "opened",
-    "refuse_alone",
-    "refuse_free",
-    "remote_table",
-    "require_unit",
-    "show_history",
-    "table_of",
-    "unit_of",
-]
-
 # Answers that follow from earlier releases, in the commands.
 
 

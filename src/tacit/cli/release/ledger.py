@@ -14,8 +14,6 @@ from tacit.errors import UsageError
 if TYPE_CHECKING:
     from tacit.accounting import Budget, Ledger
 
-__all__ = ["ledger_app"]
-
 ledger_app = typer.Typer(
     help="Keep a budget in a ledger, a file or tables in PostgreSQL: create, show, verify, extend, "
     "restore.",

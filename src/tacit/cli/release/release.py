@@ -32,17 +32,6 @@ if TYPE_CHECKING:
     from tacit.tables.question_formats import Asked
     from tacit.tables.statistics.base import Options
 
-__all__ = [
-    "PreviewOptions",
-    "job_of",
-    "preview",
-    "priced_job",
-    "publish",
-    "release",
-    "show_previews",
-    "sql",
-]
-
 # ``tacit release``, and the parts that ``tacit preview`` shares.
 
 

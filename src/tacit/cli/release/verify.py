@@ -16,12 +16,6 @@ if TYPE_CHECKING:
     from tacit.report import RegistryEntry
     from tacit.report.registry import RegistryField
 
-__all__ = [
-    "registry",
-    "verify",
-    "with_questions",
-]
-
 # ``tacit verify``: check a certificate without the data.
 
 

@@ -18,22 +18,6 @@ from tacit.expressions.schema import Schema
 from tacit.tables.engines.csv import CsvOptions
 from tacit.tables.statistics.base import Aggregate, Kind, Options, kind_of, kinds
 
-__all__ = [
-    "aggregates",
-    "amount",
-    "column_names",
-    "column_types",
-    "csv_of",
-    "csv_of_plan",
-    "cuts",
-    "integer_range",
-    "keys_reader",
-    "labelled",
-    "numbers",
-    "of_people",
-    "typed_keys",
-]
-
 # What a flag or a field of a plan spells: statistics, keys, ranges, kinds of columns.
 
 

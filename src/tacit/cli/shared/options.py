@@ -18,34 +18,6 @@ if TYPE_CHECKING:
     from tacit.accounting import Budget
     from tacit.tables.statistics.base import Kind
 
-__all__ = [
-    "PRICE",
-    "QUESTION_PANEL",
-    "AskOptions",
-    "AskingGroup",
-    "BudgetOptions",
-    "Delta",
-    "Epsilon",
-    "Free",
-    "OutputOptions",
-    "PricedOptions",
-    "Rho",
-    "ServerOptions",
-    "SourceOptions",
-    "TableOptions",
-    "Texts",
-    "Total",
-    "amounts",
-    "dressed",
-    "example",
-    "flag",
-    "flag_of",
-    "form",
-    "options",
-    "plain",
-    "with_kinds",
-]
-
 # Commands whose flags are the fields of dataclasses.
 
 

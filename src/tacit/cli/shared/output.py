@@ -17,17 +17,6 @@ from tacit.errors import UsageError, need
 if TYPE_CHECKING:
     from tacit.tables import Answer
 
-__all__ = [
-    "answer_tables",
-    "check_files",
-    "note",
-    "print_json",
-    "print_table",
-    "save_plot",
-    "warnings_as_notes",
-    "working",
-]
-
 _PLOTS = (".png", ".svg", ".pdf")
 _CERTIFICATES = (".json", ".html")
 

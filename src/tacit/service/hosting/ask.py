@@ -24,18 +24,6 @@ from tacit.tables.release.answer import Answer
 from tacit.tables.release.release import QueryCharge
 from tacit.tables.session import Session
 
-__all__ = [
-    "CERTIFICATE",
-    "FORMATS",
-    "Ask",
-    "Form",
-    "answer_json",
-    "as_bytes",
-    "format_of",
-    "preview_of",
-    "words_of",
-]
-
 # A released answer in the formats of the API: JSON, CSV, Arrow and Parquet, wide or long.
 #
 # Everything here is a new arrangement of released numbers.  The length of a reply is a function of

@@ -38,15 +38,6 @@ from tacit.tables.question import Question
 from tacit.tables.release.release import QueryCharge
 from tacit.tables.session import PaidSession, Session
 
-__all__ = [
-    "MAX_OPEN_TABLES",
-    "Datasets",
-    "Hosted",
-    "LRUCache",
-    "Left",
-    "OpenTables",
-]
-
 # Cache of the latest questions: what follows from public facts alone.
 #
 # To read a question (the SQL, the names of the declared columns) and to work out its expected

@@ -29,24 +29,6 @@ from tacit.tables.dataset.draft import shapes_of
 from tacit.tables.dataset.table import TableDeclaration, known_fields
 from tacit.tables.engines.files import ConfinedPath, data_files, is_hidden
 
-__all__ = [
-    "DATA",
-    "HOSTING",
-    "Declared",
-    "DeclaredStore",
-    "Owner",
-    "assuming",
-    "changes_of",
-    "collusion_words",
-    "columns_of",
-    "confined",
-    "data_files",
-    "notes_on",
-    "owners_of",
-    "refuse_declaration",
-    "with_hosting",
-]
-
 # Owner of the budget that a question spends: a data set, or the people in several of them.
 #
 # The budget belongs to people.  Data sets of the same people share one ledger, whatever they are

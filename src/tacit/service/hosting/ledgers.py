@@ -24,8 +24,6 @@ from tacit.service.problem import Problem
 from tacit.service.settings import Caps, Settings
 from tacit.tables.dataset.declaration import Dataset, identity, terms
 
-__all__ = ["Ledgers"]
-
 # The reasons of a cap that a declaration set; one that a person set has their own.
 _DECLARED = ("as service.toml says", "as declared")
 

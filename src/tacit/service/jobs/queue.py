@@ -13,19 +13,6 @@ import sqlalchemy as sa
 from tacit.service.access import request_columns
 from tacit.service.database import Database, metadata
 
-__all__ = [
-    "LEASE",
-    "STATES",
-    "Job",
-    "JobScope",
-    "Outcome",
-    "Queue",
-    "margin",
-    "next_tick",
-    "tick_after",
-    "ticks_late",
-]
-
 # Ticks: when the outcome of a question becomes visible, as a function of the public clock.
 #
 # A question that is asked at time s of a data set of latency L has its ticks at s + L, s + 2L,

@@ -22,12 +22,6 @@ from tacit.tables.plan.query import Query
 from tacit.tables.question import Question, charge_of, held_by, pay, recorded_answer, rehearse
 from tacit.tables.release.answer import Answer
 
-__all__ = [
-    "FreeAnswers",
-    "Made",
-    "ReleaseService",
-]
-
 # Answers that follow from earlier releases, for those who may see these releases: at no charge.
 #
 # **From which.**  From answered releases whose job the caller may see, and whose tick has come:

@@ -16,11 +16,6 @@ from tacit.service.jobs.queue import LEASE, MAX_ATTEMPTS, Job, Outcome, Queue
 from tacit.service.problem import Problem, problem_of
 from tacit.service.telemetry import Metrics, Traces, log
 
-__all__ = [
-    "Records",
-    "Workers",
-]
-
 # Workers: the threads of a process that answer the jobs of the queue.
 #
 # One more thread renews the leases of what the process works on, and reports, at

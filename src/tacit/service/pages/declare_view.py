@@ -16,8 +16,6 @@ from tacit.errors import UsageError
 from tacit.report.text import budget_words
 from tacit.service.pages.views import protection
 
-__all__ = ["COLUMNS", "KINDS", "TABLES", "added", "checked", "declared_in", "form_of"]
-
 # Kinds of columns.
 KINDS = ("integer", "float", "decimal", "text", "boolean", "date", "timestamp")
 COLUMNS = 150  # maximum number of columns in a form; more are declared over HTTP

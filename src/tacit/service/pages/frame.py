@@ -13,16 +13,6 @@ from tacit.errors import need
 from tacit.report.text import budget_words
 from tacit.service.access import Caller, decide
 
-__all__ = [
-    "STATIC",
-    "bar",
-    "budget_of",
-    "page",
-    "render",
-    "static_file",
-    "when",
-]
-
 # Templates of the pages: text becomes HTML with everything in it escaped.
 
 

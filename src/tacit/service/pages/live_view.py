@@ -19,17 +19,6 @@ from tacit.service.pages.frame import when
 from tacit.service.pages.views import home_of
 from tacit.statistics import Interval, lookup, sensitivity
 
-__all__ = [
-    "KNOWN",
-    "board_card",
-    "collection_card",
-    "expected_board",
-    "explored",
-    "read_values",
-    "shown_board",
-    "shown_estimate",
-]
-
 # Pages of dashboards and collections, from replies of the API.
 
 

@@ -19,28 +19,6 @@ from tacit.service.access import EVERYTHING, RIGHTS, Caller, decide
 from tacit.service.pages.frame import bar, budget_of, when
 from tacit.tables.plan.preview import Preview
 
-__all__ = [
-    "CAP_HOLDERS",
-    "LOSSES",
-    "PENDING",
-    "STATISTICS",
-    "account_in",
-    "answered",
-    "card",
-    "event",
-    "expected",
-    "home_of",
-    "protection",
-    "questionable",
-    "roles",
-    "row",
-    "shown_budget",
-    "shown_dataset",
-    "shown_release",
-    "sql_of",
-    "token",
-]
-
 # Pages of data sets, from replies of the API.
 
 

@@ -29,15 +29,6 @@ from tacit.report.odds import Wanted, results_of
 from tacit.service.database import Database, metadata
 from tacit.service.problem import Problem
 
-__all__ = [
-    "MAX_REPORTS",
-    "Collection",
-    "Posted",
-    "ReportStore",
-    "collections_of",
-    "live_estimate",
-]
-
 # A collection: a question of the local model that devices answer with reports.
 
 

@@ -25,22 +25,6 @@ from tacit.service.telemetry import log
 from tacit.tables.session import Session
 from tacit.tables.streaming.counter import CounterPreview, PeriodAnswer, TimeCounter
 
-__all__ = [
-    "UNITS",
-    "Counted",
-    "Dashboard",
-    "DashboardRequest",
-    "DashboardRequests",
-    "Dashboards",
-    "answer_json",
-    "as_length",
-    "as_number",
-    "preview_json",
-    "reached",
-    "shown",
-    "when",
-]
-
 # Integers that count time since 1970: days, hours, seconds, as many tables have them.
 #
 # A table whose time is an integer (``20513`` for 2026-03-01) has no clock of its own.  Who

@@ -19,16 +19,6 @@ from tacit.service.database import Database, metadata
 from tacit.service.refresh.dashboards import Dashboards
 from tacit.service.telemetry import log
 
-__all__ = [
-    "BY_CALL",
-    "BY_CLOCK",
-    "Refresh",
-    "Refreshes",
-    "Schedule",
-    "Scheduler",
-    "schedules_of",
-]
-
 # When a data set is read again: ``every 6 hours``, ``every 30 minutes`` or ``daily 03:00``.
 
 

@@ -17,31 +17,6 @@ from tacit.service.problem import Problem
 from tacit.service.tokens import BEARER, SESSION
 from tacit.service.web.state import state_of
 
-__all__ = [
-    "Anyone",
-    "AskBody",
-    "Body",
-    "CallerOf",
-    "Cursor",
-    "DatasetName",
-    "ErrorBody",
-    "Form",
-    "FormOf",
-    "LargeFormOf",
-    "Limit",
-    "MaybeCaller",
-    "PreviewBody",
-    "Reply",
-    "anyone",
-    "checked",
-    "cookie_name",
-    "counted",
-    "declared_right",
-    "needs",
-    "refused",
-    "signed_in",
-]
-
 # Shapes that several routes share: the error, and what a field of a request may hold.
 
 

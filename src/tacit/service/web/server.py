@@ -51,16 +51,6 @@ from tacit.service.web.routes import (
 from tacit.service.web.routing import ErrorBody, cookie_name, declared_right, signed_in
 from tacit.service.web.state import State
 
-__all__ = [
-    "ROUTERS",
-    "ServerOptions",
-    "application",
-    "create_app",
-    "describe",
-    "loopback",
-    "run",
-]
-
 # The description of the API: what the framework writes, with what it cannot know.
 #
 # - Routes that declare ``anyone`` are described as open; the framework sees their optional token.

@@ -33,14 +33,6 @@ from tacit.service.tokens import Tokens, behind
 from tacit.service.web.problems import FailedTokens
 from tacit.tables.dataset.declaration import Dataset
 
-__all__ = [
-    "Readiness",
-    "State",
-    "StateOf",
-    "add_gauges",
-    "state_of",
-]
-
 # Readiness of a process: its database, its workers, the ledgers and the tables.
 #
 # What is said is how many of them can be used, and never which, how large they are or how long they

@@ -17,8 +17,6 @@ from tacit.service.web.routes import audit, tokens
 from tacit.service.web.routing import CallerOf, Cursor, FormOf, needs
 from tacit.service.web.state import State, StateOf
 
-__all__ = ["router"]
-
 router = APIRouter(include_in_schema=False)
 _PAGE = 50
 

@@ -17,8 +17,6 @@ from tacit.service.web.routes import datasets, releases
 from tacit.service.web.routing import DatasetName, Form, FormOf, needs
 from tacit.service.web.state import State, StateOf
 
-__all__ = ["router"]
-
 router = APIRouter(include_in_schema=False)
 _Setting = Annotated[Caller, Depends(needs("set_budget", on="name"))]
 _MAX_LISTED = 100

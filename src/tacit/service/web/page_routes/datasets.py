@@ -39,8 +39,6 @@ from tacit.service.web.routing import (
 )
 from tacit.service.web.state import State, StateOf
 
-__all__ = ["router"]
-
 router = APIRouter(include_in_schema=False)
 _Seeing = Annotated[Caller, Depends(needs("see_dataset", on="name"))]
 _Previewing = Annotated[Caller, Depends(needs("preview", on="name"))]

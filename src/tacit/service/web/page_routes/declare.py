@@ -22,8 +22,6 @@ from tacit.service.web.routes import datasets, declarations
 from tacit.service.web.routing import DatasetName, Form, LargeFormOf, needs
 from tacit.service.web.state import State, StateOf
 
-__all__ = ["router"]
-
 router = APIRouter(include_in_schema=False)
 _Declaring = Annotated[Caller, Depends(needs("declare"))]
 _Changing = Annotated[Caller, Depends(needs("declare", on="name"))]

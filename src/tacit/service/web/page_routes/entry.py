@@ -17,8 +17,6 @@ from tacit.service.web.problems import form_problem
 from tacit.service.web.routing import Anyone, CallerOf, FormOf, MaybeCaller
 from tacit.service.web.state import StateOf
 
-__all__ = ["router"]
-
 router = APIRouter(include_in_schema=False)
 _FIRST = "1, 2, 5, 7, 9"
 

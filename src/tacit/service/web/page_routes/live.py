@@ -27,8 +27,6 @@ from tacit.service.web.routes import collections, dashboards, datasets, releases
 from tacit.service.web.routing import CallerOf, DatasetName, Form, FormOf, needs
 from tacit.service.web.state import State, StateOf
 
-__all__ = ["router"]
-
 router = APIRouter(include_in_schema=False)
 _Seeing = Annotated[Caller, Depends(needs("see_dataset", on="name"))]
 _Deciding = Annotated[Caller, Depends(needs("approve"))]

@@ -25,8 +25,6 @@ from tacit.service.web.routes import dashboards, releases
 from tacit.service.web.routing import Cursor, FormOf, needs
 from tacit.service.web.state import State, StateOf
 
-__all__ = ["router"]
-
 router = APIRouter(include_in_schema=False)
 _Seeing = Annotated[Caller, Depends(needs("see_own_releases"))]
 _Deciding = Annotated[Caller, Depends(needs("approve"))]

@@ -9,8 +9,6 @@ from fastapi import APIRouter, Query, Request
 from tacit.service.access import ACTIONS, RIGHTS, decide
 from tacit.service.web.routing import CallerOf, MaybeCaller, Reply, refused
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["access"])
 
 

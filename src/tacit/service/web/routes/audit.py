@@ -13,8 +13,6 @@ from tacit.service.telemetry import CONTENT_TYPE
 from tacit.service.web.routing import Cursor, Limit, Reply, needs
 from tacit.service.web.state import StateOf
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["audit"])
 
 

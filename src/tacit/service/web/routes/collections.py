@@ -17,8 +17,6 @@ from tacit.service.tokens import root
 from tacit.service.web.routing import CallerOf, DatasetName, Reply, needs
 from tacit.service.web.state import State, StateOf
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["collections"])
 
 _BYTES, _JSON = "application/octet-stream", "application/json"

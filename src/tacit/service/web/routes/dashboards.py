@@ -21,8 +21,6 @@ from tacit.service.web.routes.releases import Refusal
 from tacit.service.web.routing import Body, CallerOf, DatasetName, Reply, needs
 from tacit.service.web.state import State, StateOf
 
-__all__ = ["readable", "router", "wanted"]
-
 router = APIRouter(tags=["dashboards"])
 
 _Text = Annotated[str, Field(min_length=1, max_length=200)]

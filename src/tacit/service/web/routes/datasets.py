@@ -30,8 +30,6 @@ from tacit.service.web.routing import (
 )
 from tacit.service.web.state import StateOf
 
-__all__ = ["DatasetReply", "router"]
-
 router = APIRouter(tags=["data sets"])
 _Json = dict[str, Any]
 

@@ -25,8 +25,6 @@ from tacit.service.web.state import State, StateOf
 from tacit.tables.dataset.declaration import Dataset
 from tacit.tables.dataset.draft import shapes_of
 
-__all__ = ["DeclarationBody", "check", "declaration", "declare", "router"]
-
 router = APIRouter(tags=["data sets"])
 _Json = dict[str, Any]
 _Declaring = Annotated[Caller, Depends(needs("declare", on="name"))]

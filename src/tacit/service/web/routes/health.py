@@ -10,8 +10,6 @@ from tacit.service.web.problems import rendered
 from tacit.service.web.routing import Anyone, Reply
 from tacit.service.web.state import StateOf
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["health"], dependencies=[Anyone])
 
 

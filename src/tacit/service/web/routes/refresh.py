@@ -11,8 +11,6 @@ from tacit.service.refresh.refreshes import Refresh
 from tacit.service.web.routing import DatasetName, Reply, needs
 from tacit.service.web.state import StateOf
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["refresh"])
 
 

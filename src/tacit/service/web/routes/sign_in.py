@@ -15,8 +15,6 @@ from tacit.service.tokens import LOGIN_NAMES, SESSION
 from tacit.service.web.routing import Anyone, CallerOf, FormOf, checked, cookie_name, counted
 from tacit.service.web.state import State, StateOf
 
-__all__ = ["router", "signed_in"]
-
 router = APIRouter(tags=["sign in"], include_in_schema=False)
 _HOME = "/"
 _ATTEMPT_SECONDS = 600

@@ -14,8 +14,6 @@ from tacit.service.tokens import Stored
 from tacit.service.web.routing import Body, CallerOf, Cursor, Limit, Reply, needs
 from tacit.service.web.state import State, StateOf
 
-__all__ = ["GrantFields", "NewToken", "TokenName", "create", "listed", "revoke", "router"]
-
 router = APIRouter(prefix="/v1/tokens", tags=["tokens"])
 _DAY = 24 * 3600
 
