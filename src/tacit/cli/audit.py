@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from tacit.cli.shared.output import check_files, note, print_table
+from tacit.errors import UsageError, VerificationError
+
 audit_app = typer.Typer(
     help="Known attacks on software for differential privacy, run on Tacit and on others.",
     no_args_is_help=True,
@@ -59,8 +62,6 @@ def attacks(
     [bold]tacit audit attacks --systems tacit,opendp[/bold]
     """
     from tacit.audit.attack_suite.run import attacks as run
-    from tacit.cli.shared.output import check_files, note, print_table
-    from tacit.errors import UsageError, VerificationError
 
     if html is not None:
         if not html.endswith(".html"):

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -147,6 +147,14 @@ def _check_file(path: str, endings: Sequence[str], what: str) -> None:
         raise UsageError(f"there is no folder {file.parent} to write {what} to; make it first")
     if not os.access(file if file.exists() else file.parent, os.W_OK) or file.is_dir():
         raise UsageError(f"{path} cannot be written; nothing was spent")
+
+
+def draw(plot: Callable[[], Any], path: str | None) -> None:
+    """Draw a figure to a file, where one is named."""
+    if path is not None:
+        with working("drawing"):
+            save_plot(plot(), path)
+        note(f"wrote {path}")
 
 
 def save_plot(figure: Any, path: str) -> None:
