@@ -21,8 +21,7 @@ from tacit.errors import (
     UnsupportedQueryError,
     UsageError,
 )
-from tacit.service.problem import STATUS, Problem
-from tacit.service.web.problems import problem_of
+from tacit.service.problem import STATUS, Problem, problem_of
 
 TOKEN = "tacit_secret"
 

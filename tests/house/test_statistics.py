@@ -12,8 +12,9 @@ import pytest
 import tacit as tc
 from house.project import PACKAGE, ROOT
 from tacit.cli.app import app
+from tacit.cli.release.release import release
 from tacit.cli.shared.flag_values import aggregates
-from tacit.cli.shared.options import AskOptions, example, flag_of
+from tacit.cli.shared.options import example, flag_of
 from tacit.report.text import aggregate_words, step_words
 from tacit.tables.question_formats import statistic
 from tacit.tables.session import Session
@@ -98,8 +99,8 @@ def test_it_is_released_told_in_words_and_verified(name: str, session: Session) 
 def test_the_methods_name_the_statistics_that_have_them() -> None:
     *others, last = (known.kind for known in statistics() if known.methods)
     listed = f"{', '.join(others)} and {last}"
-    hints: Any = inspect.get_annotations(AskOptions, eval_str=True)
-    assert listed in hints["method"].__metadata__[0].help
+    method: Any = inspect.signature(release).parameters["method"].annotation
+    assert listed in method.__metadata__[0].help
     with pytest.raises(tc.errors.UsageError, match=f"Methods are for {listed}"):
         tc.count(method="smooth")
 

@@ -16,8 +16,6 @@ from tacit.cli.shared.ends import Ends, in_flags
 from tacit.cli.shared.output import warnings_as_notes
 from tacit.errors import RefusedError, TacitError, UsageError
 
-__all__ = ["main", "run"]
-
 _RELEASING = ("release", "sql", "count-over-time")
 REFUSED, WRONG, INTERNAL, INTERRUPTED = 1, 2, 70, 130
 

@@ -24,9 +24,6 @@ from tacit.cli.service import serve, token_app
 from tacit.cli.shared.options import AskingGroup, plain, with_kinds
 from tacit.errors import UsageError
 
-__all__ = ["app", "commands"]
-
-
 # The error of typer for a wrong command or flag; it has no public name there.
 _Mistyped: type[Any] = typer.BadParameter.__mro__[1]
 
@@ -110,7 +107,6 @@ class _Commands(AskingGroup):
         return name, plain(command, ctx), rest
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help of all commands."""
         plain(self, ctx)
         super().format_help(ctx, formatter)
 
@@ -152,13 +148,7 @@ def _engines() -> dict[str, str]:
 @app.callback()
 def _root(
     version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            callback=_version,
-            is_eager=True,
-            help="Show the versions.",
-        ),
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the versions.")
     ] = False,
 ) -> None:
     """Statistics that speak for everyone and give nobody away."""

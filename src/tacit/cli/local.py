@@ -8,13 +8,16 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tacit.cli.shared.options import TableOptions, options
+from tacit.arithmetic.exact import show
+from tacit.cli.shared.options import TableOptions, Text, argument, flag, options
+from tacit.cli.shared.output import check_files, draw, note, print_json, print_table, working
 from tacit.errors import DataSourceError, UsageError, did_you_mean
 from tacit.outside import read_json_file
 
@@ -22,15 +25,6 @@ if TYPE_CHECKING:
     from tacit.local import Collector, Items, Oracle
     from tacit.report.odds import Result
     from tacit.tables.open_source import Source
-
-__all__ = [
-    "OracleOptions",
-    "answers_of",
-    "items_of",
-    "local_app",
-    "oracle_of",
-    "reader_of",
-]
 
 # The answers of a table, read as a local question takes them.
 
@@ -113,7 +107,7 @@ def _rows(source: Source, columns: list[str]) -> Iterator[tuple[Any, ...]]:
 # Flags of a local question.
 
 
-_PANEL = "The question"
+_asked = partial(flag, panel="The question")
 _MECHANISMS = {
     "two-coins": "RandomizedResponse",
     "direct": "DirectEncoding",
@@ -141,78 +135,29 @@ _INTEGERS = r"[-\s\d,]*\d\s*\.\.\s*-?\d[-\s\d,.]*"
 _ALL = {**_MECHANISMS, **_NUMBERS, **_WORDS, "ranges": "HierarchicalRanges"}
 
 
-def _flag(*names: str, help: str, metavar: str) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=_PANEL, metavar=metavar)
-
-
-Text = str | None
-
-
 @dataclass(frozen=True)
 class OracleOptions:
     """Which answers are possible, and how they are randomised."""
 
-    items: Annotated[
-        Text,
-        _flag(
-            "--items", help="The possible answers: a,b,c, 0..1023 or 1..5,9.", metavar="ANSWER,..."
-        ),
-    ] = None
-    items_file: Annotated[
-        Text, _flag("--items-file", help="A file with one answer per line.", metavar="FILE")
-    ] = None
-    other: Annotated[
-        Text,
-        _flag(
-            "--other",
-            help="The answer for all answers that are not listed.",
-            metavar="ANSWER",
-        ),
-    ] = None
-    missing: Annotated[
-        Text,
-        _flag(
-            "--missing",
-            help="The answer (or number) for a missing answer.",
-            metavar="ANSWER",
-        ),
-    ] = None
-    mechanism: Annotated[
-        Text,
-        _flag("--mechanism", help="One of " + ", ".join(_ALL) + ".", metavar="NAME"),
-    ] = None
-    bounds: Annotated[
-        Text,
-        _flag("--bounds", help="For numbers: the minimum and the maximum.", metavar="LOW:HIGH"),
-    ] = None
-    epsilon: Annotated[
-        Text,
-        _flag("--epsilon", help="The privacy loss (epsilon) of one report.", metavar="EPSILON"),
-    ] = None
-    p: Annotated[
-        Text,
-        _flag("-p", help="Instead: the probability of the true answer, such as 3/4.", metavar="P"),
-    ] = None
-    q: Annotated[
-        Text,
-        _flag(
-            "-q",
-            help="With -p, for unary: the probability that another answer is marked.",
-            metavar="Q",
-        ),
-    ] = None
-    question: Annotated[
-        Text,
-        _flag(
-            "--question",
-            help="Instead of all these: a JSON file with oracle.describe(), or a file of reports.",
-            metavar="FILE",
-        ),
-    ] = None
+    items: Text = _asked("The possible answers: a,b,c, 0..1023 or 1..5,9.", "ANSWER,...")
+    items_file: Text = _asked("A file with one answer per line.", "FILE")
+    other: Text = _asked("The answer for all answers that are not listed.", "ANSWER")
+    missing: Text = _asked("The answer (or number) for a missing answer.", "ANSWER")
+    mechanism: Text = _asked("One of " + ", ".join(_ALL) + ".", "NAME")
+    bounds: Text = _asked("For numbers: the minimum and the maximum.", "LOW:HIGH")
+    epsilon: Text = _asked("The privacy loss (epsilon) of one report.", "EPSILON")
+    p: Text = _asked(
+        "Instead: the probability of the true answer, such as 3/4.", "P", names=("-p",)
+    )
+    q: Text = _asked(
+        "With -p, for unary: the probability that another answer is marked.", "Q", names=("-q",)
+    )
+    question: Text = _asked(
+        "Instead of all these: a JSON file with oracle.describe(), or a file of reports.", "FILE"
+    )
 
 
 def items_of(options: OracleOptions) -> Items:
-    """Return the possible answers."""
     from tacit.local import Items
 
     if (options.items is None) == (options.items_file is None):
@@ -331,29 +276,16 @@ local_app = typer.Typer(
     help="Local model, answers randomised on devices: ask, perturb, collect, estimate, choose.",
     no_args_is_help=True,
 )
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @dataclass(frozen=True)
 class _Asking:
     """The question to one person, and the file of the report."""
 
-    text: Annotated[str, typer.Argument(help="The question.", metavar="QUESTION")]
-    out: Annotated[
-        str | None, typer.Option("--out", help="Append the report to this file.", metavar="FILE")
-    ] = None
-    page: Annotated[
-        str | None,
-        typer.Option(
-            "--page", help="Write a web page that asks it, to a folder.", metavar="FOLDER"
-        ),
-    ] = None
-    send_to: Annotated[
-        str | None,
-        typer.Option(
-            "--send-to", help="With --page: the address that takes reports.", metavar="URL"
-        ),
-    ] = None
+    text: str = argument("The question.", "QUESTION", default=...)
+    out: Text = flag("Append the report to this file.", "FILE")
+    page: Text = flag("Write a web page that asks it, to a folder.", "FOLDER")
+    send_to: Text = flag("With --page: the address that takes reports.", "URL")
 
 
 @local_app.command("ask")
@@ -364,8 +296,6 @@ def ask(person: _Asking, options: OracleOptions) -> None:
     [bold]tacit local ask "Did you ever cheat?" --items yes,no -p 3/4[/bold]
     """
     from tacit.arithmetic.enclosure import Enclosure
-    from tacit.arithmetic.exact import show
-    from tacit.cli.shared.output import note
     from tacit.local import FrequencyOracle, Wire, append_reports, write_page
 
     oracle = oracle_of(options)
@@ -414,19 +344,11 @@ def _chosen(text: str, oracle: Oracle) -> Any:
 class _Perturbing:
     """The column whose answers are randomised."""
 
-    out: Annotated[str, typer.Option("--out", help="The new file of reports.", metavar="FILE")]
-    column: Annotated[
-        str | None,
-        typer.Option(
-            "--column",
-            help="Its column; several attributes are in columns of their names.",
-            metavar="COL",
-        ),
-    ] = None
-    ids: Annotated[
-        bool,
-        typer.Option("--ids/--no-ids", help="Give each report a random id, to detect replays."),
-    ] = True
+    out: str = flag("The new file of reports.", "FILE", default=...)
+    column: Text = flag("Its column; several attributes are in columns of their names.", "COL")
+    ids: bool = flag(
+        "Give each report a random id, to detect replays.", names=("--ids/--no-ids",), default=True
+    )
 
 
 @local_app.command("perturb")
@@ -440,7 +362,6 @@ def perturb(source: TableOptions, column: _Perturbing, options: OracleOptions) -
     [bold]tacit local perturb p.csv --column job --items a,b --epsilon 1 --out day.reports[/bold]
     """
     from tacit.cli.release.job import open_table, table_of
-    from tacit.cli.shared.output import note, working
     from tacit.local import append_reports, write_reports
 
     oracle = oracle_of(options)
@@ -464,25 +385,14 @@ def perturb(source: TableOptions, column: _Perturbing, options: OracleOptions) -
 class _Collecting:
     """Files of reports, and the stored sums."""
 
-    files: Annotated[list[str], typer.Argument(help="Files of reports.", metavar="FILE...")]
-    out: Annotated[str, typer.Option("--out", help="The file of exact sums.", metavar="STATE")]
-    resume: Annotated[bool, typer.Option("--resume", help="Continue from the sums in --out.")] = (
-        False
-    )
-    replay: Annotated[
-        str | None,
-        typer.Option("--replay", help="Refuse replays: exact, or bitmap (bounded memory)."),
-    ] = None
-    outliers: Annotated[
-        str | None,
-        typer.Option("--outliers", help="Refuse reports rarer than this, such as 1e-9 (unary)."),
-    ] = None
-    processes: Annotated[int, typer.Option("--processes", help="How many at once.")] = 1
-    question: Annotated[
-        str | None,
-        typer.Option("--question", help="The question; by default that of the first file."),
-    ] = None
-    json: _Json = False
+    files: list[str] = argument("Files of reports.", "FILE...", default=...)
+    out: str = flag("The file of exact sums.", "STATE", default=...)
+    resume: bool = flag("Continue from the sums in --out.", default=False)
+    replay: Text = flag("Refuse replays: exact, or bitmap (bounded memory).")
+    outliers: Text = flag("Refuse reports rarer than this, such as 1e-9 (unary).")
+    processes: int = flag("How many at once.", default=1)
+    question: Text = flag("The question; by default that of the first file.")
+    json: bool = flag("Print JSON.", default=False)
 
 
 @local_app.command("collect")
@@ -492,7 +402,6 @@ def collect(given: _Collecting) -> None:
 
     [bold]tacit local collect monday.reports tuesday.reports --out week.state[/bold]
     """
-    from tacit.cli.shared.output import note, print_json, working
     from tacit.local import Collector
 
     if given.resume:
@@ -518,8 +427,6 @@ def collect(given: _Collecting) -> None:
 
 
 def _say_refused(collector: Collector) -> None:
-    from tacit.cli.shared.output import note
-
     for reason, number in collector.refused.items():
         note(f"refused: {number:,} ({reason})")
 
@@ -528,46 +435,19 @@ def _say_refused(collector: Collector) -> None:
 class _Estimating:
     """Sums or reports, and how estimates are shown."""
 
-    files: Annotated[
-        list[str],
-        typer.Argument(help="A file of sums, or files of reports.", metavar="FILE..."),
-    ]
-    level: Annotated[
-        str, typer.Option("--level", help="The confidence level of the intervals.")
-    ] = "0.95"
-    together: Annotated[
-        bool, typer.Option("--together", help="Intervals that hold for all answers at once.")
-    ] = False
-    poisoned: Annotated[
-        int | None,
-        typer.Option(
-            "--poisoned",
-            "--crafted",
-            help="Show how far this many poisoned reports could move a count.",
-        ),
-    ] = None
-    candidates: Annotated[
-        str | None,
-        typer.Option("--candidates", help="For any text: answers to look for.", metavar="A,B,..."),
-    ] = None
-    ranges: Annotated[
-        str | None,
-        typer.Option("--ranges", help="For ranges: 18..25,26..64.", metavar="FIRST..LAST,..."),
-    ] = None
-    heaviest: Annotated[
-        int | None,
-        typer.Option("--heaviest", help="For prefixes: how many answers.", metavar="N"),
-    ] = None
-    shuffled_delta: Annotated[
-        str | None,
-        typer.Option(
-            "--shuffled-delta", help="Show the epsilon at this delta if reports were shuffled."
-        ),
-    ] = None
-    plot: Annotated[
-        str | None, typer.Option("--plot", help="Draw to a .png, .svg or .pdf file.")
-    ] = None
-    json: _Json = False
+    files: list[str] = argument("A file of sums, or files of reports.", "FILE...", default=...)
+    level: str = flag("The confidence level of the intervals.", default="0.95")
+    together: bool = flag("Intervals that hold for all answers at once.", default=False)
+    poisoned: int | None = flag(
+        "Show how far this many poisoned reports could move a count.",
+        names=("--poisoned", "--crafted"),
+    )
+    candidates: Text = flag("For any text: answers to look for.", "A,B,...")
+    ranges: Text = flag("For ranges: 18..25,26..64.", "FIRST..LAST,...")
+    heaviest: int | None = flag("For prefixes: how many answers.", "N")
+    shuffled_delta: Text = flag("Show the epsilon at this delta if reports were shuffled.")
+    plot: Text = flag("Draw to a .png, .svg or .pdf file.")
+    json: bool = flag("Print JSON.", default=False)
 
 
 @local_app.command("estimate")
@@ -577,9 +457,6 @@ def estimate(given: _Estimating) -> None:
 
     [bold]tacit local estimate week.state --plot week.png[/bold]
     """
-    from tacit.cli.shared import output
-    from tacit.cli.shared.output import check_files, note, print_json, print_table, working
-
     check_files(given.plot, ())
     with working("adding up"):
         collector = _sums(given.files)
@@ -608,10 +485,8 @@ def estimate(given: _Estimating) -> None:
         for line in [poisoned] if isinstance(poisoned, str) else poisoned:
             note(line)
         _say_refused(collector)
-    if given.plot is not None and figure is not None:
-        with working("drawing"):
-            output.save_plot(figure(), given.plot)
-        note(f"wrote {given.plot}")
+    if figure is not None:
+        draw(figure, given.plot)
 
 
 def _record(given: _Estimating, collector: Collector, results: list[Result]) -> dict[str, Any]:
@@ -665,11 +540,9 @@ def _sums(files: list[str]) -> Collector:
 class _Choosing:
     """The number of people, and the output."""
 
-    n: Annotated[int, typer.Option("-n", help="How many people will answer.", metavar="N")]
-    plot: Annotated[
-        str | None, typer.Option("--plot", help="Draw to a .png, .svg or .pdf file.")
-    ] = None
-    json: _Json = False
+    n: int = flag("How many people will answer.", "N", names=("-n",), default=...)
+    plot: Text = flag("Draw to a .png, .svg or .pdf file.")
+    json: bool = flag("Print JSON.", default=False)
 
 
 @local_app.command("choose")
@@ -679,7 +552,6 @@ def choose(given: _Choosing, options: OracleOptions) -> None:
 
     [bold]tacit local choose --items 0..1023 --epsilon 1 -n 100000[/bold]
     """
-    from tacit.cli.shared.output import check_files, note, print_json, save_plot
     from tacit.local import choose as ranked
 
     check_files(given.plot, ())
@@ -702,6 +574,4 @@ def choose(given: _Choosing, options: OracleOptions) -> None:
         )
     else:
         print(ranking)
-    if given.plot is not None:
-        save_plot(ranking.plot(), given.plot)
-        note(f"wrote {given.plot}")
+    draw(ranking.plot, given.plot)

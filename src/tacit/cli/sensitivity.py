@@ -6,31 +6,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any
+from functools import partial
+from typing import Any
 
-import typer
-
-from tacit.cli.shared.options import options
+from tacit.arithmetic.exact import float_down, show
+from tacit.cli.shared.options import Text, Texts, argument, flag, options
+from tacit.cli.shared.output import check_files, draw, note, print_json, print_table, working
 from tacit.errors import UsageError, did_you_mean
-
-__all__ = [
-    "Population",
-    "choose_epsilon",
-    "domain_of",
-    "relations_of",
-    "sensitivity",
-]
 
 # The domain that flags describe: records, public values or an interval.
 
 
-_PANEL = "The values of a release"
-
-
-def _flag(name: str, help: str, metavar: str | None = None) -> Any:
-    return typer.Option(name, help=help, metavar=metavar, rich_help_panel=_PANEL)
-
-
+_values = partial(flag, panel="The values of a release")
 _NUMBERS = ("integer", "float", "decimal")
 _TEXT = "text"
 
@@ -39,25 +26,12 @@ _TEXT = "text"
 class Population:
     """A known population, public values, or an interval; and the number of values of a release."""
 
-    records: Annotated[
-        str | None,
-        _flag("--records", "A known population: numbers, separated by commas.", "X,X,..."),
-    ] = None
-    values: Annotated[
-        str | None,
-        _flag("--values", "Public values, each of which may occur any number of times.", "X,X,..."),
-    ] = None
-    interval: Annotated[
-        str | None, _flag("--interval", "All numbers in this range.", "LOW:HIGH")
-    ] = None
-    csv: Annotated[
-        str | None,
-        _flag("--csv", "A public CSV or Parquet file whose columns are the records.", "FILE"),
-    ] = None
-    column: Annotated[
-        list[str] | None, _flag("--column", "A column of it; may be given several times.", "COL")
-    ] = None
-    size: Annotated[int | None, _flag("--size", "The number of records in a data set.")] = None
+    records: Text = _values("A known population: numbers, separated by commas.", "X,X,...")
+    values: Text = _values("Public values, each of which may occur any number of times.", "X,X,...")
+    interval: Text = _values("All numbers in this range.", "LOW:HIGH")
+    csv: Text = _values("A public CSV or Parquet file whose columns are the records.", "FILE")
+    column: Texts = _values("A column of it; may be given several times.", "COL")
+    size: int | None = _values("The number of records in a data set.")
 
 
 def domain_of(given: Population) -> Any:
@@ -145,38 +119,23 @@ _MAX_SHOWN = 12
 class Asking:
     """Which statistics, and between which neighbours."""
 
-    statistics: Annotated[
-        list[str],
-        typer.Argument(
-            help="count, sum, mean, median, var, std, min, max, percentile:25, var:1 and std:1 "
-            "(ddof), interquartile_range, trimmed_mean:0.1; with the word table in front: a table "
-            "of every release and its neighbours.",
-            metavar="[table] STATISTIC...",
-        ),
-    ]
-    distance: Annotated[
-        str, typer.Option("--distance", help="How many records differ: 1, 1..4 or 1,2,5.")
-    ] = "1"
-    relation: Annotated[
-        str,
-        typer.Option(
-            "--relation", help="unbounded, add, remove, bounded, or both (unbounded and bounded)."
-        ),
-    ] = "unbounded"
-    at: Annotated[
-        str | None,
-        typer.Option("--at", help="A release: its local sensitivity.", metavar="X,X,..."),
-    ] = None
-    exactly: Annotated[
-        bool,
-        typer.Option(
-            "--exactly", help="Neighbours at exactly the distance, in one direction; no guarantee."
-        ),
-    ] = False
-    plot: Annotated[
-        str | None, typer.Option("--plot", help="Draw to a .png, .svg or .pdf file.")
-    ] = None
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    statistics: list[str] = argument(
+        "count, sum, mean, median, var, std, min, max, percentile:25, var:1 and std:1 "
+        "(ddof), interquartile_range, trimmed_mean:0.1; with the word table in front: a table "
+        "of every release and its neighbours.",
+        "[table] STATISTIC...",
+        default=...,
+    )
+    distance: str = flag("How many records differ: 1, 1..4 or 1,2,5.", default="1")
+    relation: str = flag(
+        "unbounded, add, remove, bounded, or both (unbounded and bounded).", default="unbounded"
+    )
+    at: Text = flag("A release: its local sensitivity.", "X,X,...")
+    exactly: bool = flag(
+        "Neighbours at exactly the distance, in one direction; no guarantee.", default=False
+    )
+    plot: Text = flag("Draw to a .png, .svg or .pdf file.")
+    json: bool = flag("Print JSON.", default=False)
 
 
 @options
@@ -186,7 +145,6 @@ def sensitivity(ask: Asking, over: Population) -> None:
     [bold]tacit sensitivity median --records 1,2,2,2,5,5,7,8,9,9 --size 6 --distance 1..4[/bold]
     """
     from tacit.cli.shared.flag_values import integer_range, numbers
-    from tacit.cli.shared.output import check_files
 
     check_files(ask.plot, ())
     relations = relations_of(ask.relation)
@@ -211,8 +169,6 @@ def sensitivity(ask: Asking, over: Population) -> None:
 
 def relations_of(text: str) -> list[Any]:
     """Return the neighbour relations that a word names."""
-    from tacit.errors import did_you_mean
-
     if text == "both":
         return ["unbounded", "bounded"]
     if text not in _RELATIONS:
@@ -228,8 +184,6 @@ def _profile(
     at: Any,
     ask: Asking,
 ) -> None:
-    from tacit.arithmetic.exact import show
-    from tacit.cli.shared.output import note, print_json, print_table, save_plot, working
     from tacit.statistics import sensitivity_profile
 
     with working("computing"):
@@ -253,22 +207,13 @@ def _profile(
                 for row in rows
             ],
         )  # fmt: skip
-        if len(answered) == 1:
-            _witness(answered[0])
+        if len(answered) == 1 and answered[0].witness is not None:
+            print("It is attained between the neighbours")
+            for records in answered[0].witness:
+                print(f"  {_records(records)}")
     for text in dict.fromkeys(n for a in answered for n in (*a.notes, a.why_no_guarantee) if n):
         note(f"Note: {text}")
-    if ask.plot is not None:
-        with working("drawing"):
-            save_plot((answered[0] if len(rows) == 1 else profile).plot(), ask.plot)
-        note(f"wrote {ask.plot}")
-
-
-def _witness(answer: Any) -> None:
-    if answer.witness is None:
-        return
-    print("It is attained between the neighbours")
-    for records in answer.witness:
-        print(f"  {_records(records)}")
+    draw(lambda: (answered[0] if len(rows) == 1 else profile).plot(), ask.plot)
 
 
 def _records(records: Sequence[Any]) -> str:
@@ -304,8 +249,6 @@ def _record(row: Any) -> dict[str, Any]:
 
 
 def _table(statistic: str, over: Any, distance: int, relation: Any, ask: Asking) -> None:
-    from tacit.arithmetic.exact import show
-    from tacit.cli.shared.output import note, print_json, print_table, save_plot, working
     from tacit.statistics import sensitivity_table
 
     with working("listing"):
@@ -354,17 +297,10 @@ def _table(statistic: str, over: Any, distance: int, relation: Any, ask: Asking)
             title=f"{table.statistic.name}, {relation}, distance {distance}",
         )
         print(f"* global sensitivity: {show(table.value)}")
-    if ask.plot is not None:
-        with working("drawing"):
-            save_plot(table.plot(), ask.plot)
-        note(f"wrote {ask.plot}")
+    draw(table.plot, ask.plot)
 
 
 def _value(value: Any) -> str:
-    from fractions import Fraction
-
-    from tacit.arithmetic.exact import show
-
     return show(value) if isinstance(value, (Fraction, int, float)) else show(float(value))
 
 
@@ -375,20 +311,13 @@ def _value(value: Any) -> str:
 class Risk:
     """The statistic, and the accepted disclosure risk."""
 
-    statistic: Annotated[str, typer.Argument(help="count, sum, mean, median, percentile:25, ...")]
-    risk: Annotated[
-        str,
-        typer.Option(
-            "--risk", help="How sure anyone may become which data set is the true one, below 1."
-        ),
-    ]
-    relation: Annotated[
-        str, typer.Option("--relation", help="unbounded, add, remove or bounded.")
-    ] = "unbounded"
-    plot: Annotated[
-        str | None, typer.Option("--plot", help="Draw to a .png, .svg or .pdf file.")
-    ] = None
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    statistic: str = argument("count, sum, mean, median, percentile:25, ...", default=...)
+    risk: str = flag(
+        "How sure anyone may become which data set is the true one, below 1.", default=...
+    )
+    relation: str = flag("unbounded, add, remove or bounded.", default="unbounded")
+    plot: Text = flag("Draw to a .png, .svg or .pdf file.")
+    json: bool = flag("Print JSON.", default=False)
 
 
 @options
@@ -398,7 +327,6 @@ def choose_epsilon(ask: Risk, over: Population) -> None:
     [bold]tacit choose-epsilon median --records 1,2,3,10 --size 3 --risk 1/3[/bold]
     """
     from tacit.accounting.choose_epsilon import choose_epsilon as choose
-    from tacit.cli.shared.output import check_files, note, print_json, save_plot, working
     from tacit.statistics import Records
 
     check_files(ask.plot, ())
@@ -431,16 +359,11 @@ def choose_epsilon(ask: Risk, over: Population) -> None:
             "This holds for this population, and for readers who consider all worlds equally "
             "likely; differential privacy itself assumes neither."
         )
-    if ask.plot is not None:
-        with working("drawing"):
-            save_plot(choice.plot(), ask.plot)
-        note(f"wrote {ask.plot}")
+    draw(choice.plot, ask.plot)
 
 
 def _plain(value: Fraction | float) -> float | None:
     """Return a float not above the value; None if every epsilon is within the risk."""
-    from tacit.arithmetic.exact import float_down
-
     if isinstance(value, float):
         return None if math.isinf(value) else value
     return float_down(value)

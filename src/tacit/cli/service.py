@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.cli.shared.options import options
-from tacit.errors import UsageError
+from tacit.cli.shared.options import Text, Texts, argument, flag, options
+from tacit.cli.shared.output import note, print_json, print_table, working
+from tacit.errors import UsageError, did_you_mean, need
 
 if TYPE_CHECKING:
     from tacit.service.access import Grant
@@ -22,56 +25,24 @@ if TYPE_CHECKING:
     from tacit.service.tokens import Stored, Tokens
     from tacit.service.web.server import ServerOptions
 
-__all__ = [
-    "AuditOptions",
-    "serve",
-    "show_audit",
-    "token_app",
-]
-
 # ``tacit serve audit``: the audit log of a service, shown and verified by its operator.
 
 
-_PANEL = "The audit log"
+_audit = partial(flag, panel="The audit log")
 _NOTED = re.compile(r"(\d{1,18}):([0-9a-f]{64})")
 
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """Options of the audit log."""
-
-    verify: Annotated[
-        bool,
-        typer.Option(
-            "--verify",
-            help="With audit: check the whole chain instead of showing it.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = False
-    noted: Annotated[
-        str | None,
-        typer.Option(
-            "--noted",
-            help="With audit --verify: an event that was noted elsewhere, by number and hash.",
-            metavar="NUMBER:HASH",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None
-    last: Annotated[
-        int,
-        typer.Option(
-            "--last",
-            help="With audit: how many events are shown.",
-            metavar="NUMBER",
-            min=1,
-            rich_help_panel=_PANEL,
-        ),
-    ] = 50
+    verify: bool = _audit("With audit: check the whole chain instead of showing it.", default=False)
+    noted: Text = _audit(
+        "With audit --verify: an event that was noted elsewhere, by number and hash.", "NUMBER:HASH"
+    )
+    last: int = _audit("With audit: how many events are shown.", "NUMBER", default=50, min=1)
 
 
 def show_audit(settings: Settings, options: AuditOptions, *, as_json: bool) -> None:
     """Print the latest events, or verify the chain."""
-    from tacit.cli.shared.output import note, print_json, print_table, working
     from tacit.service.audit_log import AuditLog
     from tacit.service.database import Database
 
@@ -128,55 +99,28 @@ _CHECK, _AUDIT = "check", "audit"
 class WhatOptions:
     """Which folder is served or checked."""
 
-    places: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="The folder of the data sets; with the word check before it, what would stop or "
-            "weaken the service is listed; with the word audit, who did what.",
-            metavar="[check|audit] FOLDER",
-        ),
-    ] = None
-    demo: Annotated[
-        bool,
-        typer.Option(
-            "--demo", help="Serve the bundled table, in a folder that is removed at the end."
-        ),
-    ] = False
+    places: Texts = argument(
+        "The folder of the data sets; with the word check before it, what would stop or "
+        "weaken the service is listed; with the word audit, who did what.",
+        "[check|audit] FOLDER",
+    )
+    demo: bool = flag(
+        "Serve the bundled table, in a folder that is removed at the end.", default=False
+    )
 
 
 @dataclass(frozen=True)
 class WhereOptions:
     """Where the service listens."""
 
-    host: Annotated[
-        str,
-        typer.Option(
-            "--host", help="The address; 127.0.0.1 is this machine alone.", metavar="ADDRESS"
-        ),
-    ] = "127.0.0.1"
-    port: Annotated[
-        int, typer.Option("--port", help="The port.", metavar="NUMBER", min=1, max=65535)
-    ] = 8000
-    workers: Annotated[
-        int,
-        typer.Option(
-            "--workers",
-            help="How many processes serve together.",
-            metavar="NUMBER",
-            min=1,
-            max=64,
-        ),
-    ] = 1
-    tls_certificate: Annotated[
-        str | None,
-        typer.Option("--tls-certificate", help="The file of a TLS certificate.", metavar="FILE"),
-    ] = None
-    tls_key: Annotated[
-        str | None, typer.Option("--tls-key", help="The file of its key.", metavar="FILE")
-    ] = None
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, of a check or an audit.")] = (
-        False
+    host: str = flag(
+        "The address; 127.0.0.1 is this machine alone.", "ADDRESS", default="127.0.0.1"
     )
+    port: int = flag("The port.", "NUMBER", default=8000, min=1, max=65535)
+    workers: int = flag("How many processes serve together.", "NUMBER", default=1, min=1, max=64)
+    tls_certificate: Text = flag("The file of a TLS certificate.", "FILE")
+    tls_key: Text = flag("The file of its key.", "FILE")
+    json: bool = flag("Print JSON, of a check or an audit.", default=False)
 
 
 @options
@@ -218,8 +162,6 @@ def _temporary() -> tempfile.TemporaryDirectory[str]:
 
 
 def _settings(folder: str) -> Settings:
-    from tacit.errors import need
-
     need("sqlalchemy", "serve")
     from tacit.service.settings import Settings
 
@@ -227,8 +169,6 @@ def _settings(folder: str) -> Settings:
 
 
 def _server_options(where: WhereOptions) -> ServerOptions:
-    from tacit.errors import need
-
     for module in ("fastapi", "uvicorn"):
         need(module, "serve")
     from tacit.service.web.server import ServerOptions
@@ -244,12 +184,11 @@ def _server_options(where: WhereOptions) -> ServerOptions:
 
 
 def _serve(settings: Settings, server: ServerOptions) -> None:
-    from tacit.cli.shared.output import note
     from tacit.service.web.server import run
     from tacit.service.web.state import State
 
     server.refuse_plain(settings)
-    state = State.open(settings)
+    state = State(settings)
     known = state.tokens.listed(limit=1)
     names = ", ".join(state.declared) or "no data set yet"
     note(f"{settings.title}: {names}, at {settings.url or server.address}")
@@ -262,7 +201,6 @@ def _serve(settings: Settings, server: ServerOptions) -> None:
 
 
 def _serve_demo(folder: Path, server: ServerOptions) -> None:
-    from tacit.cli.shared.output import note
     from tacit.service.demo import demo_link, write_demo
     from tacit.service.settings import Settings
     from tacit.service.web.server import run
@@ -271,18 +209,15 @@ def _serve_demo(folder: Path, server: ServerOptions) -> None:
     write_demo(folder)
     settings = Settings.load(folder)
     server.refuse_plain(settings)
-    state = State.open(settings)
+    state = State(settings)
     note("The RAND Health Insurance Experiment: 5,912 people. Open this link; it works once:")
     print(demo_link(state, settings.url or server.address), flush=True)
     note("Ctrl-C stops the service.")
     _until_stopped(lambda: run(state, server))
 
 
-def _until_stopped(served: object) -> None:
+def _until_stopped(served: Callable[[], None]) -> None:
     """Run the server; Ctrl-C and SIGTERM are how it is stopped, and no failure."""
-    from tacit.cli.shared.output import note
-
-    assert callable(served)
     try:
         served()
     except KeyboardInterrupt:
@@ -290,9 +225,6 @@ def _until_stopped(served: object) -> None:
 
 
 def _check(folder: str, *, as_json: bool) -> None:
-    from dataclasses import asdict
-
-    from tacit.cli.shared.output import print_json, print_table, working
     from tacit.service.checkup import check_service
 
     with working("checking the service"):
@@ -361,8 +293,6 @@ def create(
 
     [bold]tacit token create --role analyst --dataset visits --name ada --team oncology[/bold]
     """
-    from tacit.cli.shared.output import note
-
     with _tokens(folder) as (tokens, known):
         grants = _grants(role, dataset, known)
         text, made = tokens.create(name, grants, days * _DAY, team=team)
@@ -376,8 +306,6 @@ def listed(folder: _Folder = ".", json: _Json = False) -> None:
 
     [bold]tacit token list --folder clinic[/bold]
     """
-    from tacit.cli.shared.output import print_json, print_table
-
     stored: list[Stored] = []
     with _tokens(folder) as (tokens, _):
         while more := tokens.listed(stored[-1].caller.token_id if stored else ""):
@@ -426,8 +354,6 @@ def narrow(
 
     [bold]tacit token narrow 0123456789abcdef0123456789abcdef --role analyst --dataset visits[/bold]
     """
-    from tacit.cli.shared.output import note
-
     with _tokens(folder) as (tokens, known):
         parent = tokens.get(token)
         if parent is None:
@@ -453,8 +379,6 @@ def revoke(token: _Id, folder: _Folder = ".") -> None:
 @contextmanager
 def _tokens(folder: str) -> Iterator[tuple[Tokens, list[str]]]:
     """Open the tokens of a service, with the names of its data sets."""
-    from tacit.errors import need
-
     need("sqlalchemy", "serve")
     from tacit.service.audit_log import AuditLog, noted_in
     from tacit.service.database import declarations, open_store
@@ -476,7 +400,6 @@ def _tokens(folder: str) -> Iterator[tuple[Tokens, list[str]]]:
 
 
 def _grants(roles: list[str] | None, datasets: list[str] | None, known: list[str]) -> list[Grant]:
-    from tacit.errors import did_you_mean
     from tacit.service.access import EVERYTHING, RIGHTS, Grant
 
     if not roles:
@@ -489,6 +412,4 @@ def _grants(roles: list[str] | None, datasets: list[str] | None, known: list[str
 
 
 def _when(seconds: float) -> str:
-    from datetime import UTC, datetime
-
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

@@ -4,34 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import sqlalchemy as sa
 
 from tacit.errors import UsageError, did_you_mean
 from tacit.service.problem import Problem
 from tacit.tables.dataset.table import known_fields
-
-__all__ = [
-    "ACTIONS",
-    "EVERYTHING",
-    "RIGHTS",
-    "WITHOUT_DATASET",
-    "Caller",
-    "Decision",
-    "Decisions",
-    "Grant",
-    "UserRequest",
-    "decide",
-    "demand",
-    "plain_name",
-    "read_role",
-    "request_columns",
-    "request_values",
-    "requester_of",
-    "roles_with",
-    "visible",
-]
 
 # Roles and rights: one table, and everything that does not be in it is denied.
 
@@ -129,7 +108,6 @@ class Grant:
         return cls(read_role(str(fields.get("role"))), dataset)
 
     def to_fields(self) -> dict[str, str]:
-        """Return what :meth:`from_fields` reads."""
         return {"role": self.role, "dataset": self.dataset}
 
 
@@ -250,20 +228,14 @@ def visible(caller: Caller, dataset: str) -> bool:
 # Who asked for something that someone else decides on, and who may be that someone else.
 
 
-class UserRequest(Protocol):
+@dataclass(frozen=True)
+class UserRequest:
     """A request, with its requester and their token."""
 
-    @property
-    def asked_by(self) -> str:
-        """The requester."""
-
-    @property
-    def team(self) -> str | None:
-        """Their team, or None."""
-
-    @property
-    def token(self) -> str:
-        """The public name of their token."""
+    asked_by: str
+    team: str | None
+    token: str  # the public name of the token that they came with
+    asked_at: float  # in seconds since 1970
 
 
 def request_columns(name: str = "asked_by", *, index: bool = False) -> list[sa.Column[Any]]:

@@ -21,15 +21,6 @@ from tacit.service.database import Database, metadata
 from tacit.service.telemetry import log
 from tacit.service.tokens import Note
 
-__all__ = [
-    "ACTIONS",
-    "OUTCOMES",
-    "AuditEvent",
-    "AuditLog",
-    "BatchWriter",
-    "noted_in",
-]
-
 # The audit log: who did what and when, with which outcome, in one order that only grows.
 #
 # Every event carries the SHA-256 of the one before it, as the events of a ledger do.  So no event
@@ -117,8 +108,6 @@ def _only_grows(_table: sa.Table, connection: sa.Connection, **_: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
-    """One event."""
-
     sequence: int  # 1 for the first event, and one more for each after it
     when: str  # the time by the clock of the machine that wrote, ISO 8601, UTC
     who: str  # the name of the person or device, or ``operator`` or ``service``
@@ -133,17 +122,23 @@ class AuditEvent:
     hash: str  # SHA-256 of this one as it is stored
 
     def to_json(self) -> dict[str, Any]:
-        """Return the event as JSON."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 class About(TypedDict, total=False):
-    """Context of an event; see :meth:`AuditLog.write`."""
+    """Context of an event, as :meth:`AuditLog.write` takes it."""
 
     outcome: str
+    team: str | None
+    token: str | None  # its public number, never its secret
     dataset: str | None
     subject: str | None
+    # those that the action may carry: text, integers, lists and mappings of them; text beyond 500
+    # characters is cut
     details: Mapping[str, Any] | None
+    # a transaction of the store that the event becomes part of: it is then there if and only if
+    # the rest is.  Others that append wait for its end, so write the event last; a thread that has
+    # a transaction open must pass it here.
     connection: sa.Connection | None
 
 
@@ -166,53 +161,33 @@ class AuditLog:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def write(
-        self,
-        action: str,
-        who: str,
-        *,
-        outcome: str = "done",
-        team: str | None = None,
-        token: str | None = None,
-        dataset: str | None = None,
-        subject: str | None = None,
-        details: Mapping[str, Any] | None = None,
-        connection: sa.Connection | None = None,
-    ) -> AuditEvent:
+    def write(self, action: str, who: str, **about: Unpack[About]) -> AuditEvent:
         """Append an event, durably."""
         # who: the name of the person or device; ``operator`` at the machine itself, ``service`` for
         #   what the service does by its clock.
-        # token: the public number of the token, never its secret.
-        # details: those that the action may carry: text, integers, lists and mappings of them;
-        #   text beyond 500 characters is cut.
-        # connection: a transaction of the store that the event becomes part of: it is then there if
-        #   and only if the rest is.  Others that append wait for its end, so write the event last;
-        #   a thread that has a transaction open must pass it here.
-        body = _body(action, who, outcome, details)
-        about = {"team": team, "token": token, "dataset": dataset, "subject": subject}
-        body |= {name: _plain(value) for name, value in about.items()}
-        with self._transaction(connection) as run:
-            (event,) = _appended(run, [body])
-        _noted(event)
+        (event,) = self._append([_body(action, who, about)], about.get("connection"))
         return event
-
-    def write_together(self, acts: Iterable[tuple[str, Caller, About]]) -> list[AuditEvent]:
-        """Append acts of callers in one transaction: all or none."""
-        bodies = []
-        for action, who, about in acts:
-            body = _body(action, who.name, about.get("outcome", "done"), about.get("details"))
-            fields = {"team": who.team, "token": who.token_id}
-            fields |= {"dataset": about.get("dataset"), "subject": about.get("subject")}
-            bodies.append(body | {name: _plain(value) for name, value in fields.items()})
-        with self._transaction(None) as run:
-            events = _appended(run, bodies)
-        for event in events:
-            _noted(event)
-        return events
 
     def acted(self, action: str, caller: Caller, **about: Unpack[About]) -> AuditEvent:
         """Append an act of a caller, with their name, team and token."""
-        return self.write(action, caller.name, team=caller.team, token=caller.token_id, **about)
+        return self.write(action, caller.name, **_by(caller, about))
+
+    def write_together(self, acts: Iterable[tuple[str, Caller, About]]) -> list[AuditEvent]:
+        """Append acts of callers in one transaction: all or none."""
+        return self._append(
+            [_body(action, who.name, _by(who, about)) for action, who, about in acts]
+        )
+
+    def _append(
+        self, bodies: Iterable[dict[str, Any]], connection: sa.Connection | None = None
+    ) -> list[AuditEvent]:
+        with self._transaction(connection) as run:
+            events = _appended(run, bodies)
+        for event in events:
+            # The event before: it is there for certain, this one once its transaction ended.
+            before: dict[str, Any] = {"after": event.sequence - 1, "hash": event.previous}
+            log("audit", action=event.action, outcome=event.outcome, **before)
+        return events
 
     @contextmanager
     def _transaction(self, given: sa.Connection | None) -> Iterator[sa.Connection]:
@@ -224,7 +199,6 @@ class AuditLog:
     def read(
         self, after: int = 0, limit: int = 100, *, newest_first: bool = False
     ) -> list[AuditEvent]:
-        """Return events in their order."""
         # after: the sequence number after which to start (0: at the beginning; with
         #   ``newest_first`` 0 means the end, and other numbers the event before which).
         order = _events.c.sequence
@@ -233,14 +207,10 @@ class AuditLog:
             query = query.where(order < after if newest_first else order > after)
         elif not newest_first:
             query = query.where(order > 0)
-        with self._database.read() as connection:
-            rows = connection.execute(query).all()
-        return [_parse(row.event, row.hash) for row in rows]
+        return [_parse(row.event, row.hash) for row in self._database.rows(query)]
 
     def length(self) -> int:
-        """Return how many events there are."""
-        with self._database.read() as run:
-            return int(run.execute(sa.select(sa.func.max(_events.c.sequence))).scalar() or 0)
+        return int(self._database.scalar(sa.select(sa.func.max(_events.c.sequence))) or 0)
 
     def verify(self, noted: tuple[int, str] | None = None) -> int:
         """Check every hash and every link, and return the number of events."""
@@ -248,10 +218,8 @@ class AuditLog:
         #   still be there.
         before, previous, after = 0, _GENESIS, 0
         noted_seen = noted is None
-        while True:
-            rows = self._rows(after)
-            if not rows:
-                break
+        query = sa.select(_events).order_by(_events.c.sequence).limit(1000)
+        while rows := self._database.rows(query.where(_events.c.sequence > after)):
             for row in rows:
                 read = _parse(row.event, row.hash)
                 if (row.sequence, read.sequence, read.previous) != (before + 1,) * 2 + (previous,):
@@ -272,12 +240,6 @@ class AuditLog:
             )
         return before
 
-    def _rows(self, after: int) -> list[Any]:
-        query = sa.select(_events).where(_events.c.sequence > after)
-        with self._database.read() as connection:
-            rows = connection.execute(query.order_by(_events.c.sequence).limit(1000))
-            return list(rows.all())
-
 
 def _appended(run: sa.Connection, bodies: Iterable[dict[str, Any]]) -> list[AuditEvent]:
     """Append events, in a transaction that excludes other writers."""
@@ -296,26 +258,21 @@ def _appended(run: sa.Connection, bodies: Iterable[dict[str, Any]]) -> list[Audi
     return events
 
 
-def _noted(event: AuditEvent) -> None:
-    """Note the event before: it is there for certain, this one once its transaction ended."""
-    at: dict[str, Any] = {"after": event.sequence - 1, "hash": event.previous}
-    log("audit", action=event.action, outcome=event.outcome, **at)
+def _by(caller: Caller, about: About) -> About:
+    return {**about, "team": caller.team, "token": caller.token_id}
 
 
-def _body(action: str, who: str, outcome: str, details: Mapping[str, Any] | None) -> dict[str, Any]:
+def _body(action: str, who: str, about: About) -> dict[str, Any]:
+    outcome, details = about.get("outcome", "done"), about.get("details") or {}
     if action not in ACTIONS:
         raise UsageError(f"the audit log has no action {action!r}; {did_you_mean(action, ACTIONS)}")
     if outcome not in OUTCOMES:
         raise UsageError(f"an outcome is one of {', '.join(OUTCOMES)}, not {outcome!r}")
-    given = dict(details or {})
-    if unknown := sorted(set(given) - ACTIONS[action]):
+    if unknown := sorted(set(details) - ACTIONS[action]):
         raise UsageError(f"the action {action!r} has no detail {unknown[0]!r} in the audit log")
-    return {
-        "action": action,
-        "who": _plain(who),
-        "outcome": outcome,
-        "details": {name: _plain(value) for name, value in given.items()},
-    }
+    context = {name: about.get(name) for name in ("team", "token", "dataset", "subject")}
+    plain = {"who": who, **context, "details": details}
+    return {"action": action, "outcome": outcome, **_plain(plain)}
 
 
 _UNPAIRED = re.compile("[\ud800-\udfff]")

@@ -12,8 +12,6 @@ from tacit.service.access import EVERYTHING, RIGHTS, Grant
 from tacit.service.tokens import ONCE
 from tacit.service.web.state import State
 
-__all__ = ["demo_link", "write_demo"]
-
 _DECLARATION = """\
 # Everything in this file is public.
 name = "visits"

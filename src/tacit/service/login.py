@@ -37,8 +37,6 @@ from tacit.service.problem import Problem
 from tacit.service.settings import Login
 from tacit.service.tokens import LOGIN_NAMES, base64url
 
-__all__ = ["Identity", "Provider"]
-
 _TIMEOUT = 10.0  # seconds for a reply of the provider
 _FRESH = 600.0  # seconds for which its description is cached
 _PAUSE = 5.0  # seconds for which a provider that failed is left alone
@@ -72,8 +70,6 @@ class _Discovery:
 
 
 class Provider:
-    """A provider of OpenID Connect."""
-
     def __init__(
         self,
         login: Login,
@@ -107,7 +103,6 @@ class Provider:
         return f"{address}{'&' if '?' in address else '?'}{urlencode(parameters)}"
 
     def finish(self, secret: str, reply: Mapping[str, str]) -> Identity:
-        """Return the person who signed in."""
         discovery = self._description()
         if not hmac.compare_digest(
             reply.get("state", "").encode(), _derived(secret, "state").encode()
@@ -152,7 +147,6 @@ class Provider:
         return f"{address}{'&' if '?' in address else '?'}{urlencode(parameters)}"
 
     def close(self) -> None:
-        """Close the connections to the provider."""
         self._client.close()
 
     def _description(self, *, newer: bool = False) -> _Discovery:

@@ -19,8 +19,6 @@ from tacit.errors import (
     UsageError,
 )
 
-__all__ = ["STATUS", "Problem", "problem_of"]
-
 _OPERATOR = "try again later; the operator sees more with tacit serve check"
 
 # The code of each error, and the status of HTTP that goes with it.
@@ -49,11 +47,7 @@ class Problem(TacitError):  # noqa: N818  (the word of RFC 9457)
     """
 
     def __init__(
-        self,
-        code: str,
-        message: str,
-        remedy: str = "",
-        details: Mapping[str, Any] | None = None,
+        self, code: str, message: str, remedy: str = "", details: Mapping[str, Any] | None = None
     ) -> None:
         super().__init__(message)
         self.code = code

@@ -19,8 +19,6 @@ from tacit.errors import UsageError
 from tacit.service.access import Grant, plain_name
 from tacit.tables.dataset.table import flag, known_fields, mapping, read_toml, text, whole
 
-__all__ = ["FILE", "Caps", "DatasetSettings", "Limits", "Login", "Settings"]
-
 FILE = "service.toml"
 _FIELDS = (
     *("title", "database", "url", "trusted_proxies", "latency", "approval", "collusion", "people"),
@@ -112,7 +110,6 @@ class Limits:
 
     @classmethod
     def from_fields(cls, value: Any) -> Limits:
-        """Read limits."""
         names = tuple(cls.__dataclass_fields__)
         fields = mapping(value, "limits")
         known_fields(fields, names, "limits")
@@ -138,7 +135,6 @@ class Login:
 
     @classmethod
     def from_fields(cls, table: Any, folder: Path) -> Login:
-        """Read the login."""
         fields = mapping(table, "login")
         known_fields(fields, tuple(cls.__dataclass_fields__), "login")
         for name in ("issuer", "client_id"):
@@ -195,7 +191,6 @@ class Settings:
             object.__setattr__(self, "database", f"sqlite:///{self.folder / 'service.db'}")
 
     def dataset(self, name: str) -> DatasetSettings:
-        """Return how a data set is hosted."""
         return self.datasets.get(name, self.default)
 
     @property
@@ -219,7 +214,6 @@ class Settings:
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any], folder: Path) -> Settings:
-        """Read the settings from the fields of a file."""
         where = "the service"
         known_fields(fields, _FIELDS, where)
         default = DatasetSettings.from_fields(
@@ -231,7 +225,9 @@ class Settings:
         if "title" in fields:
             values["title"] = _words(fields, "title", where)
         if "database" in fields:
-            values["database"] = _database(_words(fields, "database", where), folder)
+            address = _words(fields, "database", where)
+            file = f"sqlite:///{folder / address}"
+            values["database"] = address if is_address(address) else file
         if "url" in fields:
             values["url"] = _url(_words(fields, "url", where), "url")
         for name in ("session_hours", "workers"):
@@ -289,10 +285,6 @@ def _latency(value: Any, where: str) -> Fraction:
     if not lowest <= latency <= highest:
         raise UsageError(f"latency of {where} is a number of seconds from {lowest} to {highest}")
     return latency
-
-
-def _database(address: str, folder: Path) -> str:
-    return address if is_address(address) else f"sqlite:///{folder / address}"
 
 
 def _url(address: str, where: str, *, path: bool = False) -> str:

@@ -22,19 +22,6 @@ from tacit.service.database import Database, metadata
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-__all__ = [
-    "EVENTS",
-    "HEADER",
-    "Counters",
-    "JsonLines",
-    "Metrics",
-    "Observe",
-    "Traces",
-    "configure",
-    "log",
-    "route_of",
-]
-
 # Structured logs: one JSON object per line, with only the fields listed here.
 #
 # A line has the time, the level, the event, and the fields that :data:`EVENTS` lists for it.
@@ -99,7 +86,6 @@ class JsonLines(logging.Formatter):
     """Turns a record of :mod:`logging` into one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line: dict[str, Any] = {"when": when, "level": record.levelname.lower()}
         fields = getattr(record, _FIELDS, None)
@@ -191,7 +177,6 @@ class Counters:
         self._fresh: Counter[Key] = Counter()
 
     def add(self, name: str, labels: tuple[str, ...], number: int = 1) -> None:
-        """Count something."""
         with self._lock:
             self._fresh[name, labels] += number
 
@@ -218,9 +203,8 @@ class Counters:
             with self._lock:
                 return dict(self._fresh)
         self.note()
-        with self._database.read() as run:
-            rows = run.execute(sa.select(_counts).order_by(_counts.c.name, _counts.c.labels))
-            return {(row.name, tuple(json.loads(row.labels))): row.number for row in rows}
+        rows = self._database.rows(sa.select(_counts).order_by(_counts.c.name, _counts.c.labels))
+        return {(row.name, tuple(json.loads(row.labels))): row.number for row in rows}
 
 
 def _add(run: sa.Connection, name: str, labels: str, number: int) -> None:
@@ -233,10 +217,7 @@ def _add(run: sa.Connection, name: str, labels: str, number: int) -> None:
 Sample = tuple[Mapping[str, str], float]
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _COUNTERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "tacit_requests": (
-        "Requests by route, method and status",
-        ("route", "method", "status"),
-    ),
+    "tacit_requests": ("Requests by route, method and status", ("route", "method", "status")),
     "tacit_outcomes": ("Outcomes of releases, at their ticks", ("dataset", "state")),
     "tacit_late_ticks": ("Ticks by which outcomes were late", ("dataset",)),
     "tacit_refreshes": ("Refreshes", ("dataset",)),
@@ -295,9 +276,9 @@ class Metrics:
         client: Any = need("prometheus_client", "serve")
         # A registry of its own: the default one has the time and memory of the process.
         self.registry: CollectorRegistry = client.CollectorRegistry(auto_describe=False)
-        self._client = client
+        self._client, self._core = client, need("prometheus_client.core", "serve")
         self._counters = Counters(database)
-        self.registry.register(_Counted(self._counters))
+        self.registry.register(_Collected(self._totals))
         build = client.Gauge("tacit_build_info", "The version", ["version"], registry=self.registry)
         build.labels(version).set(1)
 
@@ -314,7 +295,6 @@ class Metrics:
         self._counters.add("tacit_late_ticks", (dataset,), ticks)
 
     def refreshed(self, dataset: str) -> None:
-        """Count a refresh."""
         self._counters.add("tacit_refreshes", (dataset,))
 
     def reports(self, collection: str, outcome: str, number: int) -> None:
@@ -340,61 +320,45 @@ class Metrics:
             labels: their names.
             read: returns the labels' values with the number; where it fails the metric is absent.
         """
-        self.registry.register(_Stored(name, about, labels, read))
+        self.registry.register(_Collected(lambda: self._gauge(name, about, labels, read)))
 
-    def text(self) -> str:
-        """Return all metrics in the text format of Prometheus."""
-        made: bytes = self._client.generate_latest(self.registry)
-        return made.decode()
-
-
-class _Counted:
-    """The counters of the service, as the store has them; the client calls ``collect``."""
-
-    def __init__(self, counters: Counters) -> None:
-        self._counters = counters
-
-    def describe(self) -> list[Any]:
-        """Return nothing: the contents are known when they are read."""
-        return []
-
-    def collect(self) -> Iterable[Any]:
+    def _totals(self) -> Iterator[Any]:
         """Yield the counters with their current numbers; none if the store is unavailable."""
-        core: Any = need("prometheus_client.core", "serve")
         try:
             totals = self._counters.totals()
         except Exception:  # a counter read as 0 would look like a restart
             return
         for counter, (about, names) in _COUNTERS.items():
-            family = core.CounterMetricFamily(counter, about, labels=names)
+            family = self._core.CounterMetricFamily(counter, about, labels=names)
             for (name, labels), number in totals.items():
                 if name == counter:
                     family.add_metric(labels, number)
             yield family
 
-
-class _Stored:
-    """A gauge that is read on demand; the client calls ``collect``."""
-
-    def __init__(
+    def _gauge(
         self, name: str, about: str, labels: tuple[str, ...], read: Callable[[], Iterable[Sample]]
-    ) -> None:
-        self._about, self._labels, self._read = (name, about), labels, read
-
-    def describe(self) -> list[Any]:
-        """Return nothing: the contents are known when they are read."""
-        return []
-
-    def collect(self) -> Iterable[Any]:
-        """Yield the metric with its current numbers."""
-        core: Any = need("prometheus_client.core", "serve")
-        family = core.GaugeMetricFamily(*self._about, labels=self._labels)
+    ) -> Iterator[Any]:
+        family = self._core.GaugeMetricFamily(name, about, labels=labels)
         try:
-            for labels, number in self._read():
-                family.add_metric([labels[name] for name in self._labels], number)
+            for values, number in read():
+                family.add_metric([values[label] for label in labels], number)
         except Exception:  # an unavailable store must not remove the other metrics
             return
         yield family
+
+    def text(self) -> str:
+        made: bytes = self._client.generate_latest(self.registry)
+        return made.decode()
+
+
+class _Collected:
+    """What the client asks for its metrics each time that they are read."""
+
+    def __init__(self, collect: Callable[[], Iterable[Any]]) -> None:
+        self.collect = collect
+
+    def describe(self) -> list[Any]:
+        return []  # the contents are known when they are read
 
 
 # Traces for OpenTelemetry, of which no span is as long as an engine worked.
@@ -456,18 +420,12 @@ class Traces:
         span = self._trace.get_tracer(_NAME).start_span(
             "release",
             start_time=int(asked_at * 1e9),
-            attributes={
-                "tacit.release": number,
-                "tacit.dataset": dataset,
-                "tacit.state": state,
-            },
+            attributes={"tacit.release": number, "tacit.dataset": dataset, "tacit.state": state},
         )
         span.end(end_time=int(visible * 1e9))
 
 
 class RequestSpan:
-    """The span of one request."""
-
     def __init__(self, span: Any) -> None:
         self._span = span
 
@@ -508,7 +466,6 @@ class Observe:
         self._app, self._metrics, self._traces = app, metrics, traces
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        """Serve a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

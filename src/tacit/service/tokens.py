@@ -10,7 +10,7 @@ import secrets
 import time
 from binascii import Error as NoBase64
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import sqlalchemy as sa
@@ -18,23 +18,6 @@ import sqlalchemy as sa
 from tacit.service.access import Caller, Grant, plain_name
 from tacit.service.database import Database, metadata
 from tacit.service.problem import Problem
-
-__all__ = [
-    "BEARER",
-    "LOGIN_NAMES",
-    "MAX_SECONDS",
-    "ONCE",
-    "OPERATOR",
-    "SESSION",
-    "Note",
-    "Stored",
-    "Tokens",
-    "base64url",
-    "behind",
-    "root",
-    "silent",
-    "token_table",
-]
 
 # Stored tokens, without their text, and the people who can be behind one.
 
@@ -109,9 +92,8 @@ def root(database: Database, identifier: str) -> str:
     own = (token_table.c.id, token_table.c.parent)
     family = sa.select(*own).where(token_table.c.id == identifier).cte(recursive=True)
     family = family.union(sa.select(*own).join(family, family.c.parent == token_table.c.id))
-    with database.read() as run:
-        query = sa.select(family.c.id).where(family.c.parent.is_(None))
-        return run.execute(query).scalar() or identifier
+    found: str | None = database.scalar(sa.select(family.c.id).where(family.c.parent.is_(None)))
+    return found or identifier
 
 
 # Tokens: signed, stored as a hash, and void once expired, revoked or their parent is.
@@ -135,8 +117,6 @@ _SWEEP = 10.0  # seconds between two looks for tokens that expired
 
 
 class Tokens:
-    """The tokens of a service."""
-
     # key: signs them; at least 32 bytes, stored in the folder and not in the database.
 
     def __init__(
@@ -212,7 +192,6 @@ class Tokens:
         return self._signed(text) is not None
 
     def check(self, text: str, kind: str = BEARER) -> Caller:
-        """Return whose token this is."""
         identifier = self._signed(text)
         if identifier is None:
             raise _unknown()
@@ -271,15 +250,13 @@ class Tokens:
         self._alive(row)
 
     def get(self, identifier: str) -> Stored | None:
-        """Return a token as stored, by its public name, or None."""
         with self._database.read() as run:
             row = self._find(run, identifier)
         return None if row is None else _stored(row)
 
     def latest(self) -> float:
         """Return when the newest token was made; 0 if there is none."""
-        with self._database.read() as run:
-            return run.execute(sa.select(sa.func.max(token_table.c.created))).scalar() or 0.0
+        return float(self._database.scalar(sa.select(sa.func.max(token_table.c.created))) or 0)
 
     def listed(self, after: str = "", limit: int = 1000) -> list[Stored]:
         """Return the stored tokens, in the order of their public names."""
@@ -314,10 +291,7 @@ class Tokens:
     ) -> tuple[str, Caller]:
         body = secrets.token_bytes(_ID + _SECRET)
         text = _PREFIX + base64url(body + self._signature(body))
-        made = Caller(
-            caller.name, caller.team, caller.grants, body[:_ID].hex(), caller.expires,
-            caller.issued_by,
-        )  # fmt: skip
+        made = replace(caller, token_id=body[:_ID].hex())
         run.execute(
             token_table.insert().values(
                 id=made.token_id,
@@ -373,9 +347,7 @@ class Tokens:
         if abs(now - self._swept) < _SWEEP:
             return
         self._swept = now
-        with self._database.read() as run:
-            expired = run.execute(sa.select(token_table.c.id).where(*_past(now)).limit(1)).first()
-        if expired is not None:
+        if self._database.scalar(sa.select(token_table.c.id).where(*_past(now)).limit(1)):
             self._write_expired()
 
     def _write_expired(self) -> None:

@@ -22,8 +22,8 @@ from tacit.errors import (
     UnsupportedQueryError,
     UsageError,
 )
-from tacit.service.problem import STATUS, Problem
-from tacit.service.web.problems import FailedTokens, problem_of, rendered
+from tacit.service.problem import STATUS, Problem, problem_of
+from tacit.service.web.problems import FailedTokens, rendered
 
 SECRET = "ada has 17"
 

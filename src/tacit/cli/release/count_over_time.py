@@ -5,12 +5,20 @@ from __future__ import annotations
 import dataclasses
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from tacit.arithmetic.exact import as_fraction
-from tacit.cli.shared.options import BudgetOptions, SourceOptions, amounts, options
+from tacit.cli.shared.options import (
+    BudgetOptions,
+    SourceOptions,
+    Text,
+    Texts,
+    amounts,
+    flag,
+    options,
+)
+from tacit.cli.shared.output import answer_tables, check_files, draw, note, print_json, working
 from tacit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,65 +26,34 @@ if TYPE_CHECKING:
     from tacit.tables import Session
     from tacit.tables.streaming.counter import CounterPreview, TimeCounter
 
-__all__ = ["count_over_time"]
-
-_WHEN, _PRICE, _OUT = "Which periods", "What it may cost", "What comes out"
-
-
-def _flag(name: str, help: str, metavar: str | None = None, panel: str = _WHEN) -> Any:
-    return typer.Option(name, help=help, metavar=metavar, rich_help_panel=panel)
+_when = partial(flag, panel="Which periods")
+_price = partial(flag, panel="What it may cost")
+_out = partial(flag, panel="What comes out")
 
 
 @dataclass(frozen=True)
 class TimeOptions:
     """The counted rows, and the periods."""
 
-    time: Annotated[str, _flag("--time", "The column with the time of a row.", "COL")]
-    start: Annotated[str, _flag("--start", "The start of the first period.", "TIME")]
-    every: Annotated[str, _flag("--every", "The length of a period: 15min, 1h, 1d, 1w.", "LENGTH")]
-    periods: Annotated[int, _flag("--periods", "The number of periods.", "N")]
-    grace: Annotated[
-        str | None, _flag("--grace", "How long a period waits for late rows.", "LENGTH")
-    ] = None
-    branching: Annotated[
-        int | None,
-        _flag("--branching", "How many blocks make up a longer one, in the tree of counts.", "N"),
-    ] = None
-    where: Annotated[
-        list[str] | None,
-        _flag("--where", "Keep only the rows that satisfy this, such as 'age >= 18'.", "CONDITION"),
-    ] = None
-    now: Annotated[
-        str | None,
-        _flag("--now", "The time up to which the table is complete; by default now.", "TIME"),
-    ] = None
-    epsilon: Annotated[
-        str | None,
-        _flag(
-            "--epsilon", "The privacy loss (epsilon) of all periods together.", "EPSILON", _PRICE
-        ),
-    ] = None
-    rho: Annotated[
-        str | None,
-        _flag("--rho", "Instead: rho, for zero-concentrated differential privacy.", "RHO", _PRICE),
-    ] = None
-    tag: Annotated[
-        str | None,
-        _flag("--tag", "A label that makes this a new, separately paid count.", "TEXT", _OUT),
-    ] = None
-    yes: Annotated[bool, _flag("--yes", "Accept an epsilon above 10.", None, _PRICE)] = False
-    preview: Annotated[
-        bool, _flag("--preview", "Only show the expected errors; spend nothing.", None, _OUT)
-    ] = False
-    csv: Annotated[bool, _flag("--csv", "Print CSV.", None, _OUT)] = False
-    json: Annotated[bool, _flag("--json", "Print JSON.", None, _OUT)] = False
-    plot: Annotated[
-        str | None, _flag("--plot", "Draw to a .png, .svg or .pdf file.", "FILE", _OUT)
-    ] = None
-    certificate: Annotated[
-        list[str] | None,
-        _flag("--certificate", "Write it: .json to check, .html to read.", "FILE", _OUT),
-    ] = None
+    time: str = _when("The column with the time of a row.", "COL", default=...)
+    start: str = _when("The start of the first period.", "TIME", default=...)
+    every: str = _when("The length of a period: 15min, 1h, 1d, 1w.", "LENGTH", default=...)
+    periods: int = _when("The number of periods.", "N", default=...)
+    grace: Text = _when("How long a period waits for late rows.", "LENGTH")
+    branching: int | None = _when(
+        "How many blocks make up a longer one, in the tree of counts.", "N"
+    )
+    where: Texts = _when("Keep only the rows that satisfy this, such as 'age >= 18'.", "CONDITION")
+    now: Text = _when("The time up to which the table is complete; by default now.", "TIME")
+    epsilon: Text = _price("The privacy loss (epsilon) of all periods together.", "EPSILON")
+    rho: Text = _price("Instead: rho, for zero-concentrated differential privacy.", "RHO")
+    tag: Text = _out("A label that makes this a new, separately paid count.", "TEXT")
+    yes: bool = _price("Accept an epsilon above 10.", default=False)
+    preview: bool = _out("Only show the expected errors; spend nothing.", default=False)
+    csv: bool = _out("Print CSV.", default=False)
+    json: bool = _out("Print JSON.", default=False)
+    plot: Text = _out("Draw to a .png, .svg or .pdf file.", "FILE")
+    certificate: Texts = _out("Write it: .json to check, .html to read.", "FILE")
 
 
 @options
@@ -87,14 +64,6 @@ def count_over_time(source: SourceOptions, options: TimeOptions, budget: BudgetO
     8760 --epsilon 1[/bold]
     """
     from tacit.cli.release.job import confirm_weak, confirmed, opened
-    from tacit.cli.shared.output import (
-        answer_tables,
-        check_files,
-        note,
-        print_json,
-        save_plot,
-        working,
-    )
     from tacit.report.odds import weak_guarantee
     from tacit.report.text import budget_words
 
@@ -118,7 +87,7 @@ def count_over_time(source: SourceOptions, options: TimeOptions, budget: BudgetO
             begin()
             counter = _counter(session, options)
         with working("counting"):
-            answer = counter.update(now=_moment(options.now))
+            answer = counter.update(now=_time(options.now))
         if options.csv:
             print(answer.to_csv(), end="")
         elif options.json:
@@ -142,10 +111,8 @@ def count_over_time(source: SourceOptions, options: TimeOptions, budget: BudgetO
             with working("writing the certificate"):
                 answer.certificate.save(path)
             note(f"wrote {path}")
-        if options.plot is not None and len(answer):
-            with working("drawing"):
-                save_plot(answer.plot(), options.plot)
-            note(f"wrote {options.plot}")
+        if len(answer):
+            draw(answer.plot, options.plot)
 
 
 def _job(source: SourceOptions, options: TimeOptions, budget: BudgetOptions) -> Job:
@@ -169,29 +136,25 @@ def _counter(session: Session, options: TimeOptions) -> TimeCounter:
     chosen = session.filter(*(condition(text) for text in options.where or ()))
     return chosen.count_over_time(
         options.time,
-        start=_integer_or_text(options.start),
-        every=_integer_or_text(options.every),
+        start=_time(options.start),
+        every=_time(options.every),
         periods=options.periods,
         epsilon=options.epsilon,
         rho=options.rho,
-        grace=None if options.grace is None else _integer_or_text(options.grace),
+        grace=_time(options.grace),
         branching=options.branching,
         tag=options.tag,
     )
 
 
-def _moment(text: str | None) -> int | str | None:
-    """Return a point in time, an integer if it is written as one."""
-    return None if text is None else _integer_or_text(text)
-
-
-def _integer_or_text(text: str) -> int | str:
+def _time(text: str | None) -> Any:
+    """Return a time or a length of time, an integer if it is written as one."""
+    if text is None:
+        return None
     return int(as_fraction(text, "a time")) if re.fullmatch(r"\s*-?[0-9]+\s*", text) else text
 
 
 def _show_preview(expected: CounterPreview, *, as_json: bool) -> None:
-    from tacit.cli.shared.output import note, print_json
-
     if as_json:
         print_json(
             {

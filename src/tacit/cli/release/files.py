@@ -10,29 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.cli.shared.options import TableOptions, options
+from tacit.cli.shared.options import TableOptions, Text, flag, options
+from tacit.cli.shared.output import answer_tables, note, print_json, print_table, save_plot, working
 from tacit.errors import BudgetError, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from tacit.tables import Answer, Question, Session
-
-__all__ = [
-    "check",
-    "demo",
-    "init",
-]
 
 # ``tacit init``: a first declaration of a table.
 
 
 @dataclass(frozen=True)
 class DraftOptions:
-    """Where the draft goes."""
-
-    out: Annotated[
-        str | None,
-        typer.Option("--out", help="The file to write; NAME.toml by default.", metavar="FILE"),
-    ] = None
+    out: Text = flag("The file to write; NAME.toml by default.", "FILE")
 
 
 @options
@@ -43,10 +33,7 @@ def init(source: TableOptions, draft: DraftOptions) -> None:
 
     [bold]tacit init visits.csv[/bold]
     """
-    from pathlib import Path
-
     from tacit.cli.release.job import odd_names_noted, table_of
-    from tacit.cli.shared.output import note, working
     from tacit.tables.dataset.draft import draft as drafted
     from tacit.tables.dataset.draft import draft_text
     from tacit.tables.dataset.table import write_new
@@ -65,9 +52,7 @@ def init(source: TableOptions, draft: DraftOptions) -> None:
 
 @dataclass(frozen=True)
 class ShowOptions:
-    """Options of the report."""
-
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    json: bool = flag("Print JSON.", default=False)
 
 
 @options
@@ -83,7 +68,6 @@ def check(source: TableOptions, show: ShowOptions) -> None:
     [bold]tacit check people.csv[/bold]
     """
     from tacit.cli.release.job import is_declared, odd_names_noted, table_of
-    from tacit.cli.shared.output import note, print_json, working
     from tacit.tables.check_table import check as look
 
     table = table_of(source, "check")
@@ -106,10 +90,8 @@ def check(source: TableOptions, show: ShowOptions) -> None:
 
 
 def _check_declaration(path: str, *, as_json: bool) -> None:
-    """Check the declaration of a data set."""
     from tacit.accounting.open_ledger import has_ledger, in_memory
     from tacit.cli.release.job import odd_names_noted
-    from tacit.cli.shared.output import note, print_json, working
     from tacit.report.odds import weak_guarantee
     from tacit.tables.dataset.declaration import Dataset, open_dataset
 
@@ -149,7 +131,6 @@ def demo(
     [bold]tacit demo[/bold]
     """
     from tacit.accounting import epsilon
-    from tacit.cli.shared.output import print_table
     from tacit.data import health_insurance
     from tacit.report.text import budget_words, number
     from tacit.tables import Session, unit
@@ -213,8 +194,6 @@ def _question(session: Session, by: str, keys: list[int]) -> Question:
 
 
 def _show(title: str, question: Question, path: Path) -> None:
-    from tacit.cli.shared.output import answer_tables, working
-
     with working(title):
         answer: Answer = question.release(epsilon=_EPSILON)
     again = " (asked before: the same answer again, free)" if answer.replayed else ""
@@ -223,8 +202,6 @@ def _show(title: str, question: Question, path: Path) -> None:
     with working("writing the certificate"), suppress(MissingExtraError):  # of jinja2
         answer.certificate.save(path.with_suffix(".json"))
         answer.certificate.save(path.with_suffix(".html"))
-    with suppress(MissingExtraError):  # of matplotlib; the page has the plot all the same
-        from tacit.cli.shared.output import save_plot
-
-        with working("drawing"):
-            save_plot(answer.plot(), str(path.with_suffix(".png")))
+    # of matplotlib; the page has the plot all the same
+    with suppress(MissingExtraError), working("drawing"):
+        save_plot(answer.plot(), str(path.with_suffix(".png")))

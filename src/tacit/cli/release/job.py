@@ -36,29 +36,6 @@ from tacit.tables.privacy_unit import OneRowEach, PersonUnit, one_row_each, unit
 from tacit.tables.question_formats import Asked
 from tacit.tables.session import ledger_beside
 
-__all__ = [
-    "Job",
-    "Opened",
-    "Table",
-    "confirm_weak",
-    "confirmed",
-    "default_ledger",
-    "described",
-    "free_errors_of",
-    "free_notes",
-    "is_declared",
-    "odd_names_noted",
-    "open_table",
-    "opened",
-    "refuse_alone",
-    "refuse_free",
-    "remote_table",
-    "require_unit",
-    "show_history",
-    "table_of",
-    "unit_of",
-]
-
 # Answers that follow from earlier releases, in the commands.
 
 
@@ -210,7 +187,6 @@ class Job:
 
 
 def table_of(source: TableOptions, command: str, server: ServerOptions | None = None) -> Table:
-    """Return the table of the flags."""
     if source.source is None:
         raise UsageError(f"name the table: tacit {command} people.csv ...")
     server = server or ServerOptions()
@@ -341,12 +317,6 @@ def is_declared(path: str) -> bool:
     return "://" not in path and path.endswith(".toml")
 
 
-def dataset_of(job: Job) -> Dataset:
-    """Return the data set of a job, which specifies all that flags and plans would."""
-    refuse_twice(job)
-    return Dataset.load(job.table.path)
-
-
 def refuse_twice(job: Job) -> None:
     """Raise if a job repeats what its declared data set specifies."""
     table = job.table
@@ -365,7 +335,8 @@ def refuse_twice(job: Job) -> None:
 @contextmanager
 def _opened_dataset(job: Job, spend: bool) -> Iterator[Opened]:
     """Open the session of a job on a declared data set: see :func:`opened`."""
-    dataset = dataset_of(job)
+    refuse_twice(job)
+    dataset = Dataset.load(job.table.path)
     location, name = dataset.ledger_place, job.table.table
     exists = has_ledger(location)
     _refuse_nothing_before(job, shown(location), exists)

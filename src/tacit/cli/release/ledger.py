@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.shared.options import BudgetOptions, ServerOptions, SourceOptions, amounts, options
-from tacit.errors import UsageError
+from tacit.cli.shared.options import (
+    BudgetOptions,
+    ServerOptions,
+    SourceOptions,
+    amounts,
+    argument,
+    flag,
+    options,
+)
+from tacit.cli.shared.output import note, print_json, print_table, working
+from tacit.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from tacit.accounting import Budget, Ledger
-
-__all__ = ["ledger_app"]
 
 ledger_app = typer.Typer(
     help="Keep a budget in a ledger, a file or tables in PostgreSQL: create, show, verify, extend, "
@@ -22,11 +29,8 @@ ledger_app = typer.Typer(
     no_args_is_help=True,
 )
 
-_File = Annotated[
-    str,
-    typer.Argument(help="A file, or postgresql://user@host/db?ledger=name.", metavar="LEDGER"),
-]
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_LEDGER = "A file, or postgresql://user@host/db?ledger=name."
+_File = Annotated[str, typer.Argument(help=_LEDGER, metavar="LEDGER")]
 
 
 @ledger_app.command("create")
@@ -41,7 +45,6 @@ def create(source: SourceOptions, begin: BudgetOptions) -> None:
     from tacit.accounting.ledger_postgres import shown
     from tacit.accounting.open_ledger import in_memory
     from tacit.cli.release.job import default_ledger, open_table, require_unit, table_of, unit_of
-    from tacit.cli.shared.output import note, working
     from tacit.report.text import budget_words
     from tacit.tables import Session
 
@@ -64,8 +67,8 @@ def create(source: SourceOptions, begin: BudgetOptions) -> None:
 class ShowOptions:
     """Which ledger is shown, and how."""
 
-    ledger: _File
-    json: _Json = False
+    ledger: str = argument(_LEDGER, "LEDGER", default=...)
+    json: bool = flag("Print JSON.", default=False)
 
 
 @ledger_app.command("show")
@@ -76,7 +79,6 @@ def show(what: ShowOptions, server: ServerOptions) -> None:
     [bold]tacit ledger show adult.ledger[/bold]
     """
     from tacit.cli.release.job import described, refuse_alone, remote_table, show_history
-    from tacit.cli.shared.output import print_json
 
     if server.server is None:
         refuse_alone(server)
@@ -91,7 +93,6 @@ def show(what: ShowOptions, server: ServerOptions) -> None:
 
 def _show(ledger: str, json: bool) -> None:
     from tacit.accounting.ledger import accounts_of, shares_of
-    from tacit.cli.shared.output import print_json, print_table
     from tacit.report.text import budget_words, question_words, unit_words
 
     with _open(ledger) as opened:
@@ -147,8 +148,6 @@ def verify(ledger: _File) -> None:
 
     [bold]tacit ledger verify adult.ledger[/bold]
     """
-    from tacit.cli.shared.output import working
-
     with _open(ledger) as opened, working("replaying the ledger"):
         events = opened.verify_chain()
     print(f"ok: {events} events, each hash, amount and answer as it must be")
@@ -192,7 +191,6 @@ def restore(ledger: _File) -> None:
     """
     from tacit.accounting import restore_ledger
     from tacit.accounting.ledger_postgres import shown
-    from tacit.cli.shared.output import working
 
     _require(ledger)
     with working("replaying the ledger"):
@@ -203,7 +201,6 @@ def restore(ledger: _File) -> None:
 
 def _require(path: str) -> None:
     from tacit.accounting.ledger_postgres import is_address
-    from tacit.errors import did_you_mean
 
     expanded = os.path.expanduser(path)
     if not is_address(path) and not os.path.isfile(expanded):
@@ -217,7 +214,6 @@ def _require(path: str) -> None:
 
 def _open(path: str) -> Ledger:
     from tacit.accounting import open_ledger
-    from tacit.cli.shared.output import working
 
     _require(path)
     with working("reading the ledger"):

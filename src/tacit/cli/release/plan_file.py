@@ -19,13 +19,6 @@ from tacit.tables.privacy_unit import OneRowEach, PersonUnit, one_row_each
 from tacit.tables.question_formats import PRICE, ROWS, Asked, listed, read_question, text_of
 from tacit.tables.session import Session
 
-__all__ = [
-    "FIELDS",
-    "JointRequest",
-    "joint_request",
-    "read_plan",
-]
-
 # Questions of a plan file that are answered together, under one price.
 
 
@@ -48,7 +41,6 @@ class JointRequest(Asked):
         return self.requests
 
     def question(self, session: Session) -> Any:
-        """Return the plan of the questions."""
         return session.plan([each.question(session) for each in self.requests], **self.options)
 
     @property

@@ -3,53 +3,51 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, cast
-
-import typer
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 from tacit.cli.shared.options import (
     QUESTION_PANEL,
     AskOptions,
     BudgetOptions,
-    Delta,
-    Epsilon,
-    Free,
     OutputOptions,
-    Rho,
+    PriceOptions,
     ServerOptions,
     SourceOptions,
-    Total,
+    Text,
     amounts,
+    argument,
     flag,
     options,
+)
+from tacit.cli.shared.output import (
+    answer_tables,
+    check_files,
+    draw,
+    note,
+    print_json,
+    print_table,
+    working,
 )
 from tacit.errors import UsageError
 
 if TYPE_CHECKING:
     from tacit.cli.release.job import Job, Table
-    from tacit.cli.shared.options import PricedOptions
     from tacit.tables import Answer, Session
     from tacit.tables.question_formats import Asked
     from tacit.tables.statistics.base import Options
 
-__all__ = [
-    "PreviewOptions",
-    "job_of",
-    "preview",
-    "priced_job",
-    "publish",
-    "release",
-    "show_previews",
-    "sql",
-]
-
 # ``tacit release``, and the parts that ``tacit preview`` shares.
+
+
+_question = partial(flag, panel=QUESTION_PANEL)
 
 
 @options
 def release(
     source: SourceOptions,
     ask: AskOptions,
+    price: PriceOptions,
     budget: BudgetOptions,
     output: OutputOptions,
     server: ServerOptions,
@@ -58,13 +56,12 @@ def release(
 
     [bold]tacit release adult.csv --mean age:0:100 --by sex --keys Male,Female --epsilon 0.5[/bold]
     """
-    publish(job_of(source, ask, budget, output, server), output)
+    publish(job_of(source, ask, price, budget, output, server), output)
 
 
 def publish(job: Job, output: OutputOptions) -> None:
     """Release the questions of a job, and show the answers."""
     from tacit.cli.release.job import confirmed, free_notes, opened
-    from tacit.cli.shared.output import check_files, note, print_json, working
 
     if output.json and output.csv:
         raise UsageError("print --json or --csv, not both")
@@ -120,6 +117,7 @@ def _answer(question: Any, request: Asked) -> Any:
 def job_of(
     source: SourceOptions,
     ask: AskOptions,
+    price: PriceOptions,
     budget: BudgetOptions,
     output: OutputOptions | None,
     server: ServerOptions,
@@ -131,7 +129,7 @@ def job_of(
     from tacit.tables.question_formats import columns_of, condition, join_text
 
     if ask.plan is not None:
-        _alone(source, ask, budget, output, server)
+        _alone(source, ask, price, budget, output, server)
         return replace(read_plan(ask.plan), sure=bool(output and output.yes))
     table = table_of(source, "release", server)
     by = column_names(ask.by or ())
@@ -141,7 +139,7 @@ def job_of(
     lax = table.declared or bool(ask.per_person) or bool(made)  # bounds may follow
     return priced_job(
         source,
-        ask,
+        price,
         budget,
         output,
         table=table,
@@ -160,7 +158,7 @@ def job_of(
 
 def priced_job(
     source: SourceOptions,
-    price: PricedOptions,
+    price: PriceOptions,
     budget: BudgetOptions,
     output: OutputOptions | None,
     *,
@@ -212,25 +210,17 @@ def _alone(*groups: Any) -> None:
 
 def _write(answer: Answer, request: Asked) -> None:
     """Write the files after printing the answer: a failure does not lose a paid answer."""
-    from tacit.cli.shared.output import note, save_plot, working
-
     for path in request.certificates:
         with working("writing the certificate"):
             answer.certificate.save(path)
         note(f"wrote {path}")
-    if request.plot is None:
-        return
     try:
-        with working("drawing"):
-            save_plot(answer.plot(), request.plot)
+        draw(answer.plot, request.plot)
     except UsageError as error:  # too many groups, or none, which only the answer shows
         note(f"No plot was drawn: {error}")
-        return
-    note(f"wrote {request.plot}")
 
 
 def _show(answer: Answer, request: Asked, session: Session, ledger: str) -> None:
-    from tacit.cli.shared.output import answer_tables, note
     from tacit.report.text import budget_words
 
     if request.name:
@@ -291,37 +281,23 @@ def _described(answer: Answer, request: Asked) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PreviewOptions:
-    """Options of a preview."""
-
-    sizes: Annotated[
-        str,
-        typer.Option("--sizes", help="Group sizes for which errors are shown."),
-    ] = "100,1000,10000"
-    target: Annotated[
-        str | None,
-        typer.Option(
-            "--target",
-            help="Instead of --epsilon: find the smallest one with which errors are within these.",
-            metavar="LABEL=ERROR,...",
-        ),
-    ] = None
-    confidence: Annotated[
-        str,
-        typer.Option(
-            "--confidence", help="With --target: the share of releases within the target."
-        ),
-    ] = "0.95"
-    target_rows: Annotated[
-        int,
-        typer.Option("--target-rows", help="With --target: the group size to plan for."),
-    ] = 1000
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    sizes: str = flag("Group sizes for which errors are shown.", default="100,1000,10000")
+    target: Text = flag(
+        "Instead of --epsilon: find the smallest one with which errors are within these.",
+        "LABEL=ERROR,...",
+    )
+    confidence: str = flag(
+        "With --target: the share of releases within the target.", default="0.95"
+    )
+    target_rows: int = flag("With --target: the group size to plan for.", default=1000)
+    json: bool = flag("Print JSON.", default=False)
 
 
 @options
 def preview(
     source: SourceOptions,
     ask: AskOptions,
+    price: PriceOptions,
     budget: BudgetOptions,
     show: PreviewOptions,
     server: ServerOptions,
@@ -331,8 +307,8 @@ def preview(
     [bold]tacit preview adult.csv --mean age:0:100 --by sex --keys Male,Female --epsilon 0.5[/bold]
     [bold]tacit preview adult.csv --mean age:0:100 --target mean_age=1 --confidence 0.95[/bold]
     """
-    flags = ask if show.target is None else _any_price(ask)
-    show_previews(job_of(source, flags, budget, None, server), show)
+    price = price if show.target is None else _any_price(ask, price)
+    show_previews(job_of(source, ask, price, budget, None, server), show)
 
 
 def show_previews(job: Job, show: PreviewOptions) -> None:
@@ -340,7 +316,6 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
     from tacit.arithmetic.exact import show as show_number
     from tacit.cli.release.job import free_notes, opened
     from tacit.cli.shared.flag_values import integer_range, labelled
-    from tacit.cli.shared.output import note, print_json, print_table, working
     from tacit.report.text import budget_words, number
 
     sizes = integer_range(show.sizes, "--sizes")
@@ -399,12 +374,9 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
             ]
             print_table(list(table), rows, right=range(2, len(table)))
             print("The error of a group depends on its size; nothing was spent.")
-            for label, text in expected.within().items():
-                print(f"{label}: {text}.")
-            for label, text in expected.methods.items():
-                print(f"{label}: {text}.")
-            for label, text in expected.clamped().items():
-                print(f"{label}: {text}.")
+            for words in (expected.within(), expected.methods, expected.clamped()):
+                for label, text in words.items():
+                    print(f"{label}: {text}.")
             for label, text in expected.refused().items():
                 print(f"{label}: refused with probability {text}.")
             if expected.threshold is not None:
@@ -438,7 +410,6 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
 def _free(question: Any, request: Asked, show: PreviewOptions) -> dict[str, Any]:
     """Show the errors of an answer that follows from earlier releases, and return them."""
     from tacit.cli.release.job import free_errors_of
-    from tacit.cli.shared.output import print_table
     from tacit.report.text import number
 
     errors = free_errors_of(question, request)
@@ -451,12 +422,13 @@ def _free(question: Any, request: Asked, show: PreviewOptions) -> dict[str, Any]
     return {"name": request.name, "free": True, "errors": errors}
 
 
-def _any_price(ask: AskOptions) -> AskOptions:
-    """Return the flags of a question with a placeholder price; the real one is computed."""
-    given = [name for name in ("epsilon", "rho", "total", "free", "plan") if getattr(ask, name)]
+def _any_price(ask: AskOptions, price: PriceOptions) -> PriceOptions:
+    """Return the flags of a price with a placeholder; the real epsilon is computed."""
+    flags = {**vars(price), "plan": ask.plan}
+    given = [name for name in ("epsilon", "rho", "total", "free", "plan") if flags[name]]
     if given:
         raise UsageError(f"--target finds the epsilon: leave --{given[0]} out")
-    return replace(ask, epsilon="1")
+    return replace(price, epsilon="1")
 
 
 # ``tacit sql``: ask a table in SQL.
@@ -464,41 +436,18 @@ def _any_price(ask: AskOptions) -> AskOptions:
 
 @dataclass(frozen=True)
 class SqlOptions:
-    """The query, and its price."""
-
-    query: Annotated[
-        str | None,
-        typer.Argument(
-            help="One query, such as 'select site, count(*) from visits group by site'."
-        ),
-    ] = None
-    preview: Annotated[
-        bool,
-        flag(
-            "--preview",
-            help="Show the expected errors, and spend nothing.",
-            panel=QUESTION_PANEL,
-        ),
-    ] = False
-    sizes: Annotated[
-        str,
-        flag(
-            "--sizes",
-            help="With --preview: group sizes for which errors are shown.",
-            panel=QUESTION_PANEL,
-        ),
-    ] = "100,1000,10000"
-    epsilon: Epsilon = None
-    delta: Delta = None
-    rho: Rho = None
-    total: Total = None
-    free: Free = False
+    query: Text = argument("One query, such as 'select site, count(*) from visits group by site'.")
+    preview: bool = _question("Show the expected errors, and spend nothing.", default=False)
+    sizes: str = _question(
+        "With --preview: group sizes for which errors are shown.", default="100,1000,10000"
+    )
 
 
 @options
 def sql(
     source: SourceOptions,
     ask: SqlOptions,
+    price: PriceOptions,
     budget: BudgetOptions,
     output: OutputOptions,
     server: ServerOptions,
@@ -512,7 +461,7 @@ def sql(
     table = table_of(source, "sql", server)
     if ask.query is None:
         raise UsageError("write the query: tacit sql visits.toml 'select count(*) from visits' ...")
-    job = priced_job(source, ask, budget, output, table=table, aggregates={}, sql=ask.query)
+    job = priced_job(source, price, budget, output, table=table, aggregates={}, sql=ask.query)
     if ask.preview:
         show_previews(job, PreviewOptions(sizes=ask.sizes, json=output.json))
     else:

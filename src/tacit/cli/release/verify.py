@@ -10,17 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.shared.options import dressed, flag
+from tacit.cli.shared.options import dressed
+from tacit.cli.shared.output import check_page, note, print_json, working
+from tacit.errors import UsageError, VerificationError
 
 if TYPE_CHECKING:
     from tacit.report import RegistryEntry
     from tacit.report.registry import RegistryField
-
-__all__ = [
-    "registry",
-    "verify",
-    "with_questions",
-]
 
 # ``tacit verify``: check a certificate without the data.
 
@@ -42,14 +38,9 @@ def verify(
     [bold]tacit verify ages.json[/bold]
     """
     from tacit.accounting import open_ledger
-    from tacit.cli.shared.output import check_files, note, print_json, working
-    from tacit.errors import UsageError, VerificationError
     from tacit.report import Certificate
 
-    if html is not None:
-        if not html.endswith(".html"):
-            raise UsageError(f"a page ends in .html, and {html} does not")
-        check_files(None, [html])
+    check_page(html)
     page = Certificate.load(certificate)
     opened_ledger = nullcontext() if ledger is None else open_ledger(ledger, create=False)
     with opened_ledger as opened, working("deriving the loss again"):
@@ -107,10 +98,10 @@ def registry(
 
 
 def _run(certificate: str, out: str | None, json: bool, given: dict[str, Any]) -> None:
-    from tacit.cli.shared.output import print_json, working
     from tacit.report import Certificate
 
-    _check_out(out)
+    if out is not None and not out.endswith((".yaml", ".yml", ".json")):
+        raise UsageError(f"an entry ends in .yaml or .json, and {out} does not")
     page = Certificate.load(certificate)
     with working("deriving the loss again"):
         entry = page.registry_entry(given)
@@ -127,16 +118,8 @@ def _run(certificate: str, out: str | None, json: bool, given: dict[str, Any]) -
     _report(entry, out)
 
 
-def _check_out(out: str | None) -> None:
-    from tacit.errors import UsageError
-
-    if out is not None and not out.endswith((".yaml", ".yml", ".json")):
-        raise UsageError(f"an entry ends in .yaml or .json, and {out} does not")
-
-
 def _answers(missing: tuple[str, ...]) -> dict[str, Any]:
     """Prompt for missing fields on the terminal; an empty line leaves one open."""
-    from tacit.cli.shared.output import note
     from tacit.report.registry import REGISTRY_FIELDS
 
     note("The certificate does not know the following. An empty line leaves a question open.")
@@ -144,8 +127,6 @@ def _answers(missing: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _ask(field: RegistryField) -> list[str]:
-    from tacit.cli.shared.output import note
-    from tacit.errors import UsageError
     from tacit.report.registry import read_answers
 
     words = f" ({' or '.join(word for word, _ in field.choices)})" if field.choices else ""
@@ -163,7 +144,6 @@ def _ask(field: RegistryField) -> list[str]:
 
 def _report(entry: RegistryEntry, out: str | None) -> None:
     """Print what was written and what is missing; exit with 1 if something is missing."""
-    from tacit.cli.shared.output import note
     from tacit.report.registry import REGISTRY_FIELDS
 
     if out is not None:
@@ -193,10 +173,10 @@ def with_questions() -> Callable[..., None]:
 def _flag(field: RegistryField) -> inspect.Parameter:
     words = " or ".join(word for word, _ in field.choices)
     text = f"{field.question}: {words}." if words else f"{field.question}."
-    option = flag(
+    option = typer.Option(
         field.flag,
         help=f"{text} May be repeated." if field.several else text,
-        panel=_PANELS[field.tier],
+        rich_help_panel=_PANELS[field.tier],
     )
     kind: Any = list[str] | None if field.several else str | None
     return inspect.Parameter(

@@ -9,11 +9,6 @@ from typing import Any
 
 from tacit.calls import rewritten
 
-__all__ = [
-    "Ends",
-    "in_flags",
-]
-
 # Signals that end a command in an orderly way: what was spilled to disk is removed first.
 
 

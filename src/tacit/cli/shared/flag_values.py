@@ -18,22 +18,6 @@ from tacit.expressions.schema import Schema
 from tacit.tables.engines.csv import CsvOptions
 from tacit.tables.statistics.base import Aggregate, Options, statistics
 
-__all__ = [
-    "aggregates",
-    "amount",
-    "column_names",
-    "column_types",
-    "csv_of",
-    "csv_of_plan",
-    "cuts",
-    "integer_range",
-    "keys_reader",
-    "labelled",
-    "numbers",
-    "of_people",
-    "typed_keys",
-]
-
 # What a flag or a field of a plan spells: statistics, keys, ranges, kinds of columns.
 
 
@@ -61,7 +45,9 @@ def aggregates(
     made: list[Aggregate] = []
     for of in statistics():
         if of.fields:
-            made += [_from_flag(of, text, options, declared) for text in given.get(of.kind) or ()]
+            for text in given.get(of.kind) or ():
+                with _named(f"{flag_of(of)} {text}"):
+                    made.append(_of_flag(of, text, options, declared))
         elif given.get(of.kind):
             made.append(of.make())
     labels = [each.label() for each in made]
@@ -72,11 +58,6 @@ def aggregates(
             "(tacit release --plan plan.toml)"
         )
     return dict(zip(labels, made, strict=True))
-
-
-def _from_flag(of: type[Aggregate], text: str, options: Options, declared: bool) -> Aggregate:
-    with _named(f"{flag_of(of)} {text}"):
-        return _of_flag(of, text, options, declared)
 
 
 @contextmanager
@@ -369,7 +350,6 @@ def _key_rows(path: str, by: Sequence[str], source: str) -> list[list[str]]:
 
 
 def csv_of(source: TableOptions) -> CsvOptions:
-    """Return the options of the flags, without those left out."""
     header: bool | list[str] | None = None
     if source.header is not None:
         header = [name.strip() for name in source.header.split(",")]

@@ -7,7 +7,8 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, get_origin, get_type_hints
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 import typer
 from typer.core import TyperGroup
@@ -18,40 +19,40 @@ if TYPE_CHECKING:
     from tacit.accounting import Budget
     from tacit.tables.statistics.base import Aggregate
 
-__all__ = [
-    "PRICE",
-    "QUESTION_PANEL",
-    "AskOptions",
-    "AskingGroup",
-    "BudgetOptions",
-    "Delta",
-    "Epsilon",
-    "Free",
-    "OutputOptions",
-    "PricedOptions",
-    "Rho",
-    "ServerOptions",
-    "SourceOptions",
-    "TableOptions",
-    "Texts",
-    "Total",
-    "amounts",
-    "dressed",
-    "example",
-    "flag",
-    "flag_of",
-    "form",
-    "options",
-    "plain",
-    "with_kinds",
-]
-
 # Commands whose flags are the fields of dataclasses.
 
 
-def flag(*names: str, help: str, panel: str, metavar: str | None = None) -> Any:
-    """Return a flag of a command, in a panel of its help."""
-    return typer.Option(*names, help=help, rich_help_panel=panel, metavar=metavar)
+Text = str | None
+Texts = list[str] | None
+
+
+def flag(
+    help: str,
+    metavar: str | None = None,
+    *,
+    names: tuple[str, ...] = (),
+    panel: str | None = None,
+    default: Any = None,
+    **limits: Any,
+) -> Any:
+    """Return a field of a dataclass of options: a flag, named after the field."""
+    # default: ``...`` where the flag must be given.
+
+    def option(name: str) -> Any:
+        named = names or (f"--{name.strip('_').replace('_', '-')}",)
+        return typer.Option(*named, help=help, metavar=metavar, rich_help_panel=panel, **limits)
+
+    return _field(option, default)
+
+
+def argument(help: str, metavar: str | None = None, *, default: Any = None) -> Any:
+    """Return a field of a dataclass of options: a word without a flag."""
+    return _field(lambda _: typer.Argument(help=help, metavar=metavar), default)
+
+
+def _field(option: Callable[[str], Any], default: Any) -> Any:
+    default = dataclasses.MISSING if default is ... else default
+    return field(default=default, metadata={"option": option})
 
 
 def options(command: Callable[..., None]) -> Callable[..., None]:
@@ -87,499 +88,188 @@ def dressed(
 
 def _flags_of(group: Any) -> dict[str, inspect.Parameter]:
     """Return the flags that a group of options is made of."""
-    hints = get_type_hints(group, include_extras=True)
+    hints, empty = get_type_hints(group), inspect.Parameter.empty
     return {
-        field.name: inspect.Parameter(
-            field.name,
+        one.name: inspect.Parameter(
+            one.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty
-            if field.default is dataclasses.MISSING
-            else field.default,
-            annotation=hints[field.name],
+            default=empty if one.default is dataclasses.MISSING else one.default,
+            annotation=Annotated[hints[one.name], one.metadata["option"](one.name)],
         )
-        for field in dataclasses.fields(group)
-        if get_origin(hints[field.name]) is Annotated
+        for one in dataclasses.fields(group)
+        if "option" in one.metadata
     }
-
-
-# Flags of the price of one release.
-
-
-PRICE = "What it may cost"  # the panel of the help with these flags
-
-Epsilon = Annotated[
-    str | None,
-    flag(
-        "--epsilon",
-        help="What this release spends; or a weight for each answer, with --total.",
-        panel=PRICE,
-        metavar="EPSILON",
-    ),
-]
-Delta = Annotated[
-    str | None,
-    flag(
-        "--delta",
-        help="With --epsilon: for keys that are not public, and for some methods.",
-        panel=PRICE,
-        metavar="DELTA",
-    ),
-]
-Rho = Annotated[
-    str | None,
-    flag(
-        "--rho",
-        help="Instead: rho, for zero-concentrated differential privacy.",
-        panel=PRICE,
-        metavar="RHO",
-    ),
-]
-Total = Annotated[
-    str | None,
-    flag(
-        "--total",
-        help="With weights, as in --epsilon count=1,mean_age=3: the total that they split.",
-        panel=PRICE,
-        metavar="AMOUNT",
-    ),
-]
-
-Free = Annotated[
-    bool,
-    flag(
-        "--free",
-        help="Instead of a price: answer from earlier releases at no cost, or not at all.",
-        panel=PRICE,
-    ),
-]
-
-
-class PricedOptions(Protocol):
-    """Options of a command with the flags of a price."""
-
-    @property
-    def epsilon(self) -> str | None: ...
-
-    @property
-    def delta(self) -> str | None: ...
-
-    @property
-    def rho(self) -> str | None: ...
-
-    @property
-    def total(self) -> str | None: ...
-
-    @property
-    def free(self) -> bool: ...
 
 
 # The flags that commands share, as dataclasses that become signatures.
 
 
 QUESTION_PANEL = "The question"  # panel of the help with the flags of the kinds of answers
-_TABLE, _GROUPS = "The table", "Groups and rows"
-_UNIT, _OUT = "Who is protected", "What comes out"
-
-
-Texts = list[str] | None
+_question = partial(flag, panel=QUESTION_PANEL)
+_table = partial(flag, panel="The table")
+_groups = partial(flag, panel="Groups and rows")
+_unit = partial(flag, panel="Who is protected")
+_price = partial(flag, panel="What it may cost")
+_out = partial(flag, panel="What comes out")
+_server = partial(flag, panel="Asking a service")
 
 
 @dataclass(frozen=True)
 class TableOptions:
     """Where the table is, and how it is read."""
 
-    source: Annotated[
-        str | None,
-        typer.Argument(
-            help="A CSV or Parquet file, a folder or pattern of them, a .duckdb, or an address "
-            "such as postgresql://user@host/db."
-        ),
-    ] = None
-    table: Annotated[
-        str | None,
-        flag("--table", help="The table of a database.", panel=_TABLE, metavar="NAME"),
-    ] = None
-    name: Annotated[
-        str | None,
-        flag("--name", help="The public name of the data set.", panel=_TABLE, metavar="NAME"),
-    ] = None
-    types: Annotated[
-        Texts,
-        flag(
-            "--types",
-            help="Kinds of the columns of a CSV file: integer, float, text, boolean, date, "
-            "timestamp.",
-            panel=_TABLE,
-            metavar="COL=KIND,...",
-        ),
-    ] = None
-    header: Annotated[
-        str | None,
-        flag(
-            "--header",
-            help="The names of the columns of a CSV file whose first line is a row; 'no' where "
-            "--types names them all.",
-            panel=_TABLE,
-            metavar="NAME,...|no",
-        ),
-    ] = None
-    delimiter: Annotated[
-        str | None,
-        flag(
-            "--delimiter",
-            help="What separates the fields of a CSV file: a comma, and a tab in files named .tsv; "
-            "write tab for a tab.",
-            panel=_TABLE,
-            metavar="SIGN",
-        ),
-    ] = None
-    quote: Annotated[
-        str | None,
-        flag(
-            "--quote",
-            help="The quote character of a CSV file, '\"'; '' for none.",
-            panel=_TABLE,
-            metavar="SIGN",
-        ),
-    ] = None
-    encoding: Annotated[
-        str | None,
-        flag(
-            "--encoding",
-            help="The character encoding of a CSV file: utf-8, latin-1, cp1252, ...",
-            panel=_TABLE,
-            metavar="NAME",
-        ),
-    ] = None
-    null: Annotated[
-        Texts,
-        flag(
-            "--null",
-            help="A text that is a missing value in a CSV file. May be given several times.",
-            panel=_TABLE,
-            metavar="TEXT",
-        ),
-    ] = None
-    date_format: Annotated[
-        str | None,
-        flag(
-            "--date-format",
-            help="How columns of the kind date are written, such as %d.%m.%Y.",
-            panel=_TABLE,
-            metavar="FORMAT",
-        ),
-    ] = None
-    time_format: Annotated[
-        str | None,
-        flag(
-            "--time-format",
-            help="How columns of the kind timestamp are written, such as '%d.%m.%Y %H:%M'.",
-            panel=_TABLE,
-            metavar="FORMAT",
-        ),
-    ] = None
-    multiline: Annotated[
-        int | None,
-        flag(
-            "--multiline",
-            help="How many lines a quoted field of a CSV file may run over.",
-            panel=_TABLE,
-            metavar="N",
-        ),
-    ] = None
-    memory_limit: Annotated[
-        str | None,
-        flag(
-            "--memory-limit",
-            help="How much memory the engine may use, such as 4GB.",
-            panel=_TABLE,
-            metavar="SIZE",
-        ),
-    ] = None
-    threads: Annotated[
-        int | None,
-        flag("--threads", help="How many threads the engine may use.", panel=_TABLE, metavar="N"),
-    ] = None
+    source: Text = argument(
+        "A CSV or Parquet file, a folder or pattern of them, a .duckdb, or an address "
+        "such as postgresql://user@host/db."
+    )
+    table: Text = _table("The table of a database.", "NAME")
+    name: Text = _table("The public name of the data set.", "NAME")
+    types: Texts = _table(
+        "Kinds of the columns of a CSV file: integer, float, text, boolean, date, timestamp.",
+        "COL=KIND,...",
+    )
+    header: Text = _table(
+        "The names of the columns of a CSV file whose first line is a row; 'no' where "
+        "--types names them all.",
+        "NAME,...|no",
+    )
+    delimiter: Text = _table(
+        "What separates the fields of a CSV file: a comma, and a tab in files named .tsv; "
+        "write tab for a tab.",
+        "SIGN",
+    )
+    quote: Text = _table("The quote character of a CSV file, '\"'; '' for none.", "SIGN")
+    encoding: Text = _table(
+        "The character encoding of a CSV file: utf-8, latin-1, cp1252, ...", "NAME"
+    )
+    null: Texts = _table(
+        "A text that is a missing value in a CSV file. May be given several times.", "TEXT"
+    )
+    date_format: Text = _table(
+        "How columns of the kind date are written, such as %d.%m.%Y.", "FORMAT"
+    )
+    time_format: Text = _table(
+        "How columns of the kind timestamp are written, such as '%d.%m.%Y %H:%M'.", "FORMAT"
+    )
+    multiline: int | None = _table("How many lines a quoted field of a CSV file may run over.", "N")
+    memory_limit: Text = _table("How much memory the engine may use, such as 4GB.", "SIZE")
+    threads: int | None = _table("How many threads the engine may use.", "N")
 
 
 @dataclass(frozen=True)
 class SourceOptions(TableOptions):
     """A table, and the people of its rows."""
 
-    person: Annotated[
-        str | None,
-        flag(
-            "--person",
-            help="The column that identifies the person of a row.",
-            panel=_UNIT,
-            metavar="COL",
-        ),
-    ] = None
-    rows: Annotated[
-        int | None,
-        flag("--rows", help="At most N rows per person count.", panel=_UNIT, metavar="N"),
-    ] = None
-    groups: Annotated[
-        int | None,
-        flag(
-            "--groups",
-            help="A person counts as present in at most N groups.",
-            panel=_UNIT,
-            metavar="N",
-        ),
-    ] = None
-    one_row_each: Annotated[
-        bool,
-        flag("--one-row-each", help="Instead: every row is another person.", panel=_UNIT),
-    ] = False
+    person: Text = _unit("The column that identifies the person of a row.", "COL")
+    rows: int | None = _unit("At most N rows per person count.", "N")
+    groups: int | None = _unit("A person counts as present in at most N groups.", "N")
+    one_row_each: bool = _unit("Instead: every row is another person.", default=False)
 
 
 @dataclass(frozen=True)
 class AskOptions:
-    """The question to the table, and its price."""
-
     # for each kind of answer, the values of its flag
     kinds: Mapping[str, Any] = field(default_factory=dict)
 
-    method: Annotated[
-        str | None,
-        flag(
-            "--method",
-            help="For mean, var, std, median and percentile: global, smooth, ptr, "
-            "sample_and_aggregate or auto.",
-            panel=QUESTION_PANEL,
-            metavar="NAME",
-        ),
-    ] = None
-    bound: Annotated[
-        str | None,
-        flag(
-            "--bound",
-            help="With --method ptr: the local sensitivity to propose, or search.",
-            panel=QUESTION_PANEL,
-            metavar="BOUND",
-        ),
-    ] = None
-    bins: Annotated[
-        int | None,
-        flag(
-            "--bins",
-            help="With --method sample_and_aggregate: the number of bins.",
-            panel=QUESTION_PANEL,
-            metavar="N",
-        ),
-    ] = None
-    distribution: Annotated[
-        str | None,
-        flag(
-            "--distribution",
-            help="With --method smooth: the distribution of the noise.",
-            panel=QUESTION_PANEL,
-            metavar="NAME",
-        ),
-    ] = None
-    by: Annotated[
-        Texts,
-        flag("--by", help="Group by these columns.", panel=_GROUPS, metavar="COL,..."),
-    ] = None
-    cut: Annotated[
-        Texts,
-        flag(
-            "--cut",
-            help="Cut a column of numbers into the groups COL_group, for --by.",
-            panel=_GROUPS,
-            metavar="COL:E0,E1,...",
-        ),
-    ] = None
-    keys: Annotated[
-        Texts,
-        flag(
-            "--keys",
-            help="The public groups: a,b,c or 1..6; for several columns COL=a,b,c each.",
-            panel=_GROUPS,
-            metavar="VALUE,...",
-        ),
-    ] = None
-    keys_file: Annotated[
-        str | None,
-        flag(
-            "--keys-file",
-            help="A public CSV file with the columns of --by.",
-            panel=_GROUPS,
-            metavar="FILE",
-        ),
-    ] = None
-    rounds: Annotated[
-        int | None,
-        flag(
-            "--rounds",
-            help="2: find unlisted groups in two rounds, more of them where people are in many.",
-            panel=_GROUPS,
-            metavar="1|2",
-        ),
-    ] = None
-    join: Annotated[
-        Texts,
-        flag(
-            "--join",
-            help="Join another table of the data set: 'patients', 'left patients', "
-            "'sites on home'.",
-            panel=_GROUPS,
-            metavar="TABLE",
-        ),
-    ] = None
-    where: Annotated[
-        Texts,
-        flag(
-            "--where",
-            help="Keep only the rows that satisfy this, such as 'age >= 18'.",
-            panel=_GROUPS,
-            metavar="CONDITION",
-        ),
-    ] = None
-    with_: Annotated[
-        Texts,
-        flag(
-            "--with",
-            help="A column computed from each row, such as 'rate = cost / visits'.",
-            panel=_GROUPS,
-            metavar="NAME = VALUE",
-        ),
-    ] = None
-    per_person: Annotated[
-        Texts,
-        flag(
-            "--per-person",
-            help="Make one row per person first, with this column: n=count, total=sum:cost:0:5000.",
-            panel=_GROUPS,
-            metavar="NAME=STATISTIC:COL:LOW:HIGH",
-        ),
-    ] = None
-    where_person: Annotated[
-        Texts,
-        flag(
-            "--where-person",
-            help="With --per-person: keep only the people who satisfy this, such as 'total > 100'.",
-            panel=_GROUPS,
-            metavar="CONDITION",
-        ),
-    ] = None
-    plan: Annotated[
-        str | None,
-        flag(
-            "--plan",
-            help="A TOML file with the table and several questions.",
-            panel=QUESTION_PANEL,
-            metavar="FILE",
-        ),
-    ] = None
-    epsilon: Epsilon = None
-    delta: Delta = None
-    rho: Rho = None
-    total: Total = None
-    free: Free = False
+    method: Text = _question(
+        "For mean, var, std, median and percentile: global, smooth, ptr, "
+        "sample_and_aggregate or auto.",
+        "NAME",
+    )
+    bound: Text = _question(
+        "With --method ptr: the local sensitivity to propose, or search.", "BOUND"
+    )
+    bins: int | None = _question("With --method sample_and_aggregate: the number of bins.", "N")
+    distribution: Text = _question("With --method smooth: the distribution of the noise.", "NAME")
+    by: Texts = _groups("Group by these columns.", "COL,...")
+    cut: Texts = _groups(
+        "Cut a column of numbers into the groups COL_group, for --by.", "COL:E0,E1,..."
+    )
+    keys: Texts = _groups(
+        "The public groups: a,b,c or 1..6; for several columns COL=a,b,c each.", "VALUE,..."
+    )
+    keys_file: Text = _groups("A public CSV file with the columns of --by.", "FILE")
+    rounds: int | None = _groups(
+        "2: find unlisted groups in two rounds, more of them where people are in many.", "1|2"
+    )
+    join: Texts = _groups(
+        "Join another table of the data set: 'patients', 'left patients', 'sites on home'.", "TABLE"
+    )
+    where: Texts = _groups(
+        "Keep only the rows that satisfy this, such as 'age >= 18'.", "CONDITION"
+    )
+    with_: Texts = _groups(
+        "A column computed from each row, such as 'rate = cost / visits'.", "NAME = VALUE"
+    )
+    per_person: Texts = _groups(
+        "Make one row per person first, with this column: n=count, total=sum:cost:0:5000.",
+        "NAME=STATISTIC:COL:LOW:HIGH",
+    )
+    where_person: Texts = _groups(
+        "With --per-person: keep only the people who satisfy this, such as 'total > 100'.",
+        "CONDITION",
+    )
+    plan: Text = _question("A TOML file with the table and several questions.", "FILE")
+
+
+@dataclass(frozen=True)
+class PriceOptions:
+    """The price of one release."""
+
+    epsilon: Text = _price(
+        "What this release spends; or a weight for each answer, with --total.", "EPSILON"
+    )
+    delta: Text = _price(
+        "With --epsilon: for keys that are not public, and for some methods.", "DELTA"
+    )
+    rho: Text = _price("Instead: rho, for zero-concentrated differential privacy.", "RHO")
+    total: Text = _price(
+        "With weights, as in --epsilon count=1,mean_age=3: the total that they split.", "AMOUNT"
+    )
+    free: bool = _price(
+        "Instead of a price: answer from earlier releases at no cost, or not at all.", default=False
+    )
 
 
 @dataclass(frozen=True)
 class BudgetOptions:
     """The budget of all releases together, and its ledger."""
 
-    ledger: Annotated[
-        str | None,
-        flag(
-            "--ledger",
-            help="The ledger: a file, by default next to the table, or an address in PostgreSQL.",
-            panel=PRICE,
-            metavar="LEDGER",
-        ),
-    ] = None
-    budget_epsilon: Annotated[
-        str | None,
-        flag(
-            "--budget-epsilon",
-            help="The privacy budget: epsilon of all releases together.",
-            panel=PRICE,
-            metavar="EPSILON",
-        ),
-    ] = None
-    budget_delta: Annotated[
-        str | None,
-        flag("--budget-delta", help="With --budget-epsilon.", panel=PRICE, metavar="DELTA"),
-    ] = None
-    budget_rho: Annotated[
-        str | None,
-        flag("--budget-rho", help="Instead: a budget in rho.", panel=PRICE, metavar="RHO"),
-    ] = None
+    ledger: Text = _price(
+        "The ledger: a file, by default next to the table, or an address in PostgreSQL.", "LEDGER"
+    )
+    budget_epsilon: Text = _price(
+        "The privacy budget: epsilon of all releases together.", "EPSILON"
+    )
+    budget_delta: Text = _price("With --budget-epsilon.", "DELTA")
+    budget_rho: Text = _price("Instead: a budget in rho.", "RHO")
 
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """Where the answer goes."""
-
-    json: Annotated[bool, flag("--json", help="Print JSON.", panel=_OUT)] = False
-    csv: Annotated[bool, flag("--csv", help="Print CSV.", panel=_OUT)] = False
-    plot: Annotated[
-        str | None,
-        flag("--plot", help="Draw to a .png, .svg or .pdf file.", panel=_OUT, metavar="FILE"),
-    ] = None
-    certificate: Annotated[
-        Texts,
-        flag(
-            "--certificate",
-            help="Write the certificate: .json to check, .html to read. May be given twice.",
-            panel=_OUT,
-            metavar="FILE",
-        ),
-    ] = None
-    tag: Annotated[
-        str | None,
-        flag(
-            "--tag",
-            help="A label that makes this a new, separately paid release.",
-            panel=_OUT,
-            metavar="TEXT",
-        ),
-    ] = None
-    yes: Annotated[bool, flag("--yes", help="Accept a weak guarantee.", panel=PRICE)] = False
-
-
-# Flags of a service, instead of a local table.
-
-
-_SERVER = "Asking a service"
+    json: bool = _out("Print JSON.", default=False)
+    csv: bool = _out("Print CSV.", default=False)
+    plot: Text = _out("Draw to a .png, .svg or .pdf file.", "FILE")
+    certificate: Texts = _out(
+        "Write the certificate: .json to check, .html to read. May be given twice.", "FILE"
+    )
+    tag: Text = _out("A label that makes this a new, separately paid release.", "TEXT")
+    yes: bool = _price("Accept a weak guarantee.", default=False)
 
 
 @dataclass(frozen=True)
 class ServerOptions:
     """A service and its token; the table is then the name of a data set."""
 
-    server: Annotated[
-        str | None,
-        flag(
-            "--server",
-            help="Ask a service; the table is then the name of one of its data sets.",
-            panel=_SERVER,
-            metavar="URL",
-        ),
-    ] = None
-    token_file: Annotated[
-        str | None,
-        flag(
-            "--token-file",
-            help="With --server: the file with your token; without it TACIT_TOKEN is read.",
-            panel=_SERVER,
-            metavar="FILE",
-        ),
-    ] = None
-    ca_file: Annotated[
-        str | None,
-        flag(
-            "--ca-file",
-            help="With --server: certificates of a certificate authority to trust in addition.",
-            panel=_SERVER,
-            metavar="FILE",
-        ),
-    ] = None
+    server: Text = _server(
+        "Ask a service; the table is then the name of one of its data sets.", "URL"
+    )
+    token_file: Text = _server(
+        "With --server: the file with your token; without it TACIT_TOKEN is read.", "FILE"
+    )
+    ca_file: Text = _server(
+        "With --server: certificates of a certificate authority to trust in addition.", "FILE"
+    )
 
 
 # A flag for each kind of answer, made from the kinds themselves.
@@ -629,7 +319,6 @@ def example(fields: tuple[str, ...]) -> str:
 
 
 def flag_of(of: type[Aggregate]) -> str:
-    """Return the flag of a kind."""
     return f"--{of.kind.replace('_', '-')}"
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,17 +16,6 @@ from tacit.errors import UsageError, need
 
 if TYPE_CHECKING:
     from tacit.tables import Answer
-
-__all__ = [
-    "answer_tables",
-    "check_files",
-    "note",
-    "print_json",
-    "print_table",
-    "save_plot",
-    "warnings_as_notes",
-    "working",
-]
 
 _PLOTS = (".png", ".svg", ".pdf")
 _CERTIFICATES = (".json", ".html")
@@ -54,7 +43,6 @@ def warnings_as_notes(*, declared: bool = False) -> Iterator[None]:
 
 
 def print_json(value: Any) -> None:
-    """Print plain JSON."""
     print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
@@ -150,6 +138,14 @@ def check_files(plot: str | None, certificates: Sequence[str]) -> None:
             need("jinja2", "page")
 
 
+def check_page(path: str | None) -> None:
+    """Raise if a page could not be written, where one is named."""
+    if path is not None:
+        if not path.endswith(".html"):
+            raise UsageError(f"a page ends in .html, and {path} does not")
+        check_files(None, [path])
+
+
 def _check_file(path: str, endings: Sequence[str], what: str) -> None:
     file = Path(os.path.expanduser(path))
     if file.suffix not in endings:
@@ -160,8 +156,15 @@ def _check_file(path: str, endings: Sequence[str], what: str) -> None:
         raise UsageError(f"{path} cannot be written; nothing was spent")
 
 
+def draw(plot: Callable[[], Any], path: str | None) -> None:
+    """Draw a figure to a file, where one is named."""
+    if path is not None:
+        with working("drawing"):
+            save_plot(plot(), path)
+        note(f"wrote {path}")
+
+
 def save_plot(figure: Any, path: str) -> None:
-    """Save a figure."""
     try:
         figure.savefig(os.path.expanduser(path))
     except OSError as error:

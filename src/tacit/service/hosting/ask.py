@@ -24,18 +24,6 @@ from tacit.tables.release.answer import Answer
 from tacit.tables.release.release import QueryCharge
 from tacit.tables.session import Session
 
-__all__ = [
-    "CERTIFICATE",
-    "FORMATS",
-    "Ask",
-    "Form",
-    "answer_json",
-    "as_bytes",
-    "format_of",
-    "preview_of",
-    "words_of",
-]
-
 # A released answer in the formats of the API: JSON, CSV, Arrow and Parquet, wide or long.
 #
 # Everything here is a new arrangement of released numbers.  The length of a reply is a function of
@@ -73,7 +61,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
     return {
         "by": list(answer.by),
         "keys": [list(key) for key in answer.keys],
-        "columns": [_plain({"label": n, **answer.column(n)}) for n in answer.labels],
+        "columns": [finite_json({"label": n, **answer.column(n)}) for n in answer.labels],
         "protects": answer.protects,
         "about": answer.about,
     }
@@ -96,15 +84,13 @@ def as_bytes(answer: Answer, format: str, form: Form) -> bytes:
     return out.getvalue()
 
 
-def _plain(value: Any) -> Any:
+def finite_json(value: Any) -> Any:
     """Return JSON that every reader takes: an infinity and NaN are null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    return value
+    if isinstance(value, Mapping):
+        return {name: finite_json(one) for name, one in value.items()}
+    return [finite_json(one) for one in value] if isinstance(value, list) else value
 
 
 # The question of a request: in SQL, in the fields of a plan, or as a program describes it.
@@ -161,7 +147,6 @@ class Ask:
         return cls(way, question, price, _optional(table, "table"), free)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON that :meth:`from_json` reads."""
         fields = {self.way: self.content, **self.price, "table": self.table}
         fields |= {"free": True} if self.free else {}
         return {name: value for name, value in fields.items() if value is not None}
@@ -236,21 +221,13 @@ def preview_of(
         }
         for label, unit in expected.units.items()
     ]
-    return {
+    return _reply(expected, shown, left, words, follows) | {
         "cost": cost.to_json(),
-        "remaining": shown["remaining"],
-        "limited_by": list(left.limits),
         "affordable": affordable,
         "replay": answered,
         "open": charged and not answered,
-        "text": words,
-        "protects": expected.protects,
         "rows": list(rows),
         "columns": columns,
-        "notes": shown["notes"],
-        "weak": expected.weak,
-        "free": follows,
-        "preview": shown,
     }
 
 
@@ -260,7 +237,6 @@ def _free_preview(
     notes: tuple[str, ...],
     free: Callable[[Question], dict[str, dict[str, Any]]],
 ) -> dict[str, Any]:
-    """Return the preview of a question that may spend nothing."""
     ledger, follows = question_parts(question).ledger, free(question)
     protects = protects_line(question_parts(question).query.unit.describe())
     preview = Preview(
@@ -274,7 +250,13 @@ def _free_preview(
         granted=True,
         free=_errors(follows),
     )
-    shown: Any = preview.to_json()
+    return _reply(preview, preview.to_json(), left, words_of(question), follows)
+
+
+def _reply(
+    preview: Preview, shown: Any, left: Left, words: str, follows: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the reply of a preview, as of a question that costs nothing."""
     return {
         "cost": shown["cost"],
         "remaining": shown["remaining"],
@@ -282,12 +264,12 @@ def _free_preview(
         "affordable": True,
         "replay": False,
         "open": False,
-        "text": words_of(question),
-        "protects": protects,
+        "text": words,
+        "protects": preview.protects,
         "rows": [],
         "columns": [],
         "notes": shown["notes"],
-        "weak": None,
+        "weak": preview.weak,
         "free": follows,
         "preview": shown,
     }

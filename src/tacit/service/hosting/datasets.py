@@ -8,12 +8,12 @@ from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
 from tacit.accounting.budget import Budget
-from tacit.accounting.ledger import Ledger, accounts_of, named_accounts, set_cap
+from tacit.accounting.ledger import Ledger, named_accounts, set_cap
 from tacit.accounting.ledger_chain import Account, account_name, is_account
 from tacit.accounting.open_ledger import in_memory, open_ledger
 from tacit.errors import BudgetError, UsageError, did_you_mean
@@ -37,15 +37,6 @@ from tacit.tables.plan.preview import Preview
 from tacit.tables.question import Question
 from tacit.tables.release.release import QueryCharge
 from tacit.tables.session import PaidSession, Session
-
-__all__ = [
-    "MAX_OPEN_TABLES",
-    "Datasets",
-    "Hosted",
-    "LRUCache",
-    "Left",
-    "OpenTables",
-]
 
 # Cache of the latest questions: what follows from public facts alone.
 #
@@ -99,15 +90,8 @@ class LRUCache(Generic[_V]):
 # engine is closed with the last question that refers to it.
 
 
-MAX_OPEN_TABLES = (
-    128  # how many tables a process keeps open; each is opened twice (:class:`Hosted`)
-)
-
-
-class _Evictable(Protocol):
-    def evict(self) -> None:
-        """Release the tables; they are opened again when they are queried."""
-        ...
+# how many tables a process keeps open; each is opened twice (:class:`Hosted`)
+MAX_OPEN_TABLES = 128
 
 
 class OpenTables:
@@ -116,9 +100,9 @@ class OpenTables:
     def __init__(self, limit: int | None = None) -> None:
         self._limit = MAX_OPEN_TABLES if limit is None else limit
         self._lock = threading.Lock()
-        self._open: dict[_Evictable, int] = {}
+        self._open: dict[Hosted, int] = {}
 
-    def touch(self, hosted: _Evictable, tables: int) -> None:
+    def touch(self, hosted: Hosted, tables: int) -> None:
         """Record a query to a data set, and evict those with the oldest queries."""
         over = []
         with self._lock:
@@ -186,7 +170,6 @@ class Hosted:
 
     @property
     def name(self) -> str:
-        """The name of the data set."""
         return self.dataset.name
 
     @property
@@ -195,7 +178,6 @@ class Hosted:
         return identity(self.dataset)
 
     def shapes(self) -> dict[str, TableShape]:
-        """Return the public shapes of its tables, by name."""
         with self._lock:
             if self._shapes is None:
                 self._shapes = shapes_of(self.dataset)
@@ -284,10 +266,6 @@ class Hosted:
             return list(self._ledgers.teams(self.name))
         return [None] if self._ledgers.known(self.owner.key(None)) is not None else []
 
-    def all_accounts(self, team: str | None) -> list[Account]:
-        """Return every account of a ledger that has a cap or has spent."""
-        return accounts_of(self.ledger(team))
-
     def set_caps(self, caps: Mapping[str, Budget | None], reason: str) -> None:
         """Set caps in every ledger of the data set; see :func:`set_cap`."""
         for account in caps:
@@ -338,7 +316,6 @@ class Hosted:
             self._number = number
 
     def close(self) -> None:
-        """Close its tables."""
         with self._sessions_lock:
             for session in self._sessions.values():
                 session.close()
@@ -366,19 +343,14 @@ class Hosted:
                 working = any(not paper for _, paper in self._sessions)
             if opened is None:
                 number = self._number if working or dry_run else self._refreshed(self.name)
-                opened = open_dataset(
-                    self._without_budget(), table=table, ledger=self._unpaid_ledger()
-                )
+                unpaid = replace(self.dataset, budget=None)  # its owner has the budget
+                opened = open_dataset(unpaid, table=table, ledger=self._unpaid_ledger())
                 with self._sessions_lock:
                     self._sessions[table, dry_run] = opened
                 if not dry_run:
                     self._number = number
         self._tables.touch(self, len(self._sessions))
         return opened
-
-    def _without_budget(self) -> Dataset:
-        """Return the data set without its budget, which its owner has."""
-        return replace(self.dataset, budget=None)
 
     def _unpaid_ledger(self) -> Ledger:
         """Return a ledger that is never charged, for the session with the table."""
@@ -426,7 +398,6 @@ class Datasets:
         return sorted(self._hosted)
 
     def of(self, name: str) -> Hosted:
-        """Return a data set."""
         with suppress(Problem):  # no database: use what is known
             self._look(files=name not in self._hosted)
         if name not in self._hosted:
@@ -491,7 +462,6 @@ class Datasets:
         return float(self.of(name).settings.latency)
 
     def close(self) -> None:
-        """Close all tables and ledgers."""
         for hosted in [*self._hosted.values(), *self._before]:
             hosted.close()
         self.ledgers.close()

@@ -29,24 +29,6 @@ from tacit.tables.dataset.draft import shapes_of
 from tacit.tables.dataset.table import TableDeclaration, known_fields
 from tacit.tables.engines.files import ConfinedPath, data_files, is_hidden
 
-__all__ = [
-    "DATA",
-    "HOSTING",
-    "Declared",
-    "DeclaredStore",
-    "Owner",
-    "assuming",
-    "changes_of",
-    "collusion_words",
-    "columns_of",
-    "confined",
-    "data_files",
-    "notes_on",
-    "owners_of",
-    "refuse_declaration",
-    "with_hosting",
-]
-
 # Owner of the budget that a question spends: a data set, or the people in several of them.
 #
 # The budget belongs to people.  Data sets of the same people share one ledger, whatever they are
@@ -59,8 +41,6 @@ _PLAIN = re.compile(r"[a-z][a-z0-9_]{0,29}")
 
 @dataclass(frozen=True)
 class Owner:
-    """Owner of a budget."""
-
     name: str  # of the data set, or of the people
     people: bool  # True if several data sets may share it
     dataset: str  # what the ledger protects, as the ledger states it
@@ -327,8 +307,6 @@ def confined(dataset: Dataset, folder: Path) -> Dataset:
 
 
 class DeclaredStore:
-    """The declarations of curators."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 
@@ -339,10 +317,8 @@ class DeclaredStore:
 
     def all(self, run: sa.Connection | None = None) -> dict[str, Declared]:
         """Return the declaration of each data set that counts, by its name."""
-        if run is None:
-            with self._database.read() as reading:
-                return self.all(reading)
-        rows = run.execute(sa.select(_declared).order_by(_declared.c.number)).all()
+        with self._database.reading(run) as reading:
+            rows = reading.execute(sa.select(_declared).order_by(_declared.c.number)).all()
         return {row.name: _read(row) for row in rows}
 
     def begin(self) -> AbstractContextManager[sa.Connection]:
@@ -406,10 +382,7 @@ def with_hosting(settings: Settings, made: Iterable[Declared]) -> Settings:
 
 
 def refuse_declaration(
-    made: Declared,
-    existing: Declared | None,
-    settings: Settings,
-    declared: Mapping[str, Dataset],
+    made: Declared, existing: Declared | None, settings: Settings, declared: Mapping[str, Dataset]
 ) -> None:
     """Raise if a declaration is invalid, or may not replace the existing one."""
     # Opens each table, and reads no row of it.

@@ -24,8 +24,6 @@ from tacit.service.problem import Problem
 from tacit.service.settings import Caps, Settings
 from tacit.tables.dataset.declaration import Dataset, identity, terms
 
-__all__ = ["Ledgers"]
-
 # The reasons of a cap that a declaration set; one that a person set has their own.
 _DECLARED = ("as service.toml says", "as declared")
 
@@ -38,8 +36,6 @@ _ledgers = sa.Table(
 
 
 class Ledgers:
-    """The ledgers of all data sets of a service."""
-
     def __init__(
         self, declared: Mapping[str, Dataset], settings: Settings, database: Database
     ) -> None:
@@ -99,9 +95,8 @@ class Ledgers:
 
     def _teams(self, owner: Owner) -> list[str]:
         begin = f"{owner.key(None)}, team "
-        with self._database.read() as run:
-            names = run.execute(sa.select(_ledgers.c.name)).scalars()
-            return sorted(name.removeprefix(begin) for name in names if name.startswith(begin))
+        names = [row.name for row in self._database.rows(sa.select(_ledgers.c.name))]
+        return sorted(name.removeprefix(begin) for name in names if name.startswith(begin))
 
     def check(self, dataset: str) -> None:
         """Raise if an existing ledger of a data set cannot be used now."""
@@ -114,13 +109,11 @@ class Ledgers:
 
     def known(self, key: str) -> str | None:
         """Return the stored id of a ledger, by its :meth:`Owner.key`."""
-        with self._database.read() as run:
-            query = sa.select(_ledgers.c.ledger).where(_ledgers.c.name == key)
-            ledger_id: str | None = run.execute(query).scalar()
+        query = sa.select(_ledgers.c.ledger).where(_ledgers.c.name == key)
+        ledger_id: str | None = self._database.scalar(query)
         return ledger_id
 
     def close(self) -> None:
-        """Close all that are open."""
         with self._lock:
             for ledger in self._open.values():
                 ledger.close()
@@ -164,7 +157,8 @@ class Ledgers:
         key = owner.key(others[0])
         if key not in self._open:
             self._open[key] = self._opened(owner, others[0])
-        for account, body in _latest_caps(self._open[key]).items():
+        latest = {body["account"]: body for body in _cap_events(self._open[key])}
+        for account, body in latest.items():
             if body["reason"] not in _DECLARED:
                 cap = None if body["cap"] is None else Budget.from_json(body["cap"])
                 set_cap(ledger, account, cap, body["reason"])
@@ -211,10 +205,6 @@ def _caps_by_account(caps: Caps) -> dict[str, Budget]:
     named |= {f"analyst:{name}": cap for name, cap in caps.analysts.items()}
     each = {"team:*": caps.each_team, "analyst:*": caps.each_analyst}
     return named | {account: cap for account, cap in each.items() if cap is not None}
-
-
-def _latest_caps(ledger: Ledger) -> dict[str, dict[str, Any]]:
-    return {body["account"]: body for body in _cap_events(ledger)}
 
 
 def _cap_events(ledger: Ledger) -> list[Any]:

@@ -29,12 +29,6 @@ from tacit.tables.question import (
 )
 from tacit.tables.release.answer import Answer
 
-__all__ = [
-    "FreeAnswers",
-    "Made",
-    "ReleaseService",
-]
-
 # Answers that follow from earlier releases, for those who may see these releases: at no charge.
 #
 # **From which.**  From answered releases whose job the caller may see, and whose tick has come:
@@ -394,7 +388,6 @@ class ReleaseService:
     # --- answers -----------------------------------------------------------------------------
 
     def work(self, job: Job) -> Outcome:
-        """Answer a job; called by a worker."""
         hosted = self._hosted(job.dataset)
         hosted.refresh()
         question, price = self._unchanged(job, hosted, dry_run=False)

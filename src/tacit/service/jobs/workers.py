@@ -16,11 +16,6 @@ from tacit.service.jobs.queue import LEASE, MAX_ATTEMPTS, Job, Outcome, Queue
 from tacit.service.problem import Problem, problem_of
 from tacit.service.telemetry import Metrics, Traces, log
 
-__all__ = [
-    "Records",
-    "Workers",
-]
-
 # Workers: the threads of a process that answer the jobs of the queue.
 #
 # One more thread renews the leases of what the process works on, and reports, at
@@ -33,16 +28,10 @@ _PAUSE = 0.5  # seconds between two looks for jobs of other processes
 
 
 class Workers:
-    """The workers of one process."""
-
     # report: records, once among all processes, the jobs whose tick came.
 
     def __init__(
-        self,
-        queue: Queue,
-        answer: Callable[[Job], Outcome],
-        report: Callable[[], None],
-        count: int,
+        self, queue: Queue, answer: Callable[[Job], Outcome], report: Callable[[], None], count: int
     ) -> None:
         self._queue, self._answer, self._report, self._count = queue, answer, report, count
         self._name = secrets.token_hex(16)
@@ -52,7 +41,6 @@ class Workers:
         self._claimed: set[str] = set()
 
     def start(self) -> None:
-        """Start the threads."""
         names = [(f"tacit worker {k}", self._work_on) for k in range(self._count)]
         for name, run in [*names, ("tacit worker upkeep", self._maintain)]:
             thread = threading.Thread(target=run, name=name, daemon=True)
@@ -60,7 +48,6 @@ class Workers:
             thread.start()
 
     def alive(self) -> bool:
-        """Return True if all threads run."""
         return bool(self._threads) and all(thread.is_alive() for thread in self._threads)
 
     def wake(self) -> None:
@@ -143,12 +130,7 @@ class Records:
         self._queue, self._audit, self._metrics, self._traces = queue, audit, metrics, traces
 
     def acted(
-        self,
-        action: str,
-        run: sa.Connection,
-        job: Job,
-        caller: Caller,
-        details: Mapping[str, Any],
+        self, action: str, run: sa.Connection, job: Job, caller: Caller, details: Mapping[str, Any]
     ) -> None:
         """Write an act to the audit log, in the transaction that does it."""
         self._audit.acted(

@@ -13,16 +13,6 @@ from tacit.errors import need
 from tacit.report.text import budget_words
 from tacit.service.access import Caller, decide
 
-__all__ = [
-    "STATIC",
-    "bar",
-    "budget_of",
-    "page",
-    "render",
-    "static_file",
-    "when",
-]
-
 # Templates of the pages: text becomes HTML with everything in it escaped.
 
 
@@ -88,7 +78,6 @@ _LINKS = (
 
 
 def page(name: str, service: str, caller: Caller | None, given: Mapping[str, Any]) -> str:
-    """Return a page."""
     shown = None
     if caller is not None:
         links = [

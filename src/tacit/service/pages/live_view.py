@@ -19,17 +19,6 @@ from tacit.service.pages.frame import when
 from tacit.service.pages.views import home_of
 from tacit.statistics import Interval, lookup, sensitivity
 
-__all__ = [
-    "KNOWN",
-    "board_card",
-    "collection_card",
-    "expected_board",
-    "explored",
-    "read_values",
-    "shown_board",
-    "shown_estimate",
-]
-
 # Pages of dashboards and collections, from replies of the API.
 
 
@@ -40,7 +29,6 @@ _Reply = Mapping[str, Any]
 
 
 def board_card(one: _Reply) -> dict[str, Any]:
-    """Return the entry of the list of dashboards for one."""
     counted = one["counted"]
     title = counted.get("title") or f"{counted['column']} of {one['dataset']}"
     price = counted.get("epsilon") or counted.get("rho")
@@ -58,7 +46,7 @@ def board_card(one: _Reply) -> dict[str, Any]:
             ("From", counted["start"]),
             ("Periods", f"{one['periods_shown']:,} of {counted['periods']:,} are over"),
             ("Price of all periods", f"{loss} {price}"),
-            ("UserRequest by", one["asked_by"]),
+            ("Asked by", one["asked_by"]),
             ("Started", when(one["created"])),
             *([("Reason", one["reason"])] if one.get("reason") else []),
         ],
@@ -87,7 +75,6 @@ _WORDS = {"count": "Rows in each period", "total": "Running total"}
 
 
 def expected_board(reply: _Reply) -> dict[str, Any]:
-    """Return the contents of the page of a dashboard before it starts."""
     cost, left = (budget_words(Budget.from_json(reply[n])) for n in ("cost", "remaining"))
     half, worst = float(reply["count_half_width"]), float(reply["largest_total_error"])
     verdict = f"All {reply['periods']:,} periods together cost {cost} of the {left} that is left."
@@ -105,7 +92,6 @@ def expected_board(reply: _Reply) -> dict[str, Any]:
 
 
 def collection_card(one: _Reply) -> dict[str, Any]:
-    """Return the entry of the list of collections for one."""
     oracle = one["oracle"]
     about = [
         ("Mechanism", oracle.get("mechanism")),
@@ -121,7 +107,6 @@ def collection_card(one: _Reply) -> dict[str, Any]:
 
 
 def shown_estimate(reply: _Reply) -> dict[str, Any]:
-    """Return the live estimate for the page of a collection."""
     tables = []
     for result in reply["results"]:
         rows = _estimated(result)

@@ -19,32 +19,11 @@ from tacit.service.access import EVERYTHING, RIGHTS, Caller, decide
 from tacit.service.pages.frame import bar, budget_of, when
 from tacit.tables.plan.preview import Preview
 
-__all__ = [
-    "CAP_HOLDERS",
-    "LOSSES",
-    "PENDING",
-    "STATISTICS",
-    "account_in",
-    "answered",
-    "card",
-    "event",
-    "expected",
-    "home_of",
-    "protection",
-    "questionable",
-    "roles",
-    "row",
-    "shown_budget",
-    "shown_dataset",
-    "shown_release",
-    "sql_of",
-    "token",
-]
-
 # Pages of data sets, from replies of the API.
 
 
 _MAX_KEYS = 12
+_APPROVAL = "a reviewer decides on each release before it is made"
 _NUMBERS = ("integer", "float", "decimal", "undeclared")
 
 
@@ -67,7 +46,6 @@ def protection(line: str) -> str:
 
 
 def card(reply: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
-    """Return the entry of the list of data sets for one."""
     name = str(reply["name"])
     asks = decide(caller, "preview", name).allowed
     return {
@@ -83,13 +61,12 @@ def card(reply: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
 def shown_dataset(
     reply: Mapping[str, Any], caller: Caller, *, from_page: bool = False
 ) -> dict[str, Any]:
-    """Return the contents of the page of a data set."""
     name = str(reply["name"])
     about = [
         ("Purpose", reply.get("purpose")),
         ("Owner", reply.get("owner")),
         ("Answers", _latency(reply.get("latency"))),
-        ("Approval", _approval(reply.get("approval"))),
+        ("Approval", _APPROVAL if reply.get("approval") else ""),
     ]
     notes = [reply.get("collusion"), reply.get("refreshes")]
     return {
@@ -131,10 +108,6 @@ def _latency(seconds: Any) -> str:
         return ""
     many = "1 second" if seconds == 1 else f"{seconds:g} seconds"
     return f"leave on public ticks, {many} after a question and later"
-
-
-def _approval(needed: Any) -> str:
-    return "a reviewer decides on each release before it is made" if needed else ""
 
 
 def _cap(one: Mapping[str, Any]) -> dict[str, str]:
@@ -218,7 +191,6 @@ def sql_of(table: str, statistic: str, column: str, by: str) -> str:
 def expected(
     reply: Mapping[str, Any], *, approval: bool, may_ask: bool, key: str
 ) -> dict[str, Any]:
-    """Return the contents of a preview."""
     # key: the idempotency key of the release that may follow.
     preview, cost = Preview.from_json(reply["preview"]), Budget.from_json(reply["cost"])
     free = reply["replay"] or reply["open"]
@@ -335,7 +307,6 @@ def account_in(one: Callable[[str], str]) -> str:
 def shown_budget(
     name: str, reply: Mapping[str, Any], left_open: Sequence[Mapping[str, Any]], per_team: bool
 ) -> dict[str, Any]:
-    """Return the contents of the page of a budget."""
     return {
         "name": name,
         "home": home_of(name),
@@ -395,7 +366,6 @@ _DOWNLOADS = (
 
 
 def row(one: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entry of a list for a release."""
     return {
         "id": one["id"],
         "question": one.get("question") or one["id"],
@@ -413,13 +383,13 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
     shown = row(one)
     team = one.get("team")
     about = [
-        ("UserRequest by", shown["asked_by"] + (f" ({team})" if team else "")),
-        ("UserRequest", shown["when"]),
+        ("Asked by", shown["asked_by"] + (f" ({team})" if team else "")),
+        ("Asked", shown["when"]),
         ("Cost", shown["cost"] + (", paid before: a replay" if one.get("replayed") else "")),
         ("Decided by", one.get("decided_by")),
         ("Reason", one.get("reason")),
         ("Tag", one.get("tag")),
-        ("Follows from", _sources(one)),
+        ("Follows from", ", ".join(dict.fromkeys((one.get("follows_from") or {}).values()))),
         ("Data as of", when(one.get("data_from"))),
     ]
     error = one.get("error")
@@ -440,11 +410,6 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
         "downloads": [],
         "seal": None,
     }
-
-
-def _sources(one: Mapping[str, Any]) -> str:
-    """Name the releases that a free answer follows from."""
-    return ", ".join(dict.fromkeys((one.get("follows_from") or {}).values()))
 
 
 def answered(one: Mapping[str, Any], certificate: Certificate) -> dict[str, Any]:
@@ -479,11 +444,11 @@ def _first(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def token(one: Mapping[str, Any], now: float) -> dict[str, Any]:
-    """Return the entry of the list of tokens for one."""
     ended = one.get("ended")
     void = ended or ("expired" if now >= one["expires"] else None)
     kinds = {"session": "a sign-in", "once": "a link"}
-    grants = [f"{g['role']} on {_named(g['dataset'])}" for g in one["grants"]]
+    places = {EVERYTHING: "all data sets"}
+    grants = [f"{g['role']} on {places.get(g['dataset'], g['dataset'])}" for g in one["grants"]]
     return {
         "id": one["id"],
         "name": one["name"],
@@ -501,9 +466,12 @@ def roles(caller: Caller) -> list[str]:
 
 
 def event(one: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entry of the page of the audit log for an event."""
     details = one.get("details") or {}
-    more = ", ".join(f"{name} {_detail(name, one)}" for name, one in details.items() if _plain(one))
+    more = ", ".join(
+        f"{name} {when(value) if name == 'expires' else value}"
+        for name, value in details.items()
+        if isinstance(value, (str, int)) and not isinstance(value, bool)
+    )
     team = one.get("team")
     return {
         "number": one["sequence"],
@@ -514,15 +482,3 @@ def event(one: Mapping[str, Any]) -> dict[str, Any]:
         "dataset": one.get("dataset") or "",
         "outcome": one["outcome"],
     }
-
-
-def _detail(name: str, value: Any) -> Any:
-    return when(value) if name == "expires" else value
-
-
-def _plain(value: Any) -> bool:
-    return isinstance(value, (str, int)) and not isinstance(value, bool)
-
-
-def _named(dataset: str) -> str:
-    return "all data sets" if dataset == EVERYTHING else dataset

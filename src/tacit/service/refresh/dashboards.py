@@ -16,7 +16,14 @@ import sqlalchemy as sa
 from tacit.accounting.ledger_chain import canonical
 from tacit.errors import BudgetError, TacitError, UsageError
 from tacit.expressions.timeline import Moment, moment, span
-from tacit.service.access import Caller, Decisions, request_columns, request_values, requester_of
+from tacit.service.access import (
+    Caller,
+    Decisions,
+    UserRequest,
+    request_columns,
+    request_values,
+    requester_of,
+)
 from tacit.service.audit_log import AuditLog
 from tacit.service.database import Database, metadata
 from tacit.service.jobs.queue import tick_after
@@ -24,22 +31,6 @@ from tacit.service.problem import Problem
 from tacit.service.telemetry import log
 from tacit.tables.session import Session
 from tacit.tables.streaming.counter import CounterPreview, PeriodAnswer, TimeCounter
-
-__all__ = [
-    "UNITS",
-    "Counted",
-    "Dashboard",
-    "DashboardRequest",
-    "DashboardRequests",
-    "Dashboards",
-    "answer_json",
-    "as_length",
-    "as_number",
-    "preview_json",
-    "reached",
-    "shown",
-    "when",
-]
 
 # Integers that count time since 1970: days, hours, seconds, as many tables have them.
 #
@@ -218,12 +209,10 @@ class Counted:
         return int(start) + periods * int(every) + int(grace or 0)  # type: ignore[arg-type]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields that are set."""
         return {name: value for name, value in asdict(self).items() if value not in (None, "")}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Counted:
-        """Read the JSON of :meth:`to_json`."""
         return cls(**fields)
 
 
@@ -288,8 +277,6 @@ _dashboards = sa.Table(
 
 @dataclass(frozen=True)
 class Dashboard:
-    """One dashboard."""
-
     id: str
     dataset: str  # the data set
     counted: Counted
@@ -300,8 +287,6 @@ class Dashboard:
 
 
 class Dashboards:
-    """The dashboards of a service."""
-
     # open_session: returns a session on a table of a data set (the first where none is named),
     #   whose charges go to the accounts of a caller; the last argument says whether it is for a
     #   request, which reads no row and waits for no engine of an update.
@@ -379,20 +364,17 @@ class Dashboards:
         )
 
     def find(self, identity: str) -> Dashboard:
-        """Return a dashboard."""
-        with self._database.read() as run:
-            row = run.execute(sa.select(_dashboards).where(_dashboards.c.id == identity)).first()
-        if row is None:
+        rows = self._database.rows(sa.select(_dashboards).where(_dashboards.c.id == identity))
+        if not rows:
             raise Problem("not_found", "there is no such dashboard", "GET /v1/dashboards lists all")
-        return self._dashboard(row)
+        return self._dashboard(rows[0])
 
     def all(self, dataset: str | None = None) -> list[Dashboard]:
         """Return all dashboards, or those of a data set, in the order of their creation."""
         query = sa.select(_dashboards).order_by(_dashboards.c.created, _dashboards.c.id)
         if dataset is not None:
             query = query.where(_dashboards.c.dataset == dataset)
-        with self._database.read() as run:
-            return [self._dashboard(row) for row in run.execute(query).all()]
+        return [self._dashboard(row) for row in self._database.rows(query)]
 
     def _dashboard(self, row: Any) -> Dashboard:
         shown = row.coming if self._clock() >= row.coming_at else row.shown
@@ -424,8 +406,7 @@ class Dashboards:
         # One process does each; another continues where it died.  What fails is tried again after a
         # while.
         now, updated = self._clock(), 0
-        with self._database.read() as run:
-            rows = run.execute(sa.select(_dashboards).where(_due(now))).all()
+        rows = self._database.rows(sa.select(_dashboards).where(_due(now)))
         for dashboard in map(self._dashboard, rows):
             try:
                 updated += self._update(dashboard, now)
@@ -503,16 +484,12 @@ _requests = sa.Table(
 
 
 @dataclass(frozen=True)
-class DashboardRequest:
+class DashboardRequest(UserRequest):
     """A requested dashboard."""
 
     id: str  # its number, and that of the dashboard once it starts
     dataset: str  # the data set
     counted: Counted  # what it would count, and its price
-    asked_by: str
-    team: str | None
-    token: str  # the public name of the token that they came with
-    asked_at: float  # seconds since 1970
     state: str  # ``waiting``, ``refused`` or ``approved``
     reason: str | None  # why it was refused
 
@@ -567,16 +544,14 @@ class DashboardRequests:
         return request
 
     def find(self, identity: str) -> DashboardRequest | None:
-        """Return a request by its number, or None."""
-        with self._database.read() as run:
-            row = run.execute(_one(identity)).first()
-        return None if row is None else _read(row)
+        rows = self._database.rows(_one(identity))
+        return _read(rows[0]) if rows else None
 
     def undecided(self) -> list[DashboardRequest]:
         """Return the requests that wait or were refused, the latest first."""
         query = sa.select(_requests).where(_requests.c.state != APPROVED)
-        with self._database.read() as run:
-            return [_read(row) for row in run.execute(query.order_by(_requests.c.asked_at.desc()))]
+        rows = self._database.rows(query.order_by(_requests.c.asked_at.desc()))
+        return [_read(row) for row in rows]
 
     def approve(self, request: DashboardRequest, caller: Caller) -> None:
         """Approve exactly this count at this price: it is paid, and begins."""
@@ -621,15 +596,5 @@ def _set(run: sa.Connection, identity: str, current: str, **values: Any) -> bool
 
 
 def _read(row: Any) -> DashboardRequest:
-    counted = Counted.from_json(json.loads(row.counted))
-    return DashboardRequest(
-        row.id,
-        row.dataset,
-        counted,
-        row.asked_by,
-        row.team,
-        row.token,
-        row.asked_at,
-        row.state,
-        row.reason,
-    )
+    fields = {name: getattr(row, name) for name in DashboardRequest.__dataclass_fields__}
+    return DashboardRequest(**{**fields, "counted": Counted.from_json(json.loads(row.counted))})

@@ -20,12 +20,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.errors import UsageError
 from tacit.outside import read_json
-from tacit.service.problem import Problem
+from tacit.service.problem import Problem, problem_of
 from tacit.service.settings import Settings
 from tacit.service.telemetry import log, route_of
-from tacit.service.web.problems import problem_of, rendered
-
-__all__ = ["Guard"]
+from tacit.service.web.problems import rendered
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _ONCE = (

@@ -21,14 +21,6 @@ from tacit.service.access import Caller
 from tacit.service.pages.frame import page
 from tacit.service.problem import Problem, problem_of
 
-__all__ = [
-    "FailedTokens",
-    "form_problem",
-    "handle_problems",
-    "problem_of",
-    "rendered",
-]
-
 # Every error as a reply of one shape; what is not ours is named by its kind alone.
 #
 # A message of an engine, of the database or of Python could quote a value, so only exceptions of
@@ -39,7 +31,6 @@ _log = logging.getLogger("tacit.service")
 
 
 def rendered(problem: Problem, status: int | None = None, **headers: str) -> JSONResponse:
-    """Return a problem as a reply."""
     if problem.code == "unauthenticated":
         headers["WWW-Authenticate"] = 'Bearer realm="tacit"'
     if problem.code in ("too_many", "unavailable", "not_ready"):

@@ -27,8 +27,6 @@ from tacit.service.problem import Problem
 from tacit.service.settings import Settings
 from tacit.service.telemetry import Observe, configure
 from tacit.service.web.guard import Guard
-from tacit.service.web.page_routes import admin as admin_pages
-from tacit.service.web.page_routes import budgets as budget_pages
 from tacit.service.web.page_routes import datasets as dataset_pages
 from tacit.service.web.page_routes import declare as declare_pages
 from tacit.service.web.page_routes import entry as entry_pages
@@ -37,29 +35,15 @@ from tacit.service.web.page_routes import releases as release_pages
 from tacit.service.web.problems import handle_problems, rendered
 from tacit.service.web.routes import (
     access,
-    audit,
     collections,
     dashboards,
     datasets,
     declarations,
-    health,
-    refresh,
+    operation,
     releases,
-    sign_in,
-    tokens,
 )
 from tacit.service.web.routing import ErrorBody, cookie_name, declared_right, signed_in
 from tacit.service.web.state import State
-
-__all__ = [
-    "ROUTERS",
-    "ServerOptions",
-    "application",
-    "create_app",
-    "describe",
-    "loopback",
-    "run",
-]
 
 # The description of the API: what the framework writes, with what it cannot know.
 #
@@ -79,7 +63,7 @@ _LINKS = {
         "refuse": ("post", "/v1/releases/{release}/refuse", _RELEASE),
     },
     "post /v1/datasets/{name}/dashboards": {
-        "look": ("get", "/v1/dashboards/{id}", {"id": "$response.body#/id"}),
+        "look": ("get", "/v1/dashboards/{id}", {"id": "$response.body#/id"})
     },
 }
 _COUNT = {"sql": "select count(*) as n from visits", "epsilon": "1/10"}
@@ -140,32 +124,29 @@ def _link(paths: dict[str, Any]) -> None:
 
 # Every router of the service, in the order of the documentation.
 ROUTERS: tuple[APIRouter, ...] = (
-    health.router,
+    operation.health_router,
     access.router,
-    tokens.router,
-    sign_in.router,
+    access.tokens_router,
+    access.sign_in_router,
     datasets.router,
     declarations.router,
     releases.router,
-    refresh.router,
+    datasets.refresh_router,
     collections.router,
     dashboards.router,
-    audit.router,
+    operation.router,
     entry_pages.router,
     dataset_pages.router,
     release_pages.router,
     declare_pages.router,
-    budget_pages.router,
     live_pages.router,
-    admin_pages.router,
 )
 # The beginnings of paths that take the reports of many devices at once.
 LARGE = ("/v1/collections/",)
 
 
 def create_app(given: Settings | State) -> FastAPI:
-    """Return the application of a folder."""
-    state = given if isinstance(given, State) else State.open(given)
+    state = given if isinstance(given, State) else State(given)
 
     @asynccontextmanager
     async def running(_app: FastAPI) -> AsyncIterator[dict[str, int]]:
@@ -195,10 +176,7 @@ def create_app(given: Settings | State) -> FastAPI:
         app.include_router(router)
     describe(app)
     app.add_middleware(
-        Guard,
-        settings=state.settings,
-        cookie=cookie_name(state.settings.secure),
-        large=LARGE,
+        Guard, settings=state.settings, cookie=cookie_name(state.settings.secure), large=LARGE
     )
     app.add_middleware(Observe, metrics=state.metrics, traces=state.traces)
     return app
@@ -349,13 +327,10 @@ def run(given: Settings | State, server: ServerOptions) -> None:
         uvicorn.run(create_app(given), **options)
         return
     # What cannot be opened is reported once, and not by every process.
-    (given if isinstance(given, State) else State.open(given)).close()
+    (given if isinstance(given, State) else State(given)).close()
     os.environ[_FOLDER] = str(Path(settings.folder).resolve())
     uvicorn.run(
-        "tacit.service.web.server:application",
-        factory=True,
-        workers=server.processes,
-        **options,
+        "tacit.service.web.server:application", factory=True, workers=server.processes, **options
     )
 
 

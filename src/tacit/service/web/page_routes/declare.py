@@ -22,8 +22,6 @@ from tacit.service.web.routes import datasets, declarations
 from tacit.service.web.routing import DatasetName, Form, LargeFormOf, needs
 from tacit.service.web.state import State, StateOf
 
-__all__ = ["router"]
-
 router = APIRouter(include_in_schema=False)
 _Declaring = Annotated[Caller, Depends(needs("declare"))]
 _Changing = Annotated[Caller, Depends(needs("declare", on="name"))]
@@ -131,7 +129,6 @@ def _form(
 def _given(
     name: str, caller: Caller, state: State, existing: declarations.DeclarationReply | None
 ) -> dict[str, Any]:
-    """Return the contents of the page above its form."""
     if existing is None:
         return {"name": name}
     return _fixed_fields(_existing(name, caller, state), caller, state)

@@ -17,8 +17,6 @@ from tacit.service.tokens import root
 from tacit.service.web.routing import CallerOf, DatasetName, Reply, needs
 from tacit.service.web.state import State, StateOf
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["collections"])
 
 _BYTES, _JSON = "application/octet-stream", "application/json"
@@ -170,9 +168,7 @@ def _known(state: State, name: str) -> Collection:
     collection = state.collections.get(name)
     if collection is None:
         raise Problem(
-            "not_found",
-            f"there is no collection {name!r}",
-            did_you_mean(name, state.collections),
+            "not_found", f"there is no collection {name!r}", did_you_mean(name, state.collections)
         )
     return collection
 

@@ -21,8 +21,6 @@ from tacit.service.web.routes.releases import Refusal
 from tacit.service.web.routing import Body, CallerOf, DatasetName, Reply, needs
 from tacit.service.web.state import State, StateOf
 
-__all__ = ["readable", "router", "wanted"]
-
 router = APIRouter(tags=["dashboards"])
 
 _Text = Annotated[str, Field(min_length=1, max_length=200)]
@@ -194,6 +192,13 @@ def _exists(state: State, name: str, counted: Counted, caller: Caller) -> bool:
     except Problem:
         return False
     return True
+
+
+def decidable(caller: Caller, state: State, dataset: str, id: str) -> bool:
+    """Return True if a caller may decide on a requested dashboard: not on one's own."""
+    request = state.dashboard_requests.find(id)
+    own = request is None or state.dashboard_requests.decisions.is_own(request, caller)
+    return not own and decide(caller, "approve", dataset).allowed
 
 
 def _nowhere() -> Problem:

@@ -1,7 +1,8 @@
-"""Data sets: their contents and whom they protect, their budgets, and previews of questions."""
+"""Data sets: their contents, budgets and refreshes, and previews of questions."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
@@ -9,7 +10,6 @@ from pydantic import Field
 
 from tacit.accounting.budget import Budget
 from tacit.accounting.ledger import accounts_of
-from tacit.accounting.ledger_chain import Account
 from tacit.arithmetic.exact import as_fraction
 from tacit.errors import UsageError
 from tacit.report.text import protects_line
@@ -29,8 +29,6 @@ from tacit.service.web.routing import (
     needs,
 )
 from tacit.service.web.state import StateOf
-
-__all__ = ["DatasetReply", "router"]
 
 router = APIRouter(tags=["data sets"])
 _Json = dict[str, Any]
@@ -281,7 +279,15 @@ def _budget(hosted: Hosted, caller: Caller, team: str | None) -> BudgetReply:
         remaining=ledger.remaining.to_json(),
         belongs_to=f"the people {owner.name!r}" if owner.people else f"the data set {owner.name!r}",
         collusion=collusion_words(owner),
-        accounts=[_account(one) for one in accounts],
+        accounts=[
+            AccountReply(
+                name=one.name,
+                cap=None if one.cap is None else one.cap.to_json(),
+                spent=one.spent.to_json(),
+                remaining=None if one.remaining is None else one.remaining.to_json(),
+            )
+            for one in accounts
+        ],
     )
 
 
@@ -293,15 +299,6 @@ def _refuse_a_part(hosted: Hosted, caller: Caller) -> None:
             f"the budget belongs to the people {hosted.owner.name!r}, and other data sets share it",
             "ask a curator of all of them",
         )
-
-
-def _account(one: Account) -> AccountReply:
-    return AccountReply(
-        name=one.name,
-        cap=None if one.cap is None else one.cap.to_json(),
-        spent=one.spent.to_json(),
-        remaining=None if one.remaining is None else one.remaining.to_json(),
-    )
 
 
 def _loss(body: LossBody, like: Budget, zero: bool = False) -> Budget:
@@ -320,3 +317,54 @@ def _loss(body: LossBody, like: Budget, zero: bool = False) -> Budget:
     if loss.is_nothing and not zero:
         raise Problem("invalid_request", "a budget is above zero")
     return loss
+
+
+# Refreshes of data sets that grow: by call, and their history.
+
+
+refresh_router = APIRouter(tags=["refresh"])
+
+
+class RefreshReply(Reply):
+    """A refresh of a data set."""
+
+    number: int
+    at: float
+    way: str
+
+
+class Refreshed(Reply):
+    """All refreshes of a data set, and their meaning."""
+
+    text: str
+    schedule: str | None
+    items: list[RefreshReply]
+
+
+@refresh_router.post("/v1/datasets/{name}/refresh", status_code=202)
+def refresh(
+    name: DatasetName,
+    caller: Annotated[Caller, Depends(needs("refresh", on="name"))],
+    state: StateOf,
+) -> RefreshReply:
+    """Have a data set read again before its next question; the budget stays unchanged."""
+    state.datasets.of(name)
+    state.datasets.refuse_overlaps()
+    made = state.refreshes.ask(name, caller.name, token=caller.token_id)
+    state.metrics.refreshed(name)
+    return RefreshReply(**asdict(made))
+
+
+@refresh_router.get("/v1/datasets/{name}/refreshes")
+def refreshes(
+    name: DatasetName,
+    _caller: Annotated[Caller, Depends(needs("see_dataset", on="name"))],
+    state: StateOf,
+) -> Refreshed:
+    """List when a data set was read again (seconds since 1970, UTC), and by call or by clock."""
+    hosted = state.datasets.of(name)
+    return Refreshed(
+        text=state.refreshes.describe(name, hosted.dataset.whole_budget),
+        schedule=hosted.settings.refresh,
+        items=[RefreshReply(**asdict(one)) for one in state.refreshes.history(name)],
+    )

@@ -18,8 +18,6 @@ from tacit.service.problem import Problem
 from tacit.service.web.routing import AskBody, Body, Cursor, DatasetName, Limit, Reply, needs
 from tacit.service.web.state import State, StateOf
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["releases"])
 
 _WAIT = 60  # maximum seconds that a request waits for a tick
