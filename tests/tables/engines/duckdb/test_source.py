@@ -475,3 +475,17 @@ def test_a_reader_that_failed_is_not_taken_for_an_empty_table():
         for said in ("could not read", "open the table again", "open the table again"):
             with pytest.raises(DataSourceError, match=said):
                 Query(source, OneRowEach()).run([Rows()])
+
+
+@pytest.mark.parametrize("kind", ["connection", "relation", "rows read before"])
+def test_a_closed_connection_is_named(tmp_path, kind):
+    connection = duckdb.connect(str(tmp_path / "rows.duckdb"))
+    connection.execute("create table t as select 1 as x; create view v as from t")
+    source = connection
+    if kind != "connection":
+        source = connection.sql("select x + 1 as x from v where x < 9")
+    if kind == "rows read before":
+        source = source.materialize() if hasattr(source, "materialize") else source.execute()
+    connection.close()
+    with pytest.raises(DataSourceError, match="connection to the database was closed; keep it"):
+        open_source(source, *(["v"] if source is connection else []))
