@@ -147,7 +147,8 @@ def test_values_of_duckdb_that_are_drawn() -> None:
 
 @pytest.mark.full
 def test_a_relation_of_duckdb_over_a_view_that_draws() -> None:
-    relation = duckdb.connect().sql(rows("range(1000) as r(i)", "where random() < 0.5"))
+    connection = duckdb.connect()  # a relation of DuckDB 1.4 does not keep it open
+    relation = connection.sql(rows("range(1000) as r(i)", "where random() < 0.5"))
     hold(open_source(relation), 3)
 
 

@@ -273,7 +273,7 @@ def test_intervals_cover_whatever_the_size_of_the_table(noise, most):
     cells = np.zeros((SHARES_SEX.size, SHARES_BINS.size), dtype=np.int64)
     cells[0, :3], cells[1, :3] = [most, 0, most // 2], [0, 0, most]
     truth = (np.cumsum(cells[:2, :3], axis=1) / cells[:2, :3].sum(axis=1)[:, None]).ravel()
-    runs = 300
+    runs = 500
     part, every = drawn(noise, cells, runs)
     inside, widths = np.zeros(truth.shape), np.zeros(truth.shape)
     for released in every:
@@ -287,7 +287,7 @@ def test_intervals_cover_whatever_the_size_of_the_table(noise, most):
         assert (value[2::3] == 1).all()
         inside += (low <= truth + 1e-12) & (truth <= high + 1e-12)
         widths += high - low
-    # 95 of 100 and more: 0.90 would be four deviations below
+    # 95 of 100 and more: fewer than 0.90 have chance 2 in 10^6
     assert inside.min() / runs >= 0.90
     told = part.half_width(key_of(SHARES_ASKED), noise, most, 0.95)
     assert (widths.max() / runs / 2 <= told * 1.6) or told > 0.2

@@ -136,7 +136,7 @@ def test_answers_and_errors_are_those_of_least_squares(noise):
 @pytest.mark.full
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: f"{noise.kind}-{noise.rows}")
 def test_intervals_cover(noise):
-    part, runs = CellsPart(ASKED), 300
+    part, runs = CellsPart(ASKED), 1000
     draws = []
     ends = part.chains(1, (), noise)[-2:]
     for (step, _), (family, paid) in zip(ends, part._paid(noise), strict=True):
@@ -152,7 +152,7 @@ def test_intervals_cover(noise):
             ]
             off = np.abs(np.array([taken(reading, cells) for cells in last]))
             share = (off <= half).mean(axis=0)
-            # 95 of 100 and more: 0.90 would be four deviations below, of 54 numbers at most
+            # 95 of 100 and more: of each of 54 numbers, fewer than 0.90 have chance 4 in 10^11
             assert share.min() >= 0.90, (reading, share.min())
             assert share.mean() <= 0.995  # and not much wider than that
 

@@ -234,7 +234,8 @@ def _connect(
     try:
         connection = duckdb.connect(":memory:", config=settings)
         # Without this DuckDB refuses to spill at all, unless an extension from the network is
-        # there; releases that do not know the setting spill without it.
+        # there.  DuckDB before 1.5 does not know the setting, and refuses: rows that cannot be
+        # encrypted are not written (:data:`_UNENCRYPTED`).
         with contextlib.suppress(duckdb.CatalogException):
             connection.execute("set force_mbedtls_unsafe = true")
         # The plan has the small side of every join on the right.  DuckDB guesses the sizes, and
@@ -315,7 +316,8 @@ class DuckEngine:
         if connection is not None:
             if memory_limit is not None or threads is not None:
                 raise UsageError("set memory_limit and threads on the DuckDB connection itself")
-            self._connection = connection.cursor()  # its temporary tables are its own
+            with open_connection():
+                self._connection = connection.cursor()  # its temporary tables are its own
         elif alone or memory_limit is not None or threads is not None:
             self._instance = Instance(memory_limit, threads)
             self._connection, then = self._instance.connection(), self._instance.end
@@ -564,6 +566,10 @@ class DuckEngine:
                 failure = ""  # someone ended it by the connection's own interrupt()
             except duckdb.Error as error:
                 failure = type(error).__name__
+                if failure == "OutOfMemoryException":
+                    failure = _NO_MEMORY
+                elif "secure random engine" in str(error):
+                    failure = _UNENCRYPTED
                 planned_statements.forget(self._shape, sql)
             actions = self._repairs.pop(failure, [])
             for action in actions:
@@ -573,20 +579,42 @@ class DuckEngine:
         # raised here, not above: the engine's error must not be its context
         if not failure:
             raise KeyboardInterrupt
-        if failure == "OutOfMemoryException":
-            raise EngineMemoryError(
-                "the engine ran out of memory: raise memory_limit, or free space for spilling"
-            )
-        raise DataSourceError(_advice(failure))
+        if failure in (_NO_MEMORY, _UNENCRYPTED):
+            raise EngineMemoryError(failure)
+        if failure == "ConnectionException":
+            raise ClosedConnectionError(_CLOSED)
+        raise DataSourceError(
+            f"the engine could not read the data as asked ({failure}; its message is withheld "
+            "because it may quote the data): check the file or table with the engine's own tools"
+        )
 
 
-def _advice(failure: str) -> str:
-    if failure == "ConnectionException":
-        return "the connection to the database was closed; keep it open while the table is in use"
-    return (
-        f"the engine could not read the data as asked ({failure}; its message is withheld because "
-        "it may quote the data): check the file or table with the engine's own tools"
-    )
+# What a query says whose data did not fit into memory.
+_NO_MEMORY = "the engine ran out of memory: raise memory_limit, or free space for spilling"
+_UNENCRYPTED = (
+    "the engine ran out of memory, and DuckDB before 1.5 cannot encrypt what it would spill: raise "
+    "memory_limit, or use a newer DuckDB (pip install -U duckdb)"
+)
+
+
+_CLOSED = "the connection to the database was closed; keep it open while the table is in use"
+
+
+class ClosedConnectionError(DataSourceError):
+    """The connection that a table is read through was closed."""
+
+
+@contextlib.contextmanager
+def open_connection() -> Iterator[None]:
+    """Return a block in which DuckDB itself is asked about a connection or a relation."""
+    import duckdb
+
+    try:
+        yield
+        return
+    except duckdb.ConnectionException:
+        pass  # raised below, so that it is not the context
+    raise ClosedConnectionError(_CLOSED)
 
 
 def _unattached(message: str) -> str:

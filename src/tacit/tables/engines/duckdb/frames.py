@@ -479,9 +479,19 @@ def _collected(frame: Any) -> Any:
     # out: in polars 1.9 other rows decide whether a row with NaN passes.
     import polars as pl
 
-    if hasattr(pl, "QueryOptFlags"):
-        return frame.collect(optimizations=pl.QueryOptFlags(predicate_pushdown=False))
-    return frame.collect(predicate_pushdown=False)
+    try:
+        if hasattr(pl, "QueryOptFlags"):
+            return frame.collect(optimizations=pl.QueryOptFlags(predicate_pushdown=False))
+        return frame.collect(predicate_pushdown=False)
+    except BaseException as error:
+        failure = type(error).__name__
+        if not isinstance(error, Exception) and failure != "PanicException":
+            raise
+    # raised here, not above: the message may quote the data
+    raise DataSourceError(
+        f"the lazy frame could not be read ({failure}; its message is withheld because it may "
+        "quote the data): check it with polars itself, or collect it first"
+    )
 
 
 # Types of polars that the engine does not take from it, but from text.
@@ -507,7 +517,13 @@ def _polars_cells(cells: Any, name: str, how: str) -> Any:
     if how == "zoned":
         integers = cells.to_physical()
         return integers.cast(pl.Datetime(cells.dtype.time_unit)).alias(name)
-    return cells.cast({"wide": pl.String, "half": pl.Float32}.get(how, cells.dtype)).alias(name)
+    if how == "wide":
+        try:
+            return cells.cast(pl.String).alias(name)
+        except pl.exceptions.InvalidOperationError:  # the first releases with the type
+            written = [None if cell is None else str(cell) for cell in cells.to_list()]
+            return pl.Series(name, written, dtype=pl.String)
+    return cells.cast({"half": pl.Float32}.get(how, cells.dtype)).alias(name)
 
 
 def _type_read(dtype: Any) -> Any:

@@ -40,7 +40,15 @@ from tacit.tables.engines.csv import (
     refuse_csv,
     split,
 )
-from tacit.tables.engines.duckdb.engine import DuckEngine, described, schema_of, shielded, types_of
+from tacit.tables.engines.duckdb.engine import (
+    ClosedConnectionError,
+    DuckEngine,
+    described,
+    open_connection,
+    schema_of,
+    shielded,
+    types_of,
+)
 from tacit.tables.engines.duckdb.frames import (
     carried,
     open_arrow,
@@ -485,7 +493,7 @@ def _file_by_file(
         return None, "has other columns when its files are named one by one"
     except OpaqueSqlError as error:
         return None, str(error)
-    except (EngineMemoryError, TableFormatError):
+    except (ClosedConnectionError, EngineMemoryError, TableFormatError):
         raise
     except DataSourceError:
         return None, "DuckDB refuses the SQL that reads them so"
@@ -571,6 +579,8 @@ def _of_confined_view(
 
 def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
     """Open a frame, a table of pyarrow or a relation of DuckDB; None for another table."""
+    if _is(table, "DuckDBPyRelation"):
+        return _open_relation(table, engine)
     if _is(table, "Series"):
         raise DataSourceError(
             "a Series is one column, not a table: give the data frame that it belongs to, or "
@@ -582,14 +592,13 @@ def _from_frame(table: Any, engine: DuckEngine) -> tuple[str, Schema] | None:
         return open_pandas(table, engine)
     if type(table).__module__.split(".")[0] == "pyarrow" and hasattr(table, "__arrow_c_stream__"):
         return open_arrow(table, engine)
-    if _is(table, "DuckDBPyRelation"):
-        return _open_relation(table, engine)
     return None
 
 
 def _open_relation(table: Any, engine: DuckEngine) -> tuple[str, Schema]:
     """Open a relation of DuckDB: its columns now, its rows at the first query."""
-    types = dict(zip(table.columns, map(str, table.types), strict=True))
+    with open_connection():
+        types = dict(zip(table.columns, map(str, table.types), strict=True))
     schema, carried_types = schema_of(types), _carried_types(types)
     own = RelationEngine(table)
     try:

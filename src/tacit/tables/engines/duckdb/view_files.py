@@ -24,7 +24,12 @@ from typing import Any
 
 from tacit.errors import DataSourceError
 from tacit.tables.engines.base import EngineMemoryError, new_name
-from tacit.tables.engines.duckdb.engine import DUCKDB, DuckEngine
+from tacit.tables.engines.duckdb.engine import (
+    DUCKDB,
+    ClosedConnectionError,
+    DuckEngine,
+    open_connection,
+)
 from tacit.tables.engines.duckdb.parquet import OpaqueSqlError, viewed_parquet
 from tacit.tables.engines.files import refuse_table_format
 
@@ -261,8 +266,9 @@ def may_read_parquet(texts: Sequence[str], plan: Callable[[], str]) -> bool:
     if any("parquet" in text.casefold() for text in texts):
         return True
     try:
-        shown = plan()
-    except EngineMemoryError:
+        with open_connection():
+            shown = plan()
+    except (ClosedConnectionError, EngineMemoryError):
         raise
     except Exception:  # as a far time within the footer does
         return True
