@@ -251,12 +251,14 @@ def test_declared_kinds_and_other_formats(tacit, folder: Path, monkeypatch) -> N
         ("--items 0..2", [0, 1, 2]),
         ("--items -1..1", [-1, 0, 1]),
         ("--items 1..3,7", [1, 2, 3, 7]),
+        ("--items a, b c ,d", ["a", "b c", "d"]),
+        ('--items a, "b, c"', ["a", "b, c"]),
         ("--items-file marked.txt", ["a", "b c"]),
     ],
 )
 def test_ranges_and_files_of_answers(flags: str, labels: list, folder: Path) -> None:
-    (folder / "marked.txt").write_bytes(b"\xef\xbb\xbfa\r\nb c\r\n\r\n")
-    name, text = flags.split()
+    (folder / "marked.txt").write_bytes(b"\xef\xbb\xbfa \r\n b c\r\n\r\n")
+    name, text = flags.split(maxsplit=1)
     asked = OracleOptions(**{name.removeprefix("--").replace("-", "_"): text})
     assert list(items_of(asked).labels) == labels
 

@@ -8,6 +8,8 @@ import json
 from fractions import Fraction
 
 import numpy as np
+import pandas
+import polars
 import pyarrow
 import pytest
 
@@ -306,6 +308,18 @@ DAY = datetime.date(2024, 2, 29)
         (np.array([1, 2], dtype=np.int8), ((1,), (2,))),
         ({"a": ["x", "y"]}, (("x",), ("y",))),
         (pyarrow.table({"b": [0, 0, 0], "a": [5, 5, None]}), ((5,), (None,))),
+        (pyarrow.array([1, None]), ((1,), (None,))),
+        (pyarrow.chunked_array([["a"], ["b"]]), (("a",), ("b",))),
+        (pyarrow.array(["a", "b"]).dictionary_encode(), (("a",), ("b",))),
+        ([pyarrow.scalar("a"), pyarrow.scalar(DAY)], (("a",), (DAY,))),
+        # a day has one form, however it is written
+        ([datetime.datetime(2024, 2, 29)], ((DAY,),)),
+        ([datetime.datetime(2024, 2, 29, tzinfo=datetime.UTC)], ((DAY,),)),
+        (np.array(["2024-02-29", "NaT"], dtype="datetime64[D]"), ((DAY,), (None,))),
+        (np.array(["2024-02-29"], dtype="datetime64[ns]"), ((DAY,),)),
+        (pandas.to_datetime(["2024-02-29"]), ((DAY,),)),
+        (pandas.Series([pandas.Timestamp(DAY), pandas.NaT]), ((DAY,), (None,))),
+        (polars.Series([datetime.datetime(2024, 2, 29)]), ((DAY,),)),
     ],
     ids=str,
 )
@@ -336,6 +350,8 @@ def test_columns_of_a_mapping_or_table_come_in_the_order_of_the_question():
         (["a", "b"], {"a": [1]}, "no values for b"),
         (["a"], [0.5], "not a float"),
         (["a"], [b"x"], "not a bytes"),
+        (["a"], [datetime.datetime(2024, 2, 29, 8)], "is a time of day"),
+        (["a"], [np.datetime64("2024-02-29T00:00:00.000000001")], "is a time of day"),
         (["a"], ["\ud800"], "half of a character"),
     ],
     ids=str,

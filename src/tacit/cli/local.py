@@ -170,7 +170,7 @@ def items_of(options: OracleOptions) -> Items:
             raise DataSourceError(
                 f"{options.items_file} cannot be read as text: it must be a file in UTF-8"
             ) from None
-        labels = [line for line in text.split("\n") if line]
+        labels = [line.strip() for line in text.split("\n") if line.strip()]
     elif (spread := re.fullmatch(r"\s*0\.\.(\d{1,10})\s*", options.items or "")) is not None:
         labels = int(spread[1]) + 1
     elif re.fullmatch(_INTEGERS, options.items or ""):
@@ -178,7 +178,8 @@ def items_of(options: OracleOptions) -> Items:
 
         labels = integer_range(options.items or "", "--items")
     else:
-        labels = next(csv.reader([options.items or ""]), [])
+        parts = next(csv.reader([options.items or ""], skipinitialspace=True), [])
+        labels = [part.strip() for part in parts]
         if any(re.fullmatch(_INTEGERS, label) for label in labels):
             raise UsageError(
                 "a range of whole numbers is among other answers: list the answers, or write "

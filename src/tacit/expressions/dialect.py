@@ -357,8 +357,8 @@ def _parts(block: int, scaled: str, d: Dialect) -> str:
 # - **date**: ``2024-12-31`` of the years 1 to 9999, and a day that the month has; of a time, as
 #   below, the day in UTC.
 # - **time**: a date, then a space or ``T``, then ``18:30``, ``18:30:05`` or ``18:30:05.25``, then
-#   nothing, ``Z``, `` UTC`` or an offset: ``+01``, ``+0100``, ``+01:00`` or ``+01:00:00``, also
-#   behind a space.  It is the time in UTC, down to the second; without an offset it is as written.
+#   nothing, `` UTC``, ``Z`` or an offset: ``+01``, ``+0100``, ``+01:00`` or ``+01:00:00``, also
+#   after a space.  It is the time in UTC, down to the second; without an offset it is as written.
 #   A date alone is its first second, and what an offset moves out of the years 1 to 9999 is
 #   missing.
 # - **year** and **month**: what an undeclared column is read as in ``year``, and in ``month`` and
@@ -390,7 +390,7 @@ _DAY = (
 )
 _HOUR, _SIXTY = "([01][0-9]|2[0-3])", "[0-5][0-9]"
 _OFFSET = f"[ ]?[+-]{_HOUR}({_SIXTY}|:{_SIXTY}(:{_SIXTY})?)?"
-_CLOCK = f"{_HOUR}:{_SIXTY}(:{_SIXTY}([.][0-9]{{1,9}})?)?(Z|[ ]UTC|{_OFFSET})?"
+_CLOCK = f"{_HOUR}:{_SIXTY}(:{_SIXTY}([.][0-9]{{1,9}})?)?([ ]?Z|[ ]UTC|{_OFFSET})?"
 _TIME = f"{_DAY}([ T]{_CLOCK})?"
 _TRUE = "([tT]([rR][uU][eE])?|[yY]([eE][sS])?|1([.]0{0,18})?)"
 _FALSE = "([fF]([aA][lL][sS][eE])?|[nN]([oO])?|0([.]0{0,18})?)"

@@ -16,6 +16,7 @@ from tacit.arithmetic.exact import Number, as_fraction
 from tacit.errors import UsageError, shown_value
 from tacit.expressions.dialect import bin_names, is_unicode
 from tacit.expressions.expression import Expression, col, when
+from tacit.expressions.operations import key_reading
 
 # Edges as callers write them.
 
@@ -120,14 +121,46 @@ class Axis:
         """
         return {_exactly(key): index for index, key in enumerate(self.keys)}
 
-    def code(self, value: Callable[[str], Expression], stride: int = 1) -> Expression:
+    def readings(self, undeclared: Container[str]) -> dict[str, str]:
+        """Return how cells of those of its columns are read that are not declared.
+
+        >>> Axis(("site",), ((1,), (None,))).readings({"site"})
+        {'site': 'read_whole'}
+        """
+        parts = zip(self.columns, zip(*self.keys, strict=True), strict=bool(self.keys))
+        return {name: key_reading(each) for name, each in parts if name in undeclared}
+
+    @property
+    def mixes_kinds(self) -> bool:
+        """True if keys of a column are of two kinds: earlier versions joined such axes."""
+        kinds = [{type(part) for part in each} for each in zip(*self.keys, strict=True)]
+        return any(len(each - {type(None)}) > 1 for each in kinds)
+
+    def _values(
+        self, value: Callable[[str], Expression], undeclared: Container[str]
+    ) -> list[Expression]:
+        """Return its columns, those that are not declared read as all keys together need it."""
+        # As a question with groups reads them.  A key alone may be read otherwise: ``is_in`` reads
+        # any number where a key is a whole one, and a date where all texts are dates.
+        readings = self.readings(undeclared)
+        return [
+            Expression(readings[name], (value(name),)) if name in readings else value(name)
+            for name in self.columns
+        ]
+
+    def code(
+        self,
+        value: Callable[[str], Expression],
+        stride: int = 1,
+        undeclared: Container[str] = (),
+    ) -> Expression:
         """Return the number of a row's cell, from 0; the last one for what is not listed."""
         other = (self.size - 1) * stride
         if self.edges:
             labels = [str(index * stride) for index in range(self.listed)]
             cut = value(self.columns[0]).cut(self.edges, labels)
             return cut.cast(float).fill_null(other)
-        values = [value(name) for name in self.columns]
+        values = self._values(value, undeclared)
         if len(self.keys) <= _FEW:
             code: Any = other
             for index, key in reversed(list(enumerate(self.keys))):
@@ -137,7 +170,10 @@ class Axis:
         return when(inside).then(_tree(values, self.keys, 0, stride)).otherwise(other)
 
     def holds(
-        self, value: Callable[[str], Expression], booleans: Container[str] = ()
+        self,
+        value: Callable[[str], Expression],
+        booleans: Container[str] = (),
+        undeclared: Container[str] = (),
     ) -> Expression:
         """Return whether a row has one of the keys, or is in one of the bins.
 
@@ -146,7 +182,7 @@ class Axis:
         >>> [ages.holds(col).evaluate({"age": age}) for age in (18, 19, None)]
         [True, False, False]
         """
-        values = [value(name) for name in self.columns]
+        values = self._values(value, undeclared)
         if self.edges:
             if self.columns[0] in booleans:  # true and false compare with no number
                 return values[0].cut((self.edges[0], self.edges[-1]), ["0"]).is_not_null()
@@ -180,7 +216,12 @@ def axis_from(described: Any) -> Axis:
     return Axis(columns, keys, whole=complete)
 
 
-def every_listed(axes: Sequence[Axis], booleans: Container[str] = ()) -> Expression | None:
+def every_listed(
+    axes: Sequence[Axis],
+    booleans: Container[str] = (),
+    undeclared: Container[str] = (),
+    value: Callable[[str], Expression] = col,
+) -> Expression | None:
     """Return whether a row has a listed value on every axis; None where there is no axis.
 
     >>> print(every_listed([Axis(("sex",), (("f",),)), Axis(("sex",), (("m",),))]))
@@ -193,7 +234,9 @@ def every_listed(axes: Sequence[Axis], booleans: Container[str] = ()) -> Express
             found.append(axis)
         else:
             found[index] = found[index].joined(axis)
-    return _both([axis.holds(col, booleans) for axis in found]) if found else None
+    if not found:
+        return None
+    return _both([axis.holds(value, booleans, undeclared) for axis in found])
 
 
 def _exactly(key: Key) -> tuple[tuple[type, Any], ...]:
@@ -245,6 +288,12 @@ def _either(conditions: Sequence[Expression]) -> Expression:
 Keys: TypeAlias = Iterable[object] | Mapping[str, Iterable[object]] | None
 
 
+_TIME_OF_DAY = (
+    "the key {!r} is a time of day, and a column of times has one group per day: give dates, or "
+    'group by a part of the time, with_columns(hour=tc.col("at").dt.hour())'
+)
+
+
 def public_keys(by: Sequence[str], keys: Any) -> tuple[tuple[Any, ...], ...]:
     """Return the keys as tuples, in the order given.
 
@@ -279,7 +328,7 @@ def _rows(by: Sequence[str], keys: Any) -> list[Sequence[Any]]:
         return list(dict.fromkeys(zip(*columns, strict=True)))
     if not hasattr(keys, "__iter__"):
         raise UsageError("keys are a list of values, a mapping of column to values, or a table")
-    listed = list(keys)
+    listed = keys.to_pylist() if hasattr(keys, "to_pylist") else list(keys)
     if len(by) == 1:
         return [key if isinstance(key, tuple) else (key,) for key in listed]
     if not all(isinstance(key, (tuple, list)) for key in listed):
@@ -299,7 +348,12 @@ def _column(table: Any, name: str) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, np.datetime64):
+        plain = _time(value)
+    elif isinstance(value, np.generic):
+        plain = value.item()
+    else:
+        plain = value.as_py() if hasattr(value, "as_py") else value  # a scalar of Arrow
     if plain is None or (isinstance(plain, (float, datetime.date)) and plain != plain):
         return None  # NaN, and NaT, which calls itself a date
     if isinstance(plain, str) and type(plain) is not str:
@@ -308,6 +362,8 @@ def _plain(value: Any) -> Any:
         return int.__add__(plain, 0)
     if isinstance(plain, float) and plain.is_integer():
         plain = int(plain)
+    if isinstance(plain, datetime.datetime):
+        return _day(plain)
     if not isinstance(plain, (str, int, bool, datetime.date)):
         raise UsageError(
             f"a key is text, a whole number, a truth value or a date, not a {type(plain).__name__}"
@@ -317,3 +373,18 @@ def _plain(value: Any) -> Any:
             f"the key {plain!r} is not valid text: it holds half of a character (a lone surrogate)"
         )
     return plain
+
+
+def _time(value: np.datetime64) -> Any:
+    micros = value.astype("datetime64[us]")  # in nanoseconds its item is a number
+    if micros != value and not np.isnat(value):
+        raise UsageError(_TIME_OF_DAY.format(str(value)))
+    return micros.item()
+
+
+def _day(time: datetime.datetime) -> datetime.date:
+    """Return the day of a midnight, in UTC where it has a zone: a day has one form as a key."""
+    own = time if time.tzinfo is None else time.astimezone(datetime.UTC)
+    if own.time() != datetime.time() or getattr(own, "nanosecond", 0) != 0:
+        raise UsageError(_TIME_OF_DAY.format(str(time)))
+    return datetime.date(own.year, own.month, own.day)

@@ -118,7 +118,9 @@ class _Release(Replanned):
     @property
     def confused(self) -> bool:
         """True if it is a plan in which an earlier version took one axis for another."""
-        cells = (part for part in self.plan.parts if isinstance(part, CellsPart))
+        cells = [part for part in self.plan.parts if isinstance(part, CellsPart)]
+        if any(axis.mixes_kinds for part in cells for axis in part.axes):
+            return True
         return not self.states_axes and any(part.has_one_name_twice for part in cells)
 
     def _keys(self, keys: Any) -> None:
@@ -137,8 +139,8 @@ class _Release(Replanned):
     def answer(self, keys: Any, released: Any, level: float = LEVEL) -> dict[str, Any]:
         if self.confused:
             raise UsageError(
-                "two of its axes have one name, and the version that made it counted one of them "
-                "for both: ask again, with a tag"
+                "two of its axes have one name, or two readings of one column, and the version "
+                "that made it counted one of them for both: ask again, with a tag"
             )
         self._keys(keys)
         sizes = [step.size for ends in self.plan.chains(len(keys)) for step, _ in ends]  # type: ignore[attr-defined]

@@ -25,9 +25,11 @@ from tacit.tables.derived.released import (
     CountedCells,
     Listed,
     Release,
+    axis_of_groups,
     between,
     column_name,
     conditions_of,
+    group_names,
     release_of,
     rows_of,
     same_kinds,
@@ -153,7 +155,7 @@ class _Wanted:
     @cached_property
     def by(self) -> list[str]:
         """The columns of its groups."""
-        return [column_name(self.query, name) for name in self.query.by]
+        return group_names(self.query, axis_of_groups(self.query)) if self.query.by else []
 
     @cached_property
     def binned(self) -> str | None:
@@ -181,7 +183,7 @@ class _Wanted:
         # the weight of a row depends on the other rows of its person that are asked about
         same, other = set(release.conditions) == set(self.conditions), release.query
         keys = [[tuple(map(typed, key)) for key in q.keys or ()] for q in (self.query, other)]
-        own = [column_name(other, name) for name in other.by]
+        own = group_names(other, axis_of_groups(other)) if other.by else []
         return same and own == self.by and set(keys[0]) == set(keys[1])
 
     def from_table(

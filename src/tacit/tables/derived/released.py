@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 
 from tacit.accounting.ledger_chain import canonical
 from tacit.arithmetic.exact import as_fraction
+from tacit.expressions.expression import Expression, col
 from tacit.expressions.functions import Node
+from tacit.expressions.operations import as_asked, read_as
+from tacit.expressions.schema import Schema
 from tacit.report.issued import FORMAT, canonical_text, planner
 from tacit.tables.cell_axis import Axis
 from tacit.tables.joint.cell_counts import CellsPart
@@ -81,6 +84,25 @@ def column_name(query: Query, name: str) -> str:
     return text_of(derived[name]) if name in derived else name
 
 
+def group_names(query: Query, axis: Axis) -> list[str]:
+    """Return what the columns of an axis are: those that are not declared by how they are read."""
+    # `1` is in the group of the text "1" and in that of the number 1; these are two columns.
+    undeclared = {name for name in axis.columns if query.columns[name].kind == "undeclared"}
+    readings, known = axis.readings(undeclared), query.resolved
+    return [
+        text_of(Expression(readings[name], (known.get(name, col(name)),)))
+        if name in readings
+        else column_name(query, name)
+        for name in axis.columns
+    ]
+
+
+def axis_of_groups(query: Query) -> Axis:
+    """Return the axis of the listed groups of a question."""
+    keys = tuple(tuple(plain_key(part) for part in key) for key in query.keys or ())
+    return Axis(query.by, keys)
+
+
 def conditions_of(query: Query) -> dict[str, Condition]:
     """Return what the filters of a question ask for, by the text of each.
 
@@ -97,7 +119,8 @@ def conditions_of(query: Query) -> dict[str, Condition]:
     for one in _separate(condition.substitute(query.resolved) for condition in query.where):
         bound = _bound(one)
         if bound is None:
-            conditions[text_of(one)] = _listed(one) or Whole(text_of(one))
+            read = _listed(as_asked(one, query.columns), query.columns)
+            conditions[text_of(one)] = read or Whole(text_of(one))
             continue
         column, kind, value = bound
         bounds.setdefault(column, []).append((kind, value))
@@ -139,14 +162,14 @@ def _bound(condition: Node) -> tuple[str, str, Fraction] | None:
     return _name(column), condition.operation, as_fraction(value)
 
 
-def _listed(condition: Node) -> Listed | None:
+def _listed(condition: Node, columns: Schema) -> Listed | None:
     if not condition.operands:
         return None
     column, *values = condition.operands
     if column.operation == "literal" or any(v.operation != "literal" for v in values):
         return None
     if condition.operation == "is_null" and not values:
-        return Listed(_name(column), frozenset([typed(None)]))
+        return Listed(_name(read_as(column, "read_text", columns)), frozenset([typed(None)]))
     if condition.operation == "is_in" or (condition.operation == "==" and len(values) == 1):
         listed = [value.parameters[0] for value in values]
         if listed and not any(value is None or isinstance(value, float) for value in listed):
@@ -449,7 +472,7 @@ class Release:
         return [
             (
                 table,
-                [[column_name(self.query, name) for name in axis.columns] for axis in table.axes],
+                [group_names(self.query, axis) for axis in table.axes],
                 [self._filter_of(axis) for axis in table.axes],
             )
             for table in self.tables
@@ -488,8 +511,7 @@ def _alone(
 ) -> AloneCells:
     axes: list[Axis] = []
     if query.by:
-        keys = tuple(tuple(plain_key(p) for p in key) for key in query.keys or ())
-        axes.append(Axis(query.by, keys))
+        axes.append(axis_of_groups(query))
     if isinstance(part, HistogramPart):
         axes.append(Axis((part.column,), edges=part.edges))
     values = np.asarray(released, dtype=np.float64).reshape([axis.listed for axis in axes])

@@ -398,7 +398,7 @@ class CellsPart(CellsOfPlan):
         stride = math.prod(self.axes[i].size for i in subset)
         for axis in (self.axes[i] for i in subset):
             stride //= axis.size
-            codes.append(axis.code(columns.value, stride))
+            codes.append(axis.code(columns.value, stride, columns.undeclared))
         return reduce(lambda a, b: a + b, codes) if codes else _NOTHING
 
     def vector(self, step: Step, exact: Any) -> Any:

@@ -414,7 +414,7 @@ class GroupedPart(Part):
         grid, code, stride = self.inner.grid, None, self.size
         for axis in self.axes:
             stride //= axis.size
-            one = axis.code(columns.value)
+            one = axis.code(columns.value, undeclared=columns.undeclared)
             one = one if stride == 1 else one * stride
             code = one if code is None else code + one
         assert code is not None

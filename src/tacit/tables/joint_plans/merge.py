@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
@@ -14,7 +14,7 @@ from typing import Any, Literal
 from tacit.accounting.budget import Budget, epsilon
 from tacit.arithmetic.exact import Number, as_integer
 from tacit.errors import UsageError, did_you_mean
-from tacit.expressions.expression import Expression
+from tacit.expressions.expression import Expression, col
 from tacit.report.text import listed
 from tacit.tables.cell_axis import Axis, every_listed
 from tacit.tables.joint.statistics import (
@@ -201,6 +201,12 @@ _UNIT = 1 << 10
 _LARGEST_WEIGHT = 10**300
 # This many computed columns, filters included: each is a step of the chain from the table.
 _MAX_COMPUTED = 400
+_READ_AS = {
+    "read_whole": "whole numbers",
+    "read_boolean": "true or false",
+    "read_date": "dates",
+    "read_text": "text",
+}
 
 
 @dataclass(frozen=True)
@@ -309,6 +315,15 @@ def merged(
         _check(query, first)
     alike = all(_same_rows(query, first) for query in queries)
     derived, filters = _columns(queries, alike)
+    grouped = [_groups(query, drop) for query in queries]
+    check_listed([axes for axes, _ in grouped])
+    undeclared = {n for q in queries for n, c in q.columns.items() if c.kind == "undeclared"}
+    own_names = _by_reading([axes for axes, _ in grouped], undeclared, {*first.columns, *derived})
+    derived |= {own: Expression(r, (col(name),)) for (name, r), own in own_names.items()}
+    grouped = [
+        ([_renamed(axis, own_names, undeclared) for axis in axes], positions)
+        for axes, positions in grouped
+    ]
     if len(derived) > _MAX_COMPUTED:
         raise UsageError(
             f"the questions have {len(derived):,} filters and computed columns that differ, and at "
@@ -319,11 +334,14 @@ def merged(
     listed_rows = None
     if drop:
         booleans = {n for q in queries for n, c in q.columns.items() if c.kind == "boolean"}
-        listed_rows = every_listed([a for q in queries for a in _listed_axes(q)], booleans)
+        all_axes = [axis for axes, _ in grouped for axis in axes]
+        all_axes += [axis for query in queries for axis in _all_bins(query)]
+        read = {own: derived[own] for own in own_names.values()}
+        listed_rows = every_listed(
+            all_axes, booleans, undeclared, lambda name: read.get(name, col(name))
+        )
     only = () if listed_rows is None else (listed_rows,)
     members, aggregates = [], []
-    grouped = [_groups(query, drop) for query in queries]
-    check_listed([axes for axes, _ in grouped])
     for query, labels, where, (own_axes, positions) in zip(
         queries, names, filters, grouped, strict=True
     ):
@@ -350,7 +368,7 @@ def merged(
     query_of_all = replace(
         first,
         where=(*(first.where if alike else ()), *only),
-        derived=derived,
+        derived=tuple(derived.items()),
         by=(),
         keys=None,
         aggregates=tuple(aggregates),
@@ -399,7 +417,7 @@ def _same_rows(query: Query, first: Query) -> bool:
 
 def _columns(
     queries: Sequence[Query], alike: bool
-) -> tuple[tuple[tuple[str, Expression], ...], list[str | None]]:
+) -> tuple[dict[str, Expression], list[str | None]]:
     """Return the columns that are computed, and of each question the one that is its filter."""
     columns: dict[str, Expression] = {}
     for name, expression in itertools.chain.from_iterable(query.derived for query in queries):
@@ -423,7 +441,7 @@ def _columns(
             known_filters[text] = next(free)
             columns[known_filters[text]] = condition
         filters.append(known_filters[text])
-    return tuple(columns.items()), filters
+    return columns, filters
 
 
 def _labels(queries: Sequence[Query]) -> list[dict[str, str]]:
@@ -473,10 +491,37 @@ def _bins(aggregate: Aggregate, complete: bool) -> list[Axis]:
     return [Axis((aggregate.require_column(),), edges=aggregate.edges, whole=complete)]
 
 
-def _listed_axes(query: Query) -> list[Axis]:
-    """Return the axes of the groups and bins of a question."""
+def _all_bins(query: Query) -> list[Axis]:
+    """Return the axes of the bins of a question."""
     bins = [_bins(each, True) for _, each in query.aggregates if each.counts]
-    return [*_groups(query, True)[0], *itertools.chain.from_iterable(bins)]
+    return list(itertools.chain.from_iterable(bins))
+
+
+def _by_reading(
+    groups: Sequence[Sequence[Axis]], undeclared: Container[str], taken: Container[str]
+) -> dict[tuple[str, str], str]:
+    """Return the names of columns that are not declared and are read in several ways, by these."""
+    # The keys of a question decide how its cells are read: `1` is in the group of the text "1", of
+    # the number 1 and of true, and what is missing as a number may be a text.  So keys of different
+    # readings share no axis.
+    each = [a.readings(undeclared).items() for axes in groups for a in axes]
+    readings = list(dict.fromkeys(itertools.chain.from_iterable(each)))
+    many = Counter(name for name, _ in readings)
+    names: dict[tuple[str, str], str] = {}
+    for name, reading in readings:
+        if many[name] > 1:
+            own = f"{name} as {_READ_AS[reading]}"
+            tried = itertools.chain([own], (f"{own} {number}" for number in itertools.count(2)))
+            names[name, reading] = next(
+                n for n in tried if n not in taken and n not in names.values()
+            )
+    return names
+
+
+def _renamed(axis: Axis, names: Mapping[tuple[str, str], str], undeclared: Container[str]) -> Axis:
+    readings = axis.readings(undeclared)
+    own = [names.get((name, readings.get(name, "")), name) for name in axis.columns]
+    return replace(axis, columns=tuple(own))
 
 
 def _groups(query: Query, complete: bool) -> tuple[list[Axis], tuple[int, ...]]:

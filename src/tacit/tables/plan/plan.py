@@ -587,7 +587,9 @@ class Plan:
     def requests(self, size: int) -> list[list[Request]]:
         """Return what the first step of each chain asks of the engine, part by part."""
         if size not in self._requests:
-            columns = Columns(self.query.resolved, alone=self.query.unit.column is None)
+            undeclared = {n for n, kind in self.query.columns.kinds() if kind == "undeclared"}
+            alone = self.query.unit.column is None
+            columns = Columns(self.query.resolved, alone, frozenset(undeclared))
             self._requests[size] = [
                 for_each_step(ends, partial(self._request, part, columns))
                 for part, ends in zip(self.parts, self.chains(size), strict=True)

@@ -96,6 +96,7 @@ class Columns:
     # those that are computed from each row, in terms of the table's own
     derived: Mapping[str, Expression]
     alone: bool  # whether each row is a person of its own
+    undeclared: frozenset[str] = frozenset()  # those whose kind is not declared
 
     def value(self, name: str) -> Expression:
         """Return what a column holds, in terms of the table's own."""
