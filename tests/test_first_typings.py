@@ -80,6 +80,28 @@ TYPED: dict[str, tuple[Callable[[Any], object], str]] = {
     "tc.n()": (lambda s: ANY.n(), r"tc\.count\(\)"),
     "tc.if_else": (lambda s: ANY.if_else(1, 2, 3), r"tc\.when"),
     "tc.sd": (lambda s: ANY.sd("age"), r"tc\.std"),
+    "group_by(x, keys)": (lambda s: s.group_by("ethn", ["a"]), r'group_by\("ethn", keys='),
+    "percentile of a list": (
+        lambda s: ANY.percentile("age", [25, 50], 0, 9),
+        r"tc\.percentiles\('age', \[25, 50\], 0, 100\)",
+    ),
+    "age > '3'": (lambda s: s.filter(A > "3"), "write a number without quotes"),
+    "ethn > 3": (lambda s: s.filter(tc.col("ethn") > 3), r"cast\(float\)"),
+    "open(frame)": (lambda s: ANY.open(ROWS), "a path is text, not a value of type DataFrame"),
+    "open(csv)": (lambda s: tc.open("visits.csv"), r"open a table with tc\.Session\(path"),
+    "keys of text": (lambda s: s.group_by("age", keys=["3"]), "write it without quotes, 3"),
+    "relation='add-remove'": (
+        lambda s: ANY.sensitivity("mean", tc.Interval(0, 1, size=3), relation="add-remove"),
+        "did you mean 'unbounded'",
+    ),
+    "relation='swap'": (
+        lambda s: ANY.smooth_sensitivity("mean", [1], (0, 9), 1, relation="swap"),
+        "did you mean 'bounded'",
+    ),
+    "a day without quotes": (
+        lambda s: s.sql("select count(*) from t where age > 2024-02-01"),
+        "write a day as date '2024-02-01'",
+    ),
     "clamp(count(*))": (lambda s: s.sql(PEOPLE), r"avg\(clamp\(n, 0, 500\)\)"),
     "= other": (
         lambda s: s.sql("select count(*) from t where ethn = other"),

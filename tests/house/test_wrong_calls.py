@@ -48,7 +48,11 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "keys of numbers as text": (
         lambda: S().group_by("site", "year", keys=[(1, "2")]),
-        "'year' holds whole numbers, and the key '2' does not fit",
+        "'year' holds whole numbers, and the key '2' does not fit: write it without quotes, 2",
+    ),
+    "keys of text as numbers": (
+        lambda: S().group_by("name", keys=[5]),
+        "the key 5 does not fit: write it as text, '5'",
     ),
     # statistics
     "a list of statistics": (lambda: S().agg([tc.count()]), "must be an aggregate"),

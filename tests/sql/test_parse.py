@@ -45,6 +45,17 @@ def test_an_error_says_line_and_column(session: tc.Session) -> None:
         ("select count(*) from visits where month(when) = 3", 'is written in quotes, "when"'),
         ("select sum(cost) from visits", "give them, such as sum(clamp(cost, 0, 100))"),
         ("select avg(cost) from visits", "give them, such as avg(clamp(cost, 0, 100))"),
+        ("select count(*) from `visits`", 'in double quotes, "site"'),
+        ("select [age], count(*) from visits", 'in double quotes, "age"'),
+        ("select top 10 count(*) from visits", "limit 10"),
+        ("select count(*) from visits fetch first 10 rows only", "limit 10"),
+        ("select count(*) from visits where age = %(age)s", "write the value"),
+        ("select count(*) from {{ ref('visits') }}", "no templates: write the name"),
+        ("select any_value(age) from visits", "values of rows are never shown"),
+        ("select first(age) from visits", "values of rows are never shown"),
+        ("select count(*) from visits where age > 2024-02-01", "a day as date '2024-02-01'"),
+        ("select count(*) from visits where age > timestamp '2024-02-01 00:00'", "date '2024-"),
+        ("select cast(count(*) as decimal(10, 2)) from visits", "cast to double or text, or round"),
     ],
 )
 def test_an_error_gives_its_remedy_in_sql(session: tc.Session, text: str, said: str) -> None:

@@ -86,6 +86,17 @@ def test_meaning(text: str, means: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["age > {}", "{} <= age", "age between {} and {}", "sex = 'x' and age<{}"]
+)
+def test_a_day_without_quotes_is_no_subtraction(text: str) -> None:
+    """The rows after 2021 were counted: 0, and charged."""
+    with pytest.raises(UsageError, match="write a day as '2024-02-01'"):
+        condition(text.format(*["2024-02-01"] * 2))
+    assert condition(text.format(*["'2024-02-01'"] * 2)).columns()
+    assert condition(text.format(*["2024 - 02 - 01"] * 2)).columns()
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "", "age", "age >", ">= 18", "age >= 18 and", "age >= 18 18", "(age > 1", "age > 1)",
@@ -246,7 +257,8 @@ def test_keys_that_stand_elsewhere_are_read_for_the_columns() -> None:
         ({"answers": N, "cut": {"band": {"column": "age"}}}, "the cut 'band' must be like"),
         ({"answers": N, "total": "1/2"}, "total goes with weights"),
         ({"answers": {"n": {"statistic": "histogram", "column": "a", "edges": 3}}}, "edges"),
-        ({"answers": {"n": {"statistic": "hist"}}}, "the answer 'n' asks 'hist'"),
+        ({"answers": {"n": {"statistic": "hist"}}}, "asks 'hist'; did you mean 'histogram'"),
+        ({"answers": {"n": {"statistic": "average"}}}, "asks 'average'; did you mean 'mean'"),
         ({"answers": {"n": {"statistic": "count", "colum": "a"}}}, "has a field 'colum'"),
     ],
 )

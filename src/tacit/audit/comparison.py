@@ -19,7 +19,7 @@ from tacit.calls import public
 from tacit.core import AbsoluteDistance, Number, Space
 from tacit.core.measures import concentrated_epsilon
 from tacit.display.card import Shown
-from tacit.errors import TacitError, UsageError, did_you_mean, need, shown_value
+from tacit.errors import TacitError, UsageError, did_you_mean, need
 from tacit.expressions.grid import Grid
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.local_statistic import LocalStatistic, column_space
@@ -31,7 +31,7 @@ from tacit.statistics import Interval, sensitivity
 from tacit.statistics.global_sensitivity import lookup
 from tacit.statistics.means import Mean
 from tacit.statistics.quantiles import Maximum, Median, Minimum, Quantile
-from tacit.statistics.question import Relation
+from tacit.statistics.question import Relation, unknown_relation
 from tacit.statistics.smooth import at_distance
 from tacit.statistics.statistic import Statistic
 from tacit.statistics.variances import StandardDeviation, Variance
@@ -855,9 +855,7 @@ def _comparison_of(
             "private ones: the errors that are shown would reveal something about them"
         )
     if relation not in _RELATIONS:
-        raise UsageError(
-            f"relation {shown_value(relation)} is unknown; {did_you_mean(relation, _RELATIONS)}"
-        )
+        raise unknown_relation(relation, _RELATIONS)
     failure = None if delta is None else positive(delta, "delta")
     if failure is not None and failure >= 1:
         raise UsageError(f"delta must be below one, not {show(failure)}")

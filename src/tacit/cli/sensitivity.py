@@ -169,10 +169,12 @@ def sensitivity(ask: Asking, over: Population) -> None:
 
 def relations_of(text: str) -> list[Any]:
     """Return the neighbour relations that a word names."""
+    from tacit.statistics.question import unknown_relation
+
     if text == "both":
         return ["unbounded", "bounded"]
     if text not in _RELATIONS:
-        raise UsageError(f"relation {text!r}: {did_you_mean(text, [*_RELATIONS, 'both'])}")
+        raise unknown_relation(text, [*_RELATIONS, "both"])
     return [text]
 
 

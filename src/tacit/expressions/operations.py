@@ -229,7 +229,11 @@ def _together(node: Node, kinds: list[str]) -> str:
     """Return the common kind of values that stand side by side, or refuse."""
     present = [k for k in kinds if k != "missing"]
     if len({_family(k) for k in present}) > 1 or "other" in present:
-        raise UsageError(f"{node} mixes values of kind {' and '.join(present)}")
+        remedy = ""
+        if {_family(k) for k in present} == {"number", "text"}:
+            remedy = ": write a number without quotes and a text in them, or read a column of text "
+            remedy += "as numbers, cast(float)"
+        raise UsageError(f"{node} mixes values of kind {' and '.join(present)}{remedy}")
     if len(set(present)) == 1:
         return present[0]
     return "float" if present else "missing"

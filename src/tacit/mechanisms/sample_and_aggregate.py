@@ -34,7 +34,7 @@ from tacit.core import (
     SymmetricDistance,
     Vector,
 )
-from tacit.errors import UsageError, did_you_mean, need, shown_value
+from tacit.errors import UsageError, did_you_mean, need
 from tacit.mechanisms.aggregators import (
     BinFunction,
     Centre,
@@ -47,6 +47,7 @@ from tacit.mechanisms.output_distribution import Mixture
 from tacit.mechanisms.smooth import SmoothRelease, smooth_noise
 from tacit.mechanisms.worker_process import Worker, packed
 from tacit.noise.bits import words64
+from tacit.statistics.question import unknown_relation
 from tacit.statistics.statistic import Statistic
 
 # Records into bins, each record by a draw of its own.
@@ -611,9 +612,7 @@ def sample_and_aggregate(
         raise UsageError("give epsilon, above zero: the privacy loss when one record differs")
     kind = _known(aggregate, AGGREGATES, "aggregate")
     if relation not in _RELATIONS:
-        raise UsageError(
-            f"relation {shown_value(relation)} is unknown; {did_you_mean(relation, _RELATIONS)}"
-        )
+        raise unknown_relation(relation, _RELATIONS)
     engine = BinEngine.of(parallel, timeout)
     reads = coordinates(bounds, default, grid, kind.grid_bits)
     shares = {"epsilon": positive(epsilon, "epsilon") / len(reads)}

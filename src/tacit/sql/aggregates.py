@@ -337,6 +337,8 @@ def _count(node: Any, scope: Scope) -> SqlAggregate:
     only(node, "this", "big_int")
     inner = node.this
     name = type(inner).__name__
+    if inner is None:  # count() is count(*) in DuckDB
+        return SqlAggregate(node, "count")
     if name == "Star":
         only(inner)
         return SqlAggregate(node, "count")

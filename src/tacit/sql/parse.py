@@ -93,6 +93,7 @@ _ARGUMENTS = {
     "materialized": "MATERIALIZED is for an engine, which never sees this text: leave it out",
     "hint": "hints are for an engine, which never sees this text: leave it out",
     "limit_options": "LIMIT takes a number of groups: limit 10",
+    "direction": "FETCH FIRST has no translation: limit 10",
     "query": "a subquery is allowed only in FROM, row by row: IN takes a list of values",
     "db": "a table is named only by its name: leave the schema out",
     "catalog": "a table is named only by its name: leave the database out",
@@ -261,13 +262,15 @@ def _check_tokens(tokens: Sequence[Any]) -> None:
         name = token.token_type.name
         if name == "SEMICOLON" and index < len(tokens) - 1:
             raise UnsupportedQueryError("ask one query at a time", _start(tokens[index + 1]))
+        day = "".join(each.text for each in tokens[index : index + 5])
+        adjacent = token.start + len(day) == tokens[min(index + 4, len(tokens) - 1)].end + 1
+        if name == "NUMBER" and adjacent and _BARE_DAY.fullmatch(day):
+            raise UnsupportedQueryError(
+                f"{day} without quotes is a subtraction: write a day as date '{day}'", _start(token)
+            )
         listed = name == "L_BRACKET" and _numbers_are_listed(tokens, index)
         if name in ("L_BRACKET", "L_BRACE") and not listed:
-            raise UnsupportedQueryError(
-                f"{name[2:]} has no translation: the only lists are of the shares of percentiles, "
-                "quantile_cont(cost, [0.25, 0.5, 0.75])",
-                _start(token),
-            )
+            raise UnsupportedQueryError(_enclosed(tokens, index), _start(token))
         if name in ("L_PAREN", "CASE"):
             depth += 1
         elif name in ("R_PAREN", "END"):
@@ -292,6 +295,22 @@ def _check_tokens(tokens: Sequence[Any]) -> None:
                 f"the query is nested more than {_MAX_DEPTH} deep: name its parts with WITH",
                 _start(token),
             )
+
+
+_BARE_DAY = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
+
+
+def _enclosed(tokens: Sequence[Any], index: int) -> str:
+    """Return why a bracket or a brace is refused: a name, a template, or a list."""
+    names = [token.token_type.name for token in tokens[index : index + 3]]
+    if names == ["L_BRACKET", "VAR", "R_BRACKET"]:
+        return f'a name is written in double quotes, "{tokens[index + 1].text}", not in brackets'
+    if names[:2] == ["L_BRACE", "L_BRACE"]:
+        return "a query has no templates: write the name or the value itself"
+    return (
+        f"{names[0][2:]} has no translation: the only lists are of the shares of percentiles, "
+        "quantile_cont(cost, [0.25, 0.5, 0.75])"
+    )
 
 
 def _refuse_beginning(token: Any) -> None:
@@ -319,16 +338,27 @@ def _start(token: Any) -> tuple[int, int]:
     return token.line, max(1, token.col - (token.end - token.start))
 
 
+# What other dialects write up to the word where the parser stops, and what is written instead.
+_OTHER_DIALECTS = (
+    (re.compile(r"`$"), 'a name is written in double quotes, "site"'),
+    (re.compile(r"(?i)\bselect\s+top\s+\d+$"), "the number of groups is at the end, limit 10"),
+    (re.compile(r"%\(\w+\)\s*\w+$"), "a query has no placeholders: write the value"),
+)
+
+
 def _unparsed(error: Any) -> UnsupportedQueryError:
     details = error.errors[0] if error.errors else {}
     word = str(details.get("highlight") or "").strip()[:40]
     line, column = details.get("line") or 1, details.get("col") or 1
     near = f" near {word!r}" if word else ""
     description = str(details.get("description"))
+    context = f"{details.get('start_context') or ''}{details.get('highlight') or ''}"
     hint = ""
     if "provided arguments" in description or "arguments for" in description:
         hint = "; the call that ends here has too many arguments: bounds are given by clamp, as in "
         hint += "sum(clamp(cost, 0, 100))"
+    elif other := next((said for before, said in _OTHER_DIALECTS if before.search(context)), ""):
+        hint = f": {other}"
     elif word.upper() in _dialect().tokenizer_class.KEYWORDS and word.isalpha():
         hint = f'; a column with the name of a word of SQL is written in quotes, "{word}"'
     return UnsupportedQueryError(

@@ -104,7 +104,11 @@ _NEAREST: Mapping[str, str] = {
     "ApproxDistinct": "write count(distinct x)",
     "Mode": "the most frequent value has no translation: group by the column, order by count(*)",
     "GroupConcat": "values of rows are never shown: ask for aggregates of numbers",
-    "ArrayAgg": "values of rows are never shown: ask for aggregates of numbers",
+    **dict.fromkeys(
+        ("AnyValue", "ArrayAgg", "First", "FirstValue", "IgnoreNulls", "Last", "LastValue"),
+        "values of rows are never shown: ask for aggregates of numbers",
+    ),
+    **dict.fromkeys(("StrToTime", "UnixToTime"), "write a day as it is: day >= date '2024-12-31'"),
     "Rollup": "ROLLUP has no translation: ask one query for each grouping",
     "Cube": "CUBE has no translation: ask one query for each grouping",
     "GroupingSets": "GROUPING SETS have no translation: ask one query for each grouping",
@@ -479,8 +483,12 @@ def _width_bucket(node: Any, names: Names) -> Expression:
 )
 def _cast(node: Any, names: Names) -> Expression:
     only(node, "this", "to", "safe")
-    only(node.args["to"], "this", "nested")
     wanted = node.args["to"].this.name
+    if node.args["to"].args.get("expressions"):
+        refuse(node, f"{wanted} of a length has no translation: cast to double or text, or round")
+    only(node.args["to"], "this", "nested")
+    if wanted.startswith(("TIME", "DATETIME")):
+        refuse(node, "times of day have no translation: compare with days, t >= date '2024-01-31'")
     operand = (timed if wanted == "DATE" else value)(node.this, names)
     kind = names.kind(operand)
     if wanted == "DATE" and isinstance(constant(operand), str):

@@ -25,6 +25,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,6 +40,24 @@ from tacit.statistics.samples import Sample
 
 Relation: TypeAlias = Literal["unbounded", "add", "remove", "bounded"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
+# What others call the relations: the most similar name of ours may be one that protects less.
+_ELSEWHERE = {
+    **dict.fromkeys(("addremove", "insertdelete", "unboundeddp", "symmetric"), "unbounded"),
+    **dict.fromkeys(
+        ("change", "changeone", "hamming", "replace", "replaceone", "substitute", "swap"), "bounded"
+    ),
+}
+
+
+def unknown_relation(relation: object, known: Iterable[str] = RELATIONS) -> UsageError:
+    """Return the error of a relation that is not known, with the one that is meant.
+
+    >>> print(unknown_relation("add-remove"))
+    relation 'add-remove' is unknown; did you mean 'unbounded'?
+    """
+    letters = re.sub("[^a-z]", "", str(relation).lower()) if isinstance(relation, str) else ""
+    near = did_you_mean(_ELSEWHERE.get(letters, letters), known)
+    return UsageError(f"relation {said(relation)} is unknown; {near}")
 
 
 def without_empty(names: Iterable[str]) -> tuple[str, ...]:
@@ -81,8 +100,7 @@ class Question:
     def __post_init__(self) -> None:
         object.__setattr__(self, "distance", as_integer(self.distance, "distance", minimum=1))
         if self.relation not in RELATIONS:
-            near = did_you_mean(self.relation, RELATIONS)
-            raise UsageError(f"relation {shown_value(self.relation)} is unknown; {near}")
+            raise unknown_relation(self.relation)
         _ = self.domain.sample  # a table of several columns is refused here
         if self.at is not None:
             self._check_release(self.at)

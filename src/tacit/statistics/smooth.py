@@ -9,9 +9,9 @@ from typing import Any
 
 from tacit.arithmetic.exact import Number, as_fraction, as_integer, positive
 from tacit.calls import public
-from tacit.errors import InfeasibleError, UsageError, did_you_mean, shown_value
+from tacit.errors import InfeasibleError, UsageError, shown_value
 from tacit.statistics.global_sensitivity import lookup
-from tacit.statistics.question import RELATIONS, Relation
+from tacit.statistics.question import RELATIONS, Relation, unknown_relation
 from tacit.statistics.samples import ClampedRecords, Sample
 from tacit.statistics.statistic import AtDistance, Statistic
 
@@ -43,9 +43,7 @@ def at_distance(
     #   sensitivity, for ``t`` beyond ``farthest``.
     named = lookup(statistic)
     if relation not in RELATIONS:
-        raise UsageError(
-            f"relation {shown_value(relation)} is unknown; {did_you_mean(relation, RELATIONS)}"
-        )
+        raise unknown_relation(relation)
     if bounds is None and values is None:
         raise UsageError(
             "give bounds=(lower, upper), public numbers, or values=[...], the public values that a "

@@ -6,6 +6,7 @@ import datetime
 import itertools
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, reduce
 from typing import Any, TypeAlias
@@ -347,6 +348,9 @@ def _column(table: Any, name: str) -> list[Any]:
     return list(column.to_pylist() if hasattr(column, "to_pylist") else column.to_list())
 
 
+_MAX_DIGITS = 20  # of a key that is a decimal, as databases return integers
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, np.datetime64):
         plain = _time(value)
@@ -360,13 +364,17 @@ def _plain(value: Any) -> Any:
         plain = str.__str__(plain) + ""
     if isinstance(plain, int) and not isinstance(plain, bool):
         return int.__add__(plain, 0)
+    if isinstance(plain, Decimal) and plain.is_finite() and plain.adjusted() < _MAX_DIGITS:
+        plain = plain if plain % 1 else int(plain)
     if isinstance(plain, float) and plain.is_integer():
         plain = int(plain)
     if isinstance(plain, datetime.datetime):
         return _day(plain)
     if not isinstance(plain, (str, int, bool, datetime.date)):
+        number = isinstance(plain, (float, Decimal))
         raise UsageError(
             f"a key is text, a whole number, a truth value or a date, not a {type(plain).__name__}"
+            + ("; group other numbers in bins: tc.col('x').cut([0, 10, 20])" if number else "")
         )
     if isinstance(plain, str) and not is_unicode(plain):
         raise UsageError(

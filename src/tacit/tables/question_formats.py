@@ -223,6 +223,8 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
+# A day without quotes: as arithmetic it is a number near 2000, with which no day compares.
+_BARE_DAY = re.compile(r"\s*(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))(?![\w.])")
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "==": operator.eq,
@@ -500,6 +502,11 @@ def _tokens(text: str, what: str, help: str) -> list[tuple[str, str, int]]:
     tokens: list[tuple[str, str, int]] = []
     position = 0
     while text[position:].strip():
+        if day := _BARE_DAY.match(text, position):
+            raise UsageError(
+                f"the {what} {text!r} has {day[1]} at character {day.start(1) + 1}, which is a "
+                f"subtraction without quotes; write a day as '{day[1]}'"
+            )
         match = _TOKEN.match(text, position)
         if match is None:
             at = position + len(text[position:]) - len(text[position:].lstrip())
@@ -580,7 +587,14 @@ def _conditions(question: Mapping[str, Any], name: str) -> tuple[Expression, ...
 
 
 def _answer(spec: Any, label: str, declared: bool) -> Aggregate:
+    if not isinstance(spec, Mapping):
+        raise _malformed(label)
     fields = mapping(spec, f"the answer {label!r}")
+    if isinstance(fields.get("bounds"), list):
+        raise UsageError(
+            f"the answer {label!r} has its bounds as lower = 0, upper = 100; bounds are a table "
+            "for several columns, { age = [0, 100] }"
+        )
     for name in ("statistic", "column", "y", "method", "distribution"):
         text_of(fields, name, f"the answer {label!r}")
     if not isinstance(fields.get("edges", []), list):
@@ -620,6 +634,29 @@ def _keys(
     return keys if elsewhere is None else elsewhere(by)
 
 
+def _malformed(label: str) -> UsageError:
+    return UsageError(
+        f"the answer {label!r} must be like "
+        '{ statistic = "mean", column = "age", lower = 0, upper = 100 }'
+    )
+
+
+# What other programs call a statistic.
+_ELSEWHERE = {
+    **dict.fromkeys(("avg", "average"), "mean"),
+    **dict.fromkeys(("n", "nrow", "size", "value_counts"), "count"),
+    **dict.fromkeys(("n_distinct", "n_unique", "nunique", "distinct"), "count_distinct"),
+    **dict.fromkeys(("sd", "stddev", "stdev"), "std"),
+    **dict.fromkeys(("quantile", "percentile_cont"), "percentile"),
+    **dict.fromkeys(("quantiles",), "percentiles"),
+    **dict.fromkeys(("hist", "bins"), "histogram"),
+    **dict.fromkeys(("total",), "sum"),
+    **dict.fromkeys(("variance",), "var"),
+    **dict.fromkeys(("corr", "cor"), "correlation"),
+    **dict.fromkeys(("cov",), "covariance"),
+}
+
+
 def statistic(described: object, label: str, declared: bool = False) -> Aggregate:
     """Return the statistic that a table of a plan describes.
 
@@ -627,14 +664,12 @@ def statistic(described: object, label: str, declared: bool = False) -> Aggregat
     mean(age, 0, 99)
     """
     if not isinstance(described, Mapping) or "statistic" not in described:
-        raise UsageError(
-            f"the answer {label!r} must be like "
-            '{ statistic = "mean", column = "age", lower = 0, upper = 100 }'
-        )
+        raise _malformed(label)
     name = described["statistic"]
     known = {each.kind: each for each in statistics(of_plans=True)}
     if name not in known:
-        raise UsageError(f"the answer {label!r} asks {name!r}; {did_you_mean(str(name), known)}")
+        meant = _ELSEWHERE.get(str(name).lower(), str(name))
+        raise UsageError(f"the answer {label!r} asks {name!r}; {did_you_mean(meant, known)}")
     of = known[name]
     more = tuple(Options.__annotations__) if of.methods else ()
     fields = (*of.fields, *more)

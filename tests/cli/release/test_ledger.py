@@ -357,6 +357,12 @@ def test_a_plan_is_paid_whole_or_not_at_all(tacit, folder: Path) -> None:
         ('path = "people.csv"', "path = 3", "text in quotes"),
         ("epsilon = 0.4", "epsilon = -1", "above zero"),
         ('"age >= 30"', '"age >> 30"', "the condition"),
+        ('"age >= 30"', '"age >= 2024-01-31"', "write a day as '2024-01-31'"),
+        ('"percentile"', '"quantile"', "did you mean 'percentile'"),
+        ('path = "people.csv"', 'path = ""', "a path is empty"),
+        ('= { statistic = "count_people" }', '= "count_people"', "must be like { statistic ="),
+        ("q = 90, lower = 0, upper = 1000", "q = 90, bounds = [0, 9]", "lower = 0, upper ="),
+        ("[unit]", "[tables.people]\n[unit]", "the declaration of a data set"),
         ("[[question]]", "[[question", "not TOML"),
         ("age >= 30", "agee >= 30", "did you mean 'age'"),
         ('where = "age >= 30"', 'cut = { old = { column = "age", edge = [1] } }', "edges = ["),
@@ -376,6 +382,8 @@ def test_a_plan_with_a_mistake_spends_nothing(tacit, folder: Path, old, new, sai
 
 def test_a_plan_stands_alone(tacit, folder: Path) -> None:
     (folder / "plan.toml").write_text(PLAN)
+    for command in ("preview plan.toml", "release plan.toml --count --epsilon 1"):
+        assert "run it with tacit release --plan plan.toml" in tacit(command).err
     done = tacit("release people.csv --plan plan.toml")
     assert done.code == 2
     assert "--plan specifies everything" in done.err

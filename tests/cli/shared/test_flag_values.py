@@ -143,6 +143,34 @@ def test_keys_that_are_none_are_refused(by: list[str], given: list[str], said: s
         keys(by, *given)
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        "[a,b]",
+        "['a','b']",
+        "{a,b}",
+        "(a,b)",
+        "range(1,4)",
+        "'a'",
+        "'a','b'",
+        "a,b,",
+        "a,,b",
+        "said:a",
+    ],
+)
+def test_keys_in_the_syntax_of_another_language_are_refused(given: str) -> None:
+    """Each part was a group of no rows, answered and charged."""
+    for text in (given, f"said={given}"):
+        with pytest.raises(UsageError, match="values that commas part, --keys a,b,c"):
+            keys(["said"], text)
+
+
+def test_keys_in_double_quotes_are_any_text() -> None:
+    texts = ["[0, 10)", "'a'", "", "said:a", "(b"]
+    assert keys(["said"], ",".join(f'"{text}"' for text in texts)) == {"said": texts}
+    assert keys(["said"], "O'Brien,a (b),c:d") == {"said": ["O'Brien", "a (b)", "c:d"]}
+
+
 def test_keys_of_a_file_are_its_rows_once(tmp_path: Path) -> None:
     path = tmp_path / "keys.csv"
     path.write_text("\ufeffyear,more,site\n2020,x,a\n\n2021,y,b\n2020,z,a\n")

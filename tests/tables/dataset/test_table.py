@@ -186,7 +186,8 @@ def test_numbers_stay_exact_and_open_questions_are_signs():
     ("content", "says"),
     [
         (b"name = ", "not TOML"),
-        (b"name = '\xff'", "not TOML"),
+        (b"name = '\xff'", "not UTF-8 text: save it"),
+        (b'name = "C:\\data"', r"not TOML: .*has single quotes, 'C:\\data'"),
         (b"a = " + b"9" * 5000, "thousands of digits"),
         (b"a = " + b"[" * 100_000, "nested"),
         (b"#" * 10_000_001, "megabytes"),

@@ -726,8 +726,27 @@ def test_an_engine_in_place_keeps_nothing_and_names_no_two_queries_alike() -> No
 
 def test_names_that_differ_in_capital_letters_are_refused() -> None:
     refuse_like_names(["age", "Site"])
-    with pytest.raises(DataSourceError, match="capital letters"):
+    with pytest.raises(DataSourceError, match="'age' and 'AGE' differ only in capital letters"):
         refuse_like_names(["age", "AGE"])
+    with pytest.raises(DataSourceError, match="two columns are both named 'age'"):
+        refuse_like_names(["age", "x", "age"])
+
+
+def test_first_lines_that_may_be_records_are_not_shown(tmp_path: Path) -> None:
+    """Two files without a line of names: each first line is a person's."""
+    for name, record in (("a", "Anna,x"), ("b", "anna,x")):
+        (tmp_path / f"{name}.csv").write_text(f"{record}\n")
+    with pytest.raises(DataSourceError, match="two columns differ only in capital letters"):
+        open_source(str(tmp_path / "*.csv"))
+
+
+@pytest.mark.parametrize("names", [["age", "AGE"], ["age", "age"]])
+def test_a_frame_names_the_columns_that_are_alike(names: list[str]) -> None:
+    shown = "|".join({f"{names[0]!r} and {names[1]!r} differ", f"both named {names[1]!r}"})
+    pandas = pd.DataFrame([[1, 2]], columns=names)
+    for frame in (pandas, pa.table([[1], [2]], names=names)):
+        with pytest.raises(DataSourceError, match=shown):
+            open_source(frame)
 
 
 @pytest.mark.parametrize("timeout", [0, -1, True, "5", 1e7])

@@ -105,6 +105,11 @@ def read_plan(path: str) -> Job:
 
 
 def _job(plan: Mapping[str, Any], folder: Path) -> Job:
+    if "tables" in plan:
+        raise UsageError(
+            "this is the declaration of a data set, which is named like a table, tacit release "
+            'visits.toml --count, or in a plan, [source] path = "visits.toml"'
+        )
     known_fields(plan, _FIELDS["the plan"], "the plan")
     source = _part(plan, "source")
     table = Table(
@@ -177,4 +182,6 @@ def _part(plan: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _path(path: str | None, folder: Path) -> str:
     """Return a path relative to the folder of the plan."""
     assert path is not None
+    if not path:
+        raise UsageError("a path is empty: name a file or a folder ('.' is that of the plan)")
     return path if "://" in path else str(folder / Path(path).expanduser())

@@ -194,7 +194,10 @@ def integer_range(text: str, name: str) -> list[int]:
             raise UsageError(f"{name} is whole numbers such as 1, 1..4 or 1,2,5, not {text!r}")
         first, last = (int(as_fraction(end, name)) for end in (match[1], match[2] or match[1]))
         if last < first or last - first >= _MAX_KEYS:
-            raise UsageError(f"{name} {part.strip()!r} is reversed or too long")
+            raise UsageError(
+                f"{name} {part.strip()!r} is reversed or too long: write it as 1..4, with at most "
+                f"{_MAX_KEYS} numbers"
+            )
         integers += range(first, last + 1)
     return integers
 
@@ -289,6 +292,7 @@ def _listed_keys(text: str, kind: str, name: str) -> list[Any]:
     if kind in ("integer", "float", "decimal", "undeclared") and re.fullmatch(_RANGES, text):
         return list(integer_range(text, f"a key of {name}"))
     parts = next(csv.reader([text], skipinitialspace=True))
+    _check_separated(text, parts, name)
     if kind in ("text", "boolean") and any(re.fullmatch(_RANGES, part) for part in parts):
         raise UsageError(
             f"{name!r} holds {'text' if kind == 'text' else 'true or false'}, and {text!r} is a "
@@ -296,6 +300,22 @@ def _listed_keys(text: str, kind: str, name: str) -> list[Any]:
             "for --keys-file"
         )
     return [_typed(part, _key_kind(kind, parts), name) for part in parts]
+
+
+def _check_separated(text: str, parts: Sequence[str], name: str) -> None:
+    """Raise for a list in the syntax of another language: each part would be a group of no rows."""
+    # A part in double quotes may be any text: what is refused is written without any.
+    unbalanced = any(
+        part.count(a) != part.count(b) for part in parts for a, b in ("()", "[]", "{}")
+    )
+    quoted = any(len(part) > 1 and part[0] == part[-1] == "'" for part in parts)
+    blank = len(parts) > 1 and not all(parts)
+    if '"' not in text and (unbalanced or quoted or blank or text.startswith(f"{name}:")):
+        raise UsageError(
+            f"the keys of {name!r} are values that commas part, --keys a,b,c or --keys 1..3, not "
+            f"{text!r}: leave brackets and single quotes out, or write a value that has them, or "
+            """an empty one, in double quotes, --keys '"[0, 10)","[10, 20)"'"""
+        )
 
 
 def _key_kind(kind: str, parts: Sequence[str]) -> str:

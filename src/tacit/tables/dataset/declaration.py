@@ -103,6 +103,7 @@ def _fits(kind: str, column: str, spec: ColumnDeclaration, table: str) -> None:
 
 
 _FIELDS = ("name", "unit", "budget", "ledger", "purpose", "owner", "tables")
+_TABLES = (".csv", ".db", ".duckdb", ".gz", ".parquet", ".pq", ".tsv")  # never TOML
 _PLAIN = re.compile(r"\w[\w .-]{0,99}")
 _TAKEN = ("null", "quote", "delimiter")  # fields of a table in which a question mark is what it is
 _UNIT = ("person", "rows", "groups")
@@ -250,7 +251,18 @@ class Dataset:
             UsageError: the file does not exist, is not TOML, or is refused by :class:`Dataset`.
         """
         location = Path(typed(path))
+        if location.suffix.lower() in _TABLES:
+            raise UsageError(
+                f"{location} is not a declaration of a data set, which is a file of TOML: open a "
+                "table with tc.Session(path, unit=tc.one_row_each, budget=tc.epsilon(1)), or draft "
+                f"its declaration with tacit init {location}"
+            )
         fields = read_toml(location, str(location))
+        if "tables" not in fields and not {"source", "question"}.isdisjoint(fields):
+            raise UsageError(
+                f"{location} is a plan of questions, not the declaration of a data set: run it "
+                f"with tacit release --plan {location}"
+            )
         try:
             return cls.from_fields(fields, location.parent)
         except UsageError as error:

@@ -115,15 +115,22 @@ def closed_on_failure(engine: Engine) -> Iterator[None]:
         raise
 
 
-def refuse_like_names(names: Collection[str]) -> None:
-    """Raise if an engine could take columns for each other.
+def refuse_like_names(names: Collection[str], *, public: bool = True) -> None:
+    """Raise if an engine could take columns for each other; show the names if they are public.
 
     >>> refuse_like_names(["age", "site"])
     """
     if not names:
         raise DataSourceError("the table has no columns")
-    if len({name.casefold() for name in names}) < len(names):
-        raise DataSourceError("two columns differ only in capital letters; rename one of them")
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.get(name.casefold())
+        if other == name:
+            raise DataSourceError(f"two columns are both named {name!r}; rename one of them")
+        if other is not None:
+            shown = f"the columns {other!r} and {name!r}" if public else "two columns"
+            raise DataSourceError(f"{shown} differ only in capital letters; rename one of them")
+        seen[name.casefold()] = name
 
 
 def checked_timeout(timeout: float | None) -> float | None:

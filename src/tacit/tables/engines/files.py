@@ -350,7 +350,11 @@ class ConfinedPath(os.PathLike[str]):
 
 def typed(path: str | os.PathLike[str]) -> str:
     """Return a path as the user means it: ``~`` is their home, but in a confined path."""
-    return path.path if isinstance(path, ConfinedPath) else os.path.expanduser(os.fspath(path))
+    if isinstance(path, ConfinedPath):
+        return path.path
+    if not isinstance(path, (str, os.PathLike)):
+        raise UsageError(f"a path is text, not a value of type {type(path).__name__}")
+    return os.path.expanduser(os.fspath(path))
 
 
 def is_hidden(name: str) -> bool:

@@ -590,9 +590,6 @@ def _describe(relation: str, engine: SparkEngine) -> Schema:
             "and open that"
         )
     names = [name for name, _ in fields]
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataSourceError(f"two columns are both named {twice!r}; rename one of them")
     refuse_like_names(names)
     return Schema([_column(name, declared) for name, declared in fields])
 

@@ -250,6 +250,8 @@ def columns_named(by: Sequence[str | Sequence[str]]) -> tuple[str, ...]:
     >>> columns_named(["site", "plan"]), columns_named([["site", "plan"]])
     (('site', 'plan'), ('site', 'plan'))
     """
+    if len(by) == 2 and isinstance(by[0], str) and isinstance(by[1], (list, tuple, range)):
+        raise UsageError(f'the keys are named: group_by("{by[0]}", keys=[...])')
     first = by[0] if len(by) == 1 else by
     names = (first,) if isinstance(first, str) else first
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -116,7 +117,10 @@ def key_of_kind(value: Any, name: str, kind: str) -> Any:
     if isinstance(value, datetime.datetime):
         value = value.date()
     if kind != "missing" and type(value) is not _TYPES[kind]:
-        raise UsageError(f"{name} holds {_VALUES_OF[kind]}, and the key {value!r} does not fit")
+        raise UsageError(
+            f"{name} holds {_VALUES_OF[kind]}, and the key {value!r} does not fit"
+            + _as_written(value, kind)
+        )
     if isinstance(value, str) and len(value.encode(errors="surrogatepass")) > LONGEST_NAME:
         raise UsageError(
             f"a key of {name} is too long: a text of more than {LONGEST_NAME} bytes counts as "
@@ -150,9 +154,24 @@ def fit_number(value: Any, name: str, kind: str) -> None:
     fits = value is None or (type(value) is int and abs(value) <= EXACT)
     if not fits:
         raise UsageError(
-            f"{name} holds {kind} values, and the key {value!r} is not a whole number up to 2^53; "
-            "group by other numbers in bins, as in tc.col('x').cut([0, 10, 20])"
+            f"{name} holds {kind} values, and the key {value!r} is not a whole number up to 2^53"
+            + (
+                _as_written(value, "integer")
+                or "; group by other numbers in bins, as in tc.col('x').cut([0, 10, 20])"
+            )
         )
+
+
+def _as_written(value: Any, kind: str) -> str:
+    """Return how a key is written for a column of another kind, if it can be one of its values."""
+    plain = value is not True and value is not False
+    if kind == "text" and isinstance(value, int) and plain:
+        return f": write it as text, {str(value)!r}"
+    if kind == "integer" and isinstance(value, str) and re.fullmatch("0|-?[1-9][0-9]{0,15}", value):
+        return f": write it without quotes, {value}"
+    if kind == "boolean" and str(value).lower() in ("0", "1", "true", "false"):
+        return f": write {str(value).lower() in ('1', 'true')}"
+    return ""
 
 
 def _date(text: str, name: str) -> datetime.date:

@@ -171,6 +171,10 @@ def median(
 
 def _percent(q: object) -> Fraction:
     """Return a percentile, refusing what looks like a quantile."""
+    if isinstance(q, (list, tuple, np.ndarray)):
+        raise UsageError(
+            "a percentile is one number: several are tc.percentiles('age', [25, 50], 0, 100)"
+        )
     percent = as_percent(q)
     ratio = isinstance(q, Fraction) or (isinstance(q, str) and "/" in q)
     if 0 < percent < 1 and not ratio:

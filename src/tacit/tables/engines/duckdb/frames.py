@@ -138,8 +138,8 @@ def shown_schema(
     import pyarrow as pa
 
     names = names_of(schema.names)
-    if len({name.casefold() for name in names}) < len(names):
-        raise DataSourceError("two columns have one name, capitals or not; rename one of them")
+    if names:
+        refuse_like_names(names)
     fields = [
         field.remove_metadata().with_name(name).with_type(without_zone(field.type))
         for name, field in zip(names, schema, strict=True)

@@ -109,7 +109,8 @@ def open_csv(
     # With a ``notice``, which gets the faults of the lines, all columns stay text.
     opened = csv_files(files, form)
     names = list(dict.fromkeys(name for file in opened for name in file.names))
-    refuse_like_names(names)
+    # What is read as names may be records, if the files have no line of names.
+    refuse_like_names(names, public=False)
     for column in form.types:
         if column not in names:
             raise UsageError(
