@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -90,11 +90,16 @@ class _Release(Replanned):
         groups: int,
         methods: Mapping[str, Any],
         keys_by: str | None,
+        counted: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         super().__init__(question, query)
         self.methods = methods
         chosen = [(label, as_stated(a, methods.get(label))) for label, a in query.aggregates]
         self.plan = Plan(replace(query, aggregates=tuple(chosen)), request, keys_by)
+        for part in self.plan.parts:
+            if isinstance(part, CellsPart):
+                for family in part.families.values():
+                    family.use_stated(counted)
         self.groups = groups
 
     @property
@@ -266,6 +271,7 @@ def replan(
     cost: Budget,
     methods: Mapping[str, Any],
     keys_by: str | None,
+    counted: Sequence[Mapping[str, Any]] = (),
 ) -> Replanned:
     """Plan a question again."""
     # Where the request was lowered to what remained (:func:`~tacit.accounting.budget.fit`),
@@ -275,7 +281,7 @@ def replan(
     #   their kinds (:func:`~tacit.tables.plan.parse_question.first_schemas`).
     found = None
     for request in _granted(Budget.from_json(question["request"]), budget, left, cost):
-        found = _planned(question, schemas, request, groups, methods, keys_by)
+        found = _planned(question, schemas, request, groups, methods, keys_by, counted)
         if found.cost.cost_in(budget.kind) == cost:
             break
     assert found is not None
@@ -289,12 +295,13 @@ def _planned(
     groups: int,
     methods: Mapping[str, Any],
     keys_by: str | None,
+    counted: Sequence[Mapping[str, Any]],
 ) -> Replanned:
     described = question["query"]
     if "noise" not in question:
         query = query_from(described, *schemas)
         _only(question, {"query", "request", "tag"})
-        return _Release(question, query, request, groups, methods, keys_by)
+        return _Release(question, query, request, groups, methods, keys_by, counted)
     _only(question, {"query", "request", "tag", "noise"})
     if described["by"] or described["keys"] is not None or "inner" in described:
         raise UsageError("a count over time is of rows, without groups")
@@ -341,9 +348,10 @@ def of_certificate(body: Mapping[str, Any]) -> Replanned:
     groups = len(body["answer"]["keys"])
     unknown = question["query"]["by"] and question["query"]["keys"] is None
     keys_by = body["chains"][0]["steps"][-1]["step"] if unknown else None
-    again = replan(question, schemas, groups, budget, left, cost, methods, keys_by)
+    steps = [step for chain in body["chains"] for step in chain["steps"]]
+    counted = [step for step in steps if step["step"] == "cell_counts"]
+    again = replan(question, schemas, groups, budget, left, cost, methods, keys_by, counted)
     if isinstance(again, _Release):
-        steps = (step for chain in body["chains"] for step in chain["steps"])
         again.states_axes = any("axes" in step for step in steps)
     return again
 

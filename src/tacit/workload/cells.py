@@ -1,4 +1,4 @@
-"""Workloads over the cells of one declared domain: ranges, prefix sums, any sums of cells."""
+"""Workloads over the cells of a declared domain: ranges, prefix sums, any sums of cells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from tacit.accounting.budget import Budget, read_loss
 from tacit.arithmetic.exact import Number, as_integer
 from tacit.calls import public
 from tacit.errors import UsageError
+from tacit.workload.range_strategies import MAX_CELLS, best_strategy, gram_of, total_of
 from tacit.workload.strategies import (
+    MAX_DENSE,
     Strategy,
     block_tree,
     convex_optimum,
@@ -24,10 +26,10 @@ from tacit.workload.strategies import (
     rounded,
     wavelet,
 )
+from tacit.workload.structured import ProductStrategy
 
 Array = NDArray[np.float64]
 
-MAX_CELLS = 4096
 _OPTIMISED = 1024  # beyond this many cells only hierarchies are tried
 _SCALE = 1024  # what real strategies are multiplied by before they are rounded
 _BRANCHINGS = (2, 4, 8, 16)
@@ -43,6 +45,7 @@ class Workload:
         gram: W^T W for the questions W, of shape (cells, cells).
         size: how many questions there are.
         rows: the questions W themselves, where they are few enough to be listed; else None.
+        weight: the sum of the weights of the squared errors; None where each weighs 1.
 
     Example:
         >>> import tacit as tc
@@ -55,6 +58,7 @@ class Workload:
     gram: Array
     size: int
     rows: Array | None = None
+    weight: float | None = None
 
     @property
     def cells(self) -> int:
@@ -64,12 +68,15 @@ class Workload:
     def expected_error(self, epsilon: Number | None = None, *, rho: Number | None = None) -> float:
         """Return the root mean square error over the questions, with the best known strategy.
 
+        It is in rows: ``sqrt(sum of w e^2 / sum of w)`` for the errors e and the weights w of the
+        questions, which are 1 by default.
+
         Args:
             epsilon: of pure differential privacy, where rows are added or removed.
             rho: of zero-concentrated differential privacy.
 
         Raises:
-            UsageError: neither epsilon nor rho, both, or a domain that is too large.
+            UsageError: neither epsilon nor rho, or both.
 
         Example:
             >>> import tacit as tc
@@ -91,11 +98,12 @@ class Workload:
             rho: of zCDP, for Gaussian noise, instead.
         """
         loss = loss_of(epsilon, rho)
-        renormed = Strategy(strategy.name, strategy.matrix, _norm(loss))
-        return math.sqrt(self.total(renormed) * unit_variance(loss) / self.size)
+        return self._mean(self.total(strategy.in_norm(_norm(loss))), loss)
 
     def total(self, strategy: Strategy) -> float:
         """Return the total squared error for noise whose variance is the squared sensitivity.
+
+        Each squared error is multiplied by the weight of its question.
 
         Args:
             strategy: what is measured instead of the questions.
@@ -114,32 +122,45 @@ class Workload:
             epsilon: of pure DP, for Laplace noise.
             rho: of zCDP, for Gaussian noise, instead.
         """
+        total = self.singular_values**2 / self.cells
+        return self._mean(total, loss_of(epsilon, rho))
+
+    def _mean(self, total: float, loss: Budget) -> float:
+        weight = self.size if self.weight is None else self.weight
+        return math.sqrt(total * unit_variance(loss) / weight)
+
+    @cached_property
+    def singular_values(self) -> float:
+        """The sum of the singular values of the questions."""
         values = np.maximum(np.linalg.eigvalsh(self.gram), 0.0)
-        total = float(np.sqrt(values).sum()) ** 2 / self.cells
-        return math.sqrt(total * unit_variance(loss_of(epsilon, rho)) / self.size)
+        return float(np.sqrt(values).sum())
 
     def strategy(self, epsilon: Number | None = None, *, rho: Number | None = None) -> Strategy:
         """Return the strategy with the smallest total error of those that are tried.
 
         For Gaussian noise it is the convex optimum, rounded to integers, unless a hierarchy is
         better; for Laplace noise the best of p-identities, hierarchies, wavelets and the cells.
+        Ranges and prefix sums of more than 64 cells (Gaussian) or 256 (Laplace) have a strategy
+        that is stored in few numbers, of a total within 0.3% of the convex optimum's (Gaussian).
 
         Args:
             epsilon: of pure DP, for Laplace noise.
             rho: of zCDP, for Gaussian noise, instead.
 
-        Raises:
-            UsageError: a domain of more than 4,096 cells.
         """
         return self._best[_norm(loss_of(epsilon, rho))]
 
     def identity(self) -> Strategy:
         """Return the strategy that adds noise to each cell."""
+        _check_dense(self.cells)
         return identity(self.cells, "L2")
 
     @cached_property
     def _best(self) -> _Best:
         return _Best(self)
+
+    def _found(self, norm: str) -> Strategy:
+        return min(_candidates(self, norm), key=self.total)
 
 
 class _Best(dict[str, Strategy]):
@@ -150,10 +171,95 @@ class _Best(dict[str, Strategy]):
         self._workload = workload
 
     def __missing__(self, norm: str) -> Strategy:
-        tried = _candidates(self._workload, norm)
-        best = min(tried, key=self._workload.total)
-        self[norm] = best
+        self[norm] = best = self._workload._found(norm)
         return best
+
+
+class _InOrder(Workload):
+    """Ranges or prefix sums of cells in order: no matrix is formed where they are many."""
+
+    def __init__(self, name: str, reading: str, cells: int, size: int) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "reading", reading)
+        object.__setattr__(self, "_cells", cells)
+        object.__setattr__(self, "size", size)
+        object.__setattr__(self, "weight", None)
+
+    reading: str
+    _cells: int
+
+    @property
+    def cells(self) -> int:
+        return self._cells
+
+    @cached_property
+    def gram(self) -> Array:
+        _check_dense(self.cells)
+        return gram_of(((self.reading, 1),), self.cells)
+
+    @cached_property
+    def rows(self) -> Array | None:
+        prefixes = self.reading == "prefix_sums" and self.cells <= MAX_DENSE
+        return np.tri(self.cells) if prefixes else None
+
+    def total(self, strategy: Strategy) -> float:
+        return total_of(strategy, ((self.reading, 1),))
+
+    @cached_property
+    def singular_values(self) -> float:
+        # W^T W is the inverse of a second difference, whose eigenvalues are known in closed form
+        # (:mod:`tacit.workload.structured`).
+        n = self.cells
+        if self.reading == "ranges":
+            angles = np.arange(1, n + 1) * (math.pi / (2 * n + 2))
+            return float((math.sqrt(n + 1) / (2 * np.sin(angles))).sum())
+        angles = np.arange(1, 2 * n, 2) * (math.pi / (4 * n + 2))
+        return float((1 / (2 * np.sin(angles))).sum())
+
+    def _found(self, norm: str) -> Strategy:
+        return best_strategy({self.reading: 1}, self.cells, norm)
+
+
+class _Boxes(Workload):
+    """Questions about boxes of cells: a product of questions about each axis."""
+
+    def __init__(self, name: str, axes: Sequence[Workload]) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "axes", tuple(axes))
+        object.__setattr__(self, "size", math.prod(axis.size for axis in axes))
+        object.__setattr__(self, "weight", None)
+
+    axes: tuple[Workload, ...]
+
+    @property
+    def cells(self) -> int:
+        return math.prod(axis.cells for axis in self.axes)
+
+    @cached_property
+    def gram(self) -> Array:
+        _check_dense(self.cells)
+        whole = np.ones((1, 1))
+        for axis in self.axes:
+            whole = np.kron(whole, axis.gram)
+        return whole
+
+    @cached_property
+    def rows(self) -> Array | None:
+        return None
+
+    def total(self, strategy: Strategy) -> float:
+        if not isinstance(strategy, ProductStrategy) or len(strategy.factors) != len(self.axes):
+            return super().total(strategy)
+        pairs = zip(self.axes, strategy.factors, strict=True)
+        return math.prod(axis.total(factor) for axis, factor in pairs)
+
+    @cached_property
+    def singular_values(self) -> float:
+        return math.prod(axis.singular_values for axis in self.axes)
+
+    def _found(self, norm: str) -> Strategy:
+        # The product of the best of each axis.  Under Laplace noise another may be better.
+        return ProductStrategy([axis._best[norm] for axis in self.axes])
 
 
 def _candidates(workload: Workload, norm: str) -> list[Strategy]:
@@ -198,48 +304,71 @@ def unit_variance(loss: Budget) -> float:
     return float(2 / loss.amount**2)
 
 
-def _cells(cells: object) -> int:
+def _check_dense(cells: int) -> None:
+    if cells > MAX_DENSE:
+        need = 8 * cells * cells / 1e9
+        raise UsageError(
+            f"a workload over {cells:,} cells takes matrices of {need:,.1f} GB, which are formed "
+            f"for at most {MAX_DENSE:,} cells: use wider bins, or ranges and prefix sums"
+        )
+
+
+def _in_order(reading: str, noun: str, cells: object) -> Workload:
+    """Return the workload of one axis, or that of boxes where there are several."""
+    if isinstance(cells, (list, tuple)):
+        axes = [_in_order(reading, noun, each) for each in cells]
+        if axes:
+            sizes = " x ".join(f"{axis.cells:,}" for axis in axes)
+            return axes[0] if len(axes) == 1 else _Boxes(f"{noun} of {sizes} cells", axes)
     size = as_integer(cells, "the number of cells", minimum=1)
     if size > MAX_CELLS:
-        need = 8 * size * size / 1e9
         raise UsageError(
-            f"a workload over {size:,} cells takes matrices of {need:,.1f} GB; at most "
-            f"{MAX_CELLS:,} cells are planned: use wider bins"
+            f"{noun} of {size:,} cells are not planned, but of at most {MAX_CELLS:,} of an axis: "
+            "use wider bins"
         )
-    return size
+    questions = size if reading == "prefix_sums" else size * (size + 1) // 2
+    return _InOrder(f"{noun} of {size} cells", reading, size, questions)
 
 
 @public
-def ranges(cells: int) -> Workload:
+def ranges(cells: int | Sequence[int]) -> Workload:
     """Return the workload of all ranges: the sums of cells from any one to any later one.
 
     Args:
-        cells: how many cells the domain has, in order.
+        cells: how many cells the domain has, in order, at most 65,536; or a list of such numbers,
+            one for each axis of a grid, for the sums over all its boxes.
 
-    >>> ranges(3).gram.tolist()
-    [[3.0, 2.0, 1.0], [2.0, 4.0, 2.0], [1.0, 2.0, 3.0]]
+    Raises:
+        UsageError: no whole number of cells from 1 to 65,536.
+
+    Example:
+        >>> import tacit as tc
+        >>> tc.workload.ranges(3).gram.tolist()
+        [[3.0, 2.0, 1.0], [2.0, 4.0, 2.0], [1.0, 2.0, 3.0]]
+        >>> boxes = tc.workload.ranges([16, 16])
+        >>> boxes.size, round(boxes.expected_error(rho="1/2"), 2)
+        (18496, 3.21)
     """
-    size = _cells(cells)
-    positions = np.arange(size, dtype=np.float64)
-    gram = (np.minimum.outer(positions, positions) + 1) * (
-        size - np.maximum.outer(positions, positions)
-    )
-    return Workload(f"all ranges of {size} cells", gram, size * (size + 1) // 2)
+    return _in_order("ranges", "all ranges", cells)
 
 
 @public
-def prefix_sums(cells: int) -> Workload:
+def prefix_sums(cells: int | Sequence[int]) -> Workload:
     """Return the workload of prefix sums: the sums of the first cells, 1 to all of them.
 
     Args:
-        cells: how many cells the domain has, in order.
+        cells: how many cells the domain has, in order, at most 65,536; or a list of such numbers,
+            one for each axis of a grid, for the sums over all boxes from its first cell.
 
-    >>> prefix_sums(3).gram.tolist()
-    [[3.0, 2.0, 1.0], [2.0, 2.0, 1.0], [1.0, 1.0, 1.0]]
+    Raises:
+        UsageError: no whole number of cells from 1 to 65,536.
+
+    Example:
+        >>> import tacit as tc
+        >>> tc.workload.prefix_sums(3).gram.tolist()
+        [[3.0, 2.0, 1.0], [2.0, 2.0, 1.0], [1.0, 1.0, 1.0]]
     """
-    size = _cells(cells)
-    rows = np.tri(size)
-    return Workload(f"prefix sums of {size} cells", rows.T @ rows, size, rows)
+    return _in_order("prefix_sums", "prefix sums", cells)
 
 
 @public
@@ -248,10 +377,12 @@ def queries(rows: Sequence[Sequence[float]], weights: Sequence[Number] | None = 
 
     Args:
         rows: of shape (questions, cells).
-        weights: how much the error of each question counts; 1 each by default.
+        weights: the weight of the squared error of each question, as in ``session.plan``; 1 each
+            by default.  A weight of 4 counts a question as four equal ones.
 
     Raises:
-        UsageError: rows that are not a matrix of finite numbers, or weights that do not fit.
+        UsageError: rows that are not a matrix of finite numbers, more than 4,096 cells, or weights
+            that do not fit.
 
     >>> queries([[1, 1, 0], [0, 1, 1]]).size
     2
@@ -264,11 +395,11 @@ def queries(rows: Sequence[Sequence[float]], weights: Sequence[Number] | None = 
         raise UsageError(
             "a workload is a matrix of numbers: one row for each question, one column for each cell"
         )
-    _cells(matrix.shape[1])
+    _check_dense(matrix.shape[1])
     if weights is None:
         return Workload(f"{len(matrix)} questions", matrix.T @ matrix, len(matrix), matrix)
     counted = np.asarray([float(Fraction(str(w))) for w in weights])
     if counted.shape != (len(matrix),) or not (counted > 0).all():
         raise UsageError("each question has a weight above zero")
-    gram = (matrix * counted[:, None] ** 2).T @ matrix
-    return Workload(f"{len(matrix)} questions", gram, len(matrix), matrix)
+    gram = (matrix * counted[:, None]).T @ matrix
+    return Workload(f"{len(matrix)} questions", gram, len(matrix), matrix, float(counted.sum()))

@@ -1,4 +1,4 @@
-"""Strategies for the bins of one column, the same on every machine."""
+"""Strategies for cells in order: ranges, prefix sums and the cells, for up to 65,536 of them."""
 
 # What a ledger and a certificate state must not depend on the last bits of a library: the
 # multipliers of the convex optimum (:mod:`tacit.workload.strategies`) are rounded to twelve bits,
@@ -6,26 +6,24 @@
 # with ``R = diag(v)^(1/2)``, the strategy is ``X = R^-1 (R G R)^(1/2) R^-1``, factored as
 # ``A^T A``, times 1,024 and rounded; its sensitivity is then that of the integers.
 #
-# Beyond 256 bins such an optimum takes too long.  There blocks of neighbouring bins represent
-# bins.  For Gaussian noise it is the optimum for the same kind of questions about at most 256
-# blocks, each of its columns repeated for the bins of the block, and next to it every bin on its
-# own, with one of a few weights; for Laplace noise a p-identity whose sums take the bins of a block
-# alike.  The square root of the matrix of prefix sums is tried too, ``a_(i - j)`` with
-# ``a_k = binomial(2 k, k) / 4^k`` (Fichtenberger, Henzinger, Upadhyay, *Constant matters*, ICML
-# 2023), and trees and wavelets.
+# Such an optimum takes too long for many cells.  Beyond 64 a reflected kernel takes its place under
+# Gaussian noise, within 0.3% of its total; beyond 256 blocks of cells with sums of them take that
+# of a p-identity under Laplace noise (:mod:`tacit.workload.structured`).  Both are computed by
+# sums, products, quotients and roots of doubles in a fixed order.
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import UsageError
-from tacit.workload.cells import Workload
 from tacit.workload.strategies import (
+    MAX_DENSE,
+    Blocks,
     Strategy,
     block_tree,
     cholesky,
@@ -34,19 +32,27 @@ from tacit.workload.strategies import (
     p_identity,
     rounded,
     square_root,
+    sums_of_blocks,
     wavelet,
 )
+from tacit.workload.structured import BlockStrategy, ReflectedStrategy
 
 Array = NDArray[np.float64]
+# How often each reading of the cells is asked: "cells", "prefix_sums", "ranges", or "total".
+Readings = tuple[tuple[str, float], ...]
 
+MAX_CELLS = 1 << 16
 MAX_BINS = 1024
 _MAX_NUMBERS = 1 << 18
-_OPTIMISED = 256  # beyond this many bins, blocks of them are optimised
+_OPTIMISED = {"L2": 64, "L1": 256}  # beyond this many cells, strategies of few numbers
 _FINE = 1 << 12
 _SCALE = 1024
-_MAX_SUMS = 32
-# Of a bin on its own, next to sums of blocks whose columns have the norm 1.
-_WEIGHTS = (0.5, 0.75, 1.0)
+_KERNEL, _WEIGHT = 1 << 15, 1 << 14
+# Added to the kernel at zero, in units of it: the more, the more the cells count themselves.
+_SHIFTS = (0.0, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0)
+_IMAGES = 2
+_BLOCKS = 256
+_BLOCKS_PER_SUM = 8
 # A strategy counts as better only by more than what rounding can make of one that is as good.
 _BETTER = 1 - 1e-6
 
@@ -70,80 +76,138 @@ def check_numbers(numbers: int, bins: int) -> None:
         )
 
 
-def best_strategy(gram: Array, norm: str) -> Strategy:
-    """Return the strategy of the smallest total error of those that are tried, for W^T W.
+def gram_of(readings: Readings, cells: int) -> Array:
+    """Return ``W^T W`` for questions that read cells in order.
 
-    >>> best_strategy(np.eye(3), "L2").matrix.tolist()
+    >>> gram_of((("cells", 1), ("prefix_sums", 1)), 2).tolist()
+    [[3.0, 1.0], [1.0, 2.0]]
+    """
+    at = np.arange(cells, dtype=np.float64)
+    first, last = np.minimum.outer(at, at), np.maximum.outer(at, at)
+    each = {
+        "cells": np.eye(cells),
+        "prefix_sums": cells - last,
+        "ranges": (first + 1) * (cells - last),
+        "total": np.ones((cells, cells)),
+    }
+    return np.asarray(sum(weight * each[reading] for reading, weight in readings))
+
+
+def total_of(strategy: Strategy, readings: Readings) -> float:
+    """Return the total squared error, for noise whose variance is the squared sensitivity."""
+    # Ranges are differences of two of n + 1 prefix sums, the first of which is 0: over all pairs
+    # the squares of differences add up to (n + 1) times the sum of squares, less the square of the
+    # sum.
+    total, cells = 0.0, strategy.cells
+    for reading, weight in readings:
+        if reading == "cells":
+            total += weight * float(strategy.cell_variances.sum())
+        elif reading == "total":
+            ones = np.ones(cells)
+            total += weight * float(strategy.covariances_with(ones).sum())
+        else:
+            squares = float(strategy.prefix_variances.sum())
+            if reading == "ranges":
+                often = np.arange(cells, 0.0, -1.0)
+                squares = (cells + 1) * squares
+                squares -= float((strategy.covariances_with(often) * often).sum())
+            total += weight * squares
+    return total * float(strategy.squared_sensitivity)
+
+
+def best_strategy(readings: Mapping[str, float], cells: int, norm: str) -> Strategy:
+    """Return the strategy of the smallest total error of those that are tried.
+
+    >>> best_strategy({"cells": 1}, 3, "L2").matrix.tolist()
     [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     """
-    search = _best if len(gram) <= _OPTIMISED else _best_of_many
-    return search(np.ascontiguousarray(gram, dtype=np.float64).tobytes(), norm)
+    asked = tuple(sorted((reading, float(often)) for reading, often in readings.items()))
+    return _best(asked, cells, norm)
 
 
 @lru_cache(maxsize=64)
-def _best(gram: bytes, norm: str) -> Strategy:
-    square = _square(gram)
-    size = len(square)
-    strategies = [identity(size, norm)]
-    if size > 1:
-        strategies.append(wavelet(size, norm))
-        strategies += [block_tree(size, branching, norm) for branching in (2, 4, 16)]
-        strategies.append(_optimum(square) if norm == "L2" else _sums(square))
-    return _cheapest(square, strategies)
-
-
-@lru_cache(maxsize=4)
-def _best_of_many(gram: bytes, norm: str) -> Strategy:
-    square = _square(gram)
-    size = len(square)
-    strategies = [identity(size, norm), wavelet(size, norm)]
-    strategies += [block_tree(size, branching, norm) for branching in (2, 4, 8, 16)]
-    strategies += [_root_of_prefix_sums(size)] if norm == "L2" else []
-    return _cheapest(square, [*strategies, *_of_blocks(square, norm)])
-
-
-def _square(gram: bytes) -> Array:
-    flat = np.frombuffer(gram, dtype=np.float64)
-    return flat.reshape(math.isqrt(len(flat)), -1)
-
-
-def _cheapest(square: Array, strategies: Sequence[Strategy]) -> Strategy:
-    workload = Workload("sums of bins", square, len(square))
-    best, minimum = strategies[0], workload.total(strategies[0])
-    for one in strategies[1:]:
-        total = workload.total(one)
+def _best(readings: Readings, cells: int, norm: str) -> Strategy:
+    strategies: list[Strategy] = []
+    if cells <= _OPTIMISED[norm]:
+        gram = gram_of(readings, cells)
+        strategies.append(identity(cells, norm))
+        if cells > 1:
+            strategies.append(wavelet(cells, norm))
+            strategies += [block_tree(cells, branching, norm) for branching in (2, 4, 16)]
+            strategies.append(_optimum(gram) if norm == "L2" else _sums(gram))
+        return _cheapest(gram, strategies)
+    found = _kernels(readings, cells) if norm == "L2" else [_blocks(readings, cells)]
+    best, minimum = _alone(cells, norm), _cells_alone(readings, cells)
+    for one in found:
+        total = total_of(one, readings)
         if total < minimum * _BETTER:
             best, minimum = one, total
     return best
 
 
-def _root_of_prefix_sums(size: int) -> Strategy:
-    """Return the lower triangular matrix whose square is that of prefix sums."""
-    entries = np.ones(size)
-    for k in range(1, size):
-        entries[k] = entries[k - 1] * (2 * k - 1) / (2 * k)
-    positions = np.arange(size)
-    apart = positions[:, None] - positions
-    factor = np.where(apart >= 0, entries[np.abs(apart)], 0.0)
-    return rounded("root of prefix sums", factor, "L2", _SCALE)
+def _cheapest(gram: Array, strategies: Sequence[Strategy]) -> Strategy:
+    totals = [float((one.covariance * gram).sum()) for one in strategies]
+    best = 0
+    for index, total in enumerate(totals):
+        if total < totals[best] * _BETTER:
+            best = index
+    return strategies[best]
 
 
-def _of_blocks(square: Array, norm: str) -> Iterator[Strategy]:
-    """Yield strategies of blocks of bins, with every bin beside them."""
-    size = len(square)
-    wide = -(-size // _OPTIMISED)
-    starts = np.arange(0, size, wide)
-    block = np.minimum(np.arange(size) // wide, len(starts) - 1)
-    blocks = np.add.reduceat(np.add.reduceat(square, starts, axis=0), starts, axis=1) / wide**2
-    if norm == "L1":
-        sums = p_identity(square, min(size // 16, _MAX_SUMS), block)
-        yield rounded(f"{len(sums) - size}-identity of blocks", sums, "L1", _SCALE)
-        return
-    coarse = _optimum(blocks)
-    sums = coarse.matrix.astype(np.float64) / math.sqrt(coarse.squared_sensitivity)
-    for weight in _WEIGHTS:
-        factor = np.vstack([sums[:, block], weight * np.eye(size)])
-        yield rounded(f"{coarse.name} of blocks", factor, norm, _SCALE)
+def _cells_alone(readings: Readings, cells: int) -> float:
+    """Return the total squared error of noise on each cell."""
+    n = float(cells)
+    each = {
+        "cells": n,
+        "prefix_sums": n * (n + 1) / 2,
+        "ranges": n * (n + 1) * (n + 2) / 6,
+        "total": n,
+    }
+    return sum(often * each[reading] for reading, often in readings)
+
+
+def _alone(cells: int, norm: str) -> Strategy:
+    if cells <= MAX_DENSE:
+        return identity(cells, norm)
+    none = np.zeros((0, cells), dtype=np.int64)
+    return BlockStrategy([[1]], none, [1] * cells, cells, norm)
+
+
+# Gaussian noise.
+
+
+def _kernels(readings: Readings, cells: int) -> Iterator[Strategy]:
+    """Yield reflected kernels, of each kind with the shift of the smallest total."""
+    for even in (False, True):
+        minimum = math.inf
+        for shift in _SHIFTS:
+            kernel = _kernel(cells, even, shift)
+            total = total_of(kernel, readings)
+            if total >= minimum:
+                break
+            minimum = total
+            yield kernel
+
+
+@lru_cache(maxsize=32)
+def _kernel(cells: int, even: bool, shift: float) -> ReflectedStrategy:
+    """Return the root of the root of prefix sums (even) or ranges, with equal columns."""
+    half = 2 * cells + 1 if even else 2 * cells + 2
+    steps = np.arange(1, half * (_IMAGES + 1) + 1, dtype=np.float64)
+    line = np.concatenate([[1.0], np.cumprod((steps - 0.75) / (steps - 0.25))])
+    at = np.arange(half + 1)
+    kernel = line[at]
+    for image in range(1, _IMAGES + 1):
+        sign = (-1) ** image if even else 1
+        kernel = kernel + sign * (line[image * half + at] + line[image * half - at])
+    if even:  # what has been cut off is made to change its sign half way round
+        kernel = (kernel - kernel[::-1]) / 2
+    kernel[0] += shift
+    whole = np.rint(kernel * _KERNEL)[: cells + 1 if even else cells + 2].astype(np.int64).tolist()
+    norms = ReflectedStrategy(whole, [1] * cells, even=even).squared_norms
+    least = min(norms)
+    weights = [max(1, round(_WEIGHT * math.sqrt(least / norm))) for norm in norms]
+    return ReflectedStrategy(whole, weights, even=even)
 
 
 def _optimum(gram: Array) -> Strategy:
@@ -155,6 +219,67 @@ def _optimum(gram: Array) -> Strategy:
     return rounded("convex optimum", factor, "L2", _SCALE)
 
 
+# Laplace noise.
+
+
 def _sums(gram: Array) -> Strategy:
     sums = max(1, len(gram) // 16)
     return rounded(f"{sums}-identity", p_identity(gram, sums), "L1", _SCALE)
+
+
+def _blocks(readings: Readings, cells: int) -> Strategy:
+    """Return blocks of cells that are measured alike, with sums of blocks next to them."""
+    wide = -(-cells // _BLOCKS)
+    count = -(-cells // wide)
+    # Within a block its own questions count, and its total as often as it has cells (or the square
+    # of that, of ranges): the sums of blocks tell the totals too.
+    within = dict(readings)
+    power = 2 if "ranges" in within else 1
+    within["total"] = within.get("total", 0.0) + float(wide) ** power
+    inner = best_strategy(within, wide, "L1")
+    rows = sums_of_blocks(_questions(readings, cells, inner, count), count // _BLOCKS_PER_SUM)
+    each = 1 + rows.sum(axis=0)
+    weights = np.maximum(np.rint(_SCALE / each), 1.0).astype(np.int64)
+    sums = np.rint(rows / each * (_SCALE * int(inner.sensitivity))).astype(np.int64)
+    sums = sums[np.abs(sums).sum(axis=1) > 0]
+    return BlockStrategy(inner.matrix, sums, weights.tolist(), cells)
+
+
+def _questions(readings: Readings, cells: int, inner: Strategy, count: int) -> Blocks:
+    """Return questions by blocks that a strategy measures, without W^T W of all cells."""
+    # In block a from the cell o on, with m and M for the smaller and larger of two places, the
+    # entries of W^T W are n - o - M (prefix sums) and (o + 1 + m)(n - o - M) (ranges), where m M is
+    # the product of the places; between two blocks they are a product of one for each.
+    wide = inner.cells
+    covariance = inner.covariance  # of a block whose columns add up to 1
+    at = np.arange(wide, dtype=np.float64)
+    starts = wide * np.arange(count, dtype=np.float64)
+    smaller, larger = np.minimum.outer(at, at), np.maximum.outer(at, at)
+    u = covariance.sum(axis=1)
+    size, moment = float(u.sum()), float((u * at).sum())
+    end = cells - starts  # the cells from a block's first one on
+    kinds = (np.ones((wide, wide)), smaller, larger, np.outer(at, at))
+    of_sums = [float((u[:, None] * kind * u).sum()) for kind in kinds]
+    of_cells = [float((covariance * kind).sum()) for kind in kinds]
+    gram, diagonal = np.zeros((count, count)), np.zeros(count)
+    later = size * end - moment
+    for reading, often in readings:
+        if reading == "cells":
+            gram += often * float((u * u).sum()) * np.eye(count)
+            diagonal += often * float(np.trace(covariance))
+            continue
+        if reading == "total":
+            gram += often * size * size
+            diagonal += often * size
+            continue
+        first = np.full(count, size) if reading == "prefix_sums" else size * (starts + 1) + moment
+        between = np.triu(np.outer(first, later), 1)
+        own = []
+        for one, low, high, both in (of_sums, of_cells):
+            if reading == "prefix_sums":
+                own.append(end * one - high)
+            else:
+                own.append((starts + 1) * end * one - (starts + 1) * high + end * low - both)
+        gram += often * (between + between.T + np.diag(own[0]))
+        diagonal += often * own[1]
+    return Blocks(gram, diagonal, np.full(count, size))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,6 +131,36 @@ def product(left: Array, right: Array) -> Array:
     return result
 
 
+_SLICE = 21
+
+
+def sliced_product(left: Array, right: Array) -> Array:
+    """Return the matrix product to about 2^-40 of its largest terms, the same on every machine.
+
+    >>> sliced_product(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]])).tolist()
+    [[11.0]]
+    """
+    # Each matrix is cut into two of whole numbers below 2^21.  A sum of up to 2^10 products of them
+    # is exact in a double, whatever the order in which a library adds, or with which instructions.
+    # Longer sums are cut first.
+    most = 1 << (52 - 2 * _SLICE)
+    result = np.zeros((len(left), right.shape[1]))
+    for start in range(0, left.shape[1], most):
+        high, low, one = _slices(left[:, start : start + most])
+        top, bottom, other = _slices(right[start : start + most])
+        crossed = high @ bottom + low @ top
+        result += (high @ top + crossed / (1 << _SLICE)) * (one * other)
+    return result
+
+
+def _slices(matrix: Array) -> tuple[Array, Array, float]:
+    """Return two matrices of whole numbers, and the power of two that is their unit."""
+    exponent = math.frexp(float(np.abs(matrix).max(initial=0.0)))[1] - _SLICE
+    scaled = np.ldexp(matrix, -exponent)
+    high = np.rint(scaled)
+    return high, np.rint((scaled - high) * (1 << _SLICE)), math.ldexp(1.0, exponent)
+
+
 def trace_of_product(left: Array, right: Array) -> float:
     """Return the trace of ``left @ right.T``: the sum of the products, rounded once."""
     return math.fsum((left * right).ravel().tolist())
@@ -213,46 +243,49 @@ def square_root(matrix: Array) -> Array:
 #
 #     trace(G (A^T A)^-1) = trace H - trace(S^-1 T H T^T).
 #
-# Where T is equal for all cells of a block, with r_b cells in block b, only one column a block is
-# needed: ``T H T^T`` and S become ``T H' T^T`` and ``I + T diag(r) T^T`` with G added up over the
-# blocks in H', and ``trace H`` the sum of ``c_b^2`` times the diagonal of G in the block.
+# The cells may be blocks of cells that are measured by a strategy of their own, of covariance V^-1
+# with the row sums u: then ``T H T^T`` and S become ``T H' T^T`` and ``I + T diag(r) T^T``, with
+# ``c_a c_b u^T G_ab u`` in H' and ``r = 1^T u``, and ``trace H`` the sum of ``c_a^2 trace(G_aa
+# V^-1)`` (:mod:`tacit.workload.structured`).  Blocks of one cell have r = 1 and H' = H.
 
 
 _STEPS = 400
 _GOLDEN = (5**0.5 - 1) / 2
 
 
-def p_identity(gram: Array, sums: int, block: Array | None = None) -> Array:
+def p_identity(gram: Array, sums: int) -> Array:
     """Return a p-identity with columns that add up to 1, of little error for W^T W.
 
     >>> found = p_identity(np.ones((4, 4)), 1)
     >>> found.shape, np.allclose(found.sum(axis=0), 1)
     ((5, 4), True)
     """
-    # block: of each cell its block, rising from 0, where the sums take whole blocks alike.
-    positions = np.arange(len(gram)) if block is None else np.asarray(block)
-    scaled = gram / np.trace(gram)
-    sizes, starts = (
-        np.bincount(positions),
-        np.searchsorted(positions, np.arange(int(positions.max()) + 1)),
-    )
-    diagonal = np.add.reduceat(np.diag(scaled), starts)
-    block_sums = np.add.reduceat(np.add.reduceat(scaled, starts, axis=0), starts, axis=1)
-    within = _Blocks(block_sums, diagonal, sizes.astype(np.float64))
-    start = _scattered(sums, len(sizes))
-    weights_of_rows = minimise(lambda weights: _error(weights, within), start, _STEPS, 2e-3)[
-        :, positions
-    ]
-    total = 1 + weights_of_rows.sum(axis=0)
-    return np.asarray(np.vstack([np.eye(len(gram)), weights_of_rows]) / total)
+    size = len(gram)
+    rows = sums_of_blocks(Blocks(gram, np.diag(gram), np.ones(size)), sums, product)
+    return np.asarray(np.vstack([np.eye(size), rows]) / (1 + rows.sum(axis=0)))
 
 
-class _Blocks(NamedTuple):
-    """Questions by blocks: G and its diagonal added up, and how many cells a block has."""
+class Blocks(NamedTuple):
+    """Questions by blocks that are measured, and get sums next to them.
+
+    With V^-1 for the covariance of the cells of a block and u for its row sums, gram has
+    ``u_a^T G_ab u_b``, diagonal ``trace(G_aa V^-1)``, and sizes the variance of a block's sum.
+    """
 
     gram: Array
     diagonal: Array
     sizes: Array
+
+
+def sums_of_blocks(
+    blocks: Blocks, sums: int, multiply: Callable[[Array, Array], Array] = sliced_product
+) -> Array:
+    """Return the coefficients T >= 0 of sums of blocks that lower the total error."""
+    trace = float(blocks.diagonal.sum())
+    scaled = Blocks(blocks.gram / trace, blocks.diagonal / trace, blocks.sizes)
+    # a sum of a block with much noise gets small coefficients
+    start = _scattered(sums, len(blocks.sizes)) / np.sqrt(blocks.sizes)
+    return minimise(lambda weights: _error(weights, scaled, multiply), start, _STEPS, 2e-3)
 
 
 def _scattered(sums: int, size: int) -> Array:
@@ -262,18 +295,20 @@ def _scattered(sums: int, size: int) -> Array:
     return np.asarray((coarse + 2**0.5 * positions**3) % 1.0)
 
 
-def _error(weights: Array, blocks: _Blocks) -> tuple[float, Array]:
+def _error(
+    weights: Array, blocks: Blocks, multiply: Callable[[Array, Array], Array] = product
+) -> tuple[float, Array]:
     """Return the total error of a p-identity, and its gradient in T."""
     gram, diagonal, sizes = blocks
     total = 1 + weights.sum(axis=0)
     across = np.ascontiguousarray(weights.T)
-    inside = product(inverse(np.eye(len(weights)) + product(weights * sizes, across)), weights)
-    half = product(inside * total, gram)
+    inside = multiply(inverse(np.eye(len(weights)) + multiply(weights * sizes, across)), weights)
+    half = multiply(inside * total, gram)
     whole = half * total
-    square = product(whole, across)
+    square = multiply(whole, across)
     value = trace_of_product(total**2, diagonal) - float(np.trace(square))
     by_total = 2 * (total * diagonal - (weights * half).sum(axis=0))
-    return value, -2 * (whole - product(square, inside) * sizes) + by_total
+    return value, -2 * (whole - multiply(square, inside) * sizes) + by_total
 
 
 # The strategy with the smallest total error under Gaussian noise: a convex program, solved.
@@ -347,6 +382,7 @@ def convex_optimum(gram: Array) -> Optimum:
 
 # No entry is larger, so that sums over all rows of a table stay far within 64 bits.
 _LARGEST = 1 << 20
+MAX_DENSE = 4096  # a matrix is formed for at most this many cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,6 +416,39 @@ class Strategy:
         """Number of cells of the domain."""
         return int(self.matrix.shape[1])
 
+    @property
+    def combinations(self) -> int:
+        """How many combinations of cells get noise."""
+        return len(self.matrix)
+
+    @property
+    def form(self) -> Any:
+        """What the strategy is made of: rows of whole numbers, or a mapping of fewer numbers."""
+        return self.matrix.tolist()
+
+    def in_norm(self, norm: str) -> Strategy:
+        """Return the same combinations with the sensitivity of another norm."""
+        return Strategy(self.name, self.matrix, norm)
+
+    def combined(self, counts: Any) -> Any:
+        """Return the combinations of whole counts; exact.
+
+        Args:
+            counts: of the cells along the first axis.
+
+        >>> identity(2, "L1").combined([3, 4]).tolist()
+        [3, 4]
+        """
+        return np.tensordot(self.matrix.astype(object), np.asarray(counts, dtype=object), (1, 0))
+
+    def estimated(self, numbers: Array) -> Array:
+        """Return the counts of the cells by least squares.
+
+        Args:
+            numbers: the noisy combinations along the first axis.
+        """
+        return np.asarray(np.tensordot(self.inverse, numbers, (1, 0)))
+
     @cached_property
     def squared_sensitivity(self) -> int:
         """The square of the L2 sensitivity, or of the L1 sensitivity; exact."""
@@ -408,6 +477,23 @@ class Strategy:
         """
         square = self.matrix.T.astype(np.float64) @ self.matrix
         return np.asarray(np.linalg.pinv(square, hermitian=True)) * self.squared_sensitivity
+
+    # Variances and covariances for noise of variance 1.
+
+    @property
+    def cell_variances(self) -> Array:
+        """The variance of each cell, for noise of variance 1."""
+        return np.diag(self.covariance) / float(self.squared_sensitivity)
+
+    @property
+    def prefix_variances(self) -> Array:
+        """The variance of each prefix sum, for noise of variance 1."""
+        sums = np.cumsum(np.cumsum(self.covariance, axis=0), axis=1)
+        return np.diag(sums) / float(self.squared_sensitivity)
+
+    def covariances_with(self, weights: Array) -> Array:
+        """Return the covariance of every cell with a weighted sum of them."""
+        return np.asarray(self.covariance @ weights) / float(self.squared_sensitivity)
 
 
 def rounded(name: str, factor: Array, norm: str, scale: int) -> Strategy:

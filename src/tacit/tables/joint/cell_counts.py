@@ -291,7 +291,7 @@ class CellsOfPlan(Part):
                 for subset, share in strategy.measured
             ]
         for key, family in self.families.items():
-            sums = len(family.strategy("L2" if kind == "gaussian" else "L1").matrix)
+            sums = family.strategy("L2" if kind == "gaussian" else "L1").combinations
             measured.append((family.axes, family.others * sums, shares[key]))
         return measured
 

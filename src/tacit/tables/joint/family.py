@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -19,12 +19,13 @@ from tacit.errors import UsageError
 from tacit.mechanisms import Gaussian
 from tacit.report.text import say_step, so_many
 from tacit.tables.cell_axis import Axis
-from tacit.tables.joint.strategy import gram_of, magnitudes, squares
+from tacit.tables.joint.strategy import magnitudes, squares
 from tacit.tables.noise import GridNoise
 from tacit.tables.statistics.base import Noise
 from tacit.tables.steps import VectorStep, weight_of
-from tacit.workload.range_strategies import best_strategy, check_bins
+from tacit.workload.range_strategies import best_strategy, check_bins, total_of
 from tacit.workload.strategies import Strategy
+from tacit.workload.structured import decoded
 
 # The step of a chain that counts the cells of some columns, and combines the counts.
 
@@ -47,7 +48,9 @@ class CellCounts(VectorStep):
     cells: Any = ()  # how many cells each axis has, one for everything else included
     residual: bool = False  # whether the counts are combined into the residual
     one: int = 1
-    sums: Any = ()  # a matrix by which they are combined on one axis, a row a sum; none without
+    # by what they are combined on one axis: a matrix, a row a sum, or the form of a strategy for
+    # its first cells (:mod:`tacit.workload.structured`)
+    sums: Any = ()
     along: int = 0  # the position of that axis
     # of each axis its columns, and the edges where it has bins; left out where every axis is the
     # column that it is called.  A name does not say which: two axes of one column may have as many
@@ -57,7 +60,8 @@ class CellCounts(VectorStep):
     name: ClassVar[str] = "cell_counts"
 
     def __hash__(self) -> int:
-        return hash((self.columns, self.cells, self.residual, self.sums, str(self.axes)))
+        sums = str(self.sums) if isinstance(self.sums, Mapping) else self.sums
+        return hash((self.columns, self.cells, self.residual, sums, str(self.axes)))
 
     @classmethod
     def of(cls, axes: Sequence[Axis], **others: Any) -> CellCounts:
@@ -82,11 +86,17 @@ class CellCounts(VectorStep):
             as_integer(n, "the number of cells of an axis", minimum=2) for n in self.cells
         )
         object.__setattr__(self, "cells", sizes)
-        sums = tuple(tuple(as_integer(n, "a weight of a sum") for n in row) for row in self.sums)
-        object.__setattr__(self, "sums", sums)
+        if isinstance(self.sums, Mapping):
+            wide = self._strategy.cells > sizes[self.along]
+        else:
+            sums = tuple(
+                tuple(as_integer(n, "a weight of a sum") for n in row) for row in self.sums
+            )
+            object.__setattr__(self, "sums", sums)
+            wide = any(len(row) != sizes[self.along] for row in sums)
         if len(self.columns) != len(sizes) or self.size != math.prod(self.shape):
             raise UsageError("cells are counted over named axes, one number for each cell")
-        if any(len(row) != sizes[self.along] for row in sums) or (sums and self.residual):
+        if wide or (self.sums and self.residual):
             raise UsageError("a sum has a weight for each cell of its axis")
         object.__setattr__(self, "columns", tuple(map(str, self.columns)))
         if self.axes is not None:
@@ -100,11 +110,18 @@ class CellCounts(VectorStep):
         """The number of values along each axis."""
         if not self.sums:
             return tuple(self.cells)
-        return (*self.cells[: self.along], len(self.sums), *self.cells[self.along + 1 :])
+        sums = self._strategy.combinations if isinstance(self.sums, Mapping) else len(self.sums)
+        return (*self.cells[: self.along], sums, *self.cells[self.along + 1 :])
+
+    @cached_property
+    def _strategy(self) -> Strategy:
+        return decoded(self.sums, self.norm)
 
     @property
     def stretch(self) -> Fraction:
         """The sensitivity of the vector to one row, exact or rounded up."""
+        if isinstance(self.sums, Mapping):
+            return self._strategy.sensitivity
         if self.sums:
             columns = list(zip(*self.sums, strict=True))
             if self.norm == "L1":
@@ -126,7 +143,10 @@ class CellCounts(VectorStep):
         if self.residual:
             for axis, n in enumerate(counts.shape):
                 counts = n * counts - counts.sum(axis=axis, keepdims=True)
-        if self.sums:
+        if isinstance(self.sums, Mapping):
+            first = np.moveaxis(counts, self.along, 0)[: self._strategy.cells]
+            counts = np.moveaxis(self._strategy.combined(first), 0, self.along)
+        elif self.sums:
             matrix = np.array(self.sums, dtype=object)
             counts = np.moveaxis(np.tensordot(matrix, counts, (1, self.along)), 0, self.along)
         return [int(value) for value in counts.ravel()]
@@ -141,10 +161,11 @@ def _step_words(step: Mapping[str, Any]) -> str:
         for name, n, axis in zip(step["columns"], step["cells"], axes, strict=True)
     )
     if step.get("sums"):
-        name = step["columns"][step["along"]]
+        name, sums = step["columns"][step["along"]], step["sums"]
+        count = decoded(sums, "L2").combinations if isinstance(sums, Mapping) else len(sums)
         return (
             f"Count the rows in each cell of {over}, and combine them into "
-            f"{so_many(str(len(step['sums'])), 'sum', 'sums')} along {name}"
+            f"{so_many(str(count), 'sum', 'sums')} along {name}"
         )
     if not step["residual"]:
         return f"Count the rows in each cell of {over}"
@@ -314,36 +335,59 @@ class Family:
         return math.prod(a.size for index, a in enumerate(self.axes) if index != self.along)
 
     @cached_property
-    def _gram(self) -> tuple[int, Array]:
-        """The common factor of the weights, and W^T W without it."""
+    def _readings(self) -> tuple[int, dict[str, float]]:
+        """The common factor of the weights, and of each reading its weight without it."""
         common = math.gcd(*(weight for _, weight in self.weights))
-        gram = np.zeros((self.bins, self.bins))
+        each: dict[str, float] = {}
         for reading, weight in self.weights:
-            gram += gram_of(reading, self.bins) * (weight // common)
-        return common, gram
+            each[reading] = each.get(reading, 0.0) + weight // common
+        return common, each
 
     def strategy(self, norm: str) -> Strategy:
         """Return what is combined for noise of a norm."""
         if norm not in self._strategies:
-            self._strategies[norm] = best_strategy(self._gram[1], norm)
+            self._strategies[norm] = best_strategy(self._readings[1], self.bins, norm)
         return self._strategies[norm]
 
     @cached_property
     def _strategies(self) -> dict[str, Strategy]:
         return {}
 
+    def use_stated(self, steps: Iterable[Mapping[str, Any]]) -> None:
+        """Take the strategy that a step of a certificate states, if one is about these cells."""
+        # Another version may have found another strategy for the same question.  Whatever the
+        # strategy is, its sensitivity is derived from its whole numbers.
+        cells = [axis.name for axis in self.axes], [axis.size for axis in self.axes], self.along
+        for step in steps:
+            if (step["columns"], step["cells"], step["along"]) != cells or not step["sums"]:
+                continue
+            form, norm = step["sums"], str(step["norm"])
+            if not isinstance(form, Mapping):
+                if any(any(row[self.bins :]) for row in form):
+                    raise UsageError("a sum of bins counts cells of no bin")
+                form = [row[: self.bins] for row in form]
+            stated = decoded(form, norm)
+            if norm not in ("L1", "L2") or stated.cells != self.bins:
+                raise UsageError(
+                    "a strategy of a certificate is not about the bins of its question"
+                )
+            self._strategies[norm] = stated
+
     def total(self, norm: str) -> float:
         """Return the total squared error, for noise whose variance is the squared sensitivity."""
-        common, gram = self._gram
-        return common * float((self.strategy(norm).covariance * gram).sum())
+        common, each = self._readings
+        return common * total_of(self.strategy(norm), tuple(each.items()))
 
     def chain(self, noise: Noise) -> tuple[Step, Step]:
         """Return what is computed, and the noise on it."""
+        strategy = self.strategy(noise.norm)
         unlisted = [0] * (self.axes[self.along].size - self.bins)
-        sums = [[*row, *unlisted] for row in self.strategy(noise.norm).matrix.tolist()]
+        sums = strategy.form
+        if not isinstance(sums, Mapping):
+            sums = [[*row, *unlisted] for row in sums]
         step = CellCounts.of(
             self.axes,
-            size=self.others * len(sums),
+            size=self.others * strategy.combinations,
             norm=noise.norm,
             one=noise.one,
             sums=sums,
@@ -360,9 +404,9 @@ class Family:
         """Return the counts of the cells, without those of no bin, from the noisy numbers."""
         strategy = self.strategy(noise.norm)
         shape = [axis.size for axis in self.axes]
-        shape[self.along] = len(strategy.matrix)
+        shape[self.along] = strategy.combinations
         noisy = np.asarray(numbers, dtype=np.float64).reshape(shape)
-        counts = np.tensordot(strategy.inverse, noisy, (1, self.along))
+        counts = strategy.estimated(np.moveaxis(noisy, self.along, 0))
         return np.asarray(np.moveaxis(counts, 0, self.along))
 
     def errors(self, reading: str, noise: Noise) -> Array:

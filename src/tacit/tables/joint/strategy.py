@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from tacit.arithmetic.exact import show
 from tacit.errors import UsageError
 from tacit.expressions.dialect import bin_names
-from tacit.workload.cells import prefix_sums, ranges
 from tacit.workload.laplace_marginals import cheapest_cover, total_of
 from tacit.workload.marginals import Subset
 
@@ -65,13 +64,6 @@ def names_of(reading: str, edges: Sequence[Fraction]) -> list[str]:
         for low, high in itertools.product(first, edges)
         if low < high
     ]
-
-
-def gram_of(reading: str, bins: int) -> Array:
-    """Return ``W^T W``."""
-    if reading == "cells":
-        return np.eye(bins)
-    return (ranges if reading == "ranges" else prefix_sums)(bins).gram
 
 
 def taken(reading: str, cells: Array) -> Array:
