@@ -27,7 +27,9 @@ class AttackOptions:
     """Which attacks are run, and on which systems."""
 
     systems: str = flag(
-        "Names of systems, separated by commas. Without it, the attacks are listed.", default=""
+        "Names of systems, or files of adapters, separated by commas. "
+        "Without it, the attacks are listed.",
+        default="",
     )
     only: Texts = flag("A class of attack, or one case. May be given several times.")
     python: Texts = flag(
@@ -41,45 +43,8 @@ class AttackOptions:
 
 
 @audit_app.command()
-<<<<<<< HEAD
-def attacks(
-    systems: Annotated[
-        str,
-        typer.Option(
-            "--systems",
-            help="Names of systems, or files of adapters, separated by commas. "
-            "Without it, the attacks are listed.",
-        ),
-    ] = "",
-    only: Annotated[
-        list[str] | None,
-        typer.Option("--only", help="A class of attack, or one case. May be given several times."),
-    ] = None,
-    python: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--python",
-            help="The interpreter in which a system is installed. May be given several times.",
-            metavar="NAME=PATH",
-        ),
-    ] = None,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            "--timeout",
-            help="Seconds after which a system is stopped; its results so far count.",
-            min=1,
-        ),
-    ] = 3600,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, with the evidence.")] = False,
-    html: Annotated[
-        str | None, typer.Option("--html", help="Also write a page, with the evidence.")
-    ] = None,
-) -> None:
-=======
 @options
 def attacks(given: AttackOptions) -> None:
->>>>>>> f
     """List the known attacks, or run them on systems and draw the table.
 
     The exit code is 1 if an attack succeeds against one of the systems.
@@ -106,13 +71,8 @@ def attacks(given: AttackOptions) -> None:
             note(line)
     if html is not None:
         Path(html).expanduser().write_text(results.to_html(), encoding="utf-8")
-<<<<<<< HEAD
     fallen = [r.system for r in results.results if results.fallen(r.system)]
-    if json:  # nothing else is printed, also where both streams are read as one
-=======
-    fallen = [name for name in names if results.fallen(name)]
     if given.json:  # nothing else is printed, also where both streams are read as one
->>>>>>> f
         raise typer.Exit(1 if fallen else 0)
     if html is not None:
         note(f"wrote {html}")

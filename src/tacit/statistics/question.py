@@ -57,7 +57,7 @@ def unknown_relation(relation: object, known: Iterable[str] = RELATIONS) -> Usag
     """
     letters = re.sub("[^a-z]", "", str(relation).lower()) if isinstance(relation, str) else ""
     near = did_you_mean(_ELSEWHERE.get(letters, letters), known)
-    return UsageError(f"relation {said(relation)} is unknown; {near}")
+    return UsageError(f"relation {shown_value(relation)} is unknown; {near}")
 
 
 def without_empty(names: Iterable[str]) -> tuple[str, ...]:

@@ -130,8 +130,8 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise UsageError(f"{what} is not UTF-8 text: save it with the encoding UTF-8") from None
     except tomllib.TOMLDecodeError as error:
-        path = "; a path with \\ has single quotes, 'C:\\data'" if "\\" in str(error) else ""
-        raise UsageError(f"{what} is not TOML: {error}{path}") from None
+        hint = "; a path with \\ has single quotes, 'C:\\data'" if "\\" in str(error) else ""
+        raise UsageError(f"{what} is not TOML: {error}{hint}") from None
     except (ValueError, RecursionError):
         raise UsageError(
             f"{what} holds a number of thousands of digits, or lists nested thousands deep"

@@ -47,19 +47,19 @@ def requested_cells(
     reading: str = "cells",
     *,
     nonnegative: bool = False,
-) -> CellCounts:
+) -> CountOfCells:
     """Ask for the number of rows in each listed cell of some axes, or cumulative shares of them.
 
     >>> print(requested_cells([Axis(("sex",), (("f",), ("m",)))]))
     cell_counts(sex)
     """
-    made = CellShares if reading == SHARES else CellCounts
+    made = ShareOfCells if reading == SHARES else CountOfCells
     return made(axes=tuple(axes), importance=importance, reading=reading, nonnegative=nonnegative)
 
 
 @register_statistic
 @dataclass(frozen=True)
-class CellCounts(Aggregate):
+class CountOfCells(Aggregate):
     """The statistic ``cell_counts``."""
 
     axes: tuple[Axis, ...] = ()  # the columns whose cells are counted
@@ -117,7 +117,7 @@ class CellCounts(Aggregate):
         known = (*READINGS, SHARES)
         if reading is not None and (reading not in known or not axes or not axes[-1].edges):
             raise UsageError(f"the bins of a column are read as {', '.join(known)}")
-        if (reading == SHARES) is not (cls is CellShares):
+        if (reading == SHARES) is not (cls is ShareOfCells):
             raise UsageError("cumulative shares are a kind of their own")
         lifted = described.get("nonnegative", False)
         if lifted is not ("nonnegative" in described):
@@ -152,7 +152,7 @@ class CellCounts(Aggregate):
 
 @register_statistic
 @dataclass(frozen=True)
-class CellShares(CellCounts):
+class ShareOfCells(CountOfCells):
     """The statistic ``cell_shares``."""
 
     kind = "cell_shares"

@@ -14,7 +14,7 @@ from tacit.display.card import drawing, render
 from tacit.display.svg_chart import PHONE_WIDTH, Mark, chart
 from tacit.report.text import question_words
 from tacit.tables.joint.cell_counts import CellsPart
-from tacit.tables.joint.statistics import CellCounts
+from tacit.tables.joint.statistics import CountOfCells
 from tacit.tables.joint.strategy import size_of
 from tacit.tables.joint_plans.merge import Merged, merged
 from tacit.tables.plan.plan import Plan
@@ -77,7 +77,7 @@ def compared(plan: Merged, queries: Sequence[Query], loss: Budget, rows: int) ->
         sizes[name] = bins * len(query.keys or ((),))
         if aggregate.counts:
             cells = merged_as[plan.serving(name)]
-            assert isinstance(cells, CellCounts)
+            assert isinstance(cells, CountOfCells)
             counts[name] = (cells.importance * _total(query, loss, sizes[name], rows)) ** power
     total, even = sum(counts.values()), Fraction(1, len(each))
     shares = dict.fromkeys((name for name, _, _ in each), even)

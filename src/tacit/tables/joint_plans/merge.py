@@ -20,7 +20,7 @@ from tacit.tables.cell_axis import Axis, every_listed
 from tacit.tables.joint.statistics import (
     GROUPED,
     ByCells,
-    CellCounts,
+    CountOfCells,
     GroupedPart,
     requested_cells,
     statistic_by_cells,
@@ -382,7 +382,7 @@ def merged(
     power = 1 / 2 if noise == "gaussian" else 1 / 3
     alone = {label: round(_UNIT * weight**power) for label, weight in counted.items()}
     # one by one every label has an even share: what answers several takes that of all of them
-    counts = {label for label, each in several.asked if isinstance(each, CellCounts)}
+    counts = {label for label, each in several.asked if isinstance(each, CountOfCells)}
     shares = {label: len(counts) * _UNIT if label in counts else 0 for label in every}
     for label in (label for label in every if label not in counts):
         shares[label] = sum(alone[own] for own in several.members.get(label, (label,)))

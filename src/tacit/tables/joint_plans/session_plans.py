@@ -13,7 +13,7 @@ from tacit.calls import public
 from tacit.errors import UsageError
 from tacit.report.text import listed, so_many
 from tacit.tables.joint.cell_counts import CellsPart, RequestedCells, key_of
-from tacit.tables.joint.statistics import CellCounts
+from tacit.tables.joint.statistics import CountOfCells
 from tacit.tables.joint_plans.merge import merged
 from tacit.tables.joint_plans.planning import QuestionPlan
 from tacit.tables.plan.query import Declared, Query, plain_key
@@ -137,7 +137,7 @@ _LARGEST = 1 << 20
 
 
 def worst_weights(
-    counts: Mapping[str, CellCounts], kind: Literal["laplace", "gaussian"]
+    counts: Mapping[str, CountOfCells], kind: Literal["laplace", "gaussian"]
 ) -> dict[str, int]:
     """Return the weight of each label, an integer."""
     noise = Noise(kind, Fraction(1, 1000), 1)
@@ -162,7 +162,7 @@ def worst_weights(
     return best
 
 
-def relative_weights(counts: Mapping[str, CellCounts]) -> dict[str, int]:
+def relative_weights(counts: Mapping[str, CountOfCells]) -> dict[str, int]:
     """Return the weights with which the total is that of squared relative errors."""
     # Of n rows, a cell of a label with m listed cells has ``n / m`` on average, so that a squared
     # error counts ``(m / n)^2``: in proportion to ``m^2``, whatever n is.
@@ -239,7 +239,7 @@ class Planning:
         merged_plan = merged(queries, weights, noise=noise, drop=drop, nonnegative=nonnegative)
         if least != "total":
             asked_of = dict(merged_plan.query.aggregates)
-            counts = {name: a for name, a in asked_of.items() if isinstance(a, CellCounts)}
+            counts = {name: a for name, a in asked_of.items() if isinstance(a, CountOfCells)}
             chosen = worst_weights(counts, noise) if least == "worst" else relative_weights(counts)
             merged_plan = merged(queries, chosen, noise=noise, drop=drop, nonnegative=nonnegative)
         labels = [member.labels for member in merged_plan.members]
