@@ -220,6 +220,7 @@ def test_all_that_a_question_can_say() -> None:
         "delta": None,
         "rho": None,
         "total": "1/2",
+        "tag": "may",
     }
     assert asked.tag == "may"
     loss = asked.loss()

@@ -344,9 +344,9 @@ def test_sums_of_cells(kind) -> None:
     table = cells(kind)
     value, error, half = table.sums([rows, bins])
     np.testing.assert_allclose(value, (rows @ table.values @ bins.T)[0])
-    np.testing.assert_allclose(error**2, table.law.variance * 2 * np.arange(1, 5))
+    np.testing.assert_allclose(error**2, table.distribution.variance * 2 * np.arange(1, 5))
     for number, width in zip(range(1, 5), half, strict=True):
-        needed = table.law.half_width((1.0,) * 2 * number, 0.95)
+        needed = table.distribution.half_width((1.0,) * 2 * number, 0.95)
         assert 0.97 * needed - 2 * number <= width <= 1.03 * needed
 
 
