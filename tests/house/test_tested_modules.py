@@ -25,8 +25,7 @@ NOT_MIRRORED = {"docs", "golden", "house", "laws", "slow", "support"}
 """Folders of tests that mirror none of the package."""
 
 THROUGH: dict[str, tuple[str, ...]] = {
-    "service/web/routes/test_access.py": ("service.web.routes.tokens",),
-    "service/web/test_routing.py": ("service.web.routes.health",),
+    "service/web/test_routing.py": ("service.web.routes.operation",),
 }
 """The modules that a test file runs without importing them: through the command line, a session, a
 chain, a certificate or the name of a statistic."""

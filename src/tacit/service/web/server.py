@@ -27,8 +27,6 @@ from tacit.service.problem import Problem
 from tacit.service.settings import Settings
 from tacit.service.telemetry import Observe, configure
 from tacit.service.web.guard import Guard
-from tacit.service.web.page_routes import admin as admin_pages
-from tacit.service.web.page_routes import budgets as budget_pages
 from tacit.service.web.page_routes import datasets as dataset_pages
 from tacit.service.web.page_routes import declare as declare_pages
 from tacit.service.web.page_routes import entry as entry_pages
@@ -37,16 +35,12 @@ from tacit.service.web.page_routes import releases as release_pages
 from tacit.service.web.problems import handle_problems, rendered
 from tacit.service.web.routes import (
     access,
-    audit,
     collections,
     dashboards,
     datasets,
     declarations,
-    health,
-    refresh,
+    operation,
     releases,
-    sign_in,
-    tokens,
 )
 from tacit.service.web.routing import ErrorBody, cookie_name, declared_right, signed_in
 from tacit.service.web.state import State
@@ -130,24 +124,22 @@ def _link(paths: dict[str, Any]) -> None:
 
 # Every router of the service, in the order of the documentation.
 ROUTERS: tuple[APIRouter, ...] = (
-    health.router,
+    operation.health_router,
     access.router,
-    tokens.router,
-    sign_in.router,
+    access.tokens_router,
+    access.sign_in_router,
     datasets.router,
     declarations.router,
     releases.router,
-    refresh.router,
+    datasets.refresh_router,
     collections.router,
     dashboards.router,
-    audit.router,
+    operation.router,
     entry_pages.router,
     dataset_pages.router,
     release_pages.router,
     declare_pages.router,
-    budget_pages.router,
     live_pages.router,
-    admin_pages.router,
 )
 # The beginnings of paths that take the reports of many devices at once.
 LARGE = ("/v1/collections/",)

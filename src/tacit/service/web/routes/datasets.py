@@ -1,7 +1,8 @@
-"""Data sets: their contents and whom they protect, their budgets, and previews of questions."""
+"""Data sets: their contents, budgets and refreshes, and previews of questions."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
@@ -318,3 +319,54 @@ def _loss(body: LossBody, like: Budget, zero: bool = False) -> Budget:
     if loss.is_nothing and not zero:
         raise Problem("invalid_request", "a budget is above zero")
     return loss
+
+
+# Refreshes of data sets that grow: by call, and their history.
+
+
+refresh_router = APIRouter(tags=["refresh"])
+
+
+class RefreshReply(Reply):
+    """A refresh of a data set."""
+
+    number: int
+    at: float
+    way: str
+
+
+class Refreshed(Reply):
+    """All refreshes of a data set, and their meaning."""
+
+    text: str
+    schedule: str | None
+    items: list[RefreshReply]
+
+
+@refresh_router.post("/v1/datasets/{name}/refresh", status_code=202)
+def refresh(
+    name: DatasetName,
+    caller: Annotated[Caller, Depends(needs("refresh", on="name"))],
+    state: StateOf,
+) -> RefreshReply:
+    """Have a data set read again before its next question; the budget stays unchanged."""
+    state.datasets.of(name)
+    state.datasets.refuse_overlaps()
+    made = state.refreshes.ask(name, caller.name, token=caller.token_id)
+    state.metrics.refreshed(name)
+    return RefreshReply(**asdict(made))
+
+
+@refresh_router.get("/v1/datasets/{name}/refreshes")
+def refreshes(
+    name: DatasetName,
+    _caller: Annotated[Caller, Depends(needs("see_dataset", on="name"))],
+    state: StateOf,
+) -> Refreshed:
+    """List when a data set was read again (seconds since 1970, UTC), and by call or by clock."""
+    hosted = state.datasets.of(name)
+    return Refreshed(
+        text=state.refreshes.describe(name, hosted.dataset.whole_budget),
+        schedule=hosted.settings.refresh,
+        items=[RefreshReply(**asdict(one)) for one in state.refreshes.history(name)],
+    )

@@ -1,17 +1,54 @@
-"""The audit log and the metrics."""
+"""Liveness and readiness, the audit log, and the metrics."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 
 from tacit.service.access import Caller
 from tacit.service.problem import Problem
 from tacit.service.telemetry import CONTENT_TYPE
-from tacit.service.web.routing import Cursor, Limit, Reply, needs
+from tacit.service.web.problems import rendered
+from tacit.service.web.routing import Anyone, Cursor, Limit, Reply, needs
 from tacit.service.web.state import StateOf
+
+health_router = APIRouter(tags=["health"], dependencies=[Anyone])
+
+
+class Health(Reply):
+    """State of the process, for a balancer."""
+
+    status: str
+
+
+@health_router.get("/healthz")
+def healthz() -> Health:
+    """Report that the process is alive; checks nothing else."""
+    return Health(status="alive")
+
+
+class Readiness(Health):
+    """State of each part: `ready`, `in part` or `failing`."""
+
+    parts: dict[str, str]
+
+
+@health_router.get("/readyz", response_model=Readiness)
+def readyz(state: StateOf) -> Readiness | JSONResponse:
+    """Report whether the process can answer: its database, workers, ledgers and tables.
+
+    A part of which some work is ready in part: the other data sets are answered.
+    """
+    parts = state.readiness.parts()
+    failing = [name for name, state_of_part in parts.items() if state_of_part == "failing"]
+    if failing:
+        message = f"not usable now: {', '.join(failing)}"
+        return rendered(Problem("unavailable", message, "", {"parts": parts}))
+    status = "ready" if set(parts.values()) == {"ready"} else "ready in part"
+    return Readiness(status=status, parts=parts)
+
 
 router = APIRouter(tags=["audit"])
 
