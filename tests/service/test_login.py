@@ -274,7 +274,7 @@ def test_it_is_asked_over_http_like_any_other(fake: FakeProvider, tmp_path: Path
     doctors = {{ role = "analyst", dataset = "visits" }}
     """
     hosted_clinic(tmp_path, text)
-    state = State.open(Settings.load(tmp_path))
+    state = State(Settings.load(tmp_path))
     state.provider = client(fake, api_audience=API)
     fake.claims |= {"iat": NOW, "exp": NOW + 3600}
     with running(state) as here:

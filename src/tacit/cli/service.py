@@ -190,7 +190,7 @@ def _serve(settings: Settings, server: ServerOptions) -> None:
     from tacit.service.web.state import State
 
     server.refuse_plain(settings)
-    state = State.open(settings)
+    state = State(settings)
     known = state.tokens.listed(limit=1)
     names = ", ".join(state.declared) or "no data set yet"
     note(f"{settings.title}: {names}, at {settings.url or server.address}")
@@ -211,7 +211,7 @@ def _serve_demo(folder: Path, server: ServerOptions) -> None:
     write_demo(folder)
     settings = Settings.load(folder)
     server.refuse_plain(settings)
-    state = State.open(settings)
+    state = State(settings)
     note("The RAND Health Insurance Experiment: 5,912 people. Open this link; it works once:")
     print(demo_link(state, settings.url or server.address), flush=True)
     note("Ctrl-C stops the service.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -229,20 +229,14 @@ def visible(caller: Caller, dataset: str) -> bool:
 # Who asked for something that someone else decides on, and who may be that someone else.
 
 
-class UserRequest(Protocol):
+@dataclass(frozen=True)
+class UserRequest:
     """A request, with its requester and their token."""
 
-    @property
-    def asked_by(self) -> str:
-        """The requester."""
-
-    @property
-    def team(self) -> str | None:
-        """Their team, or None."""
-
-    @property
-    def token(self) -> str:
-        """The public name of their token."""
+    asked_by: str
+    team: str | None
+    token: str  # the public name of the token that they came with
+    asked_at: float  # in seconds since 1970
 
 
 def request_columns(name: str = "asked_by", *, index: bool = False) -> list[sa.Column[Any]]:

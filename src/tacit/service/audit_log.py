@@ -129,12 +129,19 @@ class AuditEvent:
 
 
 class About(TypedDict, total=False):
-    """Context of an event; see :meth:`AuditLog.write`."""
+    """Context of an event, as :meth:`AuditLog.write` takes it."""
 
     outcome: str
+    team: str | None
+    token: str | None  # its public number, never its secret
     dataset: str | None
     subject: str | None
+    # those that the action may carry: text, integers, lists and mappings of them; text beyond 500
+    # characters is cut
     details: Mapping[str, Any] | None
+    # a transaction of the store that the event becomes part of: it is then there if and only if
+    # the rest is.  Others that append wait for its end, so write the event last; a thread that has
+    # a transaction open must pass it here.
     connection: sa.Connection | None
 
 
@@ -157,53 +164,31 @@ class AuditLog:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def write(
-        self,
-        action: str,
-        who: str,
-        *,
-        outcome: str = "done",
-        team: str | None = None,
-        token: str | None = None,
-        dataset: str | None = None,
-        subject: str | None = None,
-        details: Mapping[str, Any] | None = None,
-        connection: sa.Connection | None = None,
-    ) -> AuditEvent:
+    def write(self, action: str, who: str, **about: Unpack[About]) -> AuditEvent:
         """Append an event, durably."""
         # who: the name of the person or device; ``operator`` at the machine itself, ``service`` for
         #   what the service does by its clock.
-        # token: the public number of the token, never its secret.
-        # details: those that the action may carry: text, integers, lists and mappings of them;
-        #   text beyond 500 characters is cut.
-        # connection: a transaction of the store that the event becomes part of: it is then there if
-        #   and only if the rest is.  Others that append wait for its end, so write the event last;
-        #   a thread that has a transaction open must pass it here.
-        body = _body(action, who, outcome, details)
-        about = {"team": team, "token": token, "dataset": dataset, "subject": subject}
-        body |= {name: _plain(value) for name, value in about.items()}
-        with self._transaction(connection) as run:
-            (event,) = _appended(run, [body])
-        _noted(event)
+        (event,) = self._append([_body(action, who, about)], about.get("connection"))
         return event
+
+    def acted(self, action: str, caller: Caller, **about: Unpack[About]) -> AuditEvent:
+        """Append an act of a caller, with their name, team and token."""
+        return self.write(action, caller.name, **_by(caller, about))
 
     def write_together(self, acts: Iterable[tuple[str, Caller, About]]) -> list[AuditEvent]:
         """Append acts of callers in one transaction: all or none."""
-        bodies = []
-        for action, who, about in acts:
-            body = _body(action, who.name, about.get("outcome", "done"), about.get("details"))
-            fields = {"team": who.team, "token": who.token_id}
-            fields |= {"dataset": about.get("dataset"), "subject": about.get("subject")}
-            bodies.append(body | {name: _plain(value) for name, value in fields.items()})
-        with self._transaction(None) as run:
+        return self._append(
+            [_body(action, who.name, _by(who, about)) for action, who, about in acts]
+        )
+
+    def _append(
+        self, bodies: Iterable[dict[str, Any]], connection: sa.Connection | None = None
+    ) -> list[AuditEvent]:
+        with self._transaction(connection) as run:
             events = _appended(run, bodies)
         for event in events:
             _noted(event)
         return events
-
-    def acted(self, action: str, caller: Caller, **about: Unpack[About]) -> AuditEvent:
-        """Append an act of a caller, with their name, team and token."""
-        return self.write(action, caller.name, team=caller.team, token=caller.token_id, **about)
 
     @contextmanager
     def _transaction(self, given: sa.Connection | None) -> Iterator[sa.Connection]:
@@ -293,20 +278,21 @@ def _noted(event: AuditEvent) -> None:
     log("audit", action=event.action, outcome=event.outcome, **at)
 
 
-def _body(action: str, who: str, outcome: str, details: Mapping[str, Any] | None) -> dict[str, Any]:
+def _by(caller: Caller, about: About) -> About:
+    return {**about, "team": caller.team, "token": caller.token_id}
+
+
+def _body(action: str, who: str, about: About) -> dict[str, Any]:
+    outcome, details = about.get("outcome", "done"), about.get("details") or {}
     if action not in ACTIONS:
         raise UsageError(f"the audit log has no action {action!r}; {did_you_mean(action, ACTIONS)}")
     if outcome not in OUTCOMES:
         raise UsageError(f"an outcome is one of {', '.join(OUTCOMES)}, not {outcome!r}")
-    given = dict(details or {})
-    if unknown := sorted(set(given) - ACTIONS[action]):
+    if unknown := sorted(set(details) - ACTIONS[action]):
         raise UsageError(f"the action {action!r} has no detail {unknown[0]!r} in the audit log")
-    return {
-        "action": action,
-        "who": _plain(who),
-        "outcome": outcome,
-        "details": {name: _plain(value) for name, value in given.items()},
-    }
+    context = {name: about.get(name) for name in ("team", "token", "dataset", "subject")}
+    plain = {"who": who, **context, "details": details}
+    return {"action": action, "outcome": outcome, **_plain(plain)}
 
 
 _UNPAIRED = re.compile("[\ud800-\udfff]")

@@ -282,9 +282,9 @@ class Metrics:
         client: Any = need("prometheus_client", "serve")
         # A registry of its own: the default one has the time and memory of the process.
         self.registry: CollectorRegistry = client.CollectorRegistry(auto_describe=False)
-        self._client = client
+        self._client, self._core = client, need("prometheus_client.core", "serve")
         self._counters = Counters(database)
-        self.registry.register(_Counted(self._counters))
+        self.registry.register(_Collected(self._totals))
         build = client.Gauge("tacit_build_info", "The version", ["version"], registry=self.registry)
         build.labels(version).set(1)
 
@@ -327,7 +327,31 @@ class Metrics:
             labels: their names.
             read: returns the labels' values with the number; where it fails the metric is absent.
         """
-        self.registry.register(_Stored(name, about, labels, read))
+        self.registry.register(_Collected(lambda: self._gauge(name, about, labels, read)))
+
+    def _totals(self) -> Iterator[Any]:
+        """Yield the counters with their current numbers; none if the store is unavailable."""
+        try:
+            totals = self._counters.totals()
+        except Exception:  # a counter read as 0 would look like a restart
+            return
+        for counter, (about, names) in _COUNTERS.items():
+            family = self._core.CounterMetricFamily(counter, about, labels=names)
+            for (name, labels), number in totals.items():
+                if name == counter:
+                    family.add_metric(labels, number)
+            yield family
+
+    def _gauge(
+        self, name: str, about: str, labels: tuple[str, ...], read: Callable[[], Iterable[Sample]]
+    ) -> Iterator[Any]:
+        family = self._core.GaugeMetricFamily(name, about, labels=labels)
+        try:
+            for values, number in read():
+                family.add_metric([values[label] for label in labels], number)
+        except Exception:  # an unavailable store must not remove the other metrics
+            return
+        yield family
 
     def text(self) -> str:
         """Return all metrics in the text format of Prometheus."""
@@ -335,53 +359,14 @@ class Metrics:
         return made.decode()
 
 
-class _Counted:
-    """The counters of the service, as the store has them; the client calls ``collect``."""
+class _Collected:
+    """What the client asks for its metrics each time that they are read."""
 
-    def __init__(self, counters: Counters) -> None:
-        self._counters = counters
-
-    def describe(self) -> list[Any]:
-        """Return nothing: the contents are known when they are read."""
-        return []
-
-    def collect(self) -> Iterable[Any]:
-        """Yield the counters with their current numbers; none if the store is unavailable."""
-        core: Any = need("prometheus_client.core", "serve")
-        try:
-            totals = self._counters.totals()
-        except Exception:  # a counter read as 0 would look like a restart
-            return
-        for counter, (about, names) in _COUNTERS.items():
-            family = core.CounterMetricFamily(counter, about, labels=names)
-            for (name, labels), number in totals.items():
-                if name == counter:
-                    family.add_metric(labels, number)
-            yield family
-
-
-class _Stored:
-    """A gauge that is read on demand; the client calls ``collect``."""
-
-    def __init__(
-        self, name: str, about: str, labels: tuple[str, ...], read: Callable[[], Iterable[Sample]]
-    ) -> None:
-        self._about, self._labels, self._read = (name, about), labels, read
+    def __init__(self, collect: Callable[[], Iterable[Any]]) -> None:
+        self.collect = collect
 
     def describe(self) -> list[Any]:
-        """Return nothing: the contents are known when they are read."""
-        return []
-
-    def collect(self) -> Iterable[Any]:
-        """Yield the metric with its current numbers."""
-        core: Any = need("prometheus_client.core", "serve")
-        family = core.GaugeMetricFamily(*self._about, labels=self._labels)
-        try:
-            for labels, number in self._read():
-                family.add_metric([labels[name] for name in self._labels], number)
-        except Exception:  # an unavailable store must not remove the other metrics
-            return
-        yield family
+        return []  # the contents are known when they are read
 
 
 # Traces for OpenTelemetry, of which no span is as long as an engine worked.

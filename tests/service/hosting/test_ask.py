@@ -23,7 +23,7 @@ from support.clinic import make_clinic
 from support.service.client import running
 from support.service.hosting import hosted_clinic
 from tacit.accounting import epsilon, open_ledger
-from tacit.accounting.ledger import named_accounts, set_cap
+from tacit.accounting.ledger import accounts_of, named_accounts, set_cap
 from tacit.accounting.ledger_sqlite import open_files
 from tacit.errors import (
     BudgetError,
@@ -219,7 +219,7 @@ def test_who_asks_pays(open_folder: Any) -> None:
     hosted = open_folder().of("visits")
     for caller in (HOSTED_ADA, EVE):
         hosted.session(caller).agg(n=tc.count()).release(epsilon=len(caller.name), tag=caller.name)
-    accounts = {one.name: one.spent for one in hosted.all_accounts(None)}
+    accounts = {one.name: one.spent for one in accounts_of(hosted.ledger(None))}
     assert accounts == {
         "analyst:ada": epsilon(3),
         "analyst:eve": epsilon(3),

@@ -378,12 +378,12 @@ def test_killed_at_every_place_on_postgresql(
 def goes_on(folder: Path, mortals: Mortals, place: str) -> None:
     """A process is killed at a place, and another one goes on with what it left."""
     settings = Settings.load(folder)
-    first = State.open(settings)
+    first = State(settings)
     assert first.datasets.of("visits").ledger(None).spent.is_nothing
     first.datasets.close()
     first.database.close()
     assert mortals.end(folder, place) == -signal.SIGKILL
-    state = State.open(settings, later)
+    state = State(settings, later)
     ledger = state.datasets.of("visits").ledger(None)
     before = ledger.history()
     assert len(before) <= 1

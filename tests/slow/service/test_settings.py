@@ -23,7 +23,7 @@ from support.service.hosting import hosted_clinic, released
 from support.service.server import Served, served
 from tacit import local
 from tacit.accounting import epsilon
-from tacit.accounting.ledger import Ledger
+from tacit.accounting.ledger import Ledger, accounts_of
 from tacit.report import Certificate
 from tacit.service.problem import Problem
 from tacit.service.settings import Settings
@@ -293,14 +293,14 @@ def test_ten_thousand_requests_never_pass_the_budget_nor_a_cap(tmp_path: Path) -
             answers[k].append(answer)
     for every in answers.values():
         assert all(answer == every[0] for answer in every)  # one noise for all
-    state = State.open(Settings.load(folder))
+    state = State(Settings.load(folder))
     hosted = state.datasets.of("visits")
     ledger = hosted.ledger(None)
     history = ledger.history()
     assert len({entry.key for entry in history}) == len(history) == len(answers)
     assert ledger.spent.amount == COST * len(history) <= BUDGET
     assert BUDGET - ledger.spent.amount < COST  # as many as it holds
-    for account in hosted.all_accounts(None):
+    for account in accounts_of(hosted.ledger(None)):
         if account.name != "analyst:*":
             assert account.spent.amount <= CAP
     ledger.verify_chain()

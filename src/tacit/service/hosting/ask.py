@@ -219,21 +219,13 @@ def preview_of(
         }
         for label, unit in expected.units.items()
     ]
-    return {
+    return _reply(expected, shown, left, words, follows) | {
         "cost": cost.to_json(),
-        "remaining": shown["remaining"],
-        "limited_by": list(left.limits),
         "affordable": affordable,
         "replay": answered,
         "open": charged and not answered,
-        "text": words,
-        "protects": expected.protects,
         "rows": list(rows),
         "columns": columns,
-        "notes": shown["notes"],
-        "weak": expected.weak,
-        "free": follows,
-        "preview": shown,
     }
 
 
@@ -257,7 +249,13 @@ def _free_preview(
         granted=True,
         free=_errors(follows),
     )
-    shown: Any = preview.to_json()
+    return _reply(preview, preview.to_json(), left, words_of(question), follows)
+
+
+def _reply(
+    preview: Preview, shown: Any, left: Left, words: str, follows: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the reply of a preview, as of a question that costs nothing."""
     return {
         "cost": shown["cost"],
         "remaining": shown["remaining"],
@@ -265,12 +263,12 @@ def _free_preview(
         "affordable": True,
         "replay": False,
         "open": False,
-        "text": words_of(question),
-        "protects": protects,
+        "text": words,
+        "protects": preview.protects,
         "rows": [],
         "columns": [],
         "notes": shown["notes"],
-        "weak": None,
+        "weak": preview.weak,
         "free": follows,
         "preview": shown,
     }

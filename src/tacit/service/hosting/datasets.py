@@ -13,7 +13,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import sqlalchemy as sa
 
 from tacit.accounting.budget import Budget
-from tacit.accounting.ledger import Ledger, accounts_of, named_accounts, set_cap
+from tacit.accounting.ledger import Ledger, named_accounts, set_cap
 from tacit.accounting.ledger_chain import Account, account_name, is_account
 from tacit.accounting.open_ledger import in_memory, open_ledger
 from tacit.errors import BudgetError, UsageError, did_you_mean
@@ -274,10 +274,6 @@ class Hosted:
         if self.owner.per_team:
             return list(self._ledgers.teams(self.name))
         return [None] if self._ledgers.known(self.owner.key(None)) is not None else []
-
-    def all_accounts(self, team: str | None) -> list[Account]:
-        """Return every account of a ledger that has a cap or has spent."""
-        return accounts_of(self.ledger(team))
 
     def set_caps(self, caps: Mapping[str, Budget | None], reason: str) -> None:
         """Set caps in every ledger of the data set; see :func:`set_cap`."""

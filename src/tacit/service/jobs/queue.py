@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from tacit.service.access import request_columns
+from tacit.service.access import UserRequest, request_columns
 from tacit.service.database import Database, metadata
 
 # Ticks: when the outcome of a question becomes visible, as a function of the public clock.
@@ -88,16 +88,12 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(UserRequest):
     """A requested release."""
 
     number: int  # its position in the order of asking
     id: str  # what callers call it
     dataset: str  # the name of the data set
-    asked_by: str
-    team: str | None
-    token: str  # the public name of the token that they came with
-    asked_at: float  # in seconds since 1970
     body: str  # the request, as JSON
     words: str  # the question, in words
     cost: str  # its price, the JSON of a budget

@@ -16,7 +16,14 @@ import sqlalchemy as sa
 from tacit.accounting.ledger_chain import canonical
 from tacit.errors import BudgetError, TacitError, UsageError
 from tacit.expressions.timeline import Moment, moment, span
-from tacit.service.access import Caller, Decisions, request_columns, request_values, requester_of
+from tacit.service.access import (
+    Caller,
+    Decisions,
+    UserRequest,
+    request_columns,
+    request_values,
+    requester_of,
+)
 from tacit.service.audit_log import AuditLog
 from tacit.service.database import Database, metadata
 from tacit.service.jobs.queue import tick_after
@@ -479,16 +486,12 @@ _requests = sa.Table(
 
 
 @dataclass(frozen=True)
-class DashboardRequest:
+class DashboardRequest(UserRequest):
     """A requested dashboard."""
 
     id: str  # its number, and that of the dashboard once it starts
     dataset: str  # the data set
     counted: Counted  # what it would count, and its price
-    asked_by: str
-    team: str | None
-    token: str  # the public name of the token that they came with
-    asked_at: float  # seconds since 1970
     state: str  # ``waiting``, ``refused`` or ``approved``
     reason: str | None  # why it was refused
 
@@ -597,15 +600,5 @@ def _set(run: sa.Connection, identity: str, current: str, **values: Any) -> bool
 
 
 def _read(row: Any) -> DashboardRequest:
-    counted = Counted.from_json(json.loads(row.counted))
-    return DashboardRequest(
-        row.id,
-        row.dataset,
-        counted,
-        row.asked_by,
-        row.team,
-        row.token,
-        row.asked_at,
-        row.state,
-        row.reason,
-    )
+    fields = {name: getattr(row, name) for name in DashboardRequest.__dataclass_fields__}
+    return DashboardRequest(**{**fields, "counted": Counted.from_json(json.loads(row.counted))})

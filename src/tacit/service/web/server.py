@@ -147,7 +147,7 @@ LARGE = ("/v1/collections/",)
 
 def create_app(given: Settings | State) -> FastAPI:
     """Return the application of a folder."""
-    state = given if isinstance(given, State) else State.open(given)
+    state = given if isinstance(given, State) else State(given)
 
     @asynccontextmanager
     async def running(_app: FastAPI) -> AsyncIterator[dict[str, int]]:
@@ -331,7 +331,7 @@ def run(given: Settings | State, server: ServerOptions) -> None:
         uvicorn.run(create_app(given), **options)
         return
     # What cannot be opened is reported once, and not by every process.
-    (given if isinstance(given, State) else State.open(given)).close()
+    (given if isinstance(given, State) else State(given)).close()
     os.environ[_FOLDER] = str(Path(settings.folder).resolve())
     uvicorn.run(
         "tacit.service.web.server:application",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated
 
@@ -24,14 +23,13 @@ from tacit.service.jobs.release_service import ReleaseService
 from tacit.service.jobs.workers import Records, Workers
 from tacit.service.login import Provider
 from tacit.service.problem import Problem
-from tacit.service.refresh.collection import Collection, ReportStore, collections_of
+from tacit.service.refresh.collection import ReportStore, collections_of
 from tacit.service.refresh.dashboards import DashboardRequests, Dashboards
 from tacit.service.refresh.refreshes import Refreshes, Scheduler, schedules_of
 from tacit.service.settings import Settings
 from tacit.service.telemetry import Metrics, Sample, Traces
 from tacit.service.tokens import Tokens, behind
 from tacit.service.web.problems import FailedTokens
-from tacit.tables.dataset.declaration import Dataset
 
 # Readiness of a process: its database, its workers, the ledgers and the tables.
 #
@@ -169,94 +167,64 @@ def _part(hosted: Hosted, team: str | None, part: str) -> dict[str, float]:
 _MAX_DENIALS = 20  # a minute and a token, in the audit log
 
 
-@dataclass
 class State:
-    """The parts of a running service."""
+    """The parts of a running service; nothing runs before :meth:`start`."""
 
-    settings: Settings  # as the folder says
-    declared: dict[str, Dataset]  # the data sets, by name
-    database: Database  # what the service remembers
-    tokens: Tokens
-    provider: Provider | None  # of the organisation's own login, or None
-    failures: FailedTokens  # of addresses that send tokens which are none
-    # of tokens that ask for what they may not do; beyond some a minute the audit log is spared
-    denials: FailedTokens
-    audit: AuditLog
-    metrics: Metrics  # the numbers of the service
-    traces: Traces  # the spans of this process
-    refreshes: Refreshes  # when data sets that grow were read again
-    collections: dict[str, Collection]  # the questions of the local model, by name
-    reports: ReportStore  # what devices answered
-    datasets: Datasets  # the data sets, open for questions
-    release_service: ReleaseService  # takes and answers questions
-    workers: Workers  # the threads that answer them
-    records: Records  # what is recorded of them
-    dashboards: Dashboards  # counts over time
-    dashboard_requests: DashboardRequests  # those that wait for a decision
-    scheduler: Scheduler  # does what is due by the clock
-    clock: Callable[[], float] = time.time  # seconds since 1970
-    readiness: Readiness = field(init=False)  # whether this process can answer
-    batch_writer: BatchWriter = field(init=False)  # writes to the audit log what threads do at once
+    # clock: seconds since 1970.
 
-    def __post_init__(self) -> None:
-        self.batch_writer = BatchWriter(self.audit)
-        self.readiness = Readiness(self.database, self.datasets, self.workers)
-
-    @classmethod
-    def open(cls, settings: Settings, clock: Callable[[], float] = time.time) -> State:
-        """Open all parts; nothing runs before :meth:`start`."""
-        declared = declarations(settings)
-        collections = collections_of(settings.collections, settings.folder)
-        database, key = open_store(settings)
-        audit, metrics, traces = AuditLog(database), Metrics(version, database), Traces()
-        refreshes = Refreshes(database, audit, clock)
-        datasets = Datasets(declared, settings, database, lambda n: refreshes.current(n).number)
-        queue = Queue(database, clock)
-        records = Records(queue, audit, metrics, traces)
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
+        self.settings, self.clock = settings, clock
+        self.declared = declarations(settings)  # the data sets of the folder, by name
+        # the questions of the local model, by name
+        self.collections = collections_of(settings.collections, settings.folder)
+        self.database, key = open_store(settings)
+        self.audit = AuditLog(self.database)
+        self.batch_writer = BatchWriter(self.audit)  # of what threads do at once
+        self.metrics = Metrics(version, self.database)
+        self.traces = Traces()  # the spans of this process
+        self.tokens = Tokens(self.database, key, clock, noted_in(self.audit))
+        self.provider = _provider(settings, clock)  # the organisation's own login, or None
+        # addresses that send tokens which are none
+        self.failures = FailedTokens(settings.limits.failed_tokens, time.monotonic)
+        # tokens that ask for what they may not do; beyond some a minute the audit log is spared
+        self.denials = FailedTokens(_MAX_DENIALS, time.monotonic)
+        self.reports = ReportStore(self.database)  # what devices answered
+        # when data sets that grow were read again
+        self.refreshes = Refreshes(self.database, self.audit, clock)
+        self.datasets = Datasets(
+            self.declared, settings, self.database, lambda n: self.refreshes.current(n).number
+        )
+        queue = Queue(self.database, clock)
+        self.records = Records(queue, self.audit, self.metrics, self.traces)
+        decisions = Decisions(partial(behind, self.database))
         waiting_limit = settings.limits.waiting_jobs
-        decisions = Decisions(partial(behind, database))
-        release_service = ReleaseService(
-            queue, datasets.of, records.acted, waiting_limit, clock, decisions
+        self.release_service = ReleaseService(
+            queue, self.datasets.of, self.records.acted, waiting_limit, clock, decisions
         )
-        workers = Workers(queue, release_service.work, records.report_outcomes, settings.workers)
-        release_service.wake = workers.wake
-        dashboards = Dashboards(database, audit, datasets.session, datasets.latency, clock)
-        schedules_of(datasets.refreshed_when())
-        scheduler = Scheduler(
-            lambda: schedules_of(datasets.refreshed_when()),
-            refreshes,
-            dashboards,
-            metrics.refreshed,
-            datasets.refuse_overlaps,
-            metrics.note,
+        self.workers = Workers(
+            queue, self.release_service.work, self.records.report_outcomes, settings.workers
         )
-        made = cls(
-            settings,
-            declared,
-            database,
-            Tokens(database, key, clock, noted_in(audit)),
-            _provider(settings, clock),
-            FailedTokens(settings.limits.failed_tokens, time.monotonic),
-            FailedTokens(_MAX_DENIALS, time.monotonic),
-            audit,
-            metrics,
-            traces,
-            refreshes,
-            collections,
-            ReportStore(database),
-            datasets,
-            release_service,
-            workers,
-            records,
-            dashboards,
-            DashboardRequests(database, audit, dashboards, decisions, clock),
-            scheduler,
-            clock,
+        self.release_service.wake = self.workers.wake
+        self.dashboards = Dashboards(
+            self.database, self.audit, self.datasets.session, self.datasets.latency, clock
         )
-        for name in declared:
-            made.refreshes.begin(name)
-        add_gauges(metrics, audit, queue, datasets)
-        return made
+        # the dashboards that wait for a decision
+        self.dashboard_requests = DashboardRequests(
+            self.database, self.audit, self.dashboards, decisions, clock
+        )
+        schedules_of(self.datasets.refreshed_when())
+        self.scheduler = Scheduler(
+            lambda: schedules_of(self.datasets.refreshed_when()),
+            self.refreshes,
+            self.dashboards,
+            self.metrics.refreshed,
+            self.datasets.refuse_overlaps,
+            self.metrics.note,
+        )
+        self.readiness = Readiness(self.database, self.datasets, self.workers)
+        for name in self.declared:
+            self.refreshes.begin(name)
+        add_gauges(self.metrics, self.audit, queue, self.datasets)
 
     def start(self) -> None:
         """Start the background threads."""

@@ -33,7 +33,7 @@ class Clock:
 
 
 def opened(folder: Path, clock: Clock) -> State:
-    return State.open(Settings.load(folder), clock)
+    return State(Settings.load(folder), clock)
 
 
 @pytest.fixture
