@@ -231,12 +231,11 @@ def certificate_page(body: Mapping[str, Any], verify: Callable[[], Verification]
 def summary(body: Mapping[str, Any]) -> list[str]:
     """Return the lines that tell a certificate in text; the first names whom it protects."""
     if body.get("format") == FOLLOWING:
-        facts = [*_released(body), *_sources(body), ("Digest", str(body["digest"]))]
-        first = protects_line(body["question"]["query"]["unit"])
-        return [first, *(f"{name.lower()}: {text}" for name, text in facts)]
-    cost = Budget.from_json(body["spent"]["cost"])
-    facts = [*_released(body), ("Released", f"{_when(body)}, at {budget_words(cost)}")]
-    facts += [("Digest", str(body["digest"]))]
+        more = _sources(body)
+    else:
+        cost = budget_words(Budget.from_json(body["spent"]["cost"]))
+        more = [("Released", f"{_when(body)}, at {cost}")]
+    facts = [*_released(body), *more, ("Digest", str(body["digest"]))]
     first = protects_line(body["question"]["query"]["unit"])
     return [first, *(f"{name.lower()}: {text}" for name, text in facts)]
 
@@ -258,44 +257,37 @@ def certificate_card(body: Mapping[str, Any]) -> Card:
     return Card(f"Certificate: {_name(body)}", first, [bar], [*facts, sure, todo])
 
 
-def _given(body: Mapping[str, Any], verification: Verification) -> dict[str, Any]:
-    """Return all that the page shows, as text and lists of text."""
-    cost = Budget.from_json(body["spent"]["cost"])
+def _shared(body: Mapping[str, Any], verification: Verification) -> dict[str, Any]:
+    """Return what both pages show, as text and lists of text."""
     return {
         "name": _name(body),
         "protects": protects_line(body["question"]["query"]["unit"]),
-        "when": _when(body),
-        "cost": budget_words(cost),
         "holds": bool(verification),
         "checked_count": len(verification.checked),
         "failed_count": len(verification.failures),
         "released": _released(body),
+        "answers": answers(body),
+        "checks": _checks(verification),
+    }
+
+
+def _given(body: Mapping[str, Any], verification: Verification) -> dict[str, Any]:
+    """Return all that the page of a release shows."""
+    cost = Budget.from_json(body["spent"]["cost"])
+    return _shared(body, verification) | {
+        "when": _when(body),
+        "cost": budget_words(cost),
         "protected": _protected(body),
         "odds": _odds(body, cost),
-        "answers": answers(body),
         "budget": _with_bar(_budget(body, cost)),
         "chains": _chains(body),
-        "checks": _checks(verification),
-        "foot": _foot(body),
+        "foot": _foot(body, _charged(body["ledger"])),
     }
 
 
 def _followed(body: Mapping[str, Any], verification: Verification) -> dict[str, Any]:
     """Return all that the page of an answer shows that follows from earlier releases."""
-    unit = body["question"]["query"]["unit"]
-    foot = [("Made with", ", ".join(f"{name} {one}" for name, one in body["versions"].items()))]
-    return {
-        "name": _name(body),
-        "protects": protects_line(unit),
-        "holds": bool(verification),
-        "checked_count": len(verification.checked),
-        "failed_count": len(verification.failures),
-        "released": _released(body),
-        "sources": _sources(body),
-        "answers": answers(body),
-        "checks": _checks(verification),
-        "foot": [*foot, ("Digest", str(body["digest"]))],
-    }
+    return _shared(body, verification) | {"sources": _sources(body), "foot": _foot(body)}
 
 
 def _sources(body: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -417,13 +409,11 @@ def _checks(verification: Verification) -> list[tuple[str, str, Sequence[str]]]:
     return [(title, mark, list(dict.fromkeys(claims))) for title, mark, claims in lists]
 
 
-def _foot(body: Mapping[str, Any]) -> list[tuple[str, str]]:
-    ledger = body["ledger"]
-    return [
-        ("Made with", ", ".join(f"{name} {one}" for name, one in body["versions"].items())),
-        *_charged(ledger),
-        ("Digest", str(body["digest"])),
-    ]
+def _foot(
+    body: Mapping[str, Any], charged: Sequence[tuple[str, str]] = ()
+) -> list[tuple[str, str]]:
+    made_with = ", ".join(f"{name} {one}" for name, one in body["versions"].items())
+    return [("Made with", made_with), *charged, ("Digest", str(body["digest"]))]
 
 
 def _charged(ledger: Mapping[str, Any]) -> list[tuple[str, str]]:

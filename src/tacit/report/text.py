@@ -413,9 +413,9 @@ def protects_line(unit: Mapping[str, Any]) -> str:
     if unit["column"] is None:
         return "protects: each row, which stands for one person"
     rows, groups = (int(unit[limit]) for limit in ("rows", "groups"))
-    text = f"at most {rows} {'row' if rows == 1 else 'rows'}"
+    text = f"at most {so_many(str(rows), 'row', 'rows')}"
     if groups != rows:
-        text += f", present in at most {groups} {'group' if groups == 1 else 'groups'}"
+        text += f", present in at most {so_many(str(groups), 'group', 'groups')}"
     return f"protects: each person (column {unit['column']}), {text}"
 
 
@@ -599,30 +599,16 @@ def _short(value: Any) -> str:
     return str(value)
 
 
-def _filter(step: Mapping[str, Any]) -> str:
-    return f"Keep the rows where {condition_words(from_json(step['expression']))}"
-
-
-def _derive(step: Mapping[str, Any]) -> str:
-    return (
-        f"Compute {step['column']} from each row: {condition_words(from_json(step['expression']))}"
-    )
-
-
 def _join(step: Mapping[str, Any]) -> str:
     named = [here for here, _, _ in step["columns"]]
     text = f"Join {join_words(step)}"
     return f"{text}; this adds {', '.join(named)}" if named else text
 
 
-def _bound(step: Mapping[str, Any]) -> str:
-    rows = "1 row" if step["rows"] == 1 else f"{step['rows']} rows"
-    return f"Bound contributions: at most {rows} per person count"
-
-
-def _chain_sentences_keys(step: Mapping[str, Any]) -> str:
-    return (
-        f"Add random noise to the number of people of each group, discrete Laplace of scale "
+def _keys_of(distribution: str) -> Callable[[Described], str]:
+    """Return the words of a step that shows the groups with enough people."""
+    return lambda step: (
+        f"Add random noise to the number of people of each group, discrete {distribution} of scale "
         f"{step['scale']}, and show the groups that reach the threshold {step['threshold']}"
     )
 
@@ -631,13 +617,6 @@ def _select_keys(step: Mapping[str, Any]) -> str:
     return (
         f"Add truncated random noise to the number of people of each group (epsilon "
         f"{step['epsilon']}, delta {step['delta']} a group), and show the groups above its reach"
-    )
-
-
-def _gaussian_keys(step: Mapping[str, Any]) -> str:
-    return (
-        f"Add random noise to the number of people of each group, discrete Gaussian of scale "
-        f"{step['scale']}, and show the groups that reach the threshold {step['threshold']}"
     )
 
 
@@ -652,27 +631,40 @@ def _keys_in_rounds(step: Mapping[str, Any]) -> str:
     )
 
 
+def _noise(distribution: str) -> StepWords:
+    return StepWords(
+        lambda step: f"Add random noise: discrete {distribution} of scale {step['scale']}"
+    )
+
+
 def _people(step: Mapping[str, Any], shown: str) -> str:
     return so_many(shown, "person", "people")
 
 
-def _chain_sentences_rows(step: Mapping[str, Any], shown: str) -> str:
-    return so_many(shown, "row", "rows")
-
-
 _SHARED: dict[str, StepWords] = {
-    "filter": StepWords(_filter, _people),
-    "derive": StepWords(_derive, _people),
+    "filter": StepWords(
+        lambda step: f"Keep the rows where {condition_words(from_json(step['expression']))}",
+        _people,
+    ),
+    "derive": StepWords(
+        lambda step: (
+            f"Compute {step['column']} from each row: "
+            f"{condition_words(from_json(step['expression']))}"
+        ),
+        _people,
+    ),
     "join": StepWords(_join, _people),
-    "bound_contributions": StepWords(_bound, _chain_sentences_rows),
-    "release_keys": StepWords(_chain_sentences_keys),
-    "gaussian_keys": StepWords(_gaussian_keys),
+    "bound_contributions": StepWords(
+        lambda step: (
+            f"Bound contributions: at most {so_many(str(step['rows']), 'row', 'rows')} "
+            "per person count"
+        ),
+        lambda _, shown: so_many(shown, "row", "rows"),
+    ),
+    "release_keys": StepWords(_keys_of("Laplace")),
+    "gaussian_keys": StepWords(_keys_of("Gaussian")),
     "gaussian_keys_in_rounds": StepWords(_keys_in_rounds),
     "select_keys": StepWords(_select_keys),
-    "laplace": StepWords(
-        lambda step: f"Add random noise: discrete Laplace of scale {step['scale']}"
-    ),
-    "gaussian": StepWords(
-        lambda step: f"Add random noise: discrete Gaussian of scale {step['scale']}"
-    ),
+    "laplace": _noise("Laplace"),
+    "gaussian": _noise("Gaussian"),
 }

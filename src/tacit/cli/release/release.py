@@ -376,12 +376,9 @@ def show_previews(job: Job, show: PreviewOptions) -> None:
             ]
             print_table(list(table), rows, right=range(2, len(table)))
             print("The error of a group depends on its size; nothing was spent.")
-            for label, text in expected.within().items():
-                print(f"{label}: {text}.")
-            for label, text in expected.methods.items():
-                print(f"{label}: {text}.")
-            for label, text in expected.clamped().items():
-                print(f"{label}: {text}.")
+            for words in (expected.within(), expected.methods, expected.clamped()):
+                for label, text in words.items():
+                    print(f"{label}: {text}.")
             for label, text in expected.refused().items():
                 print(f"{label}: refused with probability {text}.")
             if expected.threshold is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.cli.shared.options import dressed
-from tacit.cli.shared.output import check_files, note, print_json, working
+from tacit.cli.shared.output import check_page, note, print_json, working
 from tacit.errors import UsageError, VerificationError
 
 if TYPE_CHECKING:
@@ -40,10 +40,7 @@ def verify(
     from tacit.accounting import open_ledger
     from tacit.report import Certificate
 
-    if html is not None:
-        if not html.endswith(".html"):
-            raise UsageError(f"a page ends in .html, and {html} does not")
-        check_files(None, [html])
+    check_page(html)
     page = Certificate.load(certificate)
     opened_ledger = nullcontext() if ledger is None else open_ledger(ledger, create=False)
     with opened_ledger as opened, working("deriving the loss again"):

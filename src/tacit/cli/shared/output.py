@@ -139,6 +139,14 @@ def check_files(plot: str | None, certificates: Sequence[str]) -> None:
             need("jinja2", "page")
 
 
+def check_page(path: str | None) -> None:
+    """Raise if a page could not be written, where one is named."""
+    if path is not None:
+        if not path.endswith(".html"):
+            raise UsageError(f"a page ends in .html, and {path} does not")
+        check_files(None, [path])
+
+
 def _check_file(path: str, endings: Sequence[str], what: str) -> None:
     file = Path(os.path.expanduser(path))
     if file.suffix not in endings:
