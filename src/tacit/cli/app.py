@@ -107,7 +107,6 @@ class _Commands(AskingGroup):
         return name, plain(command, ctx), rest
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help of all commands."""
         plain(self, ctx)
         super().format_help(ctx, formatter)
 

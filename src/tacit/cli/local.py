@@ -158,7 +158,6 @@ class OracleOptions:
 
 
 def items_of(options: OracleOptions) -> Items:
-    """Return the possible answers."""
     from tacit.local import Items
 
     if (options.items is None) == (options.items_file is None):

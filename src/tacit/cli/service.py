@@ -34,8 +34,6 @@ _NOTED = re.compile(r"(\d{1,18}):([0-9a-f]{64})")
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """Options of the audit log."""
-
     verify: bool = _audit("With audit: check the whole chain instead of showing it.", default=False)
     noted: Text = _audit(
         "With audit --verify: an event that was noted elsewhere, by number and hash.", "NUMBER:HASH"

@@ -49,8 +49,6 @@ _BAR = 24  # the characters of a bar in text
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts."""
-
     head: Sequence[str]  # the names of the columns
     # the cells; at most sixty rows are shown, and the others are counted
     rows: Sequence[Sequence[str]]
@@ -60,7 +58,6 @@ class Table:
 
     @property
     def shown(self) -> Sequence[Sequence[str]]:
-        """The rows that are shown."""
         return self.rows[:_MAX_ROWS]
 
     @property
@@ -105,7 +102,6 @@ class Shares:
 
     @property
     def bar(self) -> object:
-        """The drawing."""
         known = {part.css: part.share for part in self.parts}
         return drawing(budget_bar(*(known.get(css, 0.0) for css in ("before", "this", "left"))))
 
@@ -130,7 +126,6 @@ class Pictures:
     draw: Callable[[], Sequence[tuple[str, object]]]  # returns each with its caption
 
     def text(self) -> list[str]:
-        """Return no line."""
         return []
 
 
@@ -141,7 +136,6 @@ class Plain:
     lines: Sequence[str]
 
     def text(self) -> list[str]:
-        """Return them."""
         return list(self.lines)
 
 

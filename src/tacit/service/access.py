@@ -108,7 +108,6 @@ class Grant:
         return cls(read_role(str(fields.get("role"))), dataset)
 
     def to_fields(self) -> dict[str, str]:
-        """Return what :meth:`from_fields` reads."""
         return {"role": self.role, "dataset": self.dataset}
 
 

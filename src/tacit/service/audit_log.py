@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -108,8 +108,6 @@ def _only_grows(_table: sa.Table, connection: sa.Connection, **_: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
-    """One event."""
-
     sequence: int  # 1 for the first event, and one more for each after it
     when: str  # the time by the clock of the machine that wrote, ISO 8601, UTC
     who: str  # the name of the person or device, or ``operator`` or ``service``
@@ -124,7 +122,6 @@ class AuditEvent:
     hash: str  # SHA-256 of this one as it is stored
 
     def to_json(self) -> dict[str, Any]:
-        """Return the event as JSON."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -200,7 +197,6 @@ class AuditLog:
     def read(
         self, after: int = 0, limit: int = 100, *, newest_first: bool = False
     ) -> list[AuditEvent]:
-        """Return events in their order."""
         # after: the sequence number after which to start (0: at the beginning; with
         #   ``newest_first`` 0 means the end, and other numbers the event before which).
         order = _events.c.sequence
@@ -209,14 +205,10 @@ class AuditLog:
             query = query.where(order < after if newest_first else order > after)
         elif not newest_first:
             query = query.where(order > 0)
-        with self._database.read() as connection:
-            rows = connection.execute(query).all()
-        return [_parse(row.event, row.hash) for row in rows]
+        return [_parse(row.event, row.hash) for row in self._database.rows(query)]
 
     def length(self) -> int:
-        """Return how many events there are."""
-        with self._database.read() as run:
-            return int(run.execute(sa.select(sa.func.max(_events.c.sequence))).scalar() or 0)
+        return int(self._database.scalar(sa.select(sa.func.max(_events.c.sequence))) or 0)
 
     def verify(self, noted: tuple[int, str] | None = None) -> int:
         """Check every hash and every link, and return the number of events."""
@@ -248,11 +240,9 @@ class AuditLog:
             )
         return before
 
-    def _rows(self, after: int) -> list[Any]:
+    def _rows(self, after: int) -> Sequence[Any]:
         query = sa.select(_events).where(_events.c.sequence > after)
-        with self._database.read() as connection:
-            rows = connection.execute(query.order_by(_events.c.sequence).limit(1000))
-            return list(rows.all())
+        return self._database.rows(query.order_by(_events.c.sequence).limit(1000))
 
 
 def _appended(run: sa.Connection, bodies: Iterable[dict[str, Any]]) -> list[AuditEvent]:

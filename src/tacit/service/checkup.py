@@ -28,8 +28,6 @@ _CLOCK_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Finding:
-    """Result of one check."""
-
     level: str  # ``stops``, ``weakens`` or ``good``
     about: str
     message: str

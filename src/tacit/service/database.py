@@ -10,8 +10,8 @@ import threading
 import time
 import unicodedata
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -134,11 +134,26 @@ class Database:
             with connection.begin():
                 yield connection
 
+    @contextmanager
+    def reading(self, run: sa.Connection | None) -> Iterator[sa.Connection]:
+        """Read in a transaction that is open, where there is one."""
+        with nullcontext(run) if run is not None else self.read() as connection:
+            yield connection
+
+    def rows(self, query: sa.Select[Any]) -> Sequence[Any]:
+        """Return the rows of a query, of one state."""
+        with self.read() as run:
+            return run.execute(query).all()
+
+    def scalar(self, query: sa.Select[Any]) -> Any:
+        """Return the first column of the first row of a query; None where it has no row."""
+        with self.read() as run:
+            return run.execute(query).scalar()
+
     def reachable(self) -> bool:
         """Return True if the database answers and its tables exist."""
         try:
-            with self.read() as run:
-                return run.execute(sa.select(_versions.c.version)).scalar() is not None
+            return self.scalar(sa.select(_versions.c.version)) is not None
         except (Problem, exc.SQLAlchemyError):
             return False
 
@@ -272,7 +287,6 @@ _KEY = 32
 
 
 def declarations(settings: Settings, *, drafts: bool = False) -> dict[str, Dataset]:
-    """Return the data sets of the folder by name."""
     # A data set is a TOML file next to ``service.toml``.
     datasets: dict[str, Dataset] = {}
     seen: dict[str, Path] = {}

@@ -70,8 +70,6 @@ class _Discovery:
 
 
 class Provider:
-    """A provider of OpenID Connect."""
-
     def __init__(
         self,
         login: Login,
@@ -105,7 +103,6 @@ class Provider:
         return f"{address}{'&' if '?' in address else '?'}{urlencode(parameters)}"
 
     def finish(self, secret: str, reply: Mapping[str, str]) -> Identity:
-        """Return the person who signed in."""
         discovery = self._description()
         if not hmac.compare_digest(
             reply.get("state", "").encode(), _derived(secret, "state").encode()
@@ -150,7 +147,6 @@ class Provider:
         return f"{address}{'&' if '?' in address else '?'}{urlencode(parameters)}"
 
     def close(self) -> None:
-        """Close the connections to the provider."""
         self._client.close()
 
     def _description(self, *, newer: bool = False) -> _Discovery:

@@ -110,7 +110,6 @@ class Limits:
 
     @classmethod
     def from_fields(cls, value: Any) -> Limits:
-        """Read limits."""
         names = tuple(cls.__dataclass_fields__)
         fields = mapping(value, "limits")
         known_fields(fields, names, "limits")
@@ -136,7 +135,6 @@ class Login:
 
     @classmethod
     def from_fields(cls, table: Any, folder: Path) -> Login:
-        """Read the login."""
         fields = mapping(table, "login")
         known_fields(fields, tuple(cls.__dataclass_fields__), "login")
         for name in ("issuer", "client_id"):
@@ -193,7 +191,6 @@ class Settings:
             object.__setattr__(self, "database", f"sqlite:///{self.folder / 'service.db'}")
 
     def dataset(self, name: str) -> DatasetSettings:
-        """Return how a data set is hosted."""
         return self.datasets.get(name, self.default)
 
     @property
@@ -217,7 +214,6 @@ class Settings:
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any], folder: Path) -> Settings:
-        """Read the settings from the fields of a file."""
         where = "the service"
         known_fields(fields, _FIELDS, where)
         default = DatasetSettings.from_fields(

@@ -86,7 +86,6 @@ class JsonLines(logging.Formatter):
     """Turns a record of :mod:`logging` into one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line: dict[str, Any] = {"when": when, "level": record.levelname.lower()}
         fields = getattr(record, _FIELDS, None)
@@ -178,7 +177,6 @@ class Counters:
         self._fresh: Counter[Key] = Counter()
 
     def add(self, name: str, labels: tuple[str, ...], number: int = 1) -> None:
-        """Count something."""
         with self._lock:
             self._fresh[name, labels] += number
 
@@ -205,9 +203,8 @@ class Counters:
             with self._lock:
                 return dict(self._fresh)
         self.note()
-        with self._database.read() as run:
-            rows = run.execute(sa.select(_counts).order_by(_counts.c.name, _counts.c.labels))
-            return {(row.name, tuple(json.loads(row.labels))): row.number for row in rows}
+        rows = self._database.rows(sa.select(_counts).order_by(_counts.c.name, _counts.c.labels))
+        return {(row.name, tuple(json.loads(row.labels))): row.number for row in rows}
 
 
 def _add(run: sa.Connection, name: str, labels: str, number: int) -> None:
@@ -301,7 +298,6 @@ class Metrics:
         self._counters.add("tacit_late_ticks", (dataset,), ticks)
 
     def refreshed(self, dataset: str) -> None:
-        """Count a refresh."""
         self._counters.add("tacit_refreshes", (dataset,))
 
     def reports(self, collection: str, outcome: str, number: int) -> None:
@@ -354,7 +350,6 @@ class Metrics:
         yield family
 
     def text(self) -> str:
-        """Return all metrics in the text format of Prometheus."""
         made: bytes = self._client.generate_latest(self.registry)
         return made.decode()
 
@@ -438,8 +433,6 @@ class Traces:
 
 
 class RequestSpan:
-    """The span of one request."""
-
     def __init__(self, span: Any) -> None:
         self._span = span
 
@@ -480,7 +473,6 @@ class Observe:
         self._app, self._metrics, self._traces = app, metrics, traces
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        """Serve a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -92,9 +92,8 @@ def root(database: Database, identifier: str) -> str:
     own = (token_table.c.id, token_table.c.parent)
     family = sa.select(*own).where(token_table.c.id == identifier).cte(recursive=True)
     family = family.union(sa.select(*own).join(family, family.c.parent == token_table.c.id))
-    with database.read() as run:
-        query = sa.select(family.c.id).where(family.c.parent.is_(None))
-        return run.execute(query).scalar() or identifier
+    found: str | None = database.scalar(sa.select(family.c.id).where(family.c.parent.is_(None)))
+    return found or identifier
 
 
 # Tokens: signed, stored as a hash, and void once expired, revoked or their parent is.
@@ -118,8 +117,6 @@ _SWEEP = 10.0  # seconds between two looks for tokens that expired
 
 
 class Tokens:
-    """The tokens of a service."""
-
     # key: signs them; at least 32 bytes, stored in the folder and not in the database.
 
     def __init__(
@@ -195,7 +192,6 @@ class Tokens:
         return self._signed(text) is not None
 
     def check(self, text: str, kind: str = BEARER) -> Caller:
-        """Return whose token this is."""
         identifier = self._signed(text)
         if identifier is None:
             raise _unknown()
@@ -254,15 +250,13 @@ class Tokens:
         self._alive(row)
 
     def get(self, identifier: str) -> Stored | None:
-        """Return a token as stored, by its public name, or None."""
         with self._database.read() as run:
             row = self._find(run, identifier)
         return None if row is None else _stored(row)
 
     def latest(self) -> float:
         """Return when the newest token was made; 0 if there is none."""
-        with self._database.read() as run:
-            return run.execute(sa.select(sa.func.max(token_table.c.created))).scalar() or 0.0
+        return float(self._database.scalar(sa.select(sa.func.max(token_table.c.created))) or 0)
 
     def listed(self, after: str = "", limit: int = 1000) -> list[Stored]:
         """Return the stored tokens, in the order of their public names."""
@@ -356,9 +350,7 @@ class Tokens:
         if abs(now - self._swept) < _SWEEP:
             return
         self._swept = now
-        with self._database.read() as run:
-            expired = run.execute(sa.select(token_table.c.id).where(*_past(now)).limit(1)).first()
-        if expired is not None:
+        if self._database.scalar(sa.select(token_table.c.id).where(*_past(now)).limit(1)):
             self._write_expired()
 
     def _write_expired(self) -> None:

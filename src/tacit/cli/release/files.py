@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DraftOptions:
-    """Where the draft goes."""
-
     out: Text = flag("The file to write; NAME.toml by default.", "FILE")
 
 
@@ -54,8 +52,6 @@ def init(source: TableOptions, draft: DraftOptions) -> None:
 
 @dataclass(frozen=True)
 class ShowOptions:
-    """Options of the report."""
-
     json: bool = flag("Print JSON.", default=False)
 
 
@@ -94,7 +90,6 @@ def check(source: TableOptions, show: ShowOptions) -> None:
 
 
 def _check_declaration(path: str, *, as_json: bool) -> None:
-    """Check the declaration of a data set."""
     from tacit.accounting.open_ledger import has_ledger, in_memory
     from tacit.cli.release.job import odd_names_noted
     from tacit.report.odds import weak_guarantee

@@ -187,7 +187,6 @@ class Job:
 
 
 def table_of(source: TableOptions, command: str, server: ServerOptions | None = None) -> Table:
-    """Return the table of the flags."""
     if source.source is None:
         raise UsageError(f"name the table: tacit {command} people.csv ...")
     server = server or ServerOptions()

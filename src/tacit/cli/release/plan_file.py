@@ -41,7 +41,6 @@ class JointRequest(Asked):
         return self.requests
 
     def question(self, session: Session) -> Any:
-        """Return the plan of the questions."""
         return session.plan([each.question(session) for each in self.requests], **self.options)
 
     @property

@@ -281,8 +281,6 @@ def _described(answer: Answer, request: Asked) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PreviewOptions:
-    """Options of a preview."""
-
     sizes: str = flag("Group sizes for which errors are shown.", default="100,1000,10000")
     target: Text = flag(
         "Instead of --epsilon: find the smallest one with which errors are within these.",
@@ -438,8 +436,6 @@ def _any_price(ask: AskOptions, price: PriceOptions) -> PriceOptions:
 
 @dataclass(frozen=True)
 class SqlOptions:
-    """The query."""
-
     query: Text = argument("One query, such as 'select site, count(*) from visits group by site'.")
     preview: bool = _question("Show the expected errors, and spend nothing.", default=False)
     sizes: str = _question(

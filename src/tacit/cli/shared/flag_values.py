@@ -355,7 +355,6 @@ def _key_rows(path: str, by: Sequence[str], source: str) -> list[list[str]]:
 
 
 def csv_of(source: TableOptions) -> CsvOptions:
-    """Return the options of the flags, without those left out."""
     header: bool | list[str] | None = None
     if source.header is not None:
         header = [name.strip() for name in source.header.split(",")]

@@ -168,8 +168,6 @@ class SourceOptions(TableOptions):
 
 @dataclass(frozen=True)
 class AskOptions:
-    """The question to the table."""
-
     # for each kind of answer, the values of its flag
     kinds: Mapping[str, Any] = field(default_factory=dict)
 
@@ -250,8 +248,6 @@ class BudgetOptions:
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """Where the answer goes."""
-
     json: bool = _out("Print JSON.", default=False)
     csv: bool = _out("Print CSV.", default=False)
     plot: Text = _out("Draw to a .png, .svg or .pdf file.", "FILE")
@@ -324,7 +320,6 @@ def example(fields: tuple[str, ...]) -> str:
 
 
 def flag_of(kind: Kind) -> str:
-    """Return the flag of a kind."""
     return f"--{kind.name.replace('_', '-')}"
 
 

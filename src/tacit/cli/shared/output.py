@@ -43,7 +43,6 @@ def warnings_as_notes(*, declared: bool = False) -> Iterator[None]:
 
 
 def print_json(value: Any) -> None:
-    """Print plain JSON."""
     print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
@@ -166,7 +165,6 @@ def draw(plot: Callable[[], Any], path: str | None) -> None:
 
 
 def save_plot(figure: Any, path: str) -> None:
-    """Save a figure."""
     try:
         figure.savefig(os.path.expanduser(path))
     except OSError as error:

@@ -148,7 +148,6 @@ class Ask:
         return cls(way, question, price, _optional(tag, "tag"), _optional(table, "table"), free)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON that :meth:`from_json` reads."""
         fields = {self.way: self.content, **self.price, "tag": self.tag, "table": self.table}
         fields |= {"free": True} if self.free else {}
         return {name: value for name, value in fields.items() if value is not None}
@@ -235,7 +234,6 @@ def _free_preview(
     notes: tuple[str, ...],
     free: Callable[[Question], dict[str, dict[str, Any]]],
 ) -> dict[str, Any]:
-    """Return the preview of a question that may spend nothing."""
     ledger, follows = held_by(question).ledger, free(question)
     protects = protects_line(held_by(question).query.unit.describe())
     preview = Preview(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
@@ -90,15 +90,8 @@ class LRUCache(Generic[_V]):
 # engine is closed with the last question that refers to it.
 
 
-MAX_OPEN_TABLES = (
-    128  # how many tables a process keeps open; each is opened twice (:class:`Hosted`)
-)
-
-
-class _Evictable(Protocol):
-    def evict(self) -> None:
-        """Release the tables; they are opened again when they are queried."""
-        ...
+# how many tables a process keeps open; each is opened twice (:class:`Hosted`)
+MAX_OPEN_TABLES = 128
 
 
 class OpenTables:
@@ -107,9 +100,9 @@ class OpenTables:
     def __init__(self, limit: int | None = None) -> None:
         self._limit = MAX_OPEN_TABLES if limit is None else limit
         self._lock = threading.Lock()
-        self._open: dict[_Evictable, int] = {}
+        self._open: dict[Hosted, int] = {}
 
-    def touch(self, hosted: _Evictable, tables: int) -> None:
+    def touch(self, hosted: Hosted, tables: int) -> None:
         """Record a query to a data set, and evict those with the oldest queries."""
         over = []
         with self._lock:
@@ -177,7 +170,6 @@ class Hosted:
 
     @property
     def name(self) -> str:
-        """The name of the data set."""
         return self.dataset.name
 
     @property
@@ -186,7 +178,6 @@ class Hosted:
         return identity(self.dataset)
 
     def shapes(self) -> dict[str, TableShape]:
-        """Return the public shapes of its tables, by name."""
         with self._lock:
             if self._shapes is None:
                 self._shapes = shapes_of(self.dataset)
@@ -325,7 +316,6 @@ class Hosted:
             self._number = number
 
     def close(self) -> None:
-        """Close its tables."""
         with self._sessions_lock:
             for session in self._sessions.values():
                 session.close()
@@ -413,7 +403,6 @@ class Datasets:
         return sorted(self._hosted)
 
     def of(self, name: str) -> Hosted:
-        """Return a data set."""
         with suppress(Problem):  # no database: use what is known
             self._look(files=name not in self._hosted)
         if name not in self._hosted:
@@ -478,7 +467,6 @@ class Datasets:
         return float(self.of(name).settings.latency)
 
     def close(self) -> None:
-        """Close all tables and ledgers."""
         for hosted in [*self._hosted.values(), *self._before]:
             hosted.close()
         self.ledgers.close()

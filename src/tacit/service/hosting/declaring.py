@@ -41,8 +41,6 @@ _PLAIN = re.compile(r"[a-z][a-z0-9_]{0,29}")
 
 @dataclass(frozen=True)
 class Owner:
-    """Owner of a budget."""
-
     name: str  # of the data set, or of the people
     people: bool  # True if several data sets may share it
     dataset: str  # what the ledger protects, as the ledger states it
@@ -309,8 +307,6 @@ def confined(dataset: Dataset, folder: Path) -> Dataset:
 
 
 class DeclaredStore:
-    """The declarations of curators."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 
@@ -321,10 +317,8 @@ class DeclaredStore:
 
     def all(self, run: sa.Connection | None = None) -> dict[str, Declared]:
         """Return the declaration of each data set that counts, by its name."""
-        if run is None:
-            with self._database.read() as reading:
-                return self.all(reading)
-        rows = run.execute(sa.select(_declared).order_by(_declared.c.number)).all()
+        with self._database.reading(run) as reading:
+            rows = reading.execute(sa.select(_declared).order_by(_declared.c.number)).all()
         return {row.name: _read(row) for row in rows}
 
     def begin(self) -> AbstractContextManager[sa.Connection]:

@@ -36,8 +36,6 @@ _ledgers = sa.Table(
 
 
 class Ledgers:
-    """The ledgers of all data sets of a service."""
-
     def __init__(
         self, declared: Mapping[str, Dataset], settings: Settings, database: Database
     ) -> None:
@@ -97,9 +95,8 @@ class Ledgers:
 
     def _teams(self, owner: Owner) -> list[str]:
         begin = f"{owner.key(None)}, team "
-        with self._database.read() as run:
-            names = run.execute(sa.select(_ledgers.c.name)).scalars()
-            return sorted(name.removeprefix(begin) for name in names if name.startswith(begin))
+        names = [row.name for row in self._database.rows(sa.select(_ledgers.c.name))]
+        return sorted(name.removeprefix(begin) for name in names if name.startswith(begin))
 
     def check(self, dataset: str) -> None:
         """Raise if an existing ledger of a data set cannot be used now."""
@@ -112,13 +109,11 @@ class Ledgers:
 
     def known(self, key: str) -> str | None:
         """Return the stored id of a ledger, by its :meth:`Owner.key`."""
-        with self._database.read() as run:
-            query = sa.select(_ledgers.c.ledger).where(_ledgers.c.name == key)
-            ledger_id: str | None = run.execute(query).scalar()
+        query = sa.select(_ledgers.c.ledger).where(_ledgers.c.name == key)
+        ledger_id: str | None = self._database.scalar(query)
         return ledger_id
 
     def close(self) -> None:
-        """Close all that are open."""
         with self._lock:
             for ledger in self._open.values():
                 ledger.close()

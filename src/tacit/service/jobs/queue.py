@@ -89,8 +89,6 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Job(UserRequest):
-    """A requested release."""
-
     number: int  # its position in the order of asking
     id: str  # what callers call it
     dataset: str  # the name of the data set
@@ -220,7 +218,6 @@ class JobScope(NamedTuple):
     team: tuple[str | None] | None = None  # of that person alone, with ledgers per team
 
     def where(self) -> sa.ColumnElement[bool]:
-        """Return the condition on the table."""
         condition = _jobs.c.dataset == self.dataset
         if self.who is not None:
             condition = sa.and_(condition, _jobs.c.asked_by == self.who)
@@ -230,8 +227,6 @@ class JobScope(NamedTuple):
 
 
 class Queue:
-    """The jobs of a service."""
-
     def __init__(self, database: Database, clock: Callable[[], float]) -> None:
         self._database, self._clock = database, clock
 
@@ -254,9 +249,7 @@ class Queue:
         run.execute(_free.insert().values(job=job.id, recipe=json.dumps(recipe)))
 
     def free(self, name: str) -> dict[str, Any] | None:
-        """Return the recipe of the free answer of a job, or None."""
-        with self._database.read() as run:
-            recipe = run.execute(sa.select(_free.c.recipe).where(_free.c.job == name)).scalar()
+        recipe = self._database.scalar(sa.select(_free.c.recipe).where(_free.c.job == name))
         return None if recipe is None else dict(json.loads(recipe))
 
     def answered(self, allowed: Sequence[JobScope], limit: int) -> dict[str, str]:
@@ -270,8 +263,7 @@ class Queue:
             sa.select(first).where(own).group_by(_jobs.c.key).order_by(first.desc()).limit(limit)
         )
         query = sa.select(_jobs.c.key, _jobs.c.id).where(_jobs.c.number.in_(latest))
-        with self._database.read() as run:
-            rows = run.execute(query.order_by(_jobs.c.number)).all()
+        rows = self._database.rows(query.order_by(_jobs.c.number))
         return {str(key): str(name) for key, name in rows}
 
     def transaction(self) -> Any:
@@ -279,7 +271,6 @@ class Queue:
         return self._database.begin(lock=_LOCK)
 
     def find(self, name: str) -> Job | None:
-        """Return a job by its id."""
         with self._database.read() as run:
             return self._one(run, _jobs.c.id == name)
 
@@ -287,18 +278,14 @@ class Queue:
         """Return the job of an idempotency key of a person, in the last week."""
         fresh = _jobs.c.asked_at > self._clock() - KEY_SECONDS
         where = sa.and_(_jobs.c.asked_by == who, _jobs.c.once == once, fresh)
-        if run is not None:
-            return self._one(run, where)
-        with self._database.read() as reading:
+        with self._database.reading(run) as reading:
             return self._one(reading, where)
 
     def unfinished(self, who: str, run: sa.Connection | None = None) -> int:
         """Return how many jobs of a person are not over, as callers see them."""
         unseen = sa.or_(_jobs.c.state == "waiting", self._shown("running"))
         query = sa.select(sa.func.count()).where(_jobs.c.asked_by == who, unseen)
-        if run is not None:
-            return int(run.execute(query).scalar_one())
-        with self._database.read() as reading:
+        with self._database.reading(run) as reading:
             return int(reading.execute(query).scalar_one())
 
     def hides(self, dataset: str, key: str, team: tuple[str | None] | None = None) -> bool:
@@ -364,9 +351,8 @@ class Queue:
         now = self._clock()
         query = sa.select(_jobs.c.id).where(_to_do(now))
         query = query.order_by(_jobs.c.started, _jobs.c.number).limit(1)
-        with self._database.read() as run:
-            if run.execute(query).scalar() is None:
-                return None
+        if self._database.scalar(query) is None:
+            return None
         with self.transaction() as run:
             name = run.execute(query).scalar()
             if name is None:
@@ -416,9 +402,8 @@ class Queue:
         )
         query = sa.select(_jobs.c.id).where(due).order_by(_jobs.c.visible).limit(1)
         while True:
-            with self._database.read() as run:
-                if run.execute(query).scalar() is None:
-                    return
+            if self._database.scalar(query) is None:
+                return
             with self.transaction() as run:
                 name = run.execute(query).scalar()
                 if name is None:
@@ -434,9 +419,8 @@ class Queue:
         counts: dict[tuple[str, str], int] = {}
         for state in STATES:
             query = sa.select(_jobs.c.dataset, sa.func.count()).where(self._shown(state, now))
-            with self._database.read() as run:
-                for dataset, number in run.execute(query.group_by(_jobs.c.dataset)):
-                    counts[dataset, state] = number
+            for dataset, number in self._database.rows(query.group_by(_jobs.c.dataset)):
+                counts[dataset, state] = number
         return counts
 
     def _shown(self, state: str, now: float | None = None) -> sa.ColumnElement[bool]:

@@ -381,7 +381,6 @@ class ReleaseService:
     # --- answers -----------------------------------------------------------------------------
 
     def work(self, job: Job) -> Outcome:
-        """Answer a job; called by a worker."""
         hosted = self._hosted(job.dataset)
         hosted.refresh()
         question, price = self._unchanged(job, hosted, dry_run=False)

@@ -28,8 +28,6 @@ _PAUSE = 0.5  # seconds between two looks for jobs of other processes
 
 
 class Workers:
-    """The workers of one process."""
-
     # report: records, once among all processes, the jobs whose tick came.
 
     def __init__(
@@ -47,7 +45,6 @@ class Workers:
         self._claimed: set[str] = set()
 
     def start(self) -> None:
-        """Start the threads."""
         names = [(f"tacit worker {k}", self._work_on) for k in range(self._count)]
         for name, run in [*names, ("tacit worker upkeep", self._maintain)]:
             thread = threading.Thread(target=run, name=name, daemon=True)
@@ -55,7 +52,6 @@ class Workers:
             thread.start()
 
     def alive(self) -> bool:
-        """Return True if all threads run."""
         return bool(self._threads) and all(thread.is_alive() for thread in self._threads)
 
     def wake(self) -> None:

@@ -83,7 +83,6 @@ def form_of(
     names: Mapping[str, Sequence[str]],
     existing: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return the contents of the form."""
     first, unit = _first(fields), fields.get("unit")
     budget, caps = fields.get("budget") or {}, hosting.get("caps") or {}
     by_person = unit if isinstance(unit, Mapping) else {}
@@ -110,7 +109,6 @@ def form_of(
 
 
 def checked(reply: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the contents of the page for a valid declaration."""
     budget = budget_words(Budget.from_json(reply["budget"]))
     return {
         "protects": protection(str(reply["protects"])),
@@ -131,7 +129,6 @@ def _first(fields: Mapping[str, Any]) -> str:
 
 
 def _put_columns(table: dict[str, Any], one: Callable[[str], str], prefix: str) -> None:
-    """Set the columns of a table from a form."""
     columns = dict(table.get("columns") or {})
     for number in range(COLUMNS):
         name = one(f"{prefix}c{number}")

@@ -78,7 +78,6 @@ _LINKS = (
 
 
 def page(name: str, service: str, caller: Caller | None, given: Mapping[str, Any]) -> str:
-    """Return a page."""
     shown = None
     if caller is not None:
         links = [

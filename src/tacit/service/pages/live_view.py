@@ -29,7 +29,6 @@ _Reply = Mapping[str, Any]
 
 
 def board_card(one: _Reply) -> dict[str, Any]:
-    """Return the entry of the list of dashboards for one."""
     counted = one["counted"]
     title = counted.get("title") or f"{counted['column']} of {one['dataset']}"
     price = counted.get("epsilon") or counted.get("rho")
@@ -76,7 +75,6 @@ _WORDS = {"count": "Rows in each period", "total": "Running total"}
 
 
 def expected_board(reply: _Reply) -> dict[str, Any]:
-    """Return the contents of the page of a dashboard before it starts."""
     cost, left = (budget_words(Budget.from_json(reply[n])) for n in ("cost", "remaining"))
     half, worst = float(reply["count_half_width"]), float(reply["largest_total_error"])
     verdict = f"All {reply['periods']:,} periods together cost {cost} of the {left} that is left."
@@ -94,7 +92,6 @@ def expected_board(reply: _Reply) -> dict[str, Any]:
 
 
 def collection_card(one: _Reply) -> dict[str, Any]:
-    """Return the entry of the list of collections for one."""
     oracle = one["oracle"]
     about = [
         ("Mechanism", oracle.get("mechanism")),
@@ -110,7 +107,6 @@ def collection_card(one: _Reply) -> dict[str, Any]:
 
 
 def shown_estimate(reply: _Reply) -> dict[str, Any]:
-    """Return the live estimate for the page of a collection."""
     tables = []
     for result in reply["results"]:
         rows = _estimated(result)

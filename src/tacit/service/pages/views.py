@@ -45,7 +45,6 @@ def protection(line: str) -> str:
 
 
 def card(reply: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
-    """Return the entry of the list of data sets for one."""
     name = str(reply["name"])
     asks = decide(caller, "preview", name).allowed
     return {
@@ -61,7 +60,6 @@ def card(reply: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
 def shown_dataset(
     reply: Mapping[str, Any], caller: Caller, *, from_page: bool = False
 ) -> dict[str, Any]:
-    """Return the contents of the page of a data set."""
     name = str(reply["name"])
     about = [
         ("Purpose", reply.get("purpose")),
@@ -196,7 +194,6 @@ def sql_of(table: str, statistic: str, column: str, by: str) -> str:
 def expected(
     reply: Mapping[str, Any], *, approval: bool, may_ask: bool, key: str
 ) -> dict[str, Any]:
-    """Return the contents of a preview."""
     # key: the idempotency key of the release that may follow.
     preview, cost = Preview.from_json(reply["preview"]), Budget.from_json(reply["cost"])
     free = reply["replay"] or reply["open"]
@@ -313,7 +310,6 @@ def account_in(one: Callable[[str], str]) -> str:
 def shown_budget(
     name: str, reply: Mapping[str, Any], left_open: Sequence[Mapping[str, Any]], per_team: bool
 ) -> dict[str, Any]:
-    """Return the contents of the page of a budget."""
     return {
         "name": name,
         "home": home_of(name),
@@ -373,7 +369,6 @@ _DOWNLOADS = (
 
 
 def row(one: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entry of a list for a release."""
     return {
         "id": one["id"],
         "question": one.get("question") or one["id"],
@@ -457,7 +452,6 @@ def _first(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def token(one: Mapping[str, Any], now: float) -> dict[str, Any]:
-    """Return the entry of the list of tokens for one."""
     ended = one.get("ended")
     void = ended or ("expired" if now >= one["expires"] else None)
     kinds = {"session": "a sign-in", "once": "a link"}
@@ -479,7 +473,6 @@ def roles(caller: Caller) -> list[str]:
 
 
 def event(one: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entry of the page of the audit log for an event."""
     details = one.get("details") or {}
     more = ", ".join(f"{name} {_detail(name, one)}" for name, one in details.items() if _plain(one))
     team = one.get("team")

@@ -75,7 +75,6 @@ class Collection:
         return cls(name, oracle, purpose, replay, per_token)
 
     def describe(self) -> dict[str, Any]:
-        """Return the public description, as JSON."""
         return {
             "name": self.name,
             "purpose": self.purpose,
@@ -125,7 +124,6 @@ def _from_names(fields: Mapping[str, Any], where: str) -> Oracle:
 
 
 def collections_of(fields_by_name: Mapping[str, Any], folder: Path) -> dict[str, Collection]:
-    """Read all collections of the settings."""
     collections = {}
     for name, fields in fields_by_name.items():
         if not isinstance(fields, Mapping):
@@ -179,8 +177,6 @@ _AT_ONCE = 400  # ids in one statement: two parameters each, and SQLite once too
 
 @dataclass(frozen=True)
 class Posted:
-    """Outcome of the reports of one request."""
-
     accepted: int
     refused: dict[str, int]
 

@@ -209,12 +209,10 @@ class Counted:
         return int(start) + periods * int(every) + int(grace or 0)  # type: ignore[arg-type]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields that are set."""
         return {name: value for name, value in asdict(self).items() if value not in (None, "")}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Counted:
-        """Read the JSON of :meth:`to_json`."""
         return cls(**fields)
 
 
@@ -279,8 +277,6 @@ _dashboards = sa.Table(
 
 @dataclass(frozen=True)
 class Dashboard:
-    """One dashboard."""
-
     id: str
     dataset: str  # the data set
     counted: Counted
@@ -291,8 +287,6 @@ class Dashboard:
 
 
 class Dashboards:
-    """The dashboards of a service."""
-
     # open_session: returns a session on a table of a data set (the first where none is named),
     #   whose charges go to the accounts of a caller; the last argument says whether it is for a
     #   request, which reads no row and waits for no engine of an update.
@@ -370,20 +364,17 @@ class Dashboards:
         )
 
     def find(self, identity: str) -> Dashboard:
-        """Return a dashboard."""
-        with self._database.read() as run:
-            row = run.execute(sa.select(_dashboards).where(_dashboards.c.id == identity)).first()
-        if row is None:
+        rows = self._database.rows(sa.select(_dashboards).where(_dashboards.c.id == identity))
+        if not rows:
             raise Problem("not_found", "there is no such dashboard", "GET /v1/dashboards lists all")
-        return self._dashboard(row)
+        return self._dashboard(rows[0])
 
     def all(self, dataset: str | None = None) -> list[Dashboard]:
         """Return all dashboards, or those of a data set, in the order of their creation."""
         query = sa.select(_dashboards).order_by(_dashboards.c.created, _dashboards.c.id)
         if dataset is not None:
             query = query.where(_dashboards.c.dataset == dataset)
-        with self._database.read() as run:
-            return [self._dashboard(row) for row in run.execute(query).all()]
+        return [self._dashboard(row) for row in self._database.rows(query)]
 
     def _dashboard(self, row: Any) -> Dashboard:
         shown = row.coming if self._clock() >= row.coming_at else row.shown
@@ -407,8 +398,7 @@ class Dashboards:
         # One process does each; another continues where it died.  What fails is tried again after a
         # while.
         now, updated = self._clock(), 0
-        with self._database.read() as run:
-            rows = run.execute(sa.select(_dashboards).where(_due(now))).all()
+        rows = self._database.rows(sa.select(_dashboards).where(_due(now)))
         for dashboard in map(self._dashboard, rows):
             try:
                 updated += self._update(dashboard, now)
@@ -546,16 +536,14 @@ class DashboardRequests:
         return request
 
     def find(self, identity: str) -> DashboardRequest | None:
-        """Return a request by its number, or None."""
-        with self._database.read() as run:
-            row = run.execute(_one(identity)).first()
-        return None if row is None else _read(row)
+        rows = self._database.rows(_one(identity))
+        return _read(rows[0]) if rows else None
 
     def undecided(self) -> list[DashboardRequest]:
         """Return the requests that wait or were refused, the latest first."""
         query = sa.select(_requests).where(_requests.c.state != APPROVED)
-        with self._database.read() as run:
-            return [_read(row) for row in run.execute(query.order_by(_requests.c.asked_at.desc()))]
+        rows = self._database.rows(query.order_by(_requests.c.asked_at.desc()))
+        return [_read(row) for row in rows]
 
     def approve(self, request: DashboardRequest, caller: Caller) -> None:
         """Approve exactly this count at this price: it is paid, and begins."""

@@ -108,16 +108,12 @@ _refreshes = sa.Table(
 
 @dataclass(frozen=True)
 class Refresh:
-    """One refresh of a data set."""
-
     number: int  # 0 for the first opening, and one more for each refresh
     at: float  # seconds since 1970
     way: str  # ``first``, ``call`` or ``clock``
 
 
 class Refreshes:
-    """The refreshes of all data sets of a service."""
-
     def __init__(self, database: Database, audit: AuditLog, clock: Callable[[], float]) -> None:
         self._database, self._audit, self._clock = database, audit, clock
 
@@ -172,16 +168,14 @@ class Refreshes:
     def history(self, dataset: str) -> list[Refresh]:
         """Return all refreshes of a data set, the first opening before them."""
         query = sa.select(_refreshes).where(_refreshes.c.dataset == dataset)
-        with self._database.read() as run:
-            rows = run.execute(query.order_by(_refreshes.c.number)).all()
+        rows = self._database.rows(query.order_by(_refreshes.c.number))
         return [Refresh(row.number, row.at, row.way) for row in rows]
 
     def current(self, dataset: str) -> Refresh:
-        """Return the latest refresh."""
         query = sa.select(_refreshes).where(_refreshes.c.dataset == dataset)
-        with self._database.read() as run:
-            row = run.execute(query.order_by(_refreshes.c.number.desc()).limit(1)).first()
-        return Refresh(0, self._clock(), FIRST) if row is None else Refresh(*_fields(row))
+        for row in self._database.rows(query.order_by(_refreshes.c.number.desc()).limit(1)):
+            return Refresh(row.number, row.at, row.way)
+        return Refresh(0, self._clock(), FIRST)
 
     def as_of(self, dataset: str, when: float) -> Refresh:
         """Return the refresh that an answer of some time is from: the latest one before it."""
@@ -218,12 +212,7 @@ def day(at: float) -> str:
 
 
 def moment(at: float) -> str:
-    """Return hour and minute of a time, in UTC."""
     return datetime.fromtimestamp(at, UTC).strftime("%H:%M")
-
-
-def _fields(row: sa.Row[Any]) -> tuple[int, float, str]:
-    return row.number, row.at, row.way
 
 
 def _last(dataset: str) -> sa.Select[Any]:
@@ -269,12 +258,10 @@ class Scheduler:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread = threading.Thread(target=self._run, name="tacit scheduler", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop after the current work."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join()

@@ -31,7 +31,6 @@ _log = logging.getLogger("tacit.service")
 
 
 def rendered(problem: Problem, status: int | None = None, **headers: str) -> JSONResponse:
-    """Return a problem as a reply."""
     if problem.code == "unauthenticated":
         headers["WWW-Authenticate"] = 'Bearer realm="tacit"'
     if problem.code in ("too_many", "unavailable", "not_ready"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, TypeAlias
 from urllib.parse import parse_qs
@@ -111,9 +111,6 @@ class PreviewBody(AskBody):
 # Forms of the pages: the fields of a body that a browser sends.
 
 
-_MAX_FIELDS, _MAX_TABLE_FIELDS = 200, 1200
-
-
 class Form:
     """The fields of a form.
 
@@ -130,33 +127,29 @@ class Form:
         return self._fields.get(name, [""])[-1]
 
     def all(self, name: str) -> list[str]:
-        """Return all values of a field."""
         return self._fields.get(name, [])
 
 
-async def _form(request: Request) -> Form:
-    return await _read(request, _MAX_FIELDS)
+def _form(limit: int) -> Callable[[Request], Awaitable[Form]]:
+    """Return a dependency that gives a form of a number of fields at most."""
+
+    async def read(request: Request) -> Form:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/x-www-form-urlencoded":
+            raise Problem("invalid_request", "a form is sent as application/x-www-form-urlencoded")
+        try:
+            text = (await request.body()).decode("ascii")
+            fields = parse_qs(text, keep_blank_values=True, max_num_fields=limit, errors="strict")
+        except ValueError:
+            raise Problem("invalid_request", "the form cannot be read") from None
+        return Form(fields)
+
+    return read
 
 
-async def _large(request: Request) -> Form:
-    return await _read(request, _MAX_TABLE_FIELDS)
-
-
-async def _read(request: Request, limit: int) -> Form:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/x-www-form-urlencoded":
-        raise Problem("invalid_request", "a form is sent as application/x-www-form-urlencoded")
-    try:
-        text = (await request.body()).decode("ascii")
-        fields = parse_qs(text, keep_blank_values=True, max_num_fields=limit, errors="strict")
-    except ValueError:
-        raise Problem("invalid_request", "the form cannot be read") from None
-    return Form(fields)
-
-
-FormOf = Annotated[Form, Depends(_form)]  # a route's parameter: ``form: FormOf``
+FormOf = Annotated[Form, Depends(_form(200))]  # a route's parameter: ``form: FormOf``
 # The same for a form with several fields of each column of a table.
-LargeFormOf = Annotated[Form, Depends(_large)]
+LargeFormOf = Annotated[Form, Depends(_form(1200))]
 
 
 # Rights of routes: each route declares a right, or that anyone may call it.
@@ -187,7 +180,6 @@ def _authenticated(request: Request, sent: HTTPAuthorizationCredentials | None) 
 
 
 def checked(request: Request, text: str, kind: str = BEARER) -> Caller:
-    """Return whose token was sent."""
     provider = state_of(request).provider
     with counted(request, text):
         if kind == BEARER and provider is not None and provider.reads(text):
@@ -243,7 +235,6 @@ def anyone(request: Request, sent: _Sent) -> Caller | None:
 
 
 def signed_in(request: Request) -> Caller | None:
-    """Return who is signed in to the pages, or None."""
     try:
         return _authenticated(request, None)
     except TacitError:
@@ -260,7 +251,6 @@ _declared[anyone] = "anyone"
 
 
 def declared_right(dependency: object) -> str | None:
-    """Return the right that a dependency declares, or None."""
     return _declared.get(dependency)
 
 

@@ -146,7 +146,6 @@ LARGE = ("/v1/collections/",)
 
 
 def create_app(given: Settings | State) -> FastAPI:
-    """Return the application of a folder."""
     state = given if isinstance(given, State) else State(given)
 
     @asynccontextmanager

@@ -227,7 +227,6 @@ class State:
         add_gauges(self.metrics, self.audit, queue, self.datasets)
 
     def start(self) -> None:
-        """Start the background threads."""
         self.workers.start()
         self.scheduler.start()
 

@@ -121,7 +121,6 @@ def release(name: DatasetName, caller: _Asking, state: StateOf, form: FormOf) ->
 
 
 def _chosen(form: Form, table: str) -> str:
-    """Return the chosen question in SQL."""
     statistic, column, by = (form.one(field) for field in _CHOICE)
     if statistic not in ("", "count") and not column:
         words = dict(STATISTICS).get(statistic, "this")
@@ -130,7 +129,6 @@ def _chosen(form: Form, table: str) -> str:
 
 
 def _body(form: Form, kind: str, sql: str | None = None) -> dict[str, Any]:
-    """Return the fields of a request in a form."""
     free = form.one("free") == "yes"
     price = {
         LOSSES[kind]: form.one("amount").strip() or None,

@@ -129,7 +129,6 @@ def _form(
 def _given(
     name: str, caller: Caller, state: State, existing: declarations.DeclarationReply | None
 ) -> dict[str, Any]:
-    """Return the contents of the page above its form."""
     if existing is None:
         return {"name": name}
     return _fixed_fields(_existing(name, caller, state), caller, state)
