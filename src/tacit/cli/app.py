@@ -148,13 +148,7 @@ def _engines() -> dict[str, str]:
 @app.callback()
 def _root(
     version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            callback=_version,
-            is_eager=True,
-            help="Show the versions.",
-        ),
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the versions.")
     ] = False,
 ) -> None:
     """Statistics that speak for everyone and give nobody away."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -216,9 +216,8 @@ def _serve_demo(folder: Path, server: ServerOptions) -> None:
     _until_stopped(lambda: run(state, server))
 
 
-def _until_stopped(served: object) -> None:
+def _until_stopped(served: Callable[[], None]) -> None:
     """Run the server; Ctrl-C and SIGTERM are how it is stopped, and no failure."""
-    assert callable(served)
     try:
         served()
     except KeyboardInterrupt:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 _WIDTH = 720
@@ -72,9 +72,7 @@ def chart(marks: Sequence[Mark], bars: bool, title: str, width: int = _WIDTH) ->
     )
 
 
-def _shapes(mark: Mark, y: float, across: object, bars: bool) -> list[str]:
-    x_of = across
-    assert callable(x_of)
+def _shapes(mark: Mark, y: float, x_of: Callable[[float], float], bars: bool) -> list[str]:
     shapes = []
     if bars and mark.value is not None:
         start, end = sorted((x_of(0.0), x_of(mark.value)))

@@ -29,13 +29,13 @@ FOLLOWING = "tacit free answer 1"
 ACCURACY = "errors and 95% intervals count the noise, which is known without the data"
 
 _NEIGHBOURS = {
-    "unbounded": "data sets that differ by one unit, with all its rows, added or removed",
+    "unbounded": "data sets that differ by one unit, with all its rows, added or removed"
 }
 APART = "teams apart"
 # What the terms of a ledger may assume of those who are answered, and what that means.
 ASSUMED = {
     APART: "each team has a budget of its own, and teams do not compare their answers: of those "
-    "that do, the losses add up",
+    "that do, the losses add up"
 }
 _PARTS = (
     *("format", "dataset", "protects", "question", "table", "chains", "composition", "spent"),

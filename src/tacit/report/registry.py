@@ -165,9 +165,7 @@ REGISTRY_FIELDS: tuple[RegistryField, ...] = (
 )
 
 
-def read_answers(
-    answers: Mapping[str, str | Sequence[str] | None],
-) -> dict[str, list[str]]:
+def read_answers(answers: Mapping[str, str | Sequence[str] | None]) -> dict[str, list[str]]:
     """Return the answers that were given, each as a list of texts in the registry's words.
 
     >>> read_answers({"name": "Visits", "releases": "many", "curator": ["Ada", " "], "notes": ""})
@@ -407,13 +405,7 @@ def registry_entry(
         "url_slug": text["slug"] or _slug(text["name"], given.get("curator", []), date),
         "status": "Draft",
         "tier": tier,
-        "deployment": {
-            "basic": _basic(body, text, given, date),
-            **_guarantee(body, text),
-            "deployment_model": _model(body, text),
-            **_making(body, text),
-            "administrative": _administrative(body, text, given),
-        },
+        "deployment": _deployment(body, text, given, date),
     }
     return RegistryEntry(fields, tuple(field.name for field in missing))
 
@@ -438,25 +430,27 @@ def _slug(name: str, curators: Sequence[str], date: str) -> str:
     return "-".join([*words, date[:4]]) if words else ""
 
 
-def _basic(
+def _deployment(
     body: Mapping[str, Any], text: Mapping[str, str], given: Mapping[str, list[str]], date: str
 ) -> dict[str, object]:
-    return {
-        "name": text["name"],
-        "data_curators": given.get("curator", []),
-        "intended_use": text["intended_use"],
-        "data_product_type": "Summary statistics",
-        "data_product_region": text["region"],
-        "description": text["description"] or description(body),
-        "publication_date": date,
-        "data_product_sector": text["sector"],
-    }
-
-
-def _guarantee(body: Mapping[str, Any], text: Mapping[str, str]) -> dict[str, object]:
+    """Return the parts of an entry, in the order and with the names of the registry."""
     own = "Nothing in this release is published without noise but the question itself: its bounds, "
     own += "bins, listed groups and conditions, which are public."
+    after = "Values, standard errors and 95% intervals are computed from the noisy numbers alone"
+    after += "; the certificate lists these." if "released" in body["answer"] else "."
+    seal = f"{str(body['format']).capitalize()}, digest {body['digest']}; anybody who has it can "
+    seal += "derive the loss again without the data: tacit verify certificate.json"
     return {
+        "basic": {
+            "name": text["name"],
+            "data_curators": given.get("curator", []),
+            "intended_use": text["intended_use"],
+            "data_product_type": "Summary statistics",
+            "data_product_region": text["region"],
+            "description": text["description"] or description(body),
+            "publication_date": date,
+            "data_product_sector": text["sector"],
+        },
         "dp_variant": {
             "variant_name": VARIANTS[str(body["composition"]["measure"]["measure"])],
             "data_domain": data_domain(body),
@@ -468,31 +462,19 @@ def _guarantee(body: Mapping[str, Any], text: Mapping[str, str]) -> dict[str, ob
             "privacy_parameters": parameters(body),
             "privacy_parameters_details": parameters_words(body),
         },
-    }
-
-
-def _model(body: Mapping[str, Any], text: Mapping[str, str]) -> dict[str, object]:
-    return {
-        "model_name": "Central",
-        "model_name_details": "A curator holds the raw data; noise is added before publication.",
-        "actors": text["actors"],
-        "release_type": text["releases"],
-        "release_type_details": release_words(body),
-        "data_source_type": text["data_source"],
-        "data_source_type_details": "",
-        "access_type": text["access"],
-        "access_type_details": "",
-    }
-
-
-def _making(body: Mapping[str, Any], text: Mapping[str, str]) -> dict[str, object]:
-    after = "Values, standard errors and 95% intervals are computed from the noisy numbers alone"
-    listed = "; the certificate lists these." if "released" in body["answer"] else "."
-    return {
-        "accounting": {
-            "post_processing": after + listed,
-            "composition": composition(body),
+        "deployment_model": {
+            "model_name": "Central",
+            "model_name_details": "A curator holds the raw data; noise is added before "
+            "publication.",
+            "actors": text["actors"],
+            "release_type": text["releases"],
+            "release_type_details": release_words(body),
+            "data_source_type": text["data_source"],
+            "data_source_type_details": "",
+            "access_type": text["access"],
+            "access_type_details": "",
         },
+        "accounting": {"post_processing": after, "composition": composition(body)},
         "implementation": {
             "preprocessing_and_hyperparameter_tuning": _both(
                 preparation(body), "Choices", text["tuning"]
@@ -500,18 +482,11 @@ def _making(body: Mapping[str, Any], text: Mapping[str, str]) -> dict[str, objec
             "mechanisms": _both(mechanisms(body), "Security of the raw data", text["security"]),
             "justification": text["justification"],
         },
-    }
-
-
-def _administrative(
-    body: Mapping[str, Any], text: Mapping[str, str], given: Mapping[str, list[str]]
-) -> dict[str, object]:
-    seal = f"{str(body['format']).capitalize()}, digest {body['digest']}; anybody who has it can "
-    seal += "derive the loss again without the data: tacit verify certificate.json"
-    return {
-        "sources": "\n".join(f"- {one}" for one in [seal, *given.get("source", [])]),
-        "notes": text["notes"],
-        "registry_authors": given.get("author", []),
+        "administrative": {
+            "sources": "\n".join(f"- {one}" for one in [seal, *given.get("source", [])]),
+            "notes": text["notes"],
+            "registry_authors": given.get("author", []),
+        },
     }
 
 

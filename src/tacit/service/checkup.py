@@ -65,10 +65,7 @@ def _files(settings: Settings) -> Iterator[Finding]:
     others = [settings.folder, settings.folder / FILE, *settings.folder.glob("*.toml")]
     for path in {p for p in others if p.exists() and _mode(p) & 0o022}:
         yield Finding(
-            WEAKENS,
-            str(path),
-            "others on this machine can change it",
-            f"chmod go-w {path}",
+            WEAKENS, str(path), "others on this machine can change it", f"chmod go-w {path}"
         )
         loose.append(path)
     if not loose:

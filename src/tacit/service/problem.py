@@ -47,11 +47,7 @@ class Problem(TacitError):  # noqa: N818  (the word of RFC 9457)
     """
 
     def __init__(
-        self,
-        code: str,
-        message: str,
-        remedy: str = "",
-        details: Mapping[str, Any] | None = None,
+        self, code: str, message: str, remedy: str = "", details: Mapping[str, Any] | None = None
     ) -> None:
         super().__init__(message)
         self.code = code

@@ -217,10 +217,7 @@ def _add(run: sa.Connection, name: str, labels: str, number: int) -> None:
 Sample = tuple[Mapping[str, str], float]
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _COUNTERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "tacit_requests": (
-        "Requests by route, method and status",
-        ("route", "method", "status"),
-    ),
+    "tacit_requests": ("Requests by route, method and status", ("route", "method", "status")),
     "tacit_outcomes": ("Outcomes of releases, at their ticks", ("dataset", "state")),
     "tacit_late_ticks": ("Ticks by which outcomes were late", ("dataset",)),
     "tacit_refreshes": ("Refreshes", ("dataset",)),
@@ -423,11 +420,7 @@ class Traces:
         span = self._trace.get_tracer(_NAME).start_span(
             "release",
             start_time=int(asked_at * 1e9),
-            attributes={
-                "tacit.release": number,
-                "tacit.dataset": dataset,
-                "tacit.state": state,
-            },
+            attributes={"tacit.release": number, "tacit.dataset": dataset, "tacit.state": state},
         )
         span.end(end_time=int(visible * 1e9))
 

@@ -10,7 +10,7 @@ import secrets
 import time
 from binascii import Error as NoBase64
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import sqlalchemy as sa
@@ -291,10 +291,7 @@ class Tokens:
     ) -> tuple[str, Caller]:
         body = secrets.token_bytes(_ID + _SECRET)
         text = _PREFIX + base64url(body + self._signature(body))
-        made = Caller(
-            caller.name, caller.team, caller.grants, body[:_ID].hex(), caller.expires,
-            caller.issued_by,
-        )  # fmt: skip
+        made = replace(caller, token_id=body[:_ID].hex())
         run.execute(
             token_table.insert().values(
                 id=made.token_id,

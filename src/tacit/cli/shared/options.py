@@ -227,8 +227,7 @@ class PriceOptions:
         "With weights, as in --epsilon count=1,mean_age=3: the total that they split.", "AMOUNT"
     )
     free: bool = _price(
-        "Instead of a price: answer from earlier releases at no cost, or not at all.",
-        default=False,
+        "Instead of a price: answer from earlier releases at no cost, or not at all.", default=False
     )
 
 

@@ -61,7 +61,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
     return {
         "by": list(answer.by),
         "keys": [list(key) for key in answer.keys],
-        "columns": [_plain({"label": n, **answer.column(n)}) for n in answer.labels],
+        "columns": [finite_json({"label": n, **answer.column(n)}) for n in answer.labels],
         "protects": answer.protects,
         "about": answer.about,
     }
@@ -84,15 +84,13 @@ def as_bytes(answer: Answer, format: str, form: Form) -> bytes:
     return out.getvalue()
 
 
-def _plain(value: Any) -> Any:
+def finite_json(value: Any) -> Any:
     """Return JSON that every reader takes: an infinity and NaN are null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    return value
+    if isinstance(value, Mapping):
+        return {name: finite_json(one) for name, one in value.items()}
+    return [finite_json(one) for one in value] if isinstance(value, list) else value
 
 
 # The question of a request: in SQL, in the fields of a plan, or as a program describes it.

@@ -382,10 +382,7 @@ def with_hosting(settings: Settings, made: Iterable[Declared]) -> Settings:
 
 
 def refuse_declaration(
-    made: Declared,
-    existing: Declared | None,
-    settings: Settings,
-    declared: Mapping[str, Dataset],
+    made: Declared, existing: Declared | None, settings: Settings, declared: Mapping[str, Dataset]
 ) -> None:
     """Raise if a declaration is invalid, or may not replace the existing one."""
     # Opens each table, and reads no row of it.

@@ -31,11 +31,7 @@ class Workers:
     # report: records, once among all processes, the jobs whose tick came.
 
     def __init__(
-        self,
-        queue: Queue,
-        answer: Callable[[Job], Outcome],
-        report: Callable[[], None],
-        count: int,
+        self, queue: Queue, answer: Callable[[Job], Outcome], report: Callable[[], None], count: int
     ) -> None:
         self._queue, self._answer, self._report, self._count = queue, answer, report, count
         self._name = secrets.token_hex(16)
@@ -134,12 +130,7 @@ class Records:
         self._queue, self._audit, self._metrics, self._traces = queue, audit, metrics, traces
 
     def acted(
-        self,
-        action: str,
-        run: sa.Connection,
-        job: Job,
-        caller: Caller,
-        details: Mapping[str, Any],
+        self, action: str, run: sa.Connection, job: Job, caller: Caller, details: Mapping[str, Any]
     ) -> None:
         """Write an act to the audit log, in the transaction that does it."""
         self._audit.acted(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import inspect
 import json
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from tacit.local.wire import Decoded, Reason, Wire
 from tacit.outside import read_json
 from tacit.report.odds import Wanted, results_of
 from tacit.service.database import Database, metadata
+from tacit.service.hosting.ask import finite_json
 from tacit.service.problem import Problem
 
 # A collection: a question of the local model that devices answer with reports.
@@ -380,7 +380,7 @@ def live_estimate(
         "refused": dict(refused),
         "epsilon": float(collection.oracle.epsilon),
         "level": wanted.level,
-        "results": [_finite({"name": one.name, **one.record}) for one in results],
+        "results": [finite_json({"name": one.name, **one.record}) for one in results],
     }
     if poisoned is not None:
         reply["poisoned"] = _influence(collection, state, poisoned)
@@ -395,12 +395,3 @@ def _influence(collection: Collection, state: State, poisoned: int) -> dict[str,
         "moved": {name: float(one.moved) for name, one in several.items()},
         "text": [str(one) for one in several.values()],
     }
-
-
-def _finite(value: Any) -> Any:
-    """Return JSON that every reader takes: None for infinities and NaN."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {name: _finite(one) for name, one in value.items()}
-    return [_finite(one) for one in value] if isinstance(value, list) else value

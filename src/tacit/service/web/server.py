@@ -63,7 +63,7 @@ _LINKS = {
         "refuse": ("post", "/v1/releases/{release}/refuse", _RELEASE),
     },
     "post /v1/datasets/{name}/dashboards": {
-        "look": ("get", "/v1/dashboards/{id}", {"id": "$response.body#/id"}),
+        "look": ("get", "/v1/dashboards/{id}", {"id": "$response.body#/id"})
     },
 }
 _COUNT = {"sql": "select count(*) as n from visits", "epsilon": "1/10"}
@@ -176,10 +176,7 @@ def create_app(given: Settings | State) -> FastAPI:
         app.include_router(router)
     describe(app)
     app.add_middleware(
-        Guard,
-        settings=state.settings,
-        cookie=cookie_name(state.settings.secure),
-        large=LARGE,
+        Guard, settings=state.settings, cookie=cookie_name(state.settings.secure), large=LARGE
     )
     app.add_middleware(Observe, metrics=state.metrics, traces=state.traces)
     return app
@@ -333,10 +330,7 @@ def run(given: Settings | State, server: ServerOptions) -> None:
     (given if isinstance(given, State) else State(given)).close()
     os.environ[_FOLDER] = str(Path(settings.folder).resolve())
     uvicorn.run(
-        "tacit.service.web.server:application",
-        factory=True,
-        workers=server.processes,
-        **options,
+        "tacit.service.web.server:application", factory=True, workers=server.processes, **options
     )
 
 

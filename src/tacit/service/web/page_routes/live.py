@@ -152,13 +152,7 @@ def _decided(id: str, caller: Caller, state: State, act: Callable[[], object]) -
 
 def _board(id: str, caller: Caller, state: State, wrong: object) -> HTMLResponse:
     one = dashboards.dashboard(id, caller, state).model_dump()
-    request = state.dashboard_requests.find(id)
-    may = one["state"] == "waiting" and decide(caller, "approve", one["dataset"]).allowed
-    may = (
-        may
-        and request is not None
-        and not state.dashboard_requests.decisions.is_own(request, caller)
-    )
+    may = one["state"] == "waiting" and dashboards.decidable(caller, state, one["dataset"], id)
     given = {**shown_board(one), "wrong": wrong, "decide": may}
     return HTMLResponse(page("dashboard.html", state.settings.title, caller, given))
 

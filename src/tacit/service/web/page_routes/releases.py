@@ -56,7 +56,7 @@ def approvals(caller: _Deciding, state: StateOf, cursor: Cursor = "") -> HTMLRes
     boards = [
         board_card(one.model_dump())
         for one in dashboards.dashboards(caller, state).items
-        if one.state == "waiting" and _may_begin(caller, state, one.dataset, one.id)
+        if one.state == "waiting" and dashboards.decidable(caller, state, one.dataset, one.id)
     ]
     given = {"rows": rows, "boards": boards, "next": _more("/approvals", listing.next, {})}
     return HTMLResponse(page("approvals.html", state.settings.title, caller, given))
@@ -87,9 +87,7 @@ def certificate(release: releases.ReleaseName, caller: _Seeing, state: StateOf) 
 
 @router.post("/releases/{release}/cancel")
 def cancel(
-    release: releases.ReleaseName,
-    caller: Annotated[Caller, Depends(needs("ask"))],
-    state: StateOf,
+    release: releases.ReleaseName, caller: Annotated[Caller, Depends(needs("ask"))], state: StateOf
 ) -> Response:
     """Cancel a question."""
     return _done(release, caller, state, lambda: releases.cancel(release, caller, state))
@@ -158,12 +156,6 @@ def _review(release: str, caller: Caller, state: State) -> dict[str, Any] | None
 
 def _certificate(release: str, caller: Caller, state: State) -> Certificate:
     return Certificate(json.loads(bytes(releases.certificate(release, caller, state).body)))
-
-
-def _may_begin(caller: Caller, state: State, dataset: str, dashboard: str) -> bool:
-    request = state.dashboard_requests.find(dashboard)
-    own = request is None or state.dashboard_requests.decisions.is_own(request, caller)
-    return not own and decide(caller, "approve", dataset).allowed
 
 
 def _may_decide(caller: Caller, state: State, dataset: str, release: str) -> bool:

@@ -168,9 +168,7 @@ def _known(state: State, name: str) -> Collection:
     collection = state.collections.get(name)
     if collection is None:
         raise Problem(
-            "not_found",
-            f"there is no collection {name!r}",
-            did_you_mean(name, state.collections),
+            "not_found", f"there is no collection {name!r}", did_you_mean(name, state.collections)
         )
     return collection
 

@@ -194,6 +194,13 @@ def _exists(state: State, name: str, counted: Counted, caller: Caller) -> bool:
     return True
 
 
+def decidable(caller: Caller, state: State, dataset: str, id: str) -> bool:
+    """Return True if a caller may decide on a requested dashboard: not on one's own."""
+    request = state.dashboard_requests.find(id)
+    own = request is None or state.dashboard_requests.decisions.is_own(request, caller)
+    return not own and decide(caller, "approve", dataset).allowed
+
+
 def _nowhere() -> Problem:
     return Problem("not_found", "there is no such dashboard", "GET /v1/dashboards lists all")
 

@@ -10,7 +10,6 @@ from pydantic import Field
 
 from tacit.accounting.budget import Budget
 from tacit.accounting.ledger import accounts_of
-from tacit.accounting.ledger_chain import Account
 from tacit.arithmetic.exact import as_fraction
 from tacit.errors import UsageError
 from tacit.report.text import protects_line
@@ -280,7 +279,15 @@ def _budget(hosted: Hosted, caller: Caller, team: str | None) -> BudgetReply:
         remaining=ledger.remaining.to_json(),
         belongs_to=f"the people {owner.name!r}" if owner.people else f"the data set {owner.name!r}",
         collusion=collusion_words(owner),
-        accounts=[_account(one) for one in accounts],
+        accounts=[
+            AccountReply(
+                name=one.name,
+                cap=None if one.cap is None else one.cap.to_json(),
+                spent=one.spent.to_json(),
+                remaining=None if one.remaining is None else one.remaining.to_json(),
+            )
+            for one in accounts
+        ],
     )
 
 
@@ -292,15 +299,6 @@ def _refuse_a_part(hosted: Hosted, caller: Caller) -> None:
             f"the budget belongs to the people {hosted.owner.name!r}, and other data sets share it",
             "ask a curator of all of them",
         )
-
-
-def _account(one: Account) -> AccountReply:
-    return AccountReply(
-        name=one.name,
-        cap=None if one.cap is None else one.cap.to_json(),
-        spent=one.spent.to_json(),
-        remaining=None if one.remaining is None else one.remaining.to_json(),
-    )
 
 
 def _loss(body: LossBody, like: Budget, zero: bool = False) -> Budget:

@@ -71,22 +71,15 @@ def declaration(name: DatasetName, caller: _Declaring, state: StateOf) -> Declar
     """Show how a data set is declared and hosted, and the number to change it by."""
     hosted = state.datasets.of(name)
     made = state.datasets.curator_declaration(name)
+    by_operator = made is None
     if made is None:
-        fields = _plain(hosted.dataset.to_fields())
-        how = hosting_json(hosted.settings)
-        return DeclarationReply(
-            name=name,
-            number=None,
-            declared_by="operator",
-            declared_at=None,
-            declaration=fields,
-            hosting=how,
-        )
+        fields, how = _plain(hosted.dataset.to_fields()), hosting_json(hosted.settings)
+        made = Declared(name, fields, how, "operator", 0.0)
     return DeclarationReply(
         name=name,
-        number=made.number,
+        number=None if by_operator else made.number,
         declared_by=made.who,
-        declared_at=made.at,
+        declared_at=None if by_operator else made.at,
         declaration=dict(made.fields),
         hosting=dict(made.hosting),
     )
@@ -119,11 +112,7 @@ def check(
     responses={200: {"model": DatasetReply, "description": "It replaces a declaration"}},
 )
 def declare(
-    name: DatasetName,
-    body: DeclarationBody,
-    caller: _Declaring,
-    state: StateOf,
-    response: Response,
+    name: DatasetName, body: DeclarationBody, caller: _Declaring, state: StateOf, response: Response
 ) -> DatasetReply:
     """Declare a data set whose tables are files in the data folder, or declare it again.
 
