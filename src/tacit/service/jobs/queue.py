@@ -151,7 +151,7 @@ class Job(UserRequest):
 #        |                   |  ^               |
 #      refuse              cancel `-- lease ends --'
 #
-# - **UserRequest once.**  With an idempotency key the same request of the same person is the same
+# - **Asked once.**  With an idempotency key the same request of the same person is the same
 #   job.
 # - **Claimed by one.**  A worker claims the oldest job in an exclusive transaction, and holds it as
 #   long as it renews its lease.  A process that dies stops renewing; another worker claims the job
