@@ -207,19 +207,13 @@ def _profile(
                 for row in rows
             ],
         )  # fmt: skip
-        if len(answered) == 1:
-            _witness(answered[0])
+        if len(answered) == 1 and answered[0].witness is not None:
+            print("It is attained between the neighbours")
+            for records in answered[0].witness:
+                print(f"  {_records(records)}")
     for text in dict.fromkeys(n for a in answered for n in (*a.notes, a.why_no_guarantee) if n):
         note(f"Note: {text}")
     draw(lambda: (answered[0] if len(rows) == 1 else profile).plot(), ask.plot)
-
-
-def _witness(answer: Any) -> None:
-    if answer.witness is None:
-        return
-    print("It is attained between the neighbours")
-    for records in answer.witness:
-        print(f"  {_records(records)}")
 
 
 def _records(records: Sequence[Any]) -> str:

@@ -225,7 +225,9 @@ class Settings:
         if "title" in fields:
             values["title"] = _words(fields, "title", where)
         if "database" in fields:
-            values["database"] = _database(_words(fields, "database", where), folder)
+            address = _words(fields, "database", where)
+            file = f"sqlite:///{folder / address}"
+            values["database"] = address if is_address(address) else file
         if "url" in fields:
             values["url"] = _url(_words(fields, "url", where), "url")
         for name in ("session_hours", "workers"):
@@ -283,10 +285,6 @@ def _latency(value: Any, where: str) -> Fraction:
     if not lowest <= latency <= highest:
         raise UsageError(f"latency of {where} is a number of seconds from {lowest} to {highest}")
     return latency
-
-
-def _database(address: str, folder: Path) -> str:
-    return address if is_address(address) else f"sqlite:///{folder / address}"
 
 
 def _url(address: str, where: str, *, path: bool = False) -> str:

@@ -6,7 +6,7 @@ import dataclasses
 import re
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tacit.arithmetic.exact import as_fraction
 from tacit.cli.shared.options import (
@@ -87,7 +87,7 @@ def count_over_time(source: SourceOptions, options: TimeOptions, budget: BudgetO
             begin()
             counter = _counter(session, options)
         with working("counting"):
-            answer = counter.update(now=_moment(options.now))
+            answer = counter.update(now=_time(options.now))
         if options.csv:
             print(answer.to_csv(), end="")
         elif options.json:
@@ -136,23 +136,21 @@ def _counter(session: Session, options: TimeOptions) -> TimeCounter:
     chosen = session.filter(*(condition(text) for text in options.where or ()))
     return chosen.count_over_time(
         options.time,
-        start=_integer_or_text(options.start),
-        every=_integer_or_text(options.every),
+        start=_time(options.start),
+        every=_time(options.every),
         periods=options.periods,
         epsilon=options.epsilon,
         rho=options.rho,
-        grace=None if options.grace is None else _integer_or_text(options.grace),
+        grace=_time(options.grace),
         branching=options.branching,
         tag=options.tag,
     )
 
 
-def _moment(text: str | None) -> int | str | None:
-    """Return a point in time, an integer if it is written as one."""
-    return None if text is None else _integer_or_text(text)
-
-
-def _integer_or_text(text: str) -> int | str:
+def _time(text: str | None) -> Any:
+    """Return a time or a length of time, an integer if it is written as one."""
+    if text is None:
+        return None
     return int(as_fraction(text, "a time")) if re.fullmatch(r"\s*-?[0-9]+\s*", text) else text
 
 

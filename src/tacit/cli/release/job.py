@@ -317,12 +317,6 @@ def is_declared(path: str) -> bool:
     return "://" not in path and path.endswith(".toml")
 
 
-def dataset_of(job: Job) -> Dataset:
-    """Return the data set of a job, which specifies all that flags and plans would."""
-    refuse_twice(job)
-    return Dataset.load(job.table.path)
-
-
 def refuse_twice(job: Job) -> None:
     """Raise if a job repeats what its declared data set specifies."""
     table = job.table
@@ -341,7 +335,8 @@ def refuse_twice(job: Job) -> None:
 @contextmanager
 def _opened_dataset(job: Job, spend: bool) -> Iterator[Opened]:
     """Open the session of a job on a declared data set: see :func:`opened`."""
-    dataset = dataset_of(job)
+    refuse_twice(job)
+    dataset = Dataset.load(job.table.path)
     location, name = dataset.ledger_place, job.table.table
     exists = has_ledger(location)
     _refuse_nothing_before(job, shown(location), exists)

@@ -100,7 +100,8 @@ def registry(
 def _run(certificate: str, out: str | None, json: bool, given: dict[str, Any]) -> None:
     from tacit.report import Certificate
 
-    _check_out(out)
+    if out is not None and not out.endswith((".yaml", ".yml", ".json")):
+        raise UsageError(f"an entry ends in .yaml or .json, and {out} does not")
     page = Certificate.load(certificate)
     with working("deriving the loss again"):
         entry = page.registry_entry(given)
@@ -115,11 +116,6 @@ def _run(certificate: str, out: str | None, json: bool, given: dict[str, Any]) -
     elif out is None:
         sys.stdout.write(entry.to_yaml())
     _report(entry, out)
-
-
-def _check_out(out: str | None) -> None:
-    if out is not None and not out.endswith((".yaml", ".yml", ".json")):
-        raise UsageError(f"an entry ends in .yaml or .json, and {out} does not")
 
 
 def _answers(missing: tuple[str, ...]) -> dict[str, Any]:

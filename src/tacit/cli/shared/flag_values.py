@@ -45,9 +45,9 @@ def aggregates(
     made: list[Aggregate] = []
     for kind in kinds():
         if kind.fields:
-            made += [
-                _from_flag(kind, text, options, declared) for text in given.get(kind.name) or ()
-            ]
+            for text in given.get(kind.name) or ():
+                with _named(f"{flag_of(kind)} {text}"):
+                    made.append(_of_flag(kind, text, options, declared))
         elif given.get(kind.name):
             made.append(kind.make())
     labels = [kind_of(each.kind).label(each) for each in made]
@@ -58,11 +58,6 @@ def aggregates(
             "(tacit release --plan plan.toml)"
         )
     return dict(zip(labels, made, strict=True))
-
-
-def _from_flag(kind: Kind, text: str, options: Options, declared: bool) -> Aggregate:
-    with _named(f"{flag_of(kind)} {text}"):
-        return _of_flag(kind, text, options, declared)
 
 
 @contextmanager

@@ -343,19 +343,14 @@ class Hosted:
                 working = any(not paper for _, paper in self._sessions)
             if opened is None:
                 number = self._number if working or dry_run else self._refreshed(self.name)
-                opened = open_dataset(
-                    self._without_budget(), table=table, ledger=self._unpaid_ledger()
-                )
+                unpaid = replace(self.dataset, budget=None)  # its owner has the budget
+                opened = open_dataset(unpaid, table=table, ledger=self._unpaid_ledger())
                 with self._sessions_lock:
                     self._sessions[table, dry_run] = opened
                 if not dry_run:
                     self._number = number
         self._tables.touch(self, len(self._sessions))
         return opened
-
-    def _without_budget(self) -> Dataset:
-        """Return the data set without its budget, which its owner has."""
-        return replace(self.dataset, budget=None)
 
     def _unpaid_ledger(self) -> Ledger:
         """Return a ledger that is never charged, for the session with the table."""
