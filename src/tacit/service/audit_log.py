@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -184,7 +184,9 @@ class AuditLog:
         with self._transaction(connection) as run:
             events = _appended(run, bodies)
         for event in events:
-            _noted(event)
+            # The event before: it is there for certain, this one once its transaction ended.
+            before: dict[str, Any] = {"after": event.sequence - 1, "hash": event.previous}
+            log("audit", action=event.action, outcome=event.outcome, **before)
         return events
 
     @contextmanager
@@ -216,10 +218,8 @@ class AuditLog:
         #   still be there.
         before, previous, after = 0, _GENESIS, 0
         noted_seen = noted is None
-        while True:
-            rows = self._rows(after)
-            if not rows:
-                break
+        query = sa.select(_events).order_by(_events.c.sequence).limit(1000)
+        while rows := self._database.rows(query.where(_events.c.sequence > after)):
             for row in rows:
                 read = _parse(row.event, row.hash)
                 if (row.sequence, read.sequence, read.previous) != (before + 1,) * 2 + (previous,):
@@ -240,10 +240,6 @@ class AuditLog:
             )
         return before
 
-    def _rows(self, after: int) -> Sequence[Any]:
-        query = sa.select(_events).where(_events.c.sequence > after)
-        return self._database.rows(query.order_by(_events.c.sequence).limit(1000))
-
 
 def _appended(run: sa.Connection, bodies: Iterable[dict[str, Any]]) -> list[AuditEvent]:
     """Append events, in a transaction that excludes other writers."""
@@ -260,12 +256,6 @@ def _appended(run: sa.Connection, bodies: Iterable[dict[str, Any]]) -> list[Audi
         events.append(_parse(stored, previous))
     run.execute(_events.insert(), rows)
     return events
-
-
-def _noted(event: AuditEvent) -> None:
-    """Note the event before: it is there for certain, this one once its transaction ended."""
-    at: dict[str, Any] = {"after": event.sequence - 1, "hash": event.previous}
-    log("audit", action=event.action, outcome=event.outcome, **at)
 
 
 def _by(caller: Caller, about: About) -> About:

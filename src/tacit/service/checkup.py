@@ -133,7 +133,11 @@ def _dataset(dataset: Dataset, owner: Owner, ledgers: Ledgers) -> Iterator[Findi
         if owner.budget is None and not exists:
             raise UsageError("it has no budget: declare one, budget = { epsilon = 1 }")
         if exists:
-            _refuse_another(location, known)
+            with open_ledger(location) as ledger:
+                if known is not None and ledger.id != known:
+                    raise UsageError(
+                        "its ledger was replaced by another one: bring the first one back"
+                    )
         own = exists and not (owner.people or owner.per_team)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WeakGuaranteeWarning)  # it is a finding
@@ -161,13 +165,6 @@ def _dataset(dataset: Dataset, owner: Owner, ledgers: Ledgers) -> Iterator[Findi
         "its ledger is there" if exists else "its ledger is created with the first question"
     )
     yield Finding(GOOD, about, f"complete; {ledger_state}")
-
-
-def _refuse_another(location: str, known: str | None) -> None:
-    """Raise if a ledger is not the one that the service opened before."""
-    with open_ledger(location) as ledger:
-        if known is not None and ledger.id != known:
-            raise UsageError("its ledger was replaced by another one: bring the first one back")
 
 
 def _clock(database: Database, tokens: Tokens, clock: Callable[[], float]) -> Iterator[Finding]:

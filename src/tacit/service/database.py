@@ -294,8 +294,11 @@ def declarations(settings: Settings, *, drafts: bool = False) -> dict[str, Datas
         if path.name == FILE:
             continue
         dataset = Dataset.load(path)
-        if not drafts:
-            _refuse_draft(dataset, path)
+        try:
+            if not drafts:
+                dataset.refuse_open()
+        except UsageError as error:
+            raise UsageError(f"{path.name}: {error}") from None
         same = unicodedata.normalize("NFKC", dataset.name).casefold()
         if same in seen:
             raise UsageError(
@@ -310,13 +313,6 @@ def declarations(settings: Settings, *, drafts: bool = False) -> dict[str, Datas
             f"{FILE} has settings for {unknown[0]!r}, and no file of the folder declares it"
         )
     return datasets
-
-
-def _refuse_draft(dataset: Dataset, path: Path) -> None:
-    try:
-        dataset.refuse_open()
-    except UsageError as error:
-        raise UsageError(f"{path.name}: {error}") from None
 
 
 def signing_key(folder: Path, *, create: bool = True) -> bytes:

@@ -157,7 +157,8 @@ class Ledgers:
         key = owner.key(others[0])
         if key not in self._open:
             self._open[key] = self._opened(owner, others[0])
-        for account, body in _latest_caps(self._open[key]).items():
+        latest = {body["account"]: body for body in _cap_events(self._open[key])}
+        for account, body in latest.items():
             if body["reason"] not in _DECLARED:
                 cap = None if body["cap"] is None else Budget.from_json(body["cap"])
                 set_cap(ledger, account, cap, body["reason"])
@@ -204,10 +205,6 @@ def _caps_by_account(caps: Caps) -> dict[str, Budget]:
     named |= {f"analyst:{name}": cap for name, cap in caps.analysts.items()}
     each = {"team:*": caps.each_team, "analyst:*": caps.each_analyst}
     return named | {account: cap for account, cap in each.items() if cap is not None}
-
-
-def _latest_caps(ledger: Ledger) -> dict[str, dict[str, Any]]:
-    return {body["account"]: body for body in _cap_events(ledger)}
 
 
 def _cap_events(ledger: Ledger) -> list[Any]:

@@ -23,6 +23,7 @@ from tacit.tables.plan.preview import Preview
 
 
 _MAX_KEYS = 12
+_APPROVAL = "a reviewer decides on each release before it is made"
 _NUMBERS = ("integer", "float", "decimal", "undeclared")
 
 
@@ -65,7 +66,7 @@ def shown_dataset(
         ("Purpose", reply.get("purpose")),
         ("Owner", reply.get("owner")),
         ("Answers", _latency(reply.get("latency"))),
-        ("Approval", _approval(reply.get("approval"))),
+        ("Approval", _APPROVAL if reply.get("approval") else ""),
     ]
     notes = [reply.get("collusion"), reply.get("refreshes")]
     return {
@@ -107,10 +108,6 @@ def _latency(seconds: Any) -> str:
         return ""
     many = "1 second" if seconds == 1 else f"{seconds:g} seconds"
     return f"leave on public ticks, {many} after a question and later"
-
-
-def _approval(needed: Any) -> str:
-    return "a reviewer decides on each release before it is made" if needed else ""
 
 
 def _cap(one: Mapping[str, Any]) -> dict[str, str]:
@@ -392,7 +389,7 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
         ("Decided by", one.get("decided_by")),
         ("Reason", one.get("reason")),
         ("Tag", one.get("tag")),
-        ("Follows from", _sources(one)),
+        ("Follows from", ", ".join(dict.fromkeys((one.get("follows_from") or {}).values()))),
         ("Data as of", when(one.get("data_from"))),
     ]
     error = one.get("error")
@@ -413,11 +410,6 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
         "downloads": [],
         "seal": None,
     }
-
-
-def _sources(one: Mapping[str, Any]) -> str:
-    """Name the releases that a free answer follows from."""
-    return ", ".join(dict.fromkeys((one.get("follows_from") or {}).values()))
 
 
 def answered(one: Mapping[str, Any], certificate: Certificate) -> dict[str, Any]:
@@ -455,7 +447,8 @@ def token(one: Mapping[str, Any], now: float) -> dict[str, Any]:
     ended = one.get("ended")
     void = ended or ("expired" if now >= one["expires"] else None)
     kinds = {"session": "a sign-in", "once": "a link"}
-    grants = [f"{g['role']} on {_named(g['dataset'])}" for g in one["grants"]]
+    places = {EVERYTHING: "all data sets"}
+    grants = [f"{g['role']} on {places.get(g['dataset'], g['dataset'])}" for g in one["grants"]]
     return {
         "id": one["id"],
         "name": one["name"],
@@ -474,7 +467,11 @@ def roles(caller: Caller) -> list[str]:
 
 def event(one: Mapping[str, Any]) -> dict[str, Any]:
     details = one.get("details") or {}
-    more = ", ".join(f"{name} {_detail(name, one)}" for name, one in details.items() if _plain(one))
+    more = ", ".join(
+        f"{name} {when(value) if name == 'expires' else value}"
+        for name, value in details.items()
+        if isinstance(value, (str, int)) and not isinstance(value, bool)
+    )
     team = one.get("team")
     return {
         "number": one["sequence"],
@@ -485,15 +482,3 @@ def event(one: Mapping[str, Any]) -> dict[str, Any]:
         "dataset": one.get("dataset") or "",
         "outcome": one["outcome"],
     }
-
-
-def _detail(name: str, value: Any) -> Any:
-    return when(value) if name == "expires" else value
-
-
-def _plain(value: Any) -> bool:
-    return isinstance(value, (str, int)) and not isinstance(value, bool)
-
-
-def _named(dataset: str) -> str:
-    return "all data sets" if dataset == EVERYTHING else dataset

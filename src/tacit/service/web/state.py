@@ -183,7 +183,9 @@ class State:
         self.metrics = Metrics(version, self.database)
         self.traces = Traces()  # the spans of this process
         self.tokens = Tokens(self.database, key, clock, noted_in(self.audit))
-        self.provider = _provider(settings, clock)  # the organisation's own login, or None
+        self.provider: Provider | None = None  # the organisation's own login
+        if settings.login is not None:
+            self.provider = Provider(settings.login, f"{settings.url}/sign-in/back", clock)
         # addresses that send tokens which are none
         self.failures = FailedTokens(settings.limits.failed_tokens, time.monotonic)
         # tokens that ask for what they may not do; beyond some a minute the audit log is spared
@@ -251,12 +253,6 @@ class State:
         self.workers.stop()
         self.datasets.close()
         self.database.close()
-
-
-def _provider(settings: Settings, clock: Callable[[], float]) -> Provider | None:
-    if settings.login is None:
-        return None
-    return Provider(settings.login, f"{settings.url}/sign-in/back", clock)
 
 
 def state_of(request: Request) -> State:
