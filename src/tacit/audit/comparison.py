@@ -811,6 +811,37 @@ def compare(
         >>> c.best().method, c.best("global").method
         ('smooth', 'noisy moments')
     """
+    comparison = _comparison_of(
+        statistic, bounds, epsilon, delta, n, like, relation, bins, proposed
+    )
+    times = as_integer(runs, "runs", minimum=1)
+    measured, notes = candidates(comparison)
+    truth = comparison.truth
+    rows = tuple(_row(one, truth, times) for one in measured)
+    loss = f"epsilon = {show(comparison.epsilon)}"
+    if comparison.delta is not None:
+        loss += f", delta = {show(comparison.delta)}"
+    question = (
+        f"{comparison.statistic.name} of {len(comparison.data)} public records in "
+        f"[{show(comparison.lower)}, {show(comparison.upper)}], {loss}, {relation}, "
+        f"{times} runs; error as mean absolute error, "
+        "+- its standard error"
+    )
+    size = abs(truth) or float(comparison.upper - comparison.lower)
+    return Comparison(comparison.statistic.name, truth, size, rows, tuple(notes), question)
+
+
+def _comparison_of(
+    statistic: Any,
+    bounds: Any,
+    epsilon: Any,
+    delta: Any,
+    n: Any,
+    like: Any,
+    relation: Relation,
+    bins: Any,
+    proposed: Any,
+) -> ComparisonInput:
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
         raise UsageError("give bounds=(lower, upper), the public bounds of a record")
     lower, upper = as_fraction(bounds[0], "lower bound"), as_fraction(bounds[1], "upper bound")
@@ -831,7 +862,7 @@ def compare(
     if failure is not None and failure >= 1:
         raise UsageError(f"delta must be below one, not {show(failure)}")
     data = _resampled(_public(like, lower, upper), n)
-    comparison = ComparisonInput(
+    return ComparisonInput(
         lookup(statistic),
         data,
         lower,
@@ -842,21 +873,6 @@ def compare(
         tuple(_bins(bins, len(data))),
         None if proposed is None else tuple(positive(b, "a proposed bound") for b in proposed),
     )
-    times = as_integer(runs, "runs", minimum=1)
-    measured, notes = candidates(comparison)
-    truth = comparison.truth
-    rows = tuple(_row(one, truth, times) for one in measured)
-    loss = f"epsilon = {show(comparison.epsilon)}"
-    if comparison.delta is not None:
-        loss += f", delta = {show(comparison.delta)}"
-    question = (
-        f"{comparison.statistic.name} of {len(comparison.data)} public records in "
-        f"[{show(comparison.lower)}, {show(comparison.upper)}], {loss}, {relation}, "
-        f"{times} runs; error as mean absolute error, "
-        "+- its standard error"
-    )
-    size = abs(truth) or float(comparison.upper - comparison.lower)
-    return Comparison(comparison.statistic.name, truth, size, rows, tuple(notes), question)
 
 
 def _public(like: Any, lower: Fraction, upper: Fraction) -> NDArray[np.float64]:
