@@ -309,13 +309,13 @@ class TradeoffFunction(Shown):
             return Enclosure.of(0)
         many, few = _Falling(self.profile, alpha), _Mirrored(self.profile, alpha)
         for _ in range(_MAX_POINTS):
-            minimum = max(many.least, few.least, _ZERO)
+            minimum = max(many.values.least, few.values.least, _ZERO)
             high, where = max(many.most(), few.most(), key=lambda maximum: maximum[0])
             if high - minimum <= close or where is None:
                 break
             if not self._refined(many, few, where):
                 break
-        minimum = max(many.least, few.least, _ZERO)
+        minimum = max(many.values.least, few.values.least, _ZERO)
         maximum = max(many.most()[0], few.most()[0], minimum)
         return Enclosure(minimum, max(minimum, min(maximum, 1 - alpha)))
 
@@ -411,11 +411,6 @@ class _Falling:
         moved = off if self.alpha or delta.upper else _ZERO
         self.values.add(x, _widened(1 - delta - x * self.alpha, moved))
 
-    @property
-    def least(self) -> Fraction:
-        """Lower bound of the largest value."""
-        return self.values.least
-
     def most(self) -> tuple[Fraction, Fraction | None]:
         """Return what the largest value is at most, and the epsilon to ask at next."""
         high, point = self.values.most()
@@ -443,11 +438,6 @@ class _Mirrored:
         """Note the value at an epsilon."""
         delta, (x, off) = self.profile.at(epsilon), power_of(epsilon)
         self.values.add(1 / x, _widened((1 - delta - self.alpha) / x, off))
-
-    @property
-    def least(self) -> Fraction:
-        """Lower bound of the largest value."""
-        return self.values.least
 
     def most(self) -> tuple[Fraction, Fraction | None]:
         """Return what the largest value is at most, and the epsilon to ask at next."""

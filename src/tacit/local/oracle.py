@@ -486,6 +486,7 @@ class Oracle(ABC):
         return cls(items, **parameters)  # type: ignore[call-arg]
 
 
+@public
 class WordOracle(Oracle):
     """A mechanism of any text: it knows an answer by its digest."""
 

@@ -34,6 +34,7 @@ from tacit.core.losses.base import Dominating, PrivacyLoss
 from tacit.core.losses.sampling import sampled, sampled_without_replacement
 from tacit.errors import MismatchError, UsageError
 from tacit.mechanisms.output_distribution import Mixture, PairMap, stated_at
+from tacit.transformations.counts import number_of_records
 
 # The losses of one pair of data sets of equal records, for lower ends of releases from samples.
 
@@ -84,11 +85,6 @@ def _ends(element: Number) -> list[int | float]:
 
 
 # What releases from samples share: which records are kept, and how the loss shrinks.
-
-
-def number_of_records(data: Any) -> int:
-    """Return how many records a column or a table in memory has."""
-    return len(next(iter(data.values()))) if isinstance(data, dict) else len(data)
 
 
 def sampled_records(data: Any, mask: Any) -> Any:

@@ -85,7 +85,7 @@ class Count(Step):
         return Transformation(
             space,
             output,
-            _size,
+            number_of_records,
             lambda d: d * factor,
             step=self,
             attained=True,
@@ -94,7 +94,8 @@ class Count(Step):
         )
 
 
-def _size(data: Any) -> int:
+def number_of_records(data: Any) -> int:
+    """Return how many records a column or a table in memory has."""
     return len(next(iter(data.values()))) if isinstance(data, dict) else len(data)
 
 
