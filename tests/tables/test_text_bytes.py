@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import tacit as tc
+from tacit.errors import DataSourceError
 from tacit.expressions.expression import col
 from tacit.expressions.grid import Grid
 from tacit.tables.open_source import open_source
@@ -161,3 +162,40 @@ def test_text_within_lists_and_beside_parts_of_a_folder_hinders_nothing(tmp_path
             found.append([int(Query(source, OneRowEach(), where=w).run([Rows()]).of(Rows())[0])
                           for w in tests])  # fmt: skip
     assert found == [[2, 6, 2, 3]] * 2
+
+
+def within(kind: str, cells: Any) -> Any:
+    """Two texts within a column of another type."""
+    ends, struct = pa.array([0, 1, 2], pa.int32()), pa.StructArray.from_arrays([cells], ["t"])
+    if kind == "map":
+        return pa.MapArray.from_arrays(ends, pa.array(["k", "l"]), cells)
+    if kind == "struct":
+        return struct
+    return pa.ListArray.from_arrays(ends, cells if kind == "list" else struct)
+
+
+@pytest.mark.parametrize("kind", ["list", "struct", "map", "list of structs"])
+@pytest.mark.parametrize("way", ["file", "table", "view", "relation"])
+def test_text_within_a_column_hinders_nothing_where_no_other_is_text(
+    kind: str, way: str, tmp_path: Path
+) -> None:
+    import duckdb
+
+    found: list[Any] = []
+    for name, last in (("good", b"b"), ("bad", b"\xff")):
+        table = pa.table({"s": within(kind, texts([b"a", last])), "n": [1, 2]})
+        path = tmp_path / f"{name}.parquet"
+        pq.write_table(table, path)
+        connection = duckdb.connect()
+        connection.execute(f"create view v as select * from '{path}'")
+        given = {"file": (path,), "table": (table,), "view": (connection, "v")}
+        try:
+            opening = given.get(way) or (connection.sql(f"select * from '{path}'"),)
+            with open_source(*opening) as source:
+                conditions = (col("s").is_null(), col("n") > 1)
+                found.append([int(Query(source, OneRowEach(), where=w).run([Rows()]).of(Rows())[0])
+                              for w in conditions])  # fmt: skip
+        except DataSourceError as error:
+            found.append("by its type" if "text within a struct" in str(error) else str(error))
+    old = duckdb.__version__ < "2" and way in ("view", "relation") and kind != "list"
+    assert found == ["by its type" if old else [0, 1]] * 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import os
 import socket
@@ -15,6 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
+import uvicorn
 from starlette.types import Message, Receive, Scope, Send
 
 from support.service.client import ADDRESS, Client, running
@@ -22,7 +24,7 @@ from support.service.server import Served, served
 from tacit.errors import UsageError
 from tacit.service.settings import Limits, Settings
 from tacit.service.web.guard import Guard
-from tacit.service.web.server import ServerOptions
+from tacit.service.web.server import ServerOptions, _options
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -327,3 +329,10 @@ def test_too_many_connections_are_refused_in_the_shape_of_all_errors(tmp_path: P
         while httpx.get(f"{here.address}/healthz").status_code != 200:
             assert time.monotonic() < end
             time.sleep(0.1)
+
+
+def test_uvicorn_has_each_option_of_the_server(tmp_path: Path) -> None:
+    """Also the oldest release of it that is allowed: otherwise nothing is served."""
+    (tmp_path / "service.toml").write_text("")
+    options = _options(Settings.load(tmp_path), ServerOptions())
+    assert options.keys() <= inspect.signature(uvicorn.run).parameters.keys()

@@ -39,6 +39,7 @@ from tacit.tables.engines.duckdb.parquet import (
     extract_columns,
     parquet_view,
     public_part,
+    reads_marked_text,
     together,
 )
 from tacit.tables.open_source import Source, open_source
@@ -473,6 +474,46 @@ def test_azure_has_an_extension_of_its_own(answer):
     with pytest.raises(DataSourceError, match="install azure"):
         check_remote("az://box/a.parquet", Told(answer))
     check_remote("az://box/a.parquet", Told([(True,)]))
+
+
+@pytest.mark.parametrize("bad", [False, True], ids=["text", "bytes"])
+def test_text_at_an_address_is_read_or_refused_by_its_type(tmp_path, bad):
+    """DuckDB before 2.0 would fail on bytes that are no text, and can copy no such file."""
+    cells = pa.array([b"a", b"\xff" if bad else b"b", None], pa.binary())
+    text = pa.Array.from_buffers(pa.string(), 3, cells.buffers())
+    pq.write_table(pa.table({"s": text, "n": [1, 2, 3]}), tmp_path / "t.parquet")
+    address = (tmp_path / "t.parquet").as_uri()  # what DuckDB fetches without an extension
+    engine = DuckEngine()
+    relation, schema = duck_parquet.open_parquet(address, [address], engine)
+    assert engine.rows(f"select count(*) from {relation} where n > 1") == [(2,)]
+    connection = duckdb.connect()
+    connection.execute(f"create view v as select * from read_parquet('{address}')")
+    if reads_marked_text(engine):
+        assert schema["s"].kind == "text"
+        missing = f"select count(*) from {relation} where s is null"
+        assert engine.rows(missing) == [(1 + bad,)]
+        with open_source(connection, "v") as source:
+            assert count(source, col("s").is_null()) == 1 + bad
+    else:
+        assert schema["s"].kind == "other"
+        with pytest.raises(DataSourceError, match=r"text in a file at an address.*newer one"):
+            open_source(connection, "v")
+    engine.close()
+
+
+def test_text_that_parts_of_a_folder_name_too_is_refused_behind_a_view_before_duckdb_2(tmp_path):
+    path = tmp_path / "s=north" / "t.parquet"
+    write(path, s=["a"], n=[1])
+    connection = duckdb.connect()
+    connection.execute(f"create view v as select * from read_parquet('{path}')")
+    engine = DuckEngine()
+    if reads_marked_text(engine):
+        with open_source(connection, "v") as source:
+            assert count(source, col("s") == "north") == 1
+    else:
+        with pytest.raises(DataSourceError, match="in the files and in the names of folders"):
+            open_source(connection, "v")
+    engine.close()
 
 
 def test_secrets_in_an_address_are_in_no_name_and_no_error():

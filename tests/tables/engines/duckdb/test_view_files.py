@@ -122,6 +122,11 @@ def test_a_relation_whose_files_cannot_be_told_is_refused_by_its_text(tmp_path):
     for relation in (read, read.filter("n > 0")):
         with open_source(relation) as source:
             assert count(source, col("s") == "a") == 1
+    connection.execute("create table words as select 'of t.parquet' as s, 1 as n")
+    read = connection.sql("from main.words where n < ?", params=[2])  # shown with its rows
+    for relation in (read, read.filter("n > 0")):
+        with open_source(relation) as source:
+            assert count(source, col("s") == "of t.parquet") == 1
 
 
 def test_a_read_only_database_hinders_no_relation(tmp_path):

@@ -395,6 +395,7 @@ class _Views:
         ):
             self._rename_columns(engine)
         self._texts: list[str] = []
+        self._mark = ""
         self._stored: list[str] = []
         self._copies = ""
         self.name = ""
@@ -438,6 +439,7 @@ class _Views:
         engine = self._engine()
         assert engine is not None  # it runs this view
         if reads_marked_text(engine):
+            self._mark = _MARK  # also of text within lists and structs, which shows it
             self._texts = [name for name, kind in self._types.items() if kind == "VARCHAR"]
         else:
             written = types_of(f"read_parquet({file_list(self._files)}, {_ALONE})", engine)
@@ -470,7 +472,7 @@ class _Views:
         numbered = {name: f"tacit_{i + 2}" for i, name in enumerate(self._types)}
         read = {n: (self._placed[n], i) for n, i in numbered.items() if n not in self._stored}
         scan = self._placed_scan
-        source = f"({_placed(read.values(), scan(_MARK if self._texts else ''))}) as m"
+        source = f"({_placed(read.values(), scan(self._mark))}) as m"
         if self._texts:
             texts = [read[name] for name in self._texts]
             source += f" join ({_placed(texts, scan(_LEAVE))}) as l on {_same('l')}"
