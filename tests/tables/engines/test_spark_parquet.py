@@ -149,3 +149,56 @@ def test_a_frame_that_is_cached_is_read_from_its_files(tmp_path, spark, far):
             assert numbers(source) == numbers(ours)
     finally:
         frame.unpersist()
+
+
+SELECTED = {
+    "x > 5": None,
+    "f >= 5": None,
+    "x != 1": None,
+    "x in (double('NaN'), 1)": None,
+    "x > 5 or n < 0": None,
+    "s.v > 5": None,
+    "n in (select n from people where x > 5)": None,
+    "n < (select count(*) from people where x > 5) - 5": None,
+    "x < 5": 1,
+    "x between 0 and 100": 2,
+    "x > 5 and not isnan(x)": 1,
+    "x in (1, 9)": 2,
+    "x is not null": 7,
+    "not isnan(x)": 2,
+    "n > 0": 6,
+    "isnan(x)": 5,
+}
+
+
+@pytest.mark.parametrize("kind", ["files", "view", "cached", "cached later", "second reader"])
+def test_no_statistic_decides_which_rows_a_frame_has(tmp_path, spark, kind, request):
+    """NaN, which is in no statistic, is above all numbers, whatever the other numbers are."""
+    first = "spark.sql.sources.useV1SourceList"
+    if kind == "second reader":
+        request.addfinalizer(lambda: spark.conf.unset(first))
+        spark.conf.set(first, "")
+    for others in ([1.0], [1.0, 9.0]):
+        x = [float("nan")] * 5 + others
+        table = {"x": x, "f": pa.array(x, pa.float32()), "n": range(len(x))}
+        path = tmp_path / f"{len(x)}.parquet"
+        pq.write_table(pa.table(table | {"s": [{"v": v} for v in x]}), path)
+        frame = spark.read.parquet(str(path))
+        frame = frame.cache() if kind == "cached" else frame
+        frame.createOrReplaceTempView("people")
+        for condition, rows in SELECTED.items():
+            selected = frame.filter(condition)
+            given = (selected,)
+            if kind == "view":
+                selected.createOrReplaceTempView("chosen")
+                given = (spark, "chosen")
+            elif kind == "cached later":
+                given = (selected.cache(),)
+            if rows is None:
+                with pytest.raises(DataSourceError, match="statistics of that column"):
+                    open_source(*given)
+            else:
+                without = len(others) == 1 and condition not in ("x < 5", "isnan(x)")
+                assert count(open_source(*given), col("n") >= 0) == rows - without, condition
+            selected.unpersist()
+        frame.unpersist()

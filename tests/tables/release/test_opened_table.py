@@ -15,6 +15,7 @@ from tacit.expressions.expression import col
 from tacit.expressions.schema import Column, Schema
 from tacit.report.issued import digest
 from tacit.report.text import question_words
+from tacit.tables import question
 from tacit.tables.engines.duckdb.engine import DuckEngine, planned_statements
 from tacit.tables.open_source import open_source
 from tacit.tables.plan.query import Declared, Query
@@ -27,6 +28,7 @@ from tacit.tables.release.opened_table import (
     beside,
     joined_columns,
 )
+from tacit.tables.streaming import periods
 
 VISITS = [(1, 1, 20), (2, 2, 35), (2, 3, 7), (3, 9, 1), (None, 1, 5), (2, None, 8)]
 PATIENTS = [(1, 20, 3), (2, 35, 4), (2, 36, 5), (9, 9, 9), (None, 50, 5)]
@@ -345,6 +347,20 @@ def test_a_count_over_time_of_a_left_join_with_people_is_refused_before_the_char
     assert session.spent.is_nothing
     for rows in (session.join("patients"), session.join("sites", how="left")):
         assert len(rows.count_over_time("cost", **asked).update(now=40)) == 4
+
+
+def test_a_certificate_of_such_a_count_does_not_verify(session, monkeypatch):
+    """As one from before it was refused."""
+    joined = session.join("patients", how="left")
+    with monkeypatch.context() as before:
+        for place in (periods, question):
+            before.setattr(place, "require_rows", lambda query: None)
+        counter = joined.count_over_time("cost", start=0, every=10, periods=4, epsilon=100_000)
+        certificate = counter.update(now=40).certificate
+        assert certificate.verify(session.ledger)
+    report = certificate.verify(session.ledger)
+    assert not report
+    assert any("how='inner'" in failure for failure in report.failures), report.failures
 
 
 # Statements on a table in memory are planned before the charge, once, and run after it.

@@ -31,7 +31,13 @@ from tacit.tables.engines.base import (
 )
 from tacit.tables.engines.duckdb.parquet import MILLIS
 from tacit.tables.engines.files import refuse_table_format
-from tacit.tables.engines.spark_parquet import as_stored, input_files, millis_in, needed_of
+from tacit.tables.engines.spark_parquet import (
+    as_stored,
+    input_files,
+    millis_in,
+    needed_of,
+    refuse_pruned,
+)
 
 # How Spark (4.0 and newer) spells the integer plan, whatever the session's settings are.
 #
@@ -534,6 +540,7 @@ def open_another_in_spark(frame: Any, engine: SparkEngine) -> Opened:
 def _opened(frame: Any, relation: str, label: str, engine: SparkEngine) -> Opened:
     """Open a DataFrame of which a relation has the name; no row is read."""
     schema = _describe(relation, engine)
+    engine.attempt(lambda: refuse_pruned(frame))
     files, listed = engine.attempt(lambda: input_files(frame))
     if listed:
         # the union of all files of a table whose log says which count: the reader of a format of

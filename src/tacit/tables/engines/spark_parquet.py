@@ -144,3 +144,100 @@ def _reads(frame: Any, millis: Collection[str]) -> bool:
     column = re.compile(rf"[<,]({names}):(timestamp|struct|array|map)", re.IGNORECASE)
     read = _READ.findall(plan_of(frame))
     return not read or any(schema.endswith("...") or column.search(schema) for schema in read)
+
+
+# Rows that a DataFrame selects.
+#
+# Spark leaves out groups of rows by the least and the greatest value of a column: of Parquet and
+# ORC files by what their writers stored, of a cached DataFrame by its own.  Neither covers NaN,
+# which is above all numbers in Spark: of ``x > 5`` other rows decide whether a row with NaN passes.
+# The plan that Spark would run says which comparisons a scan may do so by.
+
+_FILE_SCANS = ("ParquetScan", "OrcScan")  # of a BatchScanExec, which may read anything else
+_BELOW_NAN = ("LessThan", "LessThanOrEqual", "EqualTo", "In", "InSet")  # false for NaN
+_COMPARISONS = (*_BELOW_NAN, "GreaterThan", "GreaterThanOrEqual", "EqualNullSafe")
+_COLUMNS = ("AttributeReference", "GetStructField")
+_PUSHED = re.compile(r"PushedFilters: \[(.*)\], ReadSchema|InMemoryTableScan \[.*?\], \[(.*)\]")
+_FLOAT = re.compile(r"[ ,(\[](-?\d+\.\d+(E-?\d+)?|NaN|-?Infinity)[,)\]]|\.\.\.")
+
+
+def refuse_pruned(frame: Any) -> None:
+    """Raise if statistics may decide which rows of a DataFrame there are."""
+    classic = getattr(frame, "_jdf", None)
+    if classic is None:  # its plan in words has no types, but shows the numbers
+        shown = ["".join(found) for found in _PUSHED.findall(plan_of(frame))]
+        pruned = any(map(_FLOAT.search, shown))
+    else:
+        pruned = any(_selects_nan(filters) for filters in _filters_of_scans(classic))
+    if pruned:
+        raise DataSourceError(
+            "the DataFrame compares a floating-point column to select its rows, and Spark leaves "
+            "out groups of rows by statistics of that column without NaN, so that other rows "
+            "decide whether a row with NaN is there: select rows in the question (where=), or "
+            "leave NaN out as well, as in .filter('x > 5 and not isnan(x)')"
+        )
+
+
+def _filters_of_scans(classic: Any) -> Iterator[list[Any]]:
+    """Yield the conditions by which each scan of a DataFrame may leave rows out."""
+    planner = classic.sparkSession().sessionState().planner()
+    waiting = [classic.queryExecution().sparkPlan()]
+    while waiting:
+        plan = waiting.pop()
+        if ".execution." not in plan.getClass().getName():  # a subquery
+            plan = planner.plan(plan).next()
+        waiting += _each(plan.subqueriesAll())
+        for leaf in _each(plan.collectLeaves()):
+            name = _class(leaf)
+            if name == "AdaptiveSparkPlanExec":
+                waiting.append(leaf.inputPlan())
+            elif name == "InMemoryTableScanExec":
+                waiting.append(leaf.relation().cachedPlan())
+                yield _each(leaf.predicates())
+            elif name == "FileSourceScanExec":
+                yield _each(leaf.dataFilters())
+            elif name == "BatchScanExec" and _class(leaf.scan()) in _FILE_SCANS:
+                yield _each(leaf.scan().dataFilters())
+
+
+def _selects_nan(filters: Sequence[Any]) -> bool:
+    """Return whether conditions that all hold may hold for NaN in a column that they compare."""
+    without = {
+        column
+        for one in filters
+        if _class(one) in _BELOW_NAN and "NaN" not in one.toString()
+        for column in _floats(one)[:1]
+        if one.toString().startswith((f"({column} ", f"{column} "))
+    }
+    without |= {
+        one.toString().removeprefix("NOT isnan(").removesuffix(")")
+        for one in filters
+        if _class(one) == "Not"
+    }
+    compared = [
+        column
+        for one in filters
+        for part in _parts(one)
+        if _class(part) in _COMPARISONS
+        for column in _floats(part)
+    ]
+    return not without.issuperset(compared)
+
+
+def _parts(expression: Any) -> Iterator[Any]:
+    yield expression
+    for child in _each(expression.children()):
+        yield from _parts(child)
+
+
+def _floats(comparison: Any) -> list[str]:
+    """Return the columns of floating-point numbers that a comparison has for an operand."""
+    return [
+        child.toString()
+        for child in _each(comparison.children())
+        if _class(child) in _COLUMNS and child.dataType().simpleString() in ("float", "double")
+    ]
+
+
+def _class(part: Any) -> str:
+    return str(part.getClass().getSimpleName())
