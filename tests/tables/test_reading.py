@@ -337,3 +337,14 @@ def test_columns_named_in_another_order_are_another_question_of_a_declared_data_
         assert abs(answer.value("x") - truth) < 9
         assert not answer.replayed
         assert answer.certificate.verify()
+
+
+@pytest.mark.parametrize("null", ["99", " 99"])
+def test_a_null_text_is_found_with_spaces_around_it(tmp_path, null):
+    # R's write_csv2 pads numbers; a quoted cell keeps its spaces
+    (tmp_path / "padded.csv").write_text('x,y\n 99,1\n99 ,1\n"  99",1\n99,1\n199,1\n9 9,1\n')
+    with tc.Session(
+        tmp_path / "padded.csv", tc.one_row_each, tc.epsilon(10**9), ledger=tc.in_memory, null=null
+    ) as session:
+        missing = session.filter(tc.col("x").is_null()).agg(n=tc.count())
+        assert missing.release(epsilon=10**6).value("n") == 4

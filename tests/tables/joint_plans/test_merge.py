@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import tacit as tc
+from tacit.errors import UsageError
 
 # A cell is in the groups of several keys: `1` in those of "1", 1 and true.  What is no whole number
 # is missing beside keys that are whole numbers, and a text beside keys that are texts.
@@ -125,3 +126,12 @@ def test_the_axes_of_a_plan_with_one_reading_are_the_columns(path: str) -> None:
         asked = [session.group_by("k", keys=k).agg(n=tc.count()) for k in ([1], [1, 2], [-1])]
         certificate = session.plan(asked).release(epsilon=10**9)[0].certificate
         assert certificate.body["question"]["query"]["derived"] == []
+
+
+def test_answers_of_two_readings_make_no_synthetic_table(path: str) -> None:
+    with opened(path) as session:
+        asked = [session.group_by("k", keys=k).agg(n=tc.count()) for k in FEW[:2]]
+        answers = session.plan(asked).release(epsilon=10**9)
+        with pytest.raises(UsageError, match="read in two ways"):
+            tc.synthetic_table(answers)
+        assert tc.synthetic_table([answers[0]]).errors

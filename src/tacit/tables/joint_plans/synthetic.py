@@ -17,6 +17,7 @@ from tacit.arithmetic.mixing import Repeatable
 from tacit.calls import listed, public
 from tacit.display.card import Card, Shown, Table
 from tacit.errors import UsageError, did_you_mean
+from tacit.expressions.operations import key_reading
 from tacit.tables.release.answer import Answer
 from tacit.tables.statistics.base import statistic_named
 from tacit.workload.synthetic import Marginal, counts_of, fitted_rows, graphical_rows
@@ -245,11 +246,24 @@ def _of_same_rows(answers: Sequence[Answer]) -> None:
         )
 
 
+def _kinds(answer: Answer) -> dict[str, str]:
+    body: Any = answer.certificate.body
+    return {column[0]: column[1] for column in body.get("table", [])}
+
+
 def _add_keys(columns: dict[str, _Column], answer: Answer) -> None:
+    kinds = _kinds(answer)
     for index, name in enumerate(answer.by):
         column = columns.setdefault(name, _Column(name, []))
         if column.edges:
             raise _both(name)
+        reading = key_reading([key[index] for key in answer.keys])
+        undeclared = bool(column.keys) and kinds.get(name) == "undeclared"
+        if undeclared and reading != key_reading(column.keys):
+            raise UsageError(
+                f"the cells of {name!r} are not declared, and read in two ways: the keys of one "
+                "answer are text, say, and those of another numbers; list keys of one kind"
+            )
         known = {(type(key), key) for key in column.keys}
         for key in (key[index] for key in answer.keys):
             if (type(key), key) not in known:
@@ -260,8 +274,7 @@ def _add_keys(columns: dict[str, _Column], answer: Answer) -> None:
 def _add_bins(columns: dict[str, _Column], aggregate: Any, answer: Answer) -> None:
     name = str(aggregate["column"])
     edges = tuple(as_fraction(edge, "an edge") for edge in aggregate["edges"])
-    body: Any = answer.certificate.body
-    kinds = {column[0]: column[1] for column in body.get("table", [])}
+    kinds = _kinds(answer)
     integers = all(edge.denominator == 1 and abs(edge) <= 1 << 53 for edge in edges)
     integers = integers and kinds.get(name) == "integer"
     column = columns.setdefault(name, _Column(name, [], edges, integers))
