@@ -52,8 +52,8 @@ GROUPS = (
         "Statistics of a table",
         "What a question may ask for, and the expressions that it reads.",
         "count count_people count_distinct sum mean median percentile quantile percentiles min max "
-        "var std interquartile_range histogram bounds ranges prefix_sums cdf covariance "
-        "correlation linear_regression top_k framework.top_code col when",
+        "var std interquartile_range value_range histogram bounds ranges prefix_sums cdf "
+        "covariance correlation linear_regression top_k framework.top_code col when",
     ),
     Group(
         "budgets",
