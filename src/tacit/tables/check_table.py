@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from tacit.calls import public
 from tacit.display.card import Shown
+from tacit.errors import UsageError
 from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import Engine
 from tacit.tables.engines.csv import (
@@ -75,7 +76,7 @@ class TableCheck(Shown):
     Attributes:
         name: of the table.
         rows: how many it has.
-        columns: what each column holds, by name.
+        columns: contents of each column that was checked, by name.
         wrong: how many lines are spoiled, short or long; of CSV files.
         where: the first few of them, as (file, number of the line).
     """
@@ -120,6 +121,7 @@ def check(
     source: object,
     table: str | None = None,
     *,
+    columns: Sequence[str] | None = None,
     memory_limit: str | None = None,
     threads: int | None = None,
     **csv: Unpack[CsvOptions],
@@ -131,13 +133,15 @@ def check(
     Args:
         source: the table, as :class:`tacit.Session` takes it.
         table: the table of a database.
+        columns: the columns to report, in the order of the report; all by default.  Rows and lines
+            are those of the whole table.
         memory_limit: the most memory of the engine, such as ``"4GB"``.
         threads: how many threads it uses.
         **csv: how a CSV file is written, as for a session.
 
     Raises:
         DataSourceError: the table cannot be read.
-        UsageError: an option that does not fit.
+        UsageError: an option that does not fit, or a column that the table does not have.
 
     Example:
         >>> import tempfile, pathlib, tacit as tc
@@ -151,6 +155,8 @@ def check(
     """
     from tacit.tables.engines.duckdb.engine import DuckEngine
 
+    if isinstance(columns, str):
+        raise UsageError(f"columns= is a list of names, such as columns=[{columns!r}]")
     form = csv_format(**csv)
     wrong: dict[str, int] = dict.fromkeys(WRONG, 0)
     where: dict[str, list[tuple[str, int]]] = {name: [] for name in WRONG}
@@ -160,11 +166,14 @@ def check(
     else:
         opened = open_source(source, table, memory_limit=memory_limit, threads=threads, **csv)
     with opened:
+        schema = opened.schema
+        if columns is not None:
+            schema = Schema([schema.column(name) for name in columns])
         with opened.engine.reading():
             total = int(opened.engine.rows(f"select count(*) from {opened.relation} as t")[0][0])
-            columns = _columns(opened.schema, opened.relation, opened.engine, form)
+            checked = _columns(schema, opened.relation, opened.engine, form)
         places = {name: tuple(numbers) for name, numbers in where.items()}
-        return TableCheck(opened.name, total, columns, wrong, places)
+        return TableCheck(opened.name, total, checked, wrong, places)
 
 
 def _is_csv(source: Any, table: str | None) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.cli.shared.options import TableOptions, options
+from tacit.cli.shared.options import TableOptions, Texts, options
 from tacit.errors import BudgetError, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
@@ -67,6 +67,12 @@ def init(source: TableOptions, draft: DraftOptions) -> None:
 class ShowOptions:
     """Options of the report."""
 
+    columns: Annotated[
+        Texts,
+        typer.Option(
+            "--columns", help="Report these columns only; all by default.", metavar="COL,..."
+        ),
+    ] = None
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 
 
@@ -83,11 +89,17 @@ def check(source: TableOptions, show: ShowOptions) -> None:
     [bold]tacit check people.csv[/bold]
     """
     from tacit.cli.release.job import is_declared, odd_names_noted, table_of
+    from tacit.cli.shared.flag_values import column_names
     from tacit.cli.shared.output import note, print_json, working
     from tacit.tables.check_table import check as look
 
     table = table_of(source, "check")
     if is_declared(table.path):
+        if show.columns:
+            raise UsageError(
+                f"{table.path} is a declaration, of which no column is read: leave --columns out, "
+                "or check the table itself"
+            )
         _check_declaration(table.path, as_json=show.json)
         return
     note("NOT PRIVATE: what follows counts cells exactly. Do not publish it.")
@@ -95,6 +107,7 @@ def check(source: TableOptions, show: ShowOptions) -> None:
         report = look(
             table.path,
             table.table,
+            columns=column_names(show.columns) if show.columns else None,
             memory_limit=table.memory_limit,
             threads=table.threads,
             **table.csv,
