@@ -146,6 +146,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "propose_test_release",
         "staircase",
         "subsampling",
+        "truncated_laplace",
         "user_defined",
         "worker_process",
         "sample_and_aggregate",
