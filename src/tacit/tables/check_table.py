@@ -1,4 +1,4 @@
-"""The curator's own look at a table: what would be missing, where, and what to declare."""
+"""The curator's exact report on a table: missing cells, bad lines, and what to declare."""
 
 # What comes out is exact and therefore **not private**.  Nothing else in Tacit calls this.
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Columns: TypeAlias = dict[str, "ColumnCheck"]
 
-_SHOWN = 10
+_SHOWN = 10  # lines of each sort that a report lists
 WRONG = {
     "spoiled": "that cannot be read (an open quote, a NUL, another encoding, too long)",
     "short": "with too few fields",
@@ -47,10 +47,10 @@ class ColumnCheck:
     filled: int  # how many cells are not empty
     # of these, how many would be missing as each kind; for an undeclared column
     missing_as: Mapping[str, int] = field(default_factory=dict)
-    # the kind that keeps what every cell says, else text; None where none is needed
+    # the kind that changes no cell, else text; None where none needs to be declared
     suggestion: str | None = None
-    # how many cells fit a kind in another writing than its usual one, so that what they say may be
-    # lost: ``01001`` is an integer, and no longer the code that it was
+    # how many cells fit a kind, and would be written otherwise after it: ``01001`` is an integer,
+    # and no longer the code that it was
     changed_as: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -74,11 +74,11 @@ class TableCheck(Shown):
     """Result of :func:`check`.  Exact counts: not private.
 
     Attributes:
-        name: of the table.
-        rows: how many it has.
+        name: the name of the table.
+        rows: the number of its rows.
         columns: contents of each column that was checked, by name.
-        wrong: how many lines are spoiled, short or long; of CSV files.
-        where: the first few of them, as (file, number of the line).
+        wrong: how many lines of CSV files are spoiled, short or long.
+        where: the first ten of each, as (file, number of the line).
     """
 
     name: str
@@ -192,7 +192,7 @@ def _open_csv(
     where: dict[str, list[tuple[str, int]]],
     engine: DuckEngine,
 ) -> Source:
-    """Open files as text, so that a declared column can be held against its kind."""
+    """Open files as text, so that a declared column can be compared with its kind."""
     from tacit.tables.engines.duckdb.source import CsvFile, open_csv
     from tacit.tables.engines.files import data_files
 

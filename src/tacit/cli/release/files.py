@@ -60,7 +60,7 @@ def init(source: TableOptions, draft: DraftOptions) -> None:
     note(f"wrote {path}; decide the {left} places marked ?, then run: tacit check {path}")
 
 
-# ``tacit check``: the curator's own look at a table.
+# ``tacit check``: the curator's exact report on a table.
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ def check(source: TableOptions, show: ShowOptions) -> None:
     Its output is exact and NOT PRIVATE: it is for the curator alone, and must not be published.
     Nothing is charged, and no other command runs it.
 
-    Of a data set's declaration it says what is left open, and whether it fits its tables; no row
-    is read then.
+    For the declaration of a data set it reports what is left open, and whether it fits its tables;
+    no row is read then.
 
     [bold]tacit check people.csv[/bold]
     """
