@@ -1,7 +1,7 @@
 """Write what editors and type checkers read of the names that are loaded late.
 
 ``tacit``, ``tacit.framework`` and ``tacit.statistics`` load a name when it is first used, which no
-type checker can follow.  The stub beside each says where every name is.
+type checker can follow.  The stub next to each states where every name is.
 
 Usage: ``python tools/make_stubs.py`` (run it after a public name was added or moved).
 """

@@ -69,6 +69,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "synthetic_table": ("tacit.tables.joint_plans.synthetic", "synthetic_table"),
     "top_k": ("tacit.tables.statistics.top_k", "top_k"),
     "unit": ("tacit.tables", "unit"),
+    "value_range": ("tacit.tables.statistics.value_range", "value_range"),
     "var": ("tacit.tables", "var"),
     "when": ("tacit.tables", "when"),
 }

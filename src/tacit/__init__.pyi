@@ -63,6 +63,7 @@ from tacit.tables.statistics.covariance_and_regression import covariance as cova
 from tacit.tables.statistics.covariance_and_regression import linear_regression as linear_regression
 from tacit.tables.statistics.quantiles import interquartile_range as interquartile_range
 from tacit.tables.statistics.top_k import top_k as top_k
+from tacit.tables.statistics.value_range import value_range as value_range
 
 __all__ = [
     "Certificate",
@@ -125,6 +126,7 @@ __all__ = [
     "tables",
     "top_k",
     "unit",
+    "value_range",
     "var",
     "when",
     "workload",

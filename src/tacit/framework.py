@@ -107,6 +107,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "total_variation": ("tacit.core", "total_variation"),
     "tree_counts": ("tacit.transformations", "TreeCounts"),
     "truncated_geometric": ("tacit.mechanisms", "TruncatedGeometric"),
+    "truncated_laplace": ("tacit.mechanisms", "TruncatedLaplace"),
     "user_measurement": ("tacit.mechanisms", "user_measurement"),
     "user_transformation": ("tacit.mechanisms", "user_transformation"),
     "var": ("tacit.tables", "var"),

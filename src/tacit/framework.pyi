@@ -51,6 +51,7 @@ from tacit.mechanisms import RandomizedResponse as randomized_response
 from tacit.mechanisms import SparseVector as sparse_vector
 from tacit.mechanisms import Staircase as staircase
 from tacit.mechanisms import TruncatedGeometric as truncated_geometric
+from tacit.mechanisms import TruncatedLaplace as truncated_laplace
 from tacit.mechanisms import adaptive as adaptive
 from tacit.mechanisms import calibrate as calibrate
 from tacit.mechanisms import plot_accuracy as plot_accuracy
@@ -185,6 +186,7 @@ __all__ = [
     "total_variation",
     "tree_counts",
     "truncated_geometric",
+    "truncated_laplace",
     "user_measurement",
     "user_transformation",
     "var",

@@ -39,6 +39,7 @@ MEASUREMENTS: dict[str, Callable[[], Any]] = {
     "laplace, L1": lambda: PAIR_L1 >> fw.laplace(scale=2),
     "geometric": lambda: INTEGERS >> fw.geometric(2),
     "truncated_geometric": lambda: INTEGERS >> fw.truncated_geometric(0, 4, 2),
+    "truncated_laplace": lambda: INTEGERS >> fw.truncated_laplace(1, 20),
     "staircase": lambda: INTEGERS >> fw.staircase(1, 3, 2),
     "gaussian": lambda: INTEGERS >> fw.gaussian(scale="5/2"),
     "gaussian, L2": lambda: PAIR_L2 >> fw.gaussian(scale=2),

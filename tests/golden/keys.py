@@ -42,6 +42,7 @@ STATISTICS: dict[str, Any] = {
     "min": lambda: tc.min(*AGE),
     "max": lambda: tc.max(*PAY),
     "interquartile_range": lambda: tc.interquartile_range(*PAY),
+    "value_range": lambda: tc.value_range(*PAY),
     "histogram": lambda: tc.histogram("pay", [0, 10, "20.5", 150]),
     "bounds": lambda: tc.bounds("pay"),
     "bounds between": lambda: tc.bounds("age", 0, 1000),

@@ -145,6 +145,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "propose_test_release",
         "staircase",
         "subsampling",
+        "truncated_laplace",
         "user_defined",
         "worker_process",
         "sample_and_aggregate",

@@ -63,6 +63,7 @@ from tacit.mechanisms import (
     SparseVector,
     Staircase,
     TruncatedGeometric,
+    TruncatedLaplace,
     poisson_sample,
     select_best,
     user_measurement,
@@ -114,6 +115,11 @@ CASES = [
     (QUARTERS, TruncatedGeometric("1/4", 1, "1/2"), TIGHT, {}),
     *((WHOLE, Staircase(1, w, r), TIGHT, {"d_in": 4}) for w, r in ((1, 1), (3, 1), (3, 2), (3, 3))),
     (WHOLE, Staircase(2, 4), TIGHT, {"d_in": 4}),
+    *(
+        (WHOLE, TruncatedLaplace(s, k), TIGHT, {"d_in": d})
+        for s, k, d in ((1, 1, 4), (2, 3, 1), ("1/2", 4, 3))
+    ),
+    (QUARTERS, TruncatedLaplace("1/3", "3/4"), TIGHT, {}),
     (SCORES, Exponential(2), LOOSE, {}),
     (SCORES, Exponential(2, monotone=True), LOOSE, {"pairs": MONOTONE}),
     (SCORES, Exponential(2, measure="ZeroConcentratedDP"), LOOSE, {"pairs": MONOTONE}),

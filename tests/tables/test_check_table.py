@@ -15,7 +15,7 @@ import pytest
 import tacit as tc
 from tables.statistics.released import enough
 from tacit import noise
-from tacit.errors import DataSourceWarning
+from tacit.errors import DataSourceWarning, UsageError
 from tacit.expressions.dialect import read_cell
 from tacit.tables.engines.duckdb.engine import DuckEngine
 from tacit.tables.noise import (
@@ -54,6 +54,25 @@ def test_it_counts_what_would_be_missing_and_says_where(tmp_path):
     assert told.startswith("NOT PRIVATE")
     assert "--types age=text,day=text,flag=boolean,site=text" in told
     assert not any(value in told for value in ("forty", "05.01", "31"))
+
+
+def test_only_the_columns_that_are_named_are_reported(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text(TEXT)
+    whole, part = tc.check(path), tc.check(path, columns=["site", "age"])
+    assert list(part.columns) == ["site", "age"]
+    assert part.columns == {name: whole.columns[name] for name in ("site", "age")}
+    assert part.types == {"age": "text", "site": "text"}
+    # rows and lines are those of the whole table
+    assert (part.rows, part.wrong, part.where) == (whole.rows, whole.wrong, whole.where)
+    frame = pd.DataFrame({"n": [1, 2], "x": [0.5, None]})
+    assert {name: c.filled for name, c in tc.check(frame, columns=["x"]).columns.items()} == {
+        "x": 1
+    }
+    with pytest.raises(UsageError, match="no column 'sight'; did you mean 'site'"):
+        tc.check(path, columns=["sight"])
+    with pytest.raises(UsageError, match="a list of names"):
+        tc.check(path, columns="site")
 
 
 def test_a_declared_column_is_held_against_its_kind(tmp_path):

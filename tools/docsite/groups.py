@@ -52,8 +52,8 @@ GROUPS = (
         "Statistics of a table",
         "What a question may ask for, and the expressions that it reads.",
         "count count_people count_distinct sum mean median percentile quantile percentiles min max "
-        "var std interquartile_range histogram bounds ranges prefix_sums cdf covariance "
-        "correlation linear_regression top_k framework.top_code col when",
+        "var std interquartile_range value_range histogram bounds ranges prefix_sums cdf "
+        "covariance correlation linear_regression top_k framework.top_code col when",
     ),
     Group(
         "budgets",
@@ -121,8 +121,9 @@ GROUPS = (
         "Steps of a chain: mechanisms",
         "Random steps with a privacy map.",
         "framework.laplace framework.gaussian framework.geometric framework.staircase "
-        "framework.truncated_geometric framework.exponential framework.noisy_max "
-        "framework.permute_and_flip framework.private_quantile framework.randomized_response "
+        "framework.truncated_geometric framework.truncated_laplace framework.exponential "
+        "framework.noisy_max framework.permute_and_flip framework.private_quantile "
+        "framework.randomized_response "
         "framework.above_threshold framework.sparse_vector framework.continual_count "
         "framework.continual_counter framework.select_partitions framework.select_best "
         "framework.poisson_sample framework.sample_without_replacement "

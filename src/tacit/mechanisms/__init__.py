@@ -22,6 +22,7 @@ from tacit.mechanisms.smooth import SmoothNoise
 from tacit.mechanisms.sparse_vector import AboveThreshold, SparseVector
 from tacit.mechanisms.staircase import Staircase
 from tacit.mechanisms.subsampling import poisson_sample, sample_without_replacement
+from tacit.mechanisms.truncated_laplace import TruncatedLaplace
 from tacit.mechanisms.user_defined import user_measurement, user_transformation
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "SparseVector",
     "Staircase",
     "TruncatedGeometric",
+    "TruncatedLaplace",
     "adaptive",
     "calibrate",
     "half_width",

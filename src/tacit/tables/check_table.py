@@ -1,17 +1,18 @@
-"""The curator's own look at a table: what would be missing, where, and what to declare."""
+"""The curator's exact report on a table: missing cells, bad lines, and what to declare."""
 
 # What comes out is exact and therefore **not private**.  Nothing else in Tacit calls this.
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from tacit.calls import public
 from tacit.display.card import Shown
+from tacit.errors import UsageError
 from tacit.expressions.schema import Schema
 from tacit.tables.engines.base import Engine
 from tacit.tables.engines.csv import (
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     Columns: TypeAlias = dict[str, "ColumnCheck"]
 
-_SHOWN = 10
+_SHOWN = 10  # lines of each sort that a report lists
 WRONG = {
     "spoiled": "that cannot be read (an open quote, a NUL, another encoding, too long)",
     "short": "with too few fields",
@@ -46,10 +47,10 @@ class ColumnCheck:
     filled: int  # how many cells are not empty
     # of these, how many would be missing as each kind; for an undeclared column
     missing_as: Mapping[str, int] = field(default_factory=dict)
-    # the kind that keeps what every cell says, else text; None where none is needed
+    # the kind that changes no cell, else text; None where none needs to be declared
     suggestion: str | None = None
-    # how many cells fit a kind in another writing than its usual one, so that what they say may be
-    # lost: ``01001`` is an integer, and no longer the code that it was
+    # how many cells fit a kind, and would be written otherwise after it: ``01001`` is an integer,
+    # and no longer the code that it was
     changed_as: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -73,11 +74,11 @@ class TableCheck(Shown):
     """Result of :func:`check`.  Exact counts: not private.
 
     Attributes:
-        name: of the table.
-        rows: how many it has.
-        columns: what each column holds, by name.
-        wrong: how many lines are spoiled, short or long; of CSV files.
-        where: the first few of them, as (file, number of the line).
+        name: the name of the table.
+        rows: the number of its rows.
+        columns: contents of each column that was checked, by name.
+        wrong: how many lines of CSV files are spoiled, short or long.
+        where: the first ten of each, as (file, number of the line).
     """
 
     name: str
@@ -120,6 +121,7 @@ def check(
     source: object,
     table: str | None = None,
     *,
+    columns: Sequence[str] | None = None,
     memory_limit: str | None = None,
     threads: int | None = None,
     **csv: Unpack[CsvOptions],
@@ -131,13 +133,15 @@ def check(
     Args:
         source: the table, as :class:`tacit.Session` takes it.
         table: the table of a database.
+        columns: the columns to report, in the order of the report; all by default.  Rows and lines
+            are those of the whole table.
         memory_limit: the most memory of the engine, such as ``"4GB"``.
         threads: how many threads it uses.
         **csv: how a CSV file is written, as for a session.
 
     Raises:
         DataSourceError: the table cannot be read.
-        UsageError: an option that does not fit.
+        UsageError: an option that does not fit, or a column that the table does not have.
 
     Example:
         >>> import tempfile, pathlib, tacit as tc
@@ -151,6 +155,8 @@ def check(
     """
     from tacit.tables.engines.duckdb.engine import DuckEngine
 
+    if isinstance(columns, str):
+        raise UsageError(f"columns= is a list of names, such as columns=[{columns!r}]")
     form = csv_format(**csv)
     wrong: dict[str, int] = dict.fromkeys(WRONG, 0)
     where: dict[str, list[tuple[str, int]]] = {name: [] for name in WRONG}
@@ -160,11 +166,14 @@ def check(
     else:
         opened = open_source(source, table, memory_limit=memory_limit, threads=threads, **csv)
     with opened:
+        schema = opened.schema
+        if columns is not None:
+            schema = Schema([schema.column(name) for name in columns])
         with opened.engine.reading():
             total = int(opened.engine.rows(f"select count(*) from {opened.relation} as t")[0][0])
-            columns = _columns(opened.schema, opened.relation, opened.engine, form)
+            checked = _columns(schema, opened.relation, opened.engine, form)
         places = {name: tuple(numbers) for name, numbers in where.items()}
-        return TableCheck(opened.name, total, columns, wrong, places)
+        return TableCheck(opened.name, total, checked, wrong, places)
 
 
 def _is_csv(source: Any, table: str | None) -> bool:
@@ -183,7 +192,7 @@ def _open_csv(
     where: dict[str, list[tuple[str, int]]],
     engine: DuckEngine,
 ) -> Source:
-    """Open files as text, so that a declared column can be held against its kind."""
+    """Open files as text, so that a declared column can be compared with its kind."""
     from tacit.tables.engines.duckdb.source import CsvFile, open_csv
     from tacit.tables.engines.files import data_files
 

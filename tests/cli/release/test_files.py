@@ -49,6 +49,22 @@ def test_a_draft_is_written_once_and_refused_until_it_is_finished(tacit, folder:
     assert not Path("clinic.ledger").exists()
 
 
+def test_a_check_reports_the_columns_that_are_named(tacit, clinic: Path) -> None:
+    done = tacit("check", "clinic.csv", "--columns", "day, site", "--json")
+    assert done.code == 0, done.err
+    assert list(done.json["columns"]) == ["day", "site"]
+    assert list(tacit("check clinic.csv --columns day --columns site --json").json["columns"]) == [
+        "day",
+        "site",
+    ]
+    unknown = tacit("check clinic.csv --columns days")
+    assert unknown.code == 2
+    assert "did you mean 'day'" in unknown.err
+    declared = tacit("check clinic.toml --columns day")
+    assert declared.code == 2
+    assert "leave --columns out" in declared.err
+
+
 def test_a_release_needs_neither_bounds_nor_keys(tacit, clinic: Path) -> None:
     assert tacit("check clinic.toml").code == 0
     asked = "clinic.toml --mean cost --median cost --percentile cost:90 --by site --epsilon 0.5"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.cli.shared.options import TableOptions, Text, flag, options
+from tacit.cli.shared.options import TableOptions, Text, Texts, flag, options
 from tacit.cli.shared.output import answer_tables, note, print_json, print_table, save_plot, working
 from tacit.errors import BudgetError, MissingExtraError, UsageError
 
@@ -47,11 +47,12 @@ def init(source: TableOptions, draft: DraftOptions) -> None:
     note(f"wrote {path}; decide the {left} places marked ?, then run: tacit check {path}")
 
 
-# ``tacit check``: the curator's own look at a table.
+# ``tacit check``: the curator's exact report on a table.
 
 
 @dataclass(frozen=True)
 class ShowOptions:
+    columns: Texts = flag("Report these columns only; all by default.", "COL,...")
     json: bool = flag("Print JSON.", default=False)
 
 
@@ -62,16 +63,22 @@ def check(source: TableOptions, show: ShowOptions) -> None:
     Its output is exact and NOT PRIVATE: it is for the curator alone, and must not be published.
     Nothing is charged, and no other command runs it.
 
-    Of a data set's declaration it says what is left open, and whether it fits its tables; no row
-    is read then.
+    For the declaration of a data set it reports what is left open, and whether it fits its tables;
+    no row is read then.
 
     [bold]tacit check people.csv[/bold]
     """
     from tacit.cli.release.job import is_declared, odd_names_noted, table_of
+    from tacit.cli.shared.flag_values import column_names
     from tacit.tables.check_table import check as look
 
     table = table_of(source, "check")
     if is_declared(table.path):
+        if show.columns:
+            raise UsageError(
+                f"{table.path} is a declaration, of which no column is read: leave --columns out, "
+                "or check the table itself"
+            )
         _check_declaration(table.path, as_json=show.json)
         return
     note("NOT PRIVATE: what follows counts cells exactly. Do not publish it.")
@@ -79,6 +86,7 @@ def check(source: TableOptions, show: ShowOptions) -> None:
         report = look(
             table.path,
             table.table,
+            columns=column_names(show.columns) if show.columns else None,
             memory_limit=table.memory_limit,
             threads=table.threads,
             **table.csv,

@@ -1,7 +1,7 @@
-"""One kind of answer a file: what it asks of the engine, its chain, its noise and its estimate."""
+"""Statistics of a table, one family per file: requests, chains, noise and estimates."""
 
-# Every module of this folder is loaded with it, and registers the kinds that it answers
-# (:func:`tacit.tables.statistics.base.register_kind`): a new kind is a new file, and no list.
+# Every module of this folder is imported with it, and registers its statistics
+# (:func:`tacit.tables.statistics.base.register_statistic`): a new file needs no entry in a list.
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""Statistics of a table: what is asked, its method, its part of a plan, its kind."""
+"""Base of the statistics of a table: their classes, methods, parts of a plan and registry."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from tacit.tables.query.requests import Request
 
 # What a part of a release is, and the noise that it may use.
 #
-# Each part is one chain from the table to noise, and answers one kind of question: its step, its
-# noise and its estimate stand in one file of ``answers``.  Parts share what they can: every
-# question about the moments of one column within one pair of bounds, and the count beside it, comes
-# out of one vector.
+# Each part is one or more chains from the table to noise, and answers one kind of question: its
+# steps, its noise and its estimate are in one file of this folder.  Parts share what they can:
+# every question about the moments of one column within one pair of bounds, and the count next to
+# it, comes out of one vector.
 
 
 LEVEL = 0.95  # the level of every interval
@@ -51,9 +51,11 @@ class Noise:
 
     kind: Literal["laplace", "gaussian"]
     loss: Fraction  # the epsilon or rho
-    rows: int  # how many rows' weight a person has at most
-    one: int = 1  # weights are multiples of ``1 / one``
-    delta: Fraction = Fraction(0)  # what a part that needs one may spend beside epsilon
+    rows: int  # the largest total weight of the rows of one person
+    # The weight of a row in the integers of the engine: weights are multiples of ``1 / one``, so a
+    # count of those integers is a number of rows after division by ``one``.
+    one: int = 1
+    delta: Fraction = Fraction(0)  # what a part that needs one may spend in addition to epsilon
 
     @property
     def norm(self) -> str:
@@ -111,16 +113,16 @@ class Part(ABC):
 
     error_unit: ClassVar[str] = "standard error"  # what :meth:`expected_error` is
     needs_delta: ClassVar[bool] = False  # whether a share of a delta is for it
-    # The largest group for which errors are worked out, where there is a limit.
+    # The largest group for which errors are computed, where there is a limit.
     most_rows: ClassVar[int | None] = None
 
     @property
     @abstractmethod
     def title(self) -> str:
-        """Say what the part is, in a few words."""
+        """A short description of the part, for messages."""
 
     def settled(self) -> Part:
-        """Return the part that answers all of this, once nothing more is asked of it."""
+        """Return the part to use once all statistics that it answers are known."""
         return self
 
     @abstractmethod
@@ -161,7 +163,7 @@ class Part(ABC):
         return None
 
     def record(self, noise: Noise) -> dict[str, Any]:
-        """Return what a certificate says of the method, as plain JSON values."""
+        """Return the description of the method in a certificate, as plain JSON values."""
         return {"used": "global"}
 
 
@@ -385,7 +387,8 @@ class Aggregate(Step):
     # ---- what a class says of its statistic
 
     kind: ClassVar[str]  # its name in Python, plan files and certificates; its flag has dashes
-    order: ClassVar[int]  # its position in ``--help``, and among the answers that flags ask for
+    # its position in ``--help``, and among the answers that flags ask for; no two have the same
+    order: ClassVar[int]
     make: ClassVar[Callable[..., Any]]  # the public function that returns one
     help: ClassVar[str]  # the help of its flag
     noun: ClassVar[str]  # what it is in words, with ``{column}`` and the like to fill in
@@ -406,9 +409,9 @@ class Aggregate(Step):
     local_bits: ClassVar[int] = SQUARE_BITS  # and of that on which the other methods count records
     # parts of other statistics that answer this one too, and make one of its own superfluous
     joins: ClassVar[type[Part] | None] = None
-    in_lab: ClassVar[str] = (
-        ""  # where it is no statistic of the sensitivity lab: what is said there
-    )
+    # Where it is not a statistic of :func:`tacit.sensitivity`: the end of the message there, which
+    # names what to ask instead.
+    in_lab: ClassVar[str] = ""
 
     # ---- what is asked
 
@@ -618,7 +621,7 @@ def statistic_named(name: str) -> type[Aggregate]:
 
 
 def only_global(kind: str, method: str) -> None:
-    """Refuse a method for a statistic that has but one."""
+    """Raise if the method is another than the global one."""
     if method == "global":
         return
     if method not in METHODS:

@@ -41,7 +41,7 @@ from tacit.tables.steps import CountedGroups, TableStep
 
 @dataclass(frozen=True)
 class CostTables(CountedGroups):
-    """For each group, the cost of every candidate on the grid (kept as a counted histogram)."""
+    """For each group, the cost of every candidate on the grid (stored as a counted histogram)."""
 
     groups: int
     cells: int
@@ -82,7 +82,7 @@ def _share(q: str) -> Fraction:
 
 
 def stretch_of(q: Fraction, one: int) -> int:
-    """Return how far one row moves a cost: ``max(a, b - a)`` for ``q = a / b``, times ``one``."""
+    """Return the sensitivity of a cost to one row: ``one max(a, b - a)`` for ``q = a / b``."""
     return max(q.numerator, q.denominator - q.numerator) * one
 
 
@@ -110,7 +110,7 @@ class QuantileCosts(TableStep):
 
     @cached_property
     def stretch(self) -> int:
-        """How far one row moves a cost: see :func:`stretch_of`."""
+        """The sensitivity of a cost to one row: see :func:`stretch_of`."""
         return stretch_of(_share(self.q), self.one)
 
     def build(self, space: Space) -> Transformation:
@@ -119,7 +119,7 @@ class QuantileCosts(TableStep):
         cells = as_integer(self.cells, "cells", minimum=1)
         output = Space(CostTables(self.size, cells), SumOfLargestChanges())
         return Transformation(
-            space, output, lambda found: found.of(self), lambda d: d * self.stretch, step=self
+            space, output, lambda answers: answers.of(self), lambda d: d * self.stretch, step=self
         )
 
 
@@ -171,14 +171,14 @@ class ChooseQuantile(Step):
 class ChoicePart(Part):
     """A part whose answer follows from quantiles that are chosen among the points of a grid."""
 
-    # column, grid: what is asked of, and the candidates
+    # column, grid: the column of the statistic, and the candidates for its value
     column: str
     grid: Grid
 
     error_unit: ClassVar[str] = "rows in rank"
 
     def costs(self, q: Fraction, size: int, by: tuple[str, ...], one: int) -> QuantileCosts:
-        """Return the step that says how far off each candidate is from a quantile."""
+        """Return the step of the costs: how far in rank each candidate is from a quantile."""
         low, high = self.grid.value(0), self.grid.value(self.grid.cells)
         return QuantileCosts(
             column=self.column,
@@ -197,11 +197,10 @@ class ChoicePart(Part):
         """Return the choice of a quantile, or of an end that is on one side of it."""
         # **Ends.**  An end at ``side = -1`` aims at ``x + b`` below the quantile ``a / b``, in
         # units of the cost, where a choice is off by x or more with probability at most beta
-        # (:func:`error_in_cost`), and b is a whole row.  So but for that probability it is a point
-        # c with ``low(c) < -b``, or the lowest point of all.  No point v below c is an
-        # ``a / b``-quantile: ``high(v) <= low(c) < 0``; and c is a row or more under it, so below
-        # what interpolates between neighbouring rows too.  At ``side = 1`` it is the same,
-        # mirrored.
+        # (:func:`error_in_cost`), and b is a whole row.  Otherwise it is a point c with ``low(c) <
+        # -b``, or the lowest point of all.  No point v below c is an ``a / b``-quantile: ``high(v)
+        # <= low(c) < 0``; and c is a row or more under it, so below what interpolates between
+        # neighbouring rows too.  At ``side = 1`` it is the same, mirrored.
         #
         # side: -1 for an end below, 1 for one above, 0 for the quantile itself.
         scale = noise.split(share).choice_scale(stretch_of(q, noise.one))
@@ -221,7 +220,7 @@ class ChoicePart(Part):
         return BinCounts(found)
 
     def points(self, released: Sequence[Any]) -> list[NDArray[np.float64]]:
-        """Return the numbers that were chosen, from their places on the grid."""
+        """Return the numbers that were chosen, from their positions on the grid."""
         first, step = float(self.grid.value(0)), float(self.grid.step)
         return [first + step * np.asarray(cells, dtype=np.float64) for cells in released]
 

@@ -1,4 +1,4 @@
-"""Medians, percentiles one by one, least and largest values, interquartile ranges."""
+"""Medians, single percentiles, minima and maxima, interquartile ranges."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ _RESOLUTION = 10**4  # quantiles are resolved to a ten-thousandth
 class QuantilePart(ChoicePart):
     """A quantile of a column, with an interval of two further choices."""
 
-    # The point takes half of the loss and each end a quarter.  The ends aim at so many rows below
-    # and above the quantile that each is on its side with probability ``1 - (1 - level) / 2``; for
+    # The point takes half of the loss and each end a quarter.  The ends aim so far below and above
+    # the quantile that each is on its side with probability ``1 - (1 - level) / 2``; for
     # the minimum and the maximum the point itself is such an end, and the other end is the bound.
 
     kind: str
@@ -56,7 +56,7 @@ class QuantilePart(ChoicePart):
 
     @property
     def title(self) -> str:
-        """Say what the part is."""
+        """Describe the part."""
         return f"{self.kind} of {self.column}"
 
     @cached_property
@@ -536,7 +536,7 @@ class InterquartileRangePart(ChoicePart):
 
     @property
     def title(self) -> str:
-        """Say what the part is."""
+        """Describe the part."""
         return f"interquartile range of {self.column}"
 
     def _choices(self, noise: Noise) -> list[tuple[Fraction, ChooseQuantile]]:
