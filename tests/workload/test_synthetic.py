@@ -12,7 +12,6 @@ from scipy.optimize import nnls
 
 from tacit.arithmetic.mixing import Repeatable
 from tacit.errors import MissingExtraError, UsageError
-from tacit.workload.cells import ranges
 from tacit.workload.range_strategies import best_strategy
 from tacit.workload.synthetic import (
     counts_of,
@@ -142,7 +141,7 @@ def drawn(stream, shape, low=-3, high=6):
 @pytest.mark.parametrize("norm", ["L1", "L2"])
 @pytest.mark.parametrize("bins", [1, 7, 40])
 def test_cells_are_those_of_least_squares_above_zero(bins, norm):
-    strategy, stream = best_strategy(ranges(bins).gram, norm), Repeatable(bins)
+    strategy, stream = best_strategy({"ranges": 1}, bins, norm), Repeatable(bins)
     noisy = [drawn(stream, (len(strategy.matrix),), -30, 50) for _ in range(5)]
     counts = np.array([strategy.inverse @ each for each in noisy])
     found = nonnegative_cells(counts, strategy.covariance, along=1)

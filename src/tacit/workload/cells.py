@@ -238,7 +238,7 @@ class _Boxes(Workload):
     @cached_property
     def gram(self) -> Array:
         _check_dense(self.cells)
-        whole = np.ones((1, 1))
+        whole: Array = np.ones((1, 1))
         for axis in self.axes:
             whole = np.kron(whole, axis.gram)
         return whole

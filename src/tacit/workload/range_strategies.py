@@ -134,7 +134,7 @@ def _best(readings: Readings, cells: int, norm: str) -> Strategy:
         if cells > 1:
             strategies.append(wavelet(cells, norm))
             strategies += [block_tree(cells, branching, norm) for branching in (2, 4, 16)]
-            strategies.append(_optimum(gram) if norm == "L2" else _sums(gram))
+            strategies += [_optimum(gram)] if norm == "L2" else _sums(gram)
         return _cheapest(gram, strategies)
     found = _kernels(readings, cells) if norm == "L2" else [_blocks(readings, cells)]
     best, minimum = _alone(cells, norm), _cells_alone(readings, cells)
@@ -222,9 +222,12 @@ def _optimum(gram: Array) -> Strategy:
 # Laplace noise.
 
 
-def _sums(gram: Array) -> Strategy:
-    sums = max(1, len(gram) // 16)
-    return rounded(f"{sums}-identity", p_identity(gram, sums), "L1", _SCALE)
+def _sums(gram: Array) -> list[Strategy]:
+    few, more = (max(1, len(gram) // cells) for cells in (32, 16))
+    return [
+        rounded(f"{sums}-identity", p_identity(gram, sums), "L1", _SCALE)
+        for sums in dict.fromkeys((few, more))
+    ]
 
 
 def _blocks(readings: Readings, cells: int) -> Strategy:

@@ -132,6 +132,8 @@ def product(left: Array, right: Array) -> Array:
 
 
 _SLICE = 21
+# So few products at once are added by one thread; several that wait for each other cost more.
+_SERIAL = 1 << 18
 
 
 def sliced_product(left: Array, right: Array) -> Array:
@@ -148,8 +150,11 @@ def sliced_product(left: Array, right: Array) -> Array:
     for start in range(0, left.shape[1], most):
         high, low, one = _slices(left[:, start : start + most])
         top, bottom, other = _slices(right[start : start + most])
-        crossed = high @ bottom + low @ top
-        result += (high @ top + crossed / (1 << _SLICE)) * (one * other)
+        wide = max(1, _SERIAL // (len(left) * len(top)))
+        for at in range(0, right.shape[1], wide):
+            part = slice(at, at + wide)
+            crossed = high @ bottom[:, part] + low @ top[:, part]
+            result[:, part] += (high @ top[:, part] + crossed / (1 << _SLICE)) * (one * other)
     return result
 
 
@@ -261,7 +266,8 @@ def p_identity(gram: Array, sums: int) -> Array:
     ((5, 4), True)
     """
     size = len(gram)
-    rows = sums_of_blocks(Blocks(gram, np.diag(gram), np.ones(size)), sums, product)
+    multiply = product if size <= 64 else sliced_product
+    rows = sums_of_blocks(Blocks(gram, np.diag(gram), np.ones(size)), sums, multiply)
     return np.asarray(np.vstack([np.eye(size), rows]) / (1 + rows.sum(axis=0)))
 
 

@@ -320,7 +320,8 @@ class BlockStrategy(_Structured):
         each = [
             d**power * n + int(s) for d, n, s in zip(weights, [*full, last], outer, strict=True)
         ]
-        return max(each) ** 2 if self.norm == "L1" else max(each)
+        largest = int(max(each))
+        return largest**2 if self.norm == "L1" else largest
 
     @property
     def _wide(self) -> int:
@@ -424,7 +425,8 @@ class BlockStrategy(_Structured):
             less = twice[a] + 2 * sums * with_before[a, a] + outer[a, a] * sums**2
             prefixes.append(corner + before[a] - less)
         n = self.cells
-        return np.asarray(np.concatenate(cells)[:n]), np.asarray(np.concatenate(prefixes)[:n])
+        both: list[Array] = [np.concatenate(cells)[:n], np.concatenate(prefixes)[:n]]
+        return both[0], both[1]
 
     @property
     def cell_variances(self) -> Array:
@@ -515,7 +517,7 @@ def check_dense(cells: int) -> None:
     if cells > MAX_DENSE:
         raise UsageError(
             f"the matrix of a strategy for {cells:,} cells takes {8 * cells**2 / 1e9:,.1f} GB and "
-            "more; use combined() and estimated(), or fw.linear_queries(strategy)"
+            "more; use combined() and estimated()"
         )
 
 

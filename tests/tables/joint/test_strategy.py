@@ -17,7 +17,6 @@ from tacit.tables.joint.strategy import (
     READINGS,
     CellStrategy,
     counted_sets,
-    gram_of,
     largest_sets,
     magnitudes,
     names_of,
@@ -27,6 +26,7 @@ from tacit.tables.joint.strategy import (
     summed,
     taken,
 )
+from tacit.workload.range_strategies import gram_of
 from tacit.workload.synthetic import nonnegative_marginals
 
 
@@ -251,7 +251,7 @@ def test_by_the_matrix_of_its_questions(reading, bins):
     cells = np.arange(1.0, 3 * bins + 1).reshape(3, bins)
     weights = np.cos(np.arange(4 * bins)).reshape(bins, 4)
     assert len(w) == size_of(reading, bins) == len(names_of(reading, range(bins + 1)))
-    assert np.allclose(gram_of(reading, bins), w.T @ w)
+    assert np.allclose(gram_of(((reading, 1),), bins), w.T @ w)
     assert np.allclose(taken(reading, cells), cells @ w.T)
     assert np.allclose(
         squares(reading, weights @ weights.T), np.diag(w @ weights @ weights.T @ w.T)
