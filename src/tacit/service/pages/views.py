@@ -413,8 +413,8 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
     shown = row(one)
     team = one.get("team")
     about = [
-        ("UserRequest by", shown["asked_by"] + (f" ({team})" if team else "")),
-        ("UserRequest", shown["when"]),
+        ("Requested by", shown["asked_by"] + (f" ({team})" if team else "")),
+        ("Requested", shown["when"]),
         ("Cost", shown["cost"] + (", paid before: a replay" if one.get("replayed") else "")),
         ("Decided by", one.get("decided_by")),
         ("Reason", one.get("reason")),
