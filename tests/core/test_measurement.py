@@ -5,6 +5,7 @@ import math
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import tacit as tc
@@ -103,6 +104,72 @@ def test_epsilon_is_never_above_the_map(seed):
         found = m.epsilon(delta)
         assert found.lower <= found.upper <= m.map(1), (seed, delta)
     assert m.delta(m.map(1)).upper == 0
+
+
+def staircase_law(epsilon, width, step):
+    """Probabilities of the noise around 0, from the definition of the stairs."""
+    reach = int(width * (60 / epsilon + 3))
+    x = np.arange(-reach, reach + 1)
+    weights = np.exp(-epsilon * ((abs(x) + width - step) // width))
+    return weights / weights.sum()
+
+
+def smooth_law(scale, power):
+    """Probabilities of discrete Laplace (1) or Gaussian (2) noise around 0."""
+    reach = int(scale * (60 if power == 1 else 11) + 3)
+    x = np.arange(-reach, reach + 1.0)
+    exponent = abs(x) / scale if power == 1 else x * x / (2 * scale * scale)
+    weights = np.exp(-exponent)
+    return weights / weights.sum()
+
+
+def listed_losses(law, shift):
+    """Losses and both probabilities of noise against itself, moved, where both are above zero."""
+    p, q = law[:-shift], law[shift:]
+    return np.log(p / q), p, q
+
+
+def together(one, other):
+    (a, p, q), (b, r, s) = one, other
+    sums = np.round((a[:, None] + b).ravel(), 9)
+    values, index = np.unique(sums, return_inverse=True)
+    both = ((p[:, None] * r).ravel(), (q[:, None] * s).ravel())
+    return values, *(np.bincount(index, each) for each in both)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(8))
+def test_a_composition_with_staircase_noise_is_no_less_than_its_losses(seed):
+    """Against the definition, listed: never below it, at small deltas, and never above the map."""
+    source = random.Random(seed)
+    shift = source.choice([1, 1, 2])
+    parts, losses, pure = [], (np.zeros(1), np.ones(1), np.ones(1)), True
+    for index in range(source.randint(2, 3)):
+        kind = source.choice(["staircase", "laplace", "gaussian"]) if index else "staircase"
+        scale, width = Fraction(source.randint(2, 12), 4), source.randint(shift, 5)
+        step = source.randint(1, width)
+        noise, law = {
+            "staircase": (
+                fw.staircase(1 / scale, width, step),
+                staircase_law(float(1 / scale), width, step),
+            ),
+            "laplace": (fw.laplace(scale), smooth_law(float(scale), 1)),
+            "gaussian": (fw.gaussian(scale), smooth_law(float(scale), 2)),
+        }[kind]
+        parts.append(WHOLE >> noise)
+        losses = together(losses, listed_losses(law, shift))
+        pure = pure and kind != "gaussian"
+    m = fw.compose(parts)
+    for delta in ("1e-3", "1e-7", "1e-12"):
+        found = m.epsilon(delta, d_in=shift)
+        if pure:
+            assert found.upper <= m.map(shift)
+        for end, sign in ((found.upper, 1), (found.lower, -1)):
+            level = float(end) + sign * 1e-8
+            above = losses[0] > level
+            exact = float(np.sum(losses[1][above] - math.exp(level) * losses[2][above]))
+            slack = 1e-6 * float(delta) + 1e-15
+            assert sign * (float(Fraction(delta)) - exact) >= -slack, (seed, delta, kind)
 
 
 def test_the_map_of_a_composition_is_evaluated_once_for_a_profile():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -82,3 +83,21 @@ def test_the_reader_sees_what_is_forbidden(text: str) -> None:
 
 def test_the_reader_allows_a_source_of_chance_that_is_handed_in() -> None:
     assert broken_laws("import random\ndef draw(source: random.Random): ...") == []
+
+
+def test_no_text_of_a_page_is_the_name_of_a_class() -> None:
+    """A page of the service said "UserRequest by" after a class was renamed."""
+    trees = [ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")]
+    named = {n.name for tree in trees for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}
+    joined = {name for name in named if re.search("[a-z][A-Z]", name)}
+    pages = PACKAGE / "service" / "pages"
+    texts = [path.read_text("utf-8") for path in pages.rglob("*.html")]
+    for path in pages.rglob("*.py"):
+        nodes = ast.walk(ast.parse(path.read_text("utf-8")))
+        texts += [
+            n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)
+        ]
+    assert len(joined) > 100
+    assert len(texts) > 500
+    shown = {word for text in texts for word in re.findall(r"\b[A-Z]\w+", text)}
+    assert not shown & joined

@@ -46,7 +46,7 @@ def board_card(one: _Reply) -> dict[str, Any]:
             ("From", counted["start"]),
             ("Periods", f"{one['periods_shown']:,} of {counted['periods']:,} are over"),
             ("Price of all periods", f"{loss} {price}"),
-            ("Asked by", one["asked_by"]),
+            ("Requested by", one["asked_by"]),
             ("Started", when(one["created"])),
             *([("Reason", one["reason"])] if one.get("reason") else []),
         ],

@@ -383,8 +383,8 @@ def shown_release(one: Mapping[str, Any], *, may_cancel: bool, may_decide: bool)
     shown = row(one)
     team = one.get("team")
     about = [
-        ("Asked by", shown["asked_by"] + (f" ({team})" if team else "")),
-        ("Asked", shown["when"]),
+        ("Requested by", shown["asked_by"] + (f" ({team})" if team else "")),
+        ("Requested", shown["when"]),
         ("Cost", shown["cost"] + (", paid before: a replay" if one.get("replayed") else "")),
         ("Decided by", one.get("decided_by")),
         ("Reason", one.get("reason")),

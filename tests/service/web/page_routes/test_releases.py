@@ -50,6 +50,7 @@ def test_a_reviewer_approves_and_the_answer_comes(client, ada, rita):
     assert rita.post(f"{place}/approve").status_code == 303
     page = ada.get(f"{place}?wait=10").text
     assert "The answer" in page
+    assert "Requested by" in page
     assert "The certificate holds" in page
     assert place not in rita.get("/approvals").text
     for address in re.findall(r'href="(/v1/releases/[^"]+)"', page):
