@@ -146,7 +146,7 @@ def test_a_row_says_who_asked_what_when_at_which_price():
     assert row({**ONE, "question": ""})["question"] == "ab"
     about = dict(shown_release(ONE, **MAY)["about"])
     assert about["Asked"] == shown["when"]
-    assert about["Asked by"].startswith(ONE["asked_by"])
+    assert about["Requested by"].startswith(ONE["asked_by"])
 
 
 @pytest.mark.parametrize(
@@ -494,7 +494,7 @@ def test_the_pictures_show_the_latest_periods_and_the_tables_all() -> None:
     assert (len(first), first[0]["item"], first[0]["between"]) == (70, "2026-01-70", "67.0 to 71.0")
     about = dict(board_card(BOARD)["about"])
     assert about["Price of all periods"] == "epsilon 1/2"
-    assert about["Asked by"] == BOARD["asked_by"]
+    assert about["Requested by"] == BOARD["asked_by"]
 
 
 def test_nothing_is_drawn_before_a_period_is_over() -> None:
