@@ -362,7 +362,7 @@ class BlockStrategy(_Structured):
     def _inverses(self) -> tuple[Array, Array]:
         """``V^-1`` of a block, and that of the last, with zeros for cells that it has not."""
         wide = self.inner.astype(np.float64)
-        full = np.linalg.inv(wide.T @ wide)
+        full: Array = np.linalg.inv(wide.T @ wide)
         last, few = np.zeros_like(full), wide[:, : self._last]
         last[: self._last, : self._last] = np.linalg.inv(few.T @ few)
         return full, last
