@@ -240,7 +240,7 @@ class _Boxes(Workload):
         _check_dense(self.cells)
         whole: Array = np.ones((1, 1))
         for axis in self.axes:
-            whole = np.kron(whole, axis.gram)
+            whole = np.asarray(np.kron(whole, axis.gram), dtype=np.float64)
         return whole
 
     @cached_property

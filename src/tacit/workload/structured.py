@@ -362,10 +362,14 @@ class BlockStrategy(_Structured):
     def _inverses(self) -> tuple[Array, Array]:
         """``V^-1`` of a block, and that of the last, with zeros for cells that it has not."""
         wide = self.inner.astype(np.float64)
-        full: Array = np.linalg.inv(wide.T @ wide)
+<<<<<<< HEAD
+        full = np.asarray(np.linalg.inv(wide.T @ wide), dtype=np.float64)
         last, few = np.zeros_like(full), wide[:, : self._last]
+=======
+        last, few = np.zeros((self._wide, self._wide)), wide[:, : self._last]
+>>>>>>> i
         last[: self._last, : self._last] = np.linalg.inv(few.T @ few)
-        return full, last
+        return np.asarray(np.linalg.inv(wide.T @ wide)), last
 
     def _within(self, blocks: Array) -> Array:
         """Return P times columns by block."""
@@ -425,8 +429,7 @@ class BlockStrategy(_Structured):
             less = twice[a] + 2 * sums * with_before[a, a] + outer[a, a] * sums**2
             prefixes.append(corner + before[a] - less)
         n = self.cells
-        both: list[Array] = [np.concatenate(cells)[:n], np.concatenate(prefixes)[:n]]
-        return both[0], both[1]
+        return np.asarray(np.concatenate(cells)[:n]), np.asarray(np.concatenate(prefixes)[:n])
 
     @property
     def cell_variances(self) -> Array:

@@ -1,6 +1,7 @@
 """Ranges and prefix sums of bins: exact vectors, their sensitivity, least squares, coverage."""
 
 import itertools
+import json
 import math
 import random
 from fractions import Fraction
@@ -23,6 +24,8 @@ from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.query import Query
 from tacit.tables.release.release import Collector
 from tacit.tables.statistics.base import Noise
+from tacit.workload import range_strategies
+from tacit.workload.range_strategies import best_strategy
 
 SEX = Axis(("g",), (("a",), ("b",)))
 BINS = Axis(("x",), edges=tuple(map(Fraction, (0, 2, 5, 7))))
@@ -276,3 +279,46 @@ def test_sums_are_read_back_and_combined_exactly():
     assert step_from(step.describe()) == step
     counts = np.array([[2**70, 1, 5], [0, 3, 0]], dtype=object)
     assert step.combined(counts) == [2**70 - 2, 2**70 + 1, 2**70 + 6, -6, 3, 3]
+
+
+# Strategies of few numbers in a plan, and certificates that state another strategy.
+
+
+@pytest.mark.parametrize("loss", [{"rho": "1/2"}, {"epsilon": 1}])
+def test_a_certificate_is_verified_with_the_strategy_that_it_states(loss, monkeypatch):
+    """As one of an earlier version, which found another strategy for the same question."""
+    few = {"L1": 24, "L2": 24}
+    people = pd.DataFrame({"x": [i % 30 for i in range(200)]})
+    budget = tc.rho(1) if "rho" in loss else tc.epsilon(2)
+    forms = []
+    for most in (few, {"L1": 256, "L2": 64}):
+        monkeypatch.setattr(range_strategies, "_OPTIMISED", most)
+        range_strategies.__dict__["_best"].cache_clear()
+        session = tc.Session(people, tc.one_row_each, budget, name="people")
+        question = session.agg(up_to=tc.prefix_sums("x", range(31)))
+        (answer,) = session.plan([question]).release(**loss)
+        forms.append(answer.certificate)
+    range_strategies.__dict__["_best"].cache_clear()
+    chains = [json.loads(one.to_json())["chains"][0]["steps"] for one in forms]
+    of = [next(step for step in steps if step["step"] == "cell_counts") for steps in chains]
+    assert isinstance(of[0]["sums"], dict)
+    assert isinstance(of[1]["sums"], list)
+    for one in forms:
+        assert one.verify()
+
+
+def test_a_step_of_few_numbers_moves_and_combines_as_its_matrix():
+    found = best_strategy({"prefix_sums": 1.0}, 70, "L2")
+    axes = (SEX, Axis(("x",), edges=tuple(map(Fraction, range(71)))))
+    family = Family(axes, 1, (("prefix_sums", 2),))
+    step, _ = family.chain(Noise("gaussian", Fraction(1, 50), 1))
+    assert step.sums == found.form
+    rows = [[*row, 0] for row in found.matrix.tolist()]
+    listed = CellCounts.of(axes, size=step.size, norm="L2", sums=rows, along=1)
+    assert listed.stretch == step.stretch
+    assert listed.shape == step.shape
+    counts = np.arange(3 * 71).reshape(3, 71).astype(object)
+    assert listed.combined(counts) == step.combined(counts)
+    assert step_from(step.describe()) == step
+    with pytest.raises(UsageError, match="a weight for each cell"):
+        CellCounts.of((SEX, BINS), size=3 * 70, norm="L2", sums=found.form, along=1)
