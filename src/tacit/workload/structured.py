@@ -362,12 +362,7 @@ class BlockStrategy(_Structured):
     def _inverses(self) -> tuple[Array, Array]:
         """``V^-1`` of a block, and that of the last, with zeros for cells that it has not."""
         wide = self.inner.astype(np.float64)
-<<<<<<< HEAD
-        full = np.asarray(np.linalg.inv(wide.T @ wide), dtype=np.float64)
-        last, few = np.zeros_like(full), wide[:, : self._last]
-=======
         last, few = np.zeros((self._wide, self._wide)), wide[:, : self._last]
->>>>>>> i
         last[: self._last, : self._last] = np.linalg.inv(few.T @ few)
         return np.asarray(np.linalg.inv(wide.T @ wide)), last
 
