@@ -347,7 +347,7 @@ def ranges(cells: int | Sequence[int]) -> Workload:
         [[3.0, 2.0, 1.0], [2.0, 4.0, 2.0], [1.0, 2.0, 3.0]]
         >>> boxes = tc.workload.ranges([16, 16])
         >>> boxes.size, round(boxes.expected_error(rho="1/2"), 2)
-        (18496, 3.21)
+        (18496, 3.04)
     """
     return _in_order("ranges", "all ranges", cells)
 
