@@ -202,7 +202,7 @@ def sum_half_width(distribution: GridNoise, terms: int, level: float = 0.95) -> 
     """Return t with ``P(|sum of terms noises| <= t) >= level``.
 
     >>> distribution = GridNoise("laplace", 3.0, 1.0)
-    >>> sum_half_width(law, 1), law.half_width((1.0,))
+    >>> sum_half_width(distribution, 1), distribution.half_width((1.0,))
     (9.0, 9.0)
     >>> sum_half_width(GridNoise("gaussian", 10.0, 1.0), 25)
     98.0
@@ -258,8 +258,9 @@ def half_widths(
     """Return t with ``P(|sum of weights * noise| <= t) >= level``, for each row of weights.
 
     >>> distribution = GridNoise("laplace", 1.0, 2.0**-40)
-    >>> wide = half_widths(law, np.array([[1.0, 1.0], [1.0, 0.0]]), 0.95)
-    >>> bool(law.half_width((1.0, 1.0)) <= wide[0] < 1.01 * law.half_width((1.0, 1.0)))
+    >>> wide = half_widths(distribution, np.array([[1.0, 1.0], [1.0, 0.0]]), 0.95)
+    >>> largest = distribution.half_width((1.0, 1.0))
+    >>> bool(largest <= wide[0] < 1.01 * largest)
     True
     """
     # To the quantile of the continuous noise ``grid * sum |weights|`` is added, which is more than

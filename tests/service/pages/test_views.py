@@ -145,7 +145,7 @@ def test_a_row_says_who_asked_what_when_at_which_price():
     assert (shown["when"], shown["cost"]) == ("1970-01-01 00:00 UTC", "epsilon 0.5")
     assert row({**ONE, "question": ""})["question"] == "ab"
     about = dict(shown_release(ONE, **MAY)["about"])
-    assert about["Asked"] == shown["when"]
+    assert about["Requested"] == shown["when"]
     assert about["Requested by"].startswith(ONE["asked_by"])
 
 

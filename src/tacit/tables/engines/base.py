@@ -126,7 +126,8 @@ def refuse_like_names(names: Collection[str], *, public: bool = True) -> None:
     for name in names:
         other = seen.get(name.casefold())
         if other == name:
-            raise DataSourceError(f"two columns are both named {name!r}; rename one of them")
+            called = f"both named {name!r}" if public else "of one name"
+            raise DataSourceError(f"two columns are {called}; rename one of them")
         if other is not None:
             shown = f"the columns {other!r} and {name!r}" if public else "two columns"
             raise DataSourceError(f"{shown} differ only in capital letters; rename one of them")

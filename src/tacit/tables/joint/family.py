@@ -200,7 +200,8 @@ def laplace_half_width(terms: tuple[Term, ...], level: float) -> float:
     """Return t with ``P(|sum of weights * noise| <= t) >= level``, for discrete Laplace noise.
 
     >>> distribution = GridNoise("laplace", 10.0, 1.0)
-    >>> abs(laplace_half_width(((law, 1.0, 100),), 0.95) / (1.96 * 200**0.5 * 10) - 1) < 0.04
+    >>> half = laplace_half_width(((distribution, 1.0, 100),), 0.95)
+    >>> abs(half / (1.96 * 200**0.5 * 10) - 1) < 0.04
     True
     """
     # Up to three coordinates are those of :meth:`GridNoise.half_width`.  For more, let S be the sum

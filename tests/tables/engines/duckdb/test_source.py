@@ -267,8 +267,8 @@ def test_a_column_that_is_not_named_by_text_is_refused_with_its_place_and_the_re
 
 
 def test_a_frame_whose_columns_cannot_be_told_apart_is_refused():
-    for names in (["a", "a"], ["a", "A"]):
-        with pytest.raises(DataSourceError, match="capital letters"):
+    for names, message in ((["a", "a"], "both named 'a'"), (["a", "A"], "only in capital letters")):
+        with pytest.raises(DataSourceError, match=message):
             open_source(pd.DataFrame([[1, 2]], columns=names))
 
 
