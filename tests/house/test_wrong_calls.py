@@ -51,7 +51,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "'year' holds whole numbers, and the key '2' does not fit: write it without quotes, 2",
     ),
     "keys of text as numbers": (
-        lambda: S().group_by("name", keys=[5]),
+        lambda: S().group_by("health", keys=[5]),
         "the key 5 does not fit: write it as text, '5'",
     ),
     # statistics

@@ -16,7 +16,7 @@ from tacit.tables import count, count_people, mean, median, percentile, std, sum
 from tacit.tables import max as greatest
 from tacit.tables import min as least
 from tacit.tables.question import Question
-from tacit.tables.statistics.base import Aggregate
+from tacit.tables.statistics.base import TableStatistic
 from tacit.tables.statistics.counts import count_distinct
 from tacit.tables.statistics.covariance_and_regression import correlation, covariance
 from tacit.tables.statistics.percentiles import percentiles
@@ -198,9 +198,9 @@ class SqlAggregate:
             self.second and self.second.key,
         )
 
-    def aggregate(self, scope: Scope) -> Aggregate:
+    def aggregate(self, scope: Scope) -> TableStatistic:
         """Return the aggregate of the question, with its value a column of the question."""
-        made: Aggregate
+        made: TableStatistic
         if self.value is None:
             made = _MAKE[self.kind]()
             return made
@@ -213,7 +213,7 @@ class SqlAggregate:
                 known = {column: each for column, each in both.items() if each is not None}
                 made = _MAKE[self.kind](name, other, known or None)
             elif self.kind == "count_distinct":
-                made = count_distinct(name)
+                made = _MAKE[self.kind](name)
             else:
                 which = {"percentile": (self.q,), "percentiles": (self.fractions,)}
                 made = _MAKE[self.kind](name, *which.get(self.kind, ()), *bounds)
@@ -231,7 +231,7 @@ class SqlAggregate:
             refuse(self.node, f"{self.kind} needs numbers, and this is {kind}")
         return scope.name_of(self.value, self.called, self.node)
 
-    def name(self, made: Aggregate) -> str:
+    def name(self, made: TableStatistic) -> str:
         """Return the default name of the answer."""
         return self.label or made.label()
 
@@ -239,6 +239,7 @@ class SqlAggregate:
 _MAKE: dict[str, Callable[..., Any]] = {
     "count": count,
     "count_people": count_people,
+    "count_distinct": count_distinct,
     "mean": mean,
     "sum": sum,
     "var": var,

@@ -12,7 +12,7 @@ from tacit.sql.conditions import conjuncts
 from tacit.sql.parse import only, placed, refuse
 from tacit.sql.values import class_of, form, forms, number, timed, truth
 from tacit.tables.question import Question
-from tacit.tables.statistics.base import Aggregate
+from tacit.tables.statistics.base import TableStatistic
 
 # JOIN: other tables of the data set, next to the rows.
 
@@ -141,7 +141,7 @@ def people_of(select: Any, scope: Scope) -> Scope:
             "it is a total for each; ask other groups outside",
         )
     columns: dict[str, Expression] = {}
-    aggregates: dict[str, Aggregate] = {}
+    aggregates: dict[str, TableStatistic] = {}
     for node in select.expressions:
         alias = ""
         inner = node
@@ -171,7 +171,7 @@ def _is_person(node: Any, scope: Scope, person: str) -> bool:
     return column.operation == "col" and column.parameters[0] == person
 
 
-def _total(node: Any, scope: Scope) -> Aggregate:
+def _total(node: Any, scope: Scope) -> TableStatistic:
     """Return an aggregate of a person's rows, with the bounds of a clamp around it."""
     if class_of(node) != "clamp":
         return aggregate_of(node, scope).aggregate(scope)

@@ -18,7 +18,7 @@ from tacit.tables.dataset.table import mapping
 from tacit.tables.plan.price import Amount, Price
 from tacit.tables.question import Question
 from tacit.tables.session import Session
-from tacit.tables.statistics.base import Aggregate, Options, statistics
+from tacit.tables.statistics.base import Options, TableStatistic, statistics
 
 # A join as the command line and plans write it, such as ``patients`` or ``sites on home``.
 #
@@ -63,11 +63,11 @@ def join_text(text: str) -> JoinText:
 class Asked:
     """One question: what is asked, what it may spend, where the answer goes."""
 
-    aggregates: Mapping[str, Aggregate]
+    aggregates: Mapping[str, TableStatistic]
     joins: tuple[JoinText, ...] = ()
     where: tuple[Expression, ...] = ()
     derived: Mapping[str, Expression] = field(default_factory=dict)
-    per_person: Mapping[str, Aggregate] = field(default_factory=dict)
+    per_person: Mapping[str, TableStatistic] = field(default_factory=dict)
     where_person: tuple[Expression, ...] = ()
     cuts: Mapping[str, Expression] = field(default_factory=dict)
     by: tuple[str, ...] = ()
@@ -586,7 +586,7 @@ def _conditions(question: Mapping[str, Any], name: str) -> tuple[Expression, ...
     return () if text is None else (condition(text),)
 
 
-def _answer(spec: Any, label: str, declared: bool) -> Aggregate:
+def _answer(spec: Any, label: str, declared: bool) -> TableStatistic:
     if not isinstance(spec, Mapping):
         raise _malformed(label)
     fields = mapping(spec, f"the answer {label!r}")
@@ -641,23 +641,7 @@ def _malformed(label: str) -> UsageError:
     )
 
 
-# What other programs call a statistic.
-_ELSEWHERE = {
-    **dict.fromkeys(("avg", "average"), "mean"),
-    **dict.fromkeys(("n", "nrow", "size", "value_counts"), "count"),
-    **dict.fromkeys(("n_distinct", "n_unique", "nunique", "distinct"), "count_distinct"),
-    **dict.fromkeys(("sd", "stddev", "stdev"), "std"),
-    **dict.fromkeys(("quantile", "percentile_cont"), "percentile"),
-    **dict.fromkeys(("quantiles",), "percentiles"),
-    **dict.fromkeys(("hist", "bins"), "histogram"),
-    **dict.fromkeys(("total",), "sum"),
-    **dict.fromkeys(("variance",), "var"),
-    **dict.fromkeys(("corr", "cor"), "correlation"),
-    **dict.fromkeys(("cov",), "covariance"),
-}
-
-
-def statistic(described: object, label: str, declared: bool = False) -> Aggregate:
+def statistic(described: object, label: str, declared: bool = False) -> TableStatistic:
     """Return the statistic that a table of a plan describes.
 
     >>> print(statistic({"statistic": "mean", "column": "age", "lower": 0, "upper": 99}, "age"))
@@ -668,7 +652,8 @@ def statistic(described: object, label: str, declared: bool = False) -> Aggregat
     name = described["statistic"]
     known = {each.kind: each for each in statistics(of_plans=True)}
     if name not in known:
-        meant = _ELSEWHERE.get(str(name).lower(), str(name))
+        elsewhere = {also: each.kind for each in statistics() for also in each.elsewhere}
+        meant = elsewhere.get(str(name).lower(), str(name))
         raise UsageError(f"the answer {label!r} asks {name!r}; {did_you_mean(meant, known)}")
     of = known[name]
     more = tuple(Options.__annotations__) if of.methods else ()
@@ -685,7 +670,7 @@ def statistic(described: object, label: str, declared: bool = False) -> Aggregat
         raise UsageError(f"the answer {label!r} ({name}) lacks {', '.join(missing)}")
     options = {field: described[field] for field in more if field in described}
     given = [described[field] for field in of.fields if field in described]
-    made: Aggregate = of.make(*given, **options)
+    made: TableStatistic = of.make(*given, **options)
     return made
 
 

@@ -28,7 +28,7 @@ from tacit.tables.plan.parse_question import first_schemas, query_from, schema_f
 from tacit.tables.plan.plan import Plan, shares_of
 from tacit.tables.plan.query import Query, plain_key
 from tacit.tables.release.release import answer_of, in_order
-from tacit.tables.statistics.base import LEVEL, Aggregate
+from tacit.tables.statistics.base import LEVEL, TableStatistic
 from tacit.tables.streaming.counter import answer_of_blocks, periods_of, published
 from tacit.tables.streaming.periods import PeriodPlan
 
@@ -175,7 +175,7 @@ class _Release(Replanned):
                 column["method"] = record_of(aggregate, stated, used, self._shares(aggregate))
         return columns
 
-    def _shares(self, aggregate: Aggregate) -> list[str]:
+    def _shares(self, aggregate: TableStatistic) -> list[str]:
         shares = shares_of(self.query, self.plan.request, aggregate)
         return [str(noise.loss) for noise in shares]
 

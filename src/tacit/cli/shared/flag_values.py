@@ -16,7 +16,7 @@ from tacit.errors import UsageError, did_you_mean
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.schema import Schema
 from tacit.tables.engines.csv import CsvOptions
-from tacit.tables.statistics.base import Aggregate, Options, statistics
+from tacit.tables.statistics.base import Options, TableStatistic, statistics
 
 # What a flag or a field of a plan spells: statistics, keys, ranges, kinds of columns.
 
@@ -28,7 +28,7 @@ _RANGES = r"[-0-9 ,]*[0-9] *\.\.[-0-9 ,.]*"
 
 def aggregates(
     given: Mapping[str, Any], how: Options | None = None, declared: bool = False
-) -> dict[str, Aggregate]:
+) -> dict[str, TableStatistic]:
     """Return what the flags ask, by label.
 
     >>> given = {"count": True, "mean": ["age:0:99"]}
@@ -42,7 +42,7 @@ def aggregates(
             f"--{next(iter(options))} says how {', '.join(choose[:-1])} or {choose[-1]} is "
             "answered, and none is asked"
         )
-    made: list[Aggregate] = []
+    made: list[TableStatistic] = []
     for of in statistics():
         if of.fields:
             for text in given.get(of.kind) or ():
@@ -71,7 +71,9 @@ def _named(flag: str) -> Iterator[None]:
         raise UsageError(f"{flag}: {error}") from None
 
 
-def _of_flag(of: type[Aggregate], text: str, options: Options, declared: bool) -> Aggregate:
+def _of_flag(
+    of: type[TableStatistic], text: str, options: Options, declared: bool
+) -> TableStatistic:
     if "bounds" in of.fields:
         return _of_columns(of, text, declared)
     short = tuple(field for field in of.fields if field not in (*BOUNDS, "keys"))
@@ -85,7 +87,7 @@ def _of_flag(of: type[Aggregate], text: str, options: Options, declared: bool) -
         "keys": _categories,
     }
     given = [read.get(field, str)(part) for field, part in zip(fields, parts, strict=True)]
-    made: Aggregate = of.make(*given, **(options if of.methods else {}))
+    made: TableStatistic = of.make(*given, **(options if of.methods else {}))
     return made
 
 
@@ -94,14 +96,14 @@ def _categories(text: str) -> list[Any]:
     return [_typed(part, _key_kind("undeclared", parts), "a category") for part in parts]
 
 
-def of_people(texts: Sequence[str]) -> dict[str, Aggregate]:
+def of_people(texts: Sequence[str]) -> dict[str, TableStatistic]:
     """Return what is made of a person's rows, by label.
 
     >>> {n: str(a) for n, a in of_people(["n=count", "total=sum:cost:0:5000"]).items()}
     {'n': 'count()', 'total': 'sum(cost, 0, 5000)'}
     """
     known = {each.kind: each for each in statistics()}
-    totals: dict[str, Aggregate] = {}
+    totals: dict[str, TableStatistic] = {}
     for text in texts:
         label, sign, statistic = text.partition("=")
         name, _, rest = statistic.partition(":")
@@ -118,7 +120,7 @@ def of_people(texts: Sequence[str]) -> dict[str, Aggregate]:
     return totals
 
 
-def _malformed(of: type[Aggregate], text: str) -> UsageError:
+def _malformed(of: type[TableStatistic], text: str) -> UsageError:
     flag = flag_of(of)
     return UsageError(
         f"{flag} {text} is incomplete: write {flag} {form(of.fields)}, such as {flag} "
@@ -127,7 +129,7 @@ def _malformed(of: type[Aggregate], text: str) -> UsageError:
     )
 
 
-def _of_columns(of: type[Aggregate], text: str, declared: bool) -> Aggregate:
+def _of_columns(of: type[TableStatistic], text: str, declared: bool) -> TableStatistic:
     """Read several columns, each with its bounds or, where they may be declared, without."""
     names: list[str] = []
     bounds: dict[str, tuple[Number, Number]] = {}

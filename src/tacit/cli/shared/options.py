@@ -17,7 +17,7 @@ from tacit.arithmetic.exact import decimal
 
 if TYPE_CHECKING:
     from tacit.accounting import Budget
-    from tacit.tables.statistics.base import Aggregate
+    from tacit.tables.statistics.base import TableStatistic
 
 # Commands whose flags are the fields of dataclasses.
 
@@ -318,7 +318,7 @@ def example(fields: tuple[str, ...]) -> str:
     return _joined(fields, 2)
 
 
-def flag_of(of: type[Aggregate]) -> str:
+def flag_of(of: type[TableStatistic]) -> str:
     return f"--{of.kind.replace('_', '-')}"
 
 
@@ -336,7 +336,7 @@ def with_kinds(command: Callable[..., None]) -> Callable[..., None]:
     )
 
 
-def _parameter(of: type[Aggregate]) -> inspect.Parameter:
+def _parameter(of: type[TableStatistic]) -> inspect.Parameter:
     metavar = _joined(of.fields, 1) or None
     option = typer.Option(
         flag_of(of), help=of.help, rich_help_panel=QUESTION_PANEL, metavar=metavar

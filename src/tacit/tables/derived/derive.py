@@ -42,7 +42,7 @@ from tacit.tables.plan.parse_question import query_from, schema_from
 from tacit.tables.plan.price import read_tag
 from tacit.tables.plan.query import Query, plain_key
 from tacit.tables.privacy_unit import OneRowEach
-from tacit.tables.statistics.base import Aggregate
+from tacit.tables.statistics.base import TableStatistic
 
 # Counts that follow from earlier releases: which cells they are the sums of, and their error.
 #
@@ -118,7 +118,7 @@ def _total(found: Estimate) -> float:
     return math.fsum(np.square(found.standard_error).ravel().tolist())
 
 
-def _column(asked: Aggregate, wanted: _Wanted, found: Estimate) -> dict[str, Any]:
+def _column(asked: TableStatistic, wanted: _Wanted, found: Estimate) -> dict[str, Any]:
     names, told = asked.answer_names(), found.coherent()
     column: dict[str, Any] = {"kind": asked.kind}
     parts = (told.value, told.standard_error, told.lower, told.upper)
@@ -131,7 +131,7 @@ def _column(asked: Aggregate, wanted: _Wanted, found: Estimate) -> dict[str, Any
 class _Wanted:
     """A count of a question: groups, and along them the bins of a column."""
 
-    def __init__(self, query: Query, asked: Aggregate) -> None:
+    def __init__(self, query: Query, asked: TableStatistic) -> None:
         self.query, self.asked = query, asked
         self.reading = asked.bin_reading if asked.edges else "cells"
         self.edges = asked.edges or ()

@@ -28,12 +28,13 @@ from tacit.tables.statistics.base import (
     Noise,
     Part,
     Setting,
+    TableStatistic,
     register_statistic,
     statistic_named,
     statistics,
 )
 from tacit.tables.statistics.histogram import Binned, histogram
-from tacit.tables.statistics.moments import Moment, MomentsPart, SumPart, mean
+from tacit.tables.statistics.moments import MeanOfColumn, Moment, MomentsPart, SumPart
 from tacit.tables.statistics.percentiles import Percentiles, PercentilesPart
 from tacit.tables.statistics.quantiles import Quantile, QuantilePart
 from tacit.workload.range_strategies import check_bins, check_numbers
@@ -59,7 +60,7 @@ def requested_cells(
 
 @register_statistic
 @dataclass(frozen=True)
-class CountOfCells(Aggregate):
+class CountOfCells(TableStatistic):
     """The statistic ``cell_counts``."""
 
     axes: tuple[Axis, ...] = ()  # the columns whose cells are counted
@@ -110,7 +111,7 @@ class CountOfCells(Aggregate):
         }
 
     @classmethod
-    def read(cls, described: Mapping[str, Any]) -> Aggregate:
+    def read(cls, described: Mapping[str, Any]) -> TableStatistic:
         """Return the statistic that :meth:`to_json` described."""
         importance = as_integer(described.get("importance", 1), "an importance", minimum=1)
         axes, reading = [axis_from(axis) for axis in described["axes"]], described.get("reading")
@@ -365,7 +366,7 @@ GROUPED = tuple(
 _BITS, _MIN_BITS = 30, 8
 
 
-def statistic_by_cells(axes: Sequence[Axis], of: Aggregate) -> Aggregate:
+def statistic_by_cells(axes: Sequence[Axis], of: TableStatistic) -> TableStatistic:
     """Ask for a statistic in each listed cell of some axes.
 
     >>> print(statistic_by_cells([Axis(("sex",), (("f",), ("m",)))], mean("age", 0, 100)))
@@ -469,11 +470,11 @@ class _GroupedChoice(GroupedPart):
 
 @register_statistic
 @dataclass(frozen=True)
-class ByCells(Aggregate):
+class ByCells(TableStatistic):
     """A statistic by groups, in a plan."""
 
     axes: tuple[Axis, ...] = ()  # the columns of the groups
-    of: Aggregate = field(default_factory=mean)  # the statistic in each of their cells
+    of: TableStatistic = field(default_factory=MeanOfColumn)  # the statistic in each of their cells
 
     kind = "by_cells"
     order = 1003
@@ -505,7 +506,7 @@ class ByCells(Aggregate):
         return {"axes": [axis.to_json() for axis in self.axes], "of": self.of.to_json()}
 
     @classmethod
-    def read(cls, described: Mapping[str, Any]) -> Aggregate:
+    def read(cls, described: Mapping[str, Any]) -> TableStatistic:
         """Return the statistic that :meth:`to_json` described."""
         of = described["of"]
         if of["kind"] not in GROUPED or "method" in of:

@@ -30,7 +30,7 @@ from tacit.tables.plan.plan import Plan
 from tacit.tables.plan.preview import Preview
 from tacit.tables.plan.price import read_weights
 from tacit.tables.plan.query import Query, check_labels, plain_key
-from tacit.tables.statistics.base import LEVEL, Aggregate, Noise
+from tacit.tables.statistics.base import LEVEL, Noise, TableStatistic
 from tacit.tables.statistics.percentiles import PercentilesPart, percentiles
 from tacit.tables.statistics.quantiles import QuantilePart
 
@@ -97,7 +97,7 @@ def check_listed(groups: Sequence[Sequence[Axis]]) -> None:
 _MAX_DIGITS = 100
 _WIDE = Fraction(1, 1000)
 
-LabelledAggregates = Sequence[tuple[str, Aggregate]]
+LabelledAggregates = Sequence[tuple[str, TableStatistic]]
 # Of a label that another one answers: which, the place among its numbers of a group, and how many
 # there are of these.
 Shared = Mapping[str, tuple[str, int, int]]
@@ -108,7 +108,7 @@ class SharedPercentiles:
     """The aggregates, with percentiles that are chosen together as one."""
 
     # the answers by label, each set of percentiles where its first one stood
-    asked: list[tuple[str, Aggregate]]
+    asked: list[tuple[str, TableStatistic]]
     shared: Shared  # where the labels are that are no longer among them
     # of each new label those that it represents, one for each percentile
     members: Mapping[str, tuple[str, ...]]
@@ -130,7 +130,7 @@ def shared_percentiles(
             if one.q.denominator <= _MAX_DIGITS:
                 known.setdefault(one.q, []).append(label)
     of = dict(asked)
-    made: dict[str, tuple[str, Aggregate]] = {}
+    made: dict[str, tuple[str, TableStatistic]] = {}
     shared: dict[str, tuple[str, int, int]] = {}
     members: dict[str, tuple[str, ...]] = {}
     served: dict[str, tuple[str, ...]] = {}
@@ -154,17 +154,21 @@ def shared_percentiles(
     return SharedPercentiles(replaced, shared, members, served)
 
 
-def _as_one(first: Aggregate, percentages: Sequence[Fraction]) -> Aggregate:
+def _as_one(first: TableStatistic, percentages: Sequence[Fraction]) -> TableStatistic:
     one = first.of if isinstance(first, ByCells) else first
-    made = percentiles(one.require_column(), [str(q) for q in percentages], one.lower, one.upper)
+    made: Any = percentiles(
+        one.require_column(), [str(q) for q in percentages], one.lower, one.upper
+    )
     return replace(first, of=made) if isinstance(first, ByCells) else made
 
 
-def _label(together: Aggregate) -> str:
+def _label(together: TableStatistic) -> str:
     return (together.of if isinstance(together, ByCells) else together).label()
 
 
-def _is_shorter(together: Aggregate, single: Sequence[Aggregate], query: Query, noise: Any) -> bool:
+def _is_shorter(
+    together: TableStatistic, single: Sequence[TableStatistic], query: Query, noise: Any
+) -> bool:
     """Return whether the widest interval of the percentiles together reaches less far."""
     unit = query.unit
     each = Noise(noise, _WIDE, unit.rows, unit.one)
@@ -181,7 +185,7 @@ def _is_shorter(together: Aggregate, single: Sequence[Aggregate], query: Query, 
     return bool(m * part.half_width(together.kind, several, 1, LEVEL) ** 2 < shortest)
 
 
-def _part(aggregate: Aggregate, all_questions: Query) -> Any:
+def _part(aggregate: TableStatistic, all_questions: Query) -> Any:
     query = replace(all_questions, by=(), keys=None, aggregates=(("asked", aggregate),), weights=())
     (part,) = Plan(query, Budget("pure", Fraction(1))).parts
     return part.inner if isinstance(part, GroupedPart) else part
@@ -484,7 +488,7 @@ def _weights(
     return {label: exact.get(label, 1) for label in known}
 
 
-def _bins(aggregate: Aggregate, complete: bool) -> list[Axis]:
+def _bins(aggregate: TableStatistic, complete: bool) -> list[Axis]:
     """Return the axis of the bins of a count; none without."""
     if not aggregate.edges:
         return []
@@ -546,7 +550,7 @@ def _groups(query: Query, complete: bool) -> tuple[list[Axis], tuple[int, ...]]:
     return [Axis(query.by, tuple(keys), whole=complete)], tuple(range(len(keys)))
 
 
-def _refuse_by_groups(query: Query, label: str, aggregate: Aggregate) -> None:
+def _refuse_by_groups(query: Query, label: str, aggregate: TableStatistic) -> None:
     """Raise for statistics that a plan does not answer by groups, or of fewer rows."""
     if aggregate.kind not in GROUPED or aggregate.method is not None:
         by = f" by {', '.join(query.by)}" if query.by else ", of other rows than other questions,"

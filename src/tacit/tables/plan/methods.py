@@ -13,7 +13,7 @@ from tacit.arithmetic.exact import show
 from tacit.errors import UsageError
 from tacit.expressions.grid import Grid
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
-from tacit.tables.statistics.base import METHODS, Aggregate, Method, Noise, read_method
+from tacit.tables.statistics.base import METHODS, Method, Noise, TableStatistic, read_method
 from tacit.tables.statistics.data_dependent_methods import (
     SHAPES,
     LocalPart,
@@ -36,7 +36,7 @@ from tacit.tables.statistics.data_dependent_methods import (
 _CHOSEN = {"smooth": "distribution", "sample_and_aggregate": "bins"}
 
 
-def has_choice(aggregate: Aggregate) -> bool:
+def has_choice(aggregate: TableStatistic) -> bool:
     """Return whether something of the method was left to be chosen."""
     method = aggregate.method
     if method is None or method.name == "auto":
@@ -44,7 +44,7 @@ def has_choice(aggregate: Aggregate) -> bool:
     return method.name in _CHOSEN and getattr(method, _CHOSEN[method.name]) is None
 
 
-def as_stated(aggregate: Aggregate, stated: Mapping[str, Any] | None) -> Aggregate:
+def as_stated(aggregate: TableStatistic, stated: Mapping[str, Any] | None) -> TableStatistic:
     """Return an aggregate with the method that is stated, where one was to be chosen."""
     method = aggregate.method
     if method is None or not has_choice(aggregate):
@@ -68,7 +68,7 @@ def as_stated(aggregate: Aggregate, stated: Mapping[str, Any] | None) -> Aggrega
 
 
 def record_of(
-    aggregate: Aggregate, stated: Mapping[str, Any], used: Mapping[str, Any], shares: list[str]
+    aggregate: TableStatistic, stated: Mapping[str, Any], used: Mapping[str, Any], shares: list[str]
 ) -> dict[str, Any]:
     """Return the record of a choice: the errors as stated, all else as it follows."""
     assert aggregate.method is not None
@@ -109,7 +109,7 @@ _SURE = 0.01  # the probability of a refusal on the made-up rows up to which a t
 class Choice:
     """The choice of ``auto``, and the errors that it compared."""
 
-    used: Aggregate  # the aggregate with the method that answers it
+    used: TableStatistic  # the aggregate with the method that answers it
     rows: int  # how many rows the errors are for
     # the epsilon or rho that they are for: of the global method, and of the others
     shares: tuple[Fraction, Fraction]
@@ -137,7 +137,7 @@ class Choice:
 
 
 def local_part(
-    aggregate: Aggregate, column: str, grid: Grid, unit: OneRowEach | PersonUnit, by: bool
+    aggregate: TableStatistic, column: str, grid: Grid, unit: OneRowEach | PersonUnit, by: bool
 ) -> LocalPart:
     """Return the part that answers an aggregate whose method is not the global one."""
     method = aggregate.method
@@ -154,7 +154,7 @@ def local_part(
 
 @lru_cache(maxsize=64)
 def choose(
-    aggregate: Aggregate,
+    aggregate: TableStatistic,
     grids: tuple[Grid, Grid],
     unit: OneRowEach | PersonUnit,
     by: bool,

@@ -25,7 +25,7 @@ from tacit.tables.statistics.base import (
     QUANTILE_BITS,
     SQUARE_BITS,
     SUM_BITS,
-    Aggregate,
+    TableStatistic,
     statistic_named,
 )
 from tacit.tables.statistics.counts import count_distinct
@@ -47,7 +47,7 @@ _ORDERED = ("text", "date")  # kinds that have a least and a greatest value with
 
 
 def per_person_question(
-    query: Query, declared: Declared, aggregates: Sequence[tuple[str, Aggregate]]
+    query: Query, declared: Declared, aggregates: Sequence[tuple[str, TableStatistic]]
 ) -> tuple[Query, Declared]:
     """Return the question about people, and what is declared of the columns that it has."""
     if query.by or query.aggregates:
@@ -68,7 +68,7 @@ def per_person_question(
     return replace(people, inner=inner), replace(declared, bounds=known, keys={})
 
 
-def _bounded(aggregate: Aggregate, query: Query, declared: Declared) -> Aggregate:
+def _bounded(aggregate: TableStatistic, query: Query, declared: Declared) -> TableStatistic:
     """Return a statistic with the bounds that are declared, where it needs some and names none."""
     # Those of a total are the bounds of one row times the most rows of a person that the unit
     # allows.
@@ -121,7 +121,7 @@ def person_values(inner: Query) -> list[PersonValue]:
     return [_value(label, aggregate, inner.columns) for label, aggregate in inner.aggregates]
 
 
-def _value(label: str, aggregate: Aggregate, columns: Schema) -> PersonValue:
+def _value(label: str, aggregate: TableStatistic, columns: Schema) -> PersonValue:
     if aggregate.kind not in _STATISTICS or aggregate.method is not None:
         *others, last = _STATISTICS
         how = "" if aggregate.method is None else f", without method={aggregate.method.name!r}"
@@ -328,11 +328,11 @@ def _key_part(part: Any) -> Any:
     return part
 
 
-def aggregate_from(described: Mapping[str, Any]) -> Aggregate:
-    """Return what was asked of a column, or of the rows, as :meth:`Aggregate.to_json` says it."""
+def aggregate_from(described: Mapping[str, Any]) -> TableStatistic:
+    """Return the statistic that :meth:`Aggregate.to_json` described."""
     known = statistic_named(described["kind"])
     if known.fields == ("column", "lower", "upper") and set(described) == {"kind", "column", "q"}:
-        made: Aggregate = known.make(str(described["column"]))  # of text or dates: no bounds
+        made: TableStatistic = known.make(str(described["column"]))  # of text or dates: no bounds
         return made
     return known.read(described)
 

@@ -34,12 +34,12 @@ from tacit.tables.query.joins import Join
 from tacit.tables.query.keys import no_groups
 from tacit.tables.query.requests import Request
 from tacit.tables.statistics.base import (
-    Aggregate,
     Columns,
     Method,
     Noise,
     Part,
     Setting,
+    TableStatistic,
     precisions,
 )
 from tacit.tables.statistics.counts import CountingPart, PeopleByGroup
@@ -142,7 +142,7 @@ class Asked(Protocol):
         """Columns computed from each row, by name."""
 
     @property
-    def aggregates(self) -> Sequence[tuple[str, Aggregate]]:
+    def aggregates(self) -> Sequence[tuple[str, TableStatistic]]:
         """The aggregates, by label."""
 
     @property
@@ -418,9 +418,9 @@ class Plan:
         """The parts by what they answer, in the order in which they are first asked for."""
         return self._parts_by_key([self.used(aggregate) for _, aggregate in self.query.aggregates])
 
-    def _parts_by_key(self, aggregates: Sequence[Aggregate]) -> dict[Any, Part]:
+    def _parts_by_key(self, aggregates: Sequence[TableStatistic]) -> dict[Any, Part]:
         parts: dict[Any, Part] = {}
-        last: dict[Any, Aggregate] = {}
+        last: dict[Any, TableStatistic] = {}
         for aggregate in aggregates:
             key = self._add_part(aggregate)
             if aggregate.joins is None:
@@ -433,13 +433,13 @@ class Plan:
                 placed[key] = self._part(aggregate, None)
         return placed
 
-    def _add_part(self, aggregate: Aggregate) -> Any:
+    def _add_part(self, aggregate: TableStatistic) -> Any:
         """Return what the aggregates that one part answers have in common."""
         if aggregate.method is not None:
             return ("local", aggregate.kind, str(aggregate))
         return aggregate.shared()
 
-    def _part(self, aggregate: Aggregate, before: Part | None) -> Part:
+    def _part(self, aggregate: TableStatistic, before: Part | None) -> Part:
         if aggregate.method is None:
             return aggregate.part(self._setting, before)
         return local_part(
@@ -460,19 +460,19 @@ class Plan:
         """The parts, each once."""
         return tuple(self._placed.values())
 
-    def parts_of(self, aggregate: Aggregate) -> list[int]:
+    def parts_of(self, aggregate: TableStatistic) -> list[int]:
         """Return the positions of the parts that answer an aggregate."""
         # It is one part, except for what other parts answer too, as moments do a count of rows.
         answering = set(self._answering(self.used(aggregate)))
         return [index for index, key in enumerate(self._placed) if key in answering]
 
-    def _answering(self, used: Aggregate) -> list[Any]:
+    def _answering(self, used: TableStatistic) -> list[Any]:
         """Return what the parts that answer an aggregate, by the method it names, are known by."""
         if used.joins is None:
             return [self._add_part(used)]
         return [key for key, part in self._placed.items() if used.answered_by(part)]
 
-    def used(self, aggregate: Aggregate) -> Aggregate:
+    def used(self, aggregate: TableStatistic) -> TableStatistic:
         """Return the aggregate with the method that answers it."""
         if aggregate.method is None or aggregate.method.name != "auto":
             return aggregate
@@ -482,7 +482,7 @@ class Plan:
     def _counted(self) -> bool:
         return any(a.joins is CountingPart for _, a in self.query.aggregates)
 
-    def choice(self, aggregate: Aggregate) -> Choice:
+    def choice(self, aggregate: TableStatistic) -> Choice:
         """Return what ``auto`` chooses, as if every such aggregate had a part of its own."""
         grids = (
             self._grid(aggregate, aggregate.bits),
@@ -497,7 +497,7 @@ class Plan:
             shares_of(self.query, self.request, aggregate),
         )
 
-    def told(self, aggregate: Aggregate) -> str:
+    def told(self, aggregate: TableStatistic) -> str:
         """Describe the method that answers, and why; nothing if none was requested."""
         record = self.record(aggregate)
         if record is None:
@@ -509,7 +509,7 @@ class Plan:
             options["bound"] = show(as_fraction(options["bound"]))
         return ", ".join([record["used"], *(f"{k} {v}" for k, v in options.items())])
 
-    def record(self, aggregate: Aggregate) -> dict[str, Any] | None:
+    def record(self, aggregate: TableStatistic) -> dict[str, Any] | None:
         """Return what a certificate says of the method of an answer; None where none was asked."""
         if aggregate.method is None:
             return None
@@ -519,7 +519,7 @@ class Plan:
             return {"asked": aggregate.method.name, **record}
         return {**self.choice(aggregate).record(), **record}
 
-    def _grid(self, aggregate: Aggregate, bits: int) -> Grid:
+    def _grid(self, aggregate: TableStatistic, bits: int) -> Grid:
         column = self.query.columns.column(aggregate.require_column())
         col(column.name).kind(self.query.columns)  # refuses what has no use, and says why
         if column.kind not in _NUMERIC:
@@ -551,11 +551,11 @@ class Plan:
         query = self.query
         return even_share(self.request, query.unit, self.parts, query.unknown_keys)
 
-    def noise_of(self, aggregate: Aggregate) -> Noise:
+    def noise_of(self, aggregate: TableStatistic) -> Noise:
         """Return the noise of the part that answers an aggregate, of the first where several do."""
         return self.noises[self.parts_of(aggregate)[0]]
 
-    def expected_error(self, aggregate: Aggregate, rows: float) -> float:
+    def expected_error(self, aggregate: TableStatistic, rows: float) -> float:
         """Return the error of an answer in a group of this many rows, without any data."""
         indices = self.parts_of(aggregate)
         noises = [self.noises[index] for index in indices]
@@ -565,7 +565,7 @@ class Plan:
         ]
         return error_of_mean(errors, noises)
 
-    def half_width(self, aggregate: Aggregate, rows: float, level: float) -> float | None:
+    def half_width(self, aggregate: TableStatistic, rows: float, level: float) -> float | None:
         """Return how far the interval of an answer is expected to reach; None where unknown."""
         indices = self.parts_of(aggregate)
         parts, noises = [self.parts[i] for i in indices], [self.noises[i] for i in indices]
@@ -685,11 +685,11 @@ class Plan:
         return self._built(size).all.describe()
 
 
-def shares_of(query: Query, request: Budget, aggregate: Aggregate) -> tuple[Noise, Noise]:
+def shares_of(query: Query, request: Budget, aggregate: TableStatistic) -> tuple[Noise, Noise]:
     """Return the noise of an answer by ``auto`` if every choice falls on one method."""
     # Returns: the noise where that is the global method, and where it is another one.
 
-    def fallen(aggregate: Aggregate, method: Method | None) -> Aggregate:
+    def fallen(aggregate: TableStatistic, method: Method | None) -> TableStatistic:
         chosen = aggregate.method is not None and aggregate.method.name == "auto"
         return replace(aggregate, method=method) if chosen else aggregate
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from tacit.arithmetic.exact import as_fraction
 from tacit.errors import UsageError
@@ -17,7 +17,7 @@ from tacit.expressions.value_range import public_values, range_of
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit
 from tacit.tables.query.joins import Join
 from tacit.tables.reading import DEFAULT_READING, Reading, texts_in
-from tacit.tables.statistics.base import Aggregate, Clamped, statistics
+from tacit.tables.statistics.base import Aggregate, Clamped, TableStatistic, statistics
 
 # A question to a table, from public facts alone: its identity.
 #
@@ -38,7 +38,7 @@ class Query:
     by: tuple[str, ...] = ()  # the grouping columns
     # the public keys, one tuple each; None where they are unknown (or there is no ``by``)
     keys: tuple[tuple[Any, ...], ...] | None = None
-    aggregates: tuple[tuple[str, Aggregate], ...] = ()  # what is asked, by label
+    aggregates: tuple[tuple[str, TableStatistic], ...] = ()  # what is asked, by label
     table: str | None = None  # which table is asked, of a declared data set
     # the protected tables of that data set, each with its person column
     tables: tuple[tuple[str, str | None], ...] = ()
@@ -264,26 +264,28 @@ def columns_named(by: Sequence[str | Sequence[str]]) -> tuple[str, ...]:
 
 def labels_of(
     unnamed: Sequence[Aggregate], named: Mapping[str, Aggregate]
-) -> tuple[tuple[str, Aggregate], ...]:
+) -> tuple[tuple[str, TableStatistic], ...]:
     """Check what a question was given, and return it in order, each with its label.
 
     >>> from tacit.tables.statistics.counts import count
     >>> [label for label, _ in labels_of([count()], {"n": count()})]
     ['count', 'n']
     """
-    for label, aggregate in [*(("it", each) for each in unnamed), *named.items()]:
-        if not label:
+    checked: list[tuple[str, TableStatistic]] = []
+    for label, aggregate in [*((None, each) for each in unnamed), *named.items()]:
+        if label == "":
             raise UsageError("an answer needs a label that is not empty: agg(n=tc.count())")
-        if not isinstance(aggregate, Aggregate):
+        if not isinstance(aggregate, TableStatistic):
             name = getattr(aggregate, "__name__", "")
             called = f"call it: tc.{name}(...)" if name else "agg(n=tc.count()) names one answer n"
             raise UsageError(
-                f"{label} must be an aggregate such as tc.count() or tc.mean('age', 0, 100), not "
-                f"a {type(aggregate).__name__}; {called}"
+                f"{label or 'it'} must be an aggregate such as tc.count() or "
+                f"tc.mean('age', 0, 100), not a {type(aggregate).__name__}; {called}"
             )
         if aggregate.fields:
             aggregate.require_column()
-    return (*((each.label(), each) for each in unnamed), *named.items())
+        checked.append((aggregate.label() if label is None else label, aggregate))
+    return tuple(checked)
 
 
 def check_labels(labels: Sequence[str], by: Sequence[str]) -> None:
@@ -299,6 +301,9 @@ def check_labels(labels: Sequence[str], by: Sequence[str]) -> None:
 
 
 # What a data set declares of a table, for what a question leaves out.
+
+
+_S = TypeVar("_S", bound=TableStatistic)
 
 
 @dataclass(frozen=True)
@@ -327,9 +332,7 @@ class Declared:
     size: int | None = None
     reading: Reading = DEFAULT_READING
 
-    def bounded(
-        self, aggregate: Aggregate, derived: Sequence[tuple[str, Expression]] = ()
-    ) -> Aggregate:
+    def bounded(self, aggregate: _S, derived: Sequence[tuple[str, Expression]] = ()) -> _S:
         """Return a statistic with the bounds of its column, where it names none.
 
         Those of a derived column follow from the declared bounds of the columns that it reads
@@ -369,7 +372,7 @@ class Declared:
         return known
 
     def _remedies(
-        self, aggregate: Aggregate, column: str, derived: Mapping[str, Expression]
+        self, aggregate: TableStatistic, column: str, derived: Mapping[str, Expression]
     ) -> str:
         """Return the ways to give a statistic of a column bounds."""
         kind = aggregate.kind
@@ -461,7 +464,7 @@ def _read_by(
     return read[::-1]
 
 
-def _wider(aggregate: Aggregate, low: Fraction, high: Fraction) -> bool:
+def _wider(aggregate: TableStatistic, low: Fraction, high: Fraction) -> bool:
     if aggregate.lower is None or aggregate.upper is None:
         return False
     return as_fraction(aggregate.lower) < low or as_fraction(aggregate.upper) > high

@@ -41,7 +41,7 @@ from tacit.tables.query.integer_query import PartedQuery
 from tacit.tables.query.keys import person_source, sample_keys
 from tacit.tables.query.requests import ExactAggregates, Request
 from tacit.tables.reading import without_reading
-from tacit.tables.statistics.base import LEVEL, Aggregate
+from tacit.tables.statistics.base import LEVEL, TableStatistic
 from tacit.tables.steps import Answers
 
 # A question at its price, as a ledger knows it: what represents it, and the plan that it pays.
@@ -626,7 +626,7 @@ def in_order(keys: Iterable[Sequence[Any]]) -> list[Any]:
 
 
 def _column(
-    plan: Plan, aggregate: Aggregate, estimates: Sequence[dict[str, Estimate]], level: float
+    plan: Plan, aggregate: TableStatistic, estimates: Sequence[dict[str, Estimate]], level: float
 ) -> dict[str, Any]:
     """Return one answer with its errors."""
     served = plan.parts_of(aggregate)

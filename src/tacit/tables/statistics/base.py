@@ -362,7 +362,7 @@ class Clamped(NamedTuple):
 class Setting:
     """What parts are made from besides the statistic; all of it public."""
 
-    grid: Callable[[Aggregate, int], Grid]  # the grid of a statistic, of at most so many bits
+    grid: Callable[[TableStatistic, int], Grid]  # the grid of a statistic, of at most so many bits
     groups: int  # in how many groups a person counts at most
     counted: bool  # whether the rows are counted as well
 
@@ -383,37 +383,9 @@ class Aggregate(Step):
     method: Method | None = None
 
     name: ClassVar[str] = "aggregate"
-
-    # ---- what a class says of its statistic
-
     kind: ClassVar[str]  # its name in Python, plan files and certificates; its flag has dashes
-    # its position in ``--help``, and among the answers that flags ask for; no two have the same
-    order: ClassVar[int]
-    make: ClassVar[Callable[..., Any]]  # the public function that returns one
-    help: ClassVar[str]  # the help of its flag
-    noun: ClassVar[str]  # what it is in words, with ``{column}`` and the like to fill in
-    # the arguments that a table's question needs, in the order of ``make``
+    # the arguments that a question to a table needs, in the order of the public function
     fields: ClassVar[tuple[str, ...]] = ("column", "lower", "upper")
-    chained: ClassVar[type[Step] | None] = None  # the step of a chain that it is without a column
-    methods: ClassVar[bool] = False  # whether other methods than the global one answer it too
-    # whether it is an amount, with noise added to it as it is: its standard error is the same for
-    # any data, and a picture draws it as a bar from zero
-    amount: ClassVar[bool] = False
-    whole: ClassVar[bool] = False  # whether it is published in integers
-    # over a table of its numbers, where it is several: of their names, and of them
-    each: ClassVar[tuple[str, str]] = "bin", "rows"
-    alone: ClassVar[bool] = True  # whether it can be asked alone; else only in plans
-    counts: ClassVar[bool] = False  # whether it counts rows, in all or between its edges
-    bin_reading: ClassVar[str] = "cells"  # how it reads the bins between its edges
-    bits: ClassVar[int] = SUM_BITS  # the most bits of the grid of the global method
-    local_bits: ClassVar[int] = SQUARE_BITS  # and of that on which the other methods count records
-    # parts of other statistics that answer this one too, and make one of its own superfluous
-    joins: ClassVar[type[Part] | None] = None
-    # Where it is not a statistic of :func:`tacit.sensitivity`: the end of the message there, which
-    # names what to ask instead.
-    in_lab: ClassVar[str] = ""
-
-    # ---- what is asked
 
     @property
     def edges(self) -> tuple[Fraction, ...] | None:
@@ -430,33 +402,20 @@ class Aggregate(Step):
         """The columns with their bounds."""
         return () if self.column is None else (Clamped(self.column, self.lower, self.upper),)
 
-    def with_bounds(self, bounded: Sequence[Clamped]) -> Self:
-        """Return the statistic with other bounds of its columns."""
-        ((_, lower, upper),) = bounded
-        return replace(self, lower=lower, upper=upper)
-
-    def with_keys(self, keys: Mapping[str, Sequence[object]]) -> Aggregate:
-        """Return the statistic with the declared categories of its column, if it needs some."""
-        return self
-
     @property
     def lacks_bounds(self) -> bool:
         """Whether it is asked of a column, needs bounds, and names none."""
         needs = {"lower", "bounds"} & {*self.fields}
         return bool(needs) and any(each.lower is None for each in self.clamped)
 
-    def require_column(self) -> str:
-        """Return the column, or raise with the way to name one."""
-        if self.column is None:
-            bounds = " and its public bounds" if "lower" in self.fields else ""
-            shown = ", ".join('"column"' if each == "column" else each for each in self.fields)
-            raise UsageError(
-                f"{self.kind} of a table needs a column{bounds}: tc.{self.kind}({shown})"
-            )
-        return self.column
+    @property
+    @abstractmethod
+    def statistic(self) -> object:
+        """The statistic whose sensitivities can be asked for."""
 
-    def check(self, columns: Schema) -> None:
-        """Raise if it does not fit the columns of a table, apart from their names and bounds."""
+    @abstractmethod
+    def build(self, space: Space) -> Transformation:
+        """Build the step of a chain that this statistic is."""
 
     def __str__(self) -> str:
         column = [self.column] if self.column else []
@@ -484,14 +443,70 @@ class Aggregate(Step):
         """Return the fields that the class adds, as plain JSON values."""
         return {}
 
+
+@dataclass(frozen=True)
+class TableStatistic(Aggregate):
+    """A statistic with all that answers it; users see an :class:`Aggregate`."""
+
+    # ---- what a class says of its statistic
+
+    # its position in ``--help``, and among the answers that flags ask for; no two have the same
+    order: ClassVar[int]
+    make: ClassVar[Callable[..., Any]]  # the public function that returns one
+    help: ClassVar[str]  # the help of its flag
+    noun: ClassVar[str]  # what it is in words, with ``{column}`` and the like to fill in
+    elsewhere: ClassVar[tuple[str, ...]] = ()  # its names in other programs, for suggestions
+    chained: ClassVar[type[Step] | None] = None  # the step of a chain that it is without a column
+    methods: ClassVar[bool] = False  # whether other methods than the global one answer it too
+    # whether it is an amount, with noise added to it as it is: its standard error is the same for
+    # any data, and a picture draws it as a bar from zero
+    amount: ClassVar[bool] = False
+    whole: ClassVar[bool] = False  # whether it is published in integers
+    # over a table of its numbers, where it is several: of their names, and of them
+    each: ClassVar[tuple[str, str]] = "bin", "rows"
+    alone: ClassVar[bool] = True  # whether it can be asked alone; else only in plans
+    counts: ClassVar[bool] = False  # whether it counts rows, in all or between its edges
+    bin_reading: ClassVar[str] = "cells"  # how it reads the bins between its edges
+    bits: ClassVar[int] = SUM_BITS  # the most bits of the grid of the global method
+    local_bits: ClassVar[int] = SQUARE_BITS  # and of that on which the other methods count records
+    # parts of other statistics that answer this one too, and make one of its own superfluous
+    joins: ClassVar[type[Part] | None] = None
+    # Where it is not a statistic of :func:`tacit.sensitivity`: the end of the message there, which
+    # names what to ask instead.
+    in_lab: ClassVar[str] = ""
+
+    # ---- what is asked
+
+    def with_bounds(self, bounded: Sequence[Clamped]) -> Self:
+        """Return the statistic with other bounds of its columns."""
+        ((_, lower, upper),) = bounded
+        return replace(self, lower=lower, upper=upper)
+
+    def with_keys(self, keys: Mapping[str, Sequence[object]]) -> Self:
+        """Return the statistic with the declared categories of its column, if it needs some."""
+        return self
+
+    def require_column(self) -> str:
+        """Return the column, or raise with the way to name one."""
+        if self.column is None:
+            bounds = " and its public bounds" if "lower" in self.fields else ""
+            shown = ", ".join('"column"' if each == "column" else each for each in self.fields)
+            raise UsageError(
+                f"{self.kind} of a table needs a column{bounds}: tc.{self.kind}({shown})"
+            )
+        return self.column
+
+    def check(self, columns: Schema) -> None:
+        """Raise if it does not fit the columns of a table, apart from their names and bounds."""
+
     @classmethod
-    def read(cls, described: Mapping[str, Any]) -> Aggregate:
+    def read(cls, described: Mapping[str, Any]) -> TableStatistic:
         """Return the statistic that :meth:`to_json` described."""
         taken: dict[str, Callable[[Any], Any]] = {"column": str, "q": as_fraction}
         given = [taken.get(field, lambda same: same)(described[field]) for field in cls.fields]
         method = dict(described.get("method", {}))
         options = {"method": method.pop("name"), **method} if method else {}
-        return cast(Aggregate, cls.make(*given, **options))
+        return cast("TableStatistic", cls.make(*given, **options))
 
     @classmethod
     def words(cls, described: Mapping[str, Any]) -> str:
@@ -591,8 +606,8 @@ class Aggregate(Step):
         raise NotImplementedError(f"{self.kind} has no other method to be compared with")
 
 
-_REGISTERED: dict[str, type[Aggregate]] = {}
-_A = TypeVar("_A", bound=type[Aggregate])
+_REGISTERED: dict[str, type[TableStatistic]] = {}
+_A = TypeVar("_A", bound=type[TableStatistic])
 
 
 def register_statistic(made: _A) -> _A:
@@ -605,13 +620,13 @@ def register_statistic(made: _A) -> _A:
     return made
 
 
-def statistics(*, of_plans: bool = False) -> list[type[Aggregate]]:
+def statistics(*, of_plans: bool = False) -> list[type[TableStatistic]]:
     """Return every statistic that can be asked alone, in order; with sums of bins for plans."""
     found = (c for c in _REGISTERED.values() if c.alone or (of_plans and c.counts))
     return sorted(found, key=lambda known: known.order)
 
 
-def statistic_named(name: str) -> type[Aggregate]:
+def statistic_named(name: str) -> type[TableStatistic]:
     """Return the class of a name."""
     if name not in _REGISTERED:
         raise UsageError(
@@ -638,7 +653,7 @@ def only_global(kind: str, method: str) -> None:
 # A question to one column within public bounds, by a method: what the functions that ask share.
 
 
-_Made = TypeVar("_Made", bound=Aggregate)
+_Made = TypeVar("_Made", bound=TableStatistic)
 
 
 def with_method(

@@ -34,6 +34,7 @@ from tacit.tables.statistics.base import (
     Noise,
     Part,
     Setting,
+    TableStatistic,
     distribution_of_rows,
     only_global,
     plain_estimate,
@@ -137,10 +138,11 @@ def count(*, method: str = "global") -> Aggregate:
 
 @register_statistic
 @dataclass(frozen=True)
-class CountOfRows(Aggregate):
+class CountOfRows(TableStatistic):
     """The statistic ``count``."""
 
     kind = "count"
+    elsewhere = ("n", "nrow", "size", "value_counts")
     order = 10
     make = staticmethod(count)
     help = "The number of rows."
@@ -318,7 +320,7 @@ def count_people(*, method: str = "global") -> Aggregate:
 
 @register_statistic
 @dataclass(frozen=True)
-class CountOfPeople(Aggregate):
+class CountOfPeople(TableStatistic):
     """The statistic ``count_people``."""
 
     kind = "count_people"
@@ -470,10 +472,11 @@ def count_distinct(column: str | None = None, *, method: str = "global") -> Aggr
 
 @register_statistic
 @dataclass(frozen=True)
-class DistinctValues(Aggregate):
+class DistinctValues(TableStatistic):
     """The statistic ``count_distinct``."""
 
     kind = "count_distinct"
+    elsewhere = ("n_distinct", "n_unique", "nunique", "distinct")
     order = 25
     make = staticmethod(count_distinct)
     help = "The number of different values of a column."

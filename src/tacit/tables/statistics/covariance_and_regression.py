@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from tacit.tables.statistics.base import (
     Noise,
     Part,
     Setting,
+    TableStatistic,
     bounded,
     register_statistic,
 )
@@ -48,7 +49,7 @@ _PRODUCT_BITS = 66
 
 
 @dataclass(frozen=True)
-class OfColumns(Aggregate):
+class OfColumns(TableStatistic):
     """A statistic of several columns."""
 
     others: tuple[Clamped, ...] = ()  # the columns after the first
@@ -78,14 +79,14 @@ class OfColumns(Aggregate):
         return {"others": others} if others else {}
 
     @classmethod
-    def read(cls, described: Mapping[str, Any]) -> Aggregate:
+    def read(cls, described: Mapping[str, Any]) -> TableStatistic:
         """Return the statistic that :meth:`to_json` described."""
         bounds = {name: (low, high) for name, low, high in _described(described)}
         return cls.of([name for name, _, _ in _described(described)], bounds)
 
     @classmethod
     @abstractmethod
-    def of(cls, columns: Sequence[str], bounds: Bounds | None) -> Aggregate:
+    def of(cls, columns: Sequence[str], bounds: Bounds | None) -> TableStatistic:
         """Return the question about columns, in the order of its flag."""
 
     @classmethod
@@ -152,7 +153,7 @@ def _clamped(of: type[OfColumns], name: str, ends: Any) -> Clamped:
 
 
 def _described(asked: Mapping[str, Any]) -> list[tuple[str, Fraction, Fraction]]:
-    """Return each column with its bounds, as :meth:`Aggregate.to_json` described them."""
+    """Return each column with its bounds, as :meth:`TableStatistic.to_json` described them."""
     columns = [(asked["column"], asked["lower"], asked["upper"]), *asked["others"]]
     return [(str(name), as_fraction(low), as_fraction(high)) for name, low, high in columns]
 
@@ -496,7 +497,7 @@ class _OfPair(OfColumns):
     fields = ("x", "y", "bounds")
 
     @classmethod
-    def of(cls, columns: Sequence[str], bounds: Bounds | None) -> Aggregate:
+    def of(cls, columns: Sequence[str], bounds: Bounds | None) -> TableStatistic:
         """Return the question about two columns."""
         if len(columns) != 2:
             raise UsageError(f"{cls.kind} takes two columns, not {len(columns)}")
@@ -519,6 +520,7 @@ class Covariance(_OfPair):
     """The statistic ``covariance``."""
 
     kind = "covariance"
+    elsewhere = ("cov",)
     order = 112
     make = staticmethod(covariance)
     help = "The covariance of two columns."
@@ -531,6 +533,7 @@ class Correlation(_OfPair):
     """The statistic ``correlation``."""
 
     kind = "correlation"
+    elsewhere = ("corr", "cor")
     order = 114
     make = staticmethod(correlation)
     help = "The correlation of two columns."
@@ -738,9 +741,9 @@ class LinearRegression(OfColumns):
     each = ("coefficient", "value")
 
     @classmethod
-    def of(cls, columns: Sequence[str], bounds: Bounds | None) -> Aggregate:
+    def of(cls, columns: Sequence[str], bounds: Bounds | None) -> TableStatistic:
         """Return the question about the outcome and its predictors."""
-        return linear_regression(columns[0], columns[1:], bounds)
+        return cast("TableStatistic", linear_regression(columns[0], columns[1:], bounds))
 
     def answer_names(self) -> list[str] | None:
         """Return the names of its numbers."""

@@ -37,6 +37,7 @@ from tacit.tables.statistics.base import (
     Noise,
     Part,
     Setting,
+    TableStatistic,
     bounded,
     distribution_of_rows,
     only_global,
@@ -162,7 +163,7 @@ def histogram(
 
 
 @dataclass(frozen=True)
-class Binned(Aggregate):
+class Binned(TableStatistic):
     """A statistic of the bins between the edges of a column."""
 
     edges: tuple[Fraction, ...] | None = None
@@ -192,6 +193,7 @@ class HistogramOfColumn(Binned):
     """The statistic ``histogram``."""
 
     kind = "histogram"
+    elsewhere = ("hist", "bins")
     order = 110
     make = staticmethod(histogram)
     help = "How many values are in each bin between the edges."
@@ -310,7 +312,7 @@ def bounds(
 
 @register_statistic
 @dataclass(frozen=True)
-class BoundsOfColumn(Aggregate):
+class BoundsOfColumn(TableStatistic):
     """The statistic ``bounds``."""
 
     kind = "bounds"

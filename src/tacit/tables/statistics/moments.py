@@ -32,6 +32,7 @@ from tacit.tables.statistics.base import (
     Noise,
     Part,
     Setting,
+    TableStatistic,
     bounded,
     only_global,
     plain_estimate,
@@ -740,7 +741,7 @@ def _dispersion(
     return made
 
 
-class Moment(Aggregate):
+class Moment(TableStatistic):
     """A statistic that is worked out from the moments of a column."""
 
     def shared(self) -> Any:
@@ -766,6 +767,7 @@ class SumOfColumn(Moment):
     """The statistic ``sum``."""
 
     kind = "sum"
+    elsewhere = ("total",)
     order = 30
     make = staticmethod(sum)
     help = "The sum of values clamped to the bounds."
@@ -780,6 +782,7 @@ class MeanOfColumn(Moment):
     """The statistic ``mean``."""
 
     kind = "mean"
+    elsewhere = ("avg", "average")
     order = 40
     make = staticmethod(mean)
     help = "The mean."
@@ -796,6 +799,7 @@ class VarOfColumn(Moment):
     ddof: int = 0  # without a column 1 too, to divide by ``n - 1``
 
     kind = "var"
+    elsewhere: ClassVar[tuple[str, ...]] = ("variance",)
     order = 50
     make = staticmethod(var)
     help = "The variance."
@@ -830,6 +834,7 @@ class StdOfColumn(VarOfColumn):
     """The statistic ``std``."""
 
     kind = "std"
+    elsewhere = ("sd", "stddev", "stdev")
     order = 60
     make = staticmethod(std)
     help = "The standard deviation."

@@ -43,6 +43,7 @@ from tacit.tables.statistics.base import (
     Noise,
     Part,
     Setting,
+    TableStatistic,
     bounded,
     only_global,
     register_statistic,
@@ -644,12 +645,13 @@ def percentiles(
 
 @register_statistic
 @dataclass(frozen=True)
-class Percentiles(Aggregate):
+class Percentiles(TableStatistic):
     """The statistic ``percentiles``."""
 
     percentages: tuple[Fraction, ...] = ()  # rising, in 0..100
 
     kind = "percentiles"
+    elsewhere = ("quantiles",)
     order = 85
     make = staticmethod(percentiles)
     help = "Several percentiles together, each Q between 0 and 100."

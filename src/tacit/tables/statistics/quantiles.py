@@ -28,6 +28,7 @@ from tacit.tables.statistics.base import (
     Options,
     Part,
     Setting,
+    TableStatistic,
     bounded,
     only_global,
     register_statistic,
@@ -378,7 +379,7 @@ def max(
 
 
 @dataclass(frozen=True)
-class Quantile(Aggregate):
+class Quantile(TableStatistic):
     """A quantile of a column, whatever it is called."""
 
     q: Fraction | None = None  # in 0..100
@@ -432,6 +433,7 @@ class Percentile(Quantile):
     """The statistic ``percentile``."""
 
     kind = "percentile"
+    elsewhere = ("quantile", "percentile_cont")
     order = 80
     make = staticmethod(percentile)
     help = "A percentile, Q in 0..100."
@@ -574,7 +576,7 @@ class InterquartileRangePart(ChoicePart):
 
 @register_statistic
 @dataclass(frozen=True)
-class InterquartileRange(Aggregate):
+class InterquartileRange(TableStatistic):
     """The statistic ``interquartile_range``."""
 
     kind = "interquartile_range"

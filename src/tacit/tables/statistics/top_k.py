@@ -27,7 +27,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -49,6 +49,7 @@ from tacit.tables.statistics.base import (
     Noise,
     Part,
     Setting,
+    TableStatistic,
     distribution_of_rows,
     only_global,
     register_statistic,
@@ -221,7 +222,7 @@ def _category(key: Any) -> Any:
 
 @register_statistic
 @dataclass(frozen=True)
-class TopK(Aggregate):
+class TopK(TableStatistic):
     """The statistic ``top_k``."""
 
     k: int = 1  # how many of the categories
@@ -237,10 +238,12 @@ class TopK(Aggregate):
     each = ("category", "rows")
     in_lab = "ask tc.histogram() for sensitivities"
 
-    def with_keys(self, keys: Mapping[str, Sequence[object]]) -> Aggregate:
+    def with_keys(self, keys: Mapping[str, Sequence[object]]) -> Self:
         """Return the statistic with the declared categories of its column, if it needs some."""
         column = self.require_column()
-        return top_k(column, self.k, keys[column]) if self.keys is None and column in keys else self
+        if self.keys is not None or column not in keys:
+            return self
+        return cast("Self", top_k(column, self.k, keys[column]))
 
     def check(self, columns: Schema) -> None:
         """Raise if the categories are not of the kind of the column."""

@@ -37,6 +37,7 @@ from tacit.tables.statistics.base import (
     Noise,
     Part,
     Setting,
+    TableStatistic,
     bounded,
     only_global,
     register_statistic,
@@ -126,7 +127,7 @@ class ValueRangePart(ChoicePart):
 
 @register_statistic
 @dataclass(frozen=True)
-class ValueRange(Aggregate):
+class ValueRange(TableStatistic):
     """The statistic ``value_range``."""
 
     kind = "value_range"
