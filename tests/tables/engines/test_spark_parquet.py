@@ -84,7 +84,7 @@ def test_what_is_computed_of_such_times_is_refused_by_its_type(tmp_path, spark, 
     frame.createOrReplaceTempView("visits")
     frames = [
         frame.selectExpr("t", "year(t) as y", "n", "s.t is null as s", "t as u"),
-        spark.sql("select t, year(t) as y, n, s.t as s, t as u from visits where x > 0"),
+        spark.sql("select t, year(t) as y, n, s.t as s, t as u from visits where n > 0"),
         frame.join(frame.selectExpr("n", "t as u"), "n").selectExpr("*", "day(u) as y"),
     ]
     for computed in frames:

@@ -43,7 +43,7 @@ from tacit.tables.statistics.data_dependent_steps import (
     RecordsByGroup,
     SampleMean,
 )
-from tacit.tables.statistics.quantiles import Median
+from tacit.tables.statistics.quantiles import MedianOfColumn
 from tacit.tables.steps import UnitDistance, table_space
 
 BOTH = tc.epsilon_delta(100, "1e-3")
@@ -309,7 +309,7 @@ def test_much_epsilon_for_people_with_many_rows_is_paid_or_refused(epsilon):
 
 def test_the_global_method_is_what_it_was():
     plain, named = tc.median("age", 0, 100), tc.median("age", 0, 100, method="global")
-    assert plain == named == Median("age", plain.lower, plain.upper, q=plain.q)
+    assert plain == named == MedianOfColumn("age", plain.lower, plain.upper, q=plain.q)
     assert named.to_json() == {
         "kind": "median", "column": "age", "lower": "0", "upper": "100", "q": "50"
     }  # fmt: skip

@@ -36,7 +36,7 @@ from tacit.tables.statistics.base import (
 from tacit.tables.statistics.histogram import Binned, histogram
 from tacit.tables.statistics.moments import MeanOfColumn, Moment, MomentsPart, SumPart
 from tacit.tables.statistics.percentiles import Percentiles, PercentilesPart
-from tacit.tables.statistics.quantiles import Quantile, QuantilePart
+from tacit.tables.statistics.quantiles import QuantileOfColumn, QuantilePart
 from tacit.workload.range_strategies import check_bins, check_numbers
 
 # Counts of cells as a kind of answer, which only a plan of several questions asks for.
@@ -197,7 +197,7 @@ def ranges(column: str, edges: Sequence[Number]) -> Aggregate:
         >>> answer.column("by_age")["bins"][:3]
         ['[0, 18)', '[0, 65)', '[0, 99]']
     """
-    return _of_bins(Ranges, column, edges)
+    return _of_bins(RangesOfColumn, column, edges)
 
 
 @public
@@ -296,7 +296,7 @@ class _SumsOfBins(Binned):
 
 @register_statistic
 @dataclass(frozen=True)
-class Ranges(_SumsOfBins):
+class RangesOfColumn(_SumsOfBins):
     """The statistic ``ranges``."""
 
     kind = "ranges"
@@ -361,7 +361,9 @@ class CumulativeDistribution(_SumsOfBins):
 _CHOSEN = (QuantilePart, PercentilesPart)
 # The kinds that are answered by groups in a plan.
 GROUPED = tuple(
-    known.kind for known in statistics() if issubclass(known, (Moment, Quantile, Percentiles))
+    known.kind
+    for known in statistics()
+    if issubclass(known, (Moment, QuantileOfColumn, Percentiles))
 )
 _BITS, _MIN_BITS = 30, 8
 

@@ -155,7 +155,7 @@ def median(
     median(age, 0, 100) median(age, 0, 100, method=smooth)
     """
     return with_method(
-        bounded(Median, column, lower, upper, q=Fraction(50)),
+        bounded(MedianOfColumn, column, lower, upper, q=Fraction(50)),
         method,
         bound,
         bins,
@@ -269,7 +269,7 @@ def percentile(
     percentile(age, 90, 0, 100)
     """
     column, q = _one_of(column, q, "percentile")
-    made = bounded(Percentile, column, lower, upper, q=_percent(q))
+    made = bounded(PercentileOfColumn, column, lower, upper, q=_percent(q))
     return with_method(made, method, bound, bins, distribution, rows)
 
 
@@ -324,7 +324,7 @@ def quantile(
     percentile(age, 90, 0, 100)
     """
     column, q = _one_of(column, q, "quantile")
-    made = bounded(Percentile, column, lower, upper, q=100 * _share(q))
+    made = bounded(PercentileOfColumn, column, lower, upper, q=100 * _share(q))
     return with_method(made, method, bound, bins, distribution, rows)
 
 
@@ -379,7 +379,7 @@ def max(
 
 
 @dataclass(frozen=True)
-class Quantile(TableStatistic):
+class QuantileOfColumn(TableStatistic):
     """A quantile of a column, whatever it is called."""
 
     q: Fraction | None = None  # in 0..100
@@ -389,7 +389,7 @@ class Quantile(TableStatistic):
 
     def shared(self) -> Any:
         """Return what the statistics that one part answers have in common."""
-        return Quantile, self.clamped, self.q
+        return QuantileOfColumn, self.clamped, self.q
 
     def _fields_to_json(self) -> dict[str, object]:
         return {"q": str(self.q)}
@@ -416,7 +416,7 @@ class Quantile(TableStatistic):
 
 @register_statistic
 @dataclass(frozen=True)
-class Median(Quantile):
+class MedianOfColumn(QuantileOfColumn):
     """The statistic ``median``."""
 
     kind = "median"
@@ -429,7 +429,7 @@ class Median(Quantile):
 
 @register_statistic
 @dataclass(frozen=True)
-class Percentile(Quantile):
+class PercentileOfColumn(QuantileOfColumn):
     """The statistic ``percentile``."""
 
     kind = "percentile"
@@ -458,7 +458,7 @@ class Percentile(Quantile):
 
 @register_statistic
 @dataclass(frozen=True)
-class Low(Quantile):
+class Low(QuantileOfColumn):
     """The statistic ``min``."""
 
     kind = "min"
@@ -470,7 +470,7 @@ class Low(Quantile):
 
 @register_statistic
 @dataclass(frozen=True)
-class High(Quantile):
+class High(QuantileOfColumn):
     """The statistic ``max``."""
 
     kind = "max"
@@ -529,7 +529,7 @@ def interquartile_range(
     interquartile_range(age, 0, 100)
     """
     only_global("interquartile_range", method)
-    return bounded(InterquartileRange, column, lower, upper)
+    return bounded(InterquartileRangeOfColumn, column, lower, upper)
 
 
 @dataclass(frozen=True)
@@ -576,7 +576,7 @@ class InterquartileRangePart(ChoicePart):
 
 @register_statistic
 @dataclass(frozen=True)
-class InterquartileRange(TableStatistic):
+class InterquartileRangeOfColumn(TableStatistic):
     """The statistic ``interquartile_range``."""
 
     kind = "interquartile_range"
