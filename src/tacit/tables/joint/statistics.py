@@ -371,6 +371,7 @@ _BITS, _MIN_BITS = 30, 8
 def statistic_by_cells(axes: Sequence[Axis], of: TableStatistic) -> TableStatistic:
     """Ask for a statistic in each listed cell of some axes.
 
+    >>> from tacit.tables.statistics.moments import mean
     >>> print(statistic_by_cells([Axis(("sex",), (("f",), ("m",)))], mean("age", 0, 100)))
     by_cells(mean(age, 0, 100), sex)
     """
