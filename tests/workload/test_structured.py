@@ -76,17 +76,18 @@ def test_a_product_is_that_of_the_matrices() -> None:
 
 
 @pytest.mark.parametrize("asked", [tc.workload.ranges, tc.workload.prefix_sums])
-@pytest.mark.parametrize("cells", [65, 128])
+@pytest.mark.parametrize("cells", [65, pytest.param(128, marks=pytest.mark.full)])
 def test_a_kernel_is_near_the_convex_optimum(asked: object, cells: int) -> None:
     work = asked(cells)  # type: ignore[operator]
     total = work.total(best_strategy({work.reading: 1}, cells, "L2"))
-    assert convex_optimum(work.gram).bound <= total <= 1.004 * convex_optimum(work.gram).bound
+    bound = convex_optimum(work.gram).bound
+    assert bound <= total <= 1.004 * bound
     assert work.singular_values == pytest.approx(
         np.sqrt(np.maximum(np.linalg.eigvalsh(work.gram), 0)).sum(), rel=1e-6
     )
 
 
-@pytest.mark.parametrize("cells", [257, 300])
+@pytest.mark.parametrize("cells", [257, pytest.param(300, marks=pytest.mark.full)])
 def test_blocks_have_the_error_of_their_matrix(cells: int) -> None:
     for reading in ("ranges", "prefix_sums"):
         found = best_strategy({reading: 1}, cells, "L1")
@@ -128,6 +129,7 @@ def test_boxes_have_the_error_of_their_matrix() -> None:
     assert boxes.error_of(identity(12, "L2"), rho=1) >= boxes.lower_bound(rho=1)
 
 
+@pytest.mark.full
 def test_questions_of_several_readings_get_one_kernel() -> None:
     for readings in ({"cells": 50.0, "prefix_sums": 1.0}, {"ranges": 1.0, "prefix_sums": 9.0}):
         asked = tuple(readings.items())
@@ -156,6 +158,7 @@ def test_a_form_that_is_none_is_refused(form: object) -> None:
         decoded(form, "L2")
 
 
+@pytest.mark.full
 def test_the_same_question_has_the_same_strategy() -> None:
     forms = []
     for _ in range(2):
