@@ -321,7 +321,9 @@ def test_sql_previews_and_plan_files_are_answered_from_earlier_releases_too(taci
 def test_a_preview_of_one_question_reads_the_earlier_releases_once(tacit, rows, monkeypatch):
     assert tacit(f"{FINE} --epsilon 1 --budget-epsilon 3").code == 0
     read, begin = [], Earlier.__init__
-    monkeypatch.setattr(Earlier, "__init__", lambda *args: (read.append(1), begin(*args))[1])
+    monkeypatch.setattr(
+        Earlier, "__init__", lambda *args, **how: (read.append(1), begin(*args, **how))[1]
+    )
     text = tacit(f"preview {COARSE} --epsilon 1").out
     assert "follows from earlier releases at no cost" in text
     assert len(read) == 1
