@@ -455,12 +455,10 @@ def _exact(price: Price) -> dict[str, Any]:
     """Return a price as plain JSON: each number exact and as text."""
     plain: dict[str, Any] = {}
     for name, value in price.items():
-        if name == "tag" or value is None:
-            plain |= {} if value is None else {name: value}
-        elif isinstance(value, Mapping):
+        if isinstance(value, Mapping):
             plain[name] = {label: str(as_fraction(one)) for label, one in value.items()}
-        else:
-            plain[name] = str(as_fraction(cast("Number", value), name))
+        elif value is not None:
+            plain[name] = value if name == "tag" else str(as_fraction(cast("Number", value), name))
     return plain
 
 

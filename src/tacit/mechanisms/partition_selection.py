@@ -36,6 +36,7 @@ from tacit.core.losses.composition import ComposedLosses
 from tacit.errors import MismatchError, UsageError, shown_value
 from tacit.mechanisms.additive import continuous_sigma
 from tacit.mechanisms.output_distribution import FiniteDistribution, approximate_loss
+from tacit.mechanisms.truncated_laplace import draw_within, probability_within
 from tacit.noise import NoiseDistribution
 
 # Partition selection: release those unlisted groups that have more people than a threshold.
@@ -625,21 +626,10 @@ class TruncatedNoise:
 
     def draw(self, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return for each of n keys its k, and its noise."""
-        # A geometric number modulo ``k + 1`` has the geometric distribution on 0 to k. With a fair
-        # sign, and drawn again where it is zero below zero, it is the noise.
         radius = np.full(n, self.reach, dtype=object)
         if self.share < 1 and n:
             radius -= ~exact_noise.bernoulli(self.share, n)
-        drawn = np.zeros(n, dtype=object)
-        left = np.arange(n)
-        while len(left):
-            size = exact_noise.geometric(1 / self.epsilon, len(left)).astype(object) % (
-                radius[left] + 1
-            )
-            below = exact_noise.bernoulli(Fraction(1, 2), len(left))
-            drawn[left] = np.where(below, -size, size)
-            left = left[below & (size == 0)]
-        return radius, drawn
+        return radius, draw_within(1 / self.epsilon, radius)
 
     def shown(self, count: int) -> FiniteDistribution:
         """List what one key of so many people shows: nothing, or its noisy count."""
@@ -649,24 +639,12 @@ class TruncatedNoise:
         for radius, odds in ((self.reach, self.share), (self.reach - 1, 1 - self.share)):
             if not odds:
                 continue
-            one = _at(self.epsilon, radius, 0)
+            one = probability_within(self.epsilon, radius, 0)
             for drawn in range(-radius, radius + 1):
                 shown = count + drawn if count + drawn > radius else None
                 p = odds * one * exp(-self.epsilon * abs(drawn), 128)
                 table[shown] = (table.get(shown, Enclosure.of(0)) + p).rounded(160)
         return FiniteDistribution(table)
-
-
-def _at(epsilon: Fraction, radius: int, value: int) -> Enclosure:
-    """Enclose the probability of one value: ``q^|y| (1 - q) / (1 + q - 2 q^(k + 1))``.
-
-    >>> round(float(_at(Fraction(1), 1, 0) + 2 * _at(Fraction(1), 1, 1)), 12)
-    1.0
-    """
-    bits = 160 + 2 * max(0, (1 / epsilon).__ceil__().bit_length())
-    q = exp(-epsilon, bits)
-    total = (1 - q) / (1 + q - 2 * exp(-epsilon * (radius + 1), bits))
-    return (total * exp(-epsilon * abs(value), bits)).rounded(bits)
 
 
 @lru_cache(maxsize=256)
@@ -675,7 +653,7 @@ def _tail_bound(epsilon: Fraction, delta: Fraction) -> tuple[int, Fraction]:
     # The share w solves ``w P_k + (1 - w) P_(k - 1) = delta``, rounded up.
 
     def last(radius: int) -> Enclosure:
-        return _at(epsilon, radius, radius)
+        return probability_within(epsilon, radius, radius)
 
     radius = smallest_integer(lambda k: last(k).upper <= delta, 0, 1)
     here, before = last(radius), last(radius - 1)

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tacit import noise
 from tacit.arithmetic.enclosure import Enclosure, exp
 from tacit.arithmetic.exact import Number as NumberLike
@@ -17,6 +20,33 @@ from tacit.mechanisms.grid_noise import AggregateGrid
 from tacit.mechanisms.output_distribution import FiniteDistribution
 
 _BITS = 128
+
+
+def probability_within(epsilon: Fraction, radius: int, value: int) -> Enclosure:
+    """Enclose the probability of one value: ``q^|y| (1 - q) / (1 + q - 2 q^(k + 1))``.
+
+    >>> middle, end = (probability_within(Fraction(1), 1, y) for y in (0, 1))
+    >>> round(float(middle + 2 * end), 12)
+    1.0
+    """
+    bits = 160 + 2 * max(0, (1 / epsilon).__ceil__().bit_length())
+    q = exp(-epsilon, bits)
+    total = (1 - q) / (1 + q - 2 * exp(-epsilon * (radius + 1), bits))
+    return (total * exp(-epsilon * abs(value), bits)).rounded(bits)
+
+
+def draw_within(scale: Fraction, radius: NDArray[Any]) -> NDArray[Any]:
+    """Draw discrete Laplace noise on ``-k`` to ``k`` for each radius k, exactly."""
+    # A geometric number modulo ``k + 1`` has the geometric distribution on 0 to k.  With a fair
+    # sign it is the noise, where a zero with a minus is drawn again: it would count twice.
+    drawn = np.zeros(len(radius), dtype=object)
+    left = np.arange(len(radius))
+    while len(left):
+        size = noise.geometric(scale, len(left)).astype(object) % (radius[left] + 1)
+        below = noise.bernoulli(Fraction(1, 2), len(left))
+        drawn[left] = np.where(below, -size, size)
+        left = left[below & (size == 0)]
+    return drawn
 
 
 @dataclass(frozen=True)
@@ -46,9 +76,7 @@ class TruncatedDiscreteLaplace:
         """Enclose P(Y = y)."""
         if abs(y) > self.radius:
             return Enclosure.of(0)
-        q = self._power(1)
-        total = 1 + q - 2 * self._power(self.radius + 1)
-        return (self._power(abs(y)) * (1 - q) / total).rounded(_BITS)
+        return probability_within(1 / self.scale, self.radius, y).rounded(_BITS)
 
     def tail(self, first: int) -> Enclosure:
         """Enclose P(Y >= first)."""
@@ -63,13 +91,7 @@ class TruncatedDiscreteLaplace:
 
     def draw(self) -> int:
         """Draw one Python integer, exactly."""
-        # A geometric number modulo ``k + 1`` has the truncated geometric distribution.  With a fair
-        # sign it is the noise, where a zero with a minus is drawn again: it would count twice.
-        while True:
-            size = int(noise.geometric(self.scale)) % (self.radius + 1)
-            minus = noise.bernoulli(Fraction(1, 2))
-            if size or not minus:
-                return -size if minus else size
+        return int(draw_within(self.scale, np.array([self.radius], dtype=object))[0])
 
 
 @register
@@ -119,11 +141,10 @@ class TruncatedLaplace(Step):
     def build(self, space: Space) -> Measurement:
         """Return the mechanism on a number under the absolute distance; its grid has the radius."""
         if isinstance(space.domain, Vector) or not isinstance(space.metric, AbsoluteDistance):
-            raise MismatchError(
-                f"{self.name} needs a number under the absolute distance, not ({space}); chain a "
-                "statistic such as count() before it",
+            raise self.mismatch(
                 space,
-                self,
+                f"needs a number under the absolute distance, not ({space}); chain a "
+                "statistic such as count() before it",
             )
         lattice = AggregateGrid.of(space, self, None)
         scale, radius = Fraction(self.scale), Fraction(self.radius) / lattice.grid
