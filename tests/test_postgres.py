@@ -53,7 +53,7 @@ def test_a_refusal_shows_no_word_of_libpqs() -> None:
         assert given is not None
         found = connect(with_defaults(given))
     assert isinstance(found, Refused)
-    assert "refused" in found.told.casefold()
+    assert "refused" in found.message.casefold()
     assert not found.password
     assert str(found) == "Refused(password=False)"
 

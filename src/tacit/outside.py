@@ -25,12 +25,12 @@ _LONGEST = 1000  # the digits of a number, as :func:`tacit.arithmetic.exact.as_f
 
 def read_json_file(path: str | os.PathLike[str], what: str) -> Any:
     """Read a file of JSON."""
-    place = Path(os.path.expanduser(path))
+    file_path = Path(os.path.expanduser(path))
     try:
-        size = place.stat().st_size
+        size = file_path.stat().st_size
         if size > MAX_BYTES:
             raise UsageError(f"{what} has {size} bytes; at most {MAX_BYTES} are read")
-        with place.open("rb") as file:  # what is not a file may be longer than it says
+        with file_path.open("rb") as file:  # what is not a file may be longer than it says
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{what} cannot be read: {error.strerror}") from None

@@ -91,7 +91,7 @@ class Refused:
     """Why there is no connection."""
 
     # libpq's words, which may repeat a secret: not to be shown as they are
-    told: str = field(repr=False)
+    message: str = field(repr=False)
     password: bool = False  # whether the server asked for one
 
 

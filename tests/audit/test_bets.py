@@ -387,7 +387,7 @@ def test_the_summary_is_of_the_whole_output():
 def test_what_is_the_same_for_all_is_left_out():
     left, right = [[0, 1], [1, 1]] * 5, [[0, 1], [0, 1]] * 5
     design = Design.of(left, right)
-    assert design.kept.sum() < len(design.kept) / 2
+    assert design.informative.sum() < len(design.informative) / 2
     assert not design.cut[9:].any()  # bits have no median to be above of
     found = design([[1, 1], [0, 1]])
     assert found.shape[0] == 2
@@ -439,10 +439,10 @@ def test_few_features_are_counts_as_they_are_ranks_and_their_products():
 def test_of_long_outputs_the_numbers_and_products_of_the_summary():
     outputs = [[float(i >> k & 1) for k in range(5)] for i in range(32)]
     few = FewFeatures.of(outputs, outputs)
-    assert few.kept[9:13].all()  # the last number is in the summary too
-    summary = int(few.kept[:9].sum())
+    assert few.informative[9:13].all()  # the last number is in the summary too
+    summary = int(few.informative[:9].sum())
     assert summary > 0
-    assert few(outputs).shape[1] == 1 + few.kept.sum() + summary * (summary + 1) // 2
+    assert few(outputs).shape[1] == 1 + few.informative.sum() + summary * (summary + 1) // 2
     assert few(outputs).shape[1] < Design.of(outputs, outputs)(outputs).shape[1] + 10
 
 

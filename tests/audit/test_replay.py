@@ -122,7 +122,7 @@ WRONG = {
 def test_what_depends_on_the_data_is_found_and_named(mechanism):
     found = replay(mechanism, U, V, runs=2)
     assert not found
-    assert any(WRONG[mechanism] in told for told in found.findings), found.findings
+    assert any(WRONG[mechanism] in message for message in found.findings), found.findings
     assert str(found).startswith("FOUND")
 
 

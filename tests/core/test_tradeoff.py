@@ -256,7 +256,7 @@ def test_no_value_of_a_concave_function_is_above_the_bound(kinks, places, width)
     low, high = min(places), max(places)
     inside = [kink for kink in kinks if low <= kink <= high]
     largest = max(value(t) for t in [*places, *inside])
-    assert function.least <= largest <= function.most()[0]
+    assert function.lower_bound <= largest <= function.most()[0]
 
 
 def test_points_that_are_many_and_exact_leave_no_room():
@@ -265,7 +265,7 @@ def test_points_that_are_many_and_exact_leave_no_room():
         t = Fraction(i, 100)
         function.add(t, Enclosure.of(t * (1 - t)))
     assert Fraction(1, 4) <= function.most()[0] <= Fraction(1, 4) + Fraction(1, 10**4)
-    assert function.least == Fraction(1, 4)
+    assert function.lower_bound == Fraction(1, 4)
 
 
 def test_the_slope_on_from_the_last_point_is_that_of_the_last_chord():

@@ -27,7 +27,7 @@ from tacit.expressions.dialect import (
     spelled,
 )
 from tacit.expressions.expression import Expression, col, when
-from tacit.expressions.operations import as_asked
+from tacit.expressions.operations import with_readings
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.duckdb.engine import DUCKDB
 from tacit.tables.engines.postgres import POSTGRES
@@ -216,9 +216,12 @@ def test_a_partial_date_has_the_parts_that_it_says():
     cells |= dict.fromkeys(("0000", "80", "19800", "1980-13", "1980-5", "1980.0", ""), (None, None))
     for cell, (year, month) in cells.items():
         row = {"a": cell}
-        asked = as_asked(col("a").dt.year(), SCHEMA), as_asked(col("a").dt.month(), SCHEMA)
+        asked = (
+            with_readings(col("a").dt.year(), SCHEMA),
+            with_readings(col("a").dt.month(), SCHEMA),
+        )
         assert tuple(part.evaluate(row) for part in asked) == (year, month), cell
-        quarter = as_asked(col("a").dt.quarter(), SCHEMA).evaluate(row)
+        quarter = with_readings(col("a").dt.quarter(), SCHEMA).evaluate(row)
         assert quarter == (None if month is None else 2)
         day = read_cell("read_date", cell)
         assert day is None or len(cell.strip()) >= 10  # no day is made up
@@ -271,7 +274,7 @@ SCHEMA = Schema([Column(name, kind, kind) for name, kind in KINDS.items()])
     ],
 )
 def test_the_question_says_how_a_cell_is_read(expression, reads):
-    assert str(as_asked(expression, SCHEMA)) == reads
+    assert str(with_readings(expression, SCHEMA)) == reads
     expression.sql(SCHEMA, DUCKDB)
 
 

@@ -44,12 +44,12 @@ from tacit.expressions.expression import Expression, col
 from tacit.expressions.functions import FUNCTIONS
 from tacit.expressions.grid import Grid
 from tacit.expressions.operations import (
-    as_asked,
     column_sql,
     compared_sql,
     has_time,
     is_wide,
     seconds_sql,
+    with_readings,
 )
 from tacit.expressions.schema import Column, Schema
 from tacit.expressions.timeline import Timeline, moment, span
@@ -282,7 +282,7 @@ def test_undeclared_columns_answer_as_declared_ones_do(both, unit):
 
 
 def shown(source, expression):
-    asked = as_asked(expression, source.schema)
+    asked = with_readings(expression, source.schema)
     kind = asked.kind(source.schema)
     sql = asked.sql(source.schema, source.engine.dialect)
     rows = source.engine.rows(f"select {sql} from {source.relation} as tacit_rows")

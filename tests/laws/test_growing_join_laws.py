@@ -187,7 +187,7 @@ class Engine:
         done = 0
         for closed in reads:
             self.connection.execute(f"update now set read = {closed}")
-            first = TREE.reach(done, closed)
+            first = TREE.first_period(done, closed)
             counts = counts_of_periods(self.source, plan.query, plan.step, first, closed)
             numbers = iter(TREE.sums(done, closed, counts))
             for level, begin, end in TREE.closing(done, closed):

@@ -89,7 +89,7 @@ def test_a_witness_is_a_pair_of_neighbours_that_attains_the_value(
         found = ts.sensitivity(statistic, over, at, distance, relation)
     except InfeasibleError:
         return  # no finite answer, or none that has a value on both sides
-    least = asked.least
+    least = asked.min_size
     if found.witness is None:
         assert found.method == "upper bound" or not a_release_can_be_changed(
             over, at, relation, distance, least

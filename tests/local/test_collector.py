@@ -324,9 +324,9 @@ def test_honest_bounds_keep_what_they_promise() -> None:
         ]
         assert sum(law) == 1
         found = honest_bounds(oracle, miss)
-        assert sum(law[found.least : found.most + 1]) >= 1 - Fraction(miss)
-        assert sum(law[: found.least]) <= Fraction(miss) / 2 < sum(law[: found.least + 1])
-        assert sum(law[found.most + 1 :]) <= Fraction(miss) / 2 < sum(law[found.most :])
+        assert sum(law[found.minimum : found.maximum + 1]) >= 1 - Fraction(miss)
+        assert sum(law[: found.minimum]) <= Fraction(miss) / 2 < sum(law[: found.minimum + 1])
+        assert sum(law[found.maximum + 1 :]) <= Fraction(miss) / 2 < sum(law[found.maximum :])
 
 
 def test_ids_are_read_strictly() -> None:

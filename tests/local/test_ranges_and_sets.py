@@ -156,7 +156,7 @@ every_column = pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)
 @every_column
 def test_text_in_every_column(column):
     items = Items(["a", "b"], other="other", missing="missing")
-    assert items.places(column(TEXTS)).tolist() == [0, 1, 3, 2]
+    assert items.indices_of(column(TEXTS)).tolist() == [0, 1, 3, 2]
     assert digests(column(TEXTS)).tolist() == digests(TEXTS).tolist()
 
 
@@ -164,8 +164,8 @@ def test_text_in_every_column(column):
 def test_whole_numbers_in_every_column(column):
     for labels in (range(1, 3), ["1", "2"], [1.0, 2.0]):
         items = Items(labels, other="other", missing="missing")
-        assert items.places(column([1, 2, None, 5])).tolist() == [0, 1, 3, 2]
-    assert Items(3, other=4, missing=5).places(column([1, 2, None, 7])).tolist() == [1, 2, 4, 3]
+        assert items.indices_of(column([1, 2, None, 5])).tolist() == [0, 1, 3, 2]
+    assert Items(3, other=4, missing=5).indices_of(column([1, 2, None, 7])).tolist() == [1, 2, 4, 3]
     for oracle in (Duchi, Piecewise, HybridMean, LaplaceMean, SquareWave):
         mean = oracle(0, 8, epsilon=1, missing=5)
         assert mean.read(column([1, 2, None, 9])).tolist() == mean.read([1, 2, 5, 9]).tolist()
@@ -178,7 +178,7 @@ def test_whole_numbers_in_every_column(column):
 def test_booleans_in_every_column(column):
     for labels in ([False, True], [0, 1], ["false", "true"], ["False", "True"]):
         items = Items(labels, missing="missing")
-        assert items.places(column([True, False, None])).tolist() == [1, 0, 2]
+        assert items.indices_of(column([True, False, None])).tolist() == [1, 0, 2]
     assert Duchi(0, 1, epsilon=1, missing=0).read(column([True, False, None])).tolist() == [
         1 << 32,
         0,
@@ -192,14 +192,14 @@ def test_dates_in_every_column(column, hours):
     kind = datetime.date if hours is None else datetime.datetime
     days = [kind(2024, 1, 31), None, kind(2024, 2, 1)]
     items = Items(["2024-01-31"], other="other", missing="missing")
-    assert items.places(column(days)).tolist() == [0, 2, 1]
+    assert items.indices_of(column(days)).tolist() == [0, 2, 1]
     assert digests(column(days)).tolist() == digests(["2024-01-31", None, "2024-02-01"]).tolist()
 
 
 @every_column
 def test_decimals_in_every_column(column):
     given = [decimal.Decimal("1.00"), decimal.Decimal("2.00"), None, decimal.Decimal("7.50")]
-    assert Items(range(1, 3), other=9, missing=8).places(column(given)).tolist() == [0, 1, 3, 2]
+    assert Items(range(1, 3), other=9, missing=8).indices_of(column(given)).tolist() == [0, 1, 3, 2]
     mean = Duchi(0, 8, epsilon=1, missing=5)
     assert mean.read(column(given)).tolist() == mean.read([1, 2, 5, 7.5]).tolist()
     assert digests(column(given)).tolist() == digests([1, 2, None, 7.5]).tolist()
@@ -212,11 +212,11 @@ def test_times_of_every_unit(kind):
         [*np.array(["2024-01-31", "NaT"], f"datetime64[{kind}]")],
     ):
         items = Items(["2024-01-31"], other="other", missing="missing")
-        assert items.places(days).tolist() == [0, 2]
+        assert items.indices_of(days).tolist() == [0, 2]
     moment = np.array(["2024-01-31T10:11:12.123456789"], "datetime64[ns]")
     written = Items(["2024-01-31T10:11:12.123456789", "x"])
-    assert written.places(moment).tolist() == [0]
-    assert Items([int(moment.astype(np.int64)[0]), 1], other=2).places(moment).tolist() == [2]
+    assert written.indices_of(moment).tolist() == [0]
+    assert Items([int(moment.astype(np.int64)[0]), 1], other=2).indices_of(moment).tolist() == [2]
 
 
 class Colour(enum.Enum):
@@ -256,7 +256,7 @@ class Colour(enum.Enum):
     ids=lambda value: f"{type(value).__name__}",
 )
 def test_scalars(answer, label):
-    assert Items([label, "x"]).place(answer) == 0
+    assert Items([label, "x"]).index_of(answer) == 0
     assert Items(["x", label]).index(answer) == 1
     assert not is_missing(answer)
 
@@ -281,8 +281,8 @@ def test_scalars(answer, label):
 )
 def test_what_is_missing_in_every_library(value):
     assert is_missing(value)
-    assert Items(["a", "b"], missing="none").place(value) == 2
-    assert Items(["a", "b"], missing="none").places([value]).tolist() == [2]
+    assert Items(["a", "b"], missing="none").index_of(value) == 2
+    assert Items(["a", "b"], missing="none").indices_of([value]).tolist() == [2]
     assert Duchi(0, 4, epsilon=1, missing=2).read([value]).tolist() == [1 << 31]
     assert digests([value]).tolist() == digests([None]).tolist()
     assert (
@@ -306,13 +306,13 @@ class Hostile:
 
 
 def test_an_answer_of_any_class_is_another_one():
-    assert Items(["a", "b"], other="o").place(Hostile()) == 2
-    assert Items(5, other=9).place(Hostile()) == 5
+    assert Items(["a", "b"], other="o").index_of(Hostile()) == 2
+    assert Items(5, other=9).index_of(Hostile()) == 5
 
 
 def test_masked_answers_are_missing():
     masked = np.ma.array([0, 1, 1], mask=[False, False, True])
-    assert Items(3, missing=7).places(masked).tolist() == [0, 1, 3]
+    assert Items(3, missing=7).indices_of(masked).tolist() == [0, 1, 3]
     numbers = np.ma.array([0.0, 1.0, 1.0], mask=[False, False, True])
     assert Duchi(0, 1, epsilon=1, missing=0).read(numbers).tolist() == [0, 1 << 32, 0]
 
@@ -441,9 +441,14 @@ def test_a_place_in_a_long_range_is_not_searched_for():
     items = Items(1 << 32, other=7)
     started = time.perf_counter()
     for odd in ("abc", 0.5, decimal.Decimal("1e999999"), np.int64(5), decimal.Decimal(5)):
-        items.place(odd)
+        items.index_of(odd)
     assert time.perf_counter() - started < 1
-    assert items.place(np.int64(5)) == items.place(decimal.Decimal(5)) == items.place("5") == 5
+    assert (
+        items.index_of(np.int64(5))
+        == items.index_of(decimal.Decimal(5))
+        == items.index_of("5")
+        == 5
+    )
 
 
 def test_plain_values_and_their_texts():

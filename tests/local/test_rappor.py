@@ -647,11 +647,11 @@ def test_outliers_of_added_noise_are_bounded(oracle, answer):
     assert collector.add(np.concatenate([honest, poisoned, 0 * poisoned])) == 3000
     assert collector.refused == {"outlier": 10}
     bounds = honest_bounds(oracle, "1e-9")
-    assert 0 < bounds.least < bounds.most < top
+    assert 0 < bounds.minimum < bounds.maximum < top
     widest = honest_bounds(oracle, "1e-1")
     kept = widest.hold(honest).mean()
     assert kept >= 0.9 - 5 * (0.09 / 3000) ** 0.5
     if isinstance(oracle, MeanOracle):  # the noise is within t with the chance that was asked for
         law = oracle.distribution(answer)
-        above = [float(law[y].middle) for y in range(widest.most, oracle.layout.limit)]
+        above = [float(law[y].middle) for y in range(widest.maximum, oracle.layout.limit)]
         assert sum(above[1:]) <= 0.05 < sum(above)

@@ -188,15 +188,15 @@ def chance(law: TruncatedNoise, count: int) -> float:
 @pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
 def test_no_private_selection_shows_a_key_more_often_up_to_half(epsilon, delta):
     law = TruncatedNoise(Fraction(epsilon), Fraction(delta))
-    most = best(float(Fraction(epsilon)), float(Fraction(delta)), 2 * law.reach + 2)
+    most = best(float(Fraction(epsilon)), float(Fraction(delta)), 2 * law.radius + 2)
     half = next(n for n, p in enumerate(most) if p >= 0.5)
     for count, p in enumerate(most):
-        if count % max(1, law.reach // 20) and count > 3:
+        if count % max(1, law.radius // 20) and count > 3:
             continue
         mine = chance(law, count)
         assert mine <= p + 1e-12
         assert count >= half or mine == pytest.approx(p, rel=1e-9)
-    assert chance(law, 2 * law.reach + 1) == 1
+    assert chance(law, 2 * law.radius + 1) == 1
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
@@ -213,14 +213,14 @@ def test_tiny_and_large_parameters():
         assert 0 <= law.share <= 1
         reach, drawn = law.draw(50)
         assert (abs(drawn) <= reach).all()
-        assert set(law.reach - reach) <= {0, 1}
+        assert set(law.radius - reach) <= {0, 1}
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(("epsilon", "delta"), [("1/2", "1/20"), ("2", "1/5"), ("1/50", "1/9")])
 def test_draws_have_the_law(epsilon, delta):
     law = TruncatedNoise(Fraction(epsilon), Fraction(delta))
-    n, count = 200_000, law.reach
+    n, count = 200_000, law.radius
     reach, drawn = law.draw(n)
     shown = [v if v > r else None for v, r in zip(count + drawn, reach, strict=True)]
     found, table = Counter(shown), law.shown(count).table

@@ -43,8 +43,8 @@ def test_thresholds_from_one_exponential_are_those_of_each():
     small = [Fraction(n, d) for n, d in rng.integers(1, 2000, (60, 2)).tolist()]
     large = [Fraction(3 * n + 1, 7) ** 9 for n in range(12)]
     for scale in [*small, *large, Fraction(1, 10**9)]:
-        for width, reach in ((64, 45), (5, 2)):
-            digits = geometric_digits(scale, width, reach)
+        for width, radius in ((64, 45), (5, 2)):
+            digits = geometric_digits(scale, width, radius)
             alone = [certified_floor(odds, width) for odds in digits.odds]
             assert digits.thresholds.tolist() == alone
 
@@ -59,9 +59,9 @@ def test_fit(stream, fits, scale, path):
     draw = {"few": "_few", "integers": "_integers", "bulk": "_bulk"}[path]
     with stream(16):
         both, single = getattr(subject, draw)(n), getattr(one_sided, draw)(n)
-    reach = int(7 * scale) + 2
-    assert fits(both, subject.probability, -reach, reach) > 1e-3
-    assert fits(single, one_sided.probability, 0, reach) > 1e-3
+    radius = int(7 * scale) + 2
+    assert fits(both, subject.probability, -radius, radius) > 1e-3
+    assert fits(single, one_sided.probability, 0, radius) > 1e-3
 
 
 def test_large_scale_fits_in_quantiles_and_low_bits(stream, fits):
@@ -278,8 +278,8 @@ def test_gaussian_fit(stream, fits, square, path):
     n = 4_000 if path == "_integers" else 200_000
     with stream(21):
         found = getattr(subject, path)(n)
-    reach = int(4 * float(square) ** 0.5) + 2
-    assert fits(found, subject.probability, -reach, reach) > 1e-3
+    radius = int(4 * float(square) ** 0.5) + 2
+    assert fits(found, subject.probability, -radius, radius) > 1e-3
 
 
 @pytest.mark.full
@@ -321,7 +321,7 @@ def test_proposals_with_a_carry_are_decided_exactly(stream, fits, monkeypatch):
 def test_ties_and_tails_of_tables(stream, fits, sigma):
     """Words of 12 bits, blocks that stop at sigma, every acceptance decided exactly."""
     usual = gaussian_exponent(Fraction(sigma * sigma))
-    short = replace(usual, reach=sigma, per_scale=4)
+    short = replace(usual, radius=sigma, per_scale=4)
     table = BlockTable(short, first=8, width=12, margin=2.0)
     with stream(25):
         found = table.draw(8_000)
@@ -334,8 +334,8 @@ def test_block_acceptance_ends():
     """The first place of a residual block is always kept, the last one never."""
     table = BlockTable(gaussian_exponent(Fraction(1000**2)))
     with bits.injected(lambda n: b"\xff" * n):
-        assert table._kept_exactly(640, 0, 2**64 - 1)
-    assert not table._kept_exactly(640, table.length - 1, 0)
+        assert table._accepted_exactly(640, 0, 2**64 - 1)
+    assert not table._accepted_exactly(640, table.length - 1, 0)
 
 
 def test_scalar_work_is_one_batch_whatever_the_value(stream):
@@ -598,7 +598,7 @@ def test_table_values_agree_with_states():
 def test_block_sampler_ties_and_tails_of_tables(stream, fits, scale):
     """Words of 12 bits, blocks that stop at the scale, every acceptance decided exactly."""
     usual = laplace_exponent(Fraction(scale))
-    short = replace(usual, reach=scale, per_scale=4)
+    short = replace(usual, radius=scale, per_scale=4)
     table = BlockTable(short, first=8, width=12, margin=1.0)
     with stream(14):
         found = table.draw(8_000)

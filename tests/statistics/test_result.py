@@ -107,7 +107,7 @@ def check_witness(
 ) -> None:
     if answer.witness is None:  # no release can be changed: held by tests/laws/test_witness_laws.py
         assert truth == 0
-        assert differing_pair(answer.question, answer.statistic.least) is None
+        assert differing_pair(answer.question, answer.statistic.min_size) is None
         return
     x, y = (tuple(map(Fraction, side)) for side in answer.witness)
     assert min(len(x), len(y)) >= fewest

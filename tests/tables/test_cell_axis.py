@@ -67,7 +67,7 @@ def test_each_of_few_keys_and_of_many_has_its_place(listed):
     axis = Axis(("site",), (*((3 * i,) for i in range(listed - 1)), (None,)))
     code = axis.code(tc.col, 5)
     for row in [*(3 * i for i in range(listed - 1)), None, 1, -3, 3 * listed]:
-        place = axis.exact_places.get(((type(row), row),), listed)
+        place = axis.exact_indices.get(((type(row), row),), listed)
         assert code.evaluate({"site": row}) == 5 * place
 
 
@@ -75,7 +75,7 @@ def test_keys_of_two_questions_share_an_axis():
     other = Axis(("sex",), (("x",), ("m",)))
     both = SEX.joined(other)
     assert both.keys == (("f",), ("m",), (None,), ("x",))
-    assert both.places(other) == [3, 1]
+    assert both.indices_in(other) == [3, 1]
     assert Axis(("flag",), ((True,),)).joined(Axis(("flag",), ((1,),))).listed == 2
 
 

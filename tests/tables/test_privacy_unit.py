@@ -404,8 +404,8 @@ def test_the_sensitivity_is_the_largest_that_any_row_adds(case):
     moved = [basis.vector(offsets(basis, [row])) for row in rows_of(basis.cells)]
     in_l1 = max(sum(abs(Fraction(x, basis.unit)) for x in vector) for vector in moved)
     in_l2 = max(sum(Fraction(x, basis.unit) ** 2 for x in vector) for vector in moved)
-    assert in_l1 == basis.stretch("L1")
-    assert in_l2 <= basis.stretch("L2") ** 2 <= in_l2 * (1 + Fraction(1, 2**60))
+    assert in_l1 == basis.sensitivity("L1")
+    assert in_l2 <= basis.sensitivity("L2") ** 2 <= in_l2 * (1 + Fraction(1, 2**60))
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -414,8 +414,8 @@ def test_two_rows_move_the_vector_by_no_more_than_twice_that(case):
     rows = rows_of(basis.cells)[::3]
     for two in itertools.combinations_with_replacement(rows, 2):
         moved = basis.vector(offsets(basis, list(two)))
-        assert sum(abs(x) for x in moved) <= 2 * basis.stretch("L1") * basis.unit
-        assert sum(x * x for x in moved) <= (2 * basis.stretch("L2") * basis.unit) ** 2
+        assert sum(abs(x) for x in moved) <= 2 * basis.sensitivity("L1") * basis.unit
+        assert sum(x * x for x in moved) <= (2 * basis.sensitivity("L2") * basis.unit) ** 2
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -435,8 +435,8 @@ def test_corners_have_less_noise_under_l1_for_a_few_columns():
         for corners in [False, *([True] if m <= 4 else [])]:
             basis = Basis(cells, squares, corners)
             product = basis.decoding[basis.monomials.index((0, 1))]
-            errors[corners] = float(basis.stretch("L1")) * np.sqrt((product**2).sum())
-        chosen = Basis.least(cells, squares, "L1").corners
+            errors[corners] = float(basis.sensitivity("L1")) * np.sqrt((product**2).sum())
+        chosen = Basis.smallest(cells, squares, "L1").corners
         assert errors[chosen] == min(errors.values())
 
 

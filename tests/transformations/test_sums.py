@@ -169,13 +169,13 @@ def test_values_become_the_nearest_unit_within_the_bounds():
     grid = Gridded.of(Number("float", -1, 2, nullable=True), Fraction(1, 4))
     column = np.array([-9.0, -0.126, -0.124, 0.0, 1.99, 50.0, np.nan, np.inf])
     assert grid.units(column).tolist() == [-4, -1, 0, 0, 8, 8, 0, 8]
-    assert (grid.range, grid.reach, grid.span) == ((-4, 8), 2, 3)
+    assert (grid.range, grid.sensitivity, grid.span) == ((-4, 8), 2, 3)
 
 
 def test_a_missing_value_is_zero_and_widens_what_one_change_moves():
     above = Gridded.of(Number("float", 5, 6, nullable=True), Fraction(1))
     assert above.units(np.array([np.nan])).tolist() == [0]
-    assert (above.range, above.span, above.reach) == ((0, 6), 6, 6)
+    assert (above.range, above.span, above.sensitivity) == ((0, 6), 6, 6)
     never = Gridded.of(Number("int", 5, 6), None)
     assert (never.step, never.range, never.span) == (1, (5, 6), 1)
 

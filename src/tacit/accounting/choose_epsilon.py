@@ -19,7 +19,7 @@ from tacit.calls import public
 from tacit.display.card import Shown
 from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics.domains import Records
-from tacit.statistics.global_sensitivity import Asked, ask, lookup
+from tacit.statistics.global_sensitivity import StatisticLike, ask, lookup
 from tacit.statistics.question import Relation
 from tacit.statistics.search import CountBox
 from tacit.statistics.statistic import Exact, Statistic, distance_between
@@ -248,7 +248,7 @@ class EpsilonChoice(Shown):
 
 @public
 def choose_epsilon(
-    statistic: Asked,
+    statistic: StatisticLike,
     population: Iterable[object],
     size: int,
     risk: Number,

@@ -366,12 +366,12 @@ class Ledger(Shown):
             LedgerError: the entry is not a charge of this ledger, or the ledger cannot be written,
                 or its server does not answer any more: the release stays open.
         """
-        stands = staying_open(
+        recorded = staying_open(
             entry.cost, lambda: retry_while_busy(lambda: self._record(entry, answer))
         )
-        if stands is None:
+        if recorded is None:
             raise LedgerError(f"{self._store.name} has no such charge to answer")
-        return stands
+        return recorded
 
     def _record(self, entry: Entry, answer: Mapping[str, Json]) -> Entry | None:
         with self.chain.write() as (transaction, head):

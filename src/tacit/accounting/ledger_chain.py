@@ -603,7 +603,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._links: list[tuple[Event, Head]] = []  # one append is the whole commit
-        self._places: dict[str | None, list[int]] = {}
+        self._positions: dict[str | None, list[int]] = {}
         self._indexed = 0
         self._lock = threading.Lock()
         self._process = os.getpid()
@@ -635,9 +635,9 @@ class MemoryStore:
     def about(self, key: str | None) -> list[Event]:
         """See :meth:`Transaction.about`."""
         for event, _ in self._links[self._indexed :]:
-            self._places.setdefault(event.key, []).append(self._indexed)
+            self._positions.setdefault(event.key, []).append(self._indexed)
             self._indexed += 1
-        return [self._copy(index) for index in self._places.get(key, ())]
+        return [self._copy(index) for index in self._positions.get(key, ())]
 
     def at(self, sequence: int) -> Event | None:
         """See :meth:`Transaction.at`."""

@@ -173,7 +173,7 @@ def connect(address: Address, name: str) -> Connection:
         )
     if not isinstance(connection, Refused):
         return connection
-    cause = address.masked(connection.told)
+    cause = address.masked(connection.message)
     if (tls := tls_cause(cause)) is not None:
         raise LostError(f"{name} cannot be reached: {tls}. Nothing more was spent")
     raise LostError(

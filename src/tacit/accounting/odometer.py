@@ -191,9 +191,9 @@ class Spending:
         if self._latest is not None and self._latest[0] is cost:
             return self._latest[1]
         charged_filter = None if self.filter is None else self.filter.charged(cost, self.total)
-        stands = Spending(self.total, self.added + cost, charged_filter)
-        self.__dict__["_latest"] = cost, stands
-        return stands
+        spending = Spending(self.total, self.added + cost, charged_filter)
+        self.__dict__["_latest"] = cost, spending
+        return spending
 
     @property
     def within(self) -> bool:
@@ -283,7 +283,7 @@ class Spending:
 # From 1/2 to 725, about the root of two apart; a list that is twice as fine gains nothing.
 POWERS = tuple(Fraction(2) ** k * step for k in range(-1, 10) for step in (1, Fraction(17, 12)))
 _MIDDLE = POWERS.index(Fraction(8))
-_WEIGHTS = [Fraction(9, 9 + (place - _MIDDLE) ** 2) for place in range(len(POWERS))]
+_WEIGHTS = [Fraction(9, 9 + (index - _MIDDLE) ** 2) for index in range(len(POWERS))]
 SHARES = tuple(weight / sum(_WEIGHTS) for weight in _WEIGHTS)
 _FOR_DELTAS = Fraction(1, 4)
 _GRID = 1 << 96  # log moments are rounded up to multiples of its inverse

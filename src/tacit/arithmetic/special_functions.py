@@ -165,7 +165,7 @@ def _fractions(w: float, bits: int) -> int:
 
 
 _BITS = 192
-_REACH = 14
+_RADIUS = 14
 _FAR = 300
 _ROUNDING_BOUND = Fraction(1, 1 << 400)
 
@@ -182,16 +182,16 @@ def mean_of_decay(z: Fraction, sigma: Fraction) -> Enclosure:
     """
     step, missing = _step(sigma)
     ratio = exp(-sigma * step, _BITS)
-    grown = exp(sigma * step * math.ceil(_REACH / step), _BITS)
+    grown = exp(sigma * step * math.ceil(_RADIUS / step), _BITS)
     total = Enclosure.of(0)
-    for k in range(-math.ceil(_REACH / step), math.ceil(_REACH / step) + 1):
+    for k in range(-math.ceil(_RADIUS / step), math.ceil(_RADIUS / step) + 1):
         y = k * step
         exponent = (-z * grown - y * y / 2).rounded(_BITS)
         total = (total + exp(exponent.maximum(-_FAR), _BITS)).rounded(_BITS)
         grown = (grown * ratio).rounded(_BITS)
     # Exponents were held at -300: 29 / sqrt(2 pi) e^-300 < 2^-400 was added to all nodes together.
     mean = total * step / sqrt(2 * pi(_BITS), _BITS) - Enclosure(Fraction(0), _ROUNDING_BOUND)
-    outer = 2 * exp(Fraction(-(_REACH**2), 2)).upper / _REACH
+    outer = 2 * exp(Fraction(-(_RADIUS**2), 2)).upper / _RADIUS
     ends = (mean.lower - missing, mean.upper + missing + outer)
     return Enclosure(max(Fraction(0), ends[0]), min(Fraction(1), ends[1])).rounded(_BITS)
 

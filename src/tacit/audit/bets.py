@@ -427,7 +427,7 @@ _MAX_WORK = 4e10
 _MAX_CELLS = 4_000_000  # features of the outputs that are kept to place the cells
 _CHUNK = 50_000
 _SHARES = np.concatenate([np.geomspace(1e-5, 3e-3, 6), np.linspace(0.01, 0.99, 60)])
-_PLACES = np.unique(np.concatenate([_SHARES, 1 - _SHARES[:6]]))
+_QUANTILES = np.unique(np.concatenate([_SHARES, 1 - _SHARES[:6]]))
 
 Rows = NDArray[np.float32]
 
@@ -478,8 +478,8 @@ class FittedBets:
         if self._features is None:
             return
         weights = self._weights().astype(np.float32)
-        seen = np.concatenate(self._kept) @ weights
-        cuts = np.unique(np.quantile(seen, _PLACES))
+        seen = np.concatenate(self._last_rows) @ weights
+        cuts = np.unique(np.quantile(seen, _QUANTILES))
         counts = np.zeros((2, len(cuts) + 1))
         for start in range(0, len(left), _CHUNK):
             rows = [self._rows(side[start : start + _CHUNK]) for side in (left, right)]
@@ -503,7 +503,7 @@ class FittedBets:
     def _forget(self) -> None:
         size = len(self._pilot)
         self._bend, self._slope = np.zeros((size, size)), np.zeros(size)
-        self._kept: tuple[Rows, Rows] = (
+        self._last_rows: tuple[Rows, Rows] = (
             np.empty((0, size), dtype=np.float32),
             np.empty((0, size), dtype=np.float32),
         )
@@ -511,9 +511,9 @@ class FittedBets:
     def _gather(self, left: Rows, right: Rows) -> None:
         size = left.shape[1]
         maximum = _MAX_CELLS // (2 * size)
-        self._kept = (
-            np.concatenate([self._kept[0], left[-maximum:]])[-maximum:],
-            np.concatenate([self._kept[1], right[-maximum:]])[-maximum:],
+        self._last_rows = (
+            np.concatenate([self._last_rows[0], left[-maximum:]])[-maximum:],
+            np.concatenate([self._last_rows[1], right[-maximum:]])[-maximum:],
         )
         if self._work > _MAX_WORK:
             return

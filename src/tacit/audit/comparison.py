@@ -107,7 +107,7 @@ def noisy_moments(comparison: ComparisonInput) -> Iterator[ComparedMechanism]:
     # The sums of a row add up to one, so a row that comes or goes moves them by one in L1, and one
     # that changes by at most two.
     kind = _MOMENTS.get(type(comparison.statistic))
-    if kind is None or comparison.statistic.least > 1:  # with ddof = 1 a Session has none
+    if kind is None or comparison.statistic.min_size > 1:  # with ddof = 1 a Session has none
         return
     grid = _grid(comparison, SUM_BITS if kind == "mean" else SQUARE_BITS)
     part = MomentsPart("value", grid, frozenset({kind}), missing=False)

@@ -613,10 +613,10 @@ def _largest_ratio(table: OutcomeTable) -> tuple[Enclosure | None, Hashable]:
     if ratio.impossible is not None:
         return None, table.outcomes[ratio.impossible]
     # What is unsure belongs to what is not listed, which is stated in a note.
-    if ratio.place is None:
+    if ratio.index is None:
         return Enclosure.of(0), None
     ends = log(ratio.lower, 80).lower, log(ratio.upper, 80).upper
-    return Enclosure(*ends), table.outcomes[ratio.place]
+    return Enclosure(*ends), table.outcomes[ratio.index]
 
 
 def _event(outcomes: Sequence[Hashable]) -> tuple[Hashable, ...]:

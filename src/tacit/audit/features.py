@@ -185,7 +185,7 @@ class Design:
     knots: tuple[Knots, ...]  # of each feature, values at which its rank is known, and these ranks
     # the features that say something: others are the same for all outputs, or nearly a copy of one
     # before
-    kept: NDArray[np.bool_]
+    informative: NDArray[np.bool_]
     cut: NDArray[np.bool_]  # those of them with more than two values
 
     @classmethod
@@ -206,7 +206,7 @@ class Design:
         """Return the features of outputs, one row each, with a column of ones."""
         rows = numbers_of(outputs, self.width)
         columns, summary = [np.ones(len(rows))], []
-        for index in np.flatnonzero(self.kept):
+        for index in np.flatnonzero(self.informative):
             rank = np.interp(rows[:, index], *self.knots[index])
             mine = [2 * rank - 1]
             if self.cut[index]:
@@ -230,7 +230,7 @@ class FewFeatures:
 
     width: int  # of how many numbers of an output there are features
     knots: tuple[Knots, ...]  # of each feature, values at which its form is known, and these forms
-    kept: NDArray[np.bool_]  # the features that say something, as of :class:`Design`
+    informative: NDArray[np.bool_]  # the features that say something, as of :class:`Design`
     frequent: NDArray[np.float64]  # of each feature the frequent value; NaN where there is none
 
     @classmethod
@@ -257,7 +257,7 @@ class FewFeatures:
         """Return the features of outputs, one row each, with a column of ones."""
         rows = numbers_of(outputs, self.width)
         columns, some = [np.ones(len(rows))], []
-        for index in np.flatnonzero(self.kept):
+        for index in np.flatnonzero(self.informative):
             columns.append(np.interp(rows[:, index], *self.knots[index]))
             some += [columns[-1]] if index < SUMMARIES or self.width <= _SHORT else []
             if not math.isnan(self.frequent[index]):

@@ -46,7 +46,7 @@ class Diverged(BaseException):
 class RecordedDraw:
     """One call for noise: from where, from which law, how much of it, and what came."""
 
-    place: tuple[tuple[str, int], ...]
+    stack: tuple[tuple[str, int], ...]
     law: Any
     size: Any
     values: Any
@@ -54,8 +54,8 @@ class RecordedDraw:
     @property
     def line(self) -> str:
         """The place of the call, as ``file:line``."""
-        outside = [at for at in self.place if not at[0].startswith(str(_PACKAGE))]
-        file, line = next(iter([*outside, *self.place]), ("?", 0))
+        outside = [at for at in self.stack if not at[0].startswith(str(_PACKAGE))]
+        file, line = next(iter([*outside, *self.stack]), ("?", 0))
         return f"{Path(file).name}:{line}"
 
 
@@ -81,7 +81,7 @@ class Tape:
 
     def watch(self, distribution: Any, size: Size | None, draw: Callable[[], Any]) -> Any:
         """Answer a call for noise; a watcher of :mod:`tacit.noise.bits`."""
-        call, number = _place(), len(self.draws)
+        call, number = _call_stack(), len(self.draws)
         values = (
             draw() if self.recorded is None else self._as_before(number, call, distribution, size)
         )
@@ -103,7 +103,7 @@ class Tape:
         if number >= len(before):
             raise Diverged(f"a draw more is made at {line}")
         other = before[number]
-        if other.place != call:
+        if other.stack != call:
             raise Diverged(f"draw {number + 1} is made at {line} instead of {other.line}")
         if size != other.size:
             raise Diverged(f"the number of draws made at {line} differs")
@@ -152,7 +152,7 @@ def _same_distribution(distribution: Any, other: Any) -> bool:
     return type(distribution) is type(other) and bool(distribution == other)
 
 
-def _place() -> tuple[tuple[str, int], ...]:
+def _call_stack() -> tuple[tuple[str, int], ...]:
     """Return the lines that are being run, innermost first, up to the replay."""
     frame, callers = inspect.currentframe(), []
     while frame is not None:
@@ -602,7 +602,7 @@ def replay(
     if len(failures) == 2 * times:
         raise UsageError(
             f"the mechanism raises in all of {len(failures)} runs, so nothing of it was seen: "
-            f"{failures[0].name}: {failures[0].told}"
+            f"{failures[0].name}: {failures[0].message}"
         )
     if not always_steady:  # noise of few values repeats itself by chance, in some of the runs
         findings.pop(_AROUND, None)
@@ -617,7 +617,7 @@ class _Raised:
     """That a mechanism fails is an output."""
 
     name: str
-    told: str = field(compare=False)
+    message: str = field(compare=False)
 
 
 def run_once(mechanism: Callable[[Any], Any], data: Any, tape: Tape) -> Any:

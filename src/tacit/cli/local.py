@@ -336,7 +336,7 @@ def _chosen(text: str, oracle: Oracle) -> Any:
             return label
     if typed.isascii() and typed.isdigit() and 1 <= int(typed[:12]) <= len(labels) <= 50:
         return labels[int(typed) - 1]
-    if oracle.domain.place(typed or None) >= 0:  # type: ignore[attr-defined]
+    if oracle.domain.index_of(typed or None) >= 0:  # type: ignore[attr-defined]
         return typed or None
     raise UsageError("that is not one of the answers; nothing was drawn or sent")
 

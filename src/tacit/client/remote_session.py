@@ -23,7 +23,7 @@ from tacit.tables.query.joins import MOST_ROWS, Join
 from tacit.tables.question import AskedTable, Asking
 from tacit.tables.reading import DEFAULT_READING
 from tacit.tables.release.answer import AS_IT_IS, Answer, Arrangement
-from tacit.tables.release.opened_table import On, OtherTable, asked_join, beside, joined_columns
+from tacit.tables.release.opened_table import On, OtherTable, beside, joined_columns, requested_join
 
 # A release that a service works on.
 
@@ -191,7 +191,7 @@ class RemoteDataset:
         """Return the tables that one may be joined with."""
         return {
             name: OtherTable(
-                name, shape.key, shape.public, _never, shape.bounds, shape.keys, shape.told
+                name, shape.key, shape.public, _never, shape.bounds, shape.keys, shape.descriptions
             )
             for name, shape in self.shapes.items()
             if name != table
@@ -207,7 +207,7 @@ class RemoteDataset:
             tables=people,
             bounds=shape.bounds,
             keys=shape.keys,
-            told=shape.told,
+            descriptions=shape.descriptions,
             size=shape.size,
         )
         query = Query(shape.schema, shape.unit, table=table, tables=people, reading=shape.reading)
@@ -383,7 +383,7 @@ class RemoteQuestion(Asking, _Sent):
             UsageError: no such table, or one that cannot be joined so.
         """
         query = self._query
-        other, which, pairs = asked_join(self._at.others(query.table), query, table, on, how)
+        other, which, pairs = requested_join(self._at.others(query.table), query, table, on, how)
         shape = self._at.shapes[table]
         for here, there in pairs:
             query.columns.column(here), shape.schema.column(there)

@@ -119,24 +119,24 @@ def losses_behind(
     """Return the losses of a release behind a transformation."""
     # known: whether some two attain the map, and all inputs that far apart have the losses.
 
-    def found(d: Fraction) -> PrivacyLoss | None:
+    def first_direction(d: Fraction) -> PrivacyLoss | None:
         loss = losses(stability(d))
         # that some inputs are as far apart is not that they are mapped to a pair of its own
         return loss.directions()[0] if isinstance(loss, Dominating) else loss
 
     if onto:
         return lambda d: losses(stability(d))
-    return found if known else bound_alone(found)
+    return first_direction if known else bound_alone(first_direction)
 
 
 def bound_alone(losses: LossMap) -> LossMap:
     """Return losses that are a bound alone: what is done to a release may hide all of it."""
 
-    def found(d: Fraction) -> PrivacyLoss | None:
+    def bound(d: Fraction) -> PrivacyLoss | None:
         known = losses(d)
         return None if known is None else Dominating(known)
 
-    return found
+    return bound
 
 
 def _at_once(counted: Sequence[tuple[PrivacyLoss, int]]) -> PrivacyLoss | None:
@@ -309,7 +309,7 @@ Moments: TypeAlias = tuple[tuple[Fraction | None, ...], Fraction]
 
 _BITS = 128
 _DUST = 1e-40
-_PLACES = 1 << 16
+_CELLS = 1 << 16
 # More than the relative error of a mean in floats: exponents are below 2^10, masses exact to
 # 2^-40, and the sums have less than 2^17 terms, added in pairs.
 _SLACK = 2.0**-36
@@ -403,7 +403,7 @@ def _in_floats(losses: Summand, powers: Sequence[Fraction]) -> Moments | None:
     radius = losses.spread()[1]
     if not 0 < radius < math.inf:
         return None
-    side = above(losses.in_floats(_DUST), radius / _PLACES)
+    side = above(losses.in_floats(_DUST), radius / _CELLS)
     possible = np.flatnonzero(side.masses > 0)
     masses, indices = side.masses[possible], side.first + possible
     at = side.origin + side.step * indices

@@ -106,7 +106,7 @@ class Ratio:
     # lower, upper: the ends, over the pairs whose q is above zero; 0 where there are none
     lower: Fraction
     upper: Fraction
-    place: int | None  # which pair ``lower`` is of; None where it is 0
+    index: int | None  # which pair ``lower`` is of; None where it is 0
     # the first pair whose p is above zero and whose q is zero: then the ratio is infinite
     impossible: int | None
     unsure: bool  # whether the enclosures of some pair leave open if its ratio is finite

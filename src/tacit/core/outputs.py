@@ -301,7 +301,7 @@ def outputs(m: PlottableMeasurement, u: Any, v: Any, event: Any = None) -> Any:
     tells = inside(event)
     figure = plotting.figure(7.2, 4.8)
     grid = plotting.axes(figure, 2, 1, share_y=True)
-    indices, labels = _places(values)
+    indices, labels = _positions(values)
     top = max(*left, *right)
     sides = (("u", u, p, left, plotting.ACCENT), ("v", v, q, right, plotting.SECOND))
     for (one,), (name, data, distribution, heights, colour) in zip(grid, sides, strict=True):
@@ -349,7 +349,7 @@ def _claim(m: PlottableMeasurement, u: Any, v: Any) -> Fraction | None:
     return Fraction(m.map(apart)) if pure else None
 
 
-def _places(values: list[Any]) -> tuple[list[float], list[str] | None]:
+def _positions(values: list[Any]) -> tuple[list[float], list[str] | None]:
     """Return where outputs stand on the axis, and their names where they are no numbers."""
     if all(_is_number(v) for v in values):
         return [float(v) for v in values], None
@@ -390,7 +390,7 @@ def privacy_losses(m: PlottableMeasurement, u: Any, v: Any) -> Any:
     if not possible:
         raise UsageError("no output is possible on both inputs: every loss is infinite")
     losses = [math.log(a / b) for _, a, b in possible]
-    indices, labels = _places([x for x, _, _ in possible])
+    indices, labels = _positions([x for x, _, _ in possible])
     figure = plotting.figure(7.2, 5.0)
     (above,), (below,) = plotting.axes(figure, 2, 1)
     style = plotting.series(0).line() | {"marker": ""}

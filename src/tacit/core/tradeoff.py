@@ -171,12 +171,12 @@ class Concave:
         self._slopes = slopes
         self.points: list[tuple[Fraction, Enclosure]] = []
 
-    def add(self, place: Fraction, value: Enclosure) -> None:
+    def add(self, position: Fraction, value: Enclosure) -> None:
         """Note the value at a place."""
-        self.points = sorted([*self.points, (place, value)], key=lambda point: point[0])
+        self.points = sorted([*self.points, (position, value)], key=lambda point: point[0])
 
     @property
-    def least(self) -> Fraction:
+    def lower_bound(self) -> Fraction:
         """Lower bound of the largest value."""
         return max(value.lower for _, value in self.points)
 
@@ -309,13 +309,13 @@ class TradeoffFunction(Shown):
             return Enclosure.of(0)
         many, few = _Falling(self.profile, alpha), _Mirrored(self.profile, alpha)
         for _ in range(_MAX_POINTS):
-            minimum = max(many.values.least, few.values.least, _ZERO)
+            minimum = max(many.values.lower_bound, few.values.lower_bound, _ZERO)
             high, where = max(many.most(), few.most(), key=lambda maximum: maximum[0])
             if high - minimum <= close or where is None:
                 break
             if not self._refined(many, few, where):
                 break
-        minimum = max(many.values.least, few.values.least, _ZERO)
+        minimum = max(many.values.lower_bound, few.values.lower_bound, _ZERO)
         maximum = max(many.most()[0], few.most()[0], minimum)
         return Enclosure(minimum, max(minimum, min(maximum, 1 - alpha)))
 
@@ -591,7 +591,7 @@ def _of_point(epsilon: Fraction, delta: Fraction) -> float:
     target, level = float(delta), float(epsilon)
     if target <= 0:
         return 0.0
-    return _least(lambda mu: _in_floats(mu, level)[0] >= target)
+    return _smallest(lambda mu: _in_floats(mu, level)[0] >= target)
 
 
 def _of_cell(profile: ProfilePoints, a: Fraction, b: Fraction) -> float:
@@ -604,10 +604,10 @@ def _of_cell(profile: ProfilePoints, a: Fraction, b: Fraction) -> float:
         value, slope = _in_floats(mu, middle)
         return value - slope * before >= left and value - slope * after >= right
 
-    return _least(holds)
+    return _smallest(holds)
 
 
-def _least(holds: object) -> float:
+def _smallest(holds: object) -> float:
     assert callable(holds)
     return narrowed(holds, _LARGEST_MU, 0.0, _STEPS)[0]
 

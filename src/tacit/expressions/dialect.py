@@ -232,10 +232,10 @@ class Dialect:
     def decimal_to_double(self, sql: str, declared: str) -> str:
         """Return the double nearest to a decimal of a declared type."""
         # A whole number of at most 2^53 divided by a power of ten of at most 10^22 is rounded once.
-        found = re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", declared.upper())
-        if found is None or not self.rounds_twice or int(found[1]) <= _DIGITS:
+        match = re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", declared.upper())
+        if match is None or not self.rounds_twice or int(match[1]) <= _DIGITS:
             return self.cast(sql, "double")
-        digits, places = int(found[1]), int(found[2])
+        digits, places = int(match[1]), int(match[2])
         far = min(_EXACT, 10**digits - 1) if places <= _TENS else 0
         most = f"{far:0{places + 1}d}"
         most = f"{most[: len(most) - places]}.{most[len(most) - places :]}"
@@ -452,11 +452,11 @@ def reading_sql(name: str, cell: str, d: Dialect) -> str:
         return f"(case {_truths(cell, 'true', 'false', d)} end)"
     reading = _OR_BOOLEAN.get(name, name)
     value = _VALUES[reading](f"trim({cell})", d)
-    found = f"when {_fits(cell, _PATTERNS[reading], d)} then {value}"
+    branches = f"when {_fits(cell, _PATTERNS[reading], d)} then {value}"
     if name != reading:
         one, zero = (d.literal(float(v) if reading == "read_number" else v) for v in (1, 0))
-        found = f"{found} {_truths(cell, one, zero, d)}"
-    return f"(case {found} end)"
+        branches = f"{branches} {_truths(cell, one, zero, d)}"
+    return f"(case {branches} end)"
 
 
 def _truths(cell: str, true: str, false: str, d: Dialect) -> str:
@@ -503,11 +503,11 @@ def _moment_sql(text: str, d: Dialect) -> str:
 def _moved(text: str, plain: str, value: str, d: Dialect) -> str:
     """Return a value of the seconds ``tacit_v`` of a time with an offset, else the plain one."""
     first, last = d.literal(FIRST_SECOND), d.literal(LAST_SECOND)
-    held = f"(case when tacit_v between {first} and {last} then {value} end)"
-    found = d.let.format(x=f"({_moment_sql(text, d)} - {_offset_sql(text, d)})", body=held)
+    checked = f"(case when tacit_v between {first} and {last} then {value} end)"
+    with_offset = d.let.format(x=f"({_moment_sql(text, d)} - {_offset_sql(text, d)})", body=checked)
     clock = f"substr({text}, 12)"
     has_offset = f"replace(replace({clock}, '+', ''), '-', '') <> {clock}"
-    return f"(case when {has_offset} then {found} else {plain} end)"
+    return f"(case when {has_offset} then {with_offset} else {plain} end)"
 
 
 def _seconds_sql(text: str, d: Dialect) -> str:

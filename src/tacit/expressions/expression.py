@@ -17,7 +17,7 @@ from tacit.errors import UsageError, shown_value
 from tacit.expressions import operations
 from tacit.expressions.dialect import Dialect, bin_names, is_date
 from tacit.expressions.functions import FAR, FUNCTIONS, LONGEST, Node, from_plain, offsets_of
-from tacit.expressions.operations import as_asked
+from tacit.expressions.operations import with_readings
 from tacit.expressions.schema import Schema
 
 # The functions of a row, in two namespaces as Polars has them.
@@ -631,13 +631,13 @@ class Expression(_Namespaces):
         Raises:
             UsageError: an unknown column, or kinds that do not fit together.
         """
-        return operations.kind(as_asked(self, schema), schema)
+        return operations.kind(with_readings(self, schema), schema)
 
     def sql(self, schema: Schema, dialect: Dialect) -> str:
         """Return the SQL of the value on one row, every operand checked."""
-        asked = as_asked(self, schema)
-        operations.kind(asked, schema)
-        return operations.render(asked, schema, dialect)
+        readable = with_readings(self, schema)
+        operations.kind(readable, schema)
+        return operations.render(readable, schema, dialect)
 
     def evaluate(self, row: Mapping[str, object]) -> object:
         """Return the value on one row, in Python: the reference for every engine.

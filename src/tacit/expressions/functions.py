@@ -291,8 +291,8 @@ _EXACT = 1 << 53
 
 def _floor_sql(x: str, d: Dialect) -> str:
     """Return the whole number of 64 bits below a double, of one of at most 2^53 in size."""
-    held = f"greatest(least({x}, {d.literal(float(_EXACT))}), {d.literal(-float(_EXACT))})"
-    return d.cast(f"floor({held})", "integer")
+    clamped = f"greatest(least({x}, {d.literal(float(_EXACT))}), {d.literal(-float(_EXACT))})"
+    return d.cast(f"floor({clamped})", "integer")
 
 
 def _floor(x: str, d: Dialect) -> str:
@@ -333,8 +333,8 @@ def _ends(rule: Callable[[Fraction], int]) -> Ends:
     """Return the range of a rule that rises with its operand, and keeps whole numbers."""
 
     def ends(ranges: Sequence[Range | None], parameters: Sequence[Any]) -> Range | None:
-        (found,) = ranges
-        return found and (Fraction(rule(found[0])), Fraction(rule(found[1])))
+        (operand,) = ranges
+        return operand and (Fraction(rule(operand[0])), Fraction(rule(operand[1])))
 
     return ends
 
@@ -422,11 +422,11 @@ def _first(text: str) -> str:
     return f"substr({text}, 1, {LONGEST})"
 
 
-def _letters(found: str, given: str) -> RowFunction:
-    table = str.maketrans(found, given)
+def _letters(letters: str, replacements: str) -> RowFunction:
+    table = str.maketrans(letters, replacements)
 
     def sql(d: Dialect, operands: Sequence[str], parameters: Sequence[Any]) -> str:
-        return f"translate({_first(operands[0])}, '{found}', '{given}')"
+        return f"translate({_first(operands[0])}, '{letters}', '{replacements}')"
 
     return RowFunction("text", "text", sql, lambda x: x[:LONGEST].translate(table))
 
@@ -485,23 +485,25 @@ def fits(text: str, pattern: str) -> bool:
     """
     text = text[:LONGEST]
     first, *rest = re.split("%+", pattern)
-    if not _stands(text, first, 0) or (not rest and len(text) != len(first)):
+    if not _matches_at(text, first, 0) or (not rest and len(text) != len(first)):
         return False
     if not rest:
         return True
-    place = len(first)
+    position = len(first)
     for part in rest[:-1]:
-        found = (i for i in range(place, len(text) - len(part) + 1) if _stands(text, part, i))
-        start = next(found, None)
+        starts = (
+            i for i in range(position, len(text) - len(part) + 1) if _matches_at(text, part, i)
+        )
+        start = next(starts, None)
         if start is None:
             return False
-        place = start + len(part)
+        position = start + len(part)
     last = len(text) - len(rest[-1])
-    return last >= place and _stands(text, rest[-1], last)
+    return last >= position and _matches_at(text, rest[-1], last)
 
 
-def _stands(text: str, part: str, place: int) -> bool:
-    seen = text[place : place + len(part)]
+def _matches_at(text: str, part: str, position: int) -> bool:
+    seen = text[position : position + len(part)]
     return len(seen) == len(part) and all(p in ("_", c) for c, p in zip(seen, part, strict=True))
 
 
@@ -510,7 +512,7 @@ def _is_text(value: Any) -> bool:
     return short and "\0" not in value and is_unicode(value)
 
 
-def _is_place(value: Any) -> bool:
+def _is_index(value: Any) -> bool:
     return type(value) is int and 1 <= value <= LONGEST
 
 
@@ -520,7 +522,7 @@ TEXT = {
     "strip": RowFunction("text", "text", _strip, lambda x: x[:LONGEST].strip(" ")),
     "substring": RowFunction(
         *("text", "text", _substring, lambda x, start, length: x[start - 1 : start - 1 + length]),
-        checks=(_is_place, _is_place),
+        checks=(_is_index, _is_index),
     ),
     "length": RowFunction("text", "integer", _length, len),
     "ends_with": RowFunction(
@@ -580,7 +582,7 @@ def _days_until(d: Dialect, operands: Sequence[str], parameters: Sequence[Any]) 
     return f"({end} - {start})"
 
 
-def _held(d: Dialect, seconds: str) -> str:
+def _within_calendar(d: Dialect, seconds: str) -> str:
     """Return seconds within the calendar, missing beyond."""
     low, high = d.literal(_FIRST), d.literal(_LAST)
     return d.share(seconds, lambda x: f"(case when {x} between {low} and {high} then {x} end)")
@@ -588,7 +590,8 @@ def _held(d: Dialect, seconds: str) -> str:
 
 def _clock(unit: int, most: int) -> RowFunction:
     def sql(d: Dialect, operands: Sequence[str], parameters: Sequence[Any]) -> str:
-        since = f"(({_held(d, operands[0])} - {d.literal(_FIRST)}) % {d.literal(unit * most)})"
+        inside = _within_calendar(d, operands[0])
+        since = f"(({inside} - {d.literal(_FIRST)}) % {d.literal(unit * most)})"
         return d.divide(since, d.literal(unit), wide=False)
 
     def value(seconds: int) -> int | None:
@@ -598,7 +601,7 @@ def _clock(unit: int, most: int) -> RowFunction:
 
 
 def _seconds_until(d: Dialect, operands: Sequence[str], parameters: Sequence[Any]) -> str:
-    start, end = (_held(d, x) for x in operands)
+    start, end = (_within_calendar(d, x) for x in operands)
     return f"({end} - {start})"
 
 
@@ -608,7 +611,7 @@ def _apart(start: int, end: int) -> int | None:
 
 
 def _date(d: Dialect, operands: Sequence[str], parameters: Sequence[Any]) -> str:
-    since = f"{_held(d, operands[0])} - {d.literal(_FIRST)}"
+    since = f"{_within_calendar(d, operands[0])} - {d.literal(_FIRST)}"
     days = f"({d.divide(f'({since})', d.literal(_DAY), wide=False)} + {d.literal(1 - _EPOCH)})"
     return d.date_of.format(x=days)
 
@@ -675,7 +678,7 @@ def offsets_of(zone: str) -> tuple[tuple[int, int], ...]:
     # Returns: pairs of whole seconds: when an offset begins, since 1970 (UTC), rising, from the
     # second day of the calendar to 2050; and how far local time is ahead of UTC from then on.
     try:
-        found = ZoneInfo(zone)
+        time_zone = ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise UsageError(
             f"no time zone is called {zone!r} on this machine: name one such as 'Europe/Berlin'; "
@@ -683,7 +686,7 @@ def offsets_of(zone: str) -> tuple[tuple[int, int], ...]:
         ) from None
 
     def offset(seconds: int) -> int:
-        local = datetime.datetime.fromtimestamp(seconds, found)
+        local = datetime.datetime.fromtimestamp(seconds, time_zone)
         ahead = local.utcoffset()
         return 0 if ahead is None else round(ahead.total_seconds())
 
@@ -702,12 +705,12 @@ def offsets_of(zone: str) -> tuple[tuple[int, int], ...]:
 def _local(d: Dialect, operands: Sequence[str], parameters: Sequence[Any]) -> str:
     low, high = d.literal(_ZONES_FIRST), d.literal(_UNKNOWN - 1)
 
-    def held(x: str) -> str:
+    def within(x: str) -> str:
         return f"(case when {x} between {low} and {high} then {x} end)"
 
     # always named, however short: it stands in the formula as often as the offset changes
     body = f"(tacit_v + {_ahead('tacit_v', parameters[1])})"
-    return d.let.format(x=d.share(operands[0], held), body=body)
+    return d.let.format(x=d.share(operands[0], within), body=body)
 
 
 def _ahead(x: str, pairs: Sequence[tuple[int, int]]) -> str:

@@ -94,7 +94,7 @@ class Whole:
         """Return the absolute value; that of the type's least number is never asked for."""
         return Whole(f"abs({self.sql})", 0, self.most)
 
-    def held(self, low: int, high: int, dialect: Dialect) -> Whole:
+    def clamped_not_null(self, low: int, high: int, dialect: Dialect) -> Whole:
         """Return the number held within public ends; a NULL becomes the upper one."""
         sql = f"greatest(least({self.sql}, {dialect.literal(high)}), {dialect.literal(low)})"
         return Whole(sql, max(self.low, low), min(self.high, high))
@@ -114,8 +114,8 @@ class Whole:
         most = ROWS * self.most if most is None else most
         type_of(most)
         kind = "small" if self.most <= _SMALL else self.type
-        found = f"coalesce({dialect.sum(self.sql, kind)}, 0)"
-        return Whole(found, min(0, -most if self.low < 0 else 0), most)
+        sql = f"coalesce({dialect.sum(self.sql, kind)}, 0)"
+        return Whole(sql, min(0, -most if self.low < 0 else 0), most)
 
     def near_total(self, within: int, dialect: Dialect) -> Whole:
         """Return the sum over rows, 0 of none: exact within ``within``, else a number beyond it."""
@@ -143,8 +143,8 @@ def product(factors: Sequence[Whole], dialect: Dialect, most: int | None = None)
     type_ = type_of(max(-low, high, *(factor.most for factor in factors)))
     first, *rest = factors
     sql = " * ".join([dialect.cast(first.sql, type_), *(factor.sql for factor in rest)])
-    found = Whole(sql, low, high)
-    return found if found.type == type_ else replace(found, sql=dialect.cast(sql, found.type))
+    result = Whole(sql, low, high)
+    return result if result.type == type_ else replace(result, sql=dialect.cast(sql, result.type))
 
 
 # The public grid that values are put on before they are summed.
@@ -296,7 +296,7 @@ class Grid:
     def _offset_of(self, point: Whole, dialect: Dialect) -> str:
         """Clip whole units and count them from the first."""
         if not self.first <= point.low <= point.high <= self.last:
-            point = point.held(self.first, self.last, dialect)
+            point = point.clamped_not_null(self.first, self.last, dialect)
         if not self.first:
             return dialect.cast(point.sql, "integer")
         return point.plus(-self.first, dialect).sql
@@ -328,7 +328,7 @@ class Grid:
         low, high = self.lower.__floor__(), self.upper.__ceil__()
         if "(" not in value and (self.exponent, self.first, self.last) == (0, low, high):
             return self._named(Whole(value, low, high), dialect, clamp)
-        clipped = Whole(value, low, high).held(low, high, dialect)
+        clipped = Whole(value, low, high).clamped_not_null(low, high, dialect)
         offset = self._offset_of(self._scaled(clipped, dialect), dialect)
         test = f"{value} is not null"  # least and greatest skip a NULL: it would become a bound
         if not clamp:

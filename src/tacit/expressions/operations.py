@@ -239,10 +239,10 @@ def _together(node: Node, kinds: list[str]) -> str:
     return "float" if present else "missing"
 
 
-def _sides(node: Node, schema: Schema, found: dict[int, str]) -> list[Node]:
+def _sides(node: Node, schema: Schema, cache: dict[int, str]) -> list[Node]:
     """Return the operands, with the text of dates read as dates where they are compared."""
     compared = node.operation in _COMPARE or node.operation == "is_in"
-    dates = compared and any(kind(o, schema, found) == "date" for o in node.operands)
+    dates = compared and any(kind(o, schema, cache) == "date" for o in node.operands)
     return [_dated(o, "date") if dates else o for o in node.operands]
 
 
@@ -254,17 +254,17 @@ def _of_any_type(node: Node, schema: Schema) -> bool:
     return column.kind == "other" and bool(column.reads)
 
 
-def kind(node: Node, schema: Schema, found: dict[int, str] | None = None) -> str:
+def kind(node: Node, schema: Schema, cache: dict[int, str] | None = None) -> str:
     """Return the kind of a node, checking every operand; ``found`` has what is known of some."""
-    found = {} if found is None else found
+    cache = {} if cache is None else cache
     if not node.operands:
-        return _kind(node, schema, found)
-    if id(node) not in found:  # leaves are left out: those of dates do not live as long as this
-        found[id(node)] = _kind(node, schema, found)
-    return found[id(node)]
+        return _kind(node, schema, cache)
+    if id(node) not in cache:  # leaves are left out: those of dates do not live as long as this
+        cache[id(node)] = _kind(node, schema, cache)
+    return cache[id(node)]
 
 
-def _kind(node: Node, schema: Schema, found: dict[int, str]) -> str:
+def _kind(node: Node, schema: Schema, cache: dict[int, str]) -> str:
     name = node.operation
     if name == "col":
         column = schema.column(constants_of(node)[0])
@@ -279,8 +279,8 @@ def _kind(node: Node, schema: Schema, found: dict[int, str]) -> str:
         return literal_kind(node.parameters[0])
     if name == "is_null" and _of_any_type(node.operands[0], schema):
         return "boolean"
-    sides = _sides(node, schema, found)
-    kinds = [kind(o, schema, found) for o in sides]
+    sides = _sides(node, schema, cache)
+    kinds = [kind(o, schema, cache) for o in sides]
     if name in _COMPARE or name == "is_in":
         common = _together(node, kinds)
         if name not in ("==", "!=", "is_in"):
@@ -321,18 +321,18 @@ def _kind(node: Node, schema: Schema, found: dict[int, str]) -> str:
     return _together(node, kinds)  # fill
 
 
-def render(node: Node, schema: Schema, d: Dialect, found: dict[int, str] | None = None) -> str:
+def render(node: Node, schema: Schema, d: Dialect, cache: dict[int, str] | None = None) -> str:
     """Return the SQL of a node whose kinds were checked; ``found`` as in :func:`kind`."""
-    name, found = node.operation, {} if found is None else found
+    name, cache = node.operation, {} if cache is None else cache
     if name == "col":
         return column_sql(node, schema, d)
     if name == "literal":
         return d.literal(node.parameters[0])
     if name == "is_null" and _of_any_type(node.operands[0], schema):
         return f"({column_sql(node.operands[0], schema, d)} is null)"
-    sides = _sides(node, schema, found)
-    kinds = [kind(o, schema, found) for o in sides]
-    parts = [render(o, schema, d, found) for o in sides]
+    sides = _sides(node, schema, cache)
+    kinds = [kind(o, schema, cache) for o in sides]
+    parts = [render(o, schema, d, cache) for o in sides]
     doubles = [
         d.to_double(p, wide=k == "integer" and is_wide(o, schema))
         for p, k, o in zip(parts, kinds, sides, strict=True)
@@ -392,8 +392,8 @@ def _truth(node: Node, sql: str) -> str:
 
 def _clip(sql: str, low: float, high: float, d: Dialect) -> str:
     def inside(x: str) -> str:
-        held = f"greatest(least({x}, {d.literal(high)}), {d.literal(low)})"
-        return f"(case when {x} is not null then {held} end)"
+        clamped = f"greatest(least({x}, {d.literal(high)}), {d.literal(low)})"
+        return f"(case when {x} is not null then {clamped} end)"
 
     return d.share(sql, inside)
 
@@ -413,8 +413,8 @@ def _render_function(
         elif k == "missing":
             part = d.cast(part, "integer")
         given.append(part)
-    found = function.sql(d, given, node.parameters)
-    return f"coalesce({found}, false)" if function.gives == "boolean" else found
+    call = function.sql(d, given, node.parameters)
+    return f"coalesce({call}, false)" if function.gives == "boolean" else call
 
 
 def _render_arithmetic(name: str, doubles: list[str], near: list[bool], d: Dialect) -> str:
@@ -422,13 +422,15 @@ def _render_arithmetic(name: str, doubles: list[str], near: list[bool], d: Diale
         both = zip(doubles, near, strict=True)
         x, y = (side if small else _clip(side, -FAR, FAR, d) for side, small in both)
         return f"({x} {name} {y})"
-    least, zero = d.literal(1 / FAR), d.literal(0.0)
+    smallest, zero = d.literal(1 / FAR), d.literal(0.0)
 
-    def held(x: str) -> str:
+    def clipped(x: str) -> str:
         inside = f"greatest(least({x}, {d.literal(FAR)}), {d.literal(-FAR)})"
-        return f"(case when abs({x}) >= {least} then {inside} when {x} is not null then {zero} end)"
+        return (
+            f"(case when abs({x}) >= {smallest} then {inside} when {x} is not null then {zero} end)"
+        )
 
-    x, y = (d.share(side, held) for side in doubles)
+    x, y = (d.share(side, clipped) for side in doubles)
     return f"({x} * {y})" if name == "*" else f"({x} / nullif({y}, {zero}))"
 
 
@@ -446,7 +448,7 @@ def _render_cut(sql: str, edges: tuple[float, ...], labels: tuple[str, ...], d: 
 # ---- the same in Python
 
 
-def _held(value: float, low: float, high: float) -> float:
+def _clamp(value: float, low: float, high: float) -> float:
     return max(min(value, high), low)
 
 
@@ -491,7 +493,7 @@ def evaluate(node: Node, row: Mapping[str, Any]) -> Any:
     if name == "abs":
         return None if x is None else abs(float(x))
     if name == "clamp":
-        return None if x is None else _held(float(x), *constants_of(node))
+        return None if x is None else _clamp(float(x), *constants_of(node))
     if name == "cut":
         return _evaluate_cut(_double(x), *constants_of(node))
     if name == "starts_with":
@@ -527,7 +529,7 @@ def _alike(chosen: Any, x: Any, y: Any) -> Any:
 def _evaluate_arithmetic(name: str, x: float | None, y: float | None) -> float | None:
     if x is None or y is None:
         return None
-    x, y = _held(x, -FAR, FAR), _held(y, -FAR, FAR)
+    x, y = _clamp(x, -FAR, FAR), _clamp(y, -FAR, FAR)
     if name in ("*", "/"):
         x, y = (0.0 if abs(side) < 1 / FAR else side for side in (x, y))
     if name == "/" and y == 0:
@@ -620,10 +622,10 @@ def has_undeclared(node: Node, schema: Schema) -> bool:
 
 def read_as(node: _N, reading: str, schema: Schema) -> _N:
     """Return an expression with its reading, where it is undeclared."""
-    return _read(as_asked(node, schema), reading, schema)
+    return _read(with_readings(node, schema), reading, schema)
 
 
-def as_asked(node: _N, schema: Schema) -> _N:
+def with_readings(node: _N, schema: Schema) -> _N:
     """Return the expression with the readings of undeclared columns written down.
 
     >>> from tacit.expressions.expression import col
@@ -636,7 +638,7 @@ def as_asked(node: _N, schema: Schema) -> _N:
     """
     if not has_undeclared(node, schema) or not node.operands:
         return node
-    sides = tuple(as_asked(o, schema) for o in node.operands)
+    sides = tuple(with_readings(o, schema) for o in node.operands)
     name = node.operation
     if name in _BESIDE:
         sides = _undeclared_columns_alike(node, sides, schema)
@@ -660,14 +662,14 @@ def as_keys(by: Mapping[str, _N], keys: Iterable[Any] | None, schema: Schema) ->
     # keys: one tuple per group, or one value where there is one column; None where they are
     #   unknown, which are text then.
     rows = [key if isinstance(key, (tuple, list)) else (key,) for key in keys or ()]
-    found = {}
-    for place, (name, expression) in enumerate(by.items()):
-        parts = [row[place] for row in rows if place < len(row)]
-        group = _read(as_asked(expression, schema), key_reading(parts), schema)
+    groups = {}
+    for index, (name, expression) in enumerate(by.items()):
+        parts = [row[index] for row in rows if index < len(row)]
+        group = _read(with_readings(expression, schema), key_reading(parts), schema)
         if parts and kind(group, schema) in ("float", "decimal"):
             group = type(group)("whole_key", (group,))
-        found[name] = group
-    return found
+        groups[name] = group
+    return groups
 
 
 def key_reading(parts: Iterable[Any]) -> str:
@@ -711,12 +713,12 @@ def _undeclared_columns_alike(
             f"{node} orders columns whose kind is not declared: declare it with types=, or say "
             "how to read them, as in tc.col(...).cast(float)"
         )
-    found = {_READINGS[kind] for kind in kinds if kind in _READINGS}
+    readings = {_READINGS[kind] for kind in kinds if kind in _READINGS}
     if compared and not kinds:
-        found = {"read_text"}
-    if len(found) != 1:  # none is known, or they do not fit together, which is refused elsewhere
+        readings = {"read_text"}
+    if len(readings) != 1:  # none is known, or they do not fit together, which is refused elsewhere
         return tuple(sides)
-    reading = found.pop()
+    reading = readings.pop()
     if compared and reading == "read_numeric" and any(map(_is_far, known)):
         raise UsageError(
             f"{node} compares a column whose kind is not declared with a whole number above "

@@ -54,17 +54,17 @@ class Timeline:
     @classmethod
     def of(cls, schema: Schema, column: str, start: Moment, every: Span, periods: int) -> Timeline:
         """Read what a user gave, for a column of a table."""
-        found = schema.column(column)
-        if found.declared.upper().startswith("TIMESTAMP"):
+        described = schema.column(column)
+        if described.declared.upper().startswith("TIMESTAMP"):
             reads = "seconds"
-        elif found.kind == "undeclared":
-            reads = _asked(start, every)
-        elif found.kind in ("integer", "date"):
-            reads = "days" if found.kind == "date" else "integers"
+        elif described.kind == "undeclared":
+            reads = _reading_of(start, every)
+        elif described.kind in ("integer", "date"):
+            reads = "days" if described.kind == "date" else "integers"
         else:
             raise UsageError(
-                f"{column!r} holds {found.kind} values, not times: name a column of times, dates "
-                "or whole numbers"
+                f"{column!r} holds {described.kind} values, not times: name a column of times, "
+                "dates or whole numbers"
             )
         count = as_integer(periods, "periods", minimum=1)
         first = moment(start, reads, "start")
@@ -93,17 +93,17 @@ class Timeline:
                 "the periods reach too far: at most to the year 9999, or 2^60 in whole numbers"
             )
 
-    def end(self, place: int) -> int:
+    def end(self, index: int) -> int:
         """Return where ``place`` periods from the start are over."""
-        return self.start + place * self.every
+        return self.start + index * self.every
 
     def closed(self, now: int) -> int:
         """Return how many periods are over at a point in time."""
         return min(max((now - self.start) // self.every, 0), self.periods)
 
-    def label(self, place: int) -> int | str:
+    def label(self, index: int) -> int | str:
         """Return the beginning of a period, as the column would show it."""
-        value = self.end(place)
+        value = self.end(index)
         if self.reads == "integers":
             return value
         begins = _EPOCH + datetime.timedelta(**{self.reads: value})
@@ -136,10 +136,10 @@ class Timeline:
         if self.reads != "integers" and (column.kind != "undeclared" or self.reads == "days"):
             value = d.cast(getattr(d, self.reads).format(x=value), "integer")
         first, last = d.literal(self.start), d.literal(self.end(closed))
-        held = Whole(value, -_LONG, _LONG).held(self.start, self.end(closed), d)
-        since = replace(held, sql=d.cast(held.sql, "integer")).plus(-self.start, d)
-        place = d.divide(since.sql, d.literal(self.every), wide=since.type == "wide")
-        return place, f"coalesce({value} >= {first} and {value} < {last}, false)"
+        clamped = Whole(value, -_LONG, _LONG).clamped_not_null(self.start, self.end(closed), d)
+        since = replace(clamped, sql=d.cast(clamped.sql, "integer")).plus(-self.start, d)
+        index = d.divide(since.sql, d.literal(self.every), wide=since.type == "wide")
+        return index, f"coalesce({value} >= {first} and {value} < {last}, false)"
 
     def to_json(self) -> dict[str, Any]:
         """Return the periods as plain JSON values."""
@@ -152,7 +152,7 @@ class Timeline:
         }
 
 
-def _asked(start: Moment, every: Span) -> str:
+def _reading_of(start: Moment, every: Span) -> str:
     """Return how an undeclared column is read: as the periods are written."""
     if isinstance(start, int):
         return "integers"
@@ -206,13 +206,13 @@ def span(value: Span, reads: str, name: str, minimum: int = 0) -> int:
         seconds, odd = divmod(value, datetime.timedelta(seconds=1))
         whole = not odd
     else:
-        found = _SPAN.fullmatch(value) if isinstance(value, str) else None
-        if found is None:
+        match = _SPAN.fullmatch(value) if isinstance(value, str) else None
+        if match is None:
             raise UsageError(
                 f"{name} is a length such as '30s', '15min', '1h', '1d' or '1w', not {value!r}; "
                 "months and years differ in length"
             )
-        seconds, whole = int(found[1]) * _UNITS[found[2]], True
+        seconds, whole = int(match[1]) * _UNITS[match[2]], True
     if seconds < minimum * unit or seconds % unit or not whole:
         kind = "days" if reads == "days" else "seconds"
         raise UsageError(f"{name} must be a whole number of {kind}, at least {minimum}")

@@ -66,8 +66,8 @@ def range_of(expression: Node, bounds: Mapping[str, Range]) -> Range | None:
     # Returns: both ends, exact, in the unit of the expression; None where nothing bounds it: it
     # reads a column without bounds, divides by what may be zero, holds text or a date, or is always
     # missing.
-    found = _range(expression, bounds)
-    return None if found is None or found[0] > found[1] else found
+    ends = _range(expression, bounds)
+    return None if ends is None or ends[0] > ends[1] else ends
 
 
 def public_values(
@@ -86,27 +86,27 @@ def public_values(
     #
     # Returns: at most 366 of them, without missing; None where they are more, or not public.
     name, operands = expression.operation, expression.operands
-    found: list[Any] | None = None
+    values: list[Any] | None = None
     if name == "col":
         column = constants_of(expression)[0]
-        found = list(keys[column]) if column in keys else None
+        values = list(keys[column]) if column in keys else None
     elif name == "literal":
         value = expression.parameters[0]
-        found = None if isinstance(value, float) else [] if value is None else [value]
+        values = None if isinstance(value, float) else [] if value is None else [value]
     elif name == "cut":
-        found = list(constants_of(expression)[1])
+        values = list(constants_of(expression)[1])
     elif name in _CONDITIONS:
-        found = [False, True]
+        values = [False, True]
     elif name in ("when", "fill"):
         sides = [public_values(o, bounds, keys) for o in operands[-2:]]
         known = [side for side in sides if side is not None]
-        found = [value for side in known for value in side] if len(known) == 2 else None
+        values = [value for side in known for value in side] if len(known) == 2 else None
     elif name in FUNCTIONS and FUNCTIONS[name].gives == "integer":
         ends = range_of(expression, bounds)
         if ends is not None and ends[1] - ends[0] < _MOST_VALUES:
-            found = list(range(int(ends[0]), int(ends[1]) + 1))
-    once = list(dict.fromkeys(found or ()))
-    return once if 0 < len(once) <= _MOST_VALUES or found == [] else None
+            values = list(range(int(ends[0]), int(ends[1]) + 1))
+    once = list(dict.fromkeys(values or ()))
+    return once if 0 < len(once) <= _MOST_VALUES or values == [] else None
 
 
 def _range(node: Node, bounds: Mapping[str, Range]) -> Range | None:
@@ -136,11 +136,11 @@ def _double(x: Fraction) -> Fraction:
     return Fraction(x.numerator / x.denominator)
 
 
-def _near(found: Range | None) -> Range | None:
+def _near(ends: Range | None) -> Range | None:
     """Return a range that holds the nearest doubles too; None for one beyond 2^500."""
-    if found is None or max(map(abs, found)) > _FAR:
+    if ends is None or max(map(abs, ends)) > _FAR:
         return None
-    low, high = found
+    low, high = ends
     return min(low, _double(low)), max(high, _double(high))
 
 
@@ -194,11 +194,11 @@ def _corners(name: str, x: Range | None, y: Range | None) -> Range | None:
     lefts, rights = ([_operand(end, whole) for end in side] for side in (x, y))
     if name == "/" and rights[0] <= 0 <= rights[1]:
         return None
-    found = [_double(_CORNERS[name](left, right)) for left in lefts for right in rights]
-    return min(found), max(found)
+    corners = [_double(_CORNERS[name](left, right)) for left in lefts for right in rights]
+    return min(corners), max(corners)
 
 
 def _operand(end: Fraction, whole: bool) -> Fraction:
     """Return the operand that an operation really has: see the page on expressions."""
-    held = min(max(_double(end), -_FAR), _FAR)
-    return held if whole or abs(held) >= _NEAR else Fraction(0)
+    clamped = min(max(_double(end), -_FAR), _FAR)
+    return clamped if whole or abs(clamped) >= _NEAR else Fraction(0)

@@ -51,8 +51,8 @@ def client_config(oracle: FrequencyOracle) -> dict[str, object]:
         "code": mechanism_code(wire.name).hex(),
         "schema": wire.schema.hex(),
         "labels": labels,
-        "other": -1 if items.other is None else items.place(items.other),
-        "missing": items.place(None),
+        "other": -1 if items.other is None else items.index_of(items.other),
+        "missing": items.index_of(None),
         "payloadBits": oracle.layout.bits,
         "draw": draw,
     }

@@ -52,7 +52,7 @@ class Shards:
 
     # The number of an id is four of its bytes, mixed, modulo ``of``.
 
-    held: frozenset[int]
+    indices: frozenset[int]
     of: int
     at: int = 0
 
@@ -74,25 +74,25 @@ class Shards:
 
     def hold(self, ids: Ids) -> NDArray[np.bool_]:
         """Return which ids are looked after."""
-        return np.isin(self.numbers(ids), np.array(sorted(self.held), np.uint64))
+        return np.isin(self.numbers(ids), np.array(sorted(self.indices), np.uint64))
 
     @staticmethod
     def apart(one: Shards | None, two: Shards | None) -> bool:
         """True if no id belongs to both."""
         both = one is not None and two is not None and one.of == two.of
-        return both and not one.held & two.held  # type: ignore[union-attr]
+        return both and not one.indices & two.indices  # type: ignore[union-attr]
 
     @staticmethod
     def of_both(one: Shards | None, two: Shards | None) -> Shards | None:
         """Return what two collectors look after together: all, where they were not cut alike."""
         if one is None or two is None or one.of != two.of:
             return None
-        numbers = one.held | two.held
+        numbers = one.indices | two.indices
         return None if len(numbers) == one.of else Shards(numbers, one.of)
 
     def describe(self) -> list[int]:
         """Return the number of shares, and those that are held."""
-        return [self.of, *sorted(self.held)]
+        return [self.of, *sorted(self.indices)]
 
     @classmethod
     def from_description(cls, described: list[int]) -> Shards:
@@ -100,7 +100,7 @@ class Shards:
         of, *numbers = described
         if not numbers:
             raise UsageError("a collector needs at least one shard")
-        return cls(frozenset(number for one in numbers for number in cls.one(one, of).held), of)
+        return cls(frozenset(number for one in numbers for number in cls.one(one, of).indices), of)
 
 
 @public
@@ -218,7 +218,7 @@ class Bitmap(Seen):
         """Return the probability that an honest report is refused after ``n`` others."""
         return float((1 - math.exp(-_PROBES * n / 2**self.log2_bits)) ** _PROBES)
 
-    def _places(self, ids: Ids) -> NDArray[np.uint64]:
+    def _slots(self, ids: Ids) -> NDArray[np.uint64]:
         """Return four places an id, stepped through by its two halves (Kirsch, Mitzenmacher)."""
         halves = np.ascontiguousarray(ids).view("<u8").astype(np.uint64)
         first, step = mixed(halves[:, 0]), mixed(halves[:, 1]) | np.uint64(1)
@@ -232,7 +232,7 @@ class Bitmap(Seen):
         first = _first_of_each(ids[positions])
         result[positions] = first
         positions = positions[first]
-        indices = self._places(ids[positions])
+        indices = self._slots(ids[positions])
         byte, bit = (indices >> np.uint64(3)).astype(np.int64), (indices & np.uint64(7))
         masks = np.uint8(1) << bit.astype(np.uint8)
         known = (self._bits[byte] & masks != 0).all(axis=1)
@@ -553,7 +553,7 @@ class Collector:
         Args:
             data: the bytes of one report, as a device sent them.
         """
-        return self._add_found(self._wire.read(data))
+        return self._add_decoded(self._wire.read(data))
 
     def add_json(self, text: str | bytes) -> bool:
         """Add one report written as JSON; returns whether it was accepted; never raises.
@@ -561,9 +561,9 @@ class Collector:
         Args:
             text: one report as JSON.
         """
-        return self._add_found(self._wire.read_json(text))
+        return self._add_decoded(self._wire.read_json(text))
 
-    def _add_found(self, decoded: Decoded | Reason) -> bool:
+    def _add_decoded(self, decoded: Decoded | Reason) -> bool:
         if isinstance(decoded, str):
             self._refused[decoded] += 1
             return False

@@ -255,7 +255,7 @@ class Device:
         self.budget = positive(budget, "budget")
         self._secret = random_bytes(SECRET_BYTES) if secret is None else bytes(secret)
         self._charges: dict[str, Fraction] = {}
-        self._held: dict[str, str] = {}
+        self._answers: dict[str, str] = {}
         self._fresh = 0
         with self._alone():
             self._save()
@@ -342,14 +342,14 @@ class Device:
     def _first_answer(self, question: Oracle, value: Any, answer: Answer, period: str) -> Any:
         """Return the permanent answer of the period: kept, since the true one may change."""
         tag = self._tag("held", question, period, 0)
-        wire = Wire(_kept(question))
+        wire = Wire(_permanent_stage(question))
         with self._alone():
-            if tag not in self._held:
+            if tag not in self._answers:
                 self._afford(question)
                 drawn = self._permanent(question, value, answer, period)
-                self._held[tag] = wire.pack(np.asarray(drawn)[None])[0].tobytes().hex()
+                self._answers[tag] = wire.pack(np.asarray(drawn)[None])[0].tobytes().hex()
                 self._charge(tag, question)
-        stored = np.frombuffer(bytes.fromhex(self._held[tag]), np.uint8)[None]
+        stored = np.frombuffer(bytes.fromhex(self._answers[tag]), np.uint8)[None]
         return wire.unpack(stored)[0][0]
 
     def _afford(self, question: Oracle) -> None:
@@ -424,7 +424,7 @@ class Device:
             "budget": str(self.budget),
             "fresh": self._fresh,
             "charges": {tag: str(cost) for tag, cost in self._charges.items()},
-            "held": self._held,
+            "held": self._answers,
         }
         write_atomically(self._path, json.dumps(fields, indent=1).encode())
 
@@ -433,19 +433,19 @@ class Device:
             fields = read_json(path.read_bytes())
             if fields["tacit_device"] != _VERSION:
                 raise LedgerError(f"{path.name} was written by another version of Tacit")
-            kept_budget = as_fraction(fields["budget"])
+            stored_budget = as_fraction(fields["budget"])
             self._secret = bytes.fromhex(fields["secret"])
             self._charges = {tag: as_fraction(cost) for tag, cost in fields["charges"].items()}
-            self._held, self._fresh = dict(fields["held"]), int(fields["fresh"])
+            self._answers, self._fresh = dict(fields["held"]), int(fields["fresh"])
         except OSError as error:
             raise LedgerError(f"{path.name} cannot be read: {error.strerror}") from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             if isinstance(error, LedgerError):
                 raise
             raise LedgerError(f"{path.name} is not the file of a device") from None
-        if len(self._secret) != SECRET_BYTES or kept_budget != self.budget:
+        if len(self._secret) != SECRET_BYTES or stored_budget != self.budget:
             raise LedgerError(
-                f"{path.name} was made with a budget of {show(kept_budget)}, not "
+                f"{path.name} was made with a budget of {show(stored_budget)}, not "
                 f"{show(self.budget)}: what was promised to a person is not changed later"
             )
 
@@ -453,7 +453,7 @@ class Device:
         return f"<Device with {show(self.remaining)} of {show(self.budget)} left>"
 
 
-def _kept(question: Oracle) -> Oracle:
+def _permanent_stage(question: Oracle) -> Oracle:
     """Return the mechanism whose report a device keeps."""
     return question.kept if isinstance(question, Staged) else question
 
@@ -470,4 +470,4 @@ def _identity(question: Oracle, value: Any) -> Answer:
 @lru_cache(maxsize=256)
 def _public(question: Oracle) -> tuple[str, Fraction]:
     """Return the fingerprint of a question, and what a new true answer to it costs."""
-    return question.fingerprint, Enclosure.of(_kept(question).epsilon).rounded(64).upper
+    return question.fingerprint, Enclosure.of(_permanent_stage(question).epsilon).rounded(64).upper

@@ -158,7 +158,7 @@ def digests(values: Iterable[Any]) -> DigestWords:
     return np.fromiter((digest(v) for v in values_of(values)), np.uint64)
 
 
-def places_under(words: DigestWords, function: Any, size: int) -> NDArray[np.int64]:
+def hashed_indices(words: DigestWords, function: Any, size: int) -> NDArray[np.int64]:
     """Return the place below ``size``, a power of two, of each digest under a numbered function.
 
     >>> places_under(np.array([5], np.uint64), 0, 16).tolist()

@@ -284,7 +284,7 @@ class Items:
         return len(self.labels)
 
     @cached_property
-    def _places(self) -> Mapping[Any, int]:
+    def _indices(self) -> Mapping[Any, int]:
         return {label: i for i, label in enumerate(self.labels)}
 
     @cached_property
@@ -303,7 +303,7 @@ class Items:
             number = int(value) if written else whole_number(value)
             return OUTSIDE if number is None or number not in self.labels else number
         try:
-            index = self._places.get(value, OUTSIDE)
+            index = self._indices.get(value, OUTSIDE)
             if index == OUTSIDE and isinstance(value, _READ_AS_TEXT):
                 listed = (self._texts[text] for text in texts_of(value) if text in self._texts)
                 index = next(listed, OUTSIDE)
@@ -317,14 +317,14 @@ class Items:
         missing = other if self.missing is None else self._find(self.missing)
         return other, missing
 
-    def place(self, value: object) -> int:
+    def index_of(self, value: object) -> int:
         """Return the position of an answer, of ``other`` or ``missing``, or -1; never raises.
 
         Args:
             value: a raw answer.
         """
         if type(value) is str and not isinstance(self.labels, range):
-            known = self._places.get(value)
+            known = self._indices.get(value)
             if known is not None:  # nearly all answers of nearly all questions
                 return known
         other, missing = self._fallback
@@ -334,7 +334,7 @@ class Items:
         index = self._find(value)
         return other if index == OUTSIDE else index
 
-    def places(self, values: Iterable[object]) -> NDArray[np.int64]:
+    def indices_of(self, values: Iterable[object]) -> NDArray[np.int64]:
         """Return the position of each answer as :meth:`place` does; never raises on a value.
 
         Args:
@@ -349,7 +349,7 @@ class Items:
             return self._whole_numbers(numbers)
         if numbers is not None and numbers.dtype == bool and self.labels == (False, True):
             return numbers.astype(np.int64)
-        return np.fromiter((self.place(v) for v in answers), np.int64)
+        return np.fromiter((self.index_of(v) for v in answers), np.int64)
 
     @property
     def _is_range(self) -> bool:
@@ -385,7 +385,7 @@ class Items:
         Raises:
             UsageError: an answer outside the list, and no ``other`` item.
         """
-        indices = self.places(values)
+        indices = self.indices_of(values)
         if len(indices) and int(indices.min()) == OUTSIDE:
             raise UsageError(
                 "an answer is not one of the listed items; declare where such answers go: "

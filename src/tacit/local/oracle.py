@@ -567,13 +567,13 @@ class FrequencyOracle(Oracle):
 
     def _report(self, value: Any) -> Any:
         """Report an answer of any kind: one that has no place is reported as a random item."""
-        index = self.domain.place(value)
+        index = self.domain.index_of(value)
         if index == OUTSIDE:
             index = noise.uniform(len(self.domain))
         return self._draw(np.array([index], np.int64))[0]
 
     def _law(self, value: Any) -> dict[Any, Fraction]:
-        if self.domain.place(value) != OUTSIDE:
+        if self.domain.index_of(value) != OUTSIDE:
             return self.distribution(value)
         mixed: dict[Any, Fraction] = {}
         for label in self.domain.labels:

@@ -164,17 +164,17 @@ def _independent_bits(oracle: Oracle) -> bool:
 class Bounds:
     """Bounds of an honest report: of the number of set bits, or of every number in it."""
 
-    least: int
-    most: int
+    minimum: int
+    maximum: int
     bits: bool = True
 
     def hold(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         """Return for each report whether it lies within."""
         if not self.bits:
-            within = (reports >= self.least) & (reports <= self.most)
+            within = (reports >= self.minimum) & (reports <= self.maximum)
             return np.asarray(within.reshape(len(reports), -1).all(axis=1), np.bool_)
         supported = np.bitwise_count(reports).sum(axis=1, dtype=np.int64)
-        return (supported >= self.least) & (supported <= self.most)  # type: ignore[no-any-return]
+        return (supported >= self.minimum) & (supported <= self.maximum)  # type: ignore[no-any-return]
 
 
 def honest_bounds(oracle: Oracle, miss: Number) -> Bounds:
@@ -193,7 +193,7 @@ def honest_bounds(oracle: Oracle, miss: Number) -> Bounds:
     if isinstance(oracle, SummationHistogram):
         return _noise_bounds(oracle.bound, oracle.units, oracle.scale, share / len(oracle.domain))
     if isinstance(oracle, LaplaceMean):
-        return _noise_bounds(oracle.reach, oracle.grid, oracle.grid / oracle.loss, share)
+        return _noise_bounds(oracle.radius, oracle.grid, oracle.grid / oracle.loss, share)
     if not _independent_bits(oracle):
         raise UsageError(
             "outliers can be detected for unary encodings and for added noise; a report of "

@@ -397,15 +397,15 @@ class PaddedSets(Oracle):
             return []
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
             raise UsageError("an answer is a set of items, such as a list; nothing was drawn")
-        indices = {self.oracle.domain.place(item) for item in value}
-        other = self.oracle.domain.place(self.oracle.domain.other)
+        indices = {self.oracle.domain.index_of(item) for item in value}
+        other = self.oracle.domain.index_of(self.oracle.domain.other)
         return sorted(indices - {other, OUTSIDE})
 
     def _slot(self, members: list[int]) -> int:
         """Draw below the greater of length and set size: a longer set loses none of its members."""
         drawn = int(uniform_words(max(self.length, len(members)), 1)[0])
         domain = self.oracle.domain
-        return members[drawn] if drawn < len(members) else domain.place(domain.other)
+        return members[drawn] if drawn < len(members) else domain.index_of(domain.other)
 
     def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
         return self.oracle._draw(indices)

@@ -19,7 +19,7 @@ from tacit.errors import UsageError
 from tacit.local.device import Staged
 from tacit.local.estimate import Estimate
 from tacit.local.frequency.bit_vectors import packed
-from tacit.local.hashing import digests, nonnegative_least_squares, places_under
+from tacit.local.hashing import digests, hashed_indices, nonnegative_least_squares
 from tacit.local.items import plain, text_of, values_of
 from tacit.local.oracle import Layout, State, WordOracle
 from tacit.local.random_bits import count_bits, dyadic_near, random_rows, uniform_below
@@ -151,7 +151,7 @@ class Rappor(WordOracle, Staged):
         bits = np.zeros((len(indices), self.bloom_bits), bool)
         columns = np.arange(self.bloom_bits)
         for i in range(self.hashes):
-            wide = places_under(indices.view(np.uint64), cohort * self.hashes + i, 1 << 32)
+            wide = hashed_indices(indices.view(np.uint64), cohort * self.hashes + i, 1 << 32)
             bits |= columns == (wide * self.bloom_bits >> 32)[:, None]  # the same work everywhere
         return bits.view(np.uint8)
 
@@ -219,8 +219,10 @@ class Rappor(WordOracle, Staged):
         """Draw one report from a kept row; without a permanent stage the report stays."""
         if not self.f:
             return permanent
-        row_kept: Any = permanent
-        bits = np.unpackbits(row_kept[None], axis=1, bitorder="little", count=self.layout.width)
+        permanent_row: Any = permanent
+        bits = np.unpackbits(
+            permanent_row[None], axis=1, bitorder="little", count=self.layout.width
+        )
         row, number = bits[:, : self.bloom_bits], bits[:, self.bloom_bits :]
         cohort = number.astype(np.int64) @ (1 << np.arange(self._cohort_bits))
         return self.report(self.instantaneous(row), cohort)[0]

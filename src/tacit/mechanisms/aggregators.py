@@ -42,19 +42,19 @@ class Coordinate:
     default: int  # in units; what an empty bin counts as, and one where the function fails
 
     @cached_property
-    def least(self) -> int:
+    def minimum(self) -> int:
         """The smallest value, in units."""
         return math.floor(self.lower / self.grid)
 
     @cached_property
-    def most(self) -> int:
+    def maximum(self) -> int:
         """The largest value, in units."""
         return math.ceil(self.upper / self.grid)
 
     @property
     def steps(self) -> int:
         """Sensitivity of one bin, in units."""
-        return self.most - self.least
+        return self.maximum - self.minimum
 
     def units(self, value: float) -> int:
         """Clip to the bounds and round to the grid; NaN counts as the default.
@@ -69,7 +69,7 @@ class Coordinate:
             return self.default
         low, high, grid = self._floats
         near = min(max(value, low), high) / grid
-        return min(max(math.floor(near + 0.5), self.least), self.most)
+        return min(max(math.floor(near + 0.5), self.minimum), self.maximum)
 
     def units_of(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return :meth:`units` of every value, by the same steps.
@@ -82,7 +82,7 @@ class Coordinate:
         low, high, grid = self._floats
         near = np.minimum(np.maximum(np.where(missing, low, values), low), high) / grid
         units = np.floor(near + 0.5).astype(np.int64)
-        clamped = np.minimum(np.maximum(units, self.least), self.most)
+        clamped = np.minimum(np.maximum(units, self.minimum), self.maximum)
         return np.where(missing, self.default, clamped)
 
     @cached_property
@@ -316,13 +316,13 @@ class MedianOfBins(Centre):
         cell = choose_cell(
             _histogram(units, self.where), self.where.steps, Fraction(1, 2), 0, self.epsilon / 4
         )
-        return float((self.where.least + cell) * self.where.grid)
+        return float((self.where.minimum + cell) * self.where.grid)
 
     def law(self, units: Sequence[int]) -> FiniteDistribution:
         """Return the distribution over all candidates."""
         cells = _quantile_law(units, self.where, Fraction(1, 2), self.epsilon / 4)
         return FiniteDistribution(
-            {(self.where.least + cell) * self.where.grid: p for cell, p in cells.items()}
+            {(self.where.minimum + cell) * self.where.grid: p for cell, p in cells.items()}
         )
 
     def mean_error(self, units: Sequence[int], truth: float) -> float:
@@ -330,7 +330,7 @@ class MedianOfBins(Centre):
         # Of the distances from t of ``0, 1, ..., n - 1``, m of them at most t, the sum is ``m t - m
         # (m - 1) / 2`` below t and ``(n (n - 1) - m (m - 1)) / 2 - (n - m) t`` above.
         starts, lengths, chances = _runs(units, self.where, Fraction(1, 2), self.epsilon / 4)
-        t = truth / float(self.where.grid) - self.where.least - starts
+        t = truth / float(self.where.grid) - self.where.minimum - starts
         m = np.clip(np.floor(t) + 1, 0, lengths)
         above = (lengths * (lengths - 1) - m * (m - 1)) / 2 - (lengths - m) * t
         mean = (m * t - m * (m - 1) / 2 + above) / lengths
@@ -358,8 +358,8 @@ class WinsorizedMeanOfBins(Centre):
         radius = 2 * _WIDTH * abs(a - b)
         low, high = (a + b - radius) // 2, -(-(a + b + radius) // 2)
         return (
-            self.where.least + max(0, low),
-            self.where.least + min(self.where.steps, high),
+            self.where.minimum + max(0, low),
+            self.where.minimum + min(self.where.steps, high),
         )
 
     def _scale(self, low: int, high: int) -> Fraction:
@@ -371,8 +371,8 @@ class WinsorizedMeanOfBins(Centre):
         firsts, lasts = (_cells_at(_runs(units, where, Fraction(q, 4), rate)) for q in (1, 3))
         a, b = (part.ravel() for part in np.meshgrid(firsts, lasts))
         radius = 2 * _WIDTH * np.abs(a - b)
-        low = where.least + np.maximum(0, (a + b - radius) // 2)
-        high = where.least + np.minimum(where.steps, -(-(a + b + radius) // 2))
+        low = where.minimum + np.maximum(0, (a + b - radius) // 2)
+        high = where.minimum + np.minimum(where.steps, -(-(a + b + radius) // 2))
         each = float(where.grid) / self.bins
         offset = _clipped_sums(np.sort(np.asarray(units, np.int64)), low, high) - truth / each
         scale = 2 * (high - low) / float(self.epsilon)
@@ -388,9 +388,9 @@ class WinsorizedMeanOfBins(Centre):
             for b, q in highs.items():
                 ends = self._interval(a, b)
                 weights[ends] = (weights.get(ends, _NONE) + p * q).rounded(128)
-        radius = _FAR * math.ceil(self._scale(self.where.least, self.where.most))
-        first = self.bins * self.where.least - radius
-        last = self.bins * self.where.most + radius
+        radius = _FAR * math.ceil(self._scale(self.where.minimum, self.where.maximum))
+        first = self.bins * self.where.minimum - radius
+        last = self.bins * self.where.maximum + radius
         grid = self.where.grid / self.bins
         table: dict[Hashable, Enclosure] = {t * grid: _NONE for t in range(first, last + 1)}
         for ends, weight in weights.items():
@@ -431,7 +431,7 @@ def _share(scale: Fraction, offset: int, or_less: bool) -> Enclosure:
 
 
 def _histogram(units: Sequence[int], where: Coordinate) -> tuple[Any, Any]:
-    return np.unique(np.asarray(units, dtype=np.int64) - where.least, return_counts=True)
+    return np.unique(np.asarray(units, dtype=np.int64) - where.minimum, return_counts=True)
 
 
 def _runs(

@@ -120,9 +120,9 @@ def _narrowed(
     return b
 
 
-def _scale(place: float) -> Fraction:
+def _scale(log_scale: float) -> Fraction:
     """Return about e to the place, with few digits: short numbers are quick to compute with."""
-    mantissa, exponent = math.frexp(math.exp(place))
+    mantissa, exponent = math.frexp(math.exp(log_scale))
     return Fraction(math.ceil(mantissa * (1 << _DIGITS)), 1 << _DIGITS) * Fraction(2) ** exponent
 
 

@@ -329,13 +329,13 @@ class LocalStatistic:
         if len(reading) and limit != 0:
             distances = self._at(reading, limit).instabilities(bounds)
 
-        def least(distance: int | None, bound: Fraction) -> int | None:
+        def smaller(distance: int | None, bound: Fraction) -> int | None:
             if self.full <= bound:
                 return None
             known = [d for d in (distance, limit) if d is not None]
             return min(known) if known else None
 
-        return [least(d, b) for d, b in zip(distances, bounds, strict=True)]
+        return [smaller(d, b) for d, b in zip(distances, bounds, strict=True)]
 
 
 def _refuse_extremes(low: Fraction, high: Fraction) -> None:

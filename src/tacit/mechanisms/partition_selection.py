@@ -615,7 +615,7 @@ class TruncatedNoise:
     delta: Fraction
 
     @property
-    def reach(self) -> int:
+    def radius(self) -> int:
         """The larger k."""
         return _tail_bound(self.epsilon, self.delta)[0]
 
@@ -626,7 +626,7 @@ class TruncatedNoise:
 
     def draw(self, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return for each of n keys its k, and its noise."""
-        radius = np.full(n, self.reach, dtype=object)
+        radius = np.full(n, self.radius, dtype=object)
         if self.share < 1 and n:
             radius -= ~exact_noise.bernoulli(self.share, n)
         return radius, draw_within(1 / self.epsilon, radius)
@@ -636,7 +636,7 @@ class TruncatedNoise:
         if count <= 0:
             return FiniteDistribution.of({None: 1})
         table: dict[Hashable, Enclosure] = {}
-        for radius, odds in ((self.reach, self.share), (self.reach - 1, 1 - self.share)):
+        for radius, odds in ((self.radius, self.share), (self.radius - 1, 1 - self.share)):
             if not odds:
                 continue
             one = probability_within(self.epsilon, radius, 0)

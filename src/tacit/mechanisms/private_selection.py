@@ -333,11 +333,11 @@ def _map(
 
 def _selected(losses: LossMap, stop: Fraction) -> LossMap:
     @lru_cache(maxsize=_DISTANCES)
-    def found(d: Fraction) -> PrivacyLoss | None:
+    def bound(d: Fraction) -> PrivacyLoss | None:
         known = losses(d)
         return None if known is None else selected(known, stop)
 
-    return found
+    return bound
 
 
 def _points(score: Callable[[Any], Any], output: Any) -> tuple[int, Fraction]:
@@ -348,12 +348,12 @@ def _points(score: Callable[[Any], Any], output: Any) -> tuple[int, Fraction]:
     True
     """
     try:
-        return _place(score(output))
+        return _rank(score(output))
     except Exception:  # no output may stop a release, and no score may depend on the other runs
         return 0, Fraction(0)
 
 
-def _place(score: Any) -> tuple[int, Fraction]:
+def _rank(score: Any) -> tuple[int, Fraction]:
     number: Any = score.item() if isinstance(score, (np.generic, np.ndarray)) else score
     if isinstance(number, Decimal) and number.is_finite() and abs(number.adjusted()) > 1000:
         number = float(number)  # zero or infinite, and no number of a billion digits

@@ -143,23 +143,23 @@ class RandomizedResponse(Step):
         odds = share * (len(self.categories) - 1) / (1 - share)
         return abs(log(odds, 80)).upper
 
-    def _place(self, label: Any) -> int | None:
+    def _index_of(self, label: Any) -> int | None:
         known = label in self.categories if label is not None else None in self.categories
         return self.categories.index(label) if known else None
 
     def _reports(self, labels: Any) -> list[Any]:
         """Report on many at once: kept or not, and another label for those that are not."""
-        indices = [self._place(label) for label in labels]
+        indices = [self._index_of(label) for label in labels]
         k, n = len(self.categories), len(indices)
         unknown = noise.uniform(k, n).tolist()
-        moved = (1 + noise.uniform(k - 1, n)) * ~np.asarray(self._kept(n), dtype=bool)
+        moved = (1 + noise.uniform(k - 1, n)) * ~np.asarray(self._truthful(n), dtype=bool)
         reported = [
             u if index is None else (index + step) % k
             for index, step, u in zip(indices, moved.tolist(), unknown, strict=True)
         ]
         return [self.categories[i] for i in reported]
 
-    def _kept(self, n: int) -> Any:
+    def _truthful(self, n: int) -> Any:
         if self.p is not None:
             return noise.bernoulli(self.p, n)
         others = len(self.categories) - 1
@@ -170,7 +170,7 @@ class RandomizedResponse(Step):
 
     def _distribution(self, label: Any) -> FiniteDistribution:
         k = len(self.categories)
-        index = self._place(label)
+        index = self._index_of(label)
         if index is None:
             return FiniteDistribution.of({c: Fraction(1, k) for c in self.categories})
         if self.p is not None:

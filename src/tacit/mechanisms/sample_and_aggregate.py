@@ -211,7 +211,7 @@ def into_bins(records: Any, bins: int) -> list[Any]:
     order, edges = assignment(record_count(records), bins)
     mixed = _taken(records, order)
     ends = zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
-    return [_stretch(mixed, a, b) if b > a else None for a, b in ends]
+    return [_segment(mixed, a, b) if b > a else None for a, b in ends]
 
 
 def _taken(records: Any, order: NDArray[np.int64]) -> Any:
@@ -231,9 +231,9 @@ def _taken(records: Any, order: NDArray[np.int64]) -> Any:
     return [records[i] for i in order.tolist()]
 
 
-def _stretch(mixed: Any, start: int, end: int) -> Any:
+def _segment(mixed: Any, start: int, end: int) -> Any:
     if isinstance(mixed, Mapping):
-        return {name: _stretch(column, start, end) for name, column in mixed.items()}
+        return {name: _segment(column, start, end) for name, column in mixed.items()}
     if hasattr(mixed, "num_rows"):
         return mixed.slice(start, end - start)
     if hasattr(mixed, "iloc"):
@@ -319,7 +319,7 @@ class SmoothMedianOfBins(Centre):
 
     @cached_property
     def _inner(self) -> SmoothRelease:
-        ends = (self.where.least * self.where.grid, self.where.most * self.where.grid)
+        ends = (self.where.minimum * self.where.grid, self.where.maximum * self.where.grid)
         return smooth_noise(
             "median",
             ends,

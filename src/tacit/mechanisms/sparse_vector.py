@@ -173,10 +173,10 @@ class _Test:
                 ends = weight
                 for yes, gap in zip(output, gaps, strict=False):
                     factor = passes[gap][yes]
-                    ends = ends[0] * factor[0] >> _PLACES, (ends[1] * factor[1] >> _PLACES) + 1
+                    ends = ends[0] * factor[0] >> _BITS, (ends[1] * factor[1] >> _BITS) + 1
                 totals[k] = totals[k][0] + ends[0], totals[k][1] + ends[1]
         table = {
-            output: Enclosure.scaled(a, b, _PLACES) + Enclosure(Fraction(0), _REST)
+            output: Enclosure.scaled(a, b, _BITS) + Enclosure(Fraction(0), _REST)
             for output, (a, b) in zip(outputs, totals, strict=True)
         }
         return FiniteDistribution(table)  # type: ignore[arg-type]
@@ -197,15 +197,15 @@ class _Test:
         return both if gap > 0 else both[::-1]
 
 
-_PLACES = 256
+_BITS = 256
 _REST = Fraction(1, 1 << 120)
 
 
 def _fixed(p: Enclosure) -> tuple[int, int]:
     low, high = p.lower, p.upper
     return (
-        (low.numerator << _PLACES) // low.denominator,
-        -(-(high.numerator << _PLACES) // high.denominator),
+        (low.numerator << _BITS) // low.denominator,
+        -(-(high.numerator << _BITS) // high.denominator),
     )
 
 

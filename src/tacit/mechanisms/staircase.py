@@ -90,7 +90,7 @@ class DiscreteStaircase:
 
     def variance(self, bits: int = 64) -> Enclosure:
         """Enclose the variance, by adding up whole stretches until the rest is negligible."""
-        radius = self._reach(Fraction(1, 1 << (bits + 8)))
+        radius = self._radius(Fraction(1, 1 << (bits + 8)))
         last = self.stairs(radius)
         total = Enclosure.of(0)
         for n in range(last + 1):
@@ -107,14 +107,14 @@ class DiscreteStaircase:
         scaled = Enclosure(total.lower, total.upper + term / (1 - ratio))
         return (scaled / self._total(bits + 32)).rounded(bits)
 
-    def _reach(self, outside: Fraction) -> int:
+    def _radius(self, outside: Fraction) -> int:
         """Return m with P(|X| > m) at most ``outside``: n stairs hold all but about e^(-n eps)."""
         stairs = math.ceil(-log(outside, 32).lower / self.epsilon) + 2
         return stairs * self.width
 
     def support(self, mass: NumberLike) -> tuple[int, int]:
         """Return the ends of an interval that holds at least ``mass`` of the probability."""
-        radius = self._reach((1 - Fraction(mass)) / 2)
+        radius = self._radius((1 - Fraction(mass)) / 2)
         return -radius, radius
 
     def draw(self) -> int:
@@ -130,14 +130,14 @@ class DiscreteStaircase:
         todo = np.arange(size)
         while len(todo):
             n = len(todo)
-            stretch = noise.geometric(1 / self.epsilon, n)
+            steps = noise.geometric(1 / self.epsilon, n)
             high = noise.exponential_choice(
                 [0, 1], self.epsilon, [self.step, self.width - self.step], size=n
             )
             low_offset = noise.uniform(self.step, n)
             high_offset = self.step + noise.uniform(max(1, self.width - self.step), n)
             offset = np.where(high == 1, high_offset, low_offset)
-            size_drawn = stretch * self.width + offset
+            size_drawn = steps * self.width + offset
             minus = noise.bernoulli("1/2", n)
             result[todo] = np.where(minus, -size_drawn, size_drawn)
             todo = todo[minus & (size_drawn == 0)]

@@ -100,18 +100,18 @@ class ExponentialChoice:
         self._propose(int(minimum), estimate, weighty)
 
     def _propose(self, minimum: int, estimate: NDArray[np.float64], weighty: Any) -> None:
-        self._least = minimum
+        self._min_cost = minimum
         self._shift = PROPOSAL_BITS - frexp(float(estimate.sum()))[1]
         self._estimate = estimate = np.ldexp(estimate, self._shift)
         self._proposals = np.floor(estimate * (1 + SAFETY)).astype(np.int64) + weighty
         self._edges = self._proposals.cumsum().astype(np.uint64)
 
     def _exponent(self, i: int) -> Fraction:
-        return (int(self.costs[i]) - self._least) * self.factor
+        return (int(self.costs[i]) - self._min_cost) * self.factor
 
     def _acceptance(self, i: int) -> EncloseAt:
         weight, proposal = int(self.weights[i]), int(self._proposals[i])
-        above = int(self.costs[i]) - self._least
+        above = int(self.costs[i]) - self._min_cost
         return _accepted(above, self.factor, weight, proposal, self._shift)
 
     def probability(self, i: int, bits: int = 64) -> Enclosure:

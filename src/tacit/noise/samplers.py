@@ -406,7 +406,7 @@ class Convex:
     # a length over which p falls noticeably: the scale, or sigma
     scale: int
     # the m at which g is about 28, where the blocks may stop: p(m) is near 2**-40
-    reach: int
+    radius: int
     # there are from one to two times this many blocks to a ``scale``; the more, the fewer residual
     # draws and the longer the building
     per_scale: int
@@ -449,7 +449,7 @@ class BlockTable:
         self.law, self.margin = distribution, margin
         self.shift = max(0, (distribution.scale // distribution.per_scale).bit_length() - 1)
         self.length = 1 << self.shift
-        self.blocks = max(1, -(-distribution.reach // self.length))
+        self.blocks = max(1, -(-distribution.radius // self.length))
         self.slope = distribution.exact(self.blocks * self.length + 1) - distribution.exact(
             self.blocks * self.length
         )
@@ -582,12 +582,12 @@ class BlockTable:
         gap = words * 2.0**-64 - (here - end) / (1 - end)
         accepted: NDArray[np.bool_] = gap < 0
         for i in np.flatnonzero(np.abs(gap) < self.margin).tolist():
-            accepted[i] = self._kept_exactly(
+            accepted[i] = self._accepted_exactly(
                 (int(block[i]) << self.shift) + int(sign[i]), int(low[i]), int(words[i])
             )
         return accepted
 
-    def _kept_exactly(self, start: int, low: int, drawn: int) -> bool:
+    def _accepted_exactly(self, start: int, low: int, drawn: int) -> bool:
         g = self.law.exact
         last = self.length - 1
 

@@ -123,12 +123,12 @@ def issued_body(entry: Entry, ledger: Ledger) -> dict[str, Any]:
         "answer": {name: answer[name] for name in shown},
         **({"declared": answer["declared"]} if answer.get("declared") else {}),
         "accuracy": ACCURACY,
-        "ledger": {"id": ledger.id, **_place(entry), "when": entry.when},
+        "ledger": {"id": ledger.id, **_position(entry), "when": entry.when},
         "versions": answer.get("versions") or versions(),
     }
 
 
-def _place(entry: Entry) -> dict[str, Any]:
+def _position(entry: Entry) -> dict[str, Any]:
     """Return where in its chain a charge stands; nothing where it is on somebody's account."""
     # Answers are in the chain too, from the moment when the engine was done.  Who asks small
     # questions while a large one is at work would read in their places, or in their hashes, when

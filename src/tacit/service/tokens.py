@@ -92,8 +92,8 @@ def root(database: Database, identifier: str) -> str:
     own = (token_table.c.id, token_table.c.parent)
     family = sa.select(*own).where(token_table.c.id == identifier).cte(recursive=True)
     family = family.union(sa.select(*own).join(family, family.c.parent == token_table.c.id))
-    found: str | None = database.scalar(sa.select(family.c.id).where(family.c.parent.is_(None)))
-    return found or identifier
+    first: str | None = database.scalar(sa.select(family.c.id).where(family.c.parent.is_(None)))
+    return first or identifier
 
 
 # Tokens: signed, stored as a hash, and void once expired, revoked or their parent is.

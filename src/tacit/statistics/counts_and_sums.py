@@ -70,9 +70,9 @@ def sum_at_distance(data: ClampedRecords, relation: Relation) -> PointsAtDistanc
     """
     low, high = data.bounds
     if relation == "bounded":
-        return _from([max(high - data.least, data.most - low), high - low])
+        return _from([max(high - data.minimum, data.maximum - low), high - low])
     if relation == "remove":
-        return _from([max(abs(data.least), abs(data.most))])
+        return _from([max(abs(data.minimum), abs(data.maximum))])
     return _from([max(-low, high)])
 
 
@@ -104,7 +104,7 @@ class Count(Statistic):
         return "count"
 
     @property
-    def least(self) -> int:
+    def min_size(self) -> int:
         """None: it is 0 of no records."""
         return 0
 
@@ -197,7 +197,7 @@ class Sum(Statistic):
         return "sum"
 
     @property
-    def least(self) -> int:
+    def min_size(self) -> int:
         """None: it is 0 of no records."""
         return 0
 
@@ -361,7 +361,7 @@ class Histogram(Statistic):
         return "histogram"
 
     @property
-    def least(self) -> int:
+    def min_size(self) -> int:
         """None: every bin holds 0 of no records."""
         return 0
 

@@ -24,7 +24,7 @@ from tacit.statistics.dispersion_candidates import (
     Walk,
     bisect,
     bound_of_move,
-    reach,
+    max_change,
     widen,
 )
 from tacit.statistics.domains import Domain, Interval, Records, Values
@@ -503,7 +503,7 @@ class Dispersion(Statistic):
         return f"{self.kind}(ddof={self.ddof})" if self.ddof else self.kind
 
     @property
-    def least(self) -> int:
+    def min_size(self) -> int:
         """The fewest records of which there is a value."""
         return self.ddof + 1
 
@@ -710,7 +710,7 @@ class Dispersion(Statistic):
         seen: list[tuple[int, list[Move]]] = []
         for size, moves in self._moves(question):
             both = [(size - r, *d) for r, a in moves for d in ((r, a), (a, r))]
-            maximum = max((reach(*shape, self.ddof) for shape in both), default=0.0)
+            maximum = max((max_change(*shape, self.ddof) for shape in both), default=0.0)
             if best is not None and size > 2 * question.distance + 4 and maximum < best.change:
                 break  # no larger size can change more
             seen.append((size, moves))

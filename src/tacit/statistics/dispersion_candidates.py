@@ -778,11 +778,11 @@ def bound_of_move(contest: Contest, retained: int, gained: int, lost: int) -> fl
     # ``A`` never lowers ``SS``; and ``sd(T) - sd(W) <= sqrt(V(T) - V(W))``.
     values, ddof = contest.moments.values, contest.spread.ddof
     width = float(values[-1] - values[0]) * (1 + 1e-12)
-    change = reach(retained, gained, lost, ddof) * width**2
+    change = max_change(retained, gained, lost, ddof) * width**2
     return math.sqrt(change) if contest.spread.root else change
 
 
-def reach(retained: int, gained: int, lost: int, ddof: int) -> float:
+def max_change(retained: int, gained: int, lost: int, ddof: int) -> float:
     """A bound on the change of variance by a move, in units of the squared range."""
     m, s = retained + gained, retained + lost
     if m <= ddof or s <= ddof:

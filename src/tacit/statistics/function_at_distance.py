@@ -54,7 +54,7 @@ class LatticeAtDistance(AtDistance):
         self._values, _ = values.distinct()
         self._data = _counted(data, self._values)
         n = len(data)
-        self._fewest = statistic.least
+        self._fewest = statistic.min_size
         self.farthest = {"bounded": n, "remove": max(n - 1 - self._fewest, 0)}.get(
             relation, farthest
         )

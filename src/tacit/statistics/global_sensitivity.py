@@ -53,9 +53,9 @@ def lookup(statistic: object) -> Statistic:
     """
     if isinstance(statistic, Statistic):
         return statistic
-    stands_for = getattr(statistic, "statistic", None)  # such as tc.median()
-    if isinstance(stands_for, Statistic):
-        return stands_for
+    contained = getattr(statistic, "statistic", None)  # such as tc.median()
+    if isinstance(contained, Statistic):
+        return contained
     if isinstance(statistic, str):
         if statistic.startswith("percentile"):
             return _percentile(statistic)
@@ -100,7 +100,7 @@ def _percentile(name: str) -> Statistic:
 # The question asked: :func:`sensitivity`, one signature for every statistic and every domain.
 
 
-class Stands(Protocol):
+class HasStatistic(Protocol):
     """Return an instance for the name of a statistic, such as ``tc.median()``."""
 
     @property
@@ -109,12 +109,12 @@ class Stands(Protocol):
 
 
 # A statistic as it may be given: by name, as an object, or as a function of a 1-D array.
-Asked: TypeAlias = str | Statistic | Stands | Callable[..., object]
+StatisticLike: TypeAlias = str | Statistic | HasStatistic | Callable[..., object]
 
 
 @overload
 def sensitivity(
-    statistic: Asked,
+    statistic: StatisticLike,
     over: Domain,
     at: object = None,
     distance: int = 1,
@@ -123,7 +123,7 @@ def sensitivity(
 ) -> Sensitivity: ...
 @overload
 def sensitivity(
-    statistic: Asked,
+    statistic: StatisticLike,
     over: Mapping[str, Domain],
     at: object = None,
     distance: int = 1,
@@ -132,7 +132,7 @@ def sensitivity(
 ) -> dict[str, Sensitivity]: ...
 @public
 def sensitivity(
-    statistic: Asked,
+    statistic: StatisticLike,
     over: Domain | Mapping[str, Domain],
     at: object = None,
     distance: int = 1,
@@ -198,7 +198,7 @@ def ask(
 ) -> Sensitivity:
     """Answer for one column: by the statistic's own algorithm, else by exhaustive search."""
     release = None if at is None else at if isinstance(at, Sample) else Sample(at, "at")
-    question = Question(over, release, distance, relation, within, min(1, statistic.least))
+    question = Question(over, release, distance, relation, within, min(1, statistic.min_size))
     answer = statistic.answer(question)
     if answer is None:
         from tacit.statistics.search import exhaustive
@@ -285,13 +285,15 @@ class StabilityMap:
         return self._known[distance]
 
     def _farthest(self) -> int:
-        fewest = min(1, self.statistic.least)
+        fewest = min(1, self.statistic.min_size)
         farthest = Question(self.domain, None, 1, self.relation, fewest=fewest).farthest()
         return 1 << 62 if math.isinf(farthest) else int(farthest)
 
 
 @public
-def stability_map(statistic: Asked, over: Domain, relation: Relation = "unbounded") -> StabilityMap:
+def stability_map(
+    statistic: StatisticLike, over: Domain, relation: Relation = "unbounded"
+) -> StabilityMap:
     """Return the stability map of a statistic, checked once at distance 1.
 
     Args:
@@ -317,11 +319,11 @@ def stability_map(statistic: Asked, over: Domain, relation: Relation = "unbounde
             "nothing"
         )
     made.answer(1)
-    if relation in ("unbounded", "remove") and made.statistic.least > 1:
+    if relation in ("unbounded", "remove") and made.statistic.min_size > 1:
         raise UsageError(
             f"a stability map answers for every distance, and {made.statistic.name} has no value "
-            f"of fewer than {made.statistic.least} records: take relation='bounded' over releases "
-            "of a public size"
+            f"of fewer than {made.statistic.min_size} records: take relation='bounded' over "
+            "releases of a public size"
         )
     return made
 

@@ -16,7 +16,7 @@ from tacit.arithmetic.roots_and_bisection import narrowed
 from tacit.calls import public
 from tacit.errors import InfeasibleError, UsageError
 from tacit.statistics.domains import Domain, Interval, Records
-from tacit.statistics.global_sensitivity import Asked, lookup
+from tacit.statistics.global_sensitivity import StatisticLike, lookup
 from tacit.statistics.question import Question, Relation
 from tacit.statistics.result import Sensitivity, differing_pair
 from tacit.statistics.samples import Sample, merge
@@ -82,7 +82,7 @@ class SampledSensitivity:
 
 @public
 def sampled_sensitivity(
-    statistic: Asked,
+    statistic: StatisticLike,
     draw: Callable[[int], npt.ArrayLike],
     size: int,
     *,
@@ -173,7 +173,7 @@ Order = npt.NDArray[np.int64]
 
 @public
 def lower_bound(
-    statistic: Asked,
+    statistic: StatisticLike,
     over: Domain,
     at: npt.ArrayLike | None = None,
     distance: int = 1,
@@ -203,7 +203,7 @@ def lower_bound(
     named = lookup(statistic)
     budget = as_integer(evaluations, "evaluations", minimum=1)
     release = None if at is None else Sample(np.asarray(at), "at")
-    question = Question(over, release, distance, relation, within, min(1, named.least))
+    question = Question(over, release, distance, relation, within, min(1, named.min_size))
     if question.size is None:
         raise InfeasibleError("a local search needs the size of the release: give size=... or at=")
     moves = list(question.moves(question.size))
@@ -211,7 +211,7 @@ def lower_bound(
     best = max((climb.run() for climb in climbs), key=lambda c: c.gap, default=None)
     pair = best.pair() if best is not None else (_any_release(question),) * 2
     if pair[0] == pair[1]:
-        pair = differing_pair(question, named.least) or pair
+        pair = differing_pair(question, named.min_size) or pair
     return Sensitivity(
         distance_between(named.of(pair[0]), named.of(pair[1])),
         "lower bound",

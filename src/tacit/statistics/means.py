@@ -75,7 +75,7 @@ class MeanAtDistance(AtDistance):
         t = min(distance, self.last)
         if self.relation == "bounded":
             low, high = self.data.bounds
-            near = max(high - self.data.least, self.data.most - low)
+            near = max(high - self.data.minimum, self.data.maximum - low)
             return (high - low if t else near) / len(self.data)
         return max(s.best(t, self.relation) for s in self._sides) * self.data.grain
 
@@ -306,7 +306,9 @@ class _Wider:
     def exact(self, kind: Indices, low: Indices, high: Indices) -> Indices:
         return np.asarray(np.maximum(high - low - 1 - self.retained, 0))
 
-    def least(self, kind: Indices, i1: Indices, i2: Indices, r1: Indices, r2: Indices) -> Indices:
+    def lower_bound(
+        self, kind: Indices, i1: Indices, i2: Indices, r1: Indices, r2: Indices
+    ) -> Indices:
         return np.asarray(np.maximum(r1 - i2 - 1 - self.retained, 0))
 
 

@@ -14,7 +14,7 @@ from tacit.calls import public
 from tacit.display.card import Card, Shown, Table
 from tacit.errors import InfeasibleError, UsageError, need
 from tacit.statistics.domains import Domain
-from tacit.statistics.global_sensitivity import Asked, ask, by_column, lookup
+from tacit.statistics.global_sensitivity import StatisticLike, ask, by_column, lookup
 from tacit.statistics.question import Relation, without_empty
 from tacit.statistics.result import Sensitivity
 from tacit.statistics.statistic import Statistic
@@ -169,7 +169,7 @@ class Profile(Shown):
 
 @public
 def sensitivity_profile(
-    statistics: Asked | Iterable[Asked],
+    statistics: StatisticLike | Iterable[StatisticLike],
     over: Domain | Mapping[str, Domain],
     distances: Iterable[int] = range(1, 5),
     relation: Relation | Iterable[Relation] = ("unbounded", "bounded"),

@@ -241,7 +241,9 @@ class _Substitution:
     def exact(self, kind: Indices, low: Indices, high: Indices) -> Indices:
         return np.asarray(high - low - 2)
 
-    def least(self, kind: Indices, i1: Indices, i2: Indices, r1: Indices, r2: Indices) -> Indices:
+    def lower_bound(
+        self, kind: Indices, i1: Indices, i2: Indices, r1: Indices, r2: Indices
+    ) -> Indices:
         return np.asarray(np.maximum(r1 - i2 - 2, 0))
 
 
@@ -271,7 +273,9 @@ class _AddOrRemove:
         is_added = self.rank(m) > low - 1
         return np.where(m <= 2 * self.n + 4, 2 * taken + m - self.n - is_added, UNREACHABLE)
 
-    def least(self, kind: Indices, i1: Indices, i2: Indices, r1: Indices, r2: Indices) -> Indices:
+    def lower_bound(
+        self, kind: Indices, i1: Indices, i2: Indices, r1: Indices, r2: Indices
+    ) -> Indices:
         """No more than the steps of any pair in each square."""
         # ``m - [a >= 1]`` is at least the limit of ``i``: an ``a >= 1`` asks for the limit of
         # ``i + 1``, which is larger except for the first indices, where all are 2.  With ``2 d``

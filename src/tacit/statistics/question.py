@@ -95,7 +95,7 @@ class Question:
     within: bool = True
     fewest: int = 1
 
-    _asked: ClassVar[int | None] = None
+    _requested_distance: ClassVar[int | None] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "distance", as_integer(self.distance, "distance", minimum=1))
@@ -136,7 +136,7 @@ class Question:
 
     def moves(self, size: int) -> Iterator[tuple[int, int]]:
         """Every feasible move ``(removed, added)`` from a release of ``size`` records."""
-        for r, a in self._asked_moves(size):
+        for r, a in self._requested_moves(size):
             if r <= size and a <= self.max_added(size) and size - r + a >= self.fewest:
                 yield r, a
 
@@ -164,7 +164,7 @@ class Question:
             if a <= self.max_added(size) and size - r + a >= 1:
                 yield r, a
 
-    def _asked_moves(self, size: int) -> Iterator[tuple[int, int]]:
+    def _requested_moves(self, size: int) -> Iterator[tuple[int, int]]:
         k = self.distance
         nearest = 1 if self.within else k
         if self.relation == "add":
@@ -238,8 +238,8 @@ class Question:
     def left_out(self) -> tuple[str, ...]:
         """Parts of the question that the domain cannot make, one sentence each."""
         n, k = self.size, self.distance
-        if self._asked is not None:
-            return (self._how_far(self._asked),)
+        if self._requested_distance is not None:
+            return (self._how_far(self._requested_distance),)
         if n is None or self.relation in ("add", "remove"):
             return ()
         room = self.max_added(n)
@@ -267,7 +267,7 @@ class Question:
         """True if the empty release would be included without the minimum size."""
         if not self.fewest or self.relation == "bounded":
             return False
-        k = self.distance if self._asked is None else self._asked
+        k = self.distance if self._requested_distance is None else self._requested_distance
         if self.size is None:  # a release of one record, and the empty one
             return self.within or self.population is None or k <= self.population
         if self.relation == "add":

@@ -43,7 +43,9 @@ class Steps(Protocol):
         """The least steps of each pair, ``UNREACHABLE`` where there are none."""
         ...
 
-    def least(self, kind: Indices, i1: Indices, i2: Indices, r1: Indices, r2: Indices) -> Indices:
+    def lower_bound(
+        self, kind: Indices, i1: Indices, i2: Indices, r1: Indices, r2: Indices
+    ) -> Indices:
         """No more than the steps of any pair in each square."""
         ...
 
@@ -149,7 +151,7 @@ class RankStaircase:
 
         def settle(squares: _Squares) -> _Squares:
             nonlocal best
-            squares = squares.chosen(self._least(squares) <= distance)
+            squares = squares.chosen(self._lower_bound(squares) <= distance)
             for low, high in self._corners(squares):
                 reached = self.steps.exact(squares.kind, low, high) <= distance
                 if reached.any():
@@ -172,7 +174,7 @@ class RankStaircase:
                 if above.any():
                     k = squares.kind[above]
                     best = min(best, int(self.steps.exact(k, low[above], high[above]).min()))
-            return squares.chosen((self._least(squares) < best) & ~squares.single())
+            return squares.chosen((self._lower_bound(squares) < best) & ~squares.single())
 
         self._search(settle)
         return best if best < UNREACHABLE else None
@@ -190,7 +192,7 @@ class RankStaircase:
 
         def settle(squares: _Squares) -> _Squares:
             nonlocal best, safe
-            minimum = self._least(squares)
+            minimum = self._lower_bound(squares)
             ceiling = weighed(self._most(squares), np.maximum(minimum, start)) * (
                 minimum < UNREACHABLE
             )
@@ -221,8 +223,8 @@ class RankStaircase:
         """The value at the corner with the widest gap: none in the square is larger."""
         return self.value(s.kind, s.i1, s.r2)
 
-    def _least(self, s: _Squares) -> Indices:
-        return self.steps.least(s.kind, s.i1, s.i2, s.r1, s.r2)
+    def _lower_bound(self, s: _Squares) -> Indices:
+        return self.steps.lower_bound(s.kind, s.i1, s.i2, s.r1, s.r2)
 
     def _corners(self, s: _Squares) -> list[tuple[Indices, Indices]]:
         """Pairs of each square that stand a chance: the nearest, the widest, and between."""

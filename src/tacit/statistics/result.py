@@ -373,7 +373,7 @@ class Named(Protocol):
         """The name that people use."""
 
     @property
-    def least(self) -> int:
+    def min_size(self) -> int:
         """The fewest records that it has a value on."""
 
 
@@ -438,7 +438,7 @@ class Sensitivity(Shown):
         """Take two that differ for one release given twice: where it is 0, all attain it."""
         if pair is None or pair[0] != pair[1]:
             return pair
-        return differing_pair(self.question, self.statistic.least)
+        return differing_pair(self.question, self.statistic.min_size)
 
     def _in_order(self, pair: tuple[Sample, Sample] | None) -> tuple[Sample, Sample] | None:
         """Put the release first and its neighbour second, where records only come or only go."""
@@ -482,7 +482,7 @@ class Sensitivity(Shown):
                 "it counts neighbours at exactly the distance in one direction, which misses "
                 "nearer and mixed neighbours; ask with within=True"
             )
-        minimum, reached = self.statistic.least, self.question.smallest()
+        minimum, reached = self.statistic.min_size, self.question.smallest()
         if reached < minimum:
             return (
                 f"releases of {reached} record(s) were left out, where {self.statistic.name} has "

@@ -470,12 +470,12 @@ class ClampedRecords:
         return len(self.sample)
 
     @property
-    def least(self) -> Fraction:
+    def minimum(self) -> Fraction:
         """The smallest record."""
         return min(max(self.sample[0], self.bounds[0]), self.bounds[1])
 
     @property
-    def most(self) -> Fraction:
+    def maximum(self) -> Fraction:
         """The largest record."""
         return min(max(self.sample[-1], self.bounds[0]), self.bounds[1])
 

@@ -147,7 +147,7 @@ class Function(Statistic):
             object.__setattr__(self, "empty", float(as_fraction(self.empty, "empty")))
 
     @property
-    def least(self) -> int:
+    def min_size(self) -> int:
         """The fewest records of which there is a value: one, or none where one is declared."""
         return int(self.empty is None)
 

@@ -50,7 +50,7 @@ def at_distance(
             "record may have"
         )
     sample = data if isinstance(data, Sample) else Sample(data, "data")
-    if relation == "remove" and len(sample) < 2 and named.least:
+    if relation == "remove" and len(sample) < 2 and named.min_size:
         raise InfeasibleError("one record cannot be removed from one record: nothing would remain")
     if values is not None:
         from tacit.statistics.function_at_distance import LatticeAtDistance

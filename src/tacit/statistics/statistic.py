@@ -289,10 +289,10 @@ class Statistic(ABC):
 
     @abstractmethod
     def exact(self, values: Sequence[Fraction]) -> Exact:
-        """The value in exact numbers; ``values`` ascend, and are ``least`` or more."""
+        """The value in exact numbers; ``values`` ascend, and are ``min_size`` or more."""
 
     @property
-    def least(self) -> int:
+    def min_size(self) -> int:
         """The fewest records of which there is a value: one, unless a room says otherwise.
 
         Where it is 0 the empty release is a neighbour of those of few records.

@@ -15,7 +15,7 @@ from tacit.calls import public
 from tacit.display.card import Card, Shown, Table
 from tacit.errors import InfeasibleError, UsageError, need
 from tacit.statistics.domains import Domain, Interval, Records
-from tacit.statistics.global_sensitivity import Asked, by_column, domain_of, lookup
+from tacit.statistics.global_sensitivity import StatisticLike, by_column, domain_of, lookup
 from tacit.statistics.question import Question, Relation, without_empty
 from tacit.statistics.samples import Plain, Sample
 from tacit.statistics.search import Indices, evaluations, neighbours_of, parts
@@ -285,7 +285,7 @@ class SensitivityTable(Shown):
 
 @overload
 def sensitivity_table(
-    statistic: Asked,
+    statistic: StatisticLike,
     over: Domain,
     distance: int = 1,
     relation: Relation = "unbounded",
@@ -293,7 +293,7 @@ def sensitivity_table(
 ) -> SensitivityTable: ...
 @overload
 def sensitivity_table(
-    statistic: Asked,
+    statistic: StatisticLike,
     over: Mapping[str, Domain],
     distance: int = 1,
     relation: Relation = "unbounded",
@@ -301,7 +301,7 @@ def sensitivity_table(
 ) -> dict[str, SensitivityTable]: ...
 @public
 def sensitivity_table(
-    statistic: Asked,
+    statistic: StatisticLike,
     over: Domain | Mapping[str, Domain],
     distance: int = 1,
     relation: Relation = "unbounded",
@@ -343,7 +343,7 @@ def sensitivity_table(
 def _table(
     statistic: Statistic, over: Domain, distance: int, relation: Relation, within: bool
 ) -> SensitivityTable:
-    question = Question(over, None, distance, relation, within, min(1, statistic.least))
+    question = Question(over, None, distance, relation, within, min(1, statistic.min_size))
     if isinstance(over, Interval) or question.size is None:
         raise InfeasibleError("a table needs finitely many releases: give Records or Values, sized")
     values, limits = _limits(question)

@@ -107,14 +107,14 @@ class Axis:
         more = tuple(key for key in other.keys if _exactly(key) not in known)
         return Axis(self.columns, (*self.keys, *more), self.edges, self.whole and other.whole)
 
-    def places(self, other: Axis) -> list[int]:
+    def indices_in(self, other: Axis) -> list[int]:
         """Return where the keys or bins of another axis are in this one."""
         if self.edges:
             return list(range(self.listed))
-        return [self.exact_places[_exactly(key)] for key in other.keys]
+        return [self.exact_indices[_exactly(key)] for key in other.keys]
 
     @cached_property
-    def exact_places(self) -> dict[Key, int]:
+    def exact_indices(self) -> dict[Key, int]:
         """The index of each key, each part with its type: 1 is not true.
 
         >>> Axis(("site",), ((1,), (True,))).exact_places[((bool, True),)]
@@ -228,16 +228,16 @@ def every_listed(
     >>> print(every_listed([Axis(("sex",), (("f",),)), Axis(("sex",), (("m",),))]))
     sex.is_in(['f', 'm'])
     """
-    found: list[Axis] = []
+    separate: list[Axis] = []
     for axis in axes:
-        index = next((i for i, known in enumerate(found) if known.same(axis)), None)
+        index = next((i for i, known in enumerate(separate) if known.same(axis)), None)
         if index is None:
-            found.append(axis)
+            separate.append(axis)
         else:
-            found[index] = found[index].joined(axis)
-    if not found:
+            separate[index] = separate[index].joined(axis)
+    if not separate:
         return None
-    return _both([axis.holds(value, booleans, undeclared) for axis in found])
+    return _both([axis.holds(value, booleans, undeclared) for axis in separate])
 
 
 def _exactly(key: Key) -> tuple[tuple[type, Any], ...]:

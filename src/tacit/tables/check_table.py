@@ -103,9 +103,9 @@ class TableCheck(Shown):
         ]
         for wrong, count in self.wrong.items():
             if count:
-                places = ", ".join(f"{file} line {line}" for file, line in self.where[wrong])
+                locations = ", ".join(f"{file} line {line}" for file, line in self.where[wrong])
                 more = ", ..." if count > len(self.where[wrong]) else ""
-                lines.append(f"  {count} lines {WRONG[wrong]}: {places}{more}")
+                lines.append(f"  {count} lines {WRONG[wrong]}: {locations}{more}")
         for name, column in self.columns.items():
             lines.append(f"  {name} ({column.kind}): {column}")
         if self.types:
@@ -172,8 +172,8 @@ def check(
         with opened.engine.reading():
             total = int(opened.engine.rows(f"select count(*) from {opened.relation} as t")[0][0])
             checked = _columns(schema, opened.relation, opened.engine, form)
-        places = {name: tuple(numbers) for name, numbers in where.items()}
-        return TableCheck(opened.name, total, checked, wrong, places)
+        locations = {name: tuple(numbers) for name, numbers in where.items()}
+        return TableCheck(opened.name, total, checked, wrong, locations)
 
 
 def _is_csv(source: Any, table: str | None) -> bool:

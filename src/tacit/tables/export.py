@@ -363,10 +363,13 @@ class Exports(ABC):
         Args:
             form: ``"wide"``, a row per group (the default), or ``"long"``, a row per number.
         """
-        found = need("pandas", "pandas")
+        library = need("pandas", "pandas")
         columns = self._columns_in(form)
-        table: pandas.DataFrame = found.DataFrame(
-            {c.name: found.Series(c.plain, dtype=None if _known(c) else _empty(c)) for c in columns}
+        table: pandas.DataFrame = library.DataFrame(
+            {
+                c.name: library.Series(c.plain, dtype=None if _known(c) else _empty(c))
+                for c in columns
+            }
         )
         return table
 
@@ -376,11 +379,11 @@ class Exports(ABC):
         Args:
             form: ``"wide"``, a row per group (the default), or ``"long"``, a row per number.
         """
-        found = need("polars", "polars")
+        library = need("polars", "polars")
         columns = self._columns_in(form)
-        table: polars.DataFrame = found.DataFrame(
+        table: polars.DataFrame = library.DataFrame(
             [
-                found.Series(c.name, c.plain, dtype=None if _known(c) else _polars(found, c))
+                library.Series(c.name, c.plain, dtype=None if _known(c) else _polars(library, c))
                 for c in columns
             ]
         )

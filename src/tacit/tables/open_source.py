@@ -78,7 +78,7 @@ class Source:
         Args:
             base: the folder of the ledger or the declaration; None where there is none.
         """
-        return self.reading.at(_place_of(self.origin, self.label, self.name, base))
+        return self.reading.at(_location_of(self.origin, self.label, self.name, base))
 
     def close(self) -> None:
         """Close the engine and remove what it left on disk."""
@@ -136,7 +136,7 @@ def identity_of(name: str, columns: Sequence[str] | Sequence[Sequence[str | None
     return hashlib.sha256(b"tacit table 1\0" + text.encode()).hexdigest()
 
 
-def _place_of(origin: str | None, label: str, name: str, base: str | None) -> str | None:
+def _location_of(origin: str | None, label: str, name: str, base: str | None) -> str | None:
     """Return what distinguishes the file of a data set from another one; None for the default.
 
     >>> _place_of("/data/visits.csv", "visits.csv", "visits", "/data")
@@ -165,8 +165,8 @@ def _place_of(origin: str | None, label: str, name: str, base: str | None) -> st
     return f"{within}/{label}"
 
 
-def _digested(label: str, place: str) -> str:
-    return f"{label} ({hashlib.sha256(place.encode()).hexdigest()[:16]})"
+def _digested(label: str, location: str) -> str:
+    return f"{label} ({hashlib.sha256(location.encode()).hexdigest()[:16]})"
 
 
 def open_source(

@@ -264,9 +264,9 @@ class Asking(Shown, ABC):
         fresh = [(label, self._declared.bounded(a, derived)) for label, a in named]
         for _, aggregate in fresh:
             aggregate.check(columns)
-        asked = (*self._query.aggregates, *fresh)
-        check_labels([label for label, _ in asked], self._query.by)
-        return self._with(aggregates=asked)
+        combined = (*self._query.aggregates, *fresh)
+        check_labels([label for label, _ in combined], self._query.by)
+        return self._with(aggregates=combined)
 
     def arranged(self: _A, arrangement: Arrangement) -> _A:
         """Set how the answer is shown: which groups, in which order, under which names.
@@ -283,17 +283,17 @@ class Asking(Shown, ABC):
     def card(self) -> Card:
         """Return what a notebook displays: what is asked, in words."""
         rows = [[label, aggregate_words(a.to_json())] for label, a in self._query.aggregates]
-        asked = [Table(["label", "what is asked"], rows)] if rows else []
+        tables = [Table(["label", "what is asked"], rows)] if rows else []
         words = question_words({"query": self._query.describe()}) if rows else "about nothing yet"
         todo = "nothing is spent yet: .preview(epsilon=...) shows the errors, .release(...) answers"
         protects = protects_line(self._query.unit.describe())
-        return Card("Question", protects, asked, [words, *self.notes, todo])
+        return Card("Question", protects, tables, [words, *self.notes, todo])
 
     def __repr__(self) -> str:
-        asked: Sequence[str] = [f"{label}={a}" for label, a in self._query.aggregates]
+        aggregates: Sequence[str] = [f"{label}={a}" for label, a in self._query.aggregates]
         by = f" by {', '.join(self._query.by)}" if self._query.by else ""
         people = " of people" if self._query.inner else ""
-        return f"<{type(self).__name__} {', '.join(asked) or 'about nothing yet'}{people}{by}>"
+        return f"<{type(self).__name__} {', '.join(aggregates) or 'about nothing yet'}{people}{by}>"
 
 
 Q = TypeVar("Q", bound=Asking)
@@ -405,8 +405,8 @@ class Priced:
 
     def _priced(self, **price: Unpack[Price]) -> QueryCharge:
         query, request = priced(self._query, self._ledger.kind, price)
-        asked = TableQuestion(query, request, price.get("tag"))
-        return Charge(self._ledger, asked, self._table.plans)
+        question = TableQuestion(query, request, price.get("tag"))
+        return Charge(self._ledger, question, self._table.plans)
 
 
 def charge_of(question: Priced, **price: Unpack[Price]) -> QueryCharge:
@@ -491,11 +491,11 @@ class Question(Asking, Priced):
         charge = self._priced(epsilon=epsilon, delta=delta, rho=rho, total=total, tag=tag)
         plan, named = charge.requested_plan(), self._table.named
         sizes = listed(rows, "rows is a list of sizes of a group, such as [100, 1000]")
-        found = noted(plan, sizes, self._declared, self._ledger, named, level)
+        result = noted(plan, sizes, self._declared, self._ledger, named, level)
         # what others asked is told to nobody, and neither is how many releases they had
         own = not isinstance(self._table, SharedTable)
         (free,) = free_errors_of([self._query], self._ledger, tag) if own else [{}]
-        return replace(found, notes=(*found.notes, *self.notes), free=free)
+        return replace(result, notes=(*result.notes, *self.notes), free=free)
 
     def release(
         self,
@@ -593,8 +593,8 @@ class Question(Asking, Priced):
             >>> answer.cost, bool(answer.certificate.verify(session.ledger)), session.remaining
             (epsilon(0), True, epsilon(0))
         """
-        (found,) = Earlier(self._ledger, certificates, tag).certificates([self._query])
-        return None if found is None else Answer.free(found, self._arrangement)
+        (certificate,) = Earlier(self._ledger, certificates, tag).certificates([self._query])
+        return None if certificate is None else Answer.free(certificate, self._arrangement)
 
     def free_errors(
         self, certificates: Iterable[Certificate] = (), *, tag: str | None = None
@@ -656,8 +656,8 @@ class Question(Asking, Priced):
         line = Timeline.of(self._table.source.schema, column, start, every, periods)
         wait = 0 if grace is None else span(grace, line.reads, "grace")
         paid = request_of(self._ledger.kind, epsilon, None, rho)
-        asked = (self._table, self._ledger, self._query, line, paid)
-        return TimeCounter(*asked, grace=wait, branching=branching, tag=tag)
+        arguments = (self._table, self._ledger, self._query, line, paid)
+        return TimeCounter(*arguments, grace=wait, branching=branching, tag=tag)
 
     def cost(self, **price: Unpack[Price]) -> Budget:
         """Return what :meth:`release` would charge now: zero if it is answered or was charged.

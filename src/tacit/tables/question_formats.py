@@ -97,15 +97,15 @@ class Asked:
             raise UsageError(
                 "nothing is asked: say --count, --mean age:0:100 or another; see --help"
             )
-        asked = self._rows(session).agg(**self.aggregates)
+        built = self._rows(session).agg(**self.aggregates)
         if self.by:
             for name in self.by:
-                if name in asked.schema and asked.schema[name].kind in ("float", "decimal"):
+                if name in built.schema and built.schema[name].kind in ("float", "decimal"):
                     raise UsageError(
                         f"{name!r} holds numbers with fractions, too many values to be groups; cut "
                         f"it: --cut {name}:0,10,20 --by {name}_group"
                     )
-            keys = self._keys(asked)
+            keys = self._keys(built)
             if keys is None and self.delta is None:
                 raise UsageError(
                     f"the values of {', '.join(self.by)} are not known to be public. Either list "
@@ -113,10 +113,10 @@ class Asked:
                     "release only the groups above a threshold (partition selection), which takes "
                     "a delta: --delta 1e-7, from a budget with --budget-delta"
                 )
-            asked = asked.group_by(*self.by, keys=keys, rounds=self.rounds)
+            built = built.group_by(*self.by, keys=keys, rounds=self.rounds)
         elif self.rounds != 1:
             raise UsageError("rounds are for groups that nobody listed: name the column, --by plan")
-        return asked
+        return built
 
     def _rows(self, session: Session) -> Question:
         """Return the rows, or the people, that the question is about."""
@@ -136,12 +136,12 @@ class Asked:
             rows = rows.with_columns(**{name: cut})
         return _filtered(rows, self.where_person if self.per_person else self.where)
 
-    def _keys(self, asked: Question) -> Any:
+    def _keys(self, question: Question) -> Any:
         """Return the public keys: given, declared, or those that a computed column can have."""
         made = {**({} if self.per_person else self.derived), **self.cuts}
-        known = [asked.declared.keys_of([name], list(made.items())) or {} for name in self.by]
-        public = {name: values for found in known for name, values in found.items()}
-        keys = self.keys(asked.schema) if callable(self.keys) else self.keys
+        known = [question.declared.keys_of([name], list(made.items())) or {} for name in self.by]
+        public = {name: values for declared in known for name, values in declared.items()}
+        keys = self.keys(question.schema) if callable(self.keys) else self.keys
         if keys is None:
             return public if set(public) == set(self.by) else None
         return {**public, **keys} if isinstance(keys, Mapping) else keys
@@ -292,11 +292,11 @@ class _Reader:
     def __init__(self, text: str, what: str, help: str) -> None:
         self.text, self.what, self.help = text, what, help
         self.tokens = list(_tokens(text, what, help))
-        self.place = 0
+        self.position = 0
         self.depth = 0
 
     def _wrong(self, expected: str) -> UsageError:
-        kind, token, at = self.tokens[self.place]
+        kind, token, at = self.tokens[self.position]
         seen = "the end" if kind == "end" else repr(token)
         return UsageError(
             f"the {self.what} {self.text!r} has {seen} at character {at + 1}, where {expected} is "
@@ -305,9 +305,9 @@ class _Reader:
 
     def _word(self, *words: str) -> bool:
         """Step over one of these words or signs, if it stands here."""
-        kind, token, _ = self.tokens[self.place]
+        kind, token, _ = self.tokens[self.position]
         here = kind in ("word", "sign") and token.lower() in words
-        self.place += here
+        self.position += here
         return here
 
     def _require(self, *words: str) -> None:
@@ -315,7 +315,7 @@ class _Reader:
             raise self._wrong(" or ".join(repr(word) for word in words))
 
     def end(self) -> None:
-        if self.tokens[self.place][0] != "end":
+        if self.tokens[self.position][0] != "end":
             raise self._wrong("'and', 'or' or the end")
 
     def whole(self) -> Expression:
@@ -325,10 +325,10 @@ class _Reader:
 
     def named(self) -> str:
         """Step over ``name =``, and return the name."""
-        kind, name, _ = self.tokens[self.place]
+        kind, name, _ = self.tokens[self.position]
         if kind not in ("word", "quoted"):
             raise self._wrong("the name of a column")
-        self.place += 1
+        self.position += 1
         self._require("=")
         return name
 
@@ -357,9 +357,9 @@ class _Reader:
 
     def _comparison(self) -> Expression:
         left = self._sum()
-        kind, sign, _ = self.tokens[self.place]
+        kind, sign, _ = self.tokens[self.position]
         if kind == "sign" and sign in _COMPARE:
-            self.place += 1
+            self.position += 1
             compared: Expression = _COMPARE[sign](left, self._sum())
             return compared
         if self._word("between"):
@@ -390,15 +390,15 @@ class _Reader:
         return values
 
     def _text(self) -> str:
-        kind, token, _ = self.tokens[self.place]
+        kind, token, _ = self.tokens[self.position]
         if kind != "text":
             raise self._wrong("a text in quotes")
-        self.place += 1
+        self.position += 1
         return token[1:-1].replace(token[0] * 2, token[0])
 
     def _date(self) -> datetime.date:
         """Read the text behind ``date``, as SQL writes a day."""
-        text, at = self._text(), self.tokens[self.place - 1][2]
+        text, at = self._text(), self.tokens[self.position - 1][2]
         try:
             return datetime.date.fromisoformat(text)
         except ValueError:
@@ -431,17 +431,19 @@ class _Reader:
         """Read a value with its signs; a number below zero is a constant, as it is in Python."""
         # Two dashes side by side begin a comment in SQL: they are no sign.
         negated = False
-        while self.tokens[self.place][1] in ("-", "+") and self.tokens[self.place][0] == "sign":
+        while (
+            self.tokens[self.position][1] in ("-", "+") and self.tokens[self.position][0] == "sign"
+        ):
             negated ^= self._word("-")
             self._word("+")
-        number = self.tokens[self.place][0] == "number"
+        number = self.tokens[self.position][0] == "number"
         value = self._value()
         if negated and number:
             return literal(-constants_of(value)[0])
         return -value if negated else value
 
     def _value(self) -> Expression:
-        kind, token, _ = self.tokens[self.place]
+        kind, token, _ = self.tokens[self.position]
         lowered = token.lower()
         if kind == "sign" and self._word("("):
             value = self.either()
@@ -451,8 +453,8 @@ class _Reader:
             raise self._wrong("a column, a number or a text")
         if kind == "text":
             return literal(self._text())
-        self.place += 1
-        if kind == "word" and lowered == "date" and self.tokens[self.place][0] == "text":
+        self.position += 1
+        if kind == "word" and lowered == "date" and self.tokens[self.position][0] == "text":
             return literal(self._date())
         if kind == "number":
             if len(token) > _DIGITS:
@@ -559,7 +561,7 @@ def read_question(
     by = listed(question, "by")
     made = _columns(question)
     declared = declared or bool(people) or bool(made)
-    asked = Asked(
+    request = Asked(
         aggregates={label: _answer(spec, label, declared) for label, spec in answers.items()},
         joins=tuple(map(join_text, listed(question, "join"))),
         derived=made,
@@ -577,8 +579,8 @@ def read_question(
         total=question.get("total"),
         tag=text_of(question, "tag", "[[question]]"),
     )
-    asked.loss()
-    return asked
+    request.loss()
+    return request
 
 
 def _conditions(question: Mapping[str, Any], name: str) -> tuple[Expression, ...]:

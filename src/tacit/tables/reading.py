@@ -35,9 +35,11 @@ class Reading:
     options: Mapping[str, object] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
 
-    def at(self, place: str | None) -> Reading:
+    def at(self, location: str | None) -> Reading:
         """Return the reading of a file at a position; None for the default one."""
-        return self if place is None else Reading({**self.options, "path": place}, self.columns)
+        return (
+            self if location is None else Reading({**self.options, "path": location}, self.columns)
+        )
 
     def describe(self, used: Iterable[str]) -> dict[str, object]:
         """Return it as plain JSON values, of a question that reads these columns."""

@@ -55,8 +55,8 @@ class Replanned(ABC):
     @property
     def joins_public(self) -> bool:
         """True if the rows of a public table are next to those that were asked."""
-        asked = self.query if self.query.inner is None else self.query.inner
-        return any(join.public is not None for join in asked.joins)
+        counted_query = self.query if self.query.inner is None else self.query.inner
+        return any(join.public is not None for join in counted_query.joins)
 
     @property
     @abstractmethod
@@ -279,13 +279,13 @@ def replan(
     #
     # schemas: the columns of the table; and those with the derived ones, where a certificate states
     #   their kinds (:func:`~tacit.tables.plan.parse_question.first_schemas`).
-    found = None
+    plan = None
     for request in _granted(Budget.from_json(question["request"]), budget, left, cost):
-        found = _planned(question, schemas, request, groups, methods, keys_by, counted)
-        if found.cost.cost_in(budget.kind) == cost:
+        plan = _planned(question, schemas, request, groups, methods, keys_by, counted)
+        if plan.cost.cost_in(budget.kind) == cost:
             break
-    assert found is not None
-    return found
+    assert plan is not None
+    return plan
 
 
 def _planned(

@@ -61,13 +61,13 @@ def ledger_beside(source: Any, table: str | None = None) -> Path | None:
     path = Path(os.path.expanduser(os.fspath(source)))
     if not os.fspath(source) or not path.exists():
         return None
-    place = path.resolve()
+    location = path.resolve()
     from tacit.data import health_insurance
 
-    if place == health_insurance().resolve():
+    if location == health_insurance().resolve():
         return None
-    stem = place.name if place.is_dir() else place.name.split(".")[0] or place.name
-    return place.with_name(f"{stem}.{table}.ledger" if table else f"{stem}.ledger")
+    stem = location.name if location.is_dir() else location.name.split(".")[0] or location.name
+    return location.with_name(f"{stem}.{table}.ledger" if table else f"{stem}.ledger")
 
 
 # A question as a program describes it, asked again through the doors that a person's goes through.
@@ -89,10 +89,10 @@ def described_question(spec: Mapping[str, Any], open: Callable[[str], Question])
     # open: returns a question about all rows of a table, by its name in the data set; of a table
     #   without one it is given empty text.
     try:
-        found, joins = _asked(spec, open)
+        question, joins = _built(spec, open)
         # how the tables are read is what the data set declares, whatever is said of it
-        built, asked = map(without_reading, (found.described(), _with_joins(spec, joins)))
-        same = canonical(built) == canonical(asked)
+        built, stated = map(without_reading, (question.described(), _with_joins(spec, joins)))
+        same = canonical(built) == canonical(stated)
     except UsageError:
         raise
     except _BROKEN:
@@ -106,10 +106,10 @@ def described_question(spec: Mapping[str, Any], open: Callable[[str], Question])
             "writes, or names other people than the data set protects: write it as "
             "Query.describe() does"
         )
-    return found
+    return question
 
 
-def _asked(spec: Mapping[str, Any], open: Callable[[str], Question]) -> tuple[Question, list[Any]]:
+def _built(spec: Mapping[str, Any], open: Callable[[str], Question]) -> tuple[Question, list[Any]]:
     """Return the question, built part by part, and the joins that it made."""
     name = spec.get("table", "")
     if not isinstance(name, str):
@@ -122,12 +122,14 @@ def _asked(spec: Mapping[str, Any], open: Callable[[str], Question]) -> tuple[Qu
     joins: Any = rows.described().get("joins", [])
     if inner is not None:
         rows = _filtered(rows, inner).per_person(**_aggregates(inner))
-    found = _filtered(rows, spec).agg(**_aggregates(spec))
+    question = _filtered(rows, spec).agg(**_aggregates(spec))
     if spec["by"]:
         keys = spec["keys"]
         by = [str(column) for column in spec["by"]]
-        found = found.group_by(*by, keys=None if keys is None else [tuple(key) for key in keys])
-    return found, joins
+        question = question.group_by(
+            *by, keys=None if keys is None else [tuple(key) for key in keys]
+        )
+    return question, joins
 
 
 def _filtered(rows: Question, spec: Mapping[str, Any]) -> Question:
@@ -140,10 +142,10 @@ def _filtered(rows: Question, spec: Mapping[str, Any]) -> Question:
 
 
 def _aggregates(spec: Mapping[str, Any]) -> dict[str, Any]:
-    asked = [(str(label), aggregate_from(one)) for label, one in spec["aggregates"]]
-    if len(dict(asked)) < len(asked):
+    labelled = [(str(label), aggregate_from(one)) for label, one in spec["aggregates"]]
+    if len(dict(labelled)) < len(labelled):
         raise UsageError("each answer needs a label of its own")
-    return dict(asked)
+    return dict(labelled)
 
 
 def _with_joins(spec: Mapping[str, Any], joins: list[Any]) -> dict[str, Any]:
@@ -170,14 +172,14 @@ def history_figure(entries: Sequence[Entry], total: Budget | None, left: Budget 
     gone, scale = 1 - share(left, total), sum(costs)
     widths = [cost * gone / scale if scale else 0.0 for cost in costs]
     bars = ([sum(widths[: len(early)])] if early else []) + widths[len(early) :]
-    told = [f"{len(early):,} earlier charges"] if early else []
-    told += [_words(entry) for entry in late]
+    texts = [f"{len(early):,} earlier charges"] if early else []
+    texts += [_words(entry) for entry in late]
     names = ([f"1-{len(early)}"] if early else []) + [
         str(len(early) + 1 + i) for i in range(len(late))
     ]
     lines = [
         (name, textwrap.wrap(words, _WIDE, max_lines=3, placeholder=" ..."))
-        for name, words in zip(names, told, strict=True)
+        for name, words in zip(names, texts, strict=True)
     ]
     height = 1.1 + _LINE * (sum(len(wrapped) + 0.5 for _, wrapped in lines) + 1)
     figure = plotting.figure(9, height)
@@ -191,9 +193,9 @@ def _bar(
     one: Any, bars: Sequence[float], names: Sequence[str], total: Budget, left: Budget
 ) -> None:
     start = 0.0
-    for place, (wide, name) in enumerate(zip(bars, names, strict=True)):
+    for location, (wide, name) in enumerate(zip(bars, names, strict=True)):
         colour, ink = (
-            (plotting.ACCENT, "white") if place % 2 == 0 else (plotting.FAINT, plotting.INK)
+            (plotting.ACCENT, "white") if location % 2 == 0 else (plotting.FAINT, plotting.INK)
         )
         one.barh([0], [wide], left=[start], color=colour, edgecolor=plotting.INK, linewidth=0.8)
         if wide > 0.012 * (len(name) + 1):
@@ -463,10 +465,10 @@ class Session(Planning, AskedTable[Question], Shown):
         try:
             return open_ledger(ledger, dataset=self.dataset, budget=budget, terms=terms)
         except LedgerError:
-            found = self._continued(ledger, budget, terms)
-            if found is None:
+            existing = self._continued(ledger, budget, terms)
+            if existing is None:
                 raise
-            return found
+            return existing
 
     def _continued(
         self,
@@ -483,9 +485,9 @@ class Session(Planning, AskedTable[Question], Shown):
             return None
         whole = open_ledger(ledger, dataset=first, create=False)
         try:
-            found = continued(whole, self.dataset, terms, same=self._says_same)
-            if found is not whole:
-                return check_ledger(found, dataset=self.dataset, budget=budget, terms=terms)
+            continuing = continued(whole, self.dataset, terms, same=self._says_same)
+            if continuing is not whole:
+                return check_ledger(continuing, dataset=self.dataset, budget=budget, terms=terms)
         except BaseException:
             whole.close()
             raise
@@ -732,8 +734,8 @@ class Session(Planning, AskedTable[Question], Shown):
         return repr(self.source.name) if self._table.named else "a table without a name (name=)"
 
     def __repr__(self) -> str:
-        told = f"{self.remaining!r} left, {self.ledger.whereabouts}"
-        return f"<Session on {self._called()}, {self.unit}: {told}>"
+        state = f"{self.remaining!r} left, {self.ledger.whereabouts}"
+        return f"<Session on {self._called()}, {self.unit}: {state}>"
 
 
 # A session on a table that another one holds open, whose releases another ledger pays.

@@ -324,10 +324,10 @@ class VectorStep(TableStep):
         """The metric of the vector."""
         return L1Distance() if self.norm == "L1" else L2Distance()
 
-    def _end(self, space: Space, number: Number, stretch: Fraction) -> Transformation:
+    def _end(self, space: Space, number: Number, stability: Fraction) -> Transformation:
         output = Space(Vector(number, size=self.size), self.metric)
         return Transformation(
-            space, output, lambda answers: answers.of(self), lambda d: d * stretch, step=self
+            space, output, lambda answers: answers.of(self), lambda d: d * stability, step=self
         )
 
 
@@ -375,8 +375,8 @@ class PerPerson(TableStep):
 
 
 def _step_words(step: Mapping[str, Any]) -> str:
-    told = [f"{label} is {person_words(value)}" for label, value in step["values"]]
-    return f"Make one row of all rows of each person: {'; '.join(told)}"
+    made = [f"{label} is {person_words(value)}" for label, value in step["values"]]
+    return f"Make one row of all rows of each person: {'; '.join(made)}"
 
 
 def _moves(step: Mapping[str, Any], shown: str) -> str:
@@ -438,7 +438,7 @@ class Basis:
     corners: bool  # whether the coordinates are those of corners
 
     @classmethod
-    def least(cls, cells: tuple[int, ...], squares: tuple[int, ...], norm: str) -> Basis:
+    def smallest(cls, cells: tuple[int, ...], squares: tuple[int, ...], norm: str) -> Basis:
         """Return the basis with less noise: corners under L1, for a few columns."""
         return cls.of(cells, squares, norm == "L1" and len(cells) <= MOST_CORNERS)
 
@@ -469,7 +469,7 @@ class Basis:
         several = [f for n in indices for f in itertools.combinations(indices, n + 1)]
         return (*several, *((i, i) for i in self.squares))
 
-    def stretch(self, norm: str) -> Fraction:
+    def sensitivity(self, norm: str) -> Fraction:
         """Return how far one row moves the coordinates, in a norm; see the class."""
         m, r = len(self.cells), Fraction(len(self.squares))
         plain = Fraction(1) if self.corners else Fraction(1 + m + m * (m - 1) // 2)
@@ -602,7 +602,7 @@ class ProductsByGroup(VectorStep):
         self._require(space, SymmetricDistance)
         basis = self.basis
         grid = Fraction(1, as_integer(self.one, "one", minimum=1) * basis.unit)
-        return self._end(space, Number("float", grid=grid), basis.stretch(self.norm))
+        return self._end(space, Number("float", grid=grid), basis.sensitivity(self.norm))
 
 
 def _products_step_words(step: Mapping[str, Any]) -> str:

@@ -40,10 +40,10 @@ from tacit.errors import MismatchError, UsageError, did_you_mean
 from tacit.transformations.rows import (
     Bin,
     StabilityMap,
+    bin_index,
     column_of_numbers,
     linear_map,
     only_changes,
-    place,
     records_of,
     rising_edges,
     root_map,
@@ -221,9 +221,9 @@ class CountByCategory(Step):
 
         def count(column: Any) -> Any:
             listed = column.tolist() if hasattr(column, "tolist") else column
-            found: Counter[Hashable] = Counter(listed)
-            inside = [found[label] for label in labels]
-            rest = [sum(found.values()) - sum(inside)] if self.other else []
+            counter: Counter[Hashable] = Counter(listed)
+            inside = [counter[label] for label in labels]
+            rest = [sum(counter.values()) - sum(inside)] if self.other else []
             return counts.read(inside + rest)
 
         output = Space(counts, norm_named(self.metric))
@@ -312,7 +312,7 @@ class Histogram(Step):
 
         def count(column: Any) -> Any:
             """Count all at once what the two steps would count one by one."""
-            positions = place(column, self.edges, grid)
+            positions = bin_index(column, self.edges, grid)
             positions[positions < 0] = cells
             return np.bincount(positions, minlength=cells + 1)[: cells + self.other]
 
@@ -331,7 +331,9 @@ class Histogram(Step):
             low = edge if element.lower is None else max(edge, element.lower)
             value = math.ceil(low / unit) * unit if unit else Fraction(float_up(low))
             inside = element.contains(value)
-            inside = inside and place(element.read_many([value]), self.edges, element.grid) == index
+            inside = (
+                inside and bin_index(element.read_many([value]), self.edges, element.grid) == index
+            )
             lower_ends.append(value if inside else None)
         return lower_ends
 
@@ -489,7 +491,7 @@ class TreeCounts(Step):
         counts = Vector(Number("int", Fraction(0), grid=Fraction(1)), size=size)
 
         def count(column: Any) -> NDArray[np.int64]:
-            positions = place(np.asarray(column), edges, element.grid)
+            positions = bin_index(np.asarray(column), edges, element.grid)
             rows = [np.bincount(positions[positions >= 0], minlength=leaves).astype(np.int64)]
             while len(rows[0]) > 1:
                 rows.insert(0, rows[0].reshape(-1, self.branching).sum(axis=1))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from tacit.statistics import Sensitivity
     from tacit.statistics.domains import Domain as Public
-    from tacit.statistics.global_sensitivity import Asked, StabilityMap
+    from tacit.statistics.global_sensitivity import StabilityMap, StatisticLike
     from tacit.statistics.question import Relation
     from tacit.statistics.statistic import Statistic
 
@@ -193,7 +193,7 @@ class ReleaseDistance(Metric):
 
 @public
 def as_transformation(
-    function: Asked | Sensitivity,
+    function: StatisticLike | Sensitivity,
     over: Public | None = None,
     *,
     relation: Relation = "unbounded",
@@ -238,7 +238,7 @@ def as_transformation(
         raise UsageError("give the domain: over=Records(...), Values(...) or Interval(...)")
     else:
         computed = stability_map(_statistic(function), over, relation)
-    empty, domain = not computed.statistic.least, computed.domain
+    empty, domain = not computed.statistic.min_size, computed.domain
     space = Space(Releases(domain, empty), ReleaseDistance(computed.relation, domain.size, empty))
     example = computed.statistic.exact([computed.domain.lower])
     if isinstance(example, tuple):

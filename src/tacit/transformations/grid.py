@@ -108,7 +108,7 @@ class Gridded:
         return self.low, self.high
 
     @property
-    def reach(self) -> Fraction:
+    def sensitivity(self) -> Fraction:
         """Sensitivity of the sum to one added or removed record."""
         return max(abs(self.low), abs(self.high)) * self.step
 
@@ -298,7 +298,7 @@ class Resize(Step):
 
         def resize(column: Any) -> Any:
             listed = column.tolist() if hasattr(column, "tolist") else list(column)
-            chosen = _least(listed, self.size) if unordered else listed[: self.size]
+            chosen = _smallest(listed, self.size) if unordered else listed[: self.size]
             filled = chosen + [filler] * (self.size - len(chosen))
             return _like(filled, column)
 
@@ -309,7 +309,7 @@ class Resize(Step):
         )
 
 
-def _least(records: list[Any], size: int) -> list[Any]:
+def _smallest(records: list[Any], size: int) -> list[Any]:
     """Keep the records whose hash, with the number of equals before them, is least."""
     seen: Counter[Any] = Counter()
     marked = []

@@ -181,7 +181,7 @@ class Bin(Step):
         output = Space(Vector(bins, size=space.domain.size), space.metric)  # type: ignore[attr-defined]
 
         def to_bins(column: Any) -> list[int | None]:
-            positions = place(column, edges, element.grid).tolist()
+            positions = bin_index(column, edges, element.grid).tolist()
             return [None if index < 0 else index for index in positions]
 
         return row_by_row(self, space, output, to_bins)
@@ -205,7 +205,7 @@ def column_of_numbers(space: Space, step: Step) -> Number:
     return domain.element
 
 
-def place(
+def bin_index(
     column: NDArray[Any], edges: Sequence[Fraction], grid: Fraction | None = None
 ) -> NDArray[np.int64]:
     """Return the bin of every number, -1 for those outside and for missing ones."""

@@ -57,7 +57,7 @@ class Sum(GriddedStep):
             space,
             output,
             lambda column: exact_sum(gridded.units(column)),
-            linear_map(space, gridded.reach, gridded.span),
+            linear_map(space, gridded.sensitivity, gridded.span),
             step=self,
             attained=bool(farthest),
             witness=Witness.of(farthest),
@@ -72,7 +72,7 @@ def _farthest(element: Number, gridded: Gridded) -> list[Fraction]:
     return [
         end
         for end in element.bounds
-        if abs(end) == gridded.reach
+        if abs(end) == gridded.sensitivity
         and (exact or Fraction(float(end)) == end)
         and element.contains(end)
     ]
@@ -106,7 +106,7 @@ class Mean(GriddedStep):
             space,
             output,
             lambda column: exact_sum(gridded.units(column)),
-            linear_map(space, gridded.reach / size, gridded.span / size),
+            linear_map(space, gridded.sensitivity / size, gridded.span / size),
             step=self,
         )
 

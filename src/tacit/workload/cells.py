@@ -159,7 +159,7 @@ class Workload:
     def _best(self) -> _Best:
         return _Best(self)
 
-    def _found(self, norm: str) -> Strategy:
+    def _best_strategy(self, norm: str) -> Strategy:
         return min(_candidates(self, norm), key=self.total)
 
 
@@ -171,7 +171,7 @@ class _Best(dict[str, Strategy]):
         self._workload = workload
 
     def __missing__(self, norm: str) -> Strategy:
-        self[norm] = best = self._workload._found(norm)
+        self[norm] = best = self._workload._best_strategy(norm)
         return best
 
 
@@ -216,7 +216,7 @@ class _InOrder(Workload):
         angles = np.arange(1, 2 * n, 2) * (math.pi / (4 * n + 2))
         return float((1 / (2 * np.sin(angles))).sum())
 
-    def _found(self, norm: str) -> Strategy:
+    def _best_strategy(self, norm: str) -> Strategy:
         return best_strategy({self.reading: 1}, self.cells, norm)
 
 
@@ -257,7 +257,7 @@ class _Boxes(Workload):
     def singular_values(self) -> float:
         return math.prod(axis.singular_values for axis in self.axes)
 
-    def _found(self, norm: str) -> Strategy:
+    def _best_strategy(self, norm: str) -> Strategy:
         # The product of the best of each axis.  Under Laplace noise another may be better.
         return ProductStrategy([axis._best[norm] for axis in self.axes])
 

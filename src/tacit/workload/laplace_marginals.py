@@ -222,8 +222,8 @@ class _Problem:
             used[:] = True
         optimum = np.where(used, np.maximum(optimum, 1e-6 * optimum.max()), 0.0)
         optimum /= optimum.sum()
-        kept = [mask for mask, keep in zip(sets, used, strict=True) if keep]
-        return _Cover(kept, optimum[used], value(optimum)[0])
+        sets_used = [mask for mask, keep in zip(sets, used, strict=True) if keep]
+        return _Cover(sets_used, optimum[used], value(optimum)[0])
 
     def starts(self) -> Iterator[list[int]]:
         """Yield covers: the needed residuals first, then the largest of them, then unions."""

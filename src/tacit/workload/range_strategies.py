@@ -121,8 +121,8 @@ def best_strategy(readings: Mapping[str, float], cells: int, norm: str) -> Strat
     >>> best_strategy({"cells": 1}, 3, "L2").matrix.tolist()
     [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     """
-    asked = tuple(sorted((reading, float(often)) for reading, often in readings.items()))
-    return _best(asked, cells, norm)
+    key = tuple(sorted((reading, float(often)) for reading, often in readings.items()))
+    return _best(key, cells, norm)
 
 
 @lru_cache(maxsize=64)
@@ -136,9 +136,9 @@ def _best(readings: Readings, cells: int, norm: str) -> Strategy:
             strategies += [block_tree(cells, branching, norm) for branching in (2, 4, 16)]
             strategies += [_optimum(gram)] if norm == "L2" else _sums(gram)
         return _cheapest(gram, strategies)
-    found = _kernels(readings, cells) if norm == "L2" else [_blocks(readings, cells)]
+    candidates = _kernels(readings, cells) if norm == "L2" else [_blocks(readings, cells)]
     best, minimum = _alone(cells, norm), _cells_alone(readings, cells)
-    for one in found:
+    for one in candidates:
         total = total_of(one, readings)
         if total < minimum * _BETTER:
             best, minimum = one, total
@@ -205,8 +205,8 @@ def _kernel(cells: int, even: bool, shift: float) -> ReflectedStrategy:
     kernel[0] += shift
     whole = np.rint(kernel * _KERNEL)[: cells + 1 if even else cells + 2].astype(np.int64).tolist()
     norms = ReflectedStrategy(whole, [1] * cells, even=even).squared_norms
-    least = min(norms)
-    weights = [max(1, round(_WEIGHT * math.sqrt(least / norm))) for norm in norms]
+    smallest = min(norms)
+    weights = [max(1, round(_WEIGHT * math.sqrt(smallest / norm))) for norm in norms]
     return ReflectedStrategy(whole, weights, even=even)
 
 

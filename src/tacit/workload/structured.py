@@ -159,12 +159,12 @@ class ReflectedStrategy(_Structured):
         n, size = self.cells, len(self._circle)
         near = self._circle[np.arange(1 - n, n) % size]
         far = self._circle[(np.arange(2 * n - 1) + self._apart) % size]
-        found = []
+        combined = []
         for line in weighted.T:
             own = convolution(near, line)[n - 1 : 2 * n - 1]
             mirrored = convolution(far, line[::-1])[n - 1 : 2 * n - 1]
-            found.append(own + self._sign * mirrored)
-        return np.array(found, dtype=object).T.reshape(np.shape(counts))
+            combined.append(own + self._sign * mirrored)
+        return np.array(combined, dtype=object).T.reshape(np.shape(counts))
 
     # ---- what follows from the noisy numbers
 
@@ -239,9 +239,9 @@ def _sums_below(kernel: Array, sign: int, apart: int, shares: Array) -> Array:
         near = kernel[(steps + 1) % len(kernel)]
         far = kernel[(2 * starts[:, None] + b + steps + apart) % len(kernel)]
         length = 4 * b
-        told = np.fft.rfft(far, length) * np.fft.rfft(first[:, ::-1], length) * sign
-        told += np.fft.rfft(near, length) * np.fft.rfft(first, length)
-        sums.reshape(-1, 2 * b)[:, b:] += np.fft.irfft(told, length)[:, b - 1 : 2 * b - 1]
+        product = np.fft.rfft(far, length) * np.fft.rfft(first[:, ::-1], length) * sign
+        product += np.fft.rfft(near, length) * np.fft.rfft(first, length)
+        sums.reshape(-1, 2 * b)[:, b:] += np.fft.irfft(product, length)[:, b - 1 : 2 * b - 1]
         b *= 2
     return sums[:cells]
 

@@ -368,19 +368,19 @@ def test_no_exponential_mechanism_has_a_larger_delta(scores, move, scale, epsilo
 @pytest.mark.parametrize("part", ["0", "1/4", "9/10"])
 def test_each_delta_is_attained_by_two_outcomes(size, part):
     """The pair with losses t and t - epsilon, at ``t = (e + epsilon) / 2``."""
-    reach = Fraction(size)
-    level = float(reach * Fraction(part))
-    t, end = (level + float(reach)) / 2, float(reach)
+    radius = Fraction(size)
+    level = float(radius * Fraction(part))
+    t, end = (level + float(radius)) / 2, float(radius)
     p = (math.exp(end) - math.exp(t)) / math.expm1(end)
-    found = BoundedRange(reach).delta(Fraction(level))
+    found = BoundedRange(radius).delta(Fraction(level))
     assert math.isclose(p * -math.expm1(level - t), found.upper, rel_tol=1e-9)
     assert found.width < Fraction(1, 1 << 100)
 
 
 @given(st.fractions(Fraction(1, 20), 6), st.fractions(0, 1))
-def test_epsilon_is_the_inverse_of_delta(reach, part):
-    loss = BoundedRange(reach)
-    level = reach * part
+def test_epsilon_is_the_inverse_of_delta(radius, part):
+    loss = BoundedRange(radius)
+    level = radius * part
     found = loss.epsilon(loss.delta(level).upper)
     assert isinstance(found, Enclosure)
     assert found.lower - Fraction(1, 1 << 60) <= level <= found.upper + Fraction(1, 1 << 60)
@@ -566,9 +566,9 @@ def test_losses_that_are_only_enclosed_or_alone_stand_on_none():
 
 @pytest.mark.parametrize("loss", [LaplaceShift("7/2", 3), GaussianShift("5/2", 2)])
 def test_shifted_laws_agree_with_their_definition(loss):
-    reach = 60
-    p = {x: loss.law.probability(x, 128) for x in range(-reach, reach + 1)}
-    q = {x: loss.law.probability(x + loss.shift, 128) for x in range(-reach, reach + 1)}
+    radius = 60
+    p = {x: loss.law.probability(x, 128) for x in range(-radius, radius + 1)}
+    q = {x: loss.law.probability(x + loss.shift, 128) for x in range(-radius, radius + 1)}
     for level in LEVELS:
         factor = exp(level, 128)
         direct = sum(max(p[x].middle - factor.middle * q[x].middle, Fraction(0)) for x in p)
@@ -592,15 +592,15 @@ def test_farther_shifts_lose_more(kind):
 def test_delta_of_shifted_laplace_noise_is_its_definition_at_every_epsilon(scale, shift, level):
     """Below -shift / scale too, where it certified 0.802 for 0.865."""
     loss = LaplaceShift(scale, shift)
-    reach = 60
+    radius = 60
     factor = exp(level, 200)
     law, truth = loss.law, Enclosure.of(0)
-    masses = {x: law.probability(x, 200) for x in range(reach + shift + 1)}
-    for x in range(-reach, reach + 1):
+    masses = {x: law.probability(x, 200) for x in range(radius + shift + 1)}
+    for x in range(-radius, radius + 1):
         gain = masses[abs(x)] - factor * masses[abs(x + shift)]
         truth += Enclosure(max(gain.lower, Fraction(0)), max(gain.upper, Fraction(0)))
     found = loss.delta(level)
-    outside = 4 * exp(-Fraction(reach - shift) / scale, 64).upper
+    outside = 4 * exp(-Fraction(radius - shift) / scale, 64).upper
     assert found.lower <= truth.upper + outside
     assert found.upper >= truth.lower
 
@@ -608,9 +608,9 @@ def test_delta_of_shifted_laplace_noise_is_its_definition_at_every_epsilon(scale
 # Renyi divergences of shifted noise on whole numbers, against their sums.
 
 
-def summed(law, shift, alpha, reach):
+def summed(law, shift, alpha, radius):
     total = 0.0
-    for x in range(-reach, reach + 1):
+    for x in range(-radius, radius + 1):
         p, q = float(law.probability(x, 200).upper), float(law.probability(x + shift, 200).upper)
         if p > 0 and q > 0:
             total += math.exp(alpha * math.log(p) + (1 - alpha) * math.log(q))
@@ -623,9 +623,9 @@ def summed(law, shift, alpha, reach):
 @pytest.mark.parametrize("scale", ["1/2", "1", "7/3", "4"])
 def test_renyi_divergences_of_shifted_laws_agree_with_their_sums(scale, shift, alpha):
     scale, alpha = Fraction(scale), Fraction(alpha)
-    reach = 40 if scale < 1 else 200
+    radius = 40 if scale < 1 else 200
     laplace = renyi_of_laplace(scale, shift, alpha)
-    expected = summed(DiscreteLaplace(scale), shift, float(alpha), reach)
+    expected = summed(DiscreteLaplace(scale), shift, float(alpha), radius)
     assert float(laplace) == pytest.approx(expected, rel=1e-9, abs=1e-9)
     assert laplace.upper <= Fraction(shift) / scale
     assert laplace.width < Fraction(1, 10**30)

@@ -51,7 +51,7 @@ def test_listed_laplace_losses_have_the_masses_of_the_distribution(scale, shift)
     loss, found = LaplaceShift(scale, shift), laplace_losses(Fraction(scale), shift)
     assert isinstance(found, ListedLosses)
     for place, value, least, most in zip(
-        found.places, found.low, found.least, found.most, strict=True
+        found.lattice_indices, found.low, found.min_mass, found.max_mass, strict=True
     ):
         x = int(place)
         truth = loss.tail(0) if x == 0 else loss.law.probability(x, 128)
@@ -65,11 +65,11 @@ def test_listed_laplace_losses_have_the_masses_of_the_distribution(scale, shift)
 def test_listed_gaussian_losses_have_the_masses_of_the_distribution(sigma, shift):
     loss, found = GaussianShift(sigma, shift), gaussian_losses(sigma, shift, 1e-30)
     assert isinstance(found, ListedLosses)
-    rows = list(zip(found.places, found.least, found.most, strict=True))
+    rows = list(zip(found.lattice_indices, found.min_mass, found.max_mass, strict=True))
     for place, least, most in rows[1:]:
         truth = loss.law.probability(int(place), 200)
         assert least <= truth.lower <= truth.upper <= most
-    beyond = loss.tail(int(found.places[-1]) + 1, 200).upper
+    beyond = loss.tail(int(found.lattice_indices[-1]) + 1, 200).upper
     assert beyond <= found.infinite[1]
     assert beyond + loss.law.probability(int(rows[0][0]), 200).upper <= rows[0][2]
 
@@ -121,7 +121,7 @@ def test_all_losses_of_a_spread_weigh_one():
         found = loss.in_floats(1e-20)
         ends = np.linspace(*found.ends, 1 << 14)
         p, q = found.masses(ends)
-        whole = math.fsum(p) + math.fsum(found.alone.least)
+        whole = math.fsum(p) + math.fsum(found.alone.min_mass)
         assert abs(whole - 1) < 1e-11
         assert math.fsum(q) <= 1 + 1e-11
         assert found.slack >= SLACK
@@ -161,7 +161,7 @@ def lists(draw):
 def test_listed_losses_lie_between_both_sides(losses, step, origin, tilt):
     over, under = above(losses, step, origin), below(losses, step, origin, tilt)
     for level in LEVELS:
-        truth = delta(losses.low, losses.least, 0.0, level)
+        truth = delta(losses.low, losses.min_mass, 0.0, level)
         assert delta_of(over, level - over.blur) >= truth - 1e-12
         assert delta_of(under, level + under.blur) <= truth + 1e-12
         assert delta_of(over, level) - truth <= 2 * step

@@ -30,7 +30,7 @@ SUM = Summands.of([(Generating(laplace=(0.05, 1)), 1), (Generating(laplace=(0.08
 
 def test_tilts_put_the_mean_where_it_is_wanted():
     assert moments(SUM, tilt_at(SUM, 15.0))[1] == pytest.approx(15.0, rel=1e-2)
-    assert SUM.reach == pytest.approx(0.05 + 64)
+    assert SUM.radius == pytest.approx(0.05 + 64)
     near = tilt_near(SUM, math.log(1e-9))
     log, mean, _ = moments(SUM, near)
     assert -40 < log - near * mean < math.log(1e-6)
@@ -97,8 +97,8 @@ def whole(parts, epsilon):
     masses = np.ones(1)
     start = 0
     for sigma, shift, k in parts:
-        reach = int(14 * sigma)
-        x = np.arange(-reach, reach + 1)
+        radius = int(14 * sigma)
+        x = np.arange(-radius, radius + 1)
         p = np.exp(-(x**2) / (2 * sigma**2))
         places = shift * (2 * x + shift) * (grid // int(2 * sigma**2))
         one = np.zeros(places[-1] - places[0] + 1)
@@ -180,13 +180,13 @@ def test_that_of_a_discrete_gaussian_is_the_mean_of_powers(z, sigma, shift):
 
 @pytest.mark.parametrize("z", POINTS)
 @pytest.mark.parametrize("reach", [0.01, 1.0, 6.0])
-def test_that_of_a_bounded_range_is_an_integral(z, reach):
-    family = Ranges(np.ones(1), np.array([reach]))
+def test_that_of_a_bounded_range_is_an_integral(z, radius):
+    family = Ranges(np.ones(1), np.array([radius]))
     nodes, weights = np.polynomial.legendre.leggauss(40)
-    panels = np.linspace(-reach, reach, 801)
+    panels = np.linspace(-radius, radius, 801)
     half, middle = np.diff(panels) / 2, (panels[1:] + panels[:-1]) / 2
     losses = middle[:, None] + half[:, None] * nodes
-    density = np.exp(losses / 2 + z * losses) / (4 * math.sinh(reach / 2))
+    density = np.exp(losses / 2 + z * losses) / (4 * math.sinh(radius / 2))
     mean = complex((half[:, None] * weights * density).sum())
     largest = family.factors(np.array([z.real]))[0, 0]
     assert abs(complex(family.factors(np.array([z]))[0, 0]) - mean) < 1e-11 * largest
@@ -200,7 +200,7 @@ def test_a_list_in_columns_is_that_of_single_numbers():
     together = family.factors(points)
     for column, z in enumerate(POINTS):
         assert np.allclose(together[:, column], family.factors(z), rtol=1e-14)
-    assert family.rows(slice(1, 2)).reach == pytest.approx([0.5])
+    assert family.rows(slice(1, 2)).radius == pytest.approx([0.5])
 
 
 # Generating functions against the sums that define them.
@@ -216,11 +216,11 @@ def test_a_generating_function_is_the_mean_of_powers(z):
     for row, one in zip(ROWS, found, strict=True):
         rate, shift, _ = row
         loss = LaplaceShift(1 / rate, shift)
-        reach = math.ceil(60 / rate)
+        radius = math.ceil(60 / rate)
         r = math.exp(-rate)
         mean = sum(
             (1 - r) / (1 + r) * r ** abs(x) * cmath.exp(z * float(loss.loss(x)))
-            for x in range(-reach - shift, reach)
+            for x in range(-radius - shift, radius)
         )
         assert abs(complex(one) - mean) < 1e-9 * abs(mean)
 

@@ -28,7 +28,7 @@ def some_number(draw: random.Random) -> Fraction:
 
 def holds(answer: ts.Sensitivity, value: oracle.Value, truth: Fraction) -> bool:
     if answer.witness is None:
-        assert differing_pair(answer.question, answer.statistic.least) is None
+        assert differing_pair(answer.question, answer.statistic.min_size) is None
         return answer.value == truth == 0
     x, y = (tuple(map(Fraction, side)) for side in answer.witness)
     return answer.value == truth == abs(value(x) - value(y))

@@ -586,7 +586,7 @@ def test_a_home_is_meant_wherever_a_path_is_typed(
     with tc.Session("~/v.csv", tc.one_row_each, tc.epsilon(1), ledger="~/w.ledger"):
         assert (tmp_path / "w.ledger").exists()
     assert tc.check("~/v.csv").rows == 1
-    assert json.loads(json.dumps(tc.Dataset.load("~/v.toml").ledger_place)) == str(
+    assert json.loads(json.dumps(tc.Dataset.load("~/v.toml").ledger_location)) == str(
         tmp_path / "own.ledger"
     )
     assert pd.read_csv(tmp_path / "v.csv").shape == (1, 1)

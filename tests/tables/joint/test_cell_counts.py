@@ -108,7 +108,7 @@ def test_one_person_moves_no_vector_farther_than_its_map(unit, request_):
             _, moved = vectors(other, unit, request_)
             for step, vector in found.items():
                 apart = [a - b for a, b in zip(vector, moved[step], strict=True)]
-                most = step.stretch * unit.rows * unit.one
+                most = step.sensitivity * unit.rows * unit.one
                 size = sum(map(abs, apart)) if step.norm == "L1" else math.hypot(*apart)
                 assert size <= most * (1 + Fraction(1, 10**12))
                 reached[step] = max(reached.get(step, 0), size / float(most))
@@ -204,8 +204,8 @@ def test_intervals_cover(noise):
 def test_a_step_is_built_from_its_description():
     step = CellCounts(size=6, norm="L2", columns=("g", "x"), cells=(2, 3), residual=True)
     assert step_from(step.describe()) == step
-    assert step.stretch**2 >= 12
-    assert CellCounts(6, "L1", ("g", "x"), (2, 3), True).stretch == 8
+    assert step.sensitivity**2 >= 12
+    assert CellCounts(6, "L1", ("g", "x"), (2, 3), True).sensitivity == 8
     with pytest.raises(UsageError, match="one number for each cell"):
         CellCounts(size=5, norm="L2", columns=("g", "x"), cells=(2, 3))
     with pytest.raises(MismatchError):

@@ -85,7 +85,7 @@ def test_the_vectors_are_the_sums_and_one_person_moves_them_no_farther_than_the_
         assert plan.cost.amount <= request_.amount
         for step, vector in found.items():
             apart = [a - b for a, b in zip(vector, moved[step], strict=True)]
-            most = step.stretch * unit.rows * unit.one
+            most = step.sensitivity * unit.rows * unit.one
             size = sum(map(abs, apart)) if step.norm == "L1" else math.hypot(*apart)
             assert size <= most * (1 + Fraction(1, 10**12))
             reached[step] = max(reached.get(step, 0), size / float(most))
@@ -265,9 +265,9 @@ def test_one_reach_is_enough_for_every_sum_and_not_much_more(level, weights):
 
 def test_what_is_no_sum_is_refused():
     step = CellCounts(6, "L1", ("g", "x"), (2, 3), sums=[[1, -2, 0], [1, 1, 0], [1, 1, 1]], along=1)
-    assert step.stretch == 4
+    assert step.sensitivity == 4
     assert step.shape == (2, 3)
-    assert CellCounts(6, "L2", ("g", "x"), (2, 3), sums=step.sums, along=1).stretch ** 2 >= 6
+    assert CellCounts(6, "L2", ("g", "x"), (2, 3), sums=step.sums, along=1).sensitivity ** 2 >= 6
     with pytest.raises(UsageError, match="a weight for each cell"):
         CellCounts(6, "L1", ("g", "x"), (2, 3), sums=[[1, 1], [1, 0], [0, 1]], along=1)
 
@@ -315,7 +315,7 @@ def test_a_step_of_few_numbers_moves_and_combines_as_its_matrix():
     assert step.sums == found.form
     rows = [[*row, 0] for row in found.matrix.tolist()]
     listed = CellCounts.of(axes, size=step.size, norm="L2", sums=rows, along=1)
-    assert listed.stretch == step.stretch
+    assert listed.sensitivity == step.sensitivity
     assert listed.shape == step.shape
     counts = np.arange(3 * 71).reshape(3, 71).astype(object)
     assert listed.combined(counts) == step.combined(counts)

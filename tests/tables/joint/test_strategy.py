@@ -43,7 +43,7 @@ def test_the_stretch_is_the_largest_norm_of_a_column(sizes):
     everything = tuple(range(len(sizes)))
     strategy = CellStrategy(sizes, ((everything, 1),), residual=True)
     columns = (residual_matrix(sizes) ** 2).sum(axis=0)
-    assert strategy.squared_stretch(everything) == columns.max() == columns.min()
+    assert strategy.squared_row_sensitivity(everything) == columns.max() == columns.min()
 
 
 def drawn(source):
@@ -68,7 +68,7 @@ def variances(strategy):
     for subset, share in strategy.measured:
         n = math.prod(strategy.sizes[i] for i in subset)
         if strategy.residual:
-            found[subset] = strategy.squared_stretch(subset) / float(share) / n**2
+            found[subset] = strategy.squared_row_sensitivity(subset) / float(share) / n**2
             continue
         for part in subsets_of(subset):
             rest = math.prod(strategy.sizes[i] for i in subset if i not in part)
@@ -106,7 +106,7 @@ def test_no_other_split_of_the_residuals_is_better(seed):
         known = {}
         for (subset, _), share in zip(strategy.measured, shares, strict=True):
             n = math.prod(sizes[i] for i in subset)
-            known[subset] = strategy.squared_stretch(subset) / share / n**2
+            known[subset] = strategy.squared_row_sensitivity(subset) / share / n**2
         return sum(weight * variance(strategy, s, known) for s, weight in asked)
 
     best = [float(share) for _, share in strategy.measured]

@@ -24,9 +24,9 @@ from tacit.tables.release.opened_table import (
     JoinedTable,
     OtherTable,
     SharedTable,
-    asked_join,
     beside,
     joined_columns,
+    requested_join,
 )
 from tacit.tables.streaming import periods
 
@@ -507,15 +507,15 @@ ASKED = Query(SCHEMA, tc.unit("person", rows=2), table="visits", tables=(("visit
 
 
 def test_a_public_table_is_joined_by_its_key():
-    other, how, pairs = asked_join(OTHERS, ASKED, "sites", None, None)
+    other, how, pairs = requested_join(OTHERS, ASKED, "sites", None, None)
     assert (other, how, pairs) == (ASKED_JOIN_SITES, "left", (("site", "site"), ("part", "part")))
-    turned = asked_join(OTHERS, ASKED, "sites", {"person": "part", "site": "site"}, "inner")
+    turned = requested_join(OTHERS, ASKED, "sites", {"person": "part", "site": "site"}, "inner")
     assert turned[1:] == ("inner", (("site", "site"), ("person", "part")))
 
 
 def test_people_are_joined_by_the_person():
     for on in (None, "person", {"person": "id"}):
-        assert asked_join(OTHERS, ASKED, "patients", on, None)[1:] == (
+        assert requested_join(OTHERS, ASKED, "patients", on, None)[1:] == (
             "inner",
             (("person", "id"),),
         )
@@ -535,18 +535,18 @@ ASKED_JOIN_REFUSED = [
 @pytest.mark.parametrize(("name", "on", "how", "told"), ASKED_JOIN_REFUSED)
 def test_what_is_joined_otherwise_is_refused(name, on, how, told):
     with pytest.raises(UsageError, match=told):
-        asked_join(OTHERS, ASKED, name, on, how)
+        requested_join(OTHERS, ASKED, name, on, how)
 
 
 def test_people_who_are_rows_are_joined_with_nobody():
     rows = Query(SCHEMA, tc.one_row_each, table="visits")
     with pytest.raises(UsageError, match="joined by the person"):
-        asked_join(OTHERS, rows, "patients", None, None)
+        requested_join(OTHERS, rows, "patients", None, None)
 
 
 def test_a_table_of_no_data_set_is_joined_with_none():
     with pytest.raises(UsageError, match="only tables of a data set"):
-        asked_join({}, Query(SCHEMA, tc.one_row_each), "sites", None, None)
+        requested_join({}, Query(SCHEMA, tc.one_row_each), "sites", None, None)
 
 
 def test_what_is_declared_of_the_columns_comes_with_them():

@@ -69,7 +69,7 @@ def product_sums(part: ProductsPart, spent: Noise, s: np.ndarray) -> np.ndarray:
 def noisy_products(part: ProductsPart, spent: Noise, s: np.ndarray, runs: int) -> np.ndarray:
     """Draw the noisy coordinates of one group ``runs`` times: shape (runs, width)."""
     basis = part.basis(spent)
-    scale = spent.scale(basis.stretch(spent.norm) * spent.rows)
+    scale = spent.scale(basis.sensitivity(spent.norm) * spent.rows)
     grid = Fraction(1, spent.one * basis.unit)
     draw = noise.discrete_laplace if spent.kind == "laplace" else noise.discrete_gaussian
     drawn = draw(scale / grid, runs * basis.width).astype(np.float64) * float(grid)

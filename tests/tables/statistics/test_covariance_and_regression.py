@@ -596,7 +596,7 @@ def test_a_question_comes_back_from_its_description_and_has_words() -> None:
 
 def test_bands_hold_the_sums_and_quantiles_grow_with_the_weights() -> None:
     grids = [Grid.for_bounds(0, 8, bits=3, whole=True)] * 2
-    basis = Basis.least(tuple(grid.cells for grid in grids), (), "L1")
+    basis = Basis.smallest(tuple(grid.cells for grid in grids), (), "L1")
     law = GridNoise("laplace", 2.0, 1.0)
     noisy = np.arange(2.0 * basis.width).reshape(2, basis.width)
     sums = NoisySums(noisy, basis, law)

@@ -136,7 +136,7 @@ def test_blocks_and_totals_add_up_however_updates_come(periods, branching):
         ends = sorted({*source.choices(range(1, periods + 1), k=3), periods})
         levels, done = [[] for _ in tree.widths], 0
         for closed in ends:
-            first = tree.reach(done, closed)
+            first = tree.first_period(done, closed)
             found = iter(tree.sums(done, closed, counts[first:closed]))
             for level, start, end in tree.closing(done, closed):
                 assert start == len(levels[level])
@@ -183,7 +183,7 @@ class Grown:
 
     def update(self, closed):
         tree = self.step.tree
-        first = tree.reach(self.done, closed)
+        first = tree.first_period(self.done, closed)
         counts = counts_of_periods(self.source, self.query, self.step, first, closed)
         found = iter(tree.sums(self.done, closed, counts))
         for level, start, end in tree.closing(self.done, closed):

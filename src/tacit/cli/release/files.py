@@ -104,7 +104,7 @@ def _check_declaration(path: str, *, as_json: bool) -> None:
     from tacit.tables.dataset.declaration import Dataset, open_dataset
 
     dataset = Dataset.load(path)
-    exists = has_ledger(dataset.ledger_place)
+    exists = has_ledger(dataset.ledger_location)
     with odd_names_noted(declared=True):
         dataset.check()
         with (

@@ -337,7 +337,7 @@ def _opened_dataset(job: Job, spend: bool) -> Iterator[Opened]:
     """Open the session of a job on a declared data set: see :func:`opened`."""
     refuse_twice(job)
     dataset = Dataset.load(job.table.path)
-    location, name = dataset.ledger_place, job.table.table
+    location, name = dataset.ledger_location, job.table.table
     exists = has_ledger(location)
     _refuse_nothing_before(job, shown(location), exists)
     with odd_names_noted(declared=True):

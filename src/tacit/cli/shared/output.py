@@ -91,15 +91,15 @@ def answer_tables(answer: Answer) -> None:
     """Print an answer: one table of all labels, and one for each histogram."""
     from tacit.report.text import answer_words, value_words
 
-    def cells(column: Any, *place: int) -> list[str]:
+    def cells(column: Any, *indices: int) -> list[str]:
         parts = []
         for name in ("value", "standard_error", "low", "high"):
             part = column[name]
-            for index in place:
+            for index in indices:
                 part = part[index]
             parts.append(part)
         value, low, high = value_words(*parts)
-        if column.get("refused") and column["refused"][place[0]]:
+        if column.get("refused") and column["refused"][indices[0]]:
             return ["refused", ""]
         return [value, "" if parts[2] is None and parts[3] is None else f"{low} to {high}"]
 
@@ -111,8 +111,8 @@ def answer_tables(answer: Answer) -> None:
     if plain:
         header = by + [part for label in plain for part in (label, "95% range")]
         rows = [
-            [*key, *(c for label in plain for c in cells(answer.column(label), place))]
-            for place, key in enumerate(names)
+            [*key, *(c for label in plain for c in cells(answer.column(label), index))]
+            for index, key in enumerate(names)
         ]
         print_table(header, rows, right=range(len(by), len(header), 2))
     for label in answer.labels:
@@ -120,8 +120,8 @@ def answer_tables(answer: Answer) -> None:
         if "bins" in column:
             _, heading = answer_words(str(column["kind"])).each
             rows = [
-                [*key, str(name), *cells(column, place, i)]
-                for place, key in enumerate(names)
+                [*key, str(name), *cells(column, index, i)]
+                for index, key in enumerate(names)
                 for i, name in enumerate(column["bins"])
             ]
             print_table([*by, label, heading, "95% range"], rows, right=[len(by) + 1])

@@ -200,8 +200,10 @@ class ComposedLosses(PrivacyLoss):
         sums = self._sums(dust, lambda parts: tilt_for_delta(parts, log_target))
         tilt = tilt_for_delta(sums.above, log_target)
         # a logarithm of two numbers is right to 2^-45, whichever way it is asked about
-        high = _least(sums.bound(tilt, upper=True), log_target - 2.0**-40, largest)
-        low = _least(sums.bound(tilt, upper=False), log_target + 2.0**-40, largest) or 0.0
+        high = _smallest_epsilon(sums.bound(tilt, upper=True), log_target - 2.0**-40, largest)
+        low = (
+            _smallest_epsilon(sums.bound(tilt, upper=False), log_target + 2.0**-40, largest) or 0.0
+        )
         if high is None or (ideal is not None and ideal[1] < high):
             ends = (high, self._farther(sums, log_target), None if ideal is None else ideal[1])
             high = min(end for end in ends if end is not None)
@@ -292,7 +294,7 @@ class ComposedLosses(PrivacyLoss):
         steps = {lattice.step for lattice in known}
         if len(known) < len(lattices) or len(steps) != 1:
             return None
-        if any(isinstance(m, SpreadLosses) or m.places is None for m, _ in listed):
+        if any(isinstance(m, SpreadLosses) or m.lattice_indices is None for m, _ in listed):
             return None
         (step,) = steps
         return float(step.value.middle), [float(lattice.origin.value.middle) for lattice in known]
@@ -340,7 +342,9 @@ def _parts(losses: PrivacyLoss) -> tuple[tuple[Summand, int], ...]:
     raise UsageError("losses in both directions are not a single list: use .forward or .backward")
 
 
-def _least(bound: TiltedSum, log_target: float, largest: Fraction | float) -> float | None:
+def _smallest_epsilon(
+    bound: TiltedSum, log_target: float, largest: Fraction | float
+) -> float | None:
     """Return the least epsilon, not below zero, at which the bound is at most the target."""
     # From above it is an end of a step where it holds, or None where none is found; from below one
     # where it does not hold, or zero.  A bound is sharp about its middle alone, so the search goes

@@ -198,7 +198,7 @@ class Contour:
         self._band = count * self._h
         self._others = _OtherSummands.of(math.sqrt(self._v), smallest)
         self._total = summands.count
-        self._reach = summands.reach
+        self._radius = summands.radius
         self.usable = self._sample(count)
 
     def _clear(self) -> float:
@@ -266,7 +266,7 @@ class Contour:
         """Return the product of powers: log, turn, log of what it is below, relative error."""
         factors = family.factors(z) / at[:, None]
         sizes = np.abs(factors)
-        e = _WORD + 2.0**-48 * w * (family.reach[:, None] + 1 / (1 + self.tilt))
+        e = _WORD + 2.0**-48 * w * (family.radius[:, None] + 1 / (1 + self.tilt))
         maximum = np.minimum(sizes + e, 1.0)
         k = family.times
         logs = k @ np.log(np.maximum(sizes, 1e-300))
@@ -331,7 +331,7 @@ class Contour:
 
     def _shifted(self, epsilon: Floats) -> Floats:
         """Return how far all losses together may lie from where their floats put them."""
-        return 2.0**-50 * (self._reach + np.abs(epsilon))
+        return 2.0**-50 * (self._radius + np.abs(epsilon))
 
 
 @dataclass(frozen=True)

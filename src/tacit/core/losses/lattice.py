@@ -73,19 +73,19 @@ class ListedLosses:
 
     Attributes:
         low, high: the ends of each loss.
-        least, most: the ends of its mass under P.
+        min_mass, max_mass: the ends of its mass under P.
         infinite: the ends of the mass of an infinite loss; from above, what lies beyond the list
             counts there.
-        places: where each stands on a lattice of their own, in steps from its origin; empty where
-            they are on none.
+        lattice_indices: the index of each on a lattice of their own, in steps from its origin;
+            empty where they are on none.
     """
 
     low: Floats
     high: Floats
-    least: Floats
-    most: Floats
+    min_mass: Floats
+    max_mass: Floats
     infinite: tuple[float, float] = (0.0, 0.0)
-    places: NDArray[np.int64] | None = None
+    lattice_indices: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,12 @@ def on_own_lattice(
 ) -> Side:
     """Return one side of losses that stand on a lattice of their own: nothing is moved."""
     assert isinstance(losses, ListedLosses)
-    assert losses.places is not None
-    first = int(losses.places.min())
-    size = int(losses.places.max()) - first + 1
-    masses = summed(losses.places - first, losses.most if upper else losses.least, size)
+    assert losses.lattice_indices is not None
+    first = int(losses.lattice_indices.min())
+    size = int(losses.lattice_indices.max()) - first + 1
+    masses = summed(
+        losses.lattice_indices - first, losses.max_mass if upper else losses.min_mass, size
+    )
     return Side(step, origin, first, masses, losses.infinite[upper], _blur(losses))
 
 
@@ -124,7 +126,7 @@ def raised(losses: ListedLosses | SpreadLosses, floor: float) -> ListedLosses | 
     alone = losses if isinstance(losses, ListedLosses) else losses.alone
     under = alone.low < floor
     low, high = np.maximum(alone.low, floor), np.maximum(alone.high, floor)
-    minimum, maximum = np.where(under, 0.0, alone.least), alone.most
+    minimum, maximum = np.where(under, 0.0, alone.min_mass), alone.max_mass
     if isinstance(losses, ListedLosses):
         return ListedLosses(low, high, minimum, maximum, alone.infinite) if under.any() else losses
     if floor <= losses.ends[0]:
@@ -147,7 +149,7 @@ def above(losses: ListedLosses | SpreadLosses, step: float, origin: float = 0.0)
     alone = losses if isinstance(losses, ListedLosses) else losses.alone
     cell, rest = _cell_of(alone.high - origin, step)
     share = np.where(rest > 0, -np.expm1(-rest) / -math.expm1(-step) + 1e-12, 0.0)
-    pieces = [_shared(cell, alone.most, share)]
+    pieces = [_shared(cell, alone.max_mass, share)]
     blur = _blur(losses)
     if isinstance(losses, SpreadLosses):
         cells, p, q = _halves(losses, step, origin)
@@ -165,7 +167,7 @@ def below(losses: ListedLosses | SpreadLosses, step: float, origin: float, tilt:
     # They matter as their mass times ``e^(tilt loss)`` here, but any tilt gives a bound.
     alone = losses if isinstance(losses, ListedLosses) else losses.alone
     nearest = np.rint((alone.low - origin) / step).astype(np.int64)
-    p, q = alone.least, alone.least * np.exp(origin - alone.low)
+    p, q = alone.min_mass, alone.min_mass * np.exp(origin - alone.low)
     blur, unsure = _blur(losses), _GUARD
     if isinstance(losses, SpreadLosses):
         halves, p_spread, q_spread = _halves(losses, step, origin)
@@ -396,7 +398,7 @@ def gaussian_losses(sigma: Fraction, shift: int, dust: float) -> ListedLosses | 
         masses: Floats = np.exp(-np.square(indices.astype(np.float64)) / (2 * square))
         masses /= masses.sum()
         listed = _listed(middle + float(shift / sigma**2) * indices, masses, indices, infinite)
-        listed.most[0] += dust
+        listed.max_mass[0] += dust
         return listed
 
     def density(u: Floats) -> Floats:

@@ -167,7 +167,7 @@ class SampledLoss(LossFromSample):
         if base is None:
             return None
         rate = float(self.rate)
-        own = (base.least + base.most) / 2
+        own = (base.min_mass + base.max_mass) / 2
         other = own * np.exp(-base.low)
         masses = other if self.adding else (1 - rate) * other + rate * own
         return Generating(listed=(self._loss(base.low, rate), masses), infinite=(0.0, 2 * DUST))
@@ -181,11 +181,11 @@ class SampledLoss(LossFromSample):
         rate = float(self.rate)
         if isinstance(base, ListedLosses):
             ends = [float(base.low.min())]
-            rest = 1 - float((base.least * np.exp(-base.high)).sum())
+            rest = 1 - float((base.min_mass * np.exp(-base.high)).sum())
             return self._listed(alone, ends[0], rest, rate)
         grid = np.linspace(*base.ends, _FINE)
         _, q = base.masses(grid)
-        rest = 1 - float(q.sum()) - float((alone.least * np.exp(-alone.high)).sum())
+        rest = 1 - float(q.sum()) - float((alone.min_mass * np.exp(-alone.high)).sum())
         lowest = min(base.ends[0], float(alone.low.min()))
 
         def masses(losses: Floats) -> tuple[Floats, Floats]:
@@ -203,15 +203,15 @@ class SampledLoss(LossFromSample):
 
     def _listed(self, alone: ListedLosses, lowest: float, rest: float, rate: float) -> ListedLosses:
         low, high = self._loss(alone.low, rate), self._loss(alone.high, rate)
-        under, over = alone.least * np.exp(-alone.high), alone.most * np.exp(-alone.low)
+        under, over = alone.min_mass * np.exp(-alone.high), alone.max_mass * np.exp(-alone.low)
         unseen = max(rest, 0.0) + 4 * SLACK
         edge = self._loss(np.array([-math.inf, lowest]), rate)
         if self.adding:
             low, high, minimum, maximum = high, low, under, over
             infinite = (0.0, 0.0)
         else:
-            minimum = (1 - rate) * under + rate * alone.least
-            maximum = (1 - rate) * over + rate * alone.most
+            minimum = (1 - rate) * under + rate * alone.min_mass
+            maximum = (1 - rate) * over + rate * alone.max_mass
             unseen *= 1 - rate
             infinite = (rate * alone.infinite[0], rate * alone.infinite[1])
         margin = 2.0**-48 * (np.abs(low) + np.abs(high))
@@ -329,7 +329,7 @@ class ExchangedLoss(LossFromSample):
         if base is None:
             return None
         rate, gap = float(self.rate), base.low[1] - base.low[0]
-        own = (base.least + base.most) / 2
+        own = (base.min_mass + base.max_mass) / 2
         up, zero = base.low > gap / 4, float(own[np.abs(base.low) <= gap / 4].sum())
         losses, own = base.low[up], own[up]
         other = own * np.exp(-losses)
@@ -377,7 +377,7 @@ class ExchangedLoss(LossFromSample):
         """Return losses above zero, their mirror images, and zero with what is left."""
         up = removing.high > 0
         low, high, minimum, maximum = (
-            side[up] for side in (removing.low, removing.high, removing.least, removing.most)
+            side[up] for side in (removing.low, removing.high, removing.min_mass, removing.max_mass)
         )
         under = minimum * np.exp(-high) * (1 - 2 * SLACK)
         over = maximum * np.exp(-low) * (1 + 2 * SLACK)

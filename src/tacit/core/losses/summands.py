@@ -307,7 +307,7 @@ class SummandFamily(ABC):
 
     @property
     @abstractmethod
-    def reach(self) -> Floats:
+    def radius(self) -> Floats:
         """The size of the largest loss of each that matters."""
 
     @property
@@ -342,7 +342,7 @@ class Normals(SummandFamily):
     shift: Floats  # above zero, in whole units
 
     @property
-    def reach(self) -> Floats:
+    def radius(self) -> Floats:
         """Sixteen standard deviations from the mean."""
         ratio = self.shift / self.sigma
         return ratio * (ratio / 2 + 16)
@@ -380,7 +380,7 @@ class Ranges(SummandFamily):
     range: Floats  # the length of the interval of log ratios
 
     @property
-    def reach(self) -> Floats:
+    def radius(self) -> Floats:
         """The range itself."""
         return self.range
 
@@ -403,7 +403,7 @@ class Lists(SummandFamily):
     masses: Floats  # of each under P; together they may be less than one
 
     @property
-    def reach(self) -> Floats:
+    def radius(self) -> Floats:
         """The largest size of a loss."""
         return np.abs(self.losses).max(axis=1)  # type: ignore[no-any-return]
 
@@ -469,7 +469,7 @@ class TwoEndSummands(SummandFamily):
         return self.rate * self.shift
 
     @property
-    def reach(self) -> Floats:
+    def radius(self) -> Floats:
         """The largest loss of each."""
         return self.largest
 
@@ -571,15 +571,15 @@ class Summands:
         return math.fsum(float(one.times.sum()) for one in self.families)
 
     @property
-    def reach(self) -> float:
+    def radius(self) -> float:
         """The largest loss that matters of all together, about."""
-        return math.fsum(float(one.times @ one.reach) for one in self.families)
+        return math.fsum(float(one.times @ one.radius) for one in self.families)
 
     @property
     def largest(self) -> float:
         """The largest loss of all together, about; ``math.inf`` where there is none."""
         endless = any(isinstance(one, Normals) for one in self.families)
-        return math.inf if endless or self.infinite[1] else self.reach
+        return math.inf if endless or self.infinite[1] else self.radius
 
     @property
     def work(self) -> int:
@@ -643,7 +643,7 @@ def _first(holds: Callable[[float], bool]) -> float:
 
 def moments(summands: Summands, t: float) -> tuple[float, float, float]:
     """Return K(t), and about its first two derivatives; infinities where it is too large."""
-    minimum = math.fsum(float(one.times @ one.reach**2) for one in summands.families)
+    minimum = math.fsum(float(one.times @ one.radius**2) for one in summands.families)
     step = 1e-3 * max(t, 1 / math.sqrt(minimum))
     logs = [summands.log(t + offset * step) for offset in (-1, 0, 1)]
     if math.inf in logs:

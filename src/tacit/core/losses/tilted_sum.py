@@ -258,13 +258,13 @@ def moments(parts: Parts, tilt: float) -> tuple[float, float, float]:
 def tilt_for_epsilon(parts: Parts, epsilon: float) -> float:
     """Return a tilt that puts the mean of the sum near an epsilon; 0 where it lies above."""
 
-    def found(parts: Parts) -> float:
+    def solve(parts: Parts) -> float:
         return _bisected(lambda tilt: moments(parts, tilt)[1] >= epsilon)
 
-    tilt = found(_coarse(parts))
+    tilt = solve(_coarse(parts))
     _, mean, variance = moments(parts, tilt)
     near = abs(mean - epsilon) <= math.sqrt(variance) or (mean > epsilon and tilt < 1)
-    return tilt if near else found(parts)  # near the largest losses, blocks say too little
+    return tilt if near else solve(parts)  # near the largest losses, blocks say too little
 
 
 def tilt_for_delta(parts: Parts, log_delta: float) -> float:
@@ -468,5 +468,5 @@ def ends(losses: ListedLosses | SpreadLosses) -> Floats:
 
 def ends_weigh(losses: ListedLosses | SpreadLosses) -> bool:
     """Return whether the first or the last of some losses has a mass that matters."""
-    masses = _alone(losses).least
+    masses = _alone(losses).min_mass
     return bool(max(masses[0], masses[-1]) > 1e-6)

@@ -173,7 +173,7 @@ def _best(epsilon: Number, symmetric: bool) -> tuple[Fraction, Fraction]:
 
 LARGEST_HISTOGRAM = 1 << 16
 # Noise beyond 45 scales, rarer than e**-45 an entry, is cut so that a report has a fixed size.
-REACH = 45
+TAIL_SCALES = 45
 
 
 @public
@@ -230,7 +230,7 @@ class SummationHistogram(ExactLoss, FrequencyOracle):
     @property
     def bound(self) -> int:
         """Largest distance of an entry from zero, in units."""
-        return self.units + int(REACH * self.scale) + 1
+        return self.units + int(TAIL_SCALES * self.scale) + 1
 
     @property
     def layout(self) -> Layout:

@@ -19,7 +19,7 @@ from tacit.errors import UsageError
 from tacit.local.estimate import Estimate
 from tacit.local.frequency.bit_vectors import packed
 from tacit.local.frequency.hadamard_response import hadamard_transform
-from tacit.local.hashing import digests, places_under
+from tacit.local.hashing import digests, hashed_indices
 from tacit.local.items import plain, values_of
 from tacit.local.oracle import Layout, State, WordOracle, one_of, read_share, read_size
 from tacit.local.random_bits import (
@@ -83,7 +83,7 @@ class _Sketch(WordOracle):
         table, known = self._table(state), digests(words)
         sums = np.zeros(len(words))
         for j in range(self.functions):
-            sums += table[j, places_under(known, j, self.buckets)]
+            sums += table[j, hashed_indices(known, j, self.buckets)]
         b = self.buckets
         counts = b / (b - 1) * (sums - state.n / b)
         others = np.maximum(self.pairs(state) - np.clip(counts, 0, state.n) ** 2, state.n)
@@ -175,7 +175,7 @@ class CountMeanSketch(_Sketch):
     ) -> None:
         one_of(epsilon, p)
         self._set_table(
-            _bit_kept(epsilon) if p is None else probability(p, "p"), functions, buckets
+            _bit_unchanged(epsilon) if p is None else probability(p, "p"), functions, buckets
         )
         if self.buckets < 8:
             raise UsageError("buckets are at least 8")
@@ -198,7 +198,7 @@ class CountMeanSketch(_Sketch):
         n = len(indices)
         row = uniform_below(self.functions, n).astype(np.int64)
         bits = random_rows(1 - self.p, n, self.buckets)
-        column = places_under(indices.view(np.uint64), row, self.buckets)
+        column = hashed_indices(indices.view(np.uint64), row, self.buckets)
         blend_own_bit(bits, column, coins(self.p, n))
         extra = self.layout.columns - bits.shape[1]
         number = row.astype("<i8").view(np.uint8).reshape(n, 8)[:, :extra]
@@ -246,7 +246,7 @@ class CountMeanSketch(_Sketch):
         masses: dict[Hashable, Fraction] = {}
         word = digests([value])
         for j in range(self.functions):
-            own = int(places_under(word, j, self.buckets)[0])
+            own = int(hashed_indices(word, j, self.buckets)[0])
             number = [j >> i & 1 for i in range(self._row_bits)]
             for bits in product((0, 1), repeat=self.buckets):
                 chances = (self.p if b == (i == own) else 1 - self.p for i, b in enumerate(bits))
@@ -255,7 +255,7 @@ class CountMeanSketch(_Sketch):
         return masses
 
 
-def _bit_kept(epsilon: Any) -> Fraction:
+def _bit_unchanged(epsilon: Any) -> Fraction:
     """Return ``e**(epsilon/2)/(e**(epsilon/2) + 1)``, from below."""
     exp_at_most(epsilon)
     flip = 1 / (min_exp(as_fraction(epsilon) / 2) + 1)
@@ -305,7 +305,7 @@ class HadamardCountMeanSketch(_Sketch):
         n = len(indices)
         cell = uniform_below(self.functions * self.buckets, n).astype(np.int64)
         row, entry = cell // self.buckets, cell % self.buckets
-        column = places_under(indices.view(np.uint64), row, self.buckets)
+        column = hashed_indices(indices.view(np.uint64), row, self.buckets)
         sign = (np.bitwise_count(column & entry) & 1) ^ ~coins(self.p, n)
         return (2 * cell + sign).astype(self.layout.dtype, copy=False)  # type: ignore[no-any-return]
 
@@ -342,7 +342,7 @@ class HadamardCountMeanSketch(_Sketch):
         masses: dict[Hashable, Fraction] = {}
         for cell in range(cells):
             row, entry = divmod(cell, self.buckets)
-            own = (int(places_under(word, row, self.buckets)[0]) & entry).bit_count() & 1
+            own = (int(hashed_indices(word, row, self.buckets)[0]) & entry).bit_count() & 1
             for sign in (0, 1):
                 masses[2 * cell + sign] = (self.p if sign == own else 1 - self.p) / cells
         return masses

@@ -77,7 +77,7 @@ class NumberOracle(Oracle):
         existing = None if missing is None else as_fraction(missing, "missing")
         self._set(lower=low, upper=high, missing=existing)
 
-    def _place(self, value: Any) -> Fraction:
+    def _unit_position(self, value: Any) -> Fraction:
         """Return where an answer, or what stands in for a missing one, lies from 0 to 1."""
         if is_missing(value):
             if self.missing is None:
@@ -145,7 +145,7 @@ class MeanOracle(NumberOracle):
         return self._read(None) / (1 << FINE) * float(self.upper - self.lower) + float(self.lower)
 
     def _read(self, value: Any) -> int:
-        return round(self._place(value) * (1 << FINE))
+        return round(self._unit_position(value) * (1 << FINE))
 
     def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
         scaled = indices * self.steps
@@ -642,7 +642,9 @@ class HybridMean(MeanOracle):
 # The mean of a number from answers with Laplace noise.
 
 
-REACH = 45  # noise beyond 45 scales, rarer than e**-45, is cut so that a report has a fixed size
+TAIL_SCALES = (
+    45  # noise beyond 45 scales, rarer than e**-45, is cut so that a report has a fixed size
+)
 
 
 @public
@@ -688,21 +690,21 @@ class LaplaceMean(ExactLoss, LinearMean):
         return self.grid
 
     @property
-    def reach(self) -> int:
+    def radius(self) -> int:
         """Largest value of the noise, in units."""
-        return int(REACH * self.grid / self.loss) + 1
+        return int(TAIL_SCALES * self.grid / self.loss) + 1
 
     @property
     def layout(self) -> Layout:
         """The noisy answer, shifted up by the reach of the noise; what is beyond is cut."""
-        return Layout("integer", 1, self.grid + 2 * self.reach + 1)
+        return Layout("integer", 1, self.grid + 2 * self.radius + 1)
 
     def _report(self, rounded: NDArray[np.int64]) -> NDArray[np.int64]:
         drawn = noise.discrete_laplace(self.grid / self.loss, size=len(rounded)) + rounded
-        return np.clip(drawn + self.reach, 0, self.layout.limit - 1)  # type: ignore[no-any-return]
+        return np.clip(drawn + self.radius, 0, self.layout.limit - 1)  # type: ignore[no-any-return]
 
     def _distribution(self, rounded: int) -> Mapping[int, Any]:
-        distribution, radius = noise.DiscreteLaplace(self.grid / self.loss), self.reach
+        distribution, radius = noise.DiscreteLaplace(self.grid / self.loss), self.radius
         top = self.layout.limit - 1
         masses: dict[int, Enclosure] = {
             y: distribution.probability(y - radius - rounded, 128) for y in range(1, top)
@@ -713,7 +715,7 @@ class LaplaceMean(ExactLoss, LinearMean):
 
     def score(self) -> tuple[Fraction, Fraction]:
         """See :meth:`~tacit.local.numeric.means.LinearMean.score`."""
-        return Fraction(1, self.grid), Fraction(-self.reach, self.grid)
+        return Fraction(1, self.grid), Fraction(-self.radius, self.grid)
 
     def _variance_at(self, rounded: int) -> Fraction:
         distribution = noise.DiscreteLaplace(self.grid / self.loss)

@@ -109,7 +109,7 @@ class SquareWave(Windowed, NumberOracle):
         return np.fromiter((self._read(v) for v in values_of(values)), np.int64)
 
     def _read(self, value: Any) -> int:
-        return min(int(self._place(value) * self.bins), self.bins - 1)
+        return min(int(self._unit_position(value) * self.bins), self.bins - 1)
 
     def _draw(self, indices: NDArray[np.int64]) -> NDArray[Any]:
         return self.window.draw(indices).astype(self.layout.dtype)

@@ -123,7 +123,9 @@ def _of_dataset(dataset: Dataset, settings: Settings) -> Owner:
     how = settings.dataset(dataset.name)
     own_location = dataset.ledger is not None or not is_address(settings.database)
     location = (
-        dataset.ledger_place if own_location else _ledger_address(settings.database, dataset.name)
+        dataset.ledger_location
+        if own_location
+        else _ledger_address(settings.database, dataset.name)
     )
     return Owner(
         dataset.name,
@@ -207,7 +209,7 @@ def _refuse_hidden_people(declared: Mapping[str, Dataset], settings: Settings) -
 def _sources(table: TableDeclaration, folder: Path) -> set[tuple[object, str | None]]:
     """Return the sources of a table: each file that a pattern or a folder matches now."""
     # A file is known by its number on its disk, whatever names it has.
-    if table.place != "path" or (table.root is None and "://" in table.source):
+    if table.source_kind != "path" or (table.root is None and "://" in table.source):
         return {(table.source, table.table)}
     location = table.located(folder)
     files = [os.path.realpath(location)]
@@ -400,7 +402,7 @@ def refuse_declaration(
     if existing is None:
         _refuse_taken(made.name, declared)
     for table, fields in dataset.tables.items():
-        _refuse_outside(table, fields.place, fields.source, folder)
+        _refuse_outside(table, fields.source_kind, fields.source, folder)
     _refuse_caps(how.caps, budget)
     if existing is not None:
         _refuse_unsound(existing.dataset(folder), dataset, existing.hosted(settings), how)

@@ -447,8 +447,8 @@ def token(one: Mapping[str, Any], now: float) -> dict[str, Any]:
     ended = one.get("ended")
     void = ended or ("expired" if now >= one["expires"] else None)
     kinds = {"session": "a sign-in", "once": "a link"}
-    places = {EVERYTHING: "all data sets"}
-    grants = [f"{g['role']} on {places.get(g['dataset'], g['dataset'])}" for g in one["grants"]]
+    names = {EVERYTHING: "all data sets"}
+    grants = [f"{g['role']} on {names.get(g['dataset'], g['dataset'])}" for g in one["grants"]]
     return {
         "id": one["id"],
         "name": one["name"],

@@ -65,7 +65,9 @@ def open_joined(
     spec: TableDeclaration, name: str, folder: Path, first: TableDeclaration, beside: Source
 ) -> Source:
     """Open a protected table in the engine of another one, so that one statement reads both."""
-    if spec.place != first.place or (spec.place == "url" and spec.source != first.source):
+    if spec.source_kind != first.source_kind or (
+        spec.source_kind == "url" and spec.source != first.source
+    ):
         raise UsageError(
             f"{name!r} cannot be joined where it is: protected tables are joined within one "
             "engine: two files, two tables of one PostgreSQL database under the same url, or two "
@@ -77,7 +79,7 @@ def open_joined(
 
 
 def _as_declared(source: Source, table: TableDeclaration, name: str, folder: Path) -> None:
-    if table.place == "spark":
+    if table.source_kind == "spark":
         source.label = table.source
     source.reading = source.reading_from(os.path.realpath(folder))
     for key in table.key:
@@ -383,10 +385,10 @@ class Dataset:
         return _budget(self.budget)
 
     @property
-    def ledger_place(self) -> str:
+    def ledger_location(self) -> str:
         """The file or address of the ledger, as it is opened."""
-        place = self.ledger or f"{self.name}.ledger"
-        return place if "://" in place else os.path.join(self.folder, typed(place))
+        location = self.ledger or f"{self.name}.ledger"
+        return location if "://" in location else os.path.join(self.folder, typed(location))
 
 
 _UNIT_HELP = (
@@ -437,13 +439,13 @@ def _budget(spec: Any) -> Budget | None:
     return read_loss(fields.get("epsilon"), fields.get("delta"), fields.get("rho"))
 
 
-def _open_in(value: Any, place: str) -> list[str]:
+def _open_in(value: Any, path: str) -> list[str]:
     if value is OPEN or value == OPEN.sign:
-        return [place]
+        return [path]
     if isinstance(value, Mapping):
         positions: list[str] = []
         for name, one in value.items():
-            positions += _open_in(one, f"{place}.{name}" if place else str(name))
+            positions += _open_in(one, f"{path}.{name}" if path else str(name))
         return positions
     return []
 
@@ -499,10 +501,10 @@ def open_dataset(
     """
     dataset = source if isinstance(source, Dataset) else Dataset.load(source)
     dataset.refuse_open()
-    kept = dataset.ledger_place if ledger is None else ledger
-    if dataset.whole_budget is None and not (isinstance(kept, Ledger) or has_ledger(kept)):
+    chosen = dataset.ledger_location if ledger is None else ledger
+    if dataset.whole_budget is None and not (isinstance(chosen, Ledger) or has_ledger(chosen)):
         raise UsageError(f"{dataset.name!r} has no budget: declare it, budget = {{ epsilon = 1 }}")
-    return _session(dataset, dataset.table(table), kept)
+    return _session(dataset, dataset.table(table), chosen)
 
 
 def _session(dataset: Dataset, name: str, ledger: str | Ledger | InMemory) -> Session:
@@ -517,7 +519,7 @@ def _session(dataset: Dataset, name: str, ledger: str | Ledger | InMemory) -> Se
         tables=tables,
         bounds=_bounds(spec),
         keys=_keys(spec),
-        told=_told(spec),
+        descriptions=_descriptions(spec),
         size=spec.size if isinstance(spec.size, int) else None,
         reading=table.source.reading,
     )
@@ -542,8 +544,8 @@ def _keys(spec: TableDeclaration) -> dict[str, tuple[Any, ...]]:
     return {c: one.keys for c, one in spec.columns.items() if isinstance(one.keys, tuple)}
 
 
-def _told(spec: TableDeclaration) -> dict[str, dict[str, str]]:
-    return {c: one.told for c, one in spec.columns.items()}
+def _descriptions(spec: TableDeclaration) -> dict[str, dict[str, str]]:
+    return {c: one.description for c, one in spec.columns.items()}
 
 
 def _beside(dataset: Dataset, name: str, first: TableDeclaration) -> OtherTable:
@@ -557,7 +559,7 @@ def _beside(dataset: Dataset, name: str, first: TableDeclaration) -> OtherTable:
     )
     person = None if public else dataset.unit_of(name).column
     key = spec.key if person is None else (person,)
-    return OtherTable(name, key, public, opened, _bounds(spec), _keys(spec), _told(spec))
+    return OtherTable(name, key, public, opened, _bounds(spec), _keys(spec), _descriptions(spec))
 
 
 def _people(dataset: Dataset) -> tuple[tuple[str, str | None], ...]:

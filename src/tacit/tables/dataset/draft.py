@@ -54,7 +54,7 @@ class TableShape:
     # the declared categories of columns, by name
     keys: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     # the meaning and the unit of columns, by name
-    told: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    descriptions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     reading: Reading = DEFAULT_READING  # how it is read, where that is not the default
 
     @property
@@ -75,14 +75,18 @@ class TableShape:
         }
 
     def _column(self, name: str, kind: str) -> dict[str, Any]:
-        bounds, keys, told = self.bounds.get(name), self.keys.get(name), self.told.get(name, {})
+        bounds, keys, descriptions = (
+            self.bounds.get(name),
+            self.keys.get(name),
+            self.descriptions.get(name, {}),
+        )
         return {
             "name": name,
             "kind": kind,
             "bounds": None if bounds is None else [str(end) for end in bounds],
             "keys": None if keys is None else [plain_key(key) for key in keys],
-            "meaning": told.get("meaning"),
-            "unit": told.get("unit"),
+            "meaning": descriptions.get("meaning"),
+            "unit": descriptions.get("unit"),
         }
 
     @classmethod
@@ -102,7 +106,9 @@ class TableShape:
         if unit is not None:
             whole = unit["rows"], unit["groups"]
             read = OneRowEach() if unit["column"] is None else PersonUnit(unit["column"], *whole)
-        told = {c["name"]: {n: c[n] for n in ("meaning", "unit") if c.get(n)} for c in columns}
+        descriptions = {
+            c["name"]: {n: c[n] for n in ("meaning", "unit") if c.get(n)} for c in columns
+        }
         return cls(
             name,
             schema_from([[column["name"], column["kind"]] for column in columns]),
@@ -111,7 +117,7 @@ class TableShape:
             spec.get("size"),
             {c["name"]: _ends(c["bounds"]) for c in columns if c.get("bounds") is not None},
             {c["name"]: tuple(c["keys"]) for c in columns if c.get("keys") is not None},
-            {column: words for column, words in told.items() if words},
+            {column: words for column, words in descriptions.items() if words},
             Reading.read(spec["reading"]) if "reading" in spec else DEFAULT_READING,
         )
 
@@ -142,7 +148,7 @@ def _shape(dataset: Dataset, name: str) -> TableShape:
         spec.size if isinstance(spec.size, int) else None,
         {c: one.bounds for c, one in columns if isinstance(one.bounds, tuple)},
         {c: one.keys for c, one in columns if isinstance(one.keys, tuple)},
-        {c: one.told for c, one in columns if one.told},
+        {c: one.description for c, one in columns if one.description},
         reading,
     )
 
@@ -192,12 +198,12 @@ def draft(
     #
     # source: a path to a CSV or Parquet file, a folder or a glob; the address of a PostgreSQL
     #   database or the path of a DuckDB file, with ``table``.
-    place = typed(source)
-    with open_source(place, table, **csv) as opened:
+    location = typed(source)
+    with open_source(location, table, **csv) as opened:
         columns = list(opened.schema.values())
         plain = re.sub(r"[^\w-]+", "_", (table or opened.name).rpartition("/")[2].split(".")[0])
     chosen = name or plain.strip("_") or "data"
-    where = {"url": place} if "://" in place and table else {"path": place}
+    where = {"url": location} if "://" in location and table else {"path": location}
     written: dict[str, Any] = {option: spec for option, spec in csv.items() if option != "types"}
     fields: dict[str, Declared] = {
         **where,

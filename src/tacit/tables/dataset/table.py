@@ -279,7 +279,7 @@ class ColumnDeclaration:
             key_of_kind(key, where, _GROUPED[kind])
 
     @property
-    def told(self) -> dict[str, str]:
+    def description(self) -> dict[str, str]:
         """The description for readers: the meaning and the unit, where declared."""
         spec = {"meaning": self.meaning, "unit": self.unit}
         return {name: text for name, text in spec.items() if isinstance(text, str)}
@@ -342,7 +342,7 @@ _TABLE_FIELDS = (
 class TableDeclaration:
     """The declaration of a table."""
 
-    place: str  # ``"path"``, ``"url"`` or ``"spark"``: what ``source`` is
+    source_kind: str  # ``"path"``, ``"url"`` or ``"spark"``: what ``source`` is
     # a file, folder or glob; the address of a PostgreSQL database; or the name of a table of the
     # running Spark
     source: str
@@ -369,20 +369,20 @@ class TableDeclaration:
         """Read a table as a file declares it."""
         fields = mapping(spec, where)
         known_fields(fields, _TABLE_FIELDS, where)
-        places = [name for name in _SOURCE_KINDS if name in fields]
-        if len(places) != 1:
+        kinds = [name for name in _SOURCE_KINDS if name in fields]
+        if len(kinds) != 1:
             raise UsageError(
                 f"{where} must say where it is: path = 'visits.csv', or url = 'postgresql://...' "
                 "with table = 'name', or spark = 'name'; one of the three"
             )
         source, table = (
-            _said(fields, places[0], where),
+            _said(fields, kinds[0], where),
             _said(fields, "table", where, optional=True),
         )
-        if places == ["url"] and table is None:
+        if kinds == ["url"] and table is None:
             raise UsageError(f"{where} names a database: say its table, such as table = 'visits'")
-        found = cls(
-            places[0],
+        declared = cls(
+            kinds[0],
             str(source),
             table,
             {name: fields[name] for name in _READING if name in fields},
@@ -393,8 +393,8 @@ class TableDeclaration:
             whole(fields, "size", where),
             _columns(fields.get("columns", {}), where),
         )
-        found._agrees(where)
-        return found
+        declared._agrees(where)
+        return declared
 
     def _agrees(self, where: str) -> None:
         """Raise if fields contradict each other."""
@@ -412,7 +412,7 @@ class TableDeclaration:
     def to_fields(self) -> dict[str, Declared]:
         """Return what :meth:`from_fields` reads, without what is not said."""
         spec = {
-            self.place: self.source,
+            self.source_kind: self.source,
             "table": self.table,
             **self.limits,
             **self.reading,
@@ -438,11 +438,15 @@ class TableDeclaration:
         """Return whether the place holds CSV files, which declare no types of their own."""
         from tacit.tables.engines.duckdb.source import is_csv_source
 
-        return self.place == "path" and self.table is None and is_csv_source(self.located(folder))
+        return (
+            self.source_kind == "path"
+            and self.table is None
+            and is_csv_source(self.located(folder))
+        )
 
     def within(self, folder: Path) -> object:
         """Return the source as it is opened, a path as seen from the folder of the declaration."""
-        if self.place == "spark":
+        if self.source_kind == "spark":
             return _running_spark().table(self.source)
         return self.located(folder)
 

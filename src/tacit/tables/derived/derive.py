@@ -77,28 +77,28 @@ def follows(query: Query, releases: Sequence[Release]) -> Followed | None:
     if not may_follow(query):
         return None
     columns, sources = [], {}
-    for label, asked in query.aggregates:
-        wanted = _Wanted(query, asked)
+    for label, statistic in query.aggregates:
+        wanted = _Wanted(query, statistic)
         if wanted.size > _MOST_NUMBERS:
             return None
-        best, place = None, -1
+        best, source = None, -1
         for at, release in enumerate(releases):
             for table, names, filters in release.named if wanted.same_rows(release) else ():
-                found = wanted.from_table(table, names, filters, wanted.beyond(release))
-                if found is not None and (best is None or _total(found) < _total(best)):
-                    best, place = found, at
+                estimate = wanted.from_table(table, names, filters, wanted.beyond(release))
+                if estimate is not None and (best is None or _total(estimate) < _total(best)):
+                    best, source = estimate, at
         if best is None:
             return None
-        sources[label] = place
-        columns.append({"label": label, **_column(asked, wanted, best)})
+        sources[label] = source
+        columns.append({"label": label, **_column(statistic, wanted, best)})
     keys = [[plain_key(part) for part in key] for key in query.keys or [()]]
     return Followed({"keys": keys, "columns": columns}, sources)
 
 
 def may_follow(query: Query) -> bool:
     """Return whether a question is about counts of listed groups alone: no other follows."""
-    each = [asked for _, asked in query.aggregates]
-    counted = all(asked.counts and asked.amount for asked in each)
+    each = [statistic for _, statistic in query.aggregates]
+    counted = all(statistic.counts and statistic.amount for statistic in each)
     return bool(each) and not query.unknown_keys and counted and not any(a.method for a in each)
 
 
@@ -110,18 +110,18 @@ def followed(
     releases = [release_of(body) for body in bodies]
     if any(release is None for release in releases):
         return None
-    found = follows(query, [release for release in releases if release is not None])
-    return None if found is None else (found.answer, found.sources)
+    derived = follows(query, [release for release in releases if release is not None])
+    return None if derived is None else (derived.answer, derived.sources)
 
 
-def _total(found: Estimate) -> float:
-    return math.fsum(np.square(found.standard_error).ravel().tolist())
+def _total(estimate: Estimate) -> float:
+    return math.fsum(np.square(estimate.standard_error).ravel().tolist())
 
 
-def _column(asked: TableStatistic, wanted: _Wanted, found: Estimate) -> dict[str, Any]:
-    names, told = asked.answer_names(), found.coherent()
-    column: dict[str, Any] = {"kind": asked.kind}
-    parts = (told.value, told.standard_error, told.lower, told.upper)
+def _column(statistic: TableStatistic, wanted: _Wanted, estimate: Estimate) -> dict[str, Any]:
+    names, coherent = statistic.answer_names(), estimate.coherent()
+    column: dict[str, Any] = {"kind": statistic.kind}
+    parts = (coherent.value, coherent.standard_error, coherent.lower, coherent.upper)
     for name, part in zip(("value", "standard_error", "low", "high"), parts, strict=True):
         each = part.reshape(len(wanted.groups), -1)
         column[name] = (each[:, 0] if names is None else each).tolist()
@@ -131,10 +131,10 @@ def _column(asked: TableStatistic, wanted: _Wanted, found: Estimate) -> dict[str
 class _Wanted:
     """A count of a question: groups, and along them the bins of a column."""
 
-    def __init__(self, query: Query, asked: TableStatistic) -> None:
-        self.query, self.asked = query, asked
-        self.reading = asked.bin_reading if asked.edges else "cells"
-        self.edges = asked.edges or ()
+    def __init__(self, query: Query, statistic: TableStatistic) -> None:
+        self.query, self.statistic = query, statistic
+        self.reading = statistic.bin_reading if statistic.edges else "cells"
+        self.edges = statistic.edges or ()
         self.groups = [tuple(typed(part) for part in key) for key in query.keys or [()]]
 
     @property
@@ -160,7 +160,7 @@ class _Wanted:
     @cached_property
     def binned(self) -> str | None:
         """The column of its bins."""
-        return column_name(self.query, self.asked.require_column()) if self.edges else None
+        return column_name(self.query, self.statistic.require_column()) if self.edges else None
 
     @cached_property
     def rows(self) -> str:
@@ -197,32 +197,32 @@ class _Wanted:
         bins = self._along(table, names)
         if self.binned is not None and (bins is None or self.binned in self.by):
             return None
-        found = []
+        sums = []
         for group in self.groups:
             own = zip(self.by, group, strict=True)
-            asked = {f"group by {name}": Listed(name, frozenset([part])) for name, part in own}
-            weights = weights_of(table, names, filters, {**rest, **asked}, bins)
+            chosen = {f"group by {name}": Listed(name, frozenset([part])) for name, part in own}
+            weights = weights_of(table, names, filters, {**rest, **chosen}, bins)
             if weights is None:
                 return None
-            found.append(table.sums(weights))
-        value, error, half = (np.concatenate(each) for each in zip(*found, strict=True))
+            sums.append(table.sums(weights))
+        value, error, half = (np.concatenate(each) for each in zip(*sums, strict=True))
         low, high = np.maximum(value - half, 0.0), np.maximum(value + half, 0.0)
         return Estimate(value, error, low, high)
 
     def _along(self, table: CountedCells, names: Sequence[list[str]]) -> tuple[int, Array] | None:
         """Return the axis of the bins, and the cells of it that each number adds up."""
-        for place, (axis, own) in enumerate(zip(table.axes, names, strict=True)):
+        for position, (axis, own) in enumerate(zip(table.axes, names, strict=True)):
             if self.binned is None or not axis.edges or own != [self.binned]:
                 continue
             ends = itertools.pairwise(self.edges)
             each = [between(axis, low, high, closed=high == self.edges[-1]) for low, high in ends]
-            size = table.values.shape[place]
+            size = table.values.shape[position]
             if None in each or size * self.bins > _MOST_WEIGHTS:
                 continue
             cells = np.zeros((len(each), size))
             for number, one in enumerate(each):
                 cells[number, one] = 1.0
-            return place, taken(self.reading, cells.T).T
+            return position, taken(self.reading, cells.T).T
         return None
 
 
@@ -279,9 +279,9 @@ class Earlier:
             one.body["digest"]: one for one in own if one.body["question"].get("tag") == tag
         }
         bodies = [_checked(one, ledger, tag) for one in certificates]
-        found = {known: one.release for known, one in self.charged.items()}
-        found |= {b["digest"]: _read(b) for b in bodies if b["digest"] not in found}
-        self._releases = [one for one in found.values() if one is not None]
+        by_digest = {known: one.release for known, one in self.charged.items()}
+        by_digest |= {b["digest"]: _read(b) for b in bodies if b["digest"] not in by_digest}
+        self._releases = [one for one in by_digest.values() if one is not None]
 
     def find(self, query: Query) -> Free | None:
         """Return the answer that follows from the releases, or None; nothing is written down."""
@@ -316,8 +316,8 @@ class Earlier:
         derived = self.find(query)
         if derived is None:
             return None
-        told = set(map(id, derived.sources.values()))
-        used = [release for release in self._releases if id(release) in told]
+        used_ids = set(map(id, derived.sources.values()))
+        used = [release for release in self._releases if id(release) in used_ids]
         by_label = {label: used.index(release) for label, release in derived.sources.items()}
         sources = [release.body for release in used]
         texts = [release.text for release in used]

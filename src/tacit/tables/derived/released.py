@@ -18,7 +18,7 @@ from tacit.accounting.ledger_chain import canonical
 from tacit.arithmetic.exact import as_fraction
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.functions import Node
-from tacit.expressions.operations import as_asked, read_as
+from tacit.expressions.operations import read_as, with_readings
 from tacit.expressions.schema import Schema
 from tacit.report.issued import FORMAT, canonical_text, planner
 from tacit.tables.cell_axis import Axis
@@ -119,7 +119,7 @@ def conditions_of(query: Query) -> dict[str, Condition]:
     for one in _separate(condition.substitute(query.resolved) for condition in query.where):
         bound = _bound(one)
         if bound is None:
-            read = _listed(as_asked(one, query.columns), query.columns)
+            read = _listed(with_readings(one, query.columns), query.columns)
             conditions[text_of(one)] = read or Whole(text_of(one))
             continue
         column, kind, value = bound
@@ -328,7 +328,7 @@ class MarginalCells(CountedCells):
         mean = {i: each.mean(axis=1) for i, each in own.items()}
         bent = {i: each - each.mean(axis=1, keepdims=True) for i, each in own.items()}
         terms = []
-        for measured, distribution, shares in self.part.told(self.noise):
+        for measured, distribution, shares in self.part.measured_sums(self.noise):
             squares, sizes = np.zeros(1), np.zeros(1)
             size = {i: self.part.axes[i].size for i in measured}
             for part, share in shares:
@@ -381,10 +381,10 @@ def weights_of(
     bins: tuple[int, Array] | None,
 ) -> list[Array] | None:
     """Return of each axis which cells are added up; None where no cells are just what is asked."""
-    left, found = dict(wanted), []
+    left, weights = dict(wanted), []
     for index, axis in enumerate(table.axes):
         if bins is not None and index == bins[0]:
-            found.append(bins[1])
+            weights.append(bins[1])
             continue
         cells = np.zeros((1, table.values.shape[index]))
         used = _cells(axis, names[index], filters[index], left, cells)
@@ -396,8 +396,8 @@ def weights_of(
             cells[:] = 1.0
         for text in used:
             del left[text]
-        found.append(cells)
-    return None if left else found
+        weights.append(cells)
+    return None if left else weights
 
 
 def _cells(
@@ -429,7 +429,7 @@ def _cells(
         if not each:
             return None
         allowed.append(frozenset.intersection(*each))
-    known, many = axis.exact_places, math.prod(map(len, allowed))
+    known, many = axis.exact_indices, math.prod(map(len, allowed))
     if many > len(known):  # a value that has no cell of its own
         return None
     indices = [known.get(key, -1) for key in itertools.product(*allowed)]

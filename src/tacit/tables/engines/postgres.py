@@ -292,7 +292,7 @@ def check_server(connection: Connection[Any]) -> None:
 
 def _cause(refused: Refused) -> str:
     """Return why there is no connection, from the words of libpq."""
-    message = refused.told.casefold()
+    message = refused.message.casefold()
     if refused.password and "failed" not in message.partition("password")[2]:
         return "it asks for a password; set PGPASSWORD, or write a line in ~/.pgpass"
     if (cause := tls_cause(message)) is not None:

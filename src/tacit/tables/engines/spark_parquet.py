@@ -61,7 +61,7 @@ def _below(classic: Any) -> Iterator[str]:
 
 def _each(sequence: Any) -> list[Any]:
     """Return the items of a sequence of Scala."""
-    return [sequence.apply(place) for place in range(sequence.size())]
+    return [sequence.apply(index) for index in range(sequence.size())]
 
 
 def millis_in(files: Sequence[str]) -> tuple[set[str], set[str]]:
@@ -165,7 +165,7 @@ def refuse_pruned(frame: Any) -> None:
     """Raise if statistics may decide which rows of a DataFrame there are."""
     classic = getattr(frame, "_jdf", None)
     if classic is None:  # its plan in words has no types, but shows the numbers
-        shown = ["".join(found) for found in _PUSHED.findall(plan_of(frame))]
+        shown = ["".join(groups) for groups in _PUSHED.findall(plan_of(frame))]
         pruned = any(map(_FLOAT.search, shown))
     else:
         pruned = any(_selects_nan(filters) for filters in _filters_of_scans(classic))

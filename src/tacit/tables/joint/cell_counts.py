@@ -60,7 +60,7 @@ def shares_up_to(family: Family, paid: Noise, counts: Array, lifted: Array) -> E
     """Return the share of the values up to each edge."""
     # Returns: numbers of the shape of the counts; the last of each line is 1.
     own, cross, whole_variance = _variances(family, paid)
-    bound, distribution = family.reach(paid, LEVEL), family.distribution(paid)
+    bound, distribution = family.unit_half_width(paid, LEVEL), family.distribution(paid)
     steps = _steps(family, paid)
     middle = bound * np.sqrt(
         np.maximum(own - cross + whole_variance / 4, _TOLERANCE * whole_variance)
@@ -102,7 +102,9 @@ def expected_share_error(family: Family, paid: Noise, rows: float) -> float:
 
 def share_half_width(family: Family, paid: Noise, rows: float, level: float) -> float:
     """Return how far an interval of a share of this many values is expected to reach, at most."""
-    half = family.reach(paid, level) * np.sqrt(_largest(family, paid)) + _steps(family, paid)
+    half = family.unit_half_width(paid, level) * np.sqrt(_largest(family, paid)) + _steps(
+        family, paid
+    )
     return min(float(np.max(half)) / rows, 1.0)
 
 
@@ -220,18 +222,18 @@ class CellsOfPlan(Part):
     @cached_property
     def _family_of(self) -> dict[RequestedCells, FamilyKey]:
         """Of questions that read bins in order the axes, and which of these; and of the like."""
-        found: dict[RequestedCells, FamilyKey] = {}
+        families: dict[RequestedCells, FamilyKey] = {}
         along: dict[Subset, int] = {}
         for requested in self.requested:
             if requested.reading != "cells":
                 order = self.subset(requested)
-                found[requested] = tuple(sorted(order)), order[-1]
-                along.setdefault(*found[requested])
+                families[requested] = tuple(sorted(order)), order[-1]
+                along.setdefault(*families[requested])
         for requested in self.requested:
             subset = tuple(sorted(self.subset(requested)))
             if requested.reading == "cells" and subset in along:
-                found[requested] = subset, along[subset]
-        return found
+                families[requested] = subset, along[subset]
+        return families
 
     @cached_property
     def families(self) -> dict[FamilyKey, Family]:
@@ -332,7 +334,11 @@ class CellsPart(CellsOfPlan):
             return []
         strategy, noise = self.strategy(noise.kind), noise.split(self.split(noise.kind)[0])
         return [
-            (s, noise.split(share), noise.rows * sqrt_up(Fraction(strategy.squared_stretch(s))))
+            (
+                s,
+                noise.split(share),
+                noise.rows * sqrt_up(Fraction(strategy.squared_row_sensitivity(s))),
+            )
             for s, share in strategy.measured
         ]
 
@@ -423,16 +429,16 @@ class CellsPart(CellsOfPlan):
         shares = [requested for requested in self.requested if requested.reading == SHARES]
         lifted = self._values(released, noise, lifted=True) if shares or self.nonnegative else {}
         shown = lifted if self.nonnegative else values
-        found = {}
+        answers = {}
         for requested in shares:
             own = *self._family(requested, noise), values.pop(requested), lifted[requested]
-            found[key_of(requested)] = shares_up_to(*own).in_a_row()
+            answers[key_of(requested)] = shares_up_to(*own).in_a_row()
         for requested, value in values.items():
             error = np.broadcast_to(self._error(requested, noise), value.shape)
             half = np.broadcast_to(self._half_width(requested, noise, LEVEL), value.shape)
             low, high = np.maximum(value - half, 0.0), np.maximum(value + half, 0.0)
-            found[key_of(requested)] = Estimate(shown[requested], error, low, high)
-        return found
+            answers[key_of(requested)] = Estimate(shown[requested], error, low, high)
+        return answers
 
     @property
     def nonnegative(self) -> bool:
@@ -538,7 +544,9 @@ class CellsPart(CellsOfPlan):
     def _known(self) -> dict[Noise, Any]:
         return {}
 
-    def told(self, noise: Noise) -> list[tuple[Subset, GridNoise, list[tuple[Subset, float]]]]:
+    def measured_sums(
+        self, noise: Noise
+    ) -> list[tuple[Subset, GridNoise, list[tuple[Subset, float]]]]:
         """Return what gets noise: its axes, its noise, and the residuals that it tells of."""
         # Each residual with the share that the sum of the noisy numbers has in it.
         shares = self._details(noise)[0]
@@ -582,7 +590,7 @@ class CellsPart(CellsOfPlan):
         if not order:
             return values
         own = values.transpose([sorted(order).index(i) for i in order])
-        listed = [self.axes[i].places(axis) for i, axis in zip(order, query.axes, strict=True)]
+        listed = [self.axes[i].indices_in(axis) for i, axis in zip(order, query.axes, strict=True)]
         return np.asarray(own[np.ix_(*listed)])
 
     def _error(self, query: RequestedCells, noise: Noise) -> Array:

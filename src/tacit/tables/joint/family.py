@@ -118,7 +118,7 @@ class CellCounts(VectorStep):
         return decoded(self.sums, self.norm)
 
     @property
-    def stretch(self) -> Fraction:
+    def sensitivity(self) -> Fraction:
         """The sensitivity of the vector to one row, exact or rounded up."""
         if isinstance(self.sums, Mapping):
             return self._strategy.sensitivity
@@ -136,7 +136,7 @@ class CellCounts(VectorStep):
     def build(self, space: Space) -> Transformation:
         """Return the counts."""
         self._require(space, SymmetricDistance)
-        return self._end(space, weight_of(self.one), self.stretch)
+        return self._end(space, weight_of(self.one), self.sensitivity)
 
     def combined(self, counts: Any) -> list[int]:
         """Return the vector, exact, from the counts of all cells, shape :attr:`cells`."""
@@ -394,12 +394,12 @@ class Family:
             sums=sums,
             along=self.along,
         )
-        return step, added_noise(noise, noise.rows * step.stretch)
+        return step, added_noise(noise, noise.rows * step.sensitivity)
 
     def distribution(self, noise: Noise) -> GridNoise:
         """Return the noise on each number."""
-        stretch = self.strategy(noise.norm).sensitivity
-        return noise.distribution(noise.rows * stretch, Fraction(1, noise.one))
+        sensitivity = self.strategy(noise.norm).sensitivity
+        return noise.distribution(noise.rows * sensitivity, Fraction(1, noise.one))
 
     def counts(self, numbers: Sequence[Any], noise: Noise) -> Array:
         """Return the counts of the cells, without those of no bin, from the noisy numbers."""
@@ -423,9 +423,9 @@ class Family:
         strategy, distribution = self.strategy(noise.norm), self.distribution(noise)
         each = squares(reading, strategy.covariance) / float(strategy.squared_sensitivity)
         steps = distribution.grid * magnitudes(reading, strategy.inverse)
-        return np.asarray(self.reach(noise, level) * np.sqrt(each) + steps)
+        return np.asarray(self.unit_half_width(noise, level) * np.sqrt(each) + steps)
 
-    def reach(self, noise: Noise, level: float) -> float:
+    def unit_half_width(self, noise: Noise, level: float) -> float:
         """Return the half-width for a combination whose weights have squares that add up to 1."""
         # Steps of the grid come on top of it.
         distribution = self.distribution(noise)

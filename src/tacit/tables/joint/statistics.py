@@ -397,7 +397,7 @@ class GroupedPart(Part):
         return math.prod(axis.size for axis in self.axes)
 
     @property
-    def places(self) -> list[int]:
+    def indices(self) -> list[int]:
         """The indices of the listed cells among all, in the order of the keys."""
         shape = tuple(axis.size for axis in self.axes)
         each = itertools.product(*(range(axis.listed) for axis in self.axes))
@@ -455,7 +455,7 @@ class GroupedPart(Part):
 
     def _listed(self, estimate: Estimate) -> Estimate:
         parts = (estimate.value, estimate.standard_error, estimate.lower, estimate.upper)
-        return Estimate(*(np.asarray(each)[self.places].reshape(1, -1) for each in parts))
+        return Estimate(*(np.asarray(each)[self.indices].reshape(1, -1) for each in parts))
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the error in a group of this many rows."""

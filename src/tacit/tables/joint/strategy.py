@@ -211,7 +211,9 @@ class CellStrategy:
         known, cells = dict.fromkeys(self.needed, 0.0), self.cells
         for subset, share in self.measured:
             if self.residual:  # of Q over prod n, with the variance stretch / share
-                known[subset] = self.squared_stretch(subset) / float(share) / cells(subset) ** 2
+                known[subset] = (
+                    self.squared_row_sensitivity(subset) / float(share) / cells(subset) ** 2
+                )
                 continue
             # a union of what is asked has more subsets than are needed; there are few then
             parts = subsets_of(subset) if subset in known else self._needed_within(subset)
@@ -291,7 +293,7 @@ class CellStrategy:
                 units[subset] = 1
         return units
 
-    def squared_stretch(self, subset: Subset) -> int:
+    def squared_row_sensitivity(self, subset: Subset) -> int:
         """Return the square of how far one row moves what gets noise, exactly.
 
         >>> CellStrategy((2, 3), (((0, 1), 2),), residual=True).squared_stretch((0, 1))

@@ -36,7 +36,7 @@ class Compared:
 
     label: str  # what it is called in the plan
     query: Query
-    asked: Aggregate
+    aggregate: Aggregate
     numbers: int  # how many numbers it has
     planned: float  # its expected error in the plan; of several numbers, the root mean square
     alone: float  # that of asking one by one

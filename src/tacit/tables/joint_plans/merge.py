@@ -65,7 +65,7 @@ def check_listed(groups: Sequence[Sequence[Axis]]) -> None:
     # The questions share their cells: of a column, the keys of all of them count.
     known: dict[tuple[str, ...], set[Any]] = {}
     for axis in itertools.chain.from_iterable(groups):
-        known.setdefault(axis.columns, set()).update(axis.exact_places)
+        known.setdefault(axis.columns, set()).update(axis.exact_indices)
     for axes in groups:
         keys = sum(len(known[axis.columns]) * len(axis.columns) for axis in axes)
         if keys > _MAX_LISTED:
@@ -108,7 +108,7 @@ class SharedPercentiles:
     """The aggregates, with percentiles that are chosen together as one."""
 
     # the answers by label, each set of percentiles where its first one stood
-    asked: list[tuple[str, TableStatistic]]
+    labelled: list[tuple[str, TableStatistic]]
     shared: Shared  # where the labels are that are no longer among them
     # of each new label those that it represents, one for each percentile
     members: Mapping[str, tuple[str, ...]]
@@ -117,11 +117,11 @@ class SharedPercentiles:
 
 
 def shared_percentiles(
-    asked: LabelledAggregates, query: Query, noise: Literal["laplace", "gaussian"]
+    labelled: LabelledAggregates, query: Query, noise: Literal["laplace", "gaussian"]
 ) -> SharedPercentiles:
     """Return what a plan asks, with percentiles together where their intervals are shorter."""
     sets: dict[Any, dict[Fraction, list[str]]] = {}
-    for label, each in asked:
+    for label, each in labelled:
         one = each.of if isinstance(each, ByCells) else each
         if one.method is None and one.q is not None and 0 < one.q < 100:  # no extreme
             axes = each.axes if isinstance(each, ByCells) else ()
@@ -129,7 +129,7 @@ def shared_percentiles(
             known = sets.setdefault((cells, one.clamped), {})
             if one.q.denominator <= _MAX_DIGITS:
                 known.setdefault(one.q, []).append(label)
-    of = dict(asked)
+    of = dict(labelled)
     made: dict[str, tuple[str, TableStatistic]] = {}
     shared: dict[str, tuple[str, int, int]] = {}
     members: dict[str, tuple[str, ...]] = {}
@@ -145,11 +145,11 @@ def shared_percentiles(
         name = _free(_label(together), {*of, *members})
         members[name] = tuple(first)
         every = [label for q in rising for label in several[q]]
-        served[name] = tuple(label for label, _ in asked if label in every)
+        served[name] = tuple(label for label, _ in labelled if label in every)
         made[served[name][0]] = name, together
         for index, q in enumerate(rising):
             shared |= dict.fromkeys(several[q], (name, index, len(rising)))
-    remaining = [(label, each) for label, each in asked if label not in shared or label in made]
+    remaining = [(label, each) for label, each in labelled if label not in shared or label in made]
     replaced = [made.get(label, (label, each)) for label, each in remaining]
     return SharedPercentiles(replaced, shared, members, served)
 
@@ -379,19 +379,19 @@ def merged(
         weights=(),
     )
     several = shared_percentiles(aggregates, query_of_all, noise)
-    every = [label for label, _ in several.asked]
+    every = [label for label, _ in several.labelled]
     check_labels(every, ())
     # the smallest weighted sum of squared errors is where a rho goes with the root of a weight, and
     # an epsilon with its cube root
     power = 1 / 2 if noise == "gaussian" else 1 / 3
     alone = {label: round(_UNIT * weight**power) for label, weight in counted.items()}
     # one by one every label has an even share: what answers several takes that of all of them
-    counts = {label for label, each in several.asked if isinstance(each, CountOfCells)}
+    counts = {label for label, each in several.labelled if isinstance(each, CountOfCells)}
     shares = {label: len(counts) * _UNIT if label in counts else 0 for label in every}
     for label in (label for label in every if label not in counts):
         shares[label] = sum(alone[own] for own in several.members.get(label, (label,)))
     query = replace(
-        query_of_all, aggregates=tuple(several.asked), weights=read_weights(shares, every)
+        query_of_all, aggregates=tuple(several.labelled), weights=read_weights(shares, every)
     )
     named = tuple(replace(member, shared=several.shared) for member in members)
     return Merged(query, named, several.served)

@@ -238,8 +238,8 @@ class Planning:
         noise: Literal["laplace", "gaussian"] = "gaussian" if of_rho else "laplace"
         merged_plan = merged(queries, weights, noise=noise, drop=drop, nonnegative=nonnegative)
         if least != "total":
-            asked_of = dict(merged_plan.query.aggregates)
-            counts = {name: a for name, a in asked_of.items() if isinstance(a, CountOfCells)}
+            by_name = dict(merged_plan.query.aggregates)
+            counts = {name: a for name, a in by_name.items() if isinstance(a, CountOfCells)}
             chosen = worst_weights(counts, noise) if least == "worst" else relative_weights(counts)
             merged_plan = merged(queries, chosen, noise=noise, drop=drop, nonnegative=nonnegative)
         labels = [member.labels for member in merged_plan.members]

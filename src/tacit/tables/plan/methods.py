@@ -162,16 +162,16 @@ def choose(
     noises: tuple[Noise, Noise],
 ) -> Choice:
     """Return the method with the smallest mean absolute error over made-up rows of every shape."""
-    asked = aggregate.method
-    assert asked is not None
-    rows = asked.planned
+    requested = aggregate.method
+    assert requested is not None
+    rows = requested.planned
     shared, noise = noises
     spreads = [made_rows(grids[1], rows, shape) for shape in SHAPES]
     plain = (aggregate.error_on(grids[0], counted, shared, made) for made in spreads)
     errors = {"global": _mean(plain)}
     used = {"global": replace(aggregate, method=None)}
     left_out = {}
-    for name, method in _candidates(asked):
+    for name, method in _candidates(requested):
         tried = replace(aggregate, method=method)
         part = local_part(tried, aggregate.require_column(), grids[1], unit, by)
         try:

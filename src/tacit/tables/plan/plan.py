@@ -201,12 +201,12 @@ class Chains:
     @property
     def _parts(self) -> tuple[BudgetPart, ...]:
         """The epsilon of each chain at one person; nothing where there is only one to speak of."""
-        found = []
+        ranges = []
         for measurement, lost in self._all:
             epsilon = lost[0] if isinstance(lost, tuple) else lost
             known = None if measurement.losses is None else measurement.losses(Fraction(1))
-            found.append((epsilon, range_of(known) == epsilon))
-        parts = merged(found)
+            ranges.append((epsilon, range_of(known) == epsilon))
+        parts = merged(ranges)
         plain = len(parts) == 1 and parts[0].times == 1 and not parts[0].ranged
         return () if plain else parts
 
@@ -332,7 +332,7 @@ def keys_part(
 
 def _truncated(groups: int, epsilon: Fraction, delta: Fraction) -> KeysPart:
     one = epsilon / groups, delta / groups
-    return KeysPart(SelectKeys(*one), "sparse", TruncatedNoise(*one).reach + 1, groups)
+    return KeysPart(SelectKeys(*one), "sparse", TruncatedNoise(*one).radius + 1, groups)
 
 
 def _gaussian(groups: int, epsilon: Fraction, delta: Fraction) -> KeysPart:
@@ -408,9 +408,18 @@ class Plan:
         # Only where the question :attr:`~tacit.tables.plan.query.Query.is_plain`: its parts and its
         # chains up to the noise do not depend on the request.
         made = object.__new__(Plan)
-        kept = ("query", "keys_by", "_placed", "_setting", "_people", "_rows", "_reached", "_asked")
+        shared = (
+            "query",
+            "keys_by",
+            "_placed",
+            "_setting",
+            "_people",
+            "_rows",
+            "_reached",
+            "_part_requests",
+        )
         own = self.__dict__
-        made.__dict__.update({name: own[name] for name in kept if name in own}, request=request)
+        made.__dict__.update({name: own[name] for name in shared if name in own}, request=request)
         return made
 
     @cached_property
@@ -497,7 +506,7 @@ class Plan:
             shares_of(self.query, self.request, aggregate),
         )
 
-    def told(self, aggregate: TableStatistic) -> str:
+    def method_note(self, aggregate: TableStatistic) -> str:
         """Describe the method that answers, and why; nothing if none was requested."""
         record = self.record(aggregate)
         if record is None:
@@ -597,9 +606,9 @@ class Plan:
         return self._requests[size]
 
     def _request(self, part: Part, columns: Columns, step: Step) -> Request:
-        if (id(part), step) not in self._asked:
-            self._asked[id(part), step] = part.request(step, columns)
-        return self._asked[id(part), step]
+        if (id(part), step) not in self._part_requests:
+            self._part_requests[id(part), step] = part.request(step, columns)
+        return self._part_requests[id(part), step]
 
     def measurements(self, size: int) -> list[list[Measurement]]:
         """Return each part's whole chains, from the table to the noise, for this many groups."""
@@ -645,12 +654,12 @@ class Plan:
         """Return the whole chains to the ends of a part; see :meth:`measurement`."""
         start = self._people if people else self._rows
 
-        def reach(step: Step) -> Any:
+        def chain_to(step: Step) -> Any:
             if (people, step) not in self._reached:
                 self._reached[people, step] = start >> step
             return self._reached[people, step]
 
-        reached = for_each_step(ends, reach)
+        reached = for_each_step(ends, chain_to)
         return [to >> end for to, (_, end) in zip(reached, ends, strict=True)]
 
     @cached_property
@@ -658,7 +667,7 @@ class Plan:
         return {}
 
     @cached_property
-    def _asked(self) -> dict[tuple[int, Step], Request]:
+    def _part_requests(self) -> dict[tuple[int, Step], Request]:
         return {}
 
     @cached_property
@@ -694,8 +703,8 @@ def shares_of(query: Query, request: Budget, aggregate: TableStatistic) -> tuple
         return replace(aggregate, method=method) if chosen else aggregate
 
     def noise(method: Method | None) -> Noise:
-        asked = tuple((label, fallen(each, method)) for label, each in query.aggregates)
-        plan = Plan(replace(query, aggregates=asked), request)
+        replaced = tuple((label, fallen(each, method)) for label, each in query.aggregates)
+        plan = Plan(replace(query, aggregates=replaced), request)
         return plan.noise_of(fallen(aggregate, method))
 
     return noise(None), noise(Method("smooth"))

@@ -17,7 +17,7 @@ from tacit.calls import calls_inside, public
 from tacit.display.card import Card, Share, Shares, Shown, Table
 from tacit.errors import DataSourceWarning, UsageError, WeakGuaranteeWarning, need
 from tacit.expressions.expression import Expression, col
-from tacit.expressions.operations import as_asked, as_keys, read_as, readings_in
+from tacit.expressions.operations import as_keys, read_as, readings_in, with_readings
 from tacit.expressions.schema import Schema
 from tacit.expressions.timeline import Timeline
 from tacit.report.odds import weak_guarantee
@@ -116,7 +116,7 @@ class Preview(Shown):
             served = plan.parts[plan.parts_of(aggregate)[0]]
             errors[label] = tuple(plan.expected_error(aggregate, size) for size in rows)
             units[label] = served.error_unit
-            note = plan.told(aggregate)
+            note = plan.method_note(aggregate)
             if note:
                 methods[label] = note
             chances = [served.refusal(plan.noise_of(aggregate), size) for size in rows]
@@ -162,13 +162,13 @@ class Preview(Shown):
 
     def refused(self) -> dict[str, str]:
         """Describe, by label, the sizes at which a test may refuse, with the probability."""
-        found = {}
+        described = {}
         for label, chances in self.refusals.items():
             at = zip(self.rows, chances, strict=True)
             shown = [f"{show(chance)} at {size} rows" for size, chance in at if chance > _NEVER]
             if shown:
-                found[label] = ", ".join(shown)
-        return found
+                described[label] = ", ".join(shown)
+        return described
 
     def within(self) -> dict[str, str]:
         """Describe, by label, the expected half-width of the interval at each size."""
@@ -483,7 +483,7 @@ def _conditions(query: Query) -> Iterator[Expression]:
         yield read_as(condition.substitute(known), "read_boolean", schema)
     groups = {name: known.get(name, col(name)) for name in query.by}
     if query.keys is None:
-        yield from (as_asked(group, schema) for group in groups.values())
+        yield from (with_readings(group, schema) for group in groups.values())
     else:
         yield from as_keys(groups, query.keys, schema).values()
     if query.inner is not None:

@@ -198,15 +198,15 @@ def min_epsilon(
 
     def half_widths(number: int) -> dict[str, float]:
         plan = Plan(query, request(_candidate(number)))
-        found = {}
+        halves = {}
         for label in exact:
             half = plan.half_width(aggregates[label], rows, float(confidence))
             if half is None:
                 raise UsageError(
                     f"no interval of {label!r} is known in advance: look at preview(epsilon=...)"
                 )
-            found[label] = half
-        return found
+            halves[label] = half
+        return halves
 
     def is_within(number: int) -> bool:
         return all(half <= exact[label] for label, half in half_widths(number).items())

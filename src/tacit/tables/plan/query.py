@@ -328,7 +328,7 @@ class Declared:
     tables: tuple[tuple[str, str | None], ...] = ()
     bounds: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
     keys: Mapping[str, Sequence[object]] = field(default_factory=dict)
-    told: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    descriptions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     size: int | None = None
     reading: Reading = DEFAULT_READING
 
@@ -418,14 +418,14 @@ class Declared:
         self,
         bounds: Mapping[str, tuple[Fraction, Fraction]],
         keys: Mapping[str, Sequence[object]],
-        told: Mapping[str, Mapping[str, str]],
+        descriptions: Mapping[str, Mapping[str, str]],
     ) -> Declared:
         """Return what is declared of these columns too, which a join adds."""
         return replace(
             self,
             bounds={**self.bounds, **bounds},
             keys={**self.keys, **keys},
-            told={**self.told, **told},
+            descriptions={**self.descriptions, **descriptions},
         )
 
     def about(self, query: Query) -> dict[str, dict[str, object]]:
@@ -437,7 +437,9 @@ class Declared:
         """
         aggregates = [a for _, a in query.aggregates if a.column is not None]
         names = dict.fromkeys([a.require_column() for a in aggregates] + list(query.by))
-        about: dict[str, dict[str, Any]] = {name: {**self.told.get(name, {})} for name in names}
+        about: dict[str, dict[str, Any]] = {
+            name: {**self.descriptions.get(name, {})} for name in names
+        }
         if query.inner is None:
             for aggregate in aggregates:
                 name = aggregate.require_column()

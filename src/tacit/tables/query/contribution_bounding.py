@@ -440,7 +440,9 @@ def clamped_total_sql(base: str, point: Whole, unit: PersonUnit, dialect: Dialec
     limit = unit.rows * point.most
     own = point.near_total(limit * unit.one, dialect)
     people = f"select {dialect.cast(own.sql, own.type)} as own from ({base}) as rows_of group by u"
-    clamped = product([Whole("own", -own.most, own.most).held(-limit, limit, dialect)], dialect)
+    clamped = product(
+        [Whole("own", -own.most, own.most).clamped_not_null(-limit, limit, dialect)], dialect
+    )
     everyone = clamped.total(dialect, ROWS * point.most).sql
     return f"select 0, {dialect.literal(unit.one)}, {everyone} from ({people}) as totals"
 

@@ -571,7 +571,7 @@ def _value_sql(z: str, value: PersonValue, d: Dialect) -> str:
     rows, grid = _grid_of_rows(value), value.grid
     offset = Whole(z, 0, rows.cells)
     if value.statistic == "sum":
-        total = offset.plus(rows.first, d).total(d).held(grid.first, grid.last, d)
+        total = offset.plus(rows.first, d).total(d).clamped_not_null(grid.first, grid.last, d)
         # the sum of no values would be zero
         units = replace(total, sql=f"case when count({z}) > 0 then {total.sql} end")
     elif value.statistic == "mean":

@@ -145,7 +145,7 @@ class DrawnAnswer(Protocol):
         """The declaration of the column of a label, in words."""
 
     @property
-    def asked_of(self) -> Mapping[str, str]:
+    def column_of(self) -> Mapping[str, str]:
         """The column of a label, where it has one."""
 
     def column(self, label: str) -> Mapping[str, Any]:
@@ -209,7 +209,7 @@ class _Panel:
 
 def _panels(answer: DrawnAnswer, label: str, groups: list[str]) -> list[_Panel]:
     column = answer.column(label)
-    of = answer.asked_of.get(label, "")
+    of = answer.column_of.get(label, "")
     kind = str(column["kind"]).replace("_", " ") + (f" of {of}" if of else "")
     by = ", ".join(answer.by)
     bins = column.get("bins")
@@ -419,7 +419,7 @@ class Answer(Exports, Shown):
         return notes | {n: derived_words(one) for n, one in self._columns.items() if "of" in one}
 
     @property
-    def asked_of(self) -> dict[str, str]:
+    def column_of(self) -> dict[str, str]:
         """The column that each label was asked of; labels without one are left out."""
         aggregates = self._query["aggregates"]
         return {label: str(a["column"]) for label, a in aggregates if a.get("column") is not None}
@@ -564,9 +564,9 @@ class Answer(Exports, Shown):
         """Return a chart for each label that has several marks, and few enough to be read."""
         query = {**self._query, "by": self.by}
         shown = {"keys": self.keys, "columns": list(self._columns.values())}
-        found = answers({"question": {"query": query}, "answer": shown})
+        read = answers({"question": {"query": query}, "answer": shown})
         charts: list[tuple[str, Any]] = []
-        for one in found.get("columns", ()):
+        for one in read.get("columns", ()):
             several = len(self.keys) > 1 or "bins" in self._columns[one["label"]]
             if one["chart"] and several:
                 charts.append((f"{one['label']}: {one['words']}", one["chart"]))
@@ -607,8 +607,8 @@ def _cell(column: dict[str, Any], index: tuple[int, ...]) -> str:
     return f"{_short(value)} [{_short(low)}, {_short(high)}]"
 
 
-def _at(cells: Any, place: tuple[int, ...]) -> Any:
-    for index in place:
+def _at(cells: Any, indices: tuple[int, ...]) -> Any:
+    for index in indices:
         cells = cells[index]
     return cells
 

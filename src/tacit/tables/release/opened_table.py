@@ -44,7 +44,7 @@ class OtherTable:
     # the declared categories of its columns, by name
     keys: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     # the meaning and the unit of its columns, by name
-    told: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    descriptions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 # A join as it is asked for, from public facts alone: by which columns, and what it adds.
@@ -54,7 +54,7 @@ class OtherTable:
 On: TypeAlias = str | Sequence[str] | Mapping[str, str] | None
 
 
-def asked_join(
+def requested_join(
     others: Mapping[str, OtherTable], query: Query, name: str, on: On, how: str | None
 ) -> tuple[OtherTable, str, tuple[tuple[str, str], ...]]:
     """Return the table to join, which rows stay, and the pairs of columns that are equal."""
@@ -94,7 +94,11 @@ def beside(
     declared = declared.with_columns(
         {here: other.bounds[there] for here, there, _ in join.columns if there in other.bounds},
         {here: other.keys[there] for here, there, _ in join.columns if there in other.keys},
-        {here: other.told[there] for here, there, _ in join.columns if there in other.told},
+        {
+            here: other.descriptions[there]
+            for here, there, _ in join.columns
+            if there in other.descriptions
+        },
     )
     return replace(query, joins=(*query.joins, join)), declared
 
@@ -341,8 +345,8 @@ class JoinedTable(OpenedTable):
         with self._lock:
             if self._of is not base:
                 made = self._made(base)
-                self._of, self._found = base, (made, Collector(made))
-            return self._found
+                self._of, self._current = base, (made, Collector(made))
+            return self._current
 
     def _made(self, base: Source) -> Source:
         join = self._join
@@ -366,7 +370,7 @@ def join_table(
     table: OpenedTable, query: Query, declared: Declared, name: str, on: On, how: str | None
 ) -> tuple[OpenedTable, Query, Declared]:
     """Return a table with another of its data set, the question, and the declarations."""
-    other, how, pairs = asked_join(table.others, query, name, on, how)
+    other, how, pairs = requested_join(table.others, query, name, on, how)
     known = (name, how, pairs)
     if known not in table.joined:
         table.joined[known] = _join(table, other, how, pairs)

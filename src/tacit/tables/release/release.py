@@ -183,7 +183,7 @@ class Charge(Generic[P]):
     """A question at its price."""
 
     ledger: Ledger
-    asked: Asked[P]  # the question, with what it may spend
+    question: Asked[P]  # the question, with what it may spend
     plans: PlanCache  # those that were made recently for the same table
 
     @cached_property
@@ -191,7 +191,7 @@ class Charge(Generic[P]):
         """The identity of its release."""
         # A charge from before readings were part of it continues, and replays, without one.  It may
         # be of another reading, which is warned of: a second charge would be the larger surprise.
-        now = self.asked.public
+        now = self.question.public
         before: dict[str, Any] = without_reading(now)
         if before == now or self.ledger.find(key_of(now)) is not None:
             return now
@@ -217,7 +217,7 @@ class Charge(Generic[P]):
 
     def requested_plan(self) -> P:
         """Return the plan for the whole request, whatever remains of the budget."""
-        return self.plans.of(self.key, self.asked, self.asked.request)
+        return self.plans.of(self.key, self.question, self.question.request)
 
     def plan(self, entry: Entry | None) -> P:
         """The plan, its request lowered by rounding at most, or refuse it before any work."""
@@ -246,7 +246,7 @@ class Charge(Generic[P]):
 
     def plan_within(self, remaining: Budget) -> P:
         """Return the plan, its request lowered by rounding at most to what remains."""
-        return self.plans.of(self.key, self.asked, fitted(self.asked.request, remaining))
+        return self.plans.of(self.key, self.question, fitted(self.question.request, remaining))
 
 
 QueryCharge: TypeAlias = Charge[Plan]  # a query of a table at its price
@@ -339,13 +339,13 @@ class Exact:
         if not keys:
             return [{step: [] for step, _ in ends} for ends in chains]
         answers = self._answers if self._answers is not None else self._run(keys)
-        asked = zip(self._plan.parts, chains, self._plan.requests(len(keys)), strict=True)
+        ends_of_parts = zip(self._plan.parts, chains, self._plan.requests(len(keys)), strict=True)
         return [
             {
                 step: part.vector(step, answers.of(request))
                 for (step, _), request in zip(ends, requests, strict=True)
             }
-            for part, ends, requests in asked
+            for part, ends, requests in ends_of_parts
         ]
 
     def __repr__(self) -> str:
@@ -458,9 +458,9 @@ def dry_run(source: Source, plan: Plan, *, again: bool = False) -> None:
     planner = _planner_of(source, plan, again)
     collector = Collector(without_rows(source) if planner is None else _planned(source, planner))
     keys = plan.query.keys
-    asked = requests_of(plan)
+    requests = requests_of(plan)
     whole = collector.query(plan.query, keys)  # each of the keys is examined, and none asked for
-    for request in asked:
+    for request in requests:
         whole.check(request)
     if plan.keys is not None:
         keys = sample_keys([plan.query.columns.column(name).kind for name in plan.query.by])
@@ -469,7 +469,7 @@ def dry_run(source: Source, plan: Plan, *, again: bool = False) -> None:
             whole.people_by_key(keys)
     query = collector.query(plan.query, None if keys is None else keys[:_KEYS])
     try:
-        query.run(asked)
+        query.run(requests)
     finally:
         query.forget()
 
@@ -580,10 +580,10 @@ def answer_of(
     numbers = iter(released)
     estimates: list[dict[str, Estimate]] = []
     for part, noise, ends in zip(plan.parts, plan.noises, plan.chains(len(keys)), strict=True):
-        found = [next(numbers) for _ in ends]
+        mine = [next(numbers) for _ in ends]
         usual = level == LEVEL
         estimates.append(
-            part.estimates(found, noise) if usual else part.at_level(found, noise, level)
+            part.estimates(mine, noise) if usual else part.at_level(mine, noise, level)
         )
     columns = [
         {"label": label, **_column(plan, aggregate, estimates, level)}
@@ -618,11 +618,11 @@ def in_order(keys: Iterable[Sequence[Any]]) -> list[Any]:
     # The order in which an engine finds keys could depend on the data; this one is of what is
     # shown.
 
-    def place(key: Sequence[Any]) -> list[Any]:
+    def order(key: Sequence[Any]) -> list[Any]:
         shown = map(plain_key, key)
         return [(value is None, str(type(value)), value) for value in shown]
 
-    return sorted(keys, key=place)
+    return sorted(keys, key=order)
 
 
 def _column(
@@ -631,15 +631,15 @@ def _column(
     """Return one answer with its errors."""
     served = plan.parts_of(aggregate)
     parts, noises = [plan.parts[i] for i in served], [plan.noises[i] for i in served]
-    found = aggregate.estimate(parts, [estimates[i] for i in served], noises, level).coherent()
+    estimate = aggregate.estimate(parts, [estimates[i] for i in served], noises, level).coherent()
     whole = aggregate.whole
     column: dict[str, Any] = {
         "kind": aggregate.kind,
         # floor(low) <= floor(v) <= floor(v + 1/2) <= ceil(v) <= ceil(high): rounding keeps order
-        "value": _numbers(found.value + 0.5 * whole, math.floor if whole else None),
-        "standard_error": _numbers(found.standard_error),
-        "low": _numbers(found.lower, math.floor if whole else None),
-        "high": _numbers(found.upper, math.ceil if whole else None),
+        "value": _numbers(estimate.value + 0.5 * whole, math.floor if whole else None),
+        "standard_error": _numbers(estimate.standard_error),
+        "low": _numbers(estimate.lower, math.floor if whole else None),
+        "high": _numbers(estimate.upper, math.ceil if whole else None),
     }
     names = aggregate.answer_names()
     if names is not None:

@@ -82,13 +82,13 @@ class Noise:
         """Return a part of the loss."""
         return replace(self, loss=self.loss * share)
 
-    def choice_scale(self, stretch: int) -> Fraction:
+    def choice_scale(self, sensitivity: int) -> Fraction:
         """Return the least scale of a choice whose costs one row moves by ``stretch``."""
         # Pure: loss ``2 rows stretch / scale``; zCDP: ``(rows stretch / scale)^2 / 2``.
-        reach = Fraction(self.rows * stretch)
+        moved = Fraction(self.rows * sensitivity)
         if self.kind == "laplace":
-            return 2 * reach / self.loss
-        return reach * sqrt_up(1 / (2 * self.loss))
+            return 2 * moved / self.loss
+        return moved * sqrt_up(1 / (2 * self.loss))
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,9 @@ class Part(ABC):
     def request(self, step: Step, columns: Columns) -> Request:
         """Return what the first step of a chain asks of the engine, in whole numbers."""
 
-    def vector(self, step: Step, found: Any) -> Any:
+    def vector(self, step: Step, exact: Any) -> Any:
         """Return the exact vector of a step from the engine's answer, in units of its grid."""
-        return [int(value) for value in np.asarray(found, dtype=object).ravel()]
+        return [int(value) for value in np.asarray(exact, dtype=object).ravel()]
 
     @abstractmethod
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
@@ -145,8 +145,8 @@ class Part(ABC):
         """Return the answers with intervals of another level; unknown ones where there are none."""
         # A part whose intervals follow from the distribution of its noise has them at any level;
         # one whose release decided what they are has them at :data:`LEVEL` alone.
-        found = self.estimates(released, noise)
-        return {kind: each.without_interval() for kind, each in found.items()}
+        answers = self.estimates(released, noise)
+        return {kind: each.without_interval() for kind, each in answers.items()}
 
     @abstractmethod
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
@@ -244,12 +244,12 @@ class Method:
 
     def to_json(self) -> dict[str, object]:
         """Return the method as plain JSON values."""
-        found: dict[str, Any] = {"name": self.name}
+        fields: dict[str, Any] = {"name": self.name}
         for field in ("bound", "bins", "distribution", "rows"):
             value = getattr(self, field)
             if value is not None:
-                found[field] = str(value) if isinstance(value, Fraction) else value
-        return found
+                fields[field] = str(value) if isinstance(value, Fraction) else value
+        return fields
 
     def __str__(self) -> str:
         options = [f"{k}={v}" for k, v in self.to_json().items() if k != "name"]
@@ -318,19 +318,19 @@ def _bound(bound: Any) -> Fraction | str | None:
 def _bins(bins: Any) -> int | None:
     if bins is None:
         return None
-    found = as_integer(bins, "bins", minimum=2)
-    if found > MOST_BINS:
-        raise UsageError(f"bins must be at most {MOST_BINS}, not {found}")
-    return found
+    number = as_integer(bins, "bins", minimum=2)
+    if number > MOST_BINS:
+        raise UsageError(f"bins must be at most {MOST_BINS}, not {number}")
+    return number
 
 
 def _rows(rows: Any) -> int | None:
     if rows is None:
         return None
-    found = as_integer(rows, "rows", minimum=1)
-    if found > MOST_ROWS:
-        raise UsageError(f"rows to plan for are at most {show(Fraction(MOST_ROWS))}, not {found}")
-    return found
+    number = as_integer(rows, "rows", minimum=1)
+    if number > MOST_ROWS:
+        raise UsageError(f"rows to plan for are at most {show(Fraction(MOST_ROWS))}, not {number}")
+    return number
 
 
 # What can be asked of a table: each statistic is a class.
@@ -577,12 +577,12 @@ class TableStatistic(Aggregate):
     def estimate(
         self,
         parts: Sequence[Part],
-        found: Sequence[Mapping[str, Estimate]],
+        estimates: Sequence[Mapping[str, Estimate]],
         noises: Sequence[Noise],
         level: float = LEVEL,
     ) -> Estimate:
         """Return the answer from the estimates of the parts that answer it, at the level."""
-        return found[0][self.key()]
+        return estimates[0][self.key()]
 
     def half_width(
         self, parts: Sequence[Part], noises: Sequence[Noise], rows: float, level: float
@@ -622,8 +622,8 @@ def register_statistic(made: _A) -> _A:
 
 def statistics(*, of_plans: bool = False) -> list[type[TableStatistic]]:
     """Return every statistic that can be asked alone, in order; with sums of bins for plans."""
-    found = (c for c in _REGISTERED.values() if c.alone or (of_plans and c.counts))
-    return sorted(found, key=lambda known: known.order)
+    chosen = (c for c in _REGISTERED.values() if c.alone or (of_plans and c.counts))
+    return sorted(chosen, key=lambda known: known.order)
 
 
 def statistic_named(name: str) -> type[TableStatistic]:
@@ -665,8 +665,8 @@ def with_method(
     rows: int | None,
 ) -> _Made:
     """Return a statistic with the method that is asked for."""
-    asked = read_method(made.kind, made.column, method, bound, bins, distribution, rows)
-    return replace(made, method=asked)
+    chosen = read_method(made.kind, made.column, method, bound, bins, distribution, rows)
+    return replace(made, method=chosen)
 
 
 def bounded(

@@ -161,14 +161,14 @@ class CountOfRows(TableStatistic):
     def estimate(
         self,
         parts: Sequence[Part],
-        found: Sequence[Mapping[str, Estimate]],
+        estimates: Sequence[Mapping[str, Estimate]],
         noises: Sequence[Noise],
         level: float = LEVEL,
     ) -> Estimate:
         """Return the mean of the counts of several parts, the more precise counting for more."""
         # Each counts the rows again, with independent noise, of one scale where no weights say
         # otherwise; then the mean over m of them has a m-th of the variance.
-        counts = [each[self.kind] for each in found]
+        counts = [each[self.kind] for each in estimates]
         if len(counts) == 1:
             return counts[0]
         counting = [part for part in parts if isinstance(part, CountingPart)]
@@ -201,13 +201,13 @@ def _half_width_of_mean(
     """Return the half-width of the mean of several counts, each counting by its share."""
     # A coordinate with the weight a and noise of the scale s is one with the weight ``a s / t`` and
     # noise of the least scale t of all; its grid is allowed for ``s / t`` times over.
-    least, whole = min(distribution.scale for distribution in laws), sum(shares)
+    smallest, whole = min(distribution.scale for distribution in laws), sum(shares)
     weights = tuple(
-        share / whole * (distribution.scale / least)
+        share / whole * (distribution.scale / smallest)
         for part, distribution, share in zip(parts, laws, shares, strict=True)
         for _ in range(part.width)
     )
-    widest = GridNoise(laws[0].kind, least, max(distribution.grid for distribution in laws))
+    widest = GridNoise(laws[0].kind, smallest, max(distribution.grid for distribution in laws))
     return widest.half_width(weights, level)
 
 
@@ -271,14 +271,14 @@ class PeoplePart(Part):
         """Say what the part is."""
         return "count of people"
 
-    def _reach(self, noise: Noise) -> Fraction:
+    def _sensitivity(self, noise: Noise) -> Fraction:
         groups = Fraction(self.groups)
         return groups if noise.norm == "L1" else sqrt_up(groups)
 
     def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
         """Return the chain: the counts, and additive noise."""
         step = PeopleByGroup(size=size, norm=noise.norm, groups=self.groups, by=by)
-        return [(step, noise.mechanism(self._reach(noise)))]
+        return [(step, noise.mechanism(self._sensitivity(noise)))]
 
     def request(self, step: Step, columns: Columns) -> Request:
         """Ask for the people."""
@@ -288,7 +288,7 @@ class PeoplePart(Part):
         self, released: Sequence[Any], noise: Noise, level: float = LEVEL
     ) -> dict[str, Estimate]:
         """Return the count."""
-        distribution = noise.distribution(self._reach(noise), Fraction(1))
+        distribution = noise.distribution(self._sensitivity(noise), Fraction(1))
         return {"count_people": plain_estimate(released[0], distribution, level=level)}
 
     def at_level(self, released: Sequence[Any], noise: Noise, level: float) -> dict[str, Estimate]:
@@ -297,11 +297,11 @@ class PeoplePart(Part):
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the standard error, the same for any data."""
-        return float(noise.distribution(self._reach(noise), Fraction(1)).variance ** 0.5)
+        return float(noise.distribution(self._sensitivity(noise), Fraction(1)).variance ** 0.5)
 
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
         """Return the half-width of every interval: the exact quantile of the noise."""
-        return noise.distribution(self._reach(noise), Fraction(1)).half_width((1.0,), level)
+        return noise.distribution(self._sensitivity(noise), Fraction(1)).half_width((1.0,), level)
 
 
 @public
@@ -349,10 +349,10 @@ class CountOfPeople(TableStatistic):
 
 
 def _people_step_words(step: Mapping[str, Any]) -> str:
-    told = f"Count the people{for_each_group(step)}, each in {step['groups']} of the groups at most"
+    text = f"Count the people{for_each_group(step)}, each in {step['groups']} of the groups at most"
     if "rounds" not in step:
-        return told
-    return f"{told}; anew in each of {step['rounds']} rounds, of the groups not shown yet"
+        return text
+    return f"{text}; anew in each of {step['rounds']} rounds, of the groups not shown yet"
 
 
 def _moves(step: Mapping[str, Any], shown: str) -> str:

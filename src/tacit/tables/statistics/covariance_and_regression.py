@@ -94,9 +94,9 @@ class OfColumns(TableStatistic):
         """Describe in a certificate what :meth:`to_json` described."""
         columns = _described(described)
         first, *others = [name for name, _, _ in columns]
-        told = cls.noun.format(column=first, others=listed(others))
+        words = cls.noun.format(column=first, others=listed(others))
         ends = ", ".join(f"{name} to [{show(low)}, {show(high)}]" for name, low, high in columns)
-        return f"{told} (values clamped: {ends})"
+        return f"{words} (values clamped: {ends})"
 
     @property
     def statistic(self) -> Any:
@@ -152,9 +152,9 @@ def _clamped(of: type[OfColumns], name: str, ends: Any) -> Clamped:
     return Clamped(name, made.lower, made.upper)
 
 
-def _described(asked: Mapping[str, Any]) -> list[tuple[str, Fraction, Fraction]]:
+def _described(described: Mapping[str, Any]) -> list[tuple[str, Fraction, Fraction]]:
     """Return each column with its bounds, as :meth:`TableStatistic.to_json` described them."""
-    columns = [(asked["column"], asked["lower"], asked["upper"]), *asked["others"]]
+    columns = [(described["column"], described["lower"], described["upper"]), *described["others"]]
     return [(str(name), as_fraction(low), as_fraction(high)) for name, low, high in columns]
 
 
@@ -172,7 +172,7 @@ class ProductsPart(Part):
 
     def basis(self, noise: Noise) -> Basis:
         """Return the coordinates that are released."""
-        return Basis.least(tuple(grid.cells for grid in self.grids), self.squares, noise.norm)
+        return Basis.smallest(tuple(grid.cells for grid in self.grids), self.squares, noise.norm)
 
     def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
         """Return the chain: the sums of products, and additive noise."""
@@ -189,7 +189,7 @@ class ProductsPart(Part):
             one=noise.one,
             by=by,
         )
-        return [(step, noise.mechanism(basis.stretch(noise.norm) * noise.rows))]
+        return [(step, noise.mechanism(basis.sensitivity(noise.norm) * noise.rows))]
 
     def request(self, step: Step, columns: Columns) -> Request:
         """Ask for the rows that have every value, and the products of these."""
@@ -197,16 +197,16 @@ class ProductsPart(Part):
         values = tuple(map(columns.value, self.columns))
         return Products(tuple(zip(values, self.grids, strict=True)), step.basis.products)
 
-    def vector(self, step: Step, found: Any) -> Any:
+    def vector(self, step: Step, exact: Any) -> Any:
         """Return the coordinates."""
         assert isinstance(step, ProductsByGroup)
-        return step.basis.vector(found)
+        return step.basis.vector(exact)
 
     def sums(self, released: Any, noise: Noise) -> NoisySums:
         """Return what the released numbers say of the sums."""
         basis = self.basis(noise)
         noisy = np.asarray(released, dtype=np.float64).reshape(-1, basis.width)
-        scale = basis.stretch(noise.norm) * noise.rows
+        scale = basis.sensitivity(noise.norm) * noise.rows
         return NoisySums(
             noisy, basis, noise.distribution(scale, Fraction(1, noise.one * basis.unit))
         )
@@ -353,18 +353,18 @@ class CovariancePart(ProductsPart):
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
         """Return every kind that was asked."""
         pair = _Pair(self.sums(released[0], noise))
-        found = {}
+        answers = {}
         if "covariance" in self.kinds:
             rescaled, scale = pair.covariance(), float(np.prod(self.halves))
-            found["covariance"] = Estimate(
+            answers["covariance"] = Estimate(
                 rescaled.value * scale,
                 rescaled.standard_error * scale,
                 rescaled.lower * scale,
                 rescaled.upper * scale,
             )
         if "correlation" in self.kinds:
-            found["correlation"] = pair.correlation()
-        return found
+            answers["correlation"] = pair.correlation()
+        return answers
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the error for independent values spread evenly over the bounds."""
@@ -377,46 +377,46 @@ class _Pair:
 
     def __init__(self, sums: NoisySums) -> None:
         self._sums = sums
-        self._found, self._off = sums.band(APART)
-        place = {factors: i for i, factors in enumerate(sums.basis.monomials)}
+        self._noisy, self._off = sums.band(APART)
+        index_of = {factors: i for i, factors in enumerate(sums.basis.monomials)}
         self._n, self._p, self._q, self._r, self._a, self._b = (
-            place.get(f, -1) for f in ((), (0,), (1,), (0, 1), (0, 0), (1, 1))
+            index_of.get(f, -1) for f in ((), (0,), (1,), (0, 1), (0, 0), (1, 1))
         )
-        n = self._found[:, self._n]
+        n = self._noisy[:, self._n]
         self.known = n > 2.0 + self._off[self._n]
         """Whether there are two rows at least, within the bands; else anything is possible."""
         self.size = np.maximum(n, 2.0)
         self._mean_p, self._gap_p = self._mean(self._p)
         self._mean_q, self._gap_q = self._mean(self._q)
 
-    def _mean(self, place: int) -> tuple[Band, Array]:
+    def _mean(self, index: int) -> tuple[Band, Array]:
         """Return where a true mean is, and how far the plain estimate is from it at most."""
         # ``p^ - m n^`` is the noise on p less m times that on n, and m is in [-1, 1].
-        plain = self._found[:, place] / self.size
-        gap = (self._off[place] + self._off[self._n]) / self.size
-        least = np.minimum(np.abs(plain) + gap, 1.0)
-        gap = (self._off[place] + least * self._off[self._n]) / self.size
+        plain = self._noisy[:, index] / self.size
+        gap = (self._off[index] + self._off[self._n]) / self.size
+        largest_mean = np.minimum(np.abs(plain) + gap, 1.0)
+        gap = (self._off[index] + largest_mean * self._off[self._n]) / self.size
         return Band(plain, gap).within(-1.0, 1.0), gap
 
     def _centred(self) -> tuple[Array, Array]:
         """Return the plain ``sum (s - m^) (t - l^)``, and how far off the true one's noise is."""
-        found, off, m, k = self._found, self._off, self._mean_p.most, self._mean_q.most
-        plain = found[:, self._r] - found[:, self._p] * found[:, self._q] / self.size
+        sums, off, m, k = self._noisy, self._off, self._mean_p.most, self._mean_q.most
+        plain = sums[:, self._r] - sums[:, self._p] * sums[:, self._q] / self.size
         moved = off[self._r] + m * off[self._q] + k * off[self._p] + m * k * off[self._n]
         return plain, moved + self.size * self._gap_p * self._gap_q
 
     def _weights(self, given: dict[int, Band]) -> Band:
-        centre, radius = np.zeros_like(self._found), np.zeros_like(self._found)
-        for place, band in given.items():
-            centre[:, place], radius[:, place] = band.centre, band.radius
+        centre, radius = np.zeros_like(self._noisy), np.zeros_like(self._noisy)
+        for index, band in given.items():
+            centre[:, index], radius[:, index] = band.centre, band.radius
         return Band(centre, radius)
 
     def covariance(self) -> Estimate:
         """Return the sample covariance with its interval."""
         plain, moved = self._centred()
         # of n rows within [-1, 1] it is at most n / (n - 1)
-        least = np.maximum(self._found[:, self._n] - self._off[self._n], 2.0)
-        cap = least / (least - 1)
+        fewest = np.maximum(self._noisy[:, self._n] - self._off[self._n], 2.0)
+        cap = fewest / (fewest - 1)
         rows = self.size - 1
         guess, most = plain / rows, cap
         for _ in range(2):
@@ -440,12 +440,12 @@ class _Pair:
         low, high = np.clip(guess - half, -cap, cap), np.clip(guess + half, -cap, cap)
         return Estimate(value, error, low, high)
 
-    def _variance(self, place: int, mean: Band, gap: Array, sums: int) -> tuple[Array, Band]:
+    def _variance(self, index: int, mean: Band, gap: Array, sums: int) -> tuple[Array, Band]:
         """Return the plain variance, and where the true one is."""
         # ``n^ (v^ + d^2) - n^ v`` is the noise on ``a - 2 m p + (m^2 - v) n``.
-        plain = self._found[:, sums] / self.size - (self._found[:, place] / self.size) ** 2
+        plain = self._noisy[:, sums] / self.size - (self._noisy[:, index] / self.size) ** 2
         off, m = self._off, mean.most
-        moved = off[sums] + 2 * m * off[place] + np.maximum(m**2, 1.0) * off[self._n]
+        moved = off[sums] + 2 * m * off[index] + np.maximum(m**2, 1.0) * off[self._n]
         low, high = plain - moved / self.size, plain + gap**2 + moved / self.size
         return plain, Band.between(np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0))
 
@@ -651,8 +651,8 @@ class _Solved(NamedTuple):
 
     inverse: Array
     inverse_off: Array
-    found: Array
-    found_off: Array
+    solution: Array
+    solution_off: Array
     known: Array
 
 
@@ -661,19 +661,19 @@ class _Fit:
 
     def __init__(self, sums: NoisySums, matrix: Array, shift: float) -> None:
         self._sums, self._matrix, self._shift = sums, matrix, shift
-        self._found, self._off = sums.band(APART)
-        place = {factors: i for i, factors in enumerate(sums.basis.monomials)}
+        self._noisy, self._off = sums.band(APART)
+        index_of = {factors: i for i, factors in enumerate(sums.basis.monomials)}
         terms = [(), *((i,) for i in range(1, len(matrix)))]
-        left = [[place[tuple(sorted((*a, *b)))] for b in terms] for a in terms]
-        right = [place[tuple(sorted((0, *a)))] for a in terms]
-        every = np.eye(len(place))
+        left = [[index_of[tuple(sorted((*a, *b)))] for b in terms] for a in terms]
+        right = [index_of[tuple(sorted((0, *a)))] for a in terms]
+        every = np.eye(len(index_of))
         self._left: Array = every[left]
         """Which sum stands where in the matrix: shape (terms, terms, monomials)."""
         self._right: Array = every[right]
 
     @cached_property
     def _solved(self) -> _Solved:
-        a, g = np.einsum("gk,ijk->gij", self._found, self._left), self._found @ self._right.T
+        a, g = np.einsum("gk,ijk->gij", self._noisy, self._left), self._noisy @ self._right.T
         off_a, off_g = self._left @ self._off, self._right @ self._off
         values, vectors = np.linalg.eigh(a)
         raised = np.maximum(np.abs(values), off_a.sum(axis=1).max())
@@ -683,17 +683,17 @@ class _Fit:
             return np.asarray((vectors / eigenvalues[:, None, :]) @ vectors.swapaxes(1, 2))
 
         plain = inverted(usual)
-        reach = np.abs(plain) @ off_a
-        radius = np.abs(np.linalg.eigvals(reach)).max(axis=1)
+        growth = np.abs(plain) @ off_a
+        radius = np.abs(np.linalg.eigvals(growth)).max(axis=1)
         known = (radius < 1 - 1e-6) & (usual == values).all(axis=1) & (values > 0).all(axis=1)
         inverse = np.where(known[:, None, None], plain, inverted(raised))
-        found = (inverse @ g[:, :, None])[:, :, 0]
-        reach = np.where(known[:, None, None], reach, 0.0)
-        series = np.linalg.inv(np.eye(len(off_a)) - reach)
-        inverse_off = series @ reach @ np.abs(inverse)
-        moved = off_g + np.abs(found) @ off_a.T
-        found_off = (series @ np.abs(inverse) @ moved[:, :, None])[:, :, 0]
-        return _Solved(inverse, inverse_off, found, found_off, known)
+        solution = (inverse @ g[:, :, None])[:, :, 0]
+        growth = np.where(known[:, None, None], growth, 0.0)
+        series = np.linalg.inv(np.eye(len(off_a)) - growth)
+        inverse_off = series @ growth @ np.abs(inverse)
+        moved = off_g + np.abs(solution) @ off_a.T
+        solution_off = (series @ np.abs(inverse) @ moved[:, :, None])[:, :, 0]
+        return _Solved(inverse, inverse_off, solution, solution_off, known)
 
     @cached_property
     def _weights(self) -> tuple[Array, Array]:
@@ -701,8 +701,8 @@ class _Fit:
         # They are those of ``T A^-1 (f - E b)``: shape (groups, coefficients, monomials).
         solved, matrix = self._solved, self._matrix
         inverse, off = matrix @ solved.inverse, np.abs(matrix) @ solved.inverse_off
-        residual = self._right - np.einsum("gl,ilk->gik", solved.found, self._left)
-        wide = np.einsum("gl,ilk->gik", solved.found_off, self._left)
+        residual = self._right - np.einsum("gl,ilk->gik", solved.solution, self._left)
+        wide = np.einsum("gl,ilk->gik", solved.solution_off, self._left)
         return inverse @ residual, (np.abs(inverse) + off) @ wide + off @ np.abs(residual)
 
     @property
@@ -713,13 +713,13 @@ class _Fit:
     def estimate(self) -> Estimate:
         """Return the coefficients with their intervals."""
         solved, (weights, spread) = self._solved, self._weights
-        value = solved.found @ self._matrix.T
+        value = solved.solution @ self._matrix.T
         value[:, 0] += self._shift
         chance = 1 - LEVEL - APART
         first = self._sums.quantile(weights, spread, chance)
         inverse = np.abs(self._matrix @ solved.inverse)
         inverse = inverse + np.abs(self._matrix) @ solved.inverse_off
-        second = (inverse @ (self._left @ self._off) @ solved.found_off[:, :, None])[:, :, 0]
+        second = (inverse @ (self._left @ self._off) @ solved.solution_off[:, :, None])[:, :, 0]
         half = (first + second) * (1 + 1e-9)
         parts = (self.standard_error, value - half, value + half)
         unknown = np.logical_not(solved.known)[:, None]

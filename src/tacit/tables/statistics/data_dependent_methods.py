@@ -90,8 +90,8 @@ def _way(shares: NDArray[np.float64], shape: str) -> NDArray[np.float64]:
 
 
 def _eighth_root(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = np.sqrt(np.sqrt(np.sqrt(shares)))
-    return found
+    root: NDArray[np.float64] = np.sqrt(np.sqrt(np.sqrt(shares)))
+    return root
 
 
 # What the errors of a method are on made-up rows, worked out without data.
@@ -111,8 +111,8 @@ def spread_over(rows: int, bins: int, turn: int) -> NDArray[np.int64]:
     # Mixed by :mod:`tacit.arithmetic.mixing`; nothing here is secret.
     z = np.arange(1, rows + 1, dtype=np.uint64) * GOLDEN
     z += np.uint64((turn + 1) * 0xD1342543DE82EF95 % (1 << 64))
-    found: NDArray[np.int64] = (mixed(z) % np.uint64(bins)).astype(np.int64)
-    return found
+    indices: NDArray[np.int64] = (mixed(z) % np.uint64(bins)).astype(np.int64)
+    return indices
 
 
 def error_of_bins(
@@ -132,22 +132,22 @@ def error_of_bins(
     truth = ask(rows)[0] * unit
     each = unit / bins
     low, high = ((end - truth) / each for end in ends)
-    found: list[float] = []
-    while len(found) < _FEWEST or (len(found) < _MOST and _spread(found) > _PRECISE):
-        place = spread_over(len(rows), bins, len(found))
-        order = np.argsort(place, kind="stable")
-        edges = np.searchsorted(place[order], np.arange(bins + 1))
+    errors: list[float] = []
+    while len(errors) < _FEWEST or (len(errors) < _MOST and _spread(errors) > _PRECISE):
+        bin_of = spread_over(len(rows), bins, len(errors))
+        order = np.argsort(bin_of, kind="stable")
+        edges = np.searchsorted(bin_of[order], np.arange(bins + 1))
         parts = [rows[order[a:b]] for a, b in itertools.pairwise(edges)]
-        units = [ask(part)[0] if len(part) else where.least for part in parts]
+        units = [ask(part)[0] if len(part) else where.minimum for part in parts]
         offset = sum(units) - truth / each
-        found.append(float(laplace_distance(offset, scale / each, low, high)) * each)
-    return sum(found) / len(found)
+        errors.append(float(laplace_distance(offset, scale / each, low, high)) * each)
+    return sum(errors) / len(errors)
 
 
-def _spread(found: list[float]) -> float:
+def _spread(errors: list[float]) -> float:
     """Return the standard error of a mean over the mean."""
-    mean = sum(found) / len(found)
-    square = sum((one - mean) ** 2 for one in found) / (len(found) * (len(found) - 1))
+    mean = sum(errors) / len(errors)
+    square = sum((one - mean) ** 2 for one in errors) / (len(errors) * (len(errors) - 1))
     return math.sqrt(square) / mean if mean else 0.0
 
 
@@ -204,9 +204,9 @@ class LocalPart(Part):
         value = columns.value(self.column)
         return Cells(value, self.grid) if columns.alone else RowCells(value, self.grid)
 
-    def vector(self, step: Step, found: Any) -> Any:
+    def vector(self, step: Step, exact: Any) -> Any:
         """Return the counted records as they are."""
-        return found
+        return exact
 
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
         """Return the answer of each group."""
@@ -231,11 +231,11 @@ class LocalPart(Part):
         return statistic_named(self.kind).range(low, high)
 
 
-def epsilon_of_one(noise: Noise, reach: int) -> Fraction:
+def epsilon_of_one(noise: Noise, records: int) -> Fraction:
     """Return the pure epsilon for one record, where a person moves ``reach`` of them."""
     # In zCDP ``epsilon^2 / 2`` of all of them together is the rho: the root is rounded down.
     whole = noise.loss if noise.kind == "laplace" else 1 / sqrt_up(1 / (2 * noise.loss))
-    return whole / reach
+    return whole / records
 
 
 def rho_of_one(noise: Noise) -> Fraction:
@@ -251,9 +251,9 @@ def delta_of_one(noise: Noise) -> Fraction:
         return noise.delta
     if k * epsilon <= _MOST_LOSS:
         terms = (exp(k * epsilon, 128) - 1) / (exp(epsilon, 128) - 1)
-        found = (noise.delta * _NEARLY / terms).rounded(64).lower
-        if found >= _LEAST_DELTA:
-            return found
+        delta = (noise.delta * _NEARLY / terms).rounded(64).lower
+        if delta >= _LEAST_DELTA:
+            return delta
     raise UsageError(
         f"at epsilon {show(k * epsilon)} the delta of each of {k} rows of a person would be too "
         "small to work with: give less epsilon or fewer rows, or take a noise that needs no delta, "

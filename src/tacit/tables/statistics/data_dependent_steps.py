@@ -121,7 +121,7 @@ class RecordsByGroup(TableStep):
         """Return the counted records of a table of rows."""
         self._require(space, SymmetricDistance)
         output = Space(counted_domain(self), ChangedRecords())
-        return Transformation(space, output, lambda found: found.of(self), lambda d: d, step=self)
+        return Transformation(space, output, lambda exact: exact.of(self), lambda d: d, step=self)
 
 
 def counted_domain(step: Any) -> CountedRecords:
@@ -233,10 +233,10 @@ say_step("each_group", _group_words)
 def prepared(statistic: str, space: Space) -> tuple[Callable[[Any], float], Any]:
     """Return the statistic of an array, and the public bounds of what it says."""
     local = LocalStatistic(statistic, space)
-    asked: Any = local.statistic
+    reading: Any = local.statistic
 
     def of_bin(records: Any) -> float:
-        return float(asked.batch(np.asarray(records, dtype=np.float64)[None, :])[0])
+        return float(reading.batch(np.asarray(records, dtype=np.float64)[None, :])[0])
 
     return of_bin, local.range
 
@@ -367,7 +367,7 @@ class PeopleInBins(TableStep):
         bins = as_integer(self.bins, "bins", minimum=1)
         output = Space(BinnedRecords(counted_domain(self), bins), ChangedBins())
         return Transformation(
-            space, output, lambda found: found.of(self), lambda d: d * groups, step=self
+            space, output, lambda exact: exact.of(self), lambda d: d * groups, step=self
         )
 
 
@@ -405,17 +405,17 @@ class MeanOfPeople(Step):
             records = laid_out(part, domain.column)
             return ask(records if len(records) else None)[0]
 
-        def groups(found: Any) -> list[list[int]]:
-            answers = [units(part) for part in found]
+        def groups(parts: Any) -> list[list[int]]:
+            answers = [units(part) for part in parts]
             return [answers[i : i + bins] for i in range(0, len(answers), bins)]
 
-        def law(found: Any) -> Product:
-            return Product([centre.law(answers) for answers in groups(found)])
+        def law(parts: Any) -> Product:
+            return Product([centre.law(answers) for answers in groups(parts)])
 
         return Measurement(
             space,
             PureDP(),
-            lambda found: [centre.release(answers) for answers in groups(found)],
+            lambda exact: [centre.release(answers) for answers in groups(exact)],
             lambda d: d * epsilon,
             distribution=law,
             step=self,

@@ -99,10 +99,10 @@ def _moves(step: Mapping[str, Any], shown: str) -> str:
     # much.
     rows, moved = rows_in_all(step, shown), as_fraction(step["distance"])
     low, high = as_fraction(step["lower"]), as_fraction(step["upper"])
-    told = f"{rows}, and the sum of {step['column']} by {show(moved * max(abs(low), abs(high)))}"
+    text = f"{rows}, and the sum of {step['column']} by {show(moved * max(abs(low), abs(high)))}"
     if step["degree"] == 1:
-        return told
-    return f"{told}, that of squares above {show(low)} by {show(moved * (high - low) ** 2)}"
+        return text
+    return f"{text}, that of squares above {show(low)} by {show(moved * (high - low) ** 2)}"
 
 
 say_step("moments", _step_words, _moves)
@@ -162,7 +162,7 @@ class Moments:
         return self.noisy[:, : self.degree + 1]
 
     @property
-    def _places(self) -> Array:
+    def _positions(self) -> Array:
         """The weight of each coordinate in ``sum y``."""
         return np.arange(self.degree + 1) / self.degree
 
@@ -172,7 +172,7 @@ class Moments:
 
     def total(self) -> Estimate:
         """Return the sum: ``lower n + (upper - lower) sum y``."""
-        weights = self.lower + (self.upper - self.lower) * self._places
+        weights = self.lower + (self.upper - self.lower) * self._positions
         padded = np.append(weights, 0.0) if self.missing else weights
         return self._linear(padded, -np.inf, np.inf)
 
@@ -180,7 +180,7 @@ class Moments:
         """Return the mean: ``lower + (upper - lower) sum y / n``."""
         share, low, high = self._mean_share()
         size = self._size()
-        directions = self._places[None, :] - share[:, None]
+        directions = self._positions[None, :] - share[:, None]
         error = np.sqrt((directions**2).sum(axis=1) * self.distribution.variance) / size
         return self._scaled(share, np.minimum(error, 1.0), low, high)
 
@@ -226,12 +226,12 @@ class Moments:
 
     def _share(self) -> Array:
         """Return the mean of y, clipped to [0, 1]."""
-        share: Array = np.clip(self._sums @ self._places / self._size(), 0.0, 1.0)
+        share: Array = np.clip(self._sums @ self._positions / self._size(), 0.0, 1.0)
         return share
 
     def _mean_share(self) -> tuple[Array, Array, Array]:
         """Return the mean of y and its Fieller interval, each clipped to [0, 1]."""
-        above = self._sums @ self._places
+        above = self._sums @ self._positions
         raw = self._sums.sum(axis=1)
         share = self._share()
         points, band = _fieller_band(self.distribution, self.degree, self.level)
@@ -258,7 +258,7 @@ class Moments:
         """Return the derivative of the variance by each coordinate."""
         # One row more at place p with second moment s moves it by
         # ``(s - 2 share p + share^2 - value) / n``.
-        places, squares = self._places, np.array([0.0, 0.0, 1.0])
+        places, squares = self._positions, np.array([0.0, 0.0, 1.0])
         centred = squares[None, :] - 2 * share[:, None] * places[None, :] + share[:, None] ** 2
         gradient: Array = (centred - value[:, None]) / size[:, None]
         return gradient
@@ -270,7 +270,7 @@ class Moments:
         size = sums.sum(axis=2)
         degenerate = (size <= 0).any(axis=0)
         safe = np.maximum(size, 1e-300)
-        first, second = sums @ self._places / safe, sums[:, :, 2] / safe
+        first, second = sums @ self._positions / safe, sums[:, :, 2] / safe
         low = np.clip((second - first**2).min(axis=0), 0.0, 0.25)
         high = np.clip((second - 2 * share * first + share**2).max(axis=0), 0.0, 0.25)
         return np.where(degenerate, 0.0, low), np.where(degenerate, 0.25, high)
@@ -312,8 +312,8 @@ def _edges(
         low = np.where(below < 0, 0.0, np.minimum(np.maximum(crossed, points[cell]), start))
         cell = np.minimum(np.maximum(beyond - 1, 0), len(slopes) - 1)
         crossed = (above + band[cell] - slopes[cell] * points[cell]) / (raw - slopes[cell])
-        held = np.minimum(np.maximum(crossed, start), points[cell + 1])
-        high = np.where(beyond == len(band), 1.0, held)
+        clamped = np.minimum(np.maximum(crossed, start), points[cell + 1])
+        high = np.where(beyond == len(band), 1.0, clamped)
     return low, high
 
 
@@ -387,7 +387,7 @@ class SumPart(Part):
         return f"sum of {self.column}"
 
     @property
-    def reach(self) -> Fraction:
+    def sensitivity(self) -> Fraction:
         """How far one row moves the sum."""
         return max(abs(self.grid.value(0)), abs(self.grid.value(self.grid.cells)))
 
@@ -404,7 +404,7 @@ class SumPart(Part):
             one=noise.one,
             by=by,
         )
-        return [(step, noise.mechanism(self.reach * noise.rows))]
+        return [(step, noise.mechanism(self.sensitivity * noise.rows))]
 
     def request(self, step: Step, columns: Columns) -> Request:
         """Ask for the total, each person's within the bound."""
@@ -430,7 +430,7 @@ class SumPart(Part):
         return self._law(noise).half_width((1.0,), level)
 
     def _law(self, noise: Noise) -> GridNoise:
-        return noise.distribution(self.reach * noise.rows, self.grid.step / noise.one)
+        return noise.distribution(self.sensitivity * noise.rows, self.grid.step / noise.one)
 
 
 def _total_step_words(step: Mapping[str, Any]) -> str:
@@ -507,10 +507,10 @@ class MomentsPart(CountingPart):
         value = columns.value(self.column)
         return requests.Moments(value, self.grid, squares=self.degree > 1)
 
-    def vector(self, step: Step, found: Any) -> Any:
+    def vector(self, step: Step, exact: Any) -> Any:
         """Return the Bernstein sums."""
         return bernstein(
-            np.asarray(found, dtype=object), self.grid.cells, self.degree, self.missing
+            np.asarray(exact, dtype=object), self.grid.cells, self.degree, self.missing
         )
 
     def distribution(self, noise: Noise) -> GridNoise:
@@ -551,8 +551,10 @@ class MomentsPart(CountingPart):
 
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
         """Return the longer arm of the interval, for values spread evenly over the bounds."""
-        found = self._expected(kind, noise, self._even(rows), level)
-        return float(max(found.upper[0] - found.value[0], found.value[0] - found.lower[0]))
+        expected = self._expected(kind, noise, self._even(rows), level)
+        return float(
+            max(expected.upper[0] - expected.value[0], expected.value[0] - expected.lower[0])
+        )
 
     def _even(self, rows: float) -> list[float]:
         return [rows / (self.degree + 1)] * (self.degree + 1)

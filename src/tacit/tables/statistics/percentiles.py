@@ -48,7 +48,7 @@ from tacit.tables.statistics.base import (
     only_global,
     register_statistic,
 )
-from tacit.tables.statistics.quantile_choice import stretch_of
+from tacit.tables.statistics.quantile_choice import cost_sensitivity
 from tacit.tables.steps import CountedGroups, TableStep
 
 # What the choices of several percentiles cost, in a part of the rows of a group.
@@ -134,8 +134,8 @@ def costs_of_cells(task: ChoiceTask) -> Runs:
     equal[1::2] = rows
     low = b * below - a * upto[-1]
     high = b * (below + equal) - a * upto[-1]
-    held = lengths > 0
-    starts, lengths, low, high = (each[held] for each in (starts, lengths, low, high))
+    nonempty = lengths > 0
+    starts, lengths, low, high = (each[nonempty] for each in (starts, lengths, low, high))
     cost = np.maximum(np.maximum(low - task.target, task.target - high), 0)
     if task.target:  # the outer candidate reaches without end: see private_quantile
         starts, lengths, cost = _opened(starts, lengths, cost, upwards=task.target > 0)
@@ -170,10 +170,10 @@ def costs_of_pieces(task: ChoiceTask, cell: int) -> Runs:
     start, stop = (start, stop) if start <= stop else (first, first)
     borders = np.arange(start, stop + 1, dtype=np.int64)
     at, rows = group.part(first, last)
-    place = int(np.searchsorted(at, cell))
-    inside = place < len(at) and at[place] == cell
-    before, whole = int(rows[:place].sum()), int(rows.sum())
-    each = int(rows[place]) // max(stop - start, 1) if inside else 0
+    index = int(np.searchsorted(at, cell))
+    inside = index < len(at) and at[index] == cell
+    before, whole = int(rows[:index].sum()), int(rows.sum())
+    each = int(rows[index]) // max(stop - start, 1) if inside else 0
     moved, base = each * q.denominator, before * q.denominator - whole * q.numerator
     wide = abs(base) + moved * PIECES >= _FAR
     steps = (borders - start).astype(object) if wide else borders - start
@@ -286,7 +286,7 @@ class CountedCells(TableStep):
         cells, one = as_integer(self.cells, "cells", minimum=1), as_integer(self.one, "one")
         output = Space(CellTables(self.size // self.width, cells), SumOfCountChanges())
         return Transformation(
-            space, output, lambda found: found.of(self), lambda d: d * one, step=self
+            space, output, lambda answers: answers.of(self), lambda d: d * one, step=self
         )
 
 
@@ -348,7 +348,7 @@ class ChoosePercentiles(Step):
 
 def _drawn(tasks: Sequence[Runs], rates: Sequence[Fraction]) -> list[int]:
     """Draw a candidate of each, those of one rate together."""
-    found = [0] * len(tasks)
+    cells = [0] * len(tasks)
     for rate in dict.fromkeys(rates):
         mine = [i for i, each in enumerate(rates) if each == rate]
         runs = Runs(*(np.concatenate(each) for each in zip(*(tasks[i] for i in mine), strict=True)))
@@ -357,20 +357,20 @@ def _drawn(tasks: Sequence[Runs], rates: Sequence[Fraction]) -> list[int]:
         for i, run in zip(
             mine, choices_within(firsts, runs.costs, rate, runs.lengths), strict=True
         ):
-            found[i] = int(runs.starts[run]) + uniform_integer(int(runs.lengths[run]))
-    return found
+            cells[i] = int(runs.starts[run]) + uniform_integer(int(runs.lengths[run]))
+    return cells
 
 
 def _cells(tasks: Sequence[ChoiceTask], scale: Fraction) -> list[int]:
     """Choose a cell for each task: the scale is of one unit of the counts."""
-    rates = [1 / (scale * stretch_of(task.q, 1) * PIECES) for task in tasks]
+    rates = [1 / (scale * cost_sensitivity(task.q, 1) * PIECES) for task in tasks]
     return _drawn([costs_of_cells(task) for task in tasks], rates)
 
 
 def _pieces(tasks: Sequence[ChoiceTask], cells: Sequence[int], scale: Fraction) -> list[int]:
     """Choose for each task a border between pieces of its cell, within the part."""
     runs = [costs_of_pieces(task, cell) for task, cell in zip(tasks, cells, strict=True)]
-    return _drawn(runs, [1 / (scale * stretch_of(task.q, 1) * PIECES) for task in tasks])
+    return _drawn(runs, [1 / (scale * cost_sensitivity(task.q, 1) * PIECES) for task in tasks])
 
 
 def _choose(groups: Sequence[CountedGroup], step: ChoosePercentiles) -> list[int]:
@@ -390,8 +390,8 @@ def _choose(groups: Sequence[CountedGroup], step: ChoosePercentiles) -> list[int
         cut = _pieces(tasks, cells, Fraction(step.pieces))
         for i in range(len(groups)):
             for j, (_, mid, _) in enumerate(level):
-                place = i * len(level) + j
-                points[i][mid], borders[i][mid] = cells[place], cut[place]
+                index = i * len(level) + j
+                points[i][mid], borders[i][mid] = cells[index], cut[index]
     parts = [(g, known, j) for g, known in zip(groups, borders, strict=True) for j in range(m)]
     target = step.reach * PIECES
     below = [ChoiceTask(g, known[j], known[j + 1], Fraction(1), -target) for g, known, j in parts]
@@ -399,12 +399,12 @@ def _choose(groups: Sequence[CountedGroup], step: ChoosePercentiles) -> list[int
         ChoiceTask(g, known[j + 1], known[j + 2], Fraction(0), target) for g, known, j in parts
     ]
     ends = [_cells(side, Fraction(step.ends)) for side in (below, above)]
-    found: list[int] = []
+    answers: list[int] = []
     for i, group in enumerate(groups):
         mine = sorted(points[i].values())  # a part without rows can be off by a cell
         beside = [cell for side in ends for cell in side[i * m : (i + 1) * m]]
-        found += [*mine, *beside, *_counted(group, [*mine, *beside], step)]
-    return found
+        answers += [*mine, *beside, *_counted(group, [*mine, *beside], step)]
+    return answers
 
 
 def _within(shares: Sequence[Fraction], low: int, mid: int, high: int) -> Fraction:
@@ -496,17 +496,17 @@ class PercentilesPart(Part):
         """Return the scales of all choices, in the unit of the counts."""
         point = noise.split(_POINTS / levels(len(self.shares)))
         end = noise.split(_ENDS / (1 if len(self.shares) == 1 else 2))
-        found = {
+        scales = {
             "points": point.split(1 - _PIECES).choice_scale(noise.one),
             "pieces": point.split(_PIECES).choice_scale(noise.one),
             "ends": end.choice_scale(noise.one),
         }
-        return found | {"counts": noise.split(_COUNTS).scale(Fraction(noise.rows * noise.one))}
+        return scales | {"counts": noise.split(_COUNTS).scale(Fraction(noise.rows * noise.one))}
 
     def _law(self, noise: Noise) -> GridNoise:
         return noise.split(_COUNTS).distribution(Fraction(noise.rows), Fraction(1, noise.one))
 
-    def _reach(self, noise: Noise, level: float) -> float:
+    def _radius(self, noise: Noise, level: float) -> float:
         """Return how many rows the cells beside a point are to be from it."""
         # As far as the counts can say, and as the point and the cell itself are typically off.
         widest = max(float(each.max()) for each in self._widths(noise, level))
@@ -520,13 +520,13 @@ class PercentilesPart(Part):
         q = np.array([float(share) for share in self.shares])[:, None]
         shape = (len(q), len(counted), 2)
         weights = np.broadcast_to(np.stack((1 - q, q), axis=-1), shape)
-        found = [
+        widths = [
             half_widths(self._law(noise), weights, level, np.broadcast_to(times, shape))
             for times in (
                 np.stack((before, width - before), axis=-1) for before in (counted + 1, counted)
             )
         ]
-        return found[0], found[1]
+        return widths[0], widths[1]
 
     def chains(self, size: int, by: tuple[str, ...], noise: Noise) -> list[tuple[Step, Step]]:
         """Return the chain: the counts of cells, and all choices."""
@@ -540,7 +540,7 @@ class PercentilesPart(Part):
             one=noise.one,
             by=by,
         )
-        scales, reach = self._scales(noise), math.ceil(self._reach(noise, LEVEL) * noise.one)
+        scales, reach = self._scales(noise), math.ceil(self._radius(noise, LEVEL) * noise.one)
         measure = "PureDP" if noise.kind == "laplace" else "ZeroConcentratedDP"
         shares = tuple(str(share) for share in self.shares)
         return [(counted, ChoosePercentiles(shares, **scales, reach=reach, measure=measure))]
@@ -549,9 +549,9 @@ class PercentilesPart(Part):
         """Ask for the values that occur, on the grid, and how many of each."""
         return Cells(columns.value(self.column), self.grid)
 
-    def vector(self, step: Step, found: Any) -> Any:
+    def vector(self, step: Step, exact: Any) -> Any:
         """Return the counted values as they are."""
-        return found
+        return exact
 
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
         """Return the percentiles, shape (groups, percentiles), with intervals."""
@@ -585,7 +585,7 @@ class PercentilesPart(Part):
         # Its end is a cell that was to be so many rows away, and is off by x or more with
         # probability about ``exp(-x / scale)`` where the rows are spread evenly.
         off = math.log(1 / (1 - level)) * float(self._scales(noise)["ends"]) / noise.one
-        return self._reach(noise, level) + off
+        return self._radius(noise, level) + off
 
 
 @public
@@ -636,8 +636,8 @@ def percentiles(
         )
     if exact[-1] < 1:
         meant = ", ".join(show(100 * q) for q in exact)
-        told = f"a percentile is from 0 to 100, not from 0 to 1; did you mean {meant}?"
-        warnings.warn(told, UserWarning, stacklevel=calls_inside())
+        text = f"a percentile is from 0 to 100, not from 0 to 1; did you mean {meant}?"
+        warnings.warn(text, UserWarning, stacklevel=calls_inside())
     if not isinstance(column, str):
         raise UsageError(f"a column is named by text, not by {shown_value(column)}")
     return bounded(Percentiles, column, lower, upper, percentages=exact)
@@ -675,8 +675,8 @@ class Percentiles(TableStatistic):
     def words(cls, described: Mapping[str, Any]) -> str:
         """Describe in a certificate what :meth:`to_json` described."""
         several = [show(Fraction(q)) for q in described.get("percentages", ())]
-        told = cls.noun.format(column=described.get("column"), several=", ".join(several))
-        return column_words(told, described)
+        text = cls.noun.format(column=described.get("column"), several=", ".join(several))
+        return column_words(text, described)
 
     def shared(self) -> Any:
         """Return what the statistics that one part answers have in common."""

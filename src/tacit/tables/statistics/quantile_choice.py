@@ -81,7 +81,7 @@ def _share(q: str) -> Fraction:
     return as_fraction(q, "q")
 
 
-def stretch_of(q: Fraction, one: int) -> int:
+def cost_sensitivity(q: Fraction, one: int) -> int:
     """Return the sensitivity of a cost to one row: ``one max(a, b - a)`` for ``q = a / b``."""
     return max(q.numerator, q.denominator - q.numerator) * one
 
@@ -109,9 +109,9 @@ class QuantileCosts(TableStep):
             raise UsageError(f"a quantile must be from 0 to 1, not {self.q}")
 
     @cached_property
-    def stretch(self) -> int:
+    def sensitivity(self) -> int:
         """The sensitivity of a cost to one row: see :func:`stretch_of`."""
-        return stretch_of(_share(self.q), self.one)
+        return cost_sensitivity(_share(self.q), self.one)
 
     def build(self, space: Space) -> Transformation:
         """Return the costs on a table of rows."""
@@ -119,7 +119,11 @@ class QuantileCosts(TableStep):
         cells = as_integer(self.cells, "cells", minimum=1)
         output = Space(CostTables(self.size, cells), SumOfLargestChanges())
         return Transformation(
-            space, output, lambda answers: answers.of(self), lambda d: d * self.stretch, step=self
+            space,
+            output,
+            lambda answers: answers.of(self),
+            lambda d: d * self.sensitivity,
+            step=self,
         )
 
 
@@ -203,7 +207,7 @@ class ChoicePart(Part):
         # neighbouring rows too.  At ``side = 1`` it is the same, mirrored.
         #
         # side: -1 for an end below, 1 for one above, 0 for the quantile itself.
-        scale = noise.split(share).choice_scale(stretch_of(q, noise.one))
+        scale = noise.split(share).choice_scale(cost_sensitivity(q, noise.one))
         target = 0
         if side:
             slack = error_in_cost(self.grid.cells, scale, beta)
@@ -215,9 +219,9 @@ class ChoicePart(Part):
         """Ask for the values that occur, on the grid, and how many of each."""
         return Cells(columns.value(self.column), self.grid)
 
-    def vector(self, step: Step, found: Any) -> Any:
+    def vector(self, step: Step, exact: Any) -> Any:
         """Return the counted values as they are: the costs follow from them."""
-        return BinCounts(found)
+        return BinCounts(exact)
 
     def points(self, released: Sequence[Any]) -> list[NDArray[np.float64]]:
         """Return the numbers that were chosen, from their positions on the grid."""

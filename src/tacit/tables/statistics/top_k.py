@@ -109,12 +109,12 @@ class TopKPart(Part):
         """Ask for the weight of each category, and of all other rows."""
         most = len(self.categories) + 1
         grid = Grid.for_bounds(0, most, bits=20, whole=True)
-        place = place_of_category(columns.value(self.column), self.categories)
-        return Bins(place, grid, tuple(range(most + 1)))
+        indexed = category_index(columns.value(self.column), self.categories)
+        return Bins(indexed, grid, tuple(range(most + 1)))
 
-    def vector(self, step: Step, found: Any) -> Any:
+    def vector(self, step: Step, exact: Any) -> Any:
         """Return the counts of the categories, without that of the other rows."""
-        return [int(count) for count in np.asarray(found, dtype=object)[:, 1:].ravel()]
+        return [int(count) for count in np.asarray(exact, dtype=object)[:, 1:].ravel()]
 
     def estimates(self, released: Sequence[Any], noise: Noise) -> dict[str, Estimate]:
         """Return the counts of the k categories, shape (groups, categories); no others."""
@@ -141,7 +141,7 @@ class TopKPart(Part):
         return self._half(noise, level)
 
 
-def place_of_category(value: Expression, categories: Sequence[Any]) -> Expression:
+def category_index(value: Expression, categories: Sequence[Any]) -> Expression:
     """Return the number of a row's category, counted from 1, and 0 for any other value.
 
     >>> from tacit.expressions.expression import col
@@ -150,10 +150,10 @@ def place_of_category(value: Expression, categories: Sequence[Any]) -> Expressio
     [2, 3, 0]
     """
 
-    def chosen(found: Expression, numbered: tuple[int, Any]) -> Expression:
+    def chosen(otherwise: Expression, numbered: tuple[int, Any]) -> Expression:
         number, category = numbered
         same = value.is_null() if category is None else value == category
-        return when(same).then(number).otherwise(found)
+        return when(same).then(number).otherwise(otherwise)
 
     numbered = list(enumerate(categories, start=1))
     parts = [
@@ -251,7 +251,7 @@ class TopK(TableStatistic):
         kind = col(column).kind(columns)
         for key in self.keys or ():
             try:
-                place_of_category(col(column), (key,)).kind(columns)
+                category_index(col(column), (key,)).kind(columns)
             except UsageError as unlike:
                 raise UsageError(
                     f"{column!r} holds {kind}, and the category {key!r} is of another kind: give "
@@ -292,8 +292,8 @@ class TopK(TableStatistic):
 
 
 def _step_words(step: Mapping[str, Any]) -> str:
-    told = f"Count the rows of each of {len(step['categories'])} categories of {step['column']}"
-    return f"{told}{for_each_group(step)}"
+    text = f"Count the rows of each of {len(step['categories'])} categories of {step['column']}"
+    return f"{text}{for_each_group(step)}"
 
 
 say_step("categories", _step_words)

@@ -345,7 +345,7 @@ class TimeCounter:
         """Count the blocks that closed, and add their noise: the only place where the two meet."""
         source = self._table.reopen()  # after the charge: it may look at the rows
         plan = PeriodPlan(self._query, entry.question)
-        first = plan.step.tree.reach(done, closed)
+        first = plan.step.tree.first_period(done, closed)
         counts = counts_of_periods(source, self._query, plan.step, first, closed)
         exact = plan.step.tree.sums(done, closed, counts)
         return {"periods": [done, closed], "blocks": plan.released(exact)}

@@ -91,7 +91,7 @@ class PeriodTree:
 
     def sums(self, before: int, after: int, counts: Sequence[int]) -> list[int]:
         """Return the sum of each closing block, in their order."""
-        start = self.reach(before, after)
+        start = self.first_period(before, after)
         total = [0, *accumulate(counts)]
         return [
             total[(index + 1) * self.widths[level] - start]
@@ -100,7 +100,7 @@ class PeriodTree:
             for index in range(first, end)
         ]
 
-    def reach(self, before: int, after: int) -> int:
+    def first_period(self, before: int, after: int) -> int:
         """Return the first period that any closing block holds."""
         return min(first * self.widths[level] for level, first, _ in self.closing(before, after))
 

@@ -82,9 +82,9 @@ def _(system: System) -> CaseOutcome:
     released, derived, charged = system.derived("total", ["a", "b", "b"], ["a", "b"], epsilon=0.5)
     if derived is None:
         return holds("no answer is given at no charge")
-    told = f"the sum of released counts is {sum(released):.6g}, and {derived:.6g} was answered"
+    text = f"the sum of released counts is {sum(released):.6g}, and {derived:.6g} was answered"
     fresh = abs(sum(released) - derived) > 1e-6 and charged < 0.5
-    return falls(f"{told} for {charged:g}") if fresh else holds(f"{told} for {charged:g}")
+    return falls(f"{text} for {charged:g}") if fresh else holds(f"{text} for {charged:g}")
 
 
 def _undetermined(name: str, ask: str) -> None:
@@ -180,9 +180,9 @@ def _ratio(form: str, epsilon: float) -> None:
         "Cormode, Maddock, Maple, Frequency estimation under local DP (2021): loose constants",
     )
     def _(system: System) -> CaseOutcome:
-        found = system.local(4, epsilon, form).losses()
-        told = f"the largest log ratio is {found:.6g} at a claim of {epsilon:g}"
-        return holds(told) if found <= epsilon * (1 + _SLACK) else falls(told)
+        losses = system.local(4, epsilon, form).losses()
+        text = f"the largest log ratio is {losses:.6g} at a claim of {epsilon:g}"
+        return holds(text) if losses <= epsilon * (1 + _SLACK) else falls(text)
 
 
 for _form in ("direct", "unary", "binary"):
@@ -200,8 +200,8 @@ def _memo(name: str, reports: int) -> None:
     def _(system: System) -> CaseOutcome:
         device = system.local(8, 1.0, "direct").device()
         sent = {repr(device.report(3)) for _ in range(reports)}
-        told = f"{len(sent)} different reports of one answer in {reports}"
-        return holds(told) if len(sent) == 1 else falls(told)
+        text = f"{len(sent)} different reports of one answer in {reports}"
+        return holds(text) if len(sent) == 1 else falls(text)
 
 
 for _count in (20, 50, 200):
@@ -222,8 +222,8 @@ def _hostile(number: int) -> None:
         accepted, error = attempt(lambda: mechanism.accepts(report))
         if error is not None:
             return falls(f"the report {report!r:.40} stopped the collector: {type(error).__name__}")
-        told = f"the report {report!r:.40}"
-        return falls(f"{told} is counted") if accepted else holds(f"{told} is refused")
+        text = f"the report {report!r:.40}"
+        return falls(f"{text} is counted") if accepted else holds(f"{text} is refused")
 
 
 for _number in range(4):
@@ -268,8 +268,8 @@ def _share(name: str, hostile: int, limit: float) -> None:
         bad = [mechanism.report(1) for _ in range(hostile)]
         before = mechanism.counts(honest)[1]
         after = mechanism.counts([*honest, *bad])[1]
-        told = f"{hostile} hostile reports moved an estimate by {after - before:.4g}"
-        return holds(told) if after - before <= limit * hostile else falls(told)
+        text = f"{hostile} hostile reports moved an estimate by {after - before:.4g}"
+        return holds(text) if after - before <= limit * hostile else falls(text)
 
 
 _share("1 of 500", 1, 2.2)
@@ -290,8 +290,8 @@ def _claim(attack: str, name: str, question: str, source: str, truth: Callable[[
     @case(attack, name, question, source)
     def _(system: System) -> CaseOutcome:
         claimed, true = system.claim(f"{attack}: {name}"), truth()
-        told = f"claimed {claimed:.6g}, true is {true:.6g}"
-        return holds(told) if claimed >= true * (1 - _CLAIMS_SLACK) else falls(told)
+        text = f"claimed {claimed:.6g}, true is {true:.6g}"
+        return holds(text) if claimed >= true * (1 - _CLAIMS_SLACK) else falls(text)
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
@@ -381,8 +381,8 @@ def worst_move(statistic: str, values: tuple[float, ...], size: int, relation: s
 
     best = 0.0
     for rows in itertools.combinations_with_replacement(values, size):
-        for place in range(size):
-            rest = rows[:place] + rows[place + 1 :]
+        for index in range(size):
+            rest = rows[:index] + rows[index + 1 :]
             others = [rest] if relation == "unbounded" else [(*rest, x) for x in values]
             if relation == "unbounded":
                 others += [(*rows, x) for x in values]

@@ -110,9 +110,11 @@ def _readings(rows_each: int) -> None:
         "a view with random(), read twice (found in a development state of Tacit)",
     )
     def _(system: System) -> CaseOutcome:
-        found = max(system.changing_source(rows_each, epsilon=LARGE_EPSILON) for _ in range(3))
-        told = f"one person whose rows change weighed {found:.4g}, where {rows_each} are allowed"
-        return holds(told) if found <= rows_each * 1.01 else falls(told)
+        measured = max(system.changing_source(rows_each, epsilon=LARGE_EPSILON) for _ in range(3))
+        described = (
+            f"one person whose rows change weighed {measured:.4g}, where {rows_each} are allowed"
+        )
+        return holds(described) if measured <= rows_each * 1.01 else falls(described)
 
 
 for _rows in (1, 2, 5):
@@ -138,8 +140,8 @@ def _predicate(predicate: str, odd: object, plain: object) -> None:
         if left[1] is not None:
             return holds("the predicate is refused before the rows are read")
         moved = abs(left[0] - right[0])
-        told = f"the row {odd!r} moved the count by {moved:.4g}"
-        return holds(told) if moved <= 1.01 else falls(told)
+        described = f"the row {odd!r} moved the count by {moved:.4g}"
+        return holds(described) if moved <= 1.01 else falls(described)
 
 
 _predicate("quotient", 0, 1)
@@ -250,8 +252,8 @@ def _written(where: str, attack: str, name: str) -> None:
         return holds(f"neither the number of rows nor a cell is in {sum(map(len, texts))} letters")
 
 
-for _place, _attack in _WHERE.items():
-    _written(_place, _attack, _place)
+for _sink, _attack in _WHERE.items():
+    _written(_sink, _attack, _sink)
 
 
 @case(
@@ -262,8 +264,8 @@ for _place, _attack in _WHERE.items():
 )
 def _log_of_failure(system: System) -> CaseOutcome:
     text = system.written("log of a failure", [_VALUE] * 50)
-    told = f"{len(text)} letters were logged"
-    return falls(f"{told}, with a cell") if str(_VALUE) in text else holds(told)
+    described = f"{len(text)} letters were logged"
+    return falls(f"{described}, with a cell") if str(_VALUE) in text else holds(described)
 
 
 @case(
@@ -275,8 +277,8 @@ def _log_of_failure(system: System) -> CaseOutcome:
 def _session(system: System) -> CaseOutcome:
     text = system.written("session", [_VALUE] * _SIZE)
     shown = str(_VALUE) in text or str(_SIZE) in text
-    told = f"it shows {len(text)} letters of itself"
-    return falls(f"{told}, with rows") if shown else holds(told)
+    described = f"it shows {len(text)} letters of itself"
+    return falls(f"{described}, with rows") if shown else holds(described)
 
 
 def _timing(name: str, draws: int) -> None:
@@ -287,14 +289,14 @@ def _timing(name: str, draws: int) -> None:
         "Jin, McMurtry, Rubinstein, Ohrimenko, Are we there yet? (S&P 2022)",
     )
     def _(system: System) -> CaseOutcome:
-        found = np.array(system.noise_costs(draws), dtype=np.float64)
-        ranks = [column.argsort().argsort() for column in found.T]
-        if np.unique(found[:, 1]).size == 1:
+        measured = np.array(system.noise_costs(draws), dtype=np.float64)
+        ranks = [column.argsort().argsort() for column in measured.T]
+        if np.unique(measured[:, 1]).size == 1:
             return holds(f"{draws} draws cost the same")
         correlation = float(np.corrcoef(ranks)[0, 1])
-        told = f"rank correlation {correlation:.3f} of size and cost in {draws} draws"
+        described = f"rank correlation {correlation:.3f} of size and cost in {draws} draws"
         limit = 0.1 + 5 / draws**0.5
-        return falls(told) if abs(correlation) > limit else holds(told)
+        return falls(described) if abs(correlation) > limit else holds(described)
 
 
 for _name, _draws in {"500 draws": 500, "1,000 draws": 1000, "3,000 draws": 3000}.items():
@@ -369,9 +371,9 @@ def _granted(account: SystemBudget, epsilon: float, times: int) -> int:
 def _cap(name: str, budget: float, epsilon: float, fits: int) -> None:
     @case("a cap that does not hold", name, "are answers given beyond the budget?", _CAP)
     def _(system: System) -> CaseOutcome:
-        found = _granted(system.account(budget), epsilon, fits + 5)
-        told = f"{found} releases at {epsilon:g} under a budget of {budget:g}"
-        return falls(told) if found > fits else holds(told)
+        measured = _granted(system.account(budget), epsilon, fits + 5)
+        described = f"{measured} releases at {epsilon:g} under a budget of {budget:g}"
+        return falls(described) if measured > fits else holds(described)
 
 
 _cap("one answer at a time", 1.0, 0.25, 4)
@@ -395,8 +397,8 @@ def _repeat(name: str, label: Callable[[int], str]) -> None:
                 answers.append(answer)
         spent = account.spent()
         fresh = len(set(answers))
-        told = f"{fresh} different answers for a charge of {spent:.6g}"
-        return falls(told) if fresh * 0.25 > spent * (1 + 1e-9) else holds(told)
+        described = f"{fresh} different answers for a charge of {spent:.6g}"
+        return falls(described) if fresh * 0.25 > spent * (1 + 1e-9) else holds(described)
 
 
 _repeat("the same question", lambda n: "same")
@@ -422,8 +424,8 @@ def _racing(name: str, threads: int, handles: bool) -> None:
             thread.start()
         for thread in running:
             thread.join()
-        told = f"{len(given)} of {threads} releases at 0.25 were answered under a budget of 1"
-        return falls(told) if len(given) > 4 else holds(told)
+        described = f"{len(given)} of {threads} releases at 0.25 were answered under a budget of 1"
+        return falls(described) if len(given) > 4 else holds(described)
 
 
 _racing("eight threads", 8, handles=False)
@@ -443,8 +445,8 @@ def _failing(name: str, times: int) -> None:
         for number in range(times):
             attempt(partial(account.fail, 0.25, f"f{number}"))
         spent = account.spent()
-        told = f"{times} failed releases at 0.25 were charged {spent:g}"
-        return holds(told) if spent >= min(1.0, 0.25 * times) - 1e-9 else falls(told)
+        described = f"{times} failed releases at 0.25 were charged {spent:g}"
+        return holds(described) if spent >= min(1.0, 0.25 * times) - 1e-9 else falls(described)
 
 
 for _times in (1, 2, 4):
@@ -521,8 +523,8 @@ def _raised(name: str, bounds: tuple[float, float]) -> None:
         account.ask(0.25, "bounds 0 to 10")
         account.ask(0.25, f"bounds {bounds[0]:g} to {bounds[1]:g}")
         spent = account.spent()
-        told = f"two releases under different bounds were charged {spent:g}"
-        return holds(told) if spent >= 0.5 - 1e-9 else falls(told)
+        described = f"two releases under different bounds were charged {spent:g}"
+        return holds(described) if spent >= 0.5 - 1e-9 else falls(described)
 
 
 _raised("wider", (0, 100))

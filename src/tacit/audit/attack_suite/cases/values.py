@@ -73,8 +73,12 @@ def _moved(
         )
         for given in (rows, others)
     )
-    found = compared(left, right, change)
-    return found if isinstance(found, CaseOutcome) else abs(found[0][0] - found[1][0])
+    difference = compared(left, right, change)
+    return (
+        difference
+        if isinstance(difference, CaseOutcome)
+        else abs(difference[0][0] - difference[1][0])
+    )
 
 
 def _order(name: str, rows: Sequence[float], bound: float) -> None:
@@ -88,8 +92,8 @@ def _order(name: str, rows: Sequence[float], bound: float) -> None:
         moved = _moved(system, rows, rows[::-1], bound, "turning the order round")
         if isinstance(moved, CaseOutcome):
             return moved
-        told = f"the same rows in another order moved the sum by {moved:.6g}"
-        return holds(told) if moved < 0.5 else falls(f"{told}; it may not move at all")
+        text = f"the same rows in another order moved the sum by {moved:.6g}"
+        return holds(text) if moved < 0.5 else falls(f"{text}; it may not move at all")
 
 
 _order("large first", [2.0**53, *[1.0] * 64], 2.0**53)
@@ -134,9 +138,9 @@ def _rounding(name: str, rows: Sequence[float], bound: float) -> None:
             return moved
         more = moved - bound
         stated = system.sum_sensitivity(rows, (-bound, bound)) - bound
-        told = f"the large row moved the sum by {more:.6g} more than its bound of {bound:.6g}"
-        told += f", where {stated:.6g} more is stated" if stated > 0 else ""
-        return holds(told) if more <= stated + _LAST_DIGITS else falls(told)
+        text = f"the large row moved the sum by {more:.6g} more than its bound of {bound:.6g}"
+        text += f", where {stated:.6g} more is stated" if stated > 0 else ""
+        return holds(text) if more <= stated + _LAST_DIGITS else falls(text)
 
 
 _LAST_DIGITS = 4.0  # more than the doubles next to 2^53 are apart, twice
@@ -165,8 +169,8 @@ def _left_out(kind: str) -> None:
         if error is not None:
             return holds(f"refused: {type(error).__name__}")
         total = answer[0] if isinstance(answer, (list, tuple)) else answer
-        told = f"{size:,} ones gave {float(total):,.0f}"
-        return holds(told) if abs(float(total) - size) < 64 else falls(told)
+        text = f"{size:,} ones gave {float(total):,.0f}"
+        return holds(text) if abs(float(total) - size) < 64 else falls(text)
 
 
 for _kind in ("count", "sum", "histogram"):
@@ -190,8 +194,8 @@ def _cut_noise(kind: str) -> None:
             )
             total += float(answer[0] if isinstance(answer, (list, tuple)) else answer) - 1000
         bias, error = total / runs, math.sqrt(2 / runs)
-        told = f"the mean error of {runs} answers is {bias:.3f}, with standard error {error:.3f}"
-        return falls(told) if abs(bias) > 5.5 * error else holds(told)
+        text = f"the mean error of {runs} answers is {bias:.3f}, with standard error {error:.3f}"
+        return falls(text) if abs(bias) > 5.5 * error else holds(text)
 
 
 for _kind in ("count", "sum", "histogram"):
@@ -335,8 +339,8 @@ def _rare(name: str, people: int, delta: float) -> None:
         if delta == 0:
             if error is not None:
                 return holds(f"refused without public keys at delta 0: {type(error).__name__}")
-            told = f"keys shown at delta 0: {', '.join(sorted(map(str, shown)))}"
-            return falls(told) if "rare" in shown else holds(told)
+            text = f"keys shown at delta 0: {', '.join(sorted(map(str, shown)))}"
+            return falls(text) if "rare" in shown else holds(text)
         return distinguished(
             lambda: system.group_counts(
                 [*common, *["rare"] * people], None, epsilon=1.0, delta=delta
@@ -387,9 +391,9 @@ def _public(name: str, public: Sequence[Any]) -> None:
         "Stadler et al. (2022); dp-recorder (PETS 2026)",
     )
     def _(system: System) -> CaseOutcome:
-        found = system.group_counts(["a", "b", "odd"], public, epsilon=1.0)
-        told = f"asked for {len(public)} keys and shown {sorted(map(str, found))}"
-        return holds(told) if set(found) == set(public) else falls(told)
+        difference = system.group_counts(["a", "b", "odd"], public, epsilon=1.0)
+        text = f"asked for {len(public)} keys and shown {sorted(map(str, difference))}"
+        return holds(text) if set(difference) == set(public) else falls(text)
 
 
 _public("a key without rows", ["a", "b", "absent"])

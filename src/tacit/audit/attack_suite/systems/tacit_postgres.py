@@ -114,7 +114,7 @@ class _PostgresAccount(SystemBudget):
 
     def ask(self, epsilon: float, label: str) -> float:
         """Release a sum whose bounds may stand in the label, else a count."""
-        return TacitAccount.asked(self._session, epsilon, label)
+        return TacitAccount.ask_session(self._session, epsilon, label)
 
     def spent(self) -> float:
         """Return what the ledger says."""

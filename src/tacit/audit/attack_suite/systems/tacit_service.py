@@ -66,7 +66,7 @@ class TacitService(TacitSession):
     def _service(self) -> _Served:
         """The service that is asked, the last: another one where it holds many files."""
         # One that an account is stored in continues next to it.
-        if self._all and self._all[-1].full and not self._all[-1].kept:
+        if self._all and self._all[-1].full and not self._all[-1].has_account:
             self._all.pop().stop()
         if not self._all or self._all[-1].full:
             self._all.append(_Served())
@@ -95,10 +95,10 @@ class TacitService(TacitSession):
     ) -> contextlib.AbstractContextManager[Any]:
         """Return the connection to a data set of these rows whose budget is never used up."""
         service, rows = self._service, repr(columns)
-        if rows not in service.asked:
+        if rows not in service.sessions:
             opened = self.session(columns, one_row_each, epsilon_budget(UNBOUNDED_EPSILON))
-            service.asked[rows] = service.until.enter_context(opened)
-        return contextlib.nullcontext(service.asked[rows])
+            service.sessions[rows] = service.until.enter_context(opened)
+        return contextlib.nullcontext(service.sessions[rows])
 
     def joined_count(self, keys: Rows, public_keys: Rows, *, epsilon: float) -> float:
         """Release a count of rows joined with a public table; both are CSV files."""
@@ -148,7 +148,9 @@ class TacitService(TacitSession):
 
     def written(self, where: str, rows: Rows) -> str:
         """Return what is written here, and, for logs, what the service writes meanwhile."""
-        self._service.kept = True  # its log is read below, also if another one is asked meanwhile
+        self._service.has_account = (
+            True  # its log is read below, also if another one is asked meanwhile
+        )
         before = {id(served): served.log.stat().st_size for served in self._all}
         text = super().written(where, rows)
         if where.startswith("log"):
@@ -163,12 +165,12 @@ class _ServiceAccount(SystemBudget):
 
     def __init__(self, service: _Served, name: str, path: Path) -> None:
         self._service, self._name, self._path = service, name, path
-        service.kept = True
+        service.has_account = True
         self._connection = service.until.enter_context(service.analyst(name))
 
     def ask(self, epsilon: float, label: str) -> float:
         """Release a sum whose bounds may stand in the label, else a count."""
-        return TacitAccount.asked(self._connection, epsilon, label)
+        return TacitAccount.ask_session(self._connection, epsilon, label)
 
     def spent(self) -> float:
         """Return what the service says."""
@@ -196,12 +198,12 @@ class _ServiceAccount(SystemBudget):
 class _Served:
     """A folder that ``tacit serve`` serves on a free port of this machine, until it is stopped."""
 
-    kept = False  # whether an account is stored in it
+    has_account = False  # whether an account is stored in it
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="tacit-attacked-"))
         self.until = contextlib.ExitStack()
-        self.asked: dict[str, Connection] = {}
+        self.sessions: dict[str, Connection] = {}
         self.data, self.log = self.folder / "data", self.folder / "service.log"
         self.data.mkdir()
         (self.folder / "service.toml").write_text(_SETTINGS)

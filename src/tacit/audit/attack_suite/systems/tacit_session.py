@@ -70,10 +70,10 @@ class TacitAccount(SystemBudget):
 
     def ask(self, epsilon: float, label: str) -> float:
         """Release a sum whose bounds may stand in the label, else a count."""
-        return self.asked(self._session, epsilon, label)
+        return self.ask_session(self._session, epsilon, label)
 
     @staticmethod
-    def asked(session: Any, epsilon: float, label: str) -> float:
+    def ask_session(session: Any, epsilon: float, label: str) -> float:
         """Ask a session, or what is asked as one, for a sum or a count of its column x."""
         if label.startswith("bounds "):
             low, high = (float(word) for word in label.split()[1::2])
@@ -99,10 +99,10 @@ class TacitAccount(SystemBudget):
         source = self._opens(self._source)
         opened = Session(source, one_row_each, ledger=path, name=self._source.name)
         other = TacitAccount(opened, self._folder, self._source, self._opens)
-        other._kept = self  # the folder lives as long as someone has a handle
+        other._lifetime = self  # the folder lives as long as someone has a handle
         return other
 
-    _kept: SystemBudget | None = None
+    _lifetime: SystemBudget | None = None
 
     def fail(self, epsilon: float, label: str) -> None:
         """Take the file away after the charge: reading it fails."""

@@ -208,7 +208,7 @@ def answer(
 @router.get("/v1/releases/{release}/certificate", response_model=None)
 def certificate(release: ReleaseName, caller: Seeing, state: StateOf) -> Response:
     """Give the certificate: what was released, and the proof of its loss."""
-    job = _found(state, caller, release, "see_certificates")
+    job = _job_of(state, caller, release, "see_certificates")
     proof = state.release_service.answer(_done(state, job)).certificate
     return Response(proof.to_json(), media_type="application/json")
 
@@ -279,10 +279,10 @@ def _is_own(state: State, caller: Caller, job: Job) -> bool:
 
 
 def seen(state: State, caller: Caller, name: str) -> Job:
-    return _found(state, caller, name, "see_releases")
+    return _job_of(state, caller, name, "see_releases")
 
 
-def _found(state: State, caller: Caller, name: str, action: str) -> Job:
+def _job_of(state: State, caller: Caller, name: str, action: str) -> Job:
     """Return a release that a caller may see; others are as if they were not there."""
     job = state.release_service.queue.find(name)
     if job is not None:
