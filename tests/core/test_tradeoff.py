@@ -426,8 +426,8 @@ def test_every_ratio_that_the_masses_leave_open_lies_between_the_ends(masses):
     found = largest_ratio(pairs_of(masses))
     least = [p[0] / q[1] for p, q in masses if q[1]]
     assert found.lower == max([Fraction(0), *least])
-    if found.place is not None:
-        p, q = masses[found.place]
+    if found.index is not None:
+        p, q = masses[found.index]
         assert p[0] / q[1] == found.lower
     impossible = [i for i, (p, q) in enumerate(masses) if p[0] > 0 and q[1] == 0]
     assert found.impossible == (impossible[0] if impossible else None)

@@ -487,7 +487,7 @@ class Width:
         steps = high - low - 2 + kind
         return np.where(steps > 20, UNREACHABLE, steps)
 
-    def least(self, kind, i1, i2, r1, r2):
+    def lower_bound(self, kind, i1, i2, r1, r2):
         return np.maximum(r1 - i2, 2) - 2 + kind
 
 

@@ -166,7 +166,7 @@ def test_known_population(
 def check_what_is_left_out(answer: ts.Sensitivity, n: int, size: int | None, name: str) -> None:
     """An answer says that the empty release is left out, if and only if it would be in question."""
     question = answer.question
-    k = question.distance if question._asked is None else question._asked
+    k = question.distance if question._requested_distance is None else question._requested_distance
     starts = range(n + 1) if size is None else [size]
     everything = list(oracle.subsets(n, range(n + 1)))
     concerned = any(

@@ -569,8 +569,8 @@ def _seconds(time: Any) -> int | None:
 # Undeclared columns: the question says how their cells are read, never the rows.
 #
 # A column of a CSV file, or one of Python objects, that nobody declared is text.  Where a question
-# needs something else of it, :func:`as_asked` writes down the reading as an operation of its own
-# (:mod:`tacit.expressions.dialect`):
+# needs something else of it, :func:`with_readings` writes down the reading as an operation of its
+# own (:mod:`tacit.expressions.dialect`):
 #
 # - in arithmetic, ``abs``, ``clamp`` and ``cut``, in a statistic of numbers, and beside a number,
 #   it
@@ -631,9 +631,9 @@ def with_readings(node: _N, schema: Schema) -> _N:
     >>> from tacit.expressions.expression import col
     >>> from tacit.expressions.schema import Column, Schema
     >>> people = Schema([Column(name, "undeclared", "VARCHAR") for name in ("age", "born", "sex")])
-    >>> print(as_asked((col("age") >= 18) & (col("born") < "2000-01-01"), people))
+    >>> print(with_readings((col("age") >= 18) & (col("born") < "2000-01-01"), people))
     ((read_numeric(age) >= 18) & (born.str.to_date() < '2000-01-01'))
-    >>> print(as_asked(col("sex") == "f", people))
+    >>> print(with_readings(col("sex") == "f", people))
     (read_text(sex) == 'f')
     """
     if not has_undeclared(node, schema) or not node.operands:
@@ -688,7 +688,7 @@ def key_reading(parts: Iterable[Any]) -> str:
 
 
 def readings_in(node: Node) -> Iterator[tuple[str, str]]:
-    """Yield each column that an expression reads, with the reading; see :func:`as_asked`."""
+    """Yield each column that an expression reads, with the reading; see :func:`with_readings`."""
     for operand in node.operands:
         if node.operation in GIVES and operand.operation == "col":
             yield str(operand.parameters[0]), node.operation

@@ -94,7 +94,7 @@ class Timeline:
             )
 
     def end(self, index: int) -> int:
-        """Return where ``place`` periods from the start are over."""
+        """Return where ``index`` periods from the start are over."""
         return self.start + index * self.every
 
     def closed(self, now: int) -> int:

@@ -161,7 +161,7 @@ def digests(values: Iterable[Any]) -> DigestWords:
 def hashed_indices(words: DigestWords, function: Any, size: int) -> NDArray[np.int64]:
     """Return the place below ``size``, a power of two, of each digest under a numbered function.
 
-    >>> places_under(np.array([5], np.uint64), 0, 16).tolist()
+    >>> hashed_indices(np.array([5], np.uint64), 0, 16).tolist()
     [10]
     """
     # ``digest + (function + 1) golden``, mixed (:mod:`tacit.arithmetic.mixing`).

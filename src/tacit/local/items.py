@@ -335,7 +335,7 @@ class Items:
         return other if index == OUTSIDE else index
 
     def indices_of(self, values: Iterable[object]) -> NDArray[np.int64]:
-        """Return the position of each answer as :meth:`place` does; never raises on a value.
+        """Return the position of each answer as :meth:`index_of` does; never raises on a value.
 
         Args:
             values: raw answers, one a person, in a list, an array or a column of any library.

@@ -216,7 +216,7 @@ class Question:
             return
         if self.within:
             # All pairs are nearer: those within the farthest distance there is are those within k.
-            object.__setattr__(self, "_asked", self.distance)
+            object.__setattr__(self, "_requested_distance", self.distance)
             object.__setattr__(self, "distance", max(1, int(maximum)))
             return
         who = f"a release of {self.size} records" if self.size else "a release"

@@ -25,9 +25,9 @@ from tacit.statistics.samples import Array, Ranks
 #
 # which never falls in ``r`` and never rises in ``i``, and a number of steps that it takes to bring
 # the two ranks together.  A square of ranks ``i1..i2`` by ``r1..r2`` therefore holds no value above
-# that of its corner ``(i1, r2)``, and costs at least ``steps.least`` of it.  Squares that cannot
-# beat the best pair seen so far are dropped, the others are cut in four, all of one size at a time,
-# until single pairs remain: branch and bound, with numpy doing a whole generation at once.
+# that of its corner ``(i1, r2)``, and costs at least ``steps.lower_bound`` of it.  Squares that
+# cannot beat the best pair seen so far are dropped, the others are cut in four, all of one size at
+# a time, until single pairs remain: branch and bound, with numpy doing a whole generation at once.
 
 
 Indices = npt.NDArray[np.int64]

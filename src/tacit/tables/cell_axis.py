@@ -117,7 +117,7 @@ class Axis:
     def exact_indices(self) -> dict[Key, int]:
         """The index of each key, each part with its type: 1 is not true.
 
-        >>> Axis(("site",), ((1,), (True,))).exact_places[((bool, True),)]
+        >>> Axis(("site",), ((1,), (True,))).exact_indices[((bool, True),)]
         1
         """
         return {_exactly(key): index for index, key in enumerate(self.keys)}

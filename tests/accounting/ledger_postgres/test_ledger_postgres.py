@@ -350,12 +350,12 @@ def test_hosts_that_race_while_the_server_is_killed_get_no_more_than_the_budget(
     """Three processes charge until nothing is left, each of them many times cut off."""
     with workers(3, "persist", address) as crew:
         for worker in crew:
-            assert worker.message() == "running"
+            assert worker.told() == "running"
         for _ in range(3):
             time.sleep(0.4)
             postgres_server.kill()
             postgres_server.start()
-        told = [worker.message() for worker in crew]
+        told = [worker.told() for worker in crew]
     granted = sum(granted for granted, _ in told)
     history = ledger.history()
     # An unknown commit may count although its charge was never told; never the other way round.
@@ -498,7 +498,7 @@ def test_a_full_disk_spends_nothing(small_disk, postgres_server):
 def test_a_stopped_process_does_not_keep_the_budget_from_others(ledger, address):
     """SIGSTOP inside the transaction, SIGKILL after: the lock ends with the connection."""
     with workers(1, "killed_inside", address) as (worker,):
-        assert worker.message() == "inside"
+        assert worker.told() == "inside"
         worker.process.send_signal(signal.SIGSTOP)
         later(0.3, worker.process.kill)
         assert ledger.charge("mine", COST, {}).state == "open"

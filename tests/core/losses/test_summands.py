@@ -179,7 +179,7 @@ def test_that_of_a_discrete_gaussian_is_the_mean_of_powers(z, sigma, shift):
 
 
 @pytest.mark.parametrize("z", POINTS)
-@pytest.mark.parametrize("reach", [0.01, 1.0, 6.0])
+@pytest.mark.parametrize("radius", [0.01, 1.0, 6.0])
 def test_that_of_a_bounded_range_is_an_integral(z, radius):
     family = Ranges(np.ones(1), np.array([radius]))
     nodes, weights = np.polynomial.legendre.leggauss(40)

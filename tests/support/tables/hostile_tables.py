@@ -31,7 +31,7 @@ from tacit.tables.query.requests import (
     Rows,
     Total,
 )
-from tacit.tables.statistics.top_k import place_of_category
+from tacit.tables.statistics.top_k import category_index
 
 SALT = "5a17"
 COLUMNS = {
@@ -122,7 +122,7 @@ def requests() -> list[Any]:
         Distinct(col('na"me').str.to_lowercase()),
         Distinct(derived),
         Bins(
-            place_of_category(col("group"), ["", "Ünï", None, "x'y"]),
+            category_index(col("group"), ["", "Ünï", None, "x'y"]),
             Grid.for_bounds(0, 5, bits=20, whole=True),
             tuple(range(6)),
         ),

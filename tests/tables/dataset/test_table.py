@@ -107,7 +107,7 @@ def test_what_a_file_says_comes_back_as_it_was_said() -> None:
     told = found.to_fields()
     assert {**told, "keys": list(told["keys"])} == {**said, "bounds": (0, 9)}
     assert ColumnDeclaration().to_fields() == {}
-    assert found.told == {"meaning": "years", "unit": "a"}
+    assert found.description == {"meaning": "years", "unit": "a"}
 
 
 def test_bounds_are_exact_and_days_as_keys_are_text() -> None:
@@ -221,7 +221,11 @@ def test_every_table_is_told_and_read_back(shapes):
         told = json.loads(json.dumps(shape.to_json()))
         again = TableShape.from_json(name, told)
         assert again.to_json() == told
-        assert (again.unit, again.bounds, again.told) == (shape.unit, shape.bounds, shape.told)
+        assert (again.unit, again.bounds, again.descriptions) == (
+            shape.unit,
+            shape.bounds,
+            shape.descriptions,
+        )
 
 
 def test_whom_a_table_protects(shapes):

@@ -189,7 +189,7 @@ def test_no_total_is_above_that_of_one_by_one(seed):
         loss = tc.rho("1/10") if name == "rho" else tc.epsilon(1)
         found = plan._compared(loss, 1000).answers
     assert sum(one.share for one in found) == 1
-    counts = [one for one in found if one.asked.counts]
+    counts = [one for one in found if one.aggregate.counts]
     whole = Plan(plan._plan.query, loss)
     parts = zip(whole.parts, whole.noises, strict=True)
     planned = sum(part.total(noise) for part, noise in parts if isinstance(part, CellsPart))

@@ -130,11 +130,9 @@ def test_the_certificate_holds_and_says_what_was_made() -> None:
         steps = [step["step"] for step in body["chains"][0]["steps"]]
         assert steps[:4] == ["filter", "per_person", "filter", "bound_contributions"]
         assert [name for name, _ in body["table"]] == list(ROWS)
-        method_note = question_words(body["question"])
-        assert (
-            "of people, one row each; only rows where day < 7; total is the person's" in method_note
-        )
-        assert method_note.endswith("only people where n > 1")
+        told = question_words(body["question"])
+        assert "of people, one row each; only rows where day < 7; total is the person's" in told
+        assert told.endswith("only people where n > 1")
         page = answer.certificate.to_html()
         assert "Make one row of all rows of each person" in page
         assert "all rows of a person are made into one row" in page

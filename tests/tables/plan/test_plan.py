@@ -274,7 +274,7 @@ def test_on_the_command_line_and_in_a_plan(table, tmp_path, capsys):
     again = json.loads(capsys.readouterr().out)["releases"][0]
     assert again["replayed"]
     assert again["answers"] == first["releases"][0]["answers"]
-    for wrong, method_note in (
+    for wrong, told in (
         (["--epsilon", "people=1,sum_age=3"], "--total"),
         (["--epsilon", "1", "--total", "1"], "--total goes with weights"),
         (["--epsilon", "people=1,=3", "--total", "1"], "a weight is like"),
@@ -282,7 +282,7 @@ def test_on_the_command_line_and_in_a_plan(table, tmp_path, capsys):
         (["--epsilon", "people=x,sum_age=3", "--total", "1"], "a weight of 'people'"),
     ):
         assert run(["release", *flags, *wrong]) == 2
-        assert method_note in " ".join(capsys.readouterr().err.split())
+        assert told in " ".join(capsys.readouterr().err.split())
 
 
 # The least epsilon for a target: met there, not met below, and no data touched.
@@ -428,10 +428,10 @@ def test_on_the_command_line(target_table, tmp_path, capsys):
     assert found["epsilon"] == str(least)
     assert found["intervals"]["mean_x"][1] <= 1
     assert run([*flags, *target, "--target-rows", "10000", "--sizes", "10000"]) == 0
-    method_note = capsys.readouterr().out
-    assert "This takes --epsilon 0." in method_note
-    assert "in 95 of 100 releases" in method_note
-    assert "that is left" not in method_note
+    told = capsys.readouterr().out
+    assert "This takes --epsilon 0." in told
+    assert "in 95 of 100 releases" in told
+    assert "that is left" not in told
     for wrong, message in (
         ([*target, "--epsilon", "1"], "leave --epsilon out"),
         (["--target", "mean=1"], "did you mean 'mean_x'"),
@@ -464,13 +464,13 @@ def test_auto_takes_the_least_expected_error_and_records_them_all():
     preview = question.preview(**price)
     answer = question.release(**price)
     for column in answer.certificate.body["answer"]["columns"]:
-        method_note = column["method"]
-        assert method_note["asked"] == "auto"
-        assert method_note["errors"][method_note["used"]] == min(method_note["errors"].values())
-        assert set(method_note["errors"]) | set(method_note["left_out"]) == {
+        told = column["method"]
+        assert told["asked"] == "auto"
+        assert told["errors"][told["used"]] == min(told["errors"].values())
+        assert set(told["errors"]) | set(told["left_out"]) == {
             "global", "smooth", "ptr", "sample_and_aggregate"
         }  # fmt: skip
-        assert preview.methods[column["label"]].startswith(method_note["used"])
+        assert preview.methods[column["label"]].startswith(told["used"])
     methods = {c["label"]: c["method"] for c in answer.certificate.body["answer"]["columns"]}
     assert methods["v"]["used"] == "smooth"
     assert methods["v"]["shapes"] == ["even", "bell", "low", "high"]
@@ -481,14 +481,14 @@ def test_auto_takes_the_least_expected_error_and_records_them_all():
 @pytest.mark.full
 def test_auto_reads_public_facts_alone():
     tables = [EVEN, EVEN.assign(x=3.0), EVEN.iloc[:2]]
-    method_note = [
+    told = [
         methods_session(t)
         .agg(x=tc.std("x", 0, 100, method="auto", rows=500))
         .release(epsilon=1)
         .certificate.body["answer"]["columns"][0]["method"]
         for t in tables
     ]
-    assert method_note[0] == method_note[1] == method_note[2]
+    assert told[0] == told[1] == told[2]
 
 
 @pytest.mark.full
@@ -503,8 +503,8 @@ def test_auto_does_not_take_evenly_spread_rows_for_the_only_ones(rows):
 def test_auto_without_a_delta_says_why_a_test_is_left_out():
     preview = methods_session(budget=tc.epsilon(1)).agg(x=tc.median("x", 0, 100, method="auto"))
     answer = preview.release(epsilon="1/2")
-    method_note = answer.certificate.body["answer"]["columns"][0]["method"]
-    assert "delta" in method_note["left_out"]["ptr"]
+    told = answer.certificate.body["answer"]["columns"][0]["method"]
+    assert "delta" in told["left_out"]["ptr"]
 
 
 def test_a_count_comes_with_the_moments_that_auto_leaves_global():

@@ -106,15 +106,11 @@ def test_the_preview_says_how_a_cell_is_read(session):
     question = session.filter(tc.col("day") >= "2024-01-01", tc.col("site") == "a")
     question = question.with_columns(twice=tc.col("x") * 2)
     question = question.group_by("flag", keys=[True, False])
-    method_note = str(question.agg(tc.mean("twice", 0, 9), tc.count()).preview(epsilon=1))
-    assert (
-        "x is not declared: a cell is read as a number, or true or false as 1 or 0" in method_note
-    )
-    assert "day is not declared: a cell is read as a date such as 2024-12-31" in method_note
-    assert (
-        "flag is not declared: a cell is read as true or false, and any other cell" in method_note
-    )
-    assert "site" not in method_note
+    told = str(question.agg(tc.mean("twice", 0, 9), tc.count()).preview(epsilon=1))
+    assert "x is not declared: a cell is read as a number, or true or false as 1 or 0" in told
+    assert "day is not declared: a cell is read as a date such as 2024-12-31" in told
+    assert "flag is not declared: a cell is read as true or false, and any other cell" in told
+    assert "site" not in told
     people = session.agg(tc.mean("x", 0, 9), tc.mean("flag", 0, 1)).preview(epsilon=1)
     assert any(note.startswith("x and flag are not declared") for note in people.notes)
     assert not any("declared" in n for n in session.agg(tc.count()).preview(epsilon=1).notes)
@@ -127,9 +123,9 @@ def test_numbers_of_an_undeclared_column_are_warned_of_before_the_charge(session
         with pytest.raises(DataSourceWarning, match=r"^x and flag were never declared to hold num"):
             question.release(epsilon=1)
     assert session.remaining == tc.epsilon(10**5)
-    with pytest.warns(DataSourceWarning, match=r"types=\{'x': 'float'\}") as method_note:
+    with pytest.warns(DataSourceWarning, match=r"types=\{'x': 'float'\}") as told:
         answer = question.release(epsilon=10**4)
-    assert method_note[0].filename == __file__
+    assert told[0].filename == __file__
     assert [round(answer.value(name)) for name in ("mean_x", "sum_flag")] == [12, 1]
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataSourceWarning)
@@ -275,8 +271,8 @@ def test_a_second_round_finds_what_frequent_groups_hid():
 def test_a_release_in_rounds_is_verified_and_a_forgery_is_not():
     table = unlisted_keys_session(lambda person: range(4), groups=3)
     question = table.group_by("word", rounds=2).agg(n=tc.count(), m=tc.count_people())
-    method_note = question.preview(**PRICE)
-    assert any("in 2 rounds" in note for note in method_note.notes)
+    told = question.preview(**PRICE)
+    assert any("in 2 rounds" in note for note in told.notes)
     answer = question.release(**PRICE)
     assert answer.keys == [(word,) for word in range(4)]
     certificate = answer.certificate

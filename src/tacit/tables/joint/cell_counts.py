@@ -655,7 +655,7 @@ class CellsPart(CellsOfPlan):
 
     def expected_error(self, kind: str, noise: Noise, rows: float) -> float:
         """Return the root mean square of the standard errors of a question, for any data."""
-        requested = self._asked[kind]
+        requested = self._requested_by_kind[kind]
         if requested.reading == SHARES:
             return expected_share_error(*self._family(requested, noise), rows)
         return float(np.sqrt(np.mean(np.square(self._error(requested, noise)))))
@@ -669,13 +669,13 @@ class CellsPart(CellsOfPlan):
 
     def half_width(self, kind: str, noise: Noise, rows: float, level: float) -> float | None:
         """Return the half-width of the widest interval of a question."""
-        requested = self._asked[kind]
+        requested = self._requested_by_kind[kind]
         if requested.reading == SHARES:
             return share_half_width(*self._family(requested, noise), rows, level)
         return float(np.max(self._half_width(requested, noise, level)))
 
     @cached_property
-    def _asked(self) -> dict[str, RequestedCells]:
+    def _requested_by_kind(self) -> dict[str, RequestedCells]:
         return {key_of(requested): requested for requested in self.requested}
 
 

@@ -296,7 +296,7 @@ class CellStrategy:
     def squared_row_sensitivity(self, subset: Subset) -> int:
         """Return the square of how far one row moves what gets noise, exactly.
 
-        >>> CellStrategy((2, 3), (((0, 1), 2),), residual=True).squared_stretch((0, 1))
+        >>> CellStrategy((2, 3), (((0, 1), 2),), residual=True).squared_row_sensitivity((0, 1))
         12
         """
         if not self.residual:

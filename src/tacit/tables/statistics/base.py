@@ -83,7 +83,7 @@ class Noise:
         return replace(self, loss=self.loss * share)
 
     def choice_scale(self, sensitivity: int) -> Fraction:
-        """Return the least scale of a choice whose costs one row moves by ``stretch``."""
+        """Return the least scale of a choice whose costs one row moves by ``sensitivity``."""
         # Pure: loss ``2 rows stretch / scale``; zCDP: ``(rows stretch / scale)^2 / 2``.
         moved = Fraction(self.rows * sensitivity)
         if self.kind == "laplace":

@@ -232,7 +232,7 @@ class LocalPart(Part):
 
 
 def epsilon_of_one(noise: Noise, records: int) -> Fraction:
-    """Return the pure epsilon for one record, where a person moves ``reach`` of them."""
+    """Return the pure epsilon for one record, where a person moves ``records`` of them."""
     # In zCDP ``epsilon^2 / 2`` of all of them together is the rho: the root is rounded down.
     whole = noise.loss if noise.kind == "laplace" else 1 / sqrt_up(1 / (2 * noise.loss))
     return whole / records

@@ -110,7 +110,7 @@ class QuantileCosts(TableStep):
 
     @cached_property
     def sensitivity(self) -> int:
-        """The sensitivity of a cost to one row: see :func:`stretch_of`."""
+        """The sensitivity of a cost to one row: see :func:`cost_sensitivity`."""
         return cost_sensitivity(_share(self.q), self.one)
 
     def build(self, space: Space) -> Transformation:

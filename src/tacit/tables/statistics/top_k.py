@@ -145,7 +145,7 @@ def category_index(value: Expression, categories: Sequence[Any]) -> Expression:
     """Return the number of a row's category, counted from 1, and 0 for any other value.
 
     >>> from tacit.expressions.expression import col
-    >>> place = place_of_category(col("x"), ["a", "b", None])
+    >>> place = category_index(col("x"), ["a", "b", None])
     >>> [place.evaluate({"x": x}) for x in ("b", None, "z")]
     [2, 3, 0]
     """
