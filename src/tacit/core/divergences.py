@@ -117,7 +117,7 @@ def largest_ratio(pairs: Iterable[Pair]) -> Ratio:
 
     >>> one, half = Enclosure.of(1), Enclosure.of(Fraction(1, 2))
     >>> largest_ratio([(half, one), (one, half)])
-    Ratio(lower=Fraction(2, 1), upper=Fraction(2, 1), place=1, impossible=None, unsure=False)
+    Ratio(lower=Fraction(2, 1), upper=Fraction(2, 1), index=1, impossible=None, unsure=False)
     """
     low, high = _ZERO, _ZERO
     index: int | None = None

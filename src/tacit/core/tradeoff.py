@@ -159,7 +159,7 @@ class Concave:
     >>> bumpy = Concave((Fraction(-1), Fraction(1)))
     >>> for place in (0, 1, 2):
     ...     bumpy.add(Fraction(place), Enclosure.of(1 - abs(place - 1)))
-    >>> float(bumpy.least), float(bumpy.most()[0])
+    >>> float(bumpy.lower_bound), float(bumpy.most()[0])
     (1.0, 1.0)
     """
 

@@ -607,7 +607,7 @@ class TruncatedNoise:
     """Discrete Laplace noise on ``-k`` to ``k``, for one of two k, by a public coin.
 
     >>> distribution = TruncatedNoise(Fraction(1), Fraction(1, 10**6))
-    >>> distribution.reach, float(distribution.share)
+    >>> distribution.radius, float(distribution.share)
     (14, 0.0674...)
     """
 

@@ -139,10 +139,10 @@ def identity_of(name: str, columns: Sequence[str] | Sequence[Sequence[str | None
 def _location_of(origin: str | None, label: str, name: str, base: str | None) -> str | None:
     """Return what distinguishes the file of a data set from another one; None for the default.
 
-    >>> _place_of("/data/visits.csv", "visits.csv", "visits", "/data")
-    >>> _place_of("/data/old/visits.csv", "visits.csv", "visits", "/data")
+    >>> _location_of("/data/visits.csv", "visits.csv", "visits", "/data")
+    >>> _location_of("/data/old/visits.csv", "visits.csv", "visits", "/data")
     'old/visits.csv'
-    >>> _place_of("/other/visits.csv", "visits.csv", "visits", "/data")
+    >>> _location_of("/other/visits.csv", "visits.csv", "visits", "/data")
     'visits.csv (52aa5732f7f39c8e)'
     """
     # The default is a file ``NAME`` or ``NAME.csv`` in the folder of its ledger or declaration, so

@@ -405,7 +405,7 @@ class Basis:
     """The coordinates in which sums of products of m columns are released.
 
     >>> basis = Basis((10, 10), squares=(0, 1), corners=True)
-    >>> basis.width, basis.stretch("L1"), basis.monomials
+    >>> basis.width, basis.sensitivity("L1"), basis.monomials
     (6, Fraction(3, 2), ((), (0,), (1,), (0, 1), (0, 0), (1, 1)))
     """
 

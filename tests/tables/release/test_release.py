@@ -88,10 +88,8 @@ def test_a_plan_at_another_price_is_that_of_the_question_planned_anew(questions,
         question = rows.agg(**questions)
         charges = [question._priced(**{price: amount}) for amount in (1, "3/7", 2)]
         for charge in charges:
-            kept, fresh = (
-                charge.requested_plan(),
-                Plan(charge.question.query, charge.question.request),
-            )
+            kept = charge.requested_plan()
+            fresh = Plan(charge.question.query, charge.question.request)
             assert (kept.cost, kept.noises) == (fresh.cost, fresh.noises)
             assert kept.describe(fresh.size) == fresh.describe(fresh.size)
             assert kept.requests(fresh.size) == fresh.requests(fresh.size)
