@@ -226,7 +226,8 @@ class Elsewhere(Engine):
     """The same tables in PostgreSQL or Spark, filled and opened anew for each read."""
 
     def __init__(self, joins: Sequence[tuple[str, str]], most: int, fill: Fill) -> None:
-        self.asked, self.fill = (joins, most), fill
+        self.asked = joins
+        self.most, self.fill = most, fill
         self.open_joined(joins, most, fill({name: [] for name in TABLES}))
 
     def blocks(self, plan: PeriodPlan, rows: Rows, reads: Sequence[int]) -> list[list[int]]:
@@ -234,7 +235,7 @@ class Elsewhere(Engine):
 
         def show(read: int) -> None:
             shown = {n: [r[1:] for r in told if r[0] <= read] for n, told in rows.items()}
-            self.open_joined(*self.asked, self.fill(shown))
+            self.open_joined(self.asked, self.most, self.fill(shown))
 
         return self.published(plan, reads, show)
 
@@ -337,11 +338,17 @@ def test_the_engine_counts_a_growing_join_by_the_definition(joins: str) -> None:
 def test_other_engines_count_a_growing_join_by_the_definition(
     engine: str, joins: str, request: pytest.FixtureRequest
 ) -> None:
-    source = random.Random(joins + engine)
+    source, people = random.Random(joins + engine), {"patients", "tests"} & {*dict(JOINS[joins])}
     for most in (1, 2):
         tables = Elsewhere(JOINS[joins], most, FILLS[engine](request))
-        for _ in range(3 if engine == "postgresql" else 2):
+        done = 0
+        while done < (6 if engine == "postgresql" else 2):
             rows, reads = drawn(source, PEOPLE), updates(source)
             test, keep = a_filter(source, JOINS[joins])
-            expected = moved(rows, JOINS[joins], most, keep, reads)
+            expected, capless = (
+                moved(rows, JOINS[joins], limit, keep, reads) for limit in (most, 9)
+            )
+            if not done and people and expected == capless:
+                continue  # the first history is one that the most matches of a person decide
+            done += 1
             assert tables.blocks(tables.plan(test), rows, reads) == expected
