@@ -10,7 +10,15 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 from tacit.errors import UsageError
-from tacit.expressions.dialect import GIVES, Dialect, is_date, read_cell, reading_sql
+from tacit.expressions.dialect import (
+    GIVES,
+    LONGEST_NAME,
+    Dialect,
+    is_date,
+    is_unicode,
+    read_cell,
+    reading_sql,
+)
 from tacit.expressions.functions import (
     FAR,
     FUNCTIONS,
@@ -149,6 +157,57 @@ def _decimal_key(sql: str, declared: str, typed: re.Match[str], d: Dialect) -> s
     return f"(case when {inside} then {key} when {sql} is not null then {d.literal(_NO_KEY)} end)"
 
 
+def key_part_sql(node: Node, part_kind: str, schema: Schema, d: Dialect) -> str:
+    """Return the SQL of a part of the key: what cannot be written as a key is missing."""
+    # A date outside the years 1 to 9999 (or infinite), a whole number of more than 126 bits, bytes
+    # that are no Unicode and a text of more than 65,536 bytes would come out of the engine as
+    # another key, or as none that a query can be asked for.  What remains is carried to Python as
+    # it is: two values are one key in the engine if and only if they are in Python.
+    asked = as_asked(node, schema)
+    kind(asked, schema)
+    sql = render(asked, schema, d)
+    if part_kind == "text":
+        return d.name_of(d.unicode.format(x=sql))
+    if node.operation in {*GIVES, "whole_key"}:  # within these ends on its own
+        return sql
+    if part_kind == "date":
+        ends: tuple[Any, Any] = (datetime.date.min, datetime.date.max)
+    elif part_kind == "integer" and not is_narrow(node, schema):
+        ends = (1 - (1 << 126), (1 << 126) - 1)
+    else:
+        return sql
+    low, high = map(d.literal, ends)
+    return f"case when {sql} between {low} and {high} then {sql} end"
+
+
+def is_narrow(node: Node, schema: Schema) -> bool:
+    """True if an integer is a column of an engine's type of at most 64 bits."""
+    if node.operation != "col":
+        return False
+    declared = schema.column(constants_of(node)[0]).declared.upper()
+    return declared.removeprefix("U") in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
+
+
+def holds_only_keys(node: Node, schema: Schema) -> bool:
+    """Return whether each value of a column that is not missing can be written as a key."""
+    column = schema.column(constants_of(node)[0]) if node.operation == "col" else None
+    simple = column is not None and column.kind in ("boolean", "float", "decimal", "missing")
+    return simple or is_narrow(node, schema)
+
+
+def is_key(value: Any) -> bool:
+    """Return whether a value can be written as a key; see :func:`key_part_sql`.
+
+    >>> is_key("a"), is_key(1 << 126), is_key(None)
+    (True, False, False)
+    """
+    if isinstance(value, str):
+        return is_unicode(value) and len(value.encode()) <= LONGEST_NAME
+    if isinstance(value, int):
+        return abs(value) < 1 << 126
+    return value is not None
+
+
 # What each operation of an expression means: its kind, its SQL, and its value in Python.
 #
 # The three tables stand side by side so that one page shows that they say the same.  Conditions
@@ -172,11 +231,11 @@ _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
 _TRUE_OR_FALSE = {name for name, f in FUNCTIONS.items() if f.gives == "boolean"}
 # Kinds that a cast leaves as they are: the double nearest to a number, and truth values.
 _ALREADY = {"read_number": NUMBERS[:3], "read_boolean": ("boolean",)}
-_DECIDED = {*_COMPARE, "is_in", "is_null", "starts_with", "&", "|", "~", *_TRUE_OR_FALSE}
+_DECIDED = {*_COMPARE, "is_in", "is_null", "no_key", "starts_with", "&", "|", "~", *_TRUE_OR_FALSE}
 _ARITY = {
     **dict.fromkeys(("col", "literal"), (0, 1)),
     **dict.fromkeys((*_COMPARE, *_ARITHMETIC, "&", "|", "starts_with", "fill"), (2, 0)),
-    **dict.fromkeys(("~", "is_null", "abs", "whole_key", *GIVES), (1, 0)),
+    **dict.fromkeys(("~", "is_null", "no_key", "abs", "whole_key", *GIVES), (1, 0)),
     **{name: (f.operands, len(f.checks)) for name, f in FUNCTIONS.items()},
     "clamp": (1, 2),
     "cut": (1, 2),
@@ -292,7 +351,7 @@ def _kind(node: Node, schema: Schema, cache: dict[int, str]) -> str:
         for k in kinds:
             _fit(node, ("boolean",), k)
         return "boolean"
-    if name == "is_null":
+    if name in ("is_null", "no_key"):
         return "boolean"
     if name in _ARITHMETIC or name in ("clamp", "abs"):
         for k in kinds:
@@ -353,6 +412,8 @@ def render(node: Node, schema: Schema, d: Dialect, cache: dict[int, str] | None 
         return f"(not {_truth(node.operands[0], parts[0])})"
     if name == "is_null":
         return f"({parts[0]} is null)"
+    if name == "no_key":
+        return f"({key_part_sql(sides[0], kinds[0], schema, d)} is null)"
     if name in _ARITHMETIC:
         return _render_arithmetic(name, doubles, [farthest(o) <= FAR for o in node.operands], d)
     if name == "abs":
@@ -488,6 +549,8 @@ def evaluate(node: Node, row: Mapping[str, Any]) -> Any:
         return bool(x) and bool(y) if name == "&" else bool(x) or bool(y)
     if name in ("~", "is_null"):
         return not x if name == "~" else x is None
+    if name == "no_key":
+        return not is_key(x)
     if name in _ARITHMETIC:
         return _evaluate_arithmetic(name, _double(x), _double(y))
     if name == "abs":

@@ -40,7 +40,7 @@ _NEVER = Fraction(1), Fraction(0)  # the range of what is always missing: it hol
 _TRUTH = Fraction(0), Fraction(1)
 _CONDITIONS = {
     *("==", "!=", "<", "<=", ">", ">=", "&", "|", "~"),
-    *("is_null", "is_in", "starts_with", "read_boolean"),
+    *("is_null", "no_key", "is_in", "starts_with", "read_boolean"),
     *(name for name, function in FUNCTIONS.items() if function.gives == "boolean"),
 }
 _CORNERS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {

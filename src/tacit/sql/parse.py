@@ -348,7 +348,8 @@ _OTHER_DIALECTS = (
 
 def _unparsed(error: Any) -> UnsupportedQueryError:
     details = error.errors[0] if error.errors else {}
-    word = str(details.get("highlight") or "").strip()[:40]
+    written = str(details.get("highlight") or "").strip()
+    word = " ".join(written.split())[:40]  # GROUP and BY are one, with what is between them
     line, column = details.get("line") or 1, details.get("col") or 1
     near = f" near {word!r}" if word else ""
     description = str(details.get("description"))
@@ -363,5 +364,5 @@ def _unparsed(error: Any) -> UnsupportedQueryError:
         hint = f'; a column with the name of a word of SQL is written in quotes, "{word}"'
     return UnsupportedQueryError(
         f"this is not SQL that can be parsed{near}; the dialect is DuckDB's{hint}",
-        (line, max(1, column - max(0, len(word) - 1))),
+        (line, max(1, column - max(0, len(written) - 1))),
     )

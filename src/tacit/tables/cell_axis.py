@@ -266,7 +266,8 @@ def _among(columns: Sequence[Expression], keys: Sequence[Key]) -> Expression:
     listed = [part for (part,) in keys if part is not None]
     tests = [columns[0].is_in(listed)] if listed else []
     if len(listed) < len(keys):
-        tests.append(columns[0].is_null())
+        # what cannot be written as a key is in the group of what is missing
+        tests.append(Expression("no_key", (columns[0],)))
     return _either(tests)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import tacit as tc
+from support.tables.engine_tables import ENGINES, in_duckdb
 from tacit.errors import UsageError
 
 # A cell is in the groups of several keys: `1` in those of "1", 1 and true.  What is no whole number
@@ -135,3 +136,59 @@ def test_answers_of_two_readings_make_no_synthetic_table(path: str) -> None:
         with pytest.raises(UsageError, match="read in two ways"):
             tc.synthetic_table(answers)
         assert tc.synthetic_table([answers[0]]).errors
+
+
+# What cannot be written as a key (a text of 70,000 bytes, a date after the year 9999, a whole
+# number of 127 bits) is in the group of what is missing, though it is not missing.
+
+
+NO_KEYS = {
+    "t": ("varchar", ["a", "b", "x" * 70_000, None, "a"]),
+    "big": ("hugeint", [1, 2, 10**38 - 1, None, 1]),
+    "d": ("date", ["2024-01-01", "2024-01-02", "infinity", None, "2024-01-01"]),
+}
+
+
+ANSWERS = [[12], [17, 12], [17], [8], [17]]
+
+
+def of_column(session: tc.Session, name: str) -> list[Any]:
+    x, first = tc.col(name), NO_KEYS[name][1][0]
+    asked = [session.group_by(name, keys=keys) for keys in ([None], [first, None], [first])]
+    asked += [session.filter(x.is_null()), session.filter(x == first)]
+    return [question.agg(n=tc.count()) for question in asked]
+
+
+def check_no_keys(load: Any, name: str) -> None:
+    kind, values = NO_KEYS[name]
+    rows = [{name: value} for i, value in enumerate(values) for _ in range(1 << i)]
+    with load(rows, {name: kind}) as source:
+
+        def session() -> tc.Session:
+            return tc.Session(source, tc.one_row_each, tc.epsilon(10**12), tc.in_memory, name="t")
+
+        asked = of_column(session(), name)
+        assert [counts(q.release(epsilon=10**6)) for q in asked] == ANSWERS
+        for unlisted, taken in (("count", 5), ("drop", 3)):
+            fresh = session()
+            planned = fresh.plan(of_column(fresh, name)[:taken], unlisted=unlisted)
+            assert [counts(a) for a in planned.release(epsilon=10**9)] == ANSWERS[:taken]
+        for first in range(len(ANSWERS)):
+            asked = of_column(session(), name)
+            asked[first].release(epsilon=10**6)
+            for question, true in zip(asked, ANSWERS, strict=True):
+                free = question.free_answer()
+                assert free is None or counts(free) == true
+
+
+@pytest.mark.parametrize("name", NO_KEYS)
+def test_what_cannot_be_written_as_a_key_is_in_the_cells_of_none(name: str, request: Any) -> None:
+    check_no_keys(in_duckdb(request), name)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("engine", ["postgresql", "spark"])
+@pytest.mark.parametrize("name", NO_KEYS)
+def test_elsewhere_it_is_in_the_cells_of_none_too(engine: str, name: str, request: Any) -> None:
+    if (engine, name) != ("spark", "d"):  # Python has no date that Spark would have to be given
+        check_no_keys(ENGINES[engine](request), name)

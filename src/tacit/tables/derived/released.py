@@ -18,7 +18,7 @@ from tacit.accounting.ledger_chain import canonical
 from tacit.arithmetic.exact import as_fraction
 from tacit.expressions.expression import Expression, col
 from tacit.expressions.functions import Node
-from tacit.expressions.operations import read_as, with_readings
+from tacit.expressions.operations import holds_only_keys, with_readings
 from tacit.expressions.schema import Schema
 from tacit.report.issued import FORMAT, canonical_text, planner
 from tacit.tables.cell_axis import Axis
@@ -169,7 +169,9 @@ def _listed(condition: Node, columns: Schema) -> Listed | None:
     if column.operation == "literal" or any(v.operation != "literal" for v in values):
         return None
     if condition.operation == "is_null" and not values:
-        return Listed(_name(read_as(column, "read_text", columns)), frozenset([typed(None)]))
+        # the group of what is missing has what cannot be written as a key too
+        alike = holds_only_keys(column, columns)
+        return Listed(_name(column), frozenset([typed(None)])) if alike else None
     if condition.operation == "is_in" or (condition.operation == "==" and len(values) == 1):
         listed = [value.parameters[0] for value in values]
         if listed and not any(value is None or isinstance(value, float) for value in listed):

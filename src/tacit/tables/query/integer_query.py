@@ -17,7 +17,7 @@ from tacit.errors import UsageError
 from tacit.expressions.dialect import bins_sql
 from tacit.expressions.expression import Expression
 from tacit.expressions.grid import Whole, product
-from tacit.expressions.operations import as_keys
+from tacit.expressions.operations import as_keys, key_part_sql
 from tacit.tables.engines.base import Engine, EngineMemoryError
 from tacit.tables.open_source import Source
 from tacit.tables.privacy_unit import OneRowEach, PersonUnit, few_groups
@@ -40,7 +40,6 @@ from tacit.tables.query.keys import (
     distinct_sql,
     group_kind,
     identity_sql,
-    key_part_sql,
     left_out,
     offset_sql,
     relation_of,

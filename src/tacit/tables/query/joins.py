@@ -13,12 +13,11 @@ from typing import Any
 from tacit.errors import UsageError
 from tacit.expressions.dialect import Dialect
 from tacit.expressions.expression import Expression, col
-from tacit.expressions.operations import read_as
+from tacit.expressions.operations import key_part_sql, read_as
 from tacit.expressions.schema import KINDS, Column, Schema
 from tacit.tables.engines.base import Engine
 from tacit.tables.open_source import Source
 from tacit.tables.privacy_unit import PersonUnit
-from tacit.tables.query.keys import key_part_sql
 from tacit.tables.reading import DEFAULT_READING, Reading
 
 # A join of a question's rows with another table of the same data set, from public facts alone.

@@ -12,11 +12,10 @@ from typing import Any, Literal, TypeAlias
 
 from tacit.arithmetic.exact import show
 from tacit.errors import UsageError
-from tacit.expressions.dialect import GIVES, LONGEST_NAME, Dialect, spelled
+from tacit.expressions.dialect import LONGEST_NAME, Dialect, spelled
 from tacit.expressions.expression import Expression
-from tacit.expressions.functions import constants_of
 from tacit.expressions.grid import Grid, Whole
-from tacit.expressions.operations import EXACT, as_keys, read_as
+from tacit.expressions.operations import EXACT, as_keys, is_narrow, key_part_sql, read_as
 from tacit.expressions.schema import Column, Schema
 from tacit.tables.engines.base import Engine
 from tacit.tables.open_source import Source
@@ -42,7 +41,6 @@ _VALUES_OF = {
     "boolean": "true or false",
     "date": "dates such as 2024-12-31",
 }
-_NARROW = {*GIVES, "whole_key"}
 _TYPES = {"text": str, "integer": int, "boolean": bool, "date": datetime.date}
 
 
@@ -255,35 +253,6 @@ def _typed(value: Any, kind: str, dialect: Dialect) -> str:
     return dialect.cast("null", "text" if kind == "missing" else kind)
 
 
-def key_part_sql(expression: Expression, kind: str, schema: Schema, dialect: Dialect) -> str:
-    """Return the SQL of a part of the key: what cannot be written as a key is missing."""
-    # A date outside the years 1 to 9999 (or infinite), a whole number of more than 126 bits, bytes
-    # that are no Unicode and a text of more than 65,536 bytes would come out of the engine as
-    # another key, or as none that a query can be asked for.  What remains is carried to Python as
-    # it is: two values are one key in the engine if and only if they are in Python.
-    sql = expression.sql(schema, dialect)
-    if kind == "text":
-        return dialect.name_of(dialect.unicode.format(x=sql))
-    if expression.operation in _NARROW:  # within these ends on its own
-        return sql
-    if kind == "date":
-        ends: tuple[Any, Any] = (datetime.date.min, datetime.date.max)
-    elif kind == "integer" and not _is_narrow(expression, schema):
-        ends = (1 - (1 << 126), (1 << 126) - 1)
-    else:
-        return sql
-    low, high = map(dialect.literal, ends)
-    return f"case when {sql} between {low} and {high} then {sql} end"
-
-
-def _is_narrow(expression: Expression, schema: Schema) -> bool:
-    """True if an integer is a column of an engine's type of at most 64 bits."""
-    if expression.operation != "col":
-        return False
-    declared = schema.column(constants_of(expression)[0]).declared.upper()
-    return declared.removeprefix("U") in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
-
-
 def byte_of_key(
     by: Mapping[str, Expression],
     keys: Sequence[tuple[Any, ...]] | None,
@@ -300,7 +269,7 @@ def byte_of_key(
         return None
     ((group,), first) = by.values(), keys[0][0]
     follows = type(first) is int and list(keys) == [(first + i,) for i in range(len(keys))]
-    if not follows or not _is_narrow(group, schema):
+    if not follows or not is_narrow(group, schema):
         return None
     value, low = group.sql(schema, dialect), dialect.literal(first)
     known = f"{value} between {low} and {dialect.literal(keys[-1][0])}"
