@@ -145,9 +145,9 @@ def test_a_slow_database_moves_an_outcome_to_the_next_tick(queue: Queue, clock: 
     assert claimed is not None
     begin = queue.transaction
 
-    def slow() -> Any:
+    def slow(**how: Any) -> Any:
         clock.now = 1002.5
-        return begin()
+        return begin(**how)
 
     queue.transaction = slow  # type: ignore[method-assign]
     clock.now = 1001.0
@@ -269,7 +269,7 @@ def test_an_outcome_is_told_once_and_not_before_its_tick(queue: Queue, clock: Cl
         queue.finish(claimed, outcome)
     assert list(queue.newly_visible()) == []
     clock.now = 1002.0
-    told = [job for _, job in queue.newly_visible()]
+    told = [job for _, jobs in queue.newly_visible() for job in jobs]
     assert [job.outcome for job in told] == ["done", "failed"]
     assert json.loads(str(told[1].error)) == error
     assert list(queue.newly_visible()) == []
