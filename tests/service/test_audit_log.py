@@ -329,7 +329,7 @@ def all_at_once(batch_writer: BatchWriter, audit: AuditLog, monkeypatch: pytest.
     def held(acts: Any) -> Any:
         batch = list(acts)
         end = time.monotonic() + 30
-        while not sizes and len(batch_writer._waiting) < THREADS:
+        while not sizes and len(batch_writer._write._waiting) < THREADS:
             assert time.monotonic() < end
             time.sleep(0.001)
         sizes.append(len(batch))

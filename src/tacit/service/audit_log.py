@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypedDict, Unpack
 
@@ -17,7 +16,7 @@ import sqlalchemy as sa
 from tacit.errors import UsageError, VerificationError, did_you_mean
 from tacit.outside import read_json
 from tacit.service.access import Caller
-from tacit.service.database import Database, metadata
+from tacit.service.database import Database, GroupCommit, metadata
 from tacit.service.telemetry import log
 from tacit.service.tokens import Note
 
@@ -172,11 +171,11 @@ class AuditLog:
         """Append an act of a caller, with their name, team and token."""
         return self.write(action, caller.name, **_by(caller, about))
 
-    def write_together(self, acts: Iterable[tuple[str, Caller, About]]) -> list[AuditEvent]:
-        """Append acts of callers in one transaction: all or none."""
-        return self._append(
-            [_body(action, who.name, _by(who, about)) for action, who, about in acts]
-        )
+    def write_together(
+        self, acts: Iterable[tuple[str, str, About]], connection: sa.Connection | None = None
+    ) -> list[AuditEvent]:
+        """Append events in one transaction, that of ``connection`` if there is one: all or none."""
+        return self._append([_body(*act) for act in acts], connection)
 
     def _append(
         self, bodies: Iterable[dict[str, Any]], connection: sa.Connection | None = None
@@ -308,24 +307,7 @@ def _parse(stored: str, digest: str) -> AuditEvent:
         ) from None
 
 
-# Events of the audit log that threads write at once, in one transaction: one wait for the disk.
-#
-# Each caller continues when its own event is in the log, and not before.  While one transaction is
-# being written, later callers wait, and the next one then writes for all of them.  So of many at
-# once each waits for two transactions at most, and not for as many as there are others.
-
-
 _MAX_BATCH = 100  # events in one transaction: others of the database wait for its end
-
-
-@dataclass(eq=False)
-class _Waiting:
-    """An event that a thread waits for."""
-
-    act: tuple[str, Caller, About]
-    turn: threading.Event = field(default_factory=threading.Event)
-    over: bool = False
-    error: BaseException | None = None
 
 
 class BatchWriter:
@@ -333,40 +315,13 @@ class BatchWriter:
 
     def __init__(self, audit: AuditLog) -> None:
         self._audit = audit
-        self._lock = threading.Lock()
-        self._waiting: list[_Waiting] = []
-        self._writing = False
+        self._write: GroupCommit[tuple[str, str, About], AuditEvent] = GroupCommit(
+            lambda acts: self._audit.write_together(acts), _MAX_BATCH
+        )
 
     def acted(self, action: str, caller: Caller, **about: Unpack[About]) -> None:
         """Append an act of a caller; return once it is in the log."""
-        mine = _Waiting((action, caller, about))
-        with self._lock:
-            self._waiting.append(mine)
-            first, self._writing = not self._writing, True
-        if not first:
-            mine.turn.wait()
-        if not mine.over:
-            self._write()
-        if mine.error is not None:
-            raise mine.error
-
-    def _write(self) -> None:
-        """Write the waiting events, in the order in which they came."""
-        # The first of them is that of this thread.
-        with self._lock:
-            batch, self._waiting = self._waiting[:_MAX_BATCH], self._waiting[_MAX_BATCH:]
-        try:
-            self._audit.write_together(one.act for one in batch)
-        except BaseException as error:
-            for one in batch:
-                one.error = error
-        with self._lock:
-            self._writing = bool(self._waiting)
-            if self._waiting:
-                self._waiting[0].turn.set()
-        for one in batch:
-            one.over = True
-            one.turn.set()
+        self._write((action, caller.name, _by(caller, about)))
 
 
 # Changes of tokens in the audit log: made, narrowed, revoked, signed in and out.

@@ -10,10 +10,11 @@ import threading
 import time
 import unicodedata
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import event, exc
@@ -37,6 +38,8 @@ from tacit.tables.dataset.declaration import Dataset
 #   sleep and try again, ever longer, and the lock lies free meanwhile.  On PostgreSQL a
 #   transaction that reads and then writes names a ``lock``, which the others of that name wait
 #   for.
+# - A transaction that may be done again (``durable=False``) does not wait for the disk: it is lost
+#   only where the machine stops, and the next durable one takes it to the disk as well.
 # - An error of the database is not passed on: it could contain a value, an address or a password.
 
 
@@ -81,6 +84,12 @@ class Database:
                 "the database of the service is a file, database = 'service.db', or a server, "
                 "database = 'postgresql://user@host/database'"
             )
+        self._reader = self._engine.execution_options(tacit_begin="BEGIN")
+        self._hasty = self._engine.execution_options(tacit_durable=False)
+        # A statement that reads on its own needs no transaction around it.
+        self._single = self._engine.execution_options(
+            tacit_begin=None, **({"isolation_level": "AUTOCOMMIT"} if self.on_server else {})
+        )
         self._finalizer = weakref.finalize(self, _close, self._engine, os.getpid())
 
     def __enter__(self) -> Self:
@@ -106,9 +115,13 @@ class Database:
             )
 
     @contextmanager
-    def begin(self, lock: str | None = None) -> Iterator[sa.Connection]:
+    def begin(self, lock: str | None = None, *, durable: bool = True) -> Iterator[sa.Connection]:
         """Run one transaction: committed at the end, rolled back if anything is raised."""
-        with _hidden_errors(), self._write_lock(), self._engine.begin() as connection:
+        # durable: whether its end waits for the disk.
+        engine = self._engine if durable else self._hasty
+        with _hidden_errors(), self._write_lock(), engine.begin() as connection:
+            if not durable and self.on_server:
+                connection.execute(sa.text("set local synchronous_commit = off"))
             if lock is not None and self.on_server:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_number(lock))))
             yield connection
@@ -129,10 +142,8 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
         """Read one state; waits for no writer on either engine."""
-        with _hidden_errors(), self._engine.connect() as made:
-            connection = made.execution_options(tacit_begin="BEGIN")
-            with connection.begin():
-                yield connection
+        with _hidden_errors(), self._reader.connect() as connection, connection.begin():
+            yield connection
 
     @contextmanager
     def reading(self, run: sa.Connection | None) -> Iterator[sa.Connection]:
@@ -140,15 +151,15 @@ class Database:
         with nullcontext(run) if run is not None else self.read() as connection:
             yield connection
 
-    def rows(self, query: sa.Select[Any]) -> Sequence[Any]:
+    def rows(self, query: sa.Select[*tuple[Any, ...]], **values: Any) -> Sequence[Any]:
         """Return the rows of a query, of one state."""
-        with self.read() as run:
-            return run.execute(query).all()
+        with _hidden_errors(), self._single.connect() as run:
+            return run.execute(query, values).all()
 
-    def scalar(self, query: sa.Select[Any]) -> Any:
+    def scalar(self, query: sa.Select[*tuple[Any, ...]], **values: Any) -> Any:
         """Return the first column of the first row of a query; None where it has no row."""
-        with self.read() as run:
-            return run.execute(query).scalar()
+        rows = self.rows(query, **values)
+        return rows[0][0] if rows else None
 
     def reachable(self) -> bool:
         """Return True if the database answers and its tables exist."""
@@ -231,8 +242,7 @@ def _in_file(path: Path) -> tuple[sa.Engine, str]:
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    for pragma in ("synchronous = FULL", "foreign_keys = ON"):
-        connection.execute(f"PRAGMA {pragma}")
+    connection.execute("PRAGMA foreign_keys = ON")
     # Of several processes that create a file at once SQLite refuses this to all but one, and does
     # not wait as it does for a transaction.
     end = time.monotonic() + _TIMEOUT
@@ -247,8 +257,13 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
-    how = connection.get_execution_options().get("tacit_begin", "BEGIN IMMEDIATE")
-    connection.exec_driver_sql(how)
+    options = connection.get_execution_options()
+    how = options.get("tacit_begin", "BEGIN IMMEDIATE")
+    if how == "BEGIN IMMEDIATE":
+        level = "FULL" if options.get("tacit_durable", True) else "NORMAL"
+        connection.exec_driver_sql(f"PRAGMA synchronous = {level}")
+    if how is not None:
+        connection.exec_driver_sql(how)
 
 
 def _on_server(address: str) -> tuple[sa.Engine, str]:
@@ -277,6 +292,82 @@ def _on_server(address: str) -> tuple[sa.Engine, str]:
         pool_pre_ping=True,
     )
     return engine, name
+
+
+# What threads write at once, in one transaction: one wait for the disk.
+#
+# Each caller continues when its own part is committed, and not before.  While one transaction is
+# being written, later callers wait, and the next one then writes for all of them.  So of many at
+# once each waits for two transactions at most, and not for as many as there are others.
+
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+@dataclass(eq=False)
+class _Waiting(Generic[_Item, _Result]):
+    """An item that a thread waits for."""
+
+    item: _Item
+    turn: threading.Event = field(default_factory=threading.Event)
+    over: bool = False
+    result: _Result | None = None
+    error: BaseException | None = None
+
+
+class GroupCommit(Generic[_Item, _Result]):
+    """Writes the items of several threads in batches.
+
+    >>> GroupCommit(lambda items: [item + 1 for item in items], 100)(1)
+    2
+    """
+
+    def __init__(
+        self, write: Callable[[list[_Item]], Sequence[_Result | BaseException]], size: int
+    ) -> None:
+        # write: writes items in one transaction, and returns of each its result or its error.
+        # size: items in one transaction at most: others of the database wait for its end.
+        self._write, self._size = write, size
+        self._lock = threading.Lock()
+        self._waiting: list[_Waiting[_Item, _Result]] = []
+        self._writing = False
+
+    def __call__(self, item: _Item) -> _Result:
+        """Write an item; return its result once it is committed, or raise its error."""
+        mine: _Waiting[_Item, _Result] = _Waiting(item)
+        with self._lock:
+            self._waiting.append(mine)
+            first, self._writing = not self._writing, True
+        if not first:
+            mine.turn.wait()
+        if not mine.over:
+            self._write_waiting()
+        if mine.error is not None:
+            raise mine.error
+        return mine.result  # type: ignore[return-value]
+
+    def _write_waiting(self) -> None:
+        """Write the waiting items, in the order in which they came."""
+        # The first of them is that of this thread.
+        with self._lock:
+            batch, self._waiting = self._waiting[: self._size], self._waiting[self._size :]
+        try:
+            for one, result in zip(batch, self._write([one.item for one in batch]), strict=True):
+                if isinstance(result, BaseException):
+                    one.error = result
+                else:
+                    one.result = result
+        except BaseException as error:
+            for one in batch:
+                one.error = error
+        with self._lock:
+            self._writing = bool(self._waiting)
+            if self._waiting:
+                self._waiting[0].turn.set()
+        for one in batch:
+            one.over = True
+            one.turn.set()
 
 
 # The folder of a service: the data sets that are declared in it, and the key that signs tokens.

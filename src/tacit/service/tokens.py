@@ -196,8 +196,7 @@ class Tokens:
         if identifier is None:
             raise _unknown()
         self._sweep()
-        with self._database.read() as run:
-            row = self._find(run, identifier)
+        row = self._read(identifier)
         if row is not None and self._clock() >= row["expires"]:
             self._write_expired()
         return self._checked(row, text, kind).caller
@@ -243,15 +242,13 @@ class Tokens:
 
     def still(self, caller: Caller) -> None:
         """Raise if the token of a caller became void since it was checked."""
-        with self._database.read() as run:
-            row = self._find(run, caller.token_id)
+        row = self._read(caller.token_id)
         if row is None and caller.issued_by == LOGIN_NAMES and self._clock() < caller.expires:
             return  # a token of the organisation's login, which made it
         self._alive(row)
 
     def get(self, identifier: str) -> Stored | None:
-        with self._database.read() as run:
-            row = self._find(run, identifier)
+        row = self._read(identifier)
         return None if row is None else _stored(row)
 
     def latest(self) -> float:
@@ -321,8 +318,11 @@ class Tokens:
         return hmac.digest(self._key, b"tacit token 1\0" + body, "sha256")
 
     def _find(self, run: sa.Connection, identifier: str) -> sa.RowMapping | None:
-        result = run.execute(sa.select(token_table).where(token_table.c.id == identifier))
-        return result.mappings().one_or_none()
+        return run.execute(_BY_ID, {"identifier": identifier}).mappings().one_or_none()
+
+    def _read(self, identifier: str) -> sa.RowMapping | None:
+        rows = self._database.rows(_BY_ID, identifier=identifier)
+        return rows[0]._mapping if rows else None
 
     def _checked(self, row: sa.RowMapping | None, text: str, kind: str) -> Stored:
         if row is None or not hmac.compare_digest(row["hash"], _hash(text)):
@@ -355,6 +355,10 @@ class Tokens:
         ended = {"ended": token_table.c.expires, "ended_why": "expired"}
         with self._database.begin(lock="tokens") as run:
             run.execute(token_table.update().where(*_past(self._clock())).values(ended))
+
+
+# Made once: with each request SQLAlchemy would take longer to make it than SQLite to answer it.
+_BY_ID = sa.select(token_table).where(token_table.c.id == sa.bindparam("identifier"))
 
 
 def _past(now: float) -> tuple[sa.ColumnElement[bool], ...]:

@@ -705,7 +705,11 @@ def check_release(question: Question, **price: Unpack[Price]) -> None:
     Raises:
         BudgetError, UsageError, DataSourceError: as :meth:`Question.release`; nothing was spent.
     """
-    charge = charge_of(question, **price)
+    check_charge(question, charge_of(question, **price))
+
+
+def check_charge(question: Question, charge: QueryCharge) -> None:
+    """Check a charge of a question, as :func:`check_release` does."""
     _tried(question._table, charge, charge.entry)
 
 
@@ -717,11 +721,7 @@ def pay(question: Question, **price: Unpack[Price]) -> None:
         UsageError: as :meth:`Question.release`.
         LedgerError: the ledger cannot be written; nothing was spent.
     """
-    # The time of the charge does not depend on the engine, which runs no query here.  A later
-    # release uses this charge.
-    charge = charge_of(question, **price)
-    if charge.entry is None:
-        question._ledger.charge(charge.key, charge.plan(None).cost, charge.public)
+    charge_of(question, **price).pay()
 
 
 def recorded_answer(question: Question, **price: Unpack[Price]) -> Answer | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import exc
@@ -145,9 +146,9 @@ def test_a_slow_database_moves_an_outcome_to_the_next_tick(queue: Queue, clock: 
     assert claimed is not None
     begin = queue.transaction
 
-    def slow() -> Any:
+    def slow(**how: Any) -> Any:
         clock.now = 1002.5
-        return begin()
+        return begin(**how)
 
     queue.transaction = slow  # type: ignore[method-assign]
     clock.now = 1001.0
@@ -269,7 +270,7 @@ def test_an_outcome_is_told_once_and_not_before_its_tick(queue: Queue, clock: Cl
         queue.finish(claimed, outcome)
     assert list(queue.newly_visible()) == []
     clock.now = 1002.0
-    told = [job for _, job in queue.newly_visible()]
+    told = [job for _, jobs in queue.newly_visible() for job in jobs]
     assert [job.outcome for job in told] == ["done", "failed"]
     assert json.loads(str(told[1].error)) == error
     assert list(queue.newly_visible()) == []
@@ -686,3 +687,40 @@ def test_an_outcome_is_recorded_once_and_after_its_tick(tmp_path: Path) -> None:
     told = [line for line in lines if line["event"] == "release"]
     assert [(line["release"], line["state"]) for line in told] == [(result["id"], "done")]
     assert COUNT["sql"] not in out.getvalue()
+
+
+def test_what_may_be_done_again_does_not_wait_for_the_disk(tmp_path: Path) -> None:
+    """The claim and the outcome of a job; what callers were told does."""
+    with Database(f"sqlite:///{tmp_path}/service.db") as database:
+        database.create()
+        levels: list[tuple[str, int]] = []
+
+        def note(connection: sa.Connection, *_: Any) -> None:
+            raw = connection.connection.driver_connection
+            assert raw is not None
+            levels.append(("commit", raw.execute("PRAGMA synchronous").fetchone()[0]))
+
+        sa.event.listen(database._engine, "commit", note)
+        clock = Clock()
+        queue = Queue(database, clock)
+        job = add(queue)
+        claimed = queue.claim("w")
+        assert claimed is not None
+        queue.renew("w", [job.id])
+        assert queue.finish(claimed, DONE)
+        assert levels == [("commit", 2), *3 * [("commit", 1)]]
+        clock.now = 1002.0
+        levels.clear()
+        assert [one.id for _, jobs in queue.newly_visible() for one in jobs] == [job.id]
+        assert levels == [("commit", 2)]
+
+
+def test_many_outcomes_are_reported_together(queue: Queue, clock: Clock) -> None:
+    for _ in range(130):
+        add(queue)
+        claimed = queue.claim("w")
+        assert claimed is not None
+        queue.finish(claimed, DONE)
+    clock.now += 2
+    assert [len(jobs) for _, jobs in queue.newly_visible()] == [100, 30]
+    assert list(queue.newly_visible()) == []

@@ -31,6 +31,7 @@ from support.service.hosting import COUNT, finished, hosted_clinic
 from support.service.other_process import ADA
 from tacit.accounting import epsilon
 from tacit.accounting.ledger import Ledger, accounts_of
+from tacit.errors import BudgetError
 from tacit.service.hosting.ask import Ask
 from tacit.service.settings import Settings
 from tacit.service.web.state import State
@@ -87,6 +88,45 @@ def test_threads_that_race_over_http_never_pass_the_budget_nor_a_cap(tmp_path: P
             a.name: a.spent for a in accounts_of(client.state.datasets.of("visits").ledger(None))
         }
         assert all(amount.amount <= 8 for name, amount in spent.items() if name != "analyst:*")
+
+
+def test_those_who_ask_at_once_are_written_together_and_each_pays_or_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(hosted_clinic(tmp_path, "", SMALL)) as client:
+        service = client.state.release_service
+        add, sizes = service._add_together, []
+
+        def held(items: list[Any]) -> Any:
+            end = time.monotonic() + 30
+            while not sizes and len(service._add._waiting) < 7:
+                assert time.monotonic() < end
+                time.sleep(0.001)
+            sizes.append(len(items))
+            return add(items)
+
+        monkeypatch.setattr(service._add, "_write", held)
+        made: list[str] = []
+
+        def ask(number: int) -> None:
+            question = Ask.from_json({**COUNT, "epsilon": 4, "tag": f"{number}"})
+            try:
+                made.append(service.submit("visits", ADA, question).id)
+            except BudgetError:
+                made.append("refused")
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(ask, range(8)))
+        ledger = client.state.datasets.of("visits").ledger(None)
+        consistent(ledger)
+        assert ledger.remaining.is_nothing
+        assert sizes == [1, 7]
+        assert made.count("refused") == 3
+        jobs = [one for one in made if one != "refused"]
+        assert all(service.queue.find(job) is not None for job in jobs)
+        assert len(ledger.history()) == len(set(jobs)) == 5
+        asked = [e for e in client.state.audit.read() if e.action == "release_asked"]
+        assert sorted(e.subject or "" for e in asked) == sorted(jobs)
 
 
 @pytest.mark.full

@@ -7,6 +7,8 @@ from typing import Any
 
 import duckdb
 import pyarrow
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 import tacit as tc
@@ -447,6 +449,30 @@ def test_people_and_rows_that_must_be_brought_in_are_tried_on_no_rows(log):
         before = log[: log.index("charge")]
         assert before
         assert not any(sql.startswith("prepare") for sql in before)
+
+
+def test_what_was_tried_on_no_rows_is_tried_again_only_where_the_rows_may_change(log, tmp_path):
+    csv, parquet = tmp_path / "t.csv", tmp_path / "u.parquet"
+    pyarrow.csv.write_csv(PEOPLE, csv)
+    pyarrow.parquet.write_table(PEOPLE, parquet)
+    for source, again in ((PEOPLE, False), (csv, False), (parquet, True)):
+        session = tc.Session(source, tc.unit("who", rows=2), budget=tc.epsilon(10**6))
+        for tag in ("a", "b"):
+            log.clear()
+            session.agg(n=tc.count()).release(epsilon=1, tag=tag)
+            before = log[: log.index("charge")]
+            assert bool(before) is (tag == "a" or again)
+
+
+def test_a_closed_table_is_refused_before_the_charge(log):
+    session = tc.Session(PEOPLE, tc.unit("who", rows=2), budget=tc.epsilon(10))
+    question = session.agg(n=tc.count())
+    question.release(epsilon=1)
+    session.close()
+    log.clear()
+    with pytest.raises(DataSourceError, match="nothing was spent"):
+        question.release(epsilon=1, tag="b")
+    assert "charge" not in log
 
 
 def test_another_session_plans_only_what_was_not_planned_for_such_a_table(log):

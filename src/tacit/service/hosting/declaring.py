@@ -314,8 +314,7 @@ class DeclaredStore:
 
     def latest(self) -> int:
         """Return the number of the latest declaration; 0 where there is none."""
-        with self._database.read() as run:
-            return _latest(run)
+        return self._database.scalar(_LATEST) or 0
 
     def all(self, run: sa.Connection | None = None) -> dict[str, Declared]:
         """Return the declaration of each data set that counts, by its name."""
@@ -329,7 +328,7 @@ class DeclaredStore:
 
     def add(self, run: sa.Connection, made: Declared) -> Declared:
         """Add a declaration, in a transaction of :meth:`begin`."""
-        number = _latest(run) + 1
+        number = (run.execute(_LATEST).scalar() or 0) + 1
         row = {
             "number": number,
             "name": made.name,
@@ -342,8 +341,7 @@ class DeclaredStore:
         return Declared(made.name, made.fields, made.hosting, made.who, made.at, number)
 
 
-def _latest(run: sa.Connection) -> int:
-    return run.execute(sa.select(sa.func.max(_declared.c.number))).scalar() or 0
+_LATEST = sa.select(sa.func.max(_declared.c.number))
 
 
 def _read(row: Any) -> Declared:

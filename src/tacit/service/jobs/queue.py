@@ -239,8 +239,8 @@ class Queue:
             same = sa.and_(_jobs.c.asked_by == values["asked_by"], _jobs.c.once == once)
             old = _jobs.c.asked_at <= self._clock() - KEY_SECONDS
             run.execute(_jobs.update().where(same, old).values(once=None))
-        run.execute(_jobs.insert().values(id=name, **values))
-        job = self._one(run, _jobs.c.id == name)
+        run.execute(_INSERT, {"id": name, **values})
+        job = self._by_id(run, name)
         assert job is not None
         return job
 
@@ -249,7 +249,7 @@ class Queue:
         run.execute(_free.insert().values(job=job.id, recipe=json.dumps(recipe)))
 
     def free(self, name: str) -> dict[str, Any] | None:
-        recipe = self._database.scalar(sa.select(_free.c.recipe).where(_free.c.job == name))
+        recipe = self._database.scalar(_RECIPE, name=name)
         return None if recipe is None else dict(json.loads(recipe))
 
     def answered(self, allowed: Sequence[JobScope], limit: int) -> dict[str, str]:
@@ -266,13 +266,13 @@ class Queue:
         rows = self._database.rows(query.order_by(_jobs.c.number))
         return {str(key): str(name) for key, name in rows}
 
-    def transaction(self) -> Any:
+    def transaction(self, *, durable: bool = True) -> Any:
         """Begin a transaction that excludes others on jobs."""
-        return self._database.begin(lock=_LOCK)
+        return self._database.begin(lock=_LOCK, durable=durable)
 
     def find(self, name: str) -> Job | None:
-        with self._database.read() as run:
-            return self._one(run, _jobs.c.id == name)
+        rows = self._database.rows(_BY_ID, name=name)
+        return Job(**rows[0]._mapping) if rows else None
 
     def find_by_key(self, who: str, once: str, run: sa.Connection | None = None) -> Job | None:
         """Return the job of an idempotency key of a person, in the last week."""
@@ -283,22 +283,16 @@ class Queue:
 
     def unfinished(self, who: str, run: sa.Connection | None = None) -> int:
         """Return how many jobs of a person are not over, as callers see them."""
-        unseen = sa.or_(_jobs.c.state == "waiting", self._shown("running"))
-        query = sa.select(sa.func.count()).where(_jobs.c.asked_by == who, unseen)
         with self._database.reading(run) as reading:
-            return int(reading.execute(query).scalar_one())
+            return int(
+                reading.execute(_UNFINISHED, {"who": who, "now": self._clock()}).scalar_one()
+            )
 
     def hides(self, dataset: str, key: str, team: tuple[str | None] | None = None) -> bool:
         """Return True if an answer that the ledger may have must not be seen yet."""
         # So while every job of this question waits for its tick, or was cancelled before.
-        refused = _jobs.c.state.in_(("waiting", "refused"))
-        same = sa.and_(_jobs.c.dataset == dataset, _jobs.c.key == key)
-        if team is not None:
-            same = sa.and_(same, _jobs.c.team == team[0])
-        query = sa.select(sa.func.count()).where(same, ~refused)
-        with self._database.read() as run:
-            every = run.execute(query).scalar_one()
-            seen = run.execute(query.where(self._shown("done"))).scalar_one()
+        query = _EVERY_AND_SEEN if team is None else _EVERY_AND_SEEN.where(_jobs.c.team == team[0])
+        ((every, seen),) = self._database.rows(query, dataset=dataset, key=key, now=self._clock())
         return bool(every and not seen)
 
     def first_done(self, job: Job, *, of_team: bool) -> Job | None:
@@ -342,76 +336,61 @@ class Queue:
         where = sa.and_(_jobs.c.id == name, _jobs.c.state.in_(states))
         if run.execute(_jobs.update().where(where).values(**values)).rowcount != 1:
             return None
-        return self._one(run, _jobs.c.id == name)
+        return self._by_id(run, name)
 
     # --- for workers
 
     def claim(self, worker: str) -> Job | None:
         """Claim the oldest job that is queued, or whose worker stopped; None if there is none."""
         now = self._clock()
-        query = sa.select(_jobs.c.id).where(_to_do(now))
-        query = query.order_by(_jobs.c.started, _jobs.c.number).limit(1)
-        if self._database.scalar(query) is None:
+        limits = {"now": now, "latest": now + 2 * LEASE}
+        if self._database.scalar(_NEXT, **limits) is None:
             return None
-        with self.transaction() as run:
-            name = run.execute(query).scalar()
+        with self.transaction(durable=False) as run:
+            name = run.execute(_NEXT, limits).scalar()
             if name is None:
                 return None
-            values: dict[str, Any] = {"state": "working", "worker": worker, "lease": now + LEASE}
-            values["attempts"] = _jobs.c.attempts + 1
-            run.execute(_jobs.update().where(_jobs.c.id == name).values(**values))
-            return self._one(run, _jobs.c.id == name)
+            run.execute(_CLAIM, {"name": name, "by": worker, "until": now + LEASE})
+            return self._by_id(run, name)
 
     def renew(self, worker: str, names: Iterable[str]) -> None:
         """Renew the leases of the jobs that a worker works on."""
         own = sa.and_(_jobs.c.worker == worker, _jobs.c.id.in_(list(names)))
         where = sa.and_(own, _jobs.c.state == "working")
-        with self.transaction() as run:
+        with self.transaction(durable=False) as run:
             run.execute(_jobs.update().where(where).values(lease=self._clock() + LEASE))
 
     def finish(self, job: Job, outcome: Outcome) -> bool:
         """Write the outcome of a job, for its next tick; False if another worker has it now."""
         error = None if outcome.error is None else json.dumps(outcome.error)
-        mine = sa.and_(
-            _jobs.c.id == job.id,
-            _jobs.c.worker == job.worker,
-            _jobs.c.attempts == job.attempts,
-            _jobs.c.state == "working",
-        )
         visible = tick_after(job.started, job.latency, self._clock())
         values = {
-            "state": "over",
-            "outcome": "done" if outcome.done else "failed",
-            "error": error,
-            "visible": visible,
+            "name": job.id,
+            "by": job.worker,
+            "start": job.attempts,
+            "how": "done" if outcome.done else "failed",
+            "why": error,
+            "tick": visible,
         }
-        with self.transaction() as run:
-            written: bool = run.execute(_jobs.update().where(mine).values(**values)).rowcount == 1
+        with self.transaction(durable=False) as run:
+            written: bool = run.execute(_FINISH, values).rowcount == 1
         now = self._clock()
         if written and now > visible:  # the database took longer than the margin
             later = next_tick(job.started, job.latency, now)
-            with self.transaction() as run:
+            with self.transaction(durable=False) as run:
                 run.execute(_jobs.update().where(_jobs.c.id == job.id).values(visible=later))
         return written
 
-    def newly_visible(self) -> Iterator[tuple[sa.Connection, Job]]:
-        """Yield the jobs whose tick came, each once among all processes."""
-        # Yields: the job, and the transaction in which it is marked as reported.
-        due = sa.and_(
-            _jobs.c.reported.is_(False), _jobs.c.state == "over", _jobs.c.visible <= self._clock()
-        )
-        query = sa.select(_jobs.c.id).where(due).order_by(_jobs.c.visible).limit(1)
-        while True:
-            if self._database.scalar(query) is None:
-                return
+    def newly_visible(self) -> Iterator[tuple[sa.Connection, list[Job]]]:
+        """Yield the jobs whose tick came, each once among all processes, many at a time."""
+        # Yields: the jobs, and the transaction in which they are marked as reported.
+        while self._database.scalar(_DUE, now=self._clock()) is not None:
             with self.transaction() as run:
-                name = run.execute(query).scalar()
-                if name is None:
-                    return
-                run.execute(_jobs.update().where(_jobs.c.id == name).values(reported=True))
-                job = self._one(run, _jobs.c.id == name)
-                assert job is not None
-                yield run, job
+                rows = run.execute(_DUE, {"now": self._clock()}).mappings()
+                jobs = [Job(**row) for row in rows]
+                names = [job.id for job in jobs]
+                run.execute(_jobs.update().where(_jobs.c.id.in_(names)).values(reported=True))
+                yield run, jobs
 
     def count_by_state(self) -> dict[tuple[str, str], int]:
         """Return the number of jobs of each data set and state, as callers see them."""
@@ -424,14 +403,7 @@ class Queue:
         return counts
 
     def _shown(self, state: str, now: float | None = None) -> sa.ColumnElement[bool]:
-        if state in ("waiting", "refused", "cancelled"):
-            return _jobs.c.state == state
-        moment = self._clock() if now is None else now
-        visible = sa.and_(_jobs.c.state == "over", _jobs.c.visible <= moment)
-        if state in ("done", "failed"):
-            return sa.and_(visible, _jobs.c.outcome == state)
-        unseen = sa.and_(_jobs.c.state == "over", _jobs.c.visible > moment)
-        return sa.or_(_jobs.c.state.in_(("queued", "working")), unseen)
+        return _shown_at(state, self._clock() if now is None else now)
 
     def _answered(self, per_team: Sequence[str]) -> sa.ColumnElement[bool]:
         """True if the question of a job was answered by a later job, as callers see it."""
@@ -448,7 +420,80 @@ class Queue:
         row = run.execute(sa.select(*_COLUMNS).where(where)).mappings().one_or_none()
         return None if row is None else Job(**row)
 
+    @staticmethod
+    def _by_id(run: sa.Connection, name: str) -> Job | None:
+        row = run.execute(_BY_ID, {"name": name}).mappings().one_or_none()
+        return None if row is None else Job(**row)
 
-def _to_do(now: float) -> sa.ColumnElement[bool]:
-    void = sa.or_(_jobs.c.lease < now, _jobs.c.lease > now + 2 * LEASE)
-    return sa.or_(_jobs.c.state == "queued", sa.and_(_jobs.c.state == "working", void))
+
+def _shown_at(state: str, moment: float | sa.BindParameter[float]) -> sa.ColumnElement[bool]:
+    if state in ("waiting", "refused", "cancelled"):
+        return _jobs.c.state == state
+    visible = sa.and_(_jobs.c.state == "over", _jobs.c.visible <= moment)
+    if state in ("done", "failed"):
+        return sa.and_(visible, _jobs.c.outcome == state)
+    unseen = sa.and_(_jobs.c.state == "over", _jobs.c.visible > moment)
+    return sa.or_(_jobs.c.state.in_(("queued", "working")), unseen)
+
+
+# The statements of every request and every job, made once: SQLAlchemy takes longer to make one than
+# SQLite to answer it.
+#
+# The claim, the lease and the outcome of a job are not durable each: a machine that stops forgets
+# them, the job is claimed again, and the ledger gives the answer that it recorded.  What callers
+# were told (:meth:`Queue.newly_visible`) is durable, and all before it with it.
+
+_MAX_REPORTED = 100  # jobs in one transaction: others of the database wait for its end
+_now: sa.BindParameter[float] = sa.bindparam("now", type_=sa.Float)
+_INSERT = _jobs.insert()
+_BY_ID = sa.select(*_COLUMNS).where(_jobs.c.id == sa.bindparam("name"))
+_RECIPE = sa.select(_free.c.recipe).where(_free.c.job == sa.bindparam("name"))
+_UNFINISHED = sa.select(sa.func.count()).where(
+    _jobs.c.asked_by == sa.bindparam("who"),
+    sa.or_(_jobs.c.state == "waiting", _shown_at("running", _now)),
+)
+_EVERY_AND_SEEN = sa.select(
+    sa.func.count(), sa.func.count(sa.case((_shown_at("done", _now), 1)))
+).where(
+    _jobs.c.dataset == sa.bindparam("dataset"),
+    _jobs.c.key == sa.bindparam("key"),
+    _jobs.c.state.not_in(("waiting", "refused")),
+)
+_void = sa.or_(_jobs.c.lease < _now, _jobs.c.lease > sa.bindparam("latest", type_=sa.Float))
+_NEXT = (
+    sa.select(_jobs.c.id)
+    .where(sa.or_(_jobs.c.state == "queued", sa.and_(_jobs.c.state == "working", _void)))
+    .order_by(_jobs.c.started, _jobs.c.number)
+    .limit(1)
+)
+_CLAIM = (
+    _jobs.update()
+    .where(_jobs.c.id == sa.bindparam("name"))
+    .values(
+        state="working",
+        worker=sa.bindparam("by"),
+        lease=sa.bindparam("until"),
+        attempts=_jobs.c.attempts + 1,
+    )
+)
+_FINISH = (
+    _jobs.update()
+    .where(
+        _jobs.c.id == sa.bindparam("name"),
+        _jobs.c.worker == sa.bindparam("by"),
+        _jobs.c.attempts == sa.bindparam("start"),
+        _jobs.c.state == "working",
+    )
+    .values(
+        state="over",
+        outcome=sa.bindparam("how"),
+        error=sa.bindparam("why"),
+        visible=sa.bindparam("tick"),
+    )
+)
+_DUE = (
+    sa.select(*_COLUMNS)
+    .where(_jobs.c.reported.is_(False), _jobs.c.state == "over", _jobs.c.visible <= _now)
+    .order_by(_jobs.c.visible)
+    .limit(_MAX_REPORTED)
+)

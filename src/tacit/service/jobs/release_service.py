@@ -13,6 +13,7 @@ from tacit.accounting.ledger import Ledger
 from tacit.errors import UsageError
 from tacit.report import Certificate
 from tacit.service.access import Caller, Decisions, decide, request_values, requester_of
+from tacit.service.database import GroupCommit
 from tacit.service.hosting.ask import Ask, words_of
 from tacit.service.hosting.datasets import Hosted, LRUCache
 from tacit.service.jobs.queue import Job, JobScope, Outcome, Queue
@@ -22,12 +23,12 @@ from tacit.tables.plan.query import Query
 from tacit.tables.question import (
     Question,
     charge_of,
-    check_release,
-    pay,
+    check_charge,
     question_parts,
     recorded_answer,
 )
 from tacit.tables.release.answer import Answer
+from tacit.tables.release.release import QueryCharge
 
 # Answers that follow from earlier releases, for those who may see these releases: at no charge.
 #
@@ -47,6 +48,7 @@ from tacit.tables.release.answer import Answer
 
 MAX_RELEASES = 500  # from this many releases, the latest, answers of a caller may follow
 MAX_RECORDS = 1_000  # this many answers that follow from it the ledger notes next to a charge
+_MAX_ADDED = 32  # jobs added in one transaction: others of the database wait for its end
 _CALLERS = 32  # callers whose releases are cached in a process
 _NUMBERS = 200_000  # maximum numbers in the cached releases of a caller
 
@@ -56,6 +58,15 @@ class _Seen(NamedTuple):
 
     key: str
     job: str
+
+
+class _New(NamedTuple):
+    """A job to be added."""
+
+    caller: Caller
+    values: Mapping[str, Any]
+    charge: QueryCharge | None  # what is paid with it
+    free: Mapping[str, Any] | None  # the recipe of a free answer
 
 
 class Made(NamedTuple):
@@ -224,6 +235,7 @@ class ReleaseService:
         self._hosted, self._audit = hosted, audit
         self._waiting, self._clock = waiting, clock
         self.wake: Callable[[], None] = lambda: None
+        self._add = GroupCommit(self._add_together, _MAX_ADDED)
 
     def submit(self, dataset: str, caller: Caller, ask: Ask, once: str | None = None) -> Job:
         """Take a question; the same request under the same idempotency key is the same job."""
@@ -246,7 +258,7 @@ class ReleaseService:
         approved_later = how.approval and not answered
         if not cost.is_nothing:
             hosted.require(caller, cost)
-            check_release(question, **price)
+            check_charge(question, charge)
         values = self._values(hosted, caller, ask, question, once)
         values |= {
             "cost": json.dumps(cost.to_json()),
@@ -255,8 +267,7 @@ class ReleaseService:
         }
         if answered:  # what everybody here may see costs nothing and takes no time
             values |= {**self._at_once(), "replayed": True}
-        paid = (lambda: None) if approved_later else (lambda: pay(question, **price))
-        return self._added(caller, values, paid)
+        return self._added(caller, values, None if answered or approved_later else charge)
 
     def _free(
         self, hosted: Hosted, caller: Caller, ask: Ask, question: Question, once: str | None
@@ -266,7 +277,7 @@ class ReleaseService:
         body: Any = made.certificate.body
         values = self._values(hosted, caller, ask, question, once) | self._at_once()
         values |= {"cost": json.dumps(body["spent"]["cost"]), "key": body["digest"]}
-        return self._added(caller, values, lambda: None, made.recipe)
+        return self._added(caller, values, None, made.recipe)
 
     def _values(
         self, hosted: Hosted, caller: Caller, ask: Ask, question: Question, once: str | None
@@ -294,21 +305,14 @@ class ReleaseService:
         self,
         caller: Caller,
         values: dict[str, Any],
-        pay: Callable[[], None],
+        charge: QueryCharge | None,
         free: Mapping[str, Any] | None = None,
     ) -> Job:
         """Add a job and pay for it; where it cannot be paid there is none."""
         # A process that dies in between leaves a charge without a job: asked again, it continues.
         once = values["once"]
         try:
-            with self.queue.transaction() as run:
-                self._refuse_too_many(caller, run)
-                job = self.queue.add(run, **values)
-                if free is not None:
-                    self.queue.add_free(run, job, free)
-                pay()
-                cost = json.loads(job.cost)
-                self._audit("release_asked", run, job, caller, {"cost": cost})
+            job = self._add(_New(caller, values, charge, free))
         except exc.IntegrityError:
             existing = None if once is None else self.queue.find_by_key(caller.name, once)
             if existing is None:
@@ -316,6 +320,34 @@ class ReleaseService:
             own = self._hosted(values["dataset"]).is_own(caller, existing.team)
             return _same(existing, values["dataset"], values["body"], own)
         self.wake()
+        return job
+
+    def _add_together(self, items: list[_New]) -> list[Job | BaseException]:
+        """Add the jobs that several threads wait for, in one transaction: each is there or not."""
+        results: list[Job | BaseException] = []
+        with self.queue.transaction() as run:
+            for new in items:
+                try:
+                    with run.begin_nested():
+                        job = self._add_one(run, new)
+                    results.append(job)
+                except exc.SQLAlchemyError as error:
+                    if not isinstance(error, exc.IntegrityError):
+                        raise  # of the database, and so of all
+                    results.append(error)
+                except Exception as error:
+                    results.append(error)
+        return results
+
+    def _add_one(self, run: sa.Connection, new: _New) -> Job:
+        self._refuse_too_many(new.caller, run)
+        job = self.queue.add(run, **new.values)
+        if new.free is not None:
+            self.queue.add_free(run, job, new.free)
+        if new.charge is not None:
+            new.charge.pay()
+        cost = {"cost": json.loads(job.cost)}
+        self._audit("release_asked", run, job, new.caller, cost)
         return job
 
     def _refuse_too_many(self, caller: Caller, run: sa.Connection) -> None:
@@ -333,13 +365,11 @@ class ReleaseService:
         self.decisions.refuse_own(job, caller, "a question")
         if job.state != "waiting":
             raise _decided(job.shown(self._clock()))
-        question, price = self._unchanged(job, self._hosted(job.dataset))
-        check_release(question, **price)
+        question, _, charge = self._unchanged(job, self._hosted(job.dataset))
+        check_charge(question, charge)
         now = self._clock()
         decided = {"decided_by": caller.name, "decided": now, "started": now, "state": "queued"}
-        approved = self._changed(
-            job, caller, ("waiting",), "release_approved", decided, lambda: pay(question, **price)
-        )
+        approved = self._changed(job, caller, ("waiting",), "release_approved", decided, charge.pay)
         self.wake()
         return approved
 
@@ -390,7 +420,7 @@ class ReleaseService:
     def work(self, job: Job) -> Outcome:
         hosted = self._hosted(job.dataset)
         hosted.refresh()
-        question, price = self._unchanged(job, hosted, dry_run=False)
+        question, price, _ = self._unchanged(job, hosted, dry_run=False)
         question.release(**price)
         return Outcome(True)
 
@@ -417,15 +447,18 @@ class ReleaseService:
         released.replayed = job.replayed
         return released
 
-    def _unchanged(self, job: Job, hosted: Hosted, *, dry_run: bool = True) -> tuple[Question, Any]:
+    def _unchanged(
+        self, job: Job, hosted: Hosted, *, dry_run: bool = True
+    ) -> tuple[Question, Any, QueryCharge]:
         question, price = self._question(job, hosted, dry_run)
-        if charge_of(question, **price).key != job.key:
+        charge = charge_of(question, **price)
+        if charge.key != job.key:
             raise Problem(
                 "conflict",
                 "the data set was changed since this was asked, and it is another question now",
                 "ask again",
             )
-        return question, price
+        return question, price, charge
 
     def _question(self, job: Job, hosted: Hosted, dry_run: bool = True) -> tuple[Question, Any]:
         ask = Ask.from_json(json.loads(job.body))

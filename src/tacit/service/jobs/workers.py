@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from tacit.service.access import Caller
-from tacit.service.audit_log import AuditLog
+from tacit.service.audit_log import About, AuditLog
 from tacit.service.jobs.queue import LEASE, MAX_ATTEMPTS, Job, Outcome, Queue
 from tacit.service.problem import Problem, problem_of
 from tacit.service.telemetry import Metrics, Traces, log
@@ -144,27 +144,34 @@ class Records:
 
     def report_outcomes(self) -> None:
         """Record the outcome of each job whose tick came, once among all processes."""
-        for run, job in self._queue.newly_visible():
-            state = str(job.outcome)
-            details: dict[str, Any] = {"cost": json.loads(job.cost), "replayed": job.replayed}
-            if job.error is not None:
-                details["code"] = json.loads(job.error)["error"]["code"]
-            self._audit.write(
-                "release_answered",
-                job.asked_by,
-                outcome=state,
-                team=job.team,
-                token=job.token,
-                dataset=job.dataset,
-                subject=job.id,
-                details=details,
-                connection=run,
-            )
-            log("release", release=job.id, dataset=job.dataset, state=state)
-            self._metrics.release(job.dataset, state)
-            if job.late:
-                self._metrics.late(job.dataset, job.late)
-            assert job.visible is not None
-            self._traces.release(
-                job.id, job.dataset, state, asked_at=job.asked_at, visible=job.visible
-            )
+        for run, jobs in self._queue.newly_visible():
+            self._audit.write_together([_answered(job) for job in jobs], run)
+            for job in jobs:
+                state = str(job.outcome)
+                log("release", release=job.id, dataset=job.dataset, state=state)
+                self._metrics.release(job.dataset, state)
+                if job.late:
+                    self._metrics.late(job.dataset, job.late)
+                assert job.visible is not None
+                self._traces.release(
+                    job.id, job.dataset, state, asked_at=job.asked_at, visible=job.visible
+                )
+
+
+def _answered(job: Job) -> tuple[str, str, About]:
+    """Return the event of an outcome that became visible."""
+    details: dict[str, Any] = {"cost": json.loads(job.cost), "replayed": job.replayed}
+    if job.error is not None:
+        details["code"] = json.loads(job.error)["error"]["code"]
+    return (
+        "release_answered",
+        job.asked_by,
+        {
+            "outcome": str(job.outcome),
+            "team": job.team,
+            "token": job.token,
+            "dataset": job.dataset,
+            "subject": job.id,
+            "details": details,
+        },
+    )

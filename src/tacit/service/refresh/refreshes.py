@@ -167,13 +167,11 @@ class Refreshes:
 
     def history(self, dataset: str) -> list[Refresh]:
         """Return all refreshes of a data set, the first opening before them."""
-        query = sa.select(_refreshes).where(_refreshes.c.dataset == dataset)
-        rows = self._database.rows(query.order_by(_refreshes.c.number))
+        rows = self._database.rows(_HISTORY, dataset=dataset)
         return [Refresh(row.number, row.at, row.way) for row in rows]
 
     def current(self, dataset: str) -> Refresh:
-        query = sa.select(_refreshes).where(_refreshes.c.dataset == dataset)
-        for row in self._database.rows(query.order_by(_refreshes.c.number.desc()).limit(1)):
+        for row in self._database.rows(_CURRENT, dataset=dataset):
             return Refresh(row.number, row.at, row.way)
         return Refresh(0, self._clock(), FIRST)
 
@@ -213,6 +211,11 @@ def day(at: float) -> str:
 
 def moment(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%H:%M")
+
+
+_OF_DATASET = sa.select(_refreshes).where(_refreshes.c.dataset == sa.bindparam("dataset"))
+_HISTORY = _OF_DATASET.order_by(_refreshes.c.number)
+_CURRENT = _OF_DATASET.order_by(_refreshes.c.number.desc()).limit(1)
 
 
 def _last(dataset: str) -> sa.Select[Any]:

@@ -36,6 +36,10 @@ class Engine(Protocol):
     def memory(self) -> int | None:
         """The bytes that it may use, where the dialect divides the work by that."""
 
+    @property
+    def owns_rows(self) -> bool:
+        """True if the rows cannot change: they are in memory, or in a table of its own."""
+
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Run a query and return its rows; integers are exact Python integers."""
 
@@ -74,6 +78,7 @@ class InPlaceEngine:
     """Base of engines that read a table where it is: no row is imported or stored."""
 
     memory: int | None = None  # the engine divides its work by its own memory
+    owns_rows = False
 
     def materialise(self, sql: str) -> str:
         """Return the query itself as a relation: each question reads the table again."""

@@ -514,6 +514,7 @@ class PartedQuery:
         self._undivided = self._part()
         self._divisible = isinstance(unit, PersonUnit) and source.engine.dialect.part is not None
         self._min_parts = 1
+        self._rows: int | None = None  # how many there are, where that cannot change
         self.tables = self._undivided.tables
 
     def run(self, requests: Sequence[Request]) -> ExactAggregates:
@@ -572,7 +573,11 @@ class PartedQuery:
         engine = self._source.engine
         if not self._divisible or engine.memory is None:
             return 1
-        rows = int(engine.rows(f"select count(*) from {self._source.counted} as tacit_rows")[0][0])
+        rows = self._rows
+        if rows is None:
+            counted = f"select count(*) from {self._source.counted} as tacit_rows"
+            rows = int(engine.rows(counted)[0][0])
+            self._rows = rows if engine.owns_rows else None
         available = max(engine.memory - _FIXED, engine.memory // 4)
         need = -(-rows * row_bytes // available)
         half = engine.memory // 2

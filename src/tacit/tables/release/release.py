@@ -233,6 +233,13 @@ class Charge(Generic[P]):
             )
         return plan
 
+    def pay(self) -> None:
+        """Charge what a release would, without releasing yet; do nothing if it was charged."""
+        # The time of the charge does not depend on the engine, which runs no query here.  A later
+        # release uses this charge.
+        if self.entry is None:
+            self.ledger.charge(self.key, self.plan(None).cost, self.public)
+
     def cost(self) -> Budget:
         """Return what a release takes now: nothing where the ledger holds its charge."""
         return self.cost_of(self.look())
@@ -426,14 +433,14 @@ class ValidatedPlans:
 
     def check(self, source: Source, plan: Plan) -> None:
         """Carry a plan out up to the noise, on no rows; see :func:`dry_run`."""
-        # Where the engine plans the queries of the table, of which another question has asked the
-        # very same, they were tried.
+        # Where the rows are the engine's own, on none of which another question has asked the very
+        # same, that was tried.
         query = plan.query
         _refuse_other_kinds(query.source_schema, source)
         rounds = 0 if plan.keys is None else plan.keys.rounds
         # keys last: where they are many, they are compared of the same requests alone
         known = requests_of(plan), rounds, source.relation, query.rows, query.keys
-        if _planner_of(source, plan) is None or known not in self._last:
+        if not source.engine.owns_rows or known not in self._last:
             dry_run(source, plan, again=self._apart)
             self._last.append(known)
 
@@ -490,6 +497,7 @@ class _DryEngine:
     """An engine that is asked for no row: nothing that would look at how many there are is done."""
 
     memory: int | None = None
+    owns_rows = False
 
     def __init__(self, engine: Engine) -> None:
         self.dialect = engine.dialect

@@ -308,6 +308,7 @@ class DuckEngine:
         self._checks: list[Callable[[], None]] = []
         self._is_dry_run = False
         self._shape = ""
+        self.owns_rows = False
         self._ends_soon = False
         self._registered = itertools.count(1)
         self._repairs: dict[str, list[Callable[[], None]]] = {}
@@ -406,6 +407,7 @@ class DuckEngine:
         """Import rows by this action at the first query, and not before."""
         # An action that fails is retried by the next query.
         self._pending.append(action)
+        self.owns_rows = True
 
     def before_each(self, check: Callable[[], None]) -> None:
         """Run a check before each query that may open files: one that raises ends the query."""
@@ -498,6 +500,7 @@ class DuckEngine:
         # shape: what it is, with its columns and their types: a query that is planned for one table
         #   of a shape and a name is so for every other.
         self._shape = shape
+        self.owns_rows = True
 
     def reading(self) -> contextlib.AbstractContextManager[object]:
         """Return an empty block: each query of the plan bounds people on its own."""
@@ -537,6 +540,7 @@ class DuckEngine:
 
     def close(self) -> None:
         """Close the connection and remove the private folder."""
+        self.owns_rows = False
         self._close()
 
     @property
