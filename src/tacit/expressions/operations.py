@@ -163,9 +163,9 @@ def key_part_sql(node: Node, part_kind: str, schema: Schema, d: Dialect) -> str:
     # that are no Unicode and a text of more than 65,536 bytes would come out of the engine as
     # another key, or as none that a query can be asked for.  What remains is carried to Python as
     # it is: two values are one key in the engine if and only if they are in Python.
-    asked = as_asked(node, schema)
-    kind(asked, schema)
-    sql = render(asked, schema, d)
+    read = with_readings(node, schema)
+    kind(read, schema)
+    sql = render(read, schema, d)
     if part_kind == "text":
         return d.name_of(d.unicode.format(x=sql))
     if node.operation in {*GIVES, "whole_key"}:  # within these ends on its own
