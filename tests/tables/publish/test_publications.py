@@ -232,6 +232,9 @@ def test_csvw_tells_an_empty_text_from_a_missing_one():
         (lambda a: a.to_csvw("x.csv", form="tall"), "has no form"),
         (lambda a: a.to_px("no/such/folder/x.px"), "cannot be written"),
         (lambda a: files_of(a, "sdmx", "x", PublishOptions()), "there is no format"),
+        (lambda a: files_of(a, "px", "x", PublishOptions(names=True)), "an option of sdmx-csv"),
+        (lambda a: files_of(a, "csvw", "x", PublishOptions(time="year")), "not of csvw"),
+        (lambda a: a.to_sdmx_csv(dataflow=STRUCTURE, version="1.0", names=True), "version 2.0"),
     ],
 )
 def test_a_wrong_call_says_what_to_do(listed, call, words):
@@ -287,7 +290,7 @@ def test_px_refuses_texts_that_are_too_long():
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_format_has_a_name(listed, format):
-    options = PublishOptions(dataflow=STRUCTURE)
+    options = PublishOptions(dataflow=STRUCTURE) if "sdmx" in format else PublishOptions()
     files = files_of(listed, format, "a.csv", options)
     assert list(files) == ["a.csv", "a.csv-metadata.json"][: len(files)]
     assert len(files) == (2 if format == "csvw" else 1)

@@ -108,9 +108,7 @@ def cube_of(
     #   are suppressed; groups that the question lists are all in the answer.
     chosen = _chosen(statistics, labels)
     if not keys:
-        raise UsageError(
-            "the answer has no group, and so no cell to publish: partition selection released none"
-        )
+        raise UsageError("the answer has no group, and so no cell to publish")
     bins = _bins(chosen)
     names = distinct_names(by, ["statistic", "bin", "measure"])
     dimensions = [

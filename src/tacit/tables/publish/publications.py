@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
+import zipfile
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, NamedTuple, overload
@@ -16,7 +18,7 @@ from tacit.tables.publish.csvw import METADATA, csvw
 from tacit.tables.publish.cube import Cube, cube_of
 from tacit.tables.publish.json_stat import json_stat
 from tacit.tables.publish.px import px
-from tacit.tables.publish.sdmx_csv import Version, sdmx_csv
+from tacit.tables.publish.sdmx_csv import Version, check_sdmx, sdmx_csv
 
 
 @public
@@ -270,7 +272,7 @@ FORMATS: Mapping[str, Format] = {
 
 @dataclass(frozen=True)
 class PublishOptions:
-    """Options of the formats; each format reads its own."""
+    """Options of the formats by name; those that a format does not read are not set."""
 
     structure: str | None = None
     dataflow: str | None = None
@@ -282,9 +284,40 @@ class PublishOptions:
     form: Form = "wide"
 
     def check(self, format: str) -> None:
-        """Raise if an option is set that a format does not read, or one is missing."""
+        """Raise if a format is unknown, or an option is missing or not of the format."""
         if format not in FORMATS:
             raise UsageError(f"there is no format {format!r}; {did_you_mean(format, FORMATS)}")
+        for name in set(vars(self)) - _OPTIONS[format]:
+            if getattr(self, name) != getattr(_DEFAULTS, name):
+                formats = [one for one, names in _OPTIONS.items() if name in names]
+                raise UsageError(f"{name} is an option of {' and '.join(formats)}, not of {format}")
+        if format in _VERSIONS:
+            check_sdmx(self.structure, self.dataflow, _VERSIONS[format], self.names, self.constants)
+
+
+_DEFAULTS = PublishOptions()
+_VERSIONS: Mapping[str, Version] = {"sdmx-csv": "2.0", "sdmx-csv-1": "1.0"}
+_SDMX = {"structure", "dataflow", "ids", "constants", "names", "labels"}
+_OPTIONS: Mapping[str, set[str]] = {
+    "sdmx-csv": _SDMX,
+    "sdmx-csv-1": _SDMX,
+    "json-stat": {"time", "labels"},
+    "px": {"time", "labels"},
+    "csvw": {"form"},
+}
+
+
+def pairs(texts: Iterable[str], what: str) -> dict[str, str]:
+    """Read ``NAME=VALUE`` texts.
+
+    >>> pairs(["site=REF_AREA"], "ids")
+    {'site': 'REF_AREA'}
+    """
+    given = [text.partition("=") for text in texts]
+    for name, sign, value in given:
+        if not (name and sign and value):
+            raise UsageError(f"{what}: write NAME=VALUE, not {name + sign + value!r}")
+    return {name: value for name, _, value in given}
 
 
 def files_of(
@@ -295,18 +328,17 @@ def files_of(
     if format == "csvw":
         table, metadata = answer._csvw(name, options.form)
         return {name: table, f"{name}{METADATA}": metadata}
-    if format == "json-stat":
-        return {name: answer.to_json_stat(time=options.time, labels=options.labels)}
-    if format == "px":
-        return {name: answer.to_px(time=options.time, labels=options.labels)}
-    return {
-        name: answer.to_sdmx_csv(
-            structure=options.structure,
-            dataflow=options.dataflow,
-            version="1.0" if format == "sdmx-csv-1" else "2.0",
-            ids=options.ids,
-            constants=options.constants,
-            names=options.names,
-            labels=options.labels,
-        )
-    }
+    given = {one: getattr(options, one) for one in _OPTIONS[format]}
+    if format in _VERSIONS:
+        return {name: answer.to_sdmx_csv(version=_VERSIONS[format], **given)}
+    write = answer.to_px if format == "px" else answer.to_json_stat
+    return {name: write(**given)}
+
+
+def packed(files: Mapping[str, str]) -> bytes:
+    """Return files as a ZIP archive: the same bytes for the same files."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name), text.encode(), zipfile.ZIP_DEFLATED)
+    return out.getvalue()

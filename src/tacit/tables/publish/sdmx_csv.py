@@ -49,16 +49,13 @@ def sdmx_csv(
 ) -> str:
     """Return a cube as SDMX-CSV: a row per observation."""
     # names: whether each column is followed by one with names (the option ``labels=name``).
-    if version not in get_args(Version):
-        raise UsageError(f"the version of SDMX-CSV is '2.0' or '1.0', not {shown_value(version)}")
-    if names and version == "1.0":
-        raise UsageError("SDMX-CSV 1.0 has no columns of names; use version 2.0")
     given = dict(constants or {})
+    head = check_sdmx(structure, dataflow, version, names, given)
     components = _component_ids(cube, ids or {}, given)
     rows = [(key, cell) for key, cell in zip(_keys(cube), cube.cells, strict=True)]
     rows = [(key, cell) for key, cell in rows if cell.state != "absent"]
     states = [STATUS[cell.state] for _, cell in rows]
-    columns = [_same(name, value, rows) for name, value in _head(structure, dataflow, version)]
+    columns = [_same(name, value, rows) for name, value in head]
     if names:
         columns.insert(2, _same("STRUCTURE_NAME", cube.title, rows))
 
@@ -107,8 +104,20 @@ def _free(name: str, columns: Sequence[Column]) -> str:
     return name
 
 
-def _head(structure: str | None, dataflow: str | None, version: str) -> list[tuple[str, str]]:
-    """Return the columns that name the structure."""
+def check_sdmx(
+    structure: str | None,
+    dataflow: str | None,
+    version: Version,
+    names: bool,
+    constants: Mapping[str, str],
+) -> list[tuple[str, str]]:
+    """Return the columns that name the structure; raise if the arguments are invalid."""
+    if version not in get_args(Version):
+        raise UsageError(f"the version of SDMX-CSV is '2.0' or '1.0', not {shown_value(version)}")
+    if names and version == "1.0":
+        raise UsageError("SDMX-CSV 1.0 has no columns of names; use version 2.0")
+    if any(not isinstance(value, str) or not value for value in constants.values()):
+        raise UsageError("constants are text that is the same in each row, as in {'FREQ': 'A'}")
     if (structure is None) == (dataflow is None):
         raise UsageError(
             "SDMX-CSV names one structure: structure='AGENCY:ID(1.0)' of a data structure "
@@ -144,8 +153,6 @@ def _component_ids(cube: Cube, ids: Mapping[str, str], constants: Mapping[str, s
                 f"{name!r} would name two columns; give the dimension an id of its own, as in "
                 f"ids={{{known[0]!r}: 'REF_AREA'}}"
             )
-    if any(not isinstance(value, str) or not value for value in constants.values()):
-        raise UsageError("constants are text that is the same in each row, as in {'FREQ': 'A'}")
     return names
 
 
