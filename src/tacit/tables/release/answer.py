@@ -358,8 +358,10 @@ class Answer(Publications, Shown):
         cost: Budget,
         replayed: bool,
         query: Mapping[str, Any] | None = None,
+        hidden: Sequence[Sequence[Any]] = (),
     ) -> None:
         self.by = by
+        self._hidden = hidden
         self.keys = [tuple(key) for key in released["keys"]]
         self.cost = cost
         self.replayed = replayed
@@ -386,9 +388,8 @@ class Answer(Publications, Shown):
         by = tuple(query["by"])
         certificate, released = _derived(issue(entry, ledger), entry.answer, arrangement)
         shown, names = arrangement.shown(by, released), arrangement.called(by)
-        answer = cls(names, shown, certificate, entry.cost, replayed, query)
-        answer._hidden = _left_out(released, shown)
-        return answer
+        hidden = _left_out(released, shown)
+        return cls(names, shown, certificate, entry.cost, replayed, query, hidden)
 
     @classmethod
     def free(cls, certificate: Certificate, arrangement: Arrangement = AS_IT_IS) -> Answer:
@@ -398,9 +399,8 @@ class Answer(Publications, Shown):
         certificate, released = _derived(certificate, body["answer"], arrangement)
         shown, names = arrangement.shown(by, released), arrangement.called(by)
         nothing = Budget.from_json(body["spent"]["cost"])
-        answer = cls(names, shown, certificate, nothing, replayed=False)
-        answer._hidden = _left_out(released, shown)
-        return answer
+        hidden = _left_out(released, shown)
+        return cls(names, shown, certificate, nothing, replayed=False, hidden=hidden)
 
     def _instead_of(self, name: str) -> str:
         return f"answer.value({name!r}) is its value" if name in self._columns else ""
